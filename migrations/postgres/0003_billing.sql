@@ -20,7 +20,7 @@ CREATE TABLE test_clocks (
     now_at      TIMESTAMPTZ      NOT NULL,
     target      TIMESTAMPTZ, -- while it is being advanced
     touched_at  TIMESTAMPTZ      NOT NULL,
-    story       JSONB            NOT NULL, -- [{"at", "what", "subject"}, ...], newest last
+    timeline       JSONB            NOT NULL, -- [{"at", "what", "subject"}, ...], newest last
     created_at  TIMESTAMPTZ      NOT NULL
 );
 

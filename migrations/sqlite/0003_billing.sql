@@ -20,7 +20,7 @@ CREATE TABLE test_clocks (
     now_at      INTEGER NOT NULL,
     target      INTEGER, -- while it is being advanced
     touched_at  INTEGER NOT NULL,
-    story       TEXT    NOT NULL, -- [{"at", "what", "subject"}, ...], newest last
+    timeline       TEXT    NOT NULL, -- [{"at", "what", "subject"}, ...], newest last
     created_at  INTEGER NOT NULL
 ) STRICT;
 

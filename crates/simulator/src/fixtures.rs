@@ -135,7 +135,7 @@ impl Fixtures {
             let name = format!("History {}", self.number);
             let customer_id = self.customer.clone();
             unit.clocks()
-                .insert(&TestClock { id: id.clone(), name, customer_id, now, target: None, story: Vec::new(), created_at: now })
+                .insert(&TestClock { id: id.clone(), name, customer_id, now, target: None, timeline: Vec::new(), created_at: now })
                 .await?;
         }
         unit.mandates().put(&mandate).await?;

@@ -24,7 +24,7 @@ export interface Clock {
   id: string;
   now: number;
   status: string;
-  story: { at: number; what: string; subject: string }[];
+  timeline: { at: number; what: string; subject: string }[];
 }
 
 /** The owner of the store, who moves the time of customers and gives their money back. */

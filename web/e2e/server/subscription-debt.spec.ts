@@ -58,9 +58,9 @@ inLooks(({ locale, scheme }) => {
       await expect(activity.filter({ hasText: renewed })).toHaveCount(3, SETTLED);
       await expect(admin.button('console:clocks.by.next_invoice')).toBeVisible(SETTLED);
       await admin.looksRight();
-      const { story } = await owner.get<typeof clock>(`/api/test-clocks/${clock.id}`);
+      const { timeline } = await owner.get<typeof clock>(`/api/test-clocks/${clock.id}`);
       const paidFor = ['trial_ended', 'renewed', 'renewed', 'renewed'].flatMap((what) => [what, 'paid']);
-      expect(story.map(({ what }) => what)).toEqual(paidFor);
+      expect(timeline.map(({ what }) => what)).toEqual(paidFor);
       await page.reload();
       await expect(status('active')).toBeVisible();
       await customer.looksRight();
@@ -75,8 +75,8 @@ inLooks(({ locale, scheme }) => {
 
     await test.step('an empty wallet makes it past due', async () => {
       await customer.emptyWallet();
-      const { story } = await owner.advance(clock, { by: 'next_invoice' });
-      expect(story.slice(8).map(({ what }) => what)).toEqual(['renewed', 'payment_refused', 'past_due']);
+      const { timeline } = await owner.advance(clock, { by: 'next_invoice' });
+      expect(timeline.slice(8).map(({ what }) => what)).toEqual(['renewed', 'payment_refused', 'past_due']);
       await page.reload();
       await expect(status('past_due')).toBeVisible();
       await customer.looksRight();

@@ -4971,7 +4971,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/subscriptions/{id}/resume_billing": {
+    "/api/subscriptions/{id}/resume-billing": {
         parameters: {
             query?: never;
             header?: never;
@@ -8791,7 +8791,7 @@ export interface components {
             /** Format: int64 */
             target?: number;
             /** @description Newest last. */
-            story: components["schemas"]["TestClockEvent"][];
+            timeline: components["schemas"]["TestClockEvent"][];
             created_at: string;
         };
         /** TestClockAdvance */

@@ -622,7 +622,7 @@ export type RefundPreview = Told<'RefundPreview'>;
 export type TestClock = Narrow<
   Pick<
     Told<'TestClock'>,
-    'id' | 'name' | 'customer_id' | 'customer' | 'now' | 'status' | 'target' | 'story' | 'created_at'
+    'id' | 'name' | 'customer_id' | 'customer' | 'now' | 'status' | 'target' | 'timeline' | 'created_at'
   >,
   { status: 'ready' | 'advancing' }
 >;

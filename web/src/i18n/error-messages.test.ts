@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '../../..');
 
 /** What is said to integrators and in logs only: where it is written, and why no page ever shows it. */
 const NOT_FOR_PAGES: [path: string, why: string][] = [
-  ['crates/domain/src/payment/manage_method.rs', 'methods are set up by key'],
+  ['crates/domain/src/payment/method_admin.rs', 'methods are set up by key'],
   ['crates/domain/src/pricing/manage.rs', 'products and prices are set up by key'],
   ['crates/domain/src/pricing/tiers.rs', 'prices are set up by key'],
   ['crates/domain/src/checkout/manage_link.rs', 'links are set up by key'],

@@ -17,10 +17,10 @@ pub struct SqlTestClocks<'s>(pub &'s mut Session);
 #[async_trait]
 impl TestClocks for SqlTestClocks<'_> {
     async fn insert(&mut self, clock: &TestClock) -> Result<(), StorageError> {
-        let insert = "INSERT INTO test_clocks (id, name, customer_id, now_at, target, touched_at, story, created_at)
+        let insert = "INSERT INTO test_clocks (id, name, customer_id, now_at, target, touched_at, timeline, created_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
         let query = self.0.query(insert).bind(&clock.id).bind(&clock.name).bind(&clock.customer_id).bind(clock.now).bind(clock.target);
-        match query.bind(NEVER).bind(&clock.story).bind(clock.created_at).execute().await? {
+        match query.bind(NEVER).bind(&clock.timeline).bind(clock.created_at).execute().await? {
             0 => Err(StorageError::Duplicate("test_clocks: one of this customer".to_owned())),
             _ => Ok(()),
         }
@@ -62,9 +62,9 @@ impl TestClocks for SqlTestClocks<'_> {
 
     async fn tick(&mut self, id: &ClockId, tick: &ClockStep<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError> {
         let Some(clock) = self.find(id).await? else { return Ok(false) };
-        let all: Vec<_> = clock.story.into_iter().chain(tick.story.iter().cloned()).collect();
+        let all: Vec<_> = clock.timeline.into_iter().chain(tick.timeline.iter().cloned()).collect();
         let kept = all[all.len().saturating_sub(CLOCK_STORY_MAX)..].to_vec();
-        let update = "UPDATE test_clocks SET now_at = $2, story = $3, target = CASE WHEN $4 THEN NULL ELSE target END, touched_at = $5
+        let update = "UPDATE test_clocks SET now_at = $2, timeline = $3, target = CASE WHEN $4 THEN NULL ELSE target END, touched_at = $5
                       WHERE id = $1 AND now_at <= $2 AND touched_at = $6";
         let query = self.0.query(update).bind(id).bind(tick.now).bind(kept).bind(tick.arrived).bind(wall).bind(touched);
         Ok(query.execute().await? == 1)
@@ -84,7 +84,7 @@ fn clock(row: &Row) -> Result<TestClock, StorageError> {
         customer_id: row.get("customer_id")?,
         now: row.get("now_at")?,
         target: row.get("target")?,
-        story: row.get("story")?,
+        timeline: row.get("timeline")?,
         created_at: row.get("created_at")?,
     })
 }

@@ -233,7 +233,7 @@ on_one! {
             customer_id: id("cus_1"),
             now: app.ctx.now(),
             target: None,
-            story: Vec::new(),
+            timeline: Vec::new(),
             created_at: app.ctx.now(),
         };
         let mut unit = app.ctx.store.begin().await.expect("begins");

@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 
 /// What a subscription is to be charged by.
 #[derive(Debug, Clone)]
-pub(super) struct Target {
+pub(super) struct PaymentTarget {
     pub subscription: Subscription,
     pub method: Method,
     pub currency: Currency,
@@ -37,7 +37,7 @@ pub(super) async fn target(
     id: &SubscriptionId,
     method: Option<&MethodId>,
     currency: &CurrencyId,
-) -> Result<Target, ManageError> {
+) -> Result<PaymentTarget, ManageError> {
     let subscription = load(unit, id).await?;
     if subscription.status == SubscriptionStatus::Canceled {
         return Err(ManageError::Ended);
@@ -65,7 +65,7 @@ pub(super) async fn target(
             return Err(ManageError::PaymentInFlight);
         }
     }
-    Ok(Target { subscription, method: found, currency })
+    Ok(PaymentTarget { subscription, method: found, currency })
 }
 
 /// Whether an attempt moves one of the subscription's stakes.
@@ -89,7 +89,7 @@ pub async fn takes_card(ctx: &Context, id: &SubscriptionId, method: &MethodId, c
     Ok(target.method.kind == MethodKind::Stripe)
 }
 
-fn attempt_of(ctx: &Context, target: &Target, purpose: Purpose, amount: Amount, kind: AttemptKind) -> Attempt {
+fn attempt_of(ctx: &Context, target: &PaymentTarget, purpose: Purpose, amount: Amount, kind: AttemptKind) -> Attempt {
     let now = ctx.now();
     Attempt::begin(
         AttemptId::new(now, ctx.random.as_ref()),
@@ -101,7 +101,7 @@ fn attempt_of(ctx: &Context, target: &Target, purpose: Purpose, amount: Amount, 
     )
 }
 
-fn mandate_of(ctx: &Context, target: &Target, grant: Option<MandateDetails>) -> Mandate {
+fn mandate_of(ctx: &Context, target: &PaymentTarget, grant: Option<MandateDetails>) -> Mandate {
     let now = ctx.now();
     Mandate {
         id: MandateId::new(now, ctx.random.as_ref()),
@@ -128,10 +128,10 @@ pub async fn change_to_card(ctx: &Context, id: &SubscriptionId, method: &MethodI
 async fn limits(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    target: &Target,
+    target: &PaymentTarget,
     plan: Option<&PlanOrder>,
 ) -> Result<(Vec<(Currency, Amount)>, bool), ManageError> {
-    let Target { subscription, method, currency } = target;
+    let PaymentTarget { subscription, method, currency } = target;
     let whose = (&subscription.customer_id, &method.id);
     let mut most = MandateLimits::of_customer(&ctx.policy, unit, whose, Some(&subscription.id)).await?;
     match plan {
@@ -149,7 +149,7 @@ async fn limits(
     Ok((most.limits(unit, subscription.mode, &method.id).await?, most.by_usage))
 }
 
-fn permission_ask(target: &Target, limits: &[(Currency, Amount)], payer: &Wallet, nonce: u64) -> MandateRequest {
+fn permission_ask(target: &PaymentTarget, limits: &[(Currency, Amount)], payer: &Wallet, nonce: u64) -> MandateRequest {
     MandateRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
@@ -217,7 +217,7 @@ pub async fn take_change(
 pub(super) async fn send(
     ctx: &Context,
     mut unit: Box<dyn UnitOfWork>,
-    target: &Target,
+    target: &PaymentTarget,
     purpose: Purpose,
     amount: Amount,
     payer: &Wallet,

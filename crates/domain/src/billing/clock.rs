@@ -21,7 +21,7 @@ pub struct TestClock {
     /// Where it is being advanced to; `None` when it stands.
     pub target: Option<Timestamp>,
     /// What happened when, newest last, at most [`CLOCK_STORY_MAX`].
-    pub story: Vec<ClockEvent>,
+    pub timeline: Vec<ClockEvent>,
     pub created_at: Timestamp,
 }
 
@@ -95,7 +95,7 @@ impl TimelineEvent {
 #[derive(Debug, Clone, Copy)]
 pub struct ClockStep<'a> {
     pub now: Timestamp,
-    pub story: &'a [ClockEvent],
+    pub timeline: &'a [ClockEvent],
     pub arrived: bool,
 }
 

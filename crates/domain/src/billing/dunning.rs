@@ -96,7 +96,7 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
     }
     let tried = try_again(ctx, unit.as_mut(), due).await?;
     for (invoice, attempt) in tried.charges {
-        round.story.push(ClockEvent { at: now, what: TimelineEvent::Retried, subject: invoice.to_string() });
+        round.timeline.push(ClockEvent { at: now, what: TimelineEvent::Retried, subject: invoice.to_string() });
         round.attempts.push(attempt);
     }
     for invoice in tried.left {

@@ -93,14 +93,14 @@ pub struct AskedCollection {
 }
 
 /// Invoices that are paid together, of one customer and one currency.
-struct Bundle {
+struct CombinedPayment {
     invoices: Vec<Invoice>,
     amount: Amount,
     method: Method,
     currency: Currency,
 }
 
-async fn bundle(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<Bundle, ManageError> {
+async fn bundle(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<CombinedPayment, ManageError> {
     let (invoices, currency) = match debt {
         Debt::Invoice(id) => {
             let invoice = unit.invoices().find(id).await?.ok_or(ManageError::NotFound)?;
@@ -123,10 +123,10 @@ async fn bundle(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<Bundle, Manage
     if method.kind == MethodKind::Stripe {
         return Err(ManageError::CardCurrency);
     }
-    Ok(Bundle { invoices, amount, method, currency })
+    Ok(CombinedPayment { invoices, amount, method, currency })
 }
 
-fn ask_of(debt: &Debt, bundle: &Bundle, payer: &Wallet, nonce: u64) -> TransferRequest {
+fn ask_of(debt: &Debt, bundle: &CombinedPayment, payer: &Wallet, nonce: u64) -> TransferRequest {
     TransferRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
@@ -143,7 +143,7 @@ pub async fn ask_to_collect(ctx: &Context, debt: &Debt, payer: &Wallet, nonce: u
     let bundle = bundle(unit.as_mut(), debt).await?;
     let rail = ctx.networks.wallet(bundle.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let prepared = rail.prepare(&bundle.method, &bundle.currency, &ask_of(debt, &bundle, payer, nonce))?;
-    let Bundle { invoices, amount, method, currency } = bundle;
+    let CombinedPayment { invoices, amount, method, currency } = bundle;
     Ok(AskedCollection { prepared, method, currency, amount, invoices })
 }
 

@@ -32,7 +32,7 @@ pub struct BatchResult {
     pub due: usize,
     /// What is to be sent now.
     pub attempts: Vec<AttemptId>,
-    pub story: Vec<ClockEvent>,
+    pub timeline: Vec<ClockEvent>,
     /// Why a charge could not be written: the store's own settings of a method. What the round did stands.
     pub trouble: Option<RailError>,
 }
@@ -76,7 +76,7 @@ impl BatchResult {
     fn add(&mut self, other: Self) {
         self.due += other.due;
         self.attempts.extend(other.attempts);
-        self.story.extend(other.story);
+        self.timeline.extend(other.timeline);
         self.trouble = self.trouble.take().or(other.trouble);
     }
 }
@@ -169,7 +169,7 @@ async fn write_due(
             Due::End(reason) => {
                 let ended = termination::write(ctx, unit, &mut book, &used, subscription, reason, nonce, now).await?;
                 round.attempts.extend(ended.attempts);
-                round.story.push(ended.event);
+                round.timeline.push(ended.event);
             }
             Due::PayByOverdraft => {
                 let mut subscription = subscription;
@@ -396,7 +396,7 @@ async fn write(
     for Renewal { subscription, finalization, decline, charge, has_new_items, .. } in renewals {
         let what = if subscription.index == Some(0) { TimelineEvent::TrialEnded } else { TimelineEvent::Renewed };
         let invoice = &finalization.invoice;
-        round.story.push(ClockEvent { at: invoice.created_at, what, subject: subscription.id.to_string() });
+        round.timeline.push(ClockEvent { at: invoice.created_at, what, subject: subscription.id.to_string() });
         if let Some(Charge { intent, attempt, planned }) = charge {
             round.attempts.push(attempt.id.clone());
             attempts.push((attempt, planned));

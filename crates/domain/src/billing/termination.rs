@@ -14,7 +14,7 @@ use crate::shared::{Amount, AttemptId, InvoiceId, SubscriptionItemId, Timestamp}
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
 
-pub(super) struct Ended {
+pub(super) struct Termination {
     pub attempts: Vec<AttemptId>,
     pub event: ClockEvent,
 }
@@ -30,7 +30,7 @@ pub(super) async fn write(
     reason: CancelReason,
     nonce: u64,
     now: Timestamp,
-) -> Result<Ended, BillingError> {
+) -> Result<Termination, BillingError> {
     let mut attempts = Vec::new();
     let mut subscription = before;
     subscription.status = subscription.status.after(Change::End).unwrap_or(subscription.status);
@@ -51,7 +51,7 @@ pub(super) async fn write(
     }
     attempts.extend(release_at_end(ctx, unit, &subscription, reason == CancelReason::PaymentFailed, now).await?);
     notify(ctx, unit, &Notification::Ended(subscription.id.clone()), ctx.now()).await?;
-    Ok(Ended { attempts, event: ClockEvent { at: now, what: TimelineEvent::Canceled, subject: subscription.id.to_string() } })
+    Ok(Termination { attempts, event: ClockEvent { at: now, what: TimelineEvent::Canceled, subject: subscription.id.to_string() } })
 }
 
 /// The last usage of metered items, on an invoice of its own. Where nothing permits a charge, it is overdue as any other.

@@ -35,7 +35,7 @@ pub async fn create_clock(ctx: &Context, mode: Mode, customer: &CustomerId, name
         customer_id: customer.id,
         now,
         target: None,
-        story: Vec::new(),
+        timeline: Vec::new(),
         created_at: now,
     };
     match unit.clocks().insert(&clock).await {

@@ -100,12 +100,12 @@ async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Re
         }
         let arrived = next.is_none();
         // The customer lives at `now` before anything happens there: outcomes are written with the clock's time.
-        if !tick(ctx, id, &notifications, ClockStep { now, story: &[], arrived }, &mut touched).await? || arrived {
+        if !tick(ctx, id, &notifications, ClockStep { now, timeline: &[], arrived }, &mut touched).await? || arrived {
             return Ok(true);
         }
         let renewed = renew_due(ctx, &scope, now, BATCH).await?;
         charge(ctx, &renewed.attempts).await?;
-        if !tick(ctx, id, &[], ClockStep { now, story: &renewed.story, arrived }, &mut touched).await? {
+        if !tick(ctx, id, &[], ClockStep { now, timeline: &renewed.timeline, arrived }, &mut touched).await? {
             return Ok(true);
         }
         let retried = retry_due(ctx, &scope, now, BATCH).await?;
@@ -113,8 +113,8 @@ async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Re
         let moved = move_due_stakes(ctx, &scope, now, BATCH).await?;
         charge(ctx, &moved.attempts).await?;
         let attempts: Vec<_> = renewed.attempts.into_iter().chain(retried.attempts).collect();
-        let story = [retried.story, moved.story, outcomes(ctx, &attempts, &live, now).await?].concat();
-        if !tick(ctx, id, &[], ClockStep { now, story: &story, arrived }, &mut touched).await? {
+        let timeline = [retried.timeline, moved.timeline, outcomes(ctx, &attempts, &live, now).await?].concat();
+        if !tick(ctx, id, &[], ClockStep { now, timeline: &timeline, arrived }, &mut touched).await? {
             return Ok(true);
         }
     }
@@ -146,7 +146,7 @@ async fn tick(
 
 /// What became of the charges of a step, and which of these subscriptions, as they were before it, fell behind.
 async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription], now: Timestamp) -> Result<Vec<ClockEvent>, BillingError> {
-    let mut story = Vec::new();
+    let mut timeline = Vec::new();
     let mut unit = ctx.store.read().await?;
     for id in attempts {
         let Some(Attempt { purpose: Purpose::Payment(intent), status, .. }) = unit.attempts().find(id).await? else { continue };
@@ -156,12 +156,12 @@ async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription]
             AttemptStatus::Open | AttemptStatus::Unknown => continue,
         };
         let Some(intent) = unit.intents().find(&intent).await? else { continue };
-        story.extend(intent.invoices.iter().map(|invoice| ClockEvent { at: now, what, subject: invoice.to_string() }));
+        timeline.extend(intent.invoices.iter().map(|invoice| ClockEvent { at: now, what, subject: invoice.to_string() }));
     }
     let ids: Vec<_> = before.iter().filter(|one| one.past_due_since.is_none()).map(|one| one.id.clone()).collect();
     let behind = unit.subscriptions().find_all(&ids).await?.into_iter().filter(|one| one.past_due_since.is_some());
-    story.extend(behind.map(|one| ClockEvent { at: now, what: TimelineEvent::PastDue, subject: one.id.to_string() }));
-    Ok(story)
+    timeline.extend(behind.map(|one| ClockEvent { at: now, what: TimelineEvent::PastDue, subject: one.id.to_string() }));
+    Ok(timeline)
 }
 
 /// The wallets that pay for the customer's subscriptions and stakes: their network follows the clock.

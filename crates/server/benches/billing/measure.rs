@@ -200,7 +200,7 @@ pub async fn clock_year() -> Vec<Figure> {
             customer_id,
             now: setup.now,
             target: None,
-            story: Vec::new(),
+            timeline: Vec::new(),
             created_at: setup.now,
         };
         let mut unit = setup.ctx.store.begin().await.expect("begins");

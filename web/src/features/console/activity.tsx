@@ -7,7 +7,7 @@ import { momentText } from '@/lib/format';
 import { customerSubscriptionsQuery } from './queries';
 import { useTexts } from './texts';
 
-type Event = TestClock['story'][number];
+type Event = TestClock['timeline'][number];
 
 /** The events of a clock, the latest first. */
 export function Activity({ events, customerId }: { events: Event[]; customerId: string }) {

@@ -54,7 +54,7 @@ export function ClockPanel({ id }: { id: string }) {
           <Typography.Title level={3} id="activity">
             {t('clocks.activity')}
           </Typography.Title>
-          <Activity events={clock.story} customerId={clock.customer_id} />
+          <Activity events={clock.timeline} customerId={clock.customer_id} />
         </section>
       </Flex>
     </section>

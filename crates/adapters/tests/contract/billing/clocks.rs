@@ -19,7 +19,7 @@ async fn clock(billing: &Billing) -> ClockId {
         customer_id: id("cus_1"),
         now: billing.start,
         target: None,
-        story: Vec::new(),
+        timeline: Vec::new(),
         created_at: billing.start,
     };
     let mut unit = billing.ctx.store.begin().await.expect("begins");
@@ -52,7 +52,7 @@ on_one! {
         let mut unit = billing.ctx.store.read().await.expect("reads");
         let stands = unit.clocks().find(&clock).await.expect("reads").expect("stands");
         assert_eq!((stands.now, stands.target), (year, None));
-        let told: Vec<_> = stands.story.iter().map(|event| event.what).collect();
+        let told: Vec<_> = stands.timeline.iter().map(|event| event.what).collect();
         assert_eq!(told[..4], [TimelineEvent::TrialEnded, TimelineEvent::Paid, TimelineEvent::Renewed, TimelineEvent::Paid]);
         assert_eq!(told.len(), 26);
     }
@@ -82,12 +82,12 @@ on_one! {
         let invoice = &billing.invoices().await[0];
         assert_eq!((invoice.status, invoice.failure_count), (InvoiceStatus::Uncollectible, 7));
         let found = billing.ctx.store.read().await.expect("reads").clocks().find(&clock).await.expect("reads").expect("stands");
-        let told: Vec<_> = found.story.iter().map(|event| event.what).collect();
+        let told: Vec<_> = found.timeline.iter().map(|event| event.what).collect();
         assert_eq!(told[..3], [TimelineEvent::Renewed, TimelineEvent::PaymentRefused, TimelineEvent::PastDue]);
         assert_eq!(told[3..5], [TimelineEvent::Retried, TimelineEvent::PaymentRefused]);
         let count = |what| told.iter().filter(|told| **told == what).count();
         assert_eq!((count(TimelineEvent::PaymentRefused), count(TimelineEvent::PastDue), told.last()), (7, 1, Some(&TimelineEvent::Canceled)));
-        assert!(found.story.iter().all(|event| event.what != TimelineEvent::PaymentRefused || event.subject == invoice.id.as_str()));
+        assert!(found.timeline.iter().all(|event| event.what != TimelineEvent::PaymentRefused || event.subject == invoice.id.as_str()));
     }
 
     async fn a_clock_waits_until_it_is_known_what_became_of_a_charge(db: &TestDatabase) {
@@ -184,7 +184,7 @@ on_one! {
         let clock = clock(&billing).await;
         billing::aim_clock(&billing.ctx, &clock, billing.start.plus(DAY)).await.expect("aims");
         let (one, other) = (billing.start.plus(Duration::from_secs(1)), billing.start.plus(Duration::from_secs(90)));
-        let tick = ClockStep { now: billing.start.plus(DAY), story: &[], arrived: true };
+        let tick = ClockStep { now: billing.start.plus(DAY), timeline: &[], arrived: true };
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         assert!(unit.clocks().claim(&clock, billing.start, one).await.expect("claims"));
         assert!(unit.clocks().claim(&clock, one, other).await.expect("claims"), "the first has been silent for long");

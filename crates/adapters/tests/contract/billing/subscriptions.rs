@@ -96,7 +96,7 @@ on_both! {
             customer_id: id("cus_1"),
             now: billing.start,
             target: None,
-            story: Vec::new(),
+            timeline: Vec::new(),
             created_at: billing.start,
         };
         let mut unit = begin(db).await;

@@ -1,7 +1,7 @@
 //! The endpoints. They are plain routes: wallets and published clients fix their shape.
 
 use super::step::{self, challenge};
-use super::{claims, deeds};
+use super::{claims, wallet_actions};
 use crate::auth::{BROWSER_COOKIE, LOGIN_COOKIE, LinkHolder, MaybeUser, RequestContext, browser_cookie, cookie, login_cookie, token_hash};
 use crate::problem::Problem;
 use crate::state::App;
@@ -76,8 +76,8 @@ async fn begin(
     let action = action_of(&action)?;
     app.limits.admit_connect(request)?;
     let params = params_of(request, body).await?;
-    let params = match deeds::is_deed(action) {
-        true => deeds::open(&app, action, params, call.mode, &LinkHolder::of(request).await?, guest.0.as_ref()).await?,
+    let params = match wallet_actions::is_deed(action) {
+        true => wallet_actions::open(&app, action, params, call.mode, &LinkHolder::of(request).await?, guest.0.as_ref()).await?,
         false => params,
     };
     let user = guest.0.map(|caller| caller.user);

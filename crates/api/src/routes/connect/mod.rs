@@ -2,7 +2,7 @@
 
 mod api;
 mod claims;
-mod deeds;
 mod step;
+mod wallet_actions;
 
 pub use api::routes;

@@ -1,7 +1,7 @@
 //! One step of a connect session: the wallet's answer, and what it leads to.
 
 use super::claims::{self, Answer};
-use super::deeds;
+use super::wallet_actions;
 use crate::problem::Problem;
 use crate::state::App;
 use serde_json::{Value, json};
@@ -46,9 +46,10 @@ pub fn challenge(app: &App) -> String {
 pub async fn ask(app: &App, session: &ConnectSession) -> Result<Value, StorageError> {
     let now = app.ctx.now();
     let language = claims::language_of(session);
-    if let (ConnectStep::Transfer | ConnectStep::Stake, Some(deed), Some(wallet)) = (session.step, deeds::deed_of(session), &session.wallet)
+    if let (ConnectStep::Transfer | ConnectStep::Stake, Some(deed), Some(wallet)) =
+        (session.step, wallet_actions::deed_of(session), &session.wallet)
     {
-        return match deeds::ask(app, session, &deed, wallet).await {
+        return match wallet_actions::ask(app, session, &deed, wallet).await {
             Ok((claim, chain)) => Ok(claims::request(app, session, claim, chain, now)),
             Err(error) => refuse_deed(app, session, error, now).await,
         };
@@ -81,7 +82,7 @@ pub async fn ask(app: &App, session: &ConnectSession) -> Result<Value, StorageEr
 /// The wallet has scanned the code: a checkout looks now what there is to sign.
 pub async fn scan(app: &App, session: &ConnectSession, scanned: ConnectSession) -> Result<Value, StorageError> {
     let scanned = match (&session.wallet, checkout_of(session)) {
-        (Some(wallet), Some(id)) if session.action != ConnectAction::Login && deeds::deed_of(session).is_none() => {
+        (Some(wallet), Some(id)) if session.action != ConnectAction::Login && wallet_actions::deed_of(session).is_none() => {
             match checkout::wanted(&app.ctx, &id, &wallet.did).await {
                 Ok(wanted) => ConnectSession { step: step_for(wanted), ..scanned },
                 Err(error) => return refuse(app, session, error).await,
@@ -171,7 +172,7 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
     let Some(wallet) = session.wallet.clone() else { return Ok(claims::refused(app, &gone(), now)) };
     match session.step {
         ConnectStep::Principal if session.action == ConnectAction::Login => go_on(app, session, ConnectStep::Profile).await,
-        ConnectStep::Principal if deeds::deed_of(&session).is_some() => go_on(app, session, ConnectStep::Transfer).await,
+        ConnectStep::Principal if wallet_actions::deed_of(&session).is_some() => go_on(app, session, ConnectStep::Transfer).await,
         ConnectStep::Principal => match checkout_of(&session) {
             Some(id) => next(app, session, &id, &wallet, json!({}), now).await,
             None => Ok(claims::refused(app, &gone(), now)),
@@ -185,13 +186,13 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
             access::register_login(&app.ctx, &wallet, &told.unwrap_or_default(), claims::language_of(&session)).await?;
             succeed(app, session, json!({}), now).await
         }
-        ConnectStep::Transfer | ConnectStep::Stake if deeds::deed_of(&session).is_some() => {
-            let (Some(deed), Some(signed)) = (deeds::deed_of(&session), answer.signed()) else {
+        ConnectStep::Transfer | ConnectStep::Stake if wallet_actions::deed_of(&session).is_some() => {
+            let (Some(deed), Some(signed)) = (wallet_actions::deed_of(&session), answer.signed()) else {
                 fail(app, &session, ConnectStatus::Error, &no_claim()).await?;
                 return Ok(claims::refused(app, &no_claim(), now));
             };
-            match deeds::take(app, &session, &deed, &wallet, signed).await {
-                Ok(_) if deeds::lacks_stake(app, &session, &deed, &wallet).await => go_on(app, session, ConnectStep::Stake).await,
+            match wallet_actions::take(app, &session, &deed, &wallet, signed).await {
+                Ok(_) if wallet_actions::lacks_stake(app, &session, &deed, &wallet).await => go_on(app, session, ConnectStep::Stake).await,
                 Ok(hash) => succeed(app, session, json!({ "hash": hash }), now).await,
                 Err(error) => refuse_deed(app, &session, error, now).await,
             }

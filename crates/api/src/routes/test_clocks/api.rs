@@ -93,7 +93,7 @@ pub struct ClockModel {
     pub status: String,
     pub target: Option<i64>,
     /// Newest last.
-    pub story: Vec<EventModel>,
+    pub timeline: Vec<EventModel>,
     pub created_at: String,
 }
 
@@ -114,7 +114,7 @@ impl ClockModel {
             now: clock.now.seconds(),
             status: if clock.target.is_some() { "advancing" } else { "ready" }.to_owned(),
             target: clock.target.map(Timestamp::seconds),
-            story: clock.story.iter().map(event).collect(),
+            timeline: clock.timeline.iter().map(event).collect(),
             created_at: clock.created_at.to_iso(),
         }
     }

@@ -23,9 +23,9 @@ async fn a_clock_lives_through_what_would_have_happened() {
     app.drain().await;
     let there = owner.browser.get(&path).await.ok();
     assert_eq!((&there["status"], &there["now"]), (&json!("ready"), &advancing["target"]));
-    assert_eq!(there["story"][1]["what"], "paid");
-    assert!(there["story"][1]["subject"].as_str().is_some_and(|subject| subject.starts_with("in_")), "{there}");
-    assert_eq!((&there["story"][0]["what"], &there["story"][0]["subject"]), (&json!("renewed"), &json!(alice.id.as_str())));
+    assert_eq!(there["timeline"][1]["what"], "paid");
+    assert!(there["timeline"][1]["subject"].as_str().is_some_and(|subject| subject.starts_with("in_")), "{there}");
+    assert_eq!((&there["timeline"][0]["what"], &there["timeline"][0]["subject"]), (&json!("renewed"), &json!(alice.id.as_str())));
     assert_eq!(there["customer"]["did"], alice.buyer.wallet.did().as_str());
     let seen = alice.buyer.browser.get(&format!("/api/subscriptions/{}", alice.id)).await.ok();
     assert_eq!((&seen["test_clock"]["id"], &seen["current_period_start"]), (&clock["id"], &there["now"]));
@@ -66,7 +66,7 @@ async fn a_clock_tells_of_a_charge_that_was_refused() {
     owner.browser.post(&format!("{path}/advance"), &json!({ "by": "next_invoice" })).await.ok();
     app.drain().await;
     let there = owner.browser.get(&path).await.ok();
-    let told: Vec<_> = there["story"].as_array().expect("a story").iter().map(|event| &event["what"]).collect();
+    let told: Vec<_> = there["timeline"].as_array().expect("a timeline").iter().map(|event| &event["what"]).collect();
     assert_eq!(told, ["renewed", "payment_refused", "past_due"]);
     app.finish().await;
 }

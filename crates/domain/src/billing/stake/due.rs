@@ -4,7 +4,9 @@
 use super::debts::{DebtScope, StakeDebts, debts_of};
 use super::settlement::post_claim;
 use super::transfer::{StakeTransfer, transfer};
-use super::{ReleaseReason, STAKE_RETRY_DELAY, Stake, StakePurpose, StakeStatus, ask_network, customer_time, retry_delay};
+use super::{
+    ReleaseReason, STAKE_RETRY_DELAY, STAKE_RETRY_DOUBLINGS, Stake, StakePurpose, StakeStatus, ask_network, customer_time, retry_delay,
+};
 use crate::billing::renew::publish_charges;
 use crate::billing::{BatchResult, BillingError, ClockEvent, STAKE_WAITING, Scope, TimelineEvent};
 use crate::context::Context;
@@ -13,6 +15,7 @@ use crate::shared::{Amount, AttemptId, Timestamp};
 use crate::storage::UnitOfWork;
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
+use std::time::Duration;
 
 /// Questions to networks at the same time.
 const CONCURRENT_QUESTIONS: usize = 16;
@@ -58,11 +61,18 @@ fn next_step(judged: &Judged<'_>, now: Timestamp) -> Result<NextStep, BillingErr
         StakeStatus::Releasing if debts.is_in_flight => NextStep::Wait(now.plus(STAKE_RETRY_DELAY)),
         StakeStatus::Releasing if !state.held.is_zero() => NextStep::Return(stake.available().min(state.held)),
         // The payer revoked it: the network pays it out.
-        StakeStatus::Releasing if !state.revoked.is_zero() => NextStep::Wait(now.plus(STAKE_RETRY_DELAY)),
+        StakeStatus::Releasing if !state.revoked.is_zero() => NextStep::Wait(now.plus(claim_delay(stake, now))),
         // A network pays out what was revoked after the waiting time. Before that, nothing there means that the network is behind.
         StakeStatus::Releasing if stake.released_at.is_some_and(|at| at.plus(STAKE_WAITING) <= now) => NextStep::Claimed(stake.available()),
         StakeStatus::Releasing => NextStep::Wait(now.plus(retry_delay(stake.failure_count))),
     })
+}
+
+/// How long a stake is left alone that its payer revoked: as long as it has waited so far, within the bounds of a retry. A year on a test
+/// clock is then some fifty questions to the network, not 1,500.
+fn claim_delay(stake: &Stake, now: Timestamp) -> Duration {
+    let waited = stake.released_at.map_or(Duration::ZERO, |at| now.since(at));
+    waited.clamp(STAKE_RETRY_DELAY, retry_delay(STAKE_RETRY_DOUBLINGS))
 }
 
 /// Moves at most `limit` stakes that are due at `now`, each in a unit of work of its own. A network that does not answer does not keep
@@ -83,7 +93,7 @@ pub async fn move_due_stakes(ctx: &Context, scope: &Scope, now: Timestamp, limit
         match moved {
             Ok(Some(Moved { attempt, event })) => {
                 round.attempts.extend(attempt);
-                round.story.extend(event);
+                round.timeline.extend(event);
             }
             // Somebody else moved it since it was read.
             Ok(None) | Err(BillingError::Contended) => {}
@@ -216,6 +226,9 @@ mod tests {
         let stake = held(100).revoked(at(0));
         assert_eq!(step(&stake, state(0, 100), &owing(30, false), 1), NextStep::Forfeit(Amount::new(30)));
         assert_eq!(step(&stake, state(0, 100), &owing(0, false), 1), NextStep::Wait(at(1 + LATER)));
+        for (waited, next) in [(LATER, LATER), (2 * LATER, 2 * LATER), (100 * LATER, 32 * LATER)] {
+            assert_eq!(step(&stake, state(0, 100), &owing(0, false), waited), NextStep::Wait(at(waited + next)));
+        }
         assert_eq!(step(&stake, state(0, 0), &owing(30, false), 1), NextStep::Wait(at(1 + LATER)), "the network is behind");
         assert_eq!(step(&stake, state(0, 0), &owing(30, false), WAITED), NextStep::Claimed(Amount::new(100)));
     }

@@ -7,7 +7,7 @@ use super::release::{ReleaseTime, release_if_unused};
 use super::transfer::{StakeTransfer, transfer};
 use super::{ReleaseReason, STAKE_RETRY_DELAY, Stake, StakeKey, StakePurpose, StakeSubject, customer_time, retry_delay};
 use crate::access::Wallet;
-use crate::billing::change_payment::{Target, send, target};
+use crate::billing::change_payment::{PaymentTarget, send, target};
 use crate::billing::invoice::{Finalization, finalize_all, plan_payments};
 use crate::billing::subscription_admin::{load, lock, save};
 use crate::billing::{
@@ -95,7 +95,7 @@ pub async fn overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<
 }
 
 /// What a cycle of the subscription costs, without what depends on usage.
-async fn cycle_of(unit: &mut dyn UnitOfWork, target: &Target) -> Result<Amount, ManageError> {
+async fn cycle_of(unit: &mut dyn UnitOfWork, target: &PaymentTarget) -> Result<Amount, ManageError> {
     let items = &target.subscription.items;
     let ids: Vec<_> = items.iter().map(|item| item.price_id.clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;

@@ -5,7 +5,7 @@ use super::settlement::{post_stake, record_stake_statement};
 use super::{ReleaseReason, RequestedStake, Stake, StakeKey, StakePurpose, StakeSubject};
 use crate::access::{Did, Wallet};
 use crate::billing::cancel::take_back;
-use crate::billing::change_payment::{Target, send, target};
+use crate::billing::change_payment::{PaymentTarget, send, target};
 use crate::billing::change_plan::{planned, switch_plan};
 use crate::billing::statement::Statement;
 use crate::billing::subscription_admin::{load, lock, save};
@@ -38,13 +38,13 @@ pub enum StakeFor<'a> {
 /// A payment into a stake that a wallet is asked for.
 #[derive(Debug, Clone)]
 pub(in crate::billing) struct Placement {
-    pub target: Target,
+    pub target: PaymentTarget,
     pub key: StakeKey,
     pub amount: Amount,
 }
 
 impl Placement {
-    fn security(target: Target, subject: SubscriptionId, payer: &Did, amount: Amount) -> Self {
+    fn security(target: PaymentTarget, subject: SubscriptionId, payer: &Did, amount: Amount) -> Self {
         let key = StakeKey {
             subject: StakeSubject::Subscription(subject),
             purpose: StakePurpose::Security,
@@ -109,7 +109,7 @@ impl Placement {
         let rail = ctx.networks.wallet(self.target.method.kind).ok_or(ManageError::MethodNotSupported)?;
         let stake = self.open(ctx).await?;
         let prepared = rail.prepare_stake(&self.target.method, &self.target.currency, &self.request(&stake, payer, nonce))?;
-        let Self { target: Target { subscription, method, currency }, amount, .. } = self;
+        let Self { target: PaymentTarget { subscription, method, currency }, amount, .. } = self;
         Ok(AskedStake { prepared, method, currency, amount, description: Text::with_fallback(&subscription.description, None) })
     }
 }
@@ -195,7 +195,7 @@ struct RequiredStake {
 }
 
 /// What the terms of its checkout ask a wallet to stake, unless a stake is held. `None`: nothing, as for a card.
-async fn required_stake(unit: &mut dyn UnitOfWork, target: &Target) -> Result<Option<RequiredStake>, ManageError> {
+async fn required_stake(unit: &mut dyn UnitOfWork, target: &PaymentTarget) -> Result<Option<RequiredStake>, ManageError> {
     if target.method.kind.is_card() {
         return Ok(None);
     }

@@ -17,6 +17,7 @@ const NOT_FOR_PAGES: [path: string, why: string][] = [
   ['crates/domain/src/payment/settlement.rs', 'the worker logs it'],
   ['crates/domain/src/billing/errors.rs', 'the worker logs it'],
   ['crates/domain/src/billing/invoice/', 'each use case says in its own words why it does nothing'],
+  ['crates/domain/src/billing/stake/entity.rs', 'the caller tries again'],
   ['crates/domain/src/billing/credit/card_check.rs', 'the worker logs it'],
   ['crates/domain/src/billing/credit/dispute.rs', 'the worker logs it'],
   ['crates/domain/src/billing/credit/provider_refund.rs', 'the worker logs it'],

@@ -151,3 +151,189 @@ fn the_modules_that_a_source_names_are_read() {
     let expected = ["context", "payment", "shared"].map(str::to_owned);
     assert_eq!(named_modules(text), BTreeSet::from(expected));
 }
+
+/// The modules of billing in layers, the lowest first (docs/ARCHITECTURE.md). A module knows those of the layers below its own, and of its
+/// own layer those that do not know it.
+const BILLING_LAYERS: [&[&str]; 12] = [
+    &["clock", "period", "policy", "pricing_formula", "proration", "usage"],
+    &["errors"],
+    &["balance", "charges"],
+    &["invoice", "line_descriptions"],
+    &["notifications"],
+    &["subscription", "unbillable"],
+    &["recovery"],
+    &["credit"],
+    &[
+        "billing_batch",
+        "mandate_limit",
+        "payment_target",
+        "period_lines",
+        "reminders",
+        "statement",
+        "subscription_admin",
+        "trial",
+        "usage_correction",
+    ],
+    &["stake"],
+    &["dunning", "reversal"],
+    &[
+        // Use cases, and below them what a document or an email says.
+        "balance_payments",
+        "billing_email_content",
+        "billing_emails",
+        "billing_threshold",
+        "cancel",
+        "card_events",
+        "change_payment",
+        "change_plan",
+        "credit_note_document",
+        "credited_subscription",
+        "end_refund",
+        "invoice_document",
+        "issue_invoice",
+        "pause",
+        "pay_by_card",
+        "pay_overdue",
+        "plan_mandate",
+        "plan_preview",
+        "recharge",
+        "renew",
+        "report_usage",
+        "restake",
+        "settlement",
+        "store_emails",
+        "termination",
+        "test_clock_admin",
+        "test_clock_runner",
+        "unused_time",
+        "usage_carry_over",
+        "view",
+        "void",
+    ],
+];
+
+/// The code of a source file, without comments and unit tests.
+fn code_of(path: &Path) -> String {
+    let text = fs::read_to_string(path).expect("a source file");
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+/// The identifiers of a text.
+fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
+}
+
+/// The names that a file declares for others: items without indentation, and re-exports. `find` reads a neighbouring module of a glob.
+fn declared_names(code: &str, find: &dyn Fn(&str) -> String) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for line in code.lines().filter(|line| line.starts_with("pub")) {
+        let mut words = identifiers(line).skip_while(|word| !["fn", "struct", "enum", "trait", "type", "const"].contains(word));
+        names.extend(words.find(|word| !["fn", "struct", "enum", "trait", "type", "const", "async"].contains(word)).map(str::to_owned));
+    }
+    for statement in code.split(';').filter(|statement| statement.trim_start().starts_with("pub") && statement.contains("use ")) {
+        let path = statement.split("use ").nth(1).unwrap_or_default();
+        let Some((module, list)) = path.split_once("::") else { continue };
+        match list.trim() {
+            "*" => names.extend(declared_names(&find(module), &|_| String::new())),
+            list => names.extend(identifiers(list).map(str::to_owned)),
+        }
+    }
+    names
+}
+
+fn billing_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../domain/src/billing")
+}
+
+/// The code of a module inside a folder: a file, or the `mod.rs` of a folder.
+fn module_code(folder: &Path, module: &str) -> String {
+    let file = folder.join(format!("{module}.rs"));
+    code_of(&if file.exists() { file } else { folder.join(module).join("mod.rs") })
+}
+
+/// The modules that declare the names by which billing's modules know each other.
+fn billing_names() -> BTreeMap<String, String> {
+    let folder = billing_folder();
+    let mut names = BTreeMap::new();
+    for module in BILLING_LAYERS.iter().flat_map(|layer| layer.iter()) {
+        let inside = folder.join(module);
+        let declared = declared_names(&module_code(&folder, module), &|inner| module_code(&inside, inner));
+        names.extend(declared.into_iter().map(|name| (name, (*module).to_owned())));
+    }
+    names.extend(BILLING_LAYERS.iter().flat_map(|layer| layer.iter()).map(|module| ((*module).to_owned(), (*module).to_owned())));
+    names
+}
+
+/// The names of billing that code inside it uses. `root`: the prefixes that lead to billing.
+fn used_names(code: &str, roots: &[&str]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for root in roots {
+        for (start, _) in code.match_indices(root) {
+            if code[..start].ends_with("::") {
+                continue;
+            }
+            let rest = &code[start + root.len()..];
+            let list = if rest.starts_with('{') { rest.split(';').next().unwrap_or_default() } else { rest };
+            let count = if rest.starts_with('{') { usize::MAX } else { 1 };
+            names.extend(identifiers(list).take(count).map(str::to_owned));
+        }
+    }
+    names
+}
+
+/// Who names whom among the modules of billing.
+fn billing_edges() -> BTreeSet<(String, String)> {
+    let (folder, names) = (billing_folder(), billing_names());
+    let mut edges = BTreeSet::new();
+    for (_, path) in domain_files() {
+        let Ok(inside) = path.strip_prefix(folder.canonicalize().expect("billing")).or_else(|_| path.strip_prefix(&folder)) else {
+            continue;
+        };
+        let first = inside.components().next().expect("a name").as_os_str().to_string_lossy();
+        let module = first.trim_end_matches(".rs").to_owned();
+        if module == "mod" {
+            continue;
+        }
+        let is_top = inside.components().count() == 1 || inside.ends_with("mod.rs");
+        let roots: &[&str] = if is_top { &["super::", "crate::billing::"] } else { &["super::super::", "crate::billing::"] };
+        let used = used_names(&code_of(&path), roots);
+        let known = used.iter().filter_map(|name| names.get(name)).filter(|known| **known != module);
+        edges.extend(known.map(|known| (module.clone(), known.clone())));
+    }
+    edges
+}
+
+fn billing_layer_of(module: &str) -> usize {
+    let found = BILLING_LAYERS.iter().position(|layer| layer.contains(&module));
+    found.unwrap_or_else(|| panic!("billing::{module} is in no layer: add it to BILLING_LAYERS"))
+}
+
+#[test]
+fn modules_of_billing_know_only_the_layers_below_them() {
+    let edges = billing_edges();
+    assert!(edges.len() > 100, "the edges are read: {}", edges.len());
+    for (module, known) in &edges {
+        let (own, other) = (billing_layer_of(module), billing_layer_of(known));
+        assert!(other <= own, "billing::{module} must not know billing::{known}");
+    }
+    // Modules of one layer, from the one that knows none of the others upwards: a cycle never becomes empty.
+    let mut left: BTreeSet<_> = BILLING_LAYERS.iter().flat_map(|layer| layer.iter().map(|module| (*module).to_owned())).collect();
+    loop {
+        let free: Vec<_> =
+            left.iter().filter(|module| !edges.iter().any(|(from, to)| from == *module && left.contains(to))).cloned().collect();
+        if free.is_empty() {
+            break;
+        }
+        left.retain(|module| !free.contains(module));
+    }
+    assert_eq!(left, BTreeSet::new(), "these modules know each other in a circle");
+}
+
+#[test]
+fn names_that_modules_of_billing_declare_and_use_are_read() {
+    let code = "pub use inner::{Left, right};\npub(super) async fn act() {}\npub struct Thing;\n    pub fn hidden() {}\n";
+    assert_eq!(declared_names(code, &|_| String::new()), ["Left", "Thing", "act", "right"].map(str::to_owned).into());
+    let user = "use super::{A, b::C};\nuse crate::billing::notify;\nfn f() { super::renew::g() }\n";
+    assert_eq!(used_names(user, &["super::", "crate::billing::"]), ["A", "C", "b", "notify", "renew"].map(str::to_owned).into());
+}

@@ -66,19 +66,14 @@ inLooks(({ locale, scheme }) => {
       const paid = list.map(({ billing_reason, status: state, total }) => [billing_reason, state, total]);
       expect(paid).toContainEqual(['subscription_cycle', 'paid', '3000000000000000000']);
       expect(paid).toContainEqual(['overdraft_protection', 'paid', '150000000000000000']);
-      await openDialog();
-      await expect(dialog.getByText(say('subscription:overdraft.low', { amount: '3.15 SKT' }))).toBeVisible();
-      await expect(dialog.getByRole('button', { name: say('subscription:overdraft.topUp') })).toBeVisible();
-      await customer.looksRight();
-    });
-
-    await test.step('the customer turns it off', async () => {
-      await dialog.getByRole('button', { name: say('subscription:overdraft.off') }).click();
-      await expect(page.getByText(say('subscription:overdraft.doneOff'))).toBeVisible(SETTLED);
-      const { list } = await owner.get<List<{ purpose: string; status: string }>>('/api/stakes', {
+      const { list: stakes } = await owner.get<List<{ purpose: string; status: string }>>('/api/stakes', {
         customer_id: customerId,
       });
-      expect(list.find(({ purpose }) => purpose === 'overdraft')?.status).toBe('final');
+      expect(stakes.find(({ purpose }) => purpose === 'overdraft')?.status).toBe('final');
+      // The deposit is used up: the protection is off until the customer leaves another one.
+      await openDialog();
+      await expect(dialog.getByRole('button', { name: say('subscription:overdraft.on') })).toBeVisible();
+      await customer.looksRight();
     });
   });
 });

@@ -1,9 +1,9 @@
 //! Paying unpaid invoices from a balance that has grown.
 
 use super::balance::balance_of;
-use super::dunning::time_of;
+use super::clock::time_of;
 use super::invoice::apply_balance;
-use super::settlement::recovered;
+use super::recovery::recovered;
 use super::{BillingError, Invoice};
 use crate::context::Context;
 use crate::shared::{CurrencyId, CustomerId, InvoiceId};

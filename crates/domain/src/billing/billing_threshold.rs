@@ -1,11 +1,12 @@
 //! Billing usage before the end of its period, as soon as it costs enough.
 
 use super::billing_batch::BillingBatch;
-use super::change_plan::prorated_item;
+use super::charges::{nonce, publish_charges};
 use super::credit::{CreditNoteReason, Destination};
 use super::issue_invoice::{Bill, issue};
-use super::renew::{Lines, lines, publish_charges, read_usage, usage_of};
-use super::subscription_admin::{nonce, save};
+use super::period_lines::{Lines, lines, read_usage, usage_of};
+use super::plan_preview::prorated_item;
+use super::subscription_admin::save;
 use super::unused_time::UnusedTimes;
 use super::usage_correction::UsageCorrections;
 use super::{

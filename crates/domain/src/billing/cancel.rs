@@ -1,12 +1,12 @@
 //! Cancelling: at the end of the period, at once, or at a time; and taking it back before it has happened.
 
+use super::charges::publish_charges;
 use super::end_refund::refund_at_end;
-use super::renew::publish_charges;
 use super::stake::{ask_network, owed_stake, stake_at_end};
 use super::subscription_admin::{load, lock, save};
 use super::{
-    CancelReason, Cancellation, Change, Feedback, ManageError, Notification, Requester, ResumedFrom, Subscription, SubscriptionStatus,
-    notify, termination, time_of,
+    COMMENT_MAX, CancelReason, Cancellation, Change, Feedback, ManageError, Notification, RefundChoice, Requester, ResumedFrom,
+    StakeChoice, Subscription, SubscriptionStatus, notify, termination, time_of,
 };
 use crate::context::Context;
 use crate::shared::{SubscriptionId, Timestamp, check_text};
@@ -19,51 +19,6 @@ pub enum CancelAt {
     Time(Timestamp),
 }
 
-/// What of the last payment is given back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefundChoice {
-    None,
-    /// What of it the rest of the period is worth.
-    Proration,
-    /// All of it.
-    Last,
-}
-
-impl RefundChoice {
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "none" => Self::None,
-            "proration" => Self::Proration,
-            "last" => Self::Last,
-            _ => return None,
-        })
-    }
-}
-
-/// What becomes of the stake.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StakeChoice {
-    /// It waits, as every stake does at the end.
-    None,
-    /// What is owed is taken from it, and the rest goes back at once.
-    Proration,
-    /// The store takes all of it.
-    Slash,
-}
-
-impl StakeChoice {
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "none" => Self::None,
-            "proration" => Self::Proration,
-            "slash" => Self::Slash,
-            _ => return None,
-        })
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CancelTerms {
     pub at: CancelAt,
@@ -74,9 +29,6 @@ pub struct CancelTerms {
     pub feedback: Option<Feedback>,
     pub comment: String,
 }
-
-/// The most characters of a comment.
-pub const COMMENT_MAX: usize = 500;
 
 impl CancelTerms {
     /// What a customer may ask for: the end of the period, without money.
@@ -208,7 +160,7 @@ pub async fn recover(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resul
     // It may have ended while the network was asked, or the store has decided.
     subscription.check_recovery(by)?;
     subscription.updated_at = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    take_back(&mut subscription);
+    subscription.clear_cancellation();
     save(unit.as_mut(), &subscription).await?;
     if let Some(id) = &subscription.stake_id {
         let revoked = unit.stakes().lock(id).await?.filter(|stake| stake.is_revoked() && !stake.is_final());
@@ -224,14 +176,6 @@ pub async fn recover(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resul
     notify(ctx, unit.as_mut(), &resumed, ctx.now()).await?;
     unit.commit().await?;
     Ok(Recovery { subscription: super::find(ctx, id).await?, needs_stake: false })
-}
-
-/// Nothing of the end that was asked for remains.
-pub(super) fn take_back(subscription: &mut Subscription) {
-    subscription.cancel_at_period_end = false;
-    subscription.cancel_at = None;
-    subscription.canceled_at = None;
-    subscription.cancellation = None;
 }
 
 #[cfg(test)]

@@ -1,104 +1,27 @@
 //! What future invoices of a subscription are charged by: another card, or a new permission of a wallet.
 
 use super::change_plan::switch_plan;
+use super::charges::publish_charges;
 use super::dunning::collect_now;
 use super::pay_by_card::{CardPromise, save_card};
-use super::pay_overdue::send_now;
+use super::payment_target::{PaymentTarget, send, target, unpaid_in_currency};
 use super::plan_mandate::with_plan;
-use super::renew::publish_charges;
-use super::stake::{ReleaseReason, ReleaseTime, StakeFor, customer_time, missing, release_if_unused, stake_to_share};
-use super::subscription_admin::load;
+use super::restake::{StakeFor, missing};
+use super::stake::{ReleaseReason, ReleaseTime, customer_time, release_if_unused, stake_to_share};
 use super::usage_carry_over::{enter_currency, threshold_in};
-use super::{
-    BillingError, Invoice, InvoiceStatus, ManageError, MandateLimits, PlanOrder, Requester, Subscription, SubscriptionItem,
-    SubscriptionStatus, mandate_limit,
-};
+use super::{BillingError, ManageError, MandateLimits, PlanOrder, Requester, SubscriptionItem, SubscriptionStatus, mandate_limit};
 use crate::access::Wallet;
 use crate::context::Context;
-use crate::payment::{
-    AskedMandate, Attempt, AttemptKind, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, Method, MethodKind, Purpose,
-    SignedTransaction,
-};
-use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, StakeId, StorageError, SubscriptionId, Text};
+use crate::payment::{AskedMandate, Attempt, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodKind, Purpose};
+use crate::shared::{Amount, CurrencyId, MandateId, MethodId, StakeId, SubscriptionId, Text};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
-
-/// What a subscription is to be charged by.
-#[derive(Debug, Clone)]
-pub(super) struct PaymentTarget {
-    pub subscription: Subscription,
-    pub method: Method,
-    pub currency: Currency,
-}
-
-/// Only a currency that every price of the subscription is offered in.
-pub(super) async fn target(
-    unit: &mut dyn UnitOfWork,
-    id: &SubscriptionId,
-    method: Option<&MethodId>,
-    currency: &CurrencyId,
-) -> Result<PaymentTarget, ManageError> {
-    let subscription = load(unit, id).await?;
-    if subscription.status == SubscriptionStatus::Canceled {
-        return Err(ManageError::Ended);
-    }
-    let found = unit.methods().find_currency(currency).await?;
-    let currency = found.filter(|currency| currency.active && currency.mode == subscription.mode);
-    let currency = currency.ok_or(ManageError::MethodNotSupported)?;
-    let found = unit.methods().find(&currency.method_id).await?.filter(|found| found.active);
-    let found = found.filter(|found| method.is_none_or(|method| *method == found.id)).ok_or(ManageError::MethodNotSupported)?;
-    let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
-    let prices = unit.prices().find_all(&ids).await?;
-    if !prices.iter().all(|price| price.rate_in(&currency.id).is_some()) {
-        return Err(ManageError::CurrencyNotConfigured);
-    }
-    if currency.id != subscription.currency_id {
-        if is_stake_moving(unit, &subscription).await? {
-            return Err(ManageError::PaymentInFlight);
-        }
-        // Nothing that charges in another currency would try again what is owed in this one.
-        let unpaid = unpaid_in_currency(unit, &subscription).await?;
-        if unpaid.iter().any(|invoice| invoice.status == InvoiceStatus::Uncollectible) {
-            return Err(ManageError::UnpaidInvoices);
-        }
-        if !unpaid.is_empty() {
-            return Err(ManageError::PaymentInFlight);
-        }
-    }
-    Ok(PaymentTarget { subscription, method: found, currency })
-}
-
-/// Whether an attempt moves one of the subscription's stakes.
-async fn is_stake_moving(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, StorageError> {
-    let ids: Vec<_> = [&subscription.stake_id, &subscription.overdraft_stake_id].into_iter().flatten().cloned().collect();
-    let stakes = if ids.is_empty() { Vec::new() } else { unit.stakes().find_all(&ids).await? };
-    Ok(stakes.iter().any(|stake| stake.reservation.is_some()))
-}
-
-/// The unpaid invoices of a subscription in the currency that it is charged in now.
-async fn unpaid_in_currency(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Invoice>, StorageError> {
-    let mut unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
-    unpaid.retain(|invoice| invoice.currency_id == subscription.currency_id);
-    Ok(unpaid)
-}
 
 /// Whether a method is given by a card form, and not by a wallet. Refuses what the subscription cannot be charged by.
 pub async fn takes_card(ctx: &Context, id: &SubscriptionId, method: &MethodId, currency: &CurrencyId) -> Result<bool, ManageError> {
     let mut unit = ctx.store.read().await?;
     let target = target(unit.as_mut(), id, Some(method), currency).await?;
     Ok(target.method.kind == MethodKind::Stripe)
-}
-
-fn attempt_of(ctx: &Context, target: &PaymentTarget, purpose: Purpose, amount: Amount, kind: AttemptKind) -> Attempt {
-    let now = ctx.now();
-    Attempt::begin(
-        AttemptId::new(now, ctx.random.as_ref()),
-        purpose,
-        kind,
-        (target.method.id.clone(), target.currency.id.clone()),
-        amount,
-        now,
-    )
 }
 
 fn mandate_of(ctx: &Context, target: &PaymentTarget, grant: Option<MandateDetails>) -> Mandate {
@@ -211,27 +134,6 @@ pub async fn take_change(
         let _ = switch_plan(ctx, id, order, Requester::Customer).await;
     }
     Ok(hash)
-}
-
-/// Stores what a wallet signed, sends it, and tells what the network refuses.
-pub(super) async fn send(
-    ctx: &Context,
-    mut unit: Box<dyn UnitOfWork>,
-    target: &PaymentTarget,
-    purpose: Purpose,
-    amount: Amount,
-    payer: &Wallet,
-    signed: SignedTransaction,
-) -> Result<String, ManageError> {
-    let kind = AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() };
-    let attempt = attempt_of(ctx, target, purpose, amount, kind);
-    match unit.attempts().insert(&attempt, &[]).await {
-        Err(StorageError::Duplicate(_)) => return Err(ManageError::PaymentInFlight),
-        inserted => inserted?,
-    }
-    unit.commit().await?;
-    send_now(ctx, &attempt.id).await?;
-    Ok(signed.hash)
 }
 
 /// What was promised for when a permission is given: the subscriptions that waited for it are charged by it from now on. A stake at

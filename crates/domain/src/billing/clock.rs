@@ -1,6 +1,8 @@
 //! Test clocks: a test-mode customer's own time, which an owner or admin advances.
 
+use crate::context::Context;
 use crate::shared::{ClockId, CustomerId, Listed, Page, StorageError, Timestamp};
+use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
 /// Whose time a round of the engine goes by.
@@ -117,4 +119,17 @@ pub trait TestClocks: Send {
     async fn tick(&mut self, id: &ClockId, tick: &ClockStep<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError>;
     /// Clocks that are under way and that nobody has touched since `before`.
     async fn under_way(&mut self, before: Timestamp, limit: u32) -> Result<Vec<ClockId>, StorageError>;
+}
+
+/// The time that a customer lives in: their test clock's, or everybody's.
+pub async fn time_of(ctx: &Context, unit: &mut dyn UnitOfWork, clock: Option<&ClockId>) -> Result<Timestamp, StorageError> {
+    let Some(clock) = clock else { return Ok(ctx.now()) };
+    let clock = unit.clocks().find(clock).await?;
+    Ok(clock.map_or_else(|| ctx.now(), |clock| clock.now))
+}
+
+/// As [`time_of`], for what belongs to a customer.
+pub(super) async fn time_of_customer(ctx: &Context, unit: &mut dyn UnitOfWork, customer: &CustomerId) -> Result<Timestamp, StorageError> {
+    let clock = unit.clocks().of_customer(customer).await?;
+    Ok(clock.map_or_else(|| ctx.now(), |clock| clock.now))
 }

@@ -1,6 +1,6 @@
 //! The end of a subscription whose current period a credit note has given back.
 
-use super::renew::publish_charges;
+use super::charges::publish_charges;
 use super::{BillingError, CancelReason, termination, time_of};
 use crate::context::Context;
 use crate::shared::CreditNoteId;

@@ -1,29 +1,16 @@
 //! Invoices that could not be collected: noted, tried again, given up, paid after all.
 
 use super::billing_batch::{BillingBatch, Charge};
-use super::notifications::notify_overdue;
-use super::renew::{nonces, publish_charges};
+use super::charges::{nonces, publish_charges};
+use super::reminders::notify_overdue;
 use super::{
     BatchResult, BillingError, Change, ClockEvent, Invoice, InvoiceChange, Notification, Scope, Subscription, TimelineEvent, notify,
 };
 use crate::context::Context;
 use crate::payment::{Decline, RailError};
-use crate::shared::{AttemptId, ClockId, CustomerId, InvoiceId, StorageError, SubscriptionId, Timestamp};
+use crate::shared::{AttemptId, InvoiceId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
-
-/// The time that a customer lives in: their test clock's, or everybody's.
-pub async fn time_of(ctx: &Context, unit: &mut dyn UnitOfWork, clock: Option<&ClockId>) -> Result<Timestamp, StorageError> {
-    let Some(clock) = clock else { return Ok(ctx.now()) };
-    let clock = unit.clocks().find(clock).await?;
-    Ok(clock.map_or_else(|| ctx.now(), |clock| clock.now))
-}
-
-/// As [`time_of`], for what belongs to a customer.
-pub(super) async fn time_of_customer(ctx: &Context, unit: &mut dyn UnitOfWork, customer: &CustomerId) -> Result<Timestamp, StorageError> {
-    let clock = unit.clocks().of_customer(customer).await?;
-    Ok(clock.map_or_else(|| ctx.now(), |clock| clock.now))
-}
 
 /// A declined charge of an invoice: the invoice is uncollectible, its subscription past due, and the next try is scheduled where
 /// one could heal it. The subscription is left for the caller to write.
@@ -56,33 +43,6 @@ pub(super) async fn decline_invoice(
     let (failures, code) = (invoice.failure_count.saturating_add(1), decline.code.clone());
     let notification = Notification::PaymentFailed { invoice: invoice.id.clone(), failures, code };
     notify(ctx, unit, &notification, ctx.now()).await?;
-    Ok(())
-}
-
-/// An overdue invoice of a subscription was paid: when it was the last one, the subscription is in order again. Two that are paid
-/// at once wait here for one another: else each would see the other one overdue still.
-pub(super) async fn debt_paid(unit: &mut dyn UnitOfWork, id: &SubscriptionId, now: Timestamp) -> Result<bool, BillingError> {
-    let Some(subscription) = unit.subscriptions().lock(id).await? else { return Ok(true) };
-    if !owes_nothing_more(unit, &subscription).await? {
-        return Ok(true);
-    }
-    Ok(unit.subscriptions().update(&subscription.recovered(now)).await?)
-}
-
-/// Whether a subscription that was past due owes nothing any more.
-async fn owes_nothing_more(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, BillingError> {
-    Ok(subscription.past_due_since.is_some() && unit.invoices().overdue_of(&subscription.id).await?.is_empty())
-}
-
-/// As [`debt_paid`] after credit notes, for a caller that holds the subscription and writes it.
-pub(super) async fn recover_if_settled(
-    unit: &mut dyn UnitOfWork,
-    subscription: &mut Subscription,
-    now: Timestamp,
-) -> Result<(), BillingError> {
-    if owes_nothing_more(unit, subscription).await? {
-        *subscription = subscription.clone().recovered(now);
-    }
     Ok(())
 }
 

@@ -4,10 +4,32 @@ use super::billing_batch::BillingBatch;
 use super::credit::{CreditNoteReason, Destination, refund_fully};
 use super::stake::is_paying;
 use super::unused_time::UnusedTimes;
-use super::{BillingError, Invoice, InvoiceFilter, InvoiceStatus, ManageError, RefundChoice, Subscription};
+use super::{BillingError, Invoice, InvoiceFilter, InvoiceStatus, ManageError, Subscription};
 use crate::context::Context;
 use crate::shared::{AttemptId, Page, Timestamp};
 use crate::storage::UnitOfWork;
+
+/// What of the last payment is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefundChoice {
+    None,
+    /// What of it the rest of the period is worth.
+    Proration,
+    /// All of it.
+    Last,
+}
+
+impl RefundChoice {
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "none" => Self::None,
+            "proration" => Self::Proration,
+            "last" => Self::Last,
+            _ => return None,
+        })
+    }
+}
 
 /// How many of the newest paid invoices are looked at for the last payment: thresholds and statements may stand before it.
 const NEWEST: u32 = 100;

@@ -1,9 +1,10 @@
 //! Issuing one invoice of a subscription outside of the engine's rounds, charged at once by its mandate.
 
 use super::billing_batch::{BillingBatch, Charge};
-use super::dunning::{decline_invoice, recover_if_settled};
+use super::dunning::decline_invoice;
 use super::invoice::{Finalization, finalize_all};
 use super::notifications::notify_paid;
+use super::recovery::recover_if_settled;
 use super::usage_correction::UsageCorrections;
 use super::{BillingError, BillingReason, InvoiceItem, InvoiceStatus, Period, Subscription};
 use crate::context::Context;

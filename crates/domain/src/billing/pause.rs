@@ -1,9 +1,10 @@
 //! Pausing a subscription, which charges nothing then, and letting it go on.
 
 use super::billing_batch::BillingBatch;
+use super::charges::{nonce, publish_charges};
 use super::issue_invoice::{Bill, issue};
-use super::renew::{Lines, lines, publish_charges, read_usage};
-use super::subscription_admin::{lock, nonce, save};
+use super::period_lines::{Lines, lines, read_usage};
+use super::subscription_admin::{lock, save};
 use super::usage_correction::UsageCorrections;
 use super::{
     BillingReason, Change, ManageError, Notification, Period, ResumedFrom, Subscription, SubscriptionStatus, Unbillable, notify, period,

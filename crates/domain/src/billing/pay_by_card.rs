@@ -1,8 +1,8 @@
 //! Saving a card: for the future invoices of a subscription, or to pay what is overdue with it at once.
 
+use super::charges::publish_charges;
 use super::invoice::plan_payments;
-use super::pay_overdue::intent_of;
-use super::renew::publish_charges;
+use super::pay_overdue::{intent_of, is_owed};
 use super::{BillingError, Invoice, ManageError};
 use crate::context::Context;
 use crate::customer::Customer;
@@ -90,11 +90,6 @@ pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &Curre
     let promise = CardPromise::Invoices(&ids);
     let client_secret = save_card(ctx, unit, customer.clone(), (&method, &currency), promise).await?;
     Ok(CardPayment { client_secret, method, customer })
-}
-
-/// Whether something remains to be collected of an invoice.
-pub(super) fn is_owed(invoice: &Invoice) -> bool {
-    invoice.status.is_payable() && !invoice.remaining().is_zero()
 }
 
 /// A card was saved to pay what was owed: it is charged for what of that is owed still, and nobody is paying otherwise just now.

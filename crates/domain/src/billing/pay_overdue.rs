@@ -1,14 +1,13 @@
 //! What is overdue, and paying it by hand: one transfer, signed by a wallet, for one invoice or for all of a currency.
 
 use super::invoice::plan_payments;
-use super::pay_by_card::is_owed;
+use super::payment_target::send_now;
 use super::{Invoice, ManageError};
 use crate::access::Wallet;
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, Currency, Intent, IntentStatus, Method, MethodKind, Purpose, TransferRequest, UnsignedTransaction,
-    charge_now,
+    Attempt, AttemptKind, Currency, Intent, IntentStatus, Method, MethodKind, Purpose, TransferRequest, UnsignedTransaction,
 };
 use crate::pricing::Metadata;
 use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, StorageError, SubscriptionId};
@@ -207,13 +206,7 @@ pub(super) fn intent_of(
     }
 }
 
-/// Sends what was just written down, and tells what the network refuses. From here on it is on its way, whatever this first look at
-/// it says: the reconciler looks again.
-pub(super) async fn send_now(ctx: &Context, attempt: &AttemptId) -> Result<(), ManageError> {
-    let _ = charge_now(ctx, attempt).await;
-    let found = ctx.store.read().await?.attempts().find(attempt).await?;
-    match found.filter(|attempt| attempt.status == AttemptStatus::Declined) {
-        Some(refused) => Err(ManageError::Refused(refused.last_error.map(|error| error.message).unwrap_or_default())),
-        None => Ok(()),
-    }
+/// Whether something remains to be collected of an invoice.
+pub(super) fn is_owed(invoice: &Invoice) -> bool {
+    invoice.status.is_payable() && !invoice.remaining().is_zero()
 }

@@ -1,40 +1,11 @@
 //! Whether a wallet's permission suffices for another plan. Where it does not, the plan changes when there is a wider one.
 
-use super::change_plan::planned;
-use super::{ManageError, MandateLimits, PlanChoice, PlanPreview, Subscription, mandate_limit};
+use super::plan_preview::planned;
+use super::{ManageError, MandateLimits, PlanOrder, Subscription, mandate_limit};
 use crate::context::Context;
 use crate::payment::MandateDetails;
-use crate::shared::{Amount, PriceId, SubscriptionId, Timestamp};
+use crate::shared::{PriceId, SubscriptionId};
 use crate::storage::UnitOfWork;
-
-/// A change of plan as it was shown and agreed to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanOrder {
-    pub choice: PlanChoice,
-    /// The moment that it was shown for.
-    pub at: Timestamp,
-    /// What was shown to be due.
-    pub expected: Amount,
-    /// What was shown to be kept for the next invoices; absent: nobody looked at it.
-    pub credited: Option<Amount>,
-}
-
-impl PlanOrder {
-    /// Whether it still comes to what was shown.
-    #[must_use]
-    pub fn fits(&self, preview: &PlanPreview) -> bool {
-        preview.total == self.expected && self.credited.is_none_or(|credited| preview.credited == credited)
-    }
-}
-
-/// What became of an order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlanSwitch {
-    Switched,
-    /// The wallet permits less than the plan can cost at a time, or has staked less than it asks for: it is to be asked for more, and
-    /// nothing has changed.
-    NeedsPermission,
-}
 
 /// What a subscription with the plan of an order can cost at a time, at least what is due now, beside what `others` can.
 pub(super) async fn with_plan(

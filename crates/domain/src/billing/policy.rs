@@ -3,6 +3,11 @@
 use crate::shared::Timestamp;
 use std::time::Duration;
 
+/// How long a subscription may owe before it is cancelled, unless its maker says otherwise.
+pub const DAYS_UNTIL_CANCEL: u32 = 15;
+/// The most characters of a comment.
+pub const COMMENT_MAX: usize = 500;
+
 /// How a store treats debts; options of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BillingPolicy {
@@ -33,7 +38,7 @@ impl Default for BillingPolicy {
     fn default() -> Self {
         Self {
             retry_days: vec![1, 3, 5, 7, 10, 14],
-            days_until_cancel: super::DAYS_UNTIL_CANCEL,
+            days_until_cancel: DAYS_UNTIL_CANCEL,
             usage_ceiling: USAGE_CEILING,
             overdraft_grace: OVERDRAFT_GRACE,
             overdraft_fee_points: OVERDRAFT_FEE_POINTS,

@@ -161,7 +161,7 @@ pub fn charges(lines: &[PlanLine], period: &Period, at: Timestamp) -> Result<Vec
 
 /// Changes the plan at `at`, in the middle of `current`. While the cycle stays, so does the period; another cycle begins at once.
 /// Metered prices, which are due afterwards, have no place among the lines.
-pub fn change_plan(
+pub fn prorate_plan_change(
     before: (&RecurringInterval, &[CoveringLine]),
     after: (&RecurringInterval, &[PlanLine]),
     current: &Period,
@@ -218,7 +218,8 @@ mod tests {
     #[test]
     fn while_the_cycle_stays_the_rest_of_the_old_is_exchanged_for_the_rest_of_the_new() {
         let (month, cycle) = (span(0, MONTH), monthly());
-        let change = change_plan((&cycle, &[paid("old", 1_000, month)]), (&cycle, &[plan("new", 3_000)]), &month, seconds(MONTH / 3));
+        let change =
+            prorate_plan_change((&cycle, &[paid("old", 1_000, month)]), (&cycle, &[plan("new", 3_000)]), &month, seconds(MONTH / 3));
         let change = change.expect("changes");
         assert_eq!((change.period, change.anchor), (month, None));
         let amounts: Vec<_> =
@@ -232,7 +233,8 @@ mod tests {
         let (month, cycle) = (span(0, MONTH), monthly());
         let yearly = RecurringInterval::new(Interval::Year, 1, Anchoring::Fixed).expect("a cycle");
         let now = seconds(MONTH / 2);
-        let change = change_plan((&cycle, &[paid("old", 1_000, month)]), (&yearly, &[plan("new", 9_000)]), &month, now).expect("changes");
+        let change =
+            prorate_plan_change((&cycle, &[paid("old", 1_000, month)]), (&yearly, &[plan("new", 9_000)]), &month, now).expect("changes");
         assert_eq!((change.period, change.anchor), (span(MONTH / 2, MONTH / 2 + 365 * 86_400), Some(now)));
         assert_eq!(net(&change.lines), Ok(Net::Due(Amount::new(8_500))));
     }
@@ -240,7 +242,8 @@ mod tests {
     #[test]
     fn what_was_not_paid_is_not_given_back() {
         let (month, cycle) = (span(0, MONTH), monthly());
-        let change = change_plan((&cycle, &[paid("trial", 0, month)]), (&cycle, &[plan("new", 50)]), &month, seconds(0)).expect("changes");
+        let change =
+            prorate_plan_change((&cycle, &[paid("trial", 0, month)]), (&cycle, &[plan("new", 50)]), &month, seconds(0)).expect("changes");
         assert_eq!(change.lines[0].amount, Amount::ZERO);
         assert_eq!(net(&change.lines), Ok(Net::Due(Amount::new(50))));
     }
@@ -312,12 +315,12 @@ mod tests {
             // A subscription begins within a second, and changes are reckoned to the second.
             let month = Period { start: Timestamp::from_micros(micros), end: Timestamp::from_micros(micros + MONTH as i64 * 1_000_000) };
             let (cycle, now) = (monthly(), seconds(at).max(month.start));
-            let there = change_plan((&cycle, &lines(&old, month)), (&cycle, &plans(&new)), &month, now).expect("changes");
+            let there = prorate_plan_change((&cycle, &lines(&old, month)), (&cycle, &plans(&new)), &month, now).expect("changes");
             let rest = Period { start: now, end: month.end };
             let held: Vec<_> = there.lines.iter().filter(|line| line.what == Prorated::Charge).map(|line| CoveringLine {
                 price_id: line.price_id.clone(), quantity: 1, total: line.amount, creditable: line.amount, period: rest,
             }).collect();
-            let back = change_plan((&cycle, &held), (&cycle, &plans(&old)), &month, now).expect("changes");
+            let back = prorate_plan_change((&cycle, &held), (&cycle, &plans(&old)), &month, now).expect("changes");
             let both: Vec<_> = there.lines.into_iter().chain(back.lines).collect();
             prop_assert_eq!(net(&both), Ok(Net::Due(Amount::ZERO)));
             for line in &both {

@@ -4,8 +4,9 @@
 //! network, none of it was ever the store's, and no account of its journal changes. So no entry is written, there is no payment
 //! intent, and nothing that the store could give back.
 
-use super::dunning::{collect_now, time_of};
-use super::renew::publish_charges;
+use super::charges::publish_charges;
+use super::clock::time_of;
+use super::dunning::collect_now;
 use super::statement::{Statement, StatementOwner, record_statement};
 use super::subscription_admin::load;
 use super::{BillingError, BillingReason, ManageError, PricingFormula, Subscription, SubscriptionStatus, line_descriptions, mandate_limit};
@@ -166,7 +167,7 @@ pub async fn take_recharge(
         inserted => inserted?,
     }
     unit.commit().await?;
-    super::pay_overdue::send_now(ctx, &attempt.id).await?;
+    super::payment_target::send_now(ctx, &attempt.id).await?;
     Ok(signed.hash)
 }
 

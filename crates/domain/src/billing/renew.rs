@@ -1,41 +1,28 @@
 //! The engine's round: subscriptions whose time has come are renewed or ended, many in one commit. Charging comes later, apart.
 
 use super::billing_batch::{BillingBatch, Charge};
+use super::charges::{BatchResult, nonces, publish_charges};
 use super::invoice::{Finalization, finalize_all};
 use super::notifications::notify_paid;
 use super::pause::reported;
+use super::period_lines::{Lines, lines, read_usage};
 use super::stake::{STAKE_RETRY_DELAY, pay_by_overdraft};
-use super::usage_correction::{Overbilled, UsageCorrections};
+use super::usage_correction::UsageCorrections;
 use super::{
-    BillingError, BillingReason, CancelReason, Change, ClockEvent, Due, Invoice, InvoiceItem, InvoiceStatus, OnHold, Period,
-    PricingFormula, Scope, Subscription, TimelineEvent, Unbillable, period, termination,
+    BillingError, BillingReason, CancelReason, Change, ClockEvent, Due, Invoice, InvoiceStatus, OnHold, Period, Scope, Subscription,
+    TimelineEvent, Unbillable, period, termination,
 };
 use crate::context::Context;
-use crate::events::{Message, Topic};
 use crate::payment::{Decline, RailError};
-use crate::pricing::{Price, Usage};
-use crate::shared::{Amount, AttemptId, EventId, InvoiceId, InvoiceItemId, StorageError, SubscriptionItemId, Timestamp};
+use crate::shared::{InvoiceId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 /// Attempts of one message to those who charge.
-const CHARGE_CHUNK: usize = 100;
 
 /// When one comes up again that somebody else was at.
 const NEAR_DUE_WINDOW: Duration = Duration::from_secs(60);
-
-/// What a round did.
-#[derive(Debug, Default)]
-pub struct BatchResult {
-    /// How many subscriptions were due.
-    pub due: usize,
-    /// What is to be sent now.
-    pub attempts: Vec<AttemptId>,
-    pub timeline: Vec<ClockEvent>,
-    /// Why a charge could not be written: the store's own settings of a method. What the round did stands.
-    pub trouble: Option<RailError>,
-}
 
 struct Renewal {
     subscription: Subscription,
@@ -70,15 +57,6 @@ pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
         }
     }
     Ok(whole)
-}
-
-impl BatchResult {
-    fn add(&mut self, other: Self) {
-        self.due += other.due;
-        self.attempts.extend(other.attempts);
-        self.timeline.extend(other.timeline);
-        self.trouble = self.trouble.take().or(other.trouble);
-    }
 }
 
 /// Whether an error comes from what one subscription is, and not from the database or from somebody who was faster.
@@ -162,7 +140,7 @@ async fn write_due(
     for renewal in renewals.iter_mut().filter(|renewal| !renewal.corrections.notes.is_empty()) {
         let begun = renewal.finalization.invoice.created_at;
         renewal.corrections.issue(ctx, unit, begun).await?;
-        super::dunning::recover_if_settled(unit, &mut renewal.subscription, begun).await?;
+        super::recovery::recover_if_settled(unit, &mut renewal.subscription, begun).await?;
     }
     for (nonce, due, subscription) in others {
         match due {
@@ -209,45 +187,6 @@ async fn what_is_due(unit: &mut dyn UnitOfWork, subscription: Subscription, now:
     }
     let due = if subscription.ends_at().is_some_and(|at| at <= now) { subscription.requested_end() } else { Due::Wait };
     Ok((subscription, due))
-}
-
-/// Nonces of one round begin here and count up: milliseconds, and twelve random bits below, so that rounds of the same
-/// millisecond differ. Networks take any nonce but the account's last one; all of them stay below 2^53.
-pub(super) fn nonces(ctx: &Context) -> u64 {
-    let millis = u64::try_from(ctx.now().micros() / 1_000).unwrap_or_default();
-    millis << 12 | u64::from(u16::from_le_bytes(ctx.random.bytes()) & 0xfff)
-}
-
-/// Asks for attempts to be sent, in chunks.
-pub(crate) async fn publish_charges(ctx: &Context, unit: &mut dyn UnitOfWork, attempts: &[AttemptId]) -> Result<(), BillingError> {
-    let now = ctx.now();
-    let message = |chunk: &[AttemptId]| {
-        let ids: Vec<_> = chunk.iter().map(AttemptId::as_str).collect();
-        (EventId::new(now, ctx.random.as_ref()), Message::new(Topic::Charge, now).with("attempts", ids.join(",")))
-    };
-    let messages: Vec<_> = attempts.chunks(CHARGE_CHUNK).map(message).collect();
-    Ok(unit.outbox().publish_all(&messages, now).await?)
-}
-
-/// What the metered items were used in the periods that end now.
-pub(super) async fn read_usage(
-    unit: &mut dyn UnitOfWork,
-    book: &BillingBatch,
-    due: &[Subscription],
-) -> Result<HashMap<SubscriptionItemId, u64>, BillingError> {
-    let mut used = HashMap::new();
-    for subscription in due {
-        for item in &subscription.items {
-            let Some(Usage::Metered(aggregate)) = book.prices.get(&item.price_id).and_then(usage_of) else { continue };
-            let (start, end) = (item.counts_from(&subscription.period), subscription.period.end);
-            used.insert(item.id.clone(), unit.usage().used(&item.id, aggregate, start, end).await?);
-        }
-    }
-    Ok(used)
-}
-
-pub(super) fn usage_of(price: &Price) -> Option<Usage> {
-    price.recurring.as_ref().map(|recurring| recurring.usage)
 }
 
 /// A subscription that the engine cannot bill waits for somebody to look, and does not keep the others from their turn.
@@ -321,64 +260,6 @@ fn renewal(
     };
     finalization.invoice.intent_id = charge.as_ref().map(|charge: &Charge| charge.intent.id.clone());
     Ok(Begun { renewal: Renewal { subscription, finalization, decline, charge, corrections, has_new_items }, trouble })
-}
-
-/// What is billed.
-#[derive(Default)]
-pub(super) struct Lines {
-    pub items: Vec<InvoiceItem>,
-    pub total: Amount,
-    /// By how much earlier invoices asked more for the same usage than it costs.
-    pub overbilled: Vec<Overbilled>,
-}
-
-/// The lines of an invoice: licensed items for `ahead`, metered ones for `behind`, less what of it was billed before.
-pub(super) fn lines(
-    ctx: &Context,
-    book: &BillingBatch,
-    used: &HashMap<SubscriptionItemId, u64>,
-    subscription: &Subscription,
-    invoice: &InvoiceId,
-    ahead: Period,
-    behind: Option<Period>,
-) -> Result<Lines, Unbillable> {
-    let mut lines = Lines { items: Vec::with_capacity(subscription.items.len()), ..Lines::default() };
-    for item in &subscription.items {
-        let price = book.prices.get(&item.price_id).ok_or(Unbillable::NoPrice)?;
-        let product = book.products.get(&price.product_id).ok_or(Unbillable::NoProduct)?;
-        let rate = price.rate_in(&subscription.currency_id).ok_or(Unbillable::NoCurrency)?;
-        let (quantity, span, billed) = match (usage_of(price), behind) {
-            (Some(Usage::Metered(_)), Some(behind)) => {
-                let span = Period { start: item.counts_from(&behind), ..behind };
-                (used.get(&item.id).copied().unwrap_or_default(), span, item.billed.map_or(Amount::ZERO, |billed| billed.amount))
-            }
-            (Some(Usage::Metered(_)), None) => continue,
-            (Some(Usage::Licensed), _) => (item.quantity, ahead, Amount::ZERO),
-            (None, _) => return Err(Unbillable::NotRecurring),
-        };
-        let whole = PricingFormula::of(&rate, quantity);
-        let is_carried = item.billed.is_some_and(|billed| billed.is_carried);
-        let overbilled = if is_carried { Amount::ZERO } else { billed.minus(whole.amount()?).unwrap_or_default() };
-        let calculation = if billed.is_zero() { whole } else { PricingFormula::Rest { whole: Box::new(whole), billed } };
-        let amount = calculation.amount()?;
-        lines.total = lines.total.plus(amount)?;
-        lines.overbilled.extend((!overbilled.is_zero()).then(|| Overbilled { item: item.id.clone(), amount: overbilled }));
-        lines.items.push(InvoiceItem {
-            id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()),
-            invoice_id: invoice.clone(),
-            subscription_item_id: Some(item.id.clone()),
-            price_id: Some(price.id.clone()),
-            description: product.name.clone(),
-            quantity,
-            unit_amount: price.unit_amount_in(&subscription.currency_id).unwrap_or_default(),
-            amount,
-            credited: Amount::ZERO,
-            period: Some(span),
-            covers_until: Some(span.end),
-            calculation,
-        });
-    }
-    Ok(lines)
 }
 
 /// Writes everything of a round that was renewed. Numbers come late: from there on everybody who finalizes invoices of the mode waits.

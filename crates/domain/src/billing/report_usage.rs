@@ -1,7 +1,8 @@
 //! Reporting what a metered item was used.
 
 use super::billing_threshold::bill_when_reached;
-use super::renew::{publish_charges, usage_of};
+use super::charges::publish_charges;
+use super::period_lines::usage_of;
 use super::{ManageError, Period, Subscription, SubscriptionStatus, UsageAction, UsageRecord, period, time_of};
 use crate::context::Context;
 use crate::pricing::{Aggregate, Usage};

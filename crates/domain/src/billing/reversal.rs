@@ -1,8 +1,8 @@
 //! Payments that their network takes back after they had settled: a late failure, a chain reorganization.
 
+use super::clock::time_of_customer;
 use super::credit::{lock_paid_by, take_newest_first};
-use super::dunning::time_of_customer;
-use super::notifications::notify_overdue;
+use super::reminders::notify_overdue;
 use super::{BillingError, Change, InvoicePayment, InvoiceStatus, PaymentSource};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};

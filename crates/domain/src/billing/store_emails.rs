@@ -1,6 +1,6 @@
 //! Emails to the owner of the store, about what somebody has to decide: their content, read from the database when an email is written.
 
-use super::billing_emails::{BillingEmailContent, Draft, Recipient};
+use super::billing_email_content::{BillingEmailContent, Draft, Recipient};
 use crate::access::Role;
 use crate::payment::RefundStatus;
 use crate::shared::{Amount, DisputeId, PaymentIntentId, RefundId, StorageError};

@@ -9,8 +9,6 @@ use crate::shared::{
 use async_trait::async_trait;
 use std::time::Duration;
 
-/// How long a subscription may owe before it is cancelled, unless its maker says otherwise.
-pub const DAYS_UNTIL_CANCEL: u32 = 15;
 /// How long a stake is kept after the end, so that the last usage can be billed.
 pub const STAKE_WAITING: Duration = Duration::from_secs(14 * 24 * 3_600);
 
@@ -281,6 +279,14 @@ pub enum Due {
 }
 
 impl Subscription {
+    /// Removes a scheduled end.
+    pub(super) fn clear_cancellation(&mut self) {
+        self.cancel_at_period_end = false;
+        self.cancel_at = None;
+        self.canceled_at = None;
+        self.cancellation = None;
+    }
+
     /// When a debt has stood for too long.
     #[must_use]
     pub fn dunning_deadline(&self) -> Option<Timestamp> {

@@ -1,6 +1,5 @@
 //! What people do with a subscription, and why it may be refused.
 
-use super::renew::nonces;
 use super::{BillingError, CreditError, IllegalChange, Subscription, Threshold, Unbillable};
 use crate::context::Context;
 use crate::ledger::LedgerError;
@@ -195,9 +194,4 @@ pub(super) async fn save(unit: &mut dyn UnitOfWork, subscription: &Subscription)
         true => Ok(()),
         false => Err(ManageError::Contended),
     }
-}
-
-/// A nonce that no other transaction of this store's own account has: those of rounds are counted up from the time.
-pub(crate) fn nonce(ctx: &Context) -> u64 {
-    nonces(ctx).saturating_add(u64::from(u32::from_le_bytes(ctx.random.bytes()) >> 8))
 }

@@ -1,8 +1,9 @@
 //! The end of a subscription.
 
 use super::billing_batch::BillingBatch;
+use super::charges::nonces;
 use super::issue_invoice::{Bill, issue};
-use super::renew::{Lines, lines, nonces};
+use super::period_lines::{Lines, lines};
 use super::stake::release_at_end;
 use super::usage_correction::UsageCorrections;
 use super::{
@@ -97,7 +98,7 @@ pub(super) async fn now(
     let mut book = BillingBatch::read(unit, one).await?;
     // Where the engine is late, what was used since the period was over has no other invoice to come.
     let period = Period { end: subscription.period.end.max(now), ..subscription.period };
-    let used = super::renew::read_usage(unit, &book, &[Subscription { period, ..subscription.clone() }]).await?;
+    let used = super::period_lines::read_usage(unit, &book, &[Subscription { period, ..subscription.clone() }]).await?;
     let ended = write(ctx, unit, &mut book, &used, subscription, reason, nonces(ctx), now).await?;
     Ok(ended.attempts)
 }

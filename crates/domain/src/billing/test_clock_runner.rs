@@ -1,6 +1,6 @@
 //! Advancing a test clock: what would have happened meanwhile happens now, in order, each at its own time.
 
-use super::notifications::passed_by_clock;
+use super::reminders::passed_by_clock;
 use super::{
     BillingError, ClockEvent, ClockStep, Notification, Scope, StakeFilter, StakeStatus, Subscription, TimelineEvent, move_due_stakes,
     notify, renew_due, retry_due,

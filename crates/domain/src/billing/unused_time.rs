@@ -3,7 +3,7 @@
 
 use super::billing_batch::BillingBatch;
 use super::credit::{CreditNoteReason, Destination, ItemOrder, NoteOrder, issue_note};
-use super::renew::usage_of;
+use super::period_lines::usage_of;
 use super::{BillingError, CoveringLine, Invoice, InvoiceItem, ManageError, PricingFormula, ProrationLine, Subscription, credits};
 use crate::context::Context;
 use crate::pricing::Usage;

@@ -2,7 +2,7 @@
 //! on counting, and what was billed of it is not billed again.
 
 use super::billing_batch::BillingBatch;
-use super::renew::usage_of;
+use super::period_lines::usage_of;
 use super::{BilledUsage, BillingError, Period, PricingFormula, Subscription, SubscriptionItem, Threshold};
 use crate::pricing::{Aggregate, UnitPricing, Usage};
 use crate::shared::{Amount, AmountError, CurrencyId, Timestamp};

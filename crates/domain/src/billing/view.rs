@@ -1,7 +1,7 @@
 //! A subscription with everything that it refers to.
 
 use super::billing_batch::BillingBatch;
-use super::renew::{Lines, lines, read_usage};
+use super::period_lines::{Lines, lines, read_usage};
 use super::usage_correction::UsageCorrections;
 use super::{BillingError, ManageError, Stake, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, period};
 use crate::context::Context;

@@ -1,9 +1,9 @@
 //! Voiding: nobody asks for an invoice any more.
 
 use super::credit::{CreditNoteReason, Destination, NoteOrder, credit_everything, issue_note};
-use super::dunning::debt_paid;
 use super::invoice::unapply_balance;
-use super::pay_by_card::is_owed;
+use super::pay_overdue::is_owed;
+use super::recovery::debt_paid;
 use super::{BillingError, InvoicePayment, ManageError, PaymentSource, time_of};
 use crate::context::Context;
 use crate::shared::{InvoiceId, StorageError};

@@ -3,7 +3,7 @@
 use super::allocation::{Destination, spread};
 use super::issue::{ItemOrder, NoteOrder, NotePlan, issue_note, plan, returnable};
 use super::{CreditError, CreditNote, CreditNoteItem, CreditNoteReason};
-use crate::billing::dunning::debt_paid;
+use crate::billing::recovery::debt_paid;
 use crate::billing::{COMMENT_MAX, Invoice, InvoiceChange, InvoiceItem, InvoiceStatus, PaymentSource, publish_charges, time_of};
 use crate::context::Context;
 use crate::payment::{IntentStatus, Refund};

@@ -5,7 +5,7 @@ use super::card_payment::{CardPaymentState, find_card_payment};
 use super::dispute_booking::DisputeBooking;
 use super::dispute_change::changes;
 use super::undo::lock_paid_by;
-use crate::billing::dunning::time_of_customer;
+use crate::billing::clock::time_of_customer;
 use crate::billing::{Notification, notify};
 use crate::context::Context;
 use crate::payment::{Dispute, Intent, Method, ProviderDispute, SettlementError};

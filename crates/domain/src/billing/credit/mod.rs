@@ -9,8 +9,6 @@ mod dashboard_refund;
 mod dispute;
 mod dispute_booking;
 mod dispute_change;
-mod document;
-mod error;
 mod issue;
 mod payout;
 mod provider_refund;
@@ -18,6 +16,7 @@ mod refund;
 mod suspense;
 mod undo;
 
+use super::CreditError;
 pub(crate) use allocation::Destination;
 pub use card_check::{CardCheckError, check_card_payment};
 pub(crate) use create::refund_fully;
@@ -26,8 +25,6 @@ pub use create::{
     preview_credit_note, refund_invoice, refund_payment, refundable,
 };
 pub use dispute::{DisputeError, record_dispute};
-pub use document::{CreditNotePrinter, CreditedLine, ExpandedCreditNote, RefundRoute, expand_credit_note};
-pub use error::CreditError;
 pub(crate) use issue::{ItemOrder, NoteOrder, credit_everything, issue_note};
 pub use payout::{PayoutOrder, pay_out_balance, payout_limit};
 pub use provider_refund::{ProviderRefundError, record_provider_refund};

@@ -3,7 +3,7 @@
 use super::CreditError;
 use super::refund::send;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, balance_of, change_balance};
-use crate::billing::dunning::time_of_customer;
+use crate::billing::clock::time_of_customer;
 use crate::billing::{COMMENT_MAX, publish_charges};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};

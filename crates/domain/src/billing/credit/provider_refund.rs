@@ -5,7 +5,7 @@ use super::card_payment::{CardPaymentState, find_card_payment};
 use super::dashboard_refund::{DashboardRefund, dashboard_refund_failed};
 use super::refund::refund_failed_later;
 use super::undo::lock_paid_by;
-use crate::billing::dunning::time_of_customer;
+use crate::billing::clock::time_of_customer;
 use crate::context::Context;
 use crate::payment::{Currency, Decline, Intent, Method, ProviderRefund, ProviderRefundStatus, Purpose, SettlementError, settle};
 use crate::shared::{RefundId, StorageError};

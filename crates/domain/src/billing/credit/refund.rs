@@ -3,7 +3,7 @@
 use super::{CreditError, CreditNote};
 use crate::access::Did;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
-use crate::billing::dunning::time_of_customer;
+use crate::billing::clock::time_of_customer;
 use crate::billing::{BillingError, InvoicePayment, Notification, PaymentSource, nonce, notify, publish_charges};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};

@@ -2,7 +2,7 @@
 
 use crate::billing::BillingError;
 use crate::billing::balance::{BalanceChange, BalanceTransaction, BalanceTransactionType, change_balance};
-use crate::billing::dunning::time_of_customer;
+use crate::billing::clock::time_of_customer;
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, LedgerError, Posting, Side};
 use crate::payment::{Attempt, Purpose, SettlementError, end_hold};

@@ -8,7 +8,6 @@ mod refund;
 pub use mandate::MandateChange;
 pub(crate) use mandate::{mandate_declined, mandate_given};
 pub use payment::InvoiceCollection;
-pub(super) use payment::recovered;
 pub use recharge::Recharge;
 pub use refund::RefundPayment;
 

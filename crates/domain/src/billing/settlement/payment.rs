@@ -1,15 +1,16 @@
 //! The payment of invoices: of a renewal, of a retry, by the customer's own hand.
 
-use crate::billing::dunning::{debt_paid, decline_invoice, time_of};
-use crate::billing::invoice::{PaidInvoice, Receipt, settle};
-use crate::billing::notifications::notify_paid;
+use crate::billing::clock::time_of;
+use crate::billing::dunning::decline_invoice;
+use crate::billing::invoice::{Receipt, settle};
+use crate::billing::recovery::recovered;
 use crate::billing::reversal::reverse_payment;
-use crate::billing::{BillingError, InvoiceStatus, Subscription};
+use crate::billing::{BillingError, Subscription};
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, Decline, IntentStatus, MandateDetails, Purpose, PurposeHandler, Reversal, SavedCard, Settlement, SettlementError,
 };
-use crate::shared::{AttemptId, PaymentIntentId, Timestamp};
+use crate::shared::{AttemptId, PaymentIntentId};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 use std::collections::BTreeSet;
@@ -79,27 +80,6 @@ async fn paid(
     let receipt = Receipt { mode: intent.mode, customer_id: &intent.customer_id, attempt, intent: Some(&intent.id), at };
     let settled = settle(ctx, unit, &receipt).await?;
     recovered(ctx, unit, &settled, at).await
-}
-
-/// What follows when invoices were paid: a subscription without overdue invoices is in order again, and customers are told.
-pub(in crate::billing) async fn recovered(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    settled: &[PaidInvoice],
-    at: Timestamp,
-) -> Result<(), BillingError> {
-    for PaidInvoice { before, after } in settled {
-        if after.status != InvoiceStatus::Paid || before.status == InvoiceStatus::Paid {
-            continue;
-        }
-        if let (InvoiceStatus::Uncollectible, Some(subscription)) = (before.status, &before.subscription_id)
-            && !debt_paid(unit, subscription, at).await?
-        {
-            return Err(BillingError::Contended);
-        }
-        notify_paid(ctx, unit, after).await?;
-    }
-    Ok(())
 }
 
 /// Banks send their customers new cards, and providers write them down under the old name: what is told of a kept card follows.

@@ -4,13 +4,36 @@ use super::debts::{DebtScope, debts_of, debts_of_subscription};
 use super::release::{ReleaseTime, release_if_unused};
 use super::transfer::{StakeTransfer, transfer};
 use super::{ReleaseReason, Stake, StakeStatus, ask_network, customer_time};
-use crate::billing::renew::publish_charges;
+use crate::billing::charges::publish_charges;
 use crate::billing::subscription_admin::{load, lock, save};
-use crate::billing::{BillingError, COMMENT_MAX, ManageError, StakeChoice, Subscription};
+use crate::billing::{BillingError, COMMENT_MAX, ManageError, Subscription};
 use crate::context::Context;
 use crate::payment::StakeState;
 use crate::shared::{Amount, AttemptId, StakeId, SubscriptionId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
+
+/// What becomes of the stake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StakeChoice {
+    /// It waits, as every stake does at the end.
+    None,
+    /// What is owed is taken from it, and the rest goes back at once.
+    Proration,
+    /// The store takes all of it.
+    Slash,
+}
+
+impl StakeChoice {
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "none" => Self::None,
+            "proration" => Self::Proration,
+            "slash" => Self::Slash,
+            _ => return None,
+        })
+    }
+}
 
 /// Decides, in the unit of work that ended a subscription, what becomes of its stake at once.
 pub(in crate::billing) async fn stake_at_end(

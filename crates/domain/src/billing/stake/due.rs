@@ -7,7 +7,7 @@ use super::transfer::{StakeTransfer, transfer};
 use super::{
     ReleaseReason, STAKE_RETRY_DELAY, STAKE_RETRY_DOUBLINGS, Stake, StakePurpose, StakeStatus, ask_network, customer_time, retry_delay,
 };
-use crate::billing::renew::publish_charges;
+use crate::billing::charges::publish_charges;
 use crate::billing::{BatchResult, BillingError, ClockEvent, STAKE_WAITING, Scope, TimelineEvent};
 use crate::context::Context;
 use crate::payment::{Purpose, StakeState};

@@ -13,8 +13,8 @@ mod release;
 mod settlement;
 mod transfer;
 
+pub use admin::{StakeChoice, return_released, return_stake, slash_stake};
 pub(in crate::billing) use admin::{release_at_end, stake_at_end};
-pub use admin::{return_released, return_stake, slash_stake};
 pub(in crate::billing) use debts::{StakeDebts, is_paying};
 pub use due::move_due_stakes;
 pub(crate) use entity::RequestedStake;
@@ -22,8 +22,9 @@ pub use entity::*;
 pub use monitor::{STAKE_CHECK_INTERVAL, check_stakes};
 pub(in crate::billing) use overdraft::pay_by_overdraft;
 pub use overdraft::{OverdraftProtection, ask_for_overdraft_stake, end_overdraft_protection, overdraft_protection, take_overdraft_stake};
-pub use place::{StakeFor, ask_to_restake, lacks_stake, take_restake};
-pub(in crate::billing) use place::{ask_network, lock_security, missing, owed_stake, stake_for_plan, stake_to_share};
+pub(in crate::billing) use place::{
+    Placement, ask_network, growth, held_with, lock_security, owed_stake, required_stake, stake_for_plan, stake_to_share,
+};
 pub use port::{StakeFilter, Stakes};
 pub(crate) use release::abandon_stake;
 pub(in crate::billing) use release::{ReleaseTime, release_if_unused};

@@ -7,8 +7,8 @@ use super::release::{ReleaseTime, release_if_unused};
 use super::transfer::{StakeTransfer, transfer};
 use super::{ReleaseReason, STAKE_RETRY_DELAY, Stake, StakeKey, StakePurpose, StakeSubject, customer_time, retry_delay};
 use crate::access::Wallet;
-use crate::billing::change_payment::{PaymentTarget, send, target};
 use crate::billing::invoice::{Finalization, finalize_all, plan_payments};
+use crate::billing::payment_target::{PaymentTarget, send, target};
 use crate::billing::subscription_admin::{load, lock, save};
 use crate::billing::{
     BillTo, BillingError, BillingPolicy, BillingReason, Invoice, InvoiceItem, InvoiceStatus, ManageError, PricingFormula, Subscription,

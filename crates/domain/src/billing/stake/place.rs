@@ -4,18 +4,15 @@ use super::release::{ReleaseTime, release_if_unused};
 use super::settlement::{post_stake, record_stake_statement};
 use super::{ReleaseReason, RequestedStake, Stake, StakeKey, StakePurpose, StakeSubject};
 use crate::access::{Did, Wallet};
-use crate::billing::cancel::take_back;
-use crate::billing::change_payment::{PaymentTarget, send, target};
-use crate::billing::change_plan::{planned, switch_plan};
+use crate::billing::payment_target::PaymentTarget;
 use crate::billing::statement::Statement;
-use crate::billing::subscription_admin::{load, lock, save};
 use crate::billing::{
-    BillingError, BillingReason, ManageError, Notification, PlanOrder, PricingFormula, Requester, ResumedFrom, STAKE_WAITING, StakeTerms,
+    BillingError, BillingReason, ManageError, Notification, PricingFormula, Requester, ResumedFrom, STAKE_WAITING, StakeTerms,
     Subscription, line_descriptions, notify, time_of,
 };
 use crate::context::Context;
 use crate::ledger::EntryType;
-use crate::payment::{AskedStake, Attempt, AttemptKind, Currency, MandateDetails, Purpose, StakeRequest, StakeState};
+use crate::payment::{AskedStake, Attempt, AttemptKind, Currency, MandateDetails, StakeRequest, StakeState};
 use crate::shared::{Amount, CurrencyId, StakeId, StorageError, SubscriptionId, Text};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
@@ -23,17 +20,6 @@ use std::time::Duration;
 
 /// How long a stake waits for its first payment before it is given up.
 pub(in crate::billing) const PENDING_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
-
-/// Why a security stake is asked for when there is no checkout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StakeFor<'a> {
-    /// A canceled subscription is to resume, and its stake was revoked.
-    Resuming,
-    /// The subscription is charged in another currency, and the stake in the former one is released.
-    ChangedPayment,
-    /// As [`StakeFor::ChangedPayment`], or the plan is to cost more, and the stake is to grow first.
-    ChangedPlan(&'a PlanOrder),
-}
 
 /// A payment into a stake that a wallet is asked for.
 #[derive(Debug, Clone)]
@@ -44,7 +30,7 @@ pub(in crate::billing) struct Placement {
 }
 
 impl Placement {
-    fn security(target: PaymentTarget, subject: SubscriptionId, payer: &Did, amount: Amount) -> Self {
+    pub fn security(target: PaymentTarget, subject: SubscriptionId, payer: &Did, amount: Amount) -> Self {
         let key = StakeKey {
             subject: StakeSubject::Subscription(subject),
             purpose: StakePurpose::Security,
@@ -127,7 +113,7 @@ pub(in crate::billing) async fn ask_network(ctx: &Context, stake: &Stake) -> Res
 }
 
 /// What the network holds of the stake with a key, and the payer has not revoked.
-async fn held_with(ctx: &Context, key: &StakeKey) -> Result<Amount, ManageError> {
+pub(in crate::billing) async fn held_with(ctx: &Context, key: &StakeKey) -> Result<Amount, ManageError> {
     let mut unit = ctx.store.read().await?;
     let found = unit.stakes().find_open(key).await?;
     drop(unit);
@@ -135,48 +121,6 @@ async fn held_with(ctx: &Context, key: &StakeKey) -> Result<Amount, ManageError>
         Some(stake) => Ok(ask_network(ctx, &stake).await?.unwrap_or_default().held),
         None => Ok(Amount::ZERO),
     }
-}
-
-/// The payment that is missing in a security stake.
-///
-/// # Errors
-/// [`ManageError::NoStake`] when none is missing.
-pub(in crate::billing) async fn missing(
-    ctx: &Context,
-    id: &SubscriptionId,
-    payer: &Wallet,
-    what: StakeFor<'_>,
-) -> Result<Placement, ManageError> {
-    let mut unit = ctx.store.read().await?;
-    let subscription = load(unit.as_mut(), id).await?;
-    let mut own = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
-    match what {
-        StakeFor::Resuming => {
-            subscription.check_recovery(Requester::Customer)?;
-            let stake = owed_stake(unit.as_mut(), &subscription).await?.ok_or(ManageError::NotRecoverable)?;
-            drop(unit);
-            let StakeSubject::Subscription(subject) = stake.subject;
-            let mut placement = Placement::security(own, subject, &payer.did, stake.amount_requested);
-            let held = held_with(ctx, &placement.key).await?;
-            placement.amount = stake.amount_requested.minus(held).unwrap_or_default();
-            return if placement.amount.is_zero() { Err(ManageError::NotRecoverable) } else { Ok(placement) };
-        }
-        StakeFor::ChangedPayment => {}
-        StakeFor::ChangedPlan(order) => {
-            // By the plan that is asked for: it changes once the stake is there.
-            let (after, _) = planned(ctx, unit.as_mut(), subscription.clone(), order).await?;
-            if let Some(growth) = growth(unit.as_mut(), &subscription, &after, &payer.did).await? {
-                return Ok(Placement::security(own, growth.subject, &payer.did, growth.amount));
-            }
-            own.subscription = after;
-        }
-    }
-    let required = required_stake(unit.as_mut(), &own).await?.ok_or(ManageError::NoStake)?;
-    drop(unit);
-    let mut placement = Placement::security(own, required.subject, &payer.did, required.amount);
-    let held = held_with(ctx, &placement.key).await?;
-    placement.amount = required.amount.minus(held).unwrap_or_default();
-    if placement.amount.is_zero() { Err(ManageError::NoStake) } else { Ok(placement) }
 }
 
 /// The stake without which a canceled subscription does not resume: not one that the subscription has left behind.
@@ -189,13 +133,16 @@ pub(in crate::billing) async fn owed_stake(unit: &mut dyn UnitOfWork, subscripti
 }
 
 /// What a security stake is to hold, and for which subscription it is placed.
-struct RequiredStake {
-    subject: SubscriptionId,
-    amount: Amount,
+pub(in crate::billing) struct RequiredStake {
+    pub subject: SubscriptionId,
+    pub amount: Amount,
 }
 
 /// What the terms of its checkout ask a wallet to stake, unless a stake is held. `None`: nothing, as for a card.
-async fn required_stake(unit: &mut dyn UnitOfWork, target: &PaymentTarget) -> Result<Option<RequiredStake>, ManageError> {
+pub(in crate::billing) async fn required_stake(
+    unit: &mut dyn UnitOfWork,
+    target: &PaymentTarget,
+) -> Result<Option<RequiredStake>, ManageError> {
     if target.method.kind.is_card() {
         return Ok(None);
     }
@@ -209,7 +156,7 @@ async fn required_stake(unit: &mut dyn UnitOfWork, target: &PaymentTarget) -> Re
 
 /// What a wallet is to stake before the plan changes, where the new plan asks for more than the former one and for more than is staked:
 /// the difference, or all of it where another wallet placed the stake, which is released then. `None`: nothing, or no stake is held.
-async fn growth(
+pub(in crate::billing) async fn growth(
     unit: &mut dyn UnitOfWork,
     before: &Subscription,
     after: &Subscription,
@@ -322,71 +269,6 @@ pub(in crate::billing) async fn stake_to_share(
     Ok(shared_stake(unit, &live, currency, None).await?.filter(Stake::is_held).map(|stake| stake.id))
 }
 
-/// Whether a stake is to be placed, or to grow, now that a wallet permits charges.
-pub async fn lacks_stake(
-    ctx: &Context,
-    id: &SubscriptionId,
-    currency: &CurrencyId,
-    what: StakeFor<'_>,
-    payer: &Wallet,
-) -> Result<bool, ManageError> {
-    match missing(ctx, id, payer, what).await {
-        // Not while the permission is still on its way.
-        Ok(placement) => Ok(placement.target.currency.id == *currency),
-        Err(ManageError::NoStake) => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-/// Builds the payment that is missing in a stake. The same nonce builds the same one.
-#[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn ask_to_restake(
-    ctx: &Context,
-    id: &SubscriptionId,
-    what: StakeFor<'_>,
-    payer: &Wallet,
-    nonce: u64,
-) -> Result<AskedStake, ManageError> {
-    missing(ctx, id, payer, what).await?.prepare(ctx, payer, nonce).await
-}
-
-/// Checks and sends the signed payment. Once the network has it, the stake secures the subscription, and a canceled one resumes, or the
-/// plan changes. Answers the hash.
-#[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn take_restake(
-    ctx: &Context,
-    id: &SubscriptionId,
-    what: StakeFor<'_>,
-    payer: &Wallet,
-    (nonce, signed): (u64, &str),
-) -> Result<String, ManageError> {
-    let placement = missing(ctx, id, payer, what).await?;
-    let rail = ctx.networks.wallet(placement.target.method.kind).ok_or(ManageError::MethodNotSupported)?;
-    let mut unit = ctx.store.begin().await?;
-    let resuming = if what == StakeFor::Resuming { Some(lock(unit.as_mut(), id).await?) } else { None };
-    let stake = placement.lock(unit.as_mut()).await?;
-    let Placement { target, amount, .. } = &placement;
-    let signed = rail.check_stake(&target.method, &target.currency, &placement.request(&stake, payer, nonce), signed)?;
-    if let Some(subscription) = resuming {
-        resume_by(unit.as_mut(), subscription, &signed.hash).await?;
-    }
-    let hash = send(ctx, unit, target, Purpose::Stake(stake.id), *amount, payer, signed).await?;
-    if let StakeFor::ChangedPlan(order) = what {
-        // The stake is held in any case, and is asked for no more. Where the network takes its time, the page finds the plan unchanged
-        // and says so.
-        let _ = switch_plan(ctx, id, order, Requester::Customer).await;
-    }
-    Ok(hash)
-}
-
-/// Notes which payment resumes the subscription: others may be made until then, for something else.
-async fn resume_by(unit: &mut dyn UnitOfWork, mut subscription: Subscription, hash: &str) -> Result<(), ManageError> {
-    subscription.check_recovery(Requester::Customer)?;
-    let cancellation = subscription.cancellation.as_mut().ok_or(ManageError::NotRecoverable)?;
-    cancellation.taken_back_by = Some(hash.to_owned());
-    save(unit, &subscription).await
-}
-
 /// The subscriptions that share a stake once a payment into it has settled, locked in the order of their ids.
 async fn lock_sharing(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Subscription>, BillingError> {
     let Some(subject) = stake.subject.subscription() else { return Ok(Vec::new()) };
@@ -439,7 +321,7 @@ pub(super) async fn placed(
         let is_asked = subscription.cancellation.as_ref().is_some_and(|end| end.taken_back_by.as_ref() == Some(hash));
         // The store may have decided meanwhile that it ends.
         if is_asked && subscription.check_recovery(Requester::Customer).is_ok() {
-            take_back(subscription);
+            subscription.clear_cancellation();
             resumed.push(subscription.id.clone());
         }
         if is_overdraft {

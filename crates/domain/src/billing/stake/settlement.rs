@@ -4,7 +4,7 @@ use super::overdraft::{charge_fee, reschedule_overdraft};
 use super::place::placed;
 use super::{Stake, StakePurpose};
 use crate::billing::invoice::{PaidInvoice, Receipt, settle};
-use crate::billing::settlement::recovered;
+use crate::billing::recovery::recovered;
 use crate::billing::statement::{Statement, StatementOwner, record_statement};
 use crate::billing::{BillingError, BillingReason, PricingFormula, line_descriptions};
 use crate::context::Context;

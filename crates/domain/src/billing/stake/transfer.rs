@@ -2,7 +2,7 @@
 
 use super::{Stake, StakeDebts, StakeError, StakeReservation, StakeTransferKind};
 use crate::billing::BillingError;
-use crate::billing::subscription_admin::nonce;
+use crate::billing::nonce;
 use crate::context::Context;
 use crate::payment::{Attempt, AttemptKind, PlannedPayment, Purpose, StoreTransaction, StoreTransactionRequest};
 use crate::shared::{Amount, AttemptId, StorageError, Timestamp};

@@ -1,7 +1,6 @@
 //! Credit notes as documents.
 
-use super::{CreditNote, CreditNoteItem};
-use crate::billing::{Invoice, InvoiceItem, PrintError};
+use super::{CreditNote, CreditNoteItem, Invoice, InvoiceItem, PrintError};
 use crate::customer::Customer;
 use crate::payment::{Currency, Method, Refund};
 use crate::shared::{CreditNoteId, Language, StorageError};

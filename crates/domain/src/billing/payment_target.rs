@@ -1,0 +1,112 @@
+//! The method and currency that a subscription is to be charged by, and what its payer's wallet signs for that.
+
+use super::subscription_admin::load;
+use super::{Invoice, InvoiceStatus, ManageError, Subscription, SubscriptionStatus};
+use crate::access::Wallet;
+use crate::context::Context;
+use crate::payment::{Attempt, AttemptKind, AttemptStatus, Currency, Method, Purpose, SignedTransaction, charge_now};
+use crate::shared::{Amount, AttemptId, CurrencyId, MethodId, StorageError, SubscriptionId};
+use crate::storage::UnitOfWork;
+
+/// What a subscription is to be charged by.
+#[derive(Debug, Clone)]
+pub(super) struct PaymentTarget {
+    pub subscription: Subscription,
+    pub method: Method,
+    pub currency: Currency,
+}
+
+/// Only a currency that every price of the subscription is offered in.
+pub(super) async fn target(
+    unit: &mut dyn UnitOfWork,
+    id: &SubscriptionId,
+    method: Option<&MethodId>,
+    currency: &CurrencyId,
+) -> Result<PaymentTarget, ManageError> {
+    let subscription = load(unit, id).await?;
+    if subscription.status == SubscriptionStatus::Canceled {
+        return Err(ManageError::Ended);
+    }
+    let found = unit.methods().find_currency(currency).await?;
+    let currency = found.filter(|currency| currency.active && currency.mode == subscription.mode);
+    let currency = currency.ok_or(ManageError::MethodNotSupported)?;
+    let found = unit.methods().find(&currency.method_id).await?.filter(|found| found.active);
+    let found = found.filter(|found| method.is_none_or(|method| *method == found.id)).ok_or(ManageError::MethodNotSupported)?;
+    let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
+    let prices = unit.prices().find_all(&ids).await?;
+    if !prices.iter().all(|price| price.rate_in(&currency.id).is_some()) {
+        return Err(ManageError::CurrencyNotConfigured);
+    }
+    if currency.id != subscription.currency_id {
+        if is_stake_moving(unit, &subscription).await? {
+            return Err(ManageError::PaymentInFlight);
+        }
+        // Nothing that charges in another currency would try again what is owed in this one.
+        let unpaid = unpaid_in_currency(unit, &subscription).await?;
+        if unpaid.iter().any(|invoice| invoice.status == InvoiceStatus::Uncollectible) {
+            return Err(ManageError::UnpaidInvoices);
+        }
+        if !unpaid.is_empty() {
+            return Err(ManageError::PaymentInFlight);
+        }
+    }
+    Ok(PaymentTarget { subscription, method: found, currency })
+}
+
+/// Whether an attempt moves one of the subscription's stakes.
+async fn is_stake_moving(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, StorageError> {
+    let ids: Vec<_> = [&subscription.stake_id, &subscription.overdraft_stake_id].into_iter().flatten().cloned().collect();
+    let stakes = if ids.is_empty() { Vec::new() } else { unit.stakes().find_all(&ids).await? };
+    Ok(stakes.iter().any(|stake| stake.reservation.is_some()))
+}
+
+/// The unpaid invoices of a subscription in the currency that it is charged in now.
+pub(super) async fn unpaid_in_currency(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Invoice>, StorageError> {
+    let mut unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
+    unpaid.retain(|invoice| invoice.currency_id == subscription.currency_id);
+    Ok(unpaid)
+}
+
+fn attempt_of(ctx: &Context, target: &PaymentTarget, purpose: Purpose, amount: Amount, kind: AttemptKind) -> Attempt {
+    let now = ctx.now();
+    Attempt::begin(
+        AttemptId::new(now, ctx.random.as_ref()),
+        purpose,
+        kind,
+        (target.method.id.clone(), target.currency.id.clone()),
+        amount,
+        now,
+    )
+}
+
+/// Stores what a wallet signed, sends it, and tells what the network refuses.
+pub(super) async fn send(
+    ctx: &Context,
+    mut unit: Box<dyn UnitOfWork>,
+    target: &PaymentTarget,
+    purpose: Purpose,
+    amount: Amount,
+    payer: &Wallet,
+    signed: SignedTransaction,
+) -> Result<String, ManageError> {
+    let kind = AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() };
+    let attempt = attempt_of(ctx, target, purpose, amount, kind);
+    match unit.attempts().insert(&attempt, &[]).await {
+        Err(StorageError::Duplicate(_)) => return Err(ManageError::PaymentInFlight),
+        inserted => inserted?,
+    }
+    unit.commit().await?;
+    send_now(ctx, &attempt.id).await?;
+    Ok(signed.hash)
+}
+
+/// Sends an attempt that was just committed, and returns the network's decline. Without an answer the attempt stays in flight, and the
+/// reconciler asks again.
+pub(super) async fn send_now(ctx: &Context, attempt: &AttemptId) -> Result<(), ManageError> {
+    let _ = charge_now(ctx, attempt).await;
+    let found = ctx.store.read().await?.attempts().find(attempt).await?;
+    match found.filter(|attempt| attempt.status == AttemptStatus::Declined) {
+        Some(refused) => Err(ManageError::Refused(refused.last_error.map(|error| error.message).unwrap_or_default())),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,89 @@
+//! The invoice lines of a period: licensed items ahead, metered items behind.
+
+use super::billing_batch::BillingBatch;
+use super::usage_correction::Overbilled;
+use super::{BillingError, InvoiceItem, Period, PricingFormula, Subscription, Unbillable};
+use crate::context::Context;
+use crate::pricing::{Price, Usage};
+use crate::shared::{Amount, InvoiceId, InvoiceItemId, SubscriptionItemId};
+use crate::storage::UnitOfWork;
+use std::collections::HashMap;
+
+/// What is billed.
+#[derive(Default)]
+pub(super) struct Lines {
+    pub items: Vec<InvoiceItem>,
+    pub total: Amount,
+    /// By how much earlier invoices asked more for the same usage than it costs.
+    pub overbilled: Vec<Overbilled>,
+}
+
+/// The lines of an invoice: licensed items for `ahead`, metered ones for `behind`, less what of it was billed before.
+pub(super) fn lines(
+    ctx: &Context,
+    book: &BillingBatch,
+    used: &HashMap<SubscriptionItemId, u64>,
+    subscription: &Subscription,
+    invoice: &InvoiceId,
+    ahead: Period,
+    behind: Option<Period>,
+) -> Result<Lines, Unbillable> {
+    let mut lines = Lines { items: Vec::with_capacity(subscription.items.len()), ..Lines::default() };
+    for item in &subscription.items {
+        let price = book.prices.get(&item.price_id).ok_or(Unbillable::NoPrice)?;
+        let product = book.products.get(&price.product_id).ok_or(Unbillable::NoProduct)?;
+        let rate = price.rate_in(&subscription.currency_id).ok_or(Unbillable::NoCurrency)?;
+        let (quantity, span, billed) = match (usage_of(price), behind) {
+            (Some(Usage::Metered(_)), Some(behind)) => {
+                let span = Period { start: item.counts_from(&behind), ..behind };
+                (used.get(&item.id).copied().unwrap_or_default(), span, item.billed.map_or(Amount::ZERO, |billed| billed.amount))
+            }
+            (Some(Usage::Metered(_)), None) => continue,
+            (Some(Usage::Licensed), _) => (item.quantity, ahead, Amount::ZERO),
+            (None, _) => return Err(Unbillable::NotRecurring),
+        };
+        let whole = PricingFormula::of(&rate, quantity);
+        let is_carried = item.billed.is_some_and(|billed| billed.is_carried);
+        let overbilled = if is_carried { Amount::ZERO } else { billed.minus(whole.amount()?).unwrap_or_default() };
+        let calculation = if billed.is_zero() { whole } else { PricingFormula::Rest { whole: Box::new(whole), billed } };
+        let amount = calculation.amount()?;
+        lines.total = lines.total.plus(amount)?;
+        lines.overbilled.extend((!overbilled.is_zero()).then(|| Overbilled { item: item.id.clone(), amount: overbilled }));
+        lines.items.push(InvoiceItem {
+            id: InvoiceItemId::new(ctx.now(), ctx.random.as_ref()),
+            invoice_id: invoice.clone(),
+            subscription_item_id: Some(item.id.clone()),
+            price_id: Some(price.id.clone()),
+            description: product.name.clone(),
+            quantity,
+            unit_amount: price.unit_amount_in(&subscription.currency_id).unwrap_or_default(),
+            amount,
+            credited: Amount::ZERO,
+            period: Some(span),
+            covers_until: Some(span.end),
+            calculation,
+        });
+    }
+    Ok(lines)
+}
+
+/// What the metered items were used in the periods that end now.
+pub(super) async fn read_usage(
+    unit: &mut dyn UnitOfWork,
+    book: &BillingBatch,
+    due: &[Subscription],
+) -> Result<HashMap<SubscriptionItemId, u64>, BillingError> {
+    let mut used = HashMap::new();
+    for subscription in due {
+        for item in &subscription.items {
+            let Some(Usage::Metered(aggregate)) = book.prices.get(&item.price_id).and_then(usage_of) else { continue };
+            let (start, end) = (item.counts_from(&subscription.period), subscription.period.end);
+            used.insert(item.id.clone(), unit.usage().used(&item.id, aggregate, start, end).await?);
+        }
+    }
+    Ok(used)
+}
+
+pub(super) fn usage_of(price: &Price) -> Option<Usage> {
+    price.recurring.as_ref().map(|recurring| recurring.usage)
+}

@@ -1,0 +1,417 @@
+//! What a plan change costs.
+
+use super::billing_batch::BillingBatch;
+use super::line_descriptions::prorated;
+use super::period_lines::{Lines, lines, read_usage, usage_of};
+use super::stake::stake_for_plan;
+use super::subscription_admin::load;
+use super::unused_time::{UnusedTime, UnusedTimes};
+use super::usage_carry_over::carried;
+use super::usage_correction::UsageCorrections;
+use super::{
+    BillingReason, InvoiceItem, ManageError, Period, PlanChange, PlanLine, PricingFormula, ProrationLine, Subscription, SubscriptionItem,
+    SubscriptionStatus, Unbillable, period, prorate_plan_change, time_of,
+};
+use crate::context::Context;
+use crate::pricing::{CatalogueFilter, Price, Product, RecurringInterval, StockReservation, Usage, check_quantity};
+use crate::shared::{Amount, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Timestamp};
+use crate::storage::UnitOfWork;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// How long a price that was shown can be accepted, at most. What passes between preview and change is given back though the plan was
+/// used: together no more than this in a period, however often the plan changes.
+pub const PREVIEW_LIFETIME: Duration = Duration::from_secs(3_600);
+/// Of a short period, only this part of it can pass between preview and change: what passes is given back.
+const PREVIEW_PARTS: u64 = 24;
+/// Products whose `metadata` has the same value under this name are plans of one another.
+pub const PLAN_GROUP: &str = "plan_group";
+/// The most of a plan that may be ordered.
+pub const PLAN_QUANTITY_MAX: u64 = 1_000_000;
+
+/// What a change comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanPreview {
+    pub at: Timestamp,
+    /// What the new plan asks for until the end of the period, and usage until now.
+    pub lines: Vec<InvoiceItem>,
+    /// The unused time of the old plan.
+    pub unused: Vec<UnusedTime>,
+    /// What credit notes give, in the subscription's currency.
+    pub credit: Amount,
+    /// The sum of the lines.
+    pub charge: Amount,
+    /// What the customer's balance pays, with what the credit notes add to it.
+    pub applied: Amount,
+    /// Due now.
+    pub total: Amount,
+    /// By how much the balance grows.
+    pub credited: Amount,
+    pub period: Period,
+    /// What the next invoice will be.
+    pub next: Amount,
+    /// What the wallet that is charged leaves as a further deposit before the customer can make the change.
+    pub stake: Amount,
+}
+
+/// What a plan is to be changed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanChoice {
+    pub price: PriceId,
+    /// Absent: as many as now. Of a metered price, nothing is ordered.
+    pub quantity: Option<u64>,
+    /// The item that is changed; absent: the one of the same product, else of a product in the same group.
+    pub item: Option<SubscriptionItemId>,
+}
+
+/// A change of plan as it was shown and agreed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanOrder {
+    pub choice: PlanChoice,
+    /// The moment that it was shown for.
+    pub at: Timestamp,
+    /// What was shown to be due.
+    pub expected: Amount,
+    /// What was shown to be kept for the next invoices; absent: nobody looked at it.
+    pub credited: Option<Amount>,
+}
+
+impl PlanOrder {
+    /// Whether it still comes to what was shown.
+    #[must_use]
+    pub fn fits(&self, preview: &PlanPreview) -> bool {
+        preview.total == self.expected && self.credited.is_none_or(|credited| preview.credited == credited)
+    }
+}
+
+/// A price that an item can be changed to, or has.
+struct Plan {
+    price: Price,
+    product: Product,
+    /// The item's place.
+    place: usize,
+    /// The item's own product.
+    is_own: bool,
+}
+
+/// A change that is ready to be made.
+pub(super) struct Draft {
+    pub subscription: Subscription,
+    pub book: BillingBatch,
+    pub invoice: InvoiceId,
+    pub preview: PlanPreview,
+    pub unused: UnusedTimes,
+    pub corrections: UsageCorrections,
+    /// What goes back into stock, and what is taken.
+    pub moves: (StockReservation, StockReservation),
+}
+
+/// The other plans that a subscription can change to: prices of its items' products, or of products in the same group, which count as
+/// the item does. Beside other items, those in their rhythm.
+pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<(Price, Product)>, ManageError> {
+    let mut unit = ctx.store.read().await?;
+    let subscription = load(unit.as_mut(), id).await?;
+    let plans = plans_of(unit.as_mut(), &subscription).await?;
+    let mut others: Vec<(Price, Product)> = Vec::new();
+    for Plan { price, product, .. } in plans {
+        let is_there = subscription.items.iter().any(|item| item.price_id == price.id);
+        if !is_there && !others.iter().any(|(other, _)| other.id == price.id) {
+            others.push((price, product));
+        }
+    }
+    if others.is_empty() { Err(ManageError::NoPlans) } else { Ok(others) }
+}
+
+/// All plans, the current ones among them.
+async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Plan>, ManageError> {
+    let runs = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing);
+    if !runs || subscription.ends_at().is_some() {
+        return Err(ManageError::NoPlans);
+    }
+    let mut plans = Vec::new();
+    for (place, item) in subscription.items.iter().enumerate() {
+        let current = unit.prices().find(&item.price_id).await?.ok_or(ManageError::NoPlans)?;
+        let product = unit.products().find(&current.product_id).await?.ok_or(ManageError::NoPlans)?;
+        let mut products = vec![product.clone()];
+        if let Some(group) = product.metadata.get(PLAN_GROUP).filter(|group| !group.is_empty()) {
+            let metadata = [(PLAN_GROUP.to_owned(), group.clone())].into();
+            let filter = CatalogueFilter { active: Some(true), metadata, ..CatalogueFilter::default() };
+            let found = unit.products().list(subscription.mode, &filter, &Page::new(None, Some(100))).await?;
+            products.extend(found.list.into_iter().filter(|other| other.id != product.id));
+        }
+        let ids: Vec<_> = products.iter().map(|product| product.id.clone()).collect();
+        let prices = unit.prices().of_products(&ids).await?;
+        let is_alone = subscription.items.len() == 1;
+        let fits = |price: &Price| {
+            let is_current = price.id == current.id;
+            let is_elsewhere = subscription.items.iter().any(|other| other.id != item.id && other.price_id == price.id);
+            let cycle = price.recurring.map(|recurring| recurring.cycle);
+            (price.active || is_current)
+                && !is_elsewhere
+                && price.is_recurring()
+                // What was used goes on counting as it was counted, in the same period.
+                && usage_of(price) == usage_of(&current)
+                && (is_alone && (!price.is_metered() || subscription.index.is_none()) || cycle == Some(subscription.cycle))
+                && !price.is_custom()
+                && price.mode == subscription.mode
+                && price.rate_in(&subscription.currency_id).is_some()
+        };
+        for price in prices.into_iter().filter(fits) {
+            let Some(product) = products.iter().find(|product| product.id == price.product_id) else { continue };
+            let is_own = price.product_id == current.product_id;
+            plans.push(Plan { price, product: product.clone(), place, is_own });
+        }
+    }
+    Ok(plans)
+}
+
+/// The plan that was chosen, for the item it is for.
+fn chosen(plans: Vec<Plan>, subscription: &Subscription, choice: &PlanChoice) -> Option<Plan> {
+    let fits = |plan: &Plan| {
+        let item = &subscription.items[plan.place];
+        plan.price.id == choice.price && choice.item.as_ref().is_none_or(|named| item.id == *named)
+    };
+    let is_current = |plan: &Plan| subscription.items[plan.place].price_id == choice.price;
+    plans.into_iter().filter(fits).min_by_key(|plan| (!is_current(plan), !plan.is_own, plan.place))
+}
+
+/// What a change would cost if it were made now.
+pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, choice: &PlanChoice) -> Result<PlanPreview, ManageError> {
+    let mut unit = ctx.store.read().await?;
+    let subscription = load(unit.as_mut(), id).await?;
+    let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
+    // To the second, so that whoever accepts it can name the moment.
+    let at = Timestamp::from_seconds(now.seconds()).max(subscription.period.start);
+    Ok(draft(ctx, unit.as_mut(), subscription, choice, at).await?.preview)
+}
+
+/// The subscription as an order would leave it, and what would be due now. Refuses what is not what was shown any more.
+pub(super) async fn planned(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    before: Subscription,
+    order: &PlanOrder,
+) -> Result<(Subscription, Amount), ManageError> {
+    let now = time_of(ctx, unit, before.clock_id.as_ref()).await?;
+    let at = shown_for(unit, order, &before, now).await?;
+    let Draft { subscription, preview, .. } = draft(ctx, unit, before, &order.choice, at).await?;
+    match order.fits(&preview) {
+        true => Ok((subscription, preview.total)),
+        false => Err(ManageError::PreviewChanged),
+    }
+}
+
+/// The moment that an order was shown for, if that is not too long ago, and nothing was changed for a later moment since: what is paid
+/// for the time from then on would be given back twice.
+pub(super) async fn shown_for(
+    unit: &mut dyn UnitOfWork,
+    order: &PlanOrder,
+    subscription: &Subscription,
+    now: Timestamp,
+) -> Result<Timestamp, ManageError> {
+    let at = order.at.max(subscription.period.start);
+    let lifetime = PREVIEW_LIFETIME.min(Duration::from_secs(subscription.period.seconds() / PREVIEW_PARTS));
+    let changed_at = unit.invoices().last_start(&subscription.id, BillingReason::SubscriptionUpdate).await?;
+    let is_before = changed_at.is_some_and(|changed_at| at.seconds() < changed_at.seconds());
+    let a_period_ago = now.minus(Duration::from_secs(subscription.period.seconds()));
+    let given = unit.credit_notes().dated_back(&subscription.id, a_period_ago).await?;
+    let is_late = at > now || now.since(at) > lifetime.saturating_sub(given) || now >= subscription.period.end;
+    match is_late || is_before {
+        true => Err(ManageError::PreviewChanged),
+        false => Ok(at),
+    }
+}
+
+pub(super) async fn draft(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    before: Subscription,
+    choice: &PlanChoice,
+    at: Timestamp,
+) -> Result<Draft, ManageError> {
+    let plans = plans_of(unit, &before).await?;
+    let Plan { price, product, place, .. } = chosen(plans, &before, choice).ok_or(ManageError::NoPlans)?;
+    let item = before.items[place].clone();
+    let quantity = if price.is_metered() { item.quantity } else { choice.quantity.unwrap_or(item.quantity) };
+    if !(1..=PLAN_QUANTITY_MAX).contains(&quantity) || (price.id == item.price_id && quantity == item.quantity) {
+        return Err(ManageError::NoPlans);
+    }
+    let cycle = price.recurring.map(|recurring| recurring.cycle).ok_or(ManageError::NoPlans)?;
+    let rate = price.rate_in(&before.currency_id).ok_or(ManageError::CurrencyNotConfigured)?;
+    let (from, to) = (
+        StockReservation { price_id: item.price_id.clone(), quantity: item.quantity },
+        StockReservation { price_id: price.id.clone(), quantity },
+    );
+    check_quantity(&price, quantity, if from.price_id == to.price_id { from.quantity } else { 0 })?;
+    let plan = PlanLine { price_id: price.id.clone(), quantity, whole: rate.charge(quantity)? };
+    let invoice = InvoiceId::new(at, ctx.random.as_ref());
+    // In a trial nothing has been paid, and nothing is due before it ends. What was used is not prorated: it is billed.
+    let is_prorated = before.index.is_some() && !price.is_metered();
+    let (unused, plan): (_, &[PlanLine]) = match is_prorated {
+        false => (UnusedTimes::none(at), &[]),
+        true => {
+            let book = BillingBatch::read(unit, std::slice::from_ref(&before)).await?;
+            (UnusedTimes::read(unit, &before, &book, Some(&item.id), at).await?, std::slice::from_ref(&plan))
+        }
+    };
+    let change = match before.index {
+        None => PlanChange { period: before.period, anchor: None, lines: Vec::new() },
+        Some(_) => {
+            let changed = prorate_plan_change((&before.cycle, &[]), (&cycle, plan), &before.period, at);
+            changed.map_err(Unbillable::from)?
+        }
+    };
+    let UsageUntil { lines: usage, corrections } = match before.index {
+        Some(_) if price.is_metered() => usage_until(ctx, unit, &before, &item, &invoice, at).await?,
+        _ => UsageUntil::default(),
+    };
+    let mut after = changed(&before, (place, &price, quantity), cycle, &change);
+    if let (Some(line), Some(Usage::Metered(aggregate))) = (usage.items.first(), usage_of(&price)) {
+        let before_it = item.billed.map_or(Amount::ZERO, |billed| billed.amount);
+        let given = corrections.given_of(&item.id)?;
+        let used = (line.quantity, before_it.plus(line.amount)?.minus(given)?);
+        after.items[place].billed = Some(carried((&item, &before.period), (&rate, aggregate), used, at)?);
+    }
+    let book = BillingBatch::read(unit, std::slice::from_ref(&after)).await?;
+    let stake = stake_for_plan(unit, &before, &after).await?;
+    let parts = Parts { change: &change, usage, unused: &unused, corrections: &corrections, stake };
+    let preview = preview(ctx, unit, &book, &after, parts, (&price, &product, &invoice), at).await?;
+    Ok(Draft { subscription: after, book, invoice, preview, unused, corrections, moves: (from, to) })
+}
+
+/// What a metered item was used until a change.
+#[derive(Default)]
+struct UsageUntil {
+    lines: Lines,
+    /// What earlier invoices asked too much.
+    corrections: UsageCorrections,
+}
+
+/// Bills what a metered item was used until the change, at the price it had until then.
+async fn usage_until(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    before: &Subscription,
+    item: &SubscriptionItem,
+    invoice: &InvoiceId,
+    at: Timestamp,
+) -> Result<UsageUntil, ManageError> {
+    if item.billed.is_some_and(|billed| billed.until > at) {
+        return Err(ManageError::PreviewChanged);
+    }
+    let so_far = Period { end: at, ..before.period };
+    let one = Subscription { items: vec![item.clone()], period: so_far, ..before.clone() };
+    let book = BillingBatch::read(unit, std::slice::from_ref(&one)).await?;
+    let used = read_usage(unit, &book, std::slice::from_ref(&one)).await?;
+    let lines = lines(ctx, &book, &used, &one, invoice, so_far, Some(so_far))?;
+    let corrections = UsageCorrections::plan(unit, &one, &lines.overbilled).await?;
+    Ok(UsageUntil { lines, corrections })
+}
+
+fn changed(
+    before: &Subscription,
+    (place, price, quantity): (usize, &Price, u64),
+    cycle: RecurringInterval,
+    change: &PlanChange,
+) -> Subscription {
+    let mut after = Subscription { cycle, period: change.period, ..before.clone() };
+    let item = &mut after.items[place];
+    (item.price_id, item.quantity) = (price.id.clone(), quantity);
+    if let Some(anchor) = change.anchor {
+        after.anchor = anchor;
+        after.enter(0, change.period);
+    }
+    after
+}
+
+/// What a change consists of.
+struct Parts<'a> {
+    change: &'a PlanChange,
+    usage: Lines,
+    unused: &'a UnusedTimes,
+    corrections: &'a UsageCorrections,
+    stake: Amount,
+}
+
+async fn preview(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    book: &BillingBatch,
+    after: &Subscription,
+    parts: Parts<'_>,
+    (price, product, invoice): (&Price, &Product, &InvoiceId),
+    at: Timestamp,
+) -> Result<PlanPreview, ManageError> {
+    let Parts { change, usage, unused, corrections, stake } = parts;
+    let mut items = usage.items;
+    for line in &change.lines {
+        let span = Period { start: at, end: change.period.end };
+        let own = after.items.iter().find(|item| item.price_id == line.price_id).map(|item| item.id.clone());
+        let mut item = prorated_item(ctx, unit, line, (invoice, own), span, at).await?;
+        if line.price_id == price.id {
+            // The product is another one perhaps, and at hand.
+            item.description = prorated(line.what, &product.name);
+        }
+        items.push(item);
+    }
+    let charge = Amount::sum(items.iter().map(|item| item.amount))?;
+    let added = unused.to_balance(after)?.plus(corrections.to_balance()?)?;
+    let balance = book.balance_of(after).plus(added)?;
+    let applied = book.applied(after, charge, balance);
+    let left = balance.minus(applied)?;
+    let next = next_amount(ctx, book, after)?;
+    Ok(PlanPreview {
+        at,
+        lines: items,
+        unused: unused.lines().cloned().collect(),
+        credit: unused.credit(after)?.plus(corrections.to_balance()?)?,
+        charge,
+        applied,
+        total: charge.minus(applied)?,
+        credited: added.minus(applied).unwrap_or_default(),
+        period: change.period,
+        next: next.minus(book.applied(after, next, left))?,
+        stake,
+    })
+}
+
+/// A line for what a proration asks for.
+pub(super) async fn prorated_item(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    line: &ProrationLine,
+    (invoice, item): (&InvoiceId, Option<SubscriptionItemId>),
+    span: Period,
+    at: Timestamp,
+) -> Result<InvoiceItem, ManageError> {
+    let name = name_of(unit, &line.price_id).await?;
+    Ok(InvoiceItem {
+        id: InvoiceItemId::new(at, ctx.random.as_ref()),
+        invoice_id: invoice.clone(),
+        subscription_item_id: item,
+        price_id: Some(line.price_id.clone()),
+        description: prorated(line.what, &name),
+        quantity: line.quantity,
+        unit_amount: line.whole,
+        amount: line.amount,
+        credited: Amount::ZERO,
+        period: Some(span),
+        covers_until: Some(span.end),
+        calculation: PricingFormula::from(line),
+    })
+}
+
+async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<String, ManageError> {
+    let Some(price) = unit.prices().find(price).await? else { return Ok(String::new()) };
+    let product = unit.products().find(&price.product_id).await?;
+    Ok(product.map(|product| product.name).unwrap_or_default())
+}
+
+/// What the next regular invoice asks for, before credit.
+fn next_amount(ctx: &Context, book: &BillingBatch, after: &Subscription) -> Result<Amount, ManageError> {
+    let index = after.index.map_or(0, |index| index.saturating_add(1));
+    let next = period(&after.cycle, after.anchor, index).map_err(Unbillable::from)?;
+    let unwritten = InvoiceId::new(next.start, ctx.random.as_ref());
+    let lines = lines(ctx, book, &HashMap::new(), after, &unwritten, next, None)?;
+    Ok(lines.total)
+}

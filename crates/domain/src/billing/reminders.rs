@@ -1,0 +1,66 @@
+//! Reminders that are requested ahead: of a trial's end and of an overdue subscription.
+
+use super::{Notification, OVERDUE_REMINDER, Period, Subscription, SubscriptionStatus, TRIAL_REMINDER, notify};
+use crate::context::Context;
+use crate::shared::{StorageError, Timestamp};
+use crate::storage::UnitOfWork;
+
+/// Requests the reminder of a new subscription's trial, if the trial is long enough for one. A customer on a test clock gets the
+/// reminder when the clock passes that time.
+pub async fn notify_trial_end(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), StorageError> {
+    match subscription.trial.as_ref().and_then(trial_reminder_at) {
+        Some(at) if subscription.clock_id.is_none() => {
+            notify(ctx, unit, &Notification::TrialEnding { subscription: subscription.id.clone(), at: None }, at).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Requests the reminder of a subscription that has just become past due, in the same way.
+pub(super) async fn notify_overdue(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), StorageError> {
+    match subscription.past_due_since {
+        Some(since) if subscription.clock_id.is_none() => {
+            let notification = Notification::Overdue { subscription: subscription.id.clone(), at: None };
+            notify(ctx, unit, &notification, since.plus(OVERDUE_REMINDER)).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// When the reminder of a trial's end is sent.
+pub(super) fn trial_reminder_at(trial: &Period) -> Option<Timestamp> {
+    let at = trial.end.minus(TRIAL_REMINDER);
+    (at > trial.start).then_some(at)
+}
+
+/// The reminders that a test clock passes on its way: later than `from`, not later than `to`.
+pub(super) fn passed_by_clock(subscription: &Subscription, from: Timestamp, to: Timestamp) -> Vec<Notification> {
+    let is_passed = |at: &Timestamp| *at > from && *at <= to;
+    let trial = subscription.trial.as_ref().filter(|_| subscription.status == SubscriptionStatus::Trialing);
+    let trial = trial.and_then(trial_reminder_at).filter(is_passed);
+    let overdue = subscription.past_due_since.map(|since| since.plus(OVERDUE_REMINDER)).filter(is_passed);
+    let id = || subscription.id.clone();
+    let trial = trial.map(|at| Notification::TrialEnding { subscription: id(), at: Some(at) });
+    let overdue = overdue.map(|at| Notification::Overdue { subscription: id(), at: Some(at) });
+    trial.into_iter().chain(overdue).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 86_400;
+
+    fn at(days: i64) -> Timestamp {
+        Timestamp::from_seconds(days * DAY)
+    }
+
+    #[test]
+    fn a_trial_has_a_reminder_three_days_before_its_end_and_a_short_one_has_none() {
+        let trial = |days: i64| Period { start: at(0), end: at(days) };
+        assert_eq!(trial_reminder_at(&trial(14)), Some(at(11)));
+        assert_eq!(trial_reminder_at(&trial(4)), Some(at(1)));
+        assert_eq!(trial_reminder_at(&trial(3)), None);
+        assert_eq!(trial_reminder_at(&trial(1)), None);
+    }
+}

@@ -1,0 +1,42 @@
+//! Why no invoice of a subscription can be written.
+
+use super::{HoldReason, IllegalChange, OnHold, PeriodError, ProrationError};
+use crate::shared::AmountError;
+
+/// Why no bill of a subscription can be written, whoever asks for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unbillable {
+    #[error("a price of it is gone")]
+    NoPrice,
+    #[error("a product of it is gone")]
+    NoProduct,
+    #[error("its customer is gone")]
+    NoCustomer,
+    #[error("Currency not configured for price")]
+    NoCurrency,
+    #[error("a price of it is not recurring")]
+    NotRecurring,
+    #[error(transparent)]
+    Amount(#[from] AmountError),
+    #[error(transparent)]
+    Period(#[from] PeriodError),
+    #[error(transparent)]
+    Proration(#[from] ProrationError),
+    #[error(transparent)]
+    Change(#[from] IllegalChange),
+}
+
+impl From<Unbillable> for OnHold {
+    fn from(error: Unbillable) -> Self {
+        let reason = match error {
+            Unbillable::NoPrice => HoldReason::PriceMissing,
+            Unbillable::NoProduct => HoldReason::ProductMissing,
+            Unbillable::NoCustomer => HoldReason::CustomerMissing,
+            Unbillable::NoCurrency => HoldReason::CurrencyNotConfigured,
+            Unbillable::NotRecurring => HoldReason::NotRecurring,
+            Unbillable::Amount(_) => HoldReason::AmountOutOfRange,
+            Unbillable::Period(_) | Unbillable::Proration(_) | Unbillable::Change(_) => HoldReason::Other,
+        };
+        Self { reason, detail: error.to_string() }
+    }
+}

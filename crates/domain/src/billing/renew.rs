@@ -19,8 +19,6 @@ use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-/// Attempts of one message to those who charge.
-
 /// When one comes up again that somebody else was at.
 const NEAR_DUE_WINDOW: Duration = Duration::from_secs(60);
 

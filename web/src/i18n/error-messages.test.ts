@@ -16,6 +16,7 @@ const NOT_FOR_PAGES: [path: string, why: string][] = [
   ['crates/domain/src/checkout/manage_link.rs', 'links are set up by key'],
   ['crates/domain/src/payment/settlement.rs', 'the worker logs it'],
   ['crates/domain/src/billing/errors.rs', 'the worker logs it'],
+  ['crates/domain/src/billing/unbillable.rs', 'the worker logs it'],
   ['crates/domain/src/billing/invoice/', 'each use case says in its own words why it does nothing'],
   ['crates/domain/src/billing/stake/entity.rs', 'the caller tries again'],
   ['crates/domain/src/billing/credit/card_check.rs', 'the worker logs it'],

@@ -6,7 +6,7 @@ CREATE TABLE mandates (
     customer_id TEXT             NOT NULL REFERENCES customers (id),
     method_id   TEXT             NOT NULL REFERENCES payment_methods (id),
     status      TEXT             NOT NULL,
-    given       JSONB, -- the delegation or the kept card
+    details     JSONB, -- the delegation, or the saved card
     created_at  TIMESTAMPTZ      NOT NULL,
     updated_at  TIMESTAMPTZ      NOT NULL
 );

@@ -16,7 +16,7 @@ const BODY_MAX: usize = 1 << 20;
 
 /// The method of a call as it came: the routes see a HEAD as GET.
 #[derive(Clone)]
-pub struct AskedMethod(pub Method);
+pub struct RequestMethod(pub Method);
 
 pub struct RequestMiddleware(pub Arc<App>);
 
@@ -40,7 +40,7 @@ impl<E: Endpoint> Endpoint for MiddlewareEndpoint<E> {
         strip_mount_prefix(&mut request);
         let path = request.uri().path().to_owned();
         let origin = request.headers().get(header::ORIGIN).cloned();
-        let asked = AskedMethod(request.method().clone());
+        let asked = RequestMethod(request.method().clone());
         let is_open = is_open_to_other_origins(&path) || is_public_read(&asked.0, &path);
         request.extensions_mut().insert(asked);
         if *request.method() == Method::OPTIONS && is_open {

@@ -9,7 +9,7 @@ use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::billing::{AdvanceError, BillingError, CreditError, ManageError, PrintError, SuspenseError};
 use souk_domain::checkout::{AmendError, ExpireError, LinkError, StartError, SubmitError, TransferError};
 use souk_domain::customer::ValidationErrors;
-use souk_domain::payment::{LabelError, MethodError, RailError, SettlementError};
+use souk_domain::payment::{MethodError, RailError, SettlementError, UpdateMetadataError};
 use souk_domain::pricing::{CatalogueError, CustomAmountError, QuantityError};
 use souk_domain::shared::{AmountError, IdError, InputError, Language, StorageError};
 use std::collections::BTreeMap;
@@ -399,12 +399,12 @@ impl From<ManageError> for Problem {
     }
 }
 
-impl From<LabelError> for Problem {
-    fn from(error: LabelError) -> Self {
+impl From<UpdateMetadataError> for Problem {
+    fn from(error: UpdateMetadataError) -> Self {
         match error {
-            LabelError::NotFound => Self::not_found(),
-            LabelError::Input(error) => error.into(),
-            LabelError::Storage(error) => error.into(),
+            UpdateMetadataError::NotFound => Self::not_found(),
+            UpdateMetadataError::Input(error) => error.into(),
+            UpdateMetadataError::Storage(error) => error.into(),
         }
     }
 }

@@ -24,7 +24,7 @@ fn resources() -> impl OpenApi {
             routes::balances::BalancesApi,
             routes::payment_intents::PaymentIntentsApi,
             routes::invoices::InvoicesApi,
-            routes::invoices::DebtsApi,
+            routes::invoices::OverdueApi,
         ),
         (routes::subscriptions::SubscriptionsApi, routes::subscriptions::ManageApi),
         (routes::subscriptions::PlansApi, routes::subscriptions::PaymentChangesApi),

@@ -92,5 +92,5 @@ pub trait UnitOfWork: Send {
     /// Makes it all durable, and pokes the relay.
     async fn commit(self: Box<Self>) -> Result<(), StorageError>;
     /// What dropping it does, at once: what it has locked is free when this returns.
-    async fn roll_back(self: Box<Self>) -> Result<(), StorageError>;
+    async fn rollback(self: Box<Self>) -> Result<(), StorageError>;
 }

@@ -71,11 +71,11 @@ pub async fn passport(common: &Common, command: PassportCommand) -> Result<(), F
     Ok(())
 }
 
-pub async fn dead_letters(common: &Common, revive: Option<&str>) -> Result<(), Failure> {
+pub async fn dead_letters(common: &Common, retry: Option<&str>) -> Result<(), Failure> {
     let (_, ctx) = open_store(common).await?;
-    if let Some(id) = revive {
+    if let Some(id) = retry {
         let mut unit = ctx.store.begin().await?;
-        if !unit.outbox().revive(&EventId::parse(id)?, ctx.now()).await? {
+        if !unit.outbox().retry_dead_letter(&EventId::parse(id)?, ctx.now()).await? {
             return Err(format!("there is no dead letter {id}").into());
         }
         unit.commit().await?;

@@ -47,7 +47,7 @@ pub enum Command {
         common: Common,
         /// Give this one its attempts back.
         #[arg(long, value_name = "EVENT_ID")]
-        revive: Option<String>,
+        retry: Option<String>,
     },
     /// Check a whole database: nothing is written, each breach is printed, and the exit status tells.
     Verify(VerifyArgs),

@@ -80,3 +80,52 @@ impl Host for Binary {
         Ok(command)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Cli, Command as CliCommand, VerifyArgs};
+    use clap::Parser;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, TestCaseError, TestRunner};
+    use souk_adapters::testing::required;
+    use souk_simulator::{Sequence, check_sequence};
+
+    /// Sequences on each database; PROPTEST_CASES sets another number.
+    const CASES: u32 = 6;
+    /// A failing sequence is shortened by running it again, so the tries are few.
+    const SHRINK_TRIES: u32 = 30;
+
+    fn host(database: Option<String>) -> Binary {
+        let cli = Cli::parse_from(["souk", "verify"]);
+        let CliCommand::Verify(VerifyArgs { common, .. }) = cli.command else { unreachable!("the arguments say verify") };
+        Binary(Common { database_url: database, redis_url: None, ..common })
+    }
+
+    fn check(database: Option<String>) {
+        let host = host(database);
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+        let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
+        let config = Config { cases, max_shrink_iters: SHRINK_TRIES, failure_persistence: None, ..Config::default() };
+        let sequences = (any::<u64>(), vec(any::<u32>(), 1..30)).prop_map(|(seed, steps)| Sequence { seed, steps });
+        let holds = |sequence: Sequence| {
+            let checked = runtime.block_on(check_sequence(&host, &sequence));
+            // Printed at once: shortening a sequence takes a while.
+            checked.map_err(|error| TestCaseError::fail(error.to_string())).inspect_err(|error| eprintln!("{sequence:?}: {error}"))
+        };
+        if let Err(error) = TestRunner::new(config).run(&sequences, holds) {
+            panic!("{error}");
+        }
+    }
+
+    #[test]
+    fn after_each_step_guards_journal_and_networks_agree_on_sqlite() {
+        check(None);
+    }
+
+    #[test]
+    fn after_each_step_guards_journal_and_networks_agree_on_postgres() {
+        check(Some(required("TEST_PG", "a PostgreSQL server")));
+    }
+}

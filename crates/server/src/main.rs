@@ -39,7 +39,7 @@ fn main() -> ExitCode {
             Command::Migrate(common) => commands::migrate(&common).await,
             Command::Key { common, command } => commands::key(&common, command).await,
             Command::Passport { common, command } => commands::passport(&common, command).await,
-            Command::DeadLetters { common, revive } => commands::dead_letters(&common, revive.as_deref()).await,
+            Command::DeadLetters { common, retry } => commands::dead_letters(&common, retry.as_deref()).await,
             Command::Verify(VerifyArgs { common, history: None, .. }) => verify::check(&common).await,
             Command::Verify(VerifyArgs { common, history: Some(count), histories }) => histories::run(common, count, &histories).await,
             Command::HistoryProcess(args) => histories::process(args).await,

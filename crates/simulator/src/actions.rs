@@ -1,7 +1,7 @@
 //! The steps of a history: what its customer, its store and its networks do next.
 
 use super::card_incidents::{decide_disputes, dispute, fail_refund, refund_in_dashboard};
-use super::decisions::{change_payment, change_plan, pay_by_card, stake_again};
+use super::decisions::{change_payment, change_plan, pay_by_card, protect, stake_again};
 use super::expected_errors::tolerate_expected;
 use super::fixtures::Fixtures;
 use super::money_back::{credit, decide_refund, pay_out, refund};
@@ -20,8 +20,8 @@ use souk_domain::shared::{Amount, ClockId, Mode, SubscriptionId};
 use std::time::Duration;
 
 /// How long a clock, or what is due, is waited for: then the history goes on all the same.
-const PATIENCE: Duration = Duration::from_millis(1_500);
-const GLANCE: Duration = Duration::from_millis(25);
+const DEADLINE: Duration = Duration::from_millis(1_500);
+const POLL: Duration = Duration::from_millis(25);
 /// The most periods of the shortest cycle that pass in one step.
 const PERIODS: u64 = 6;
 /// A clock is advanced by less than two years at once.
@@ -67,6 +67,7 @@ enum Action {
     Void,
     Buy,
     Recharge,
+    Protect,
 }
 
 /// Actions and how often they come: of a customer to whom everything happens.
@@ -106,6 +107,7 @@ const STORMY: &[(u64, Action)] = {
         (1, Void),
         (3, Buy),
         (3, Recharge),
+        (4, Protect),
     ]
 };
 
@@ -135,6 +137,7 @@ const CALM: &[(u64, Action)] = {
         (6, ChangePlan),
         (1, Collect),
         (2, Buy),
+        (1, Protect),
     ]
 };
 
@@ -177,6 +180,7 @@ pub async fn act(client: &NetworkClient, fixtures: &Fixtures, step: u32) -> Resu
         Action::Void => void(ctx, fixtures, &mut rng).await,
         Action::Buy => buy(client, fixtures, &mut rng).await,
         Action::Recharge => recharge(client, fixtures, &id, &mut rng).await,
+        Action::Protect => protect(client, fixtures, &id, &mut rng).await,
         Action::Permit => Ok(()),
     }
 }
@@ -212,26 +216,26 @@ fn rng_f64(rng: &mut Rng, limit: u64) -> f64 {
 }
 
 async fn arrived(ctx: &Context, clock: &ClockId) -> Result<(), Failure> {
-    let until = ctx.now().plus(PATIENCE);
+    let until = ctx.now().plus(DEADLINE);
     while ctx.now() < until {
         let clock = ctx.store.read().await?.clocks().find(clock).await?;
         if clock.is_none_or(|clock| clock.target.is_none()) {
             return Ok(());
         }
-        tokio::time::sleep(GLANCE).await;
+        tokio::time::sleep(POLL).await;
     }
     Ok(())
 }
 
 async fn caught_up(ctx: &Context, fixtures: &Fixtures) -> Result<(), Failure> {
-    let until = ctx.now().plus(PATIENCE);
+    let until = ctx.now().plus(DEADLINE);
     while ctx.now() < until {
         let live = ctx.store.read().await?.subscriptions().live_of(&fixtures.customer).await?;
         let now = ctx.now();
         if live.iter().all(|one| one.due_at.is_none_or(|at| at > now)) {
             return Ok(());
         }
-        tokio::time::sleep(GLANCE).await;
+        tokio::time::sleep(POLL).await;
     }
     Ok(())
 }
@@ -262,7 +266,7 @@ async fn bank(client: &NetworkClient, id: &SubscriptionId, decline_code: &str) -
         None => None,
     };
     drop(unit);
-    match mandate.and_then(|mandate| mandate.grant) {
+    match mandate.and_then(|mandate| mandate.details) {
         Some(MandateDetails::Card(card)) => client.tell_bank(&card.card, decline_code).await,
         _ => Ok(()),
     }
@@ -297,14 +301,14 @@ async fn collect(client: &NetworkClient, fixtures: &Fixtures) -> Result<(), Fail
     let payer = fixtures.payer();
     let debt = Debt::OfCustomer(fixtures.customer.clone(), client.way(false).1.id.clone());
     let nonce = u64::try_from(ctx.now().micros()).unwrap_or_default();
-    let asked = match billing::ask_to_collect(ctx, &debt, &payer, nonce).await {
+    let asked = match billing::prepare_overdue_payment(ctx, &debt, &payer, nonce).await {
         Ok(asked) => asked,
         refused => return tolerate_expected(refused),
     };
     let Some(signed) = fixtures.wallet.sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount) else {
         return Err("the transfer cannot be signed".into());
     };
-    tolerate_expected(billing::take_collection(ctx, &debt, &payer, nonce, &signed).await)
+    tolerate_expected(billing::submit_signed_overdue_payment(ctx, &debt, &payer, nonce, &signed).await)
 }
 
 /// Somebody adds funds to the account that pays; not always do they have any.
@@ -319,14 +323,14 @@ async fn recharge(client: &NetworkClient, fixtures: &Fixtures, id: &Subscription
     let from = Wallet { did: friend.did().clone(), public_key: friend.public_key_base58() };
     let amount = Amount::new(u128::from(1 + rng.below(50)) * UNIT);
     let nonce = u64::try_from(ctx.now().micros()).unwrap_or_default();
-    let asked = match billing::ask_to_recharge(ctx, id, amount, &from, nonce).await {
+    let asked = match billing::prepare_recharge(ctx, id, amount, &from, nonce).await {
         Ok(asked) => asked,
         refused => return tolerate_expected(refused),
     };
     let Some(signed) = friend.sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, amount) else {
         return Err("the transfer of funds cannot be signed".into());
     };
-    tolerate_expected(billing::take_recharge(ctx, id, amount, &from, (nonce, &signed)).await)
+    tolerate_expected(billing::submit_signed_recharge(ctx, id, amount, &from, (nonce, &signed)).await)
 }
 
 /// Forfeits a stake, or half of it.

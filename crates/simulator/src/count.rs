@@ -68,7 +68,7 @@ struct Funds {
 
 impl Seen {
     /// Asks both networks of the sandbox.
-    async fn ask(store: &Store, networks: &str) -> Result<Self, Failure> {
+    async fn read(store: &Store, networks: &str) -> Result<Self, Failure> {
         let http = reqwest::Client::builder().no_proxy().build()?;
         let listed = |path: &'static str| {
             let request = http.get(format!("{networks}/sandbox/{path}"));
@@ -111,7 +111,7 @@ impl Seen {
 
 /// Asks both networks of the sandbox, and compares everything that they moved with the store.
 pub async fn count(store: &Store, networks: &str) -> Result<Counted, Failure> {
-    let mut seen = Seen::ask(store, networks).await?;
+    let mut seen = Seen::read(store, networks).await?;
     let transfers = seen.transfers.values().filter(|moved| moved.ours).count();
     let (charges, card_refunds) = (seen.charges.len(), seen.refunds.len() + seen.dashboard_refunds.len());
     let doubled = seen.all().filter(|moved| moved.times > 1).count();

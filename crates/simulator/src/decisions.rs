@@ -1,12 +1,13 @@
-//! What a customer decides anew about a subscription: another plan, another way to pay, a stake left again, a debt paid by card.
+//! Decisions of a customer about a subscription: change the plan or the payment method, stake again, protect it against overdraft,
+//! pay an overdue balance by card.
 
 use super::expected_errors::tolerate_expected;
 use super::fixtures::Fixtures;
-use super::network_client::{CARDS, NetworkClient};
+use super::network_client::{CARDS, NetworkClient, UNIT};
 use super::rng::Rng;
 use crate::Failure;
 use souk_domain::billing::{self, ManageError, PlanChoice, PlanOrder, PlanSwitch, Requester, StakeFor};
-use souk_domain::shared::{CurrencyId, SubscriptionId};
+use souk_domain::shared::{Amount, CurrencyId, SubscriptionId};
 
 /// Another plan, or another number of seats, as the page shows it; where the wallet permits less, it is asked for more.
 pub async fn change_plan(client: &NetworkClient, fixtures: &Fixtures, id: &SubscriptionId, rng: &mut Rng) -> Result<(), Failure> {
@@ -54,12 +55,12 @@ async fn permit(
     plan: Option<&PlanOrder>,
 ) -> Result<(), Failure> {
     let (ctx, payer, nonce) = (&client.store.ctx, fixtures.payer(), client.nonce());
-    let asked = match billing::ask_to_change(ctx, id, currency, plan, &payer, nonce).await {
+    let asked = match billing::prepare_payment_change(ctx, id, currency, plan, &payer, nonce).await {
         Ok(asked) => asked,
         refused => return tolerate_expected(refused),
     };
     let signed = fixtures.wallet.sign_origin(&asked.prepared.partial_tx).ok_or("the permission cannot be signed")?;
-    let taken = billing::take_change(ctx, id, currency, plan, &payer, (nonce, &signed)).await;
+    let taken = billing::submit_signed_payment_change(ctx, id, currency, plan, &payer, (nonce, &signed)).await;
     if taken.is_err() {
         return tolerate_expected(taken);
     }
@@ -72,13 +73,29 @@ async fn permit(
 
 pub async fn stake_again(client: &NetworkClient, fixtures: &Fixtures, id: &SubscriptionId, what: StakeFor<'_>) -> Result<(), Failure> {
     let (ctx, payer, nonce) = (&client.store.ctx, fixtures.payer(), client.nonce());
-    let asked = match billing::ask_to_restake(ctx, id, what, &payer, nonce).await {
+    let asked = match billing::prepare_restake(ctx, id, what, &payer, nonce).await {
         Ok(asked) => asked,
         refused => return tolerate_expected(refused),
     };
     let signed = fixtures.wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount);
     let signed = signed.ok_or("the deposit cannot be signed")?;
-    tolerate_expected(billing::take_restake(ctx, id, what, &payer, (nonce, &signed)).await)
+    tolerate_expected(billing::submit_signed_restake(ctx, id, what, &payer, (nonce, &signed)).await)
+}
+
+/// Switches the overdraft protection on, tops it up, or switches it off.
+pub async fn protect(client: &NetworkClient, fixtures: &Fixtures, id: &SubscriptionId, rng: &mut Rng) -> Result<(), Failure> {
+    let (ctx, payer, nonce) = (&client.store.ctx, fixtures.payer(), client.nonce());
+    if rng.one_in(4) {
+        return tolerate_expected(billing::end_overdraft_protection(ctx, id).await);
+    }
+    let amount = rng.one_in(2).then(|| Amount::new(u128::from(1 + rng.below(60)) * UNIT));
+    let asked = match billing::prepare_overdraft_stake(ctx, id, amount, &payer, nonce).await {
+        Ok(asked) => asked,
+        refused => return tolerate_expected(refused),
+    };
+    let signed = fixtures.wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount);
+    let signed = signed.ok_or("the deposit cannot be signed")?;
+    tolerate_expected(billing::submit_signed_overdraft_stake(ctx, id, Some(asked.amount), &payer, (nonce, &signed)).await)
 }
 
 /// Gives a card for all that is overdue in its currency.

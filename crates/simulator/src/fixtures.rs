@@ -110,7 +110,7 @@ impl Fixtures {
         }
         let (method, currency) = client.way(self.by_card);
         let limit = if rng.one_in(6) && !self.calm { 3 } else { 1_000 };
-        let grant = if self.by_card { client.save_card(self).await? } else { client.delegate(self, limit).await? };
+        let details = if self.by_card { client.save_card(self).await? } else { client.delegate(self, limit).await? };
         let now = ctx.now();
         let mandate = Mandate {
             id: MandateId::parse(&format!("man_h{}", self.number))?,
@@ -118,7 +118,7 @@ impl Fixtures {
             customer_id: self.customer.clone(),
             method_id: method.id.clone(),
             status: MandateStatus::Active,
-            grant: Some(grant),
+            details: Some(details),
             created_at: now,
             updated_at: now,
         };
@@ -258,7 +258,7 @@ impl Fixtures {
         ];
         let entry = Entry::new(EntryId::new(now, random), Mode::Test, EntryType::StakePlaced, attempt.id.as_str(), now, postings)?;
         unit.journal().post(&entry).await?;
-        let number = unit.invoices().take_numbers(Mode::Test, DocumentType::Statement, 1).await?;
+        let number = unit.invoices().allocate_numbers(Mode::Test, DocumentType::Statement, 1).await?;
         let invoice = stake_invoice(InvoiceId::new(now, random), number, subscription, amount, now);
         let item = InvoiceItem {
             id: InvoiceItemId::new(now, random),

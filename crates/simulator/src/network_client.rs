@@ -74,16 +74,16 @@ impl NetworkClient {
     pub async fn delegate(&self, fixtures: &Fixtures, tokens: u64) -> Result<MandateDetails, Failure> {
         let (method, currency) = self.way(false);
         let limit = Amount::new(u128::from(tokens) * UNIT);
-        let ask = MandateRequest {
+        let request = MandateRequest {
             payer: fixtures.wallet.did().clone(),
             payer_key: fixtures.wallet.public_key_base58(),
             limits: vec![(currency.clone(), limit)],
             reference: fixtures.customer.to_string(),
             nonce: self.nonce(),
         };
-        let prepared = self.rail()?.prepare_mandate(method, &ask)?;
+        let prepared = self.rail()?.prepare_mandate(method, &request)?;
         let signature = fixtures.wallet.sign_origin(&prepared.partial_tx).ok_or("the permission cannot be signed")?;
-        let signed = self.rail()?.check_mandate(method, &ask, &signature)?;
+        let signed = self.rail()?.check_mandate(method, &request, &signature)?;
         self.send(&signed).await?.ok_or("a permission was refused")?;
         let limits = vec![(currency.id.clone(), limit)];
         Ok(MandateDetails::Delegation { payer: fixtures.wallet.did().clone(), limits, reference: signed.hash })
@@ -92,7 +92,7 @@ impl NetworkClient {
     /// Leaves a deposit; the same one however often it is tried. `None`: the wallet has not that much.
     pub async fn stake(&self, fixtures: &Fixtures, stake: &StakeId, tokens: u64, nonce: u64) -> Result<Option<SignedTransaction>, Failure> {
         let (method, currency) = self.way(false);
-        let ask = StakeRequest {
+        let request = StakeRequest {
             payer: fixtures.wallet.did().clone(),
             payer_key: fixtures.wallet.public_key_base58(),
             amount: Amount::new(u128::from(tokens) * UNIT),
@@ -101,9 +101,10 @@ impl NetworkClient {
             reference: stake.to_string(),
             nonce,
         };
-        let prepared = self.rail()?.prepare_stake(method, currency, &ask)?;
-        let signed = fixtures.wallet.sign_stake(&prepared.partial_tx, &prepared.token, ask.amount).ok_or("the deposit cannot be signed")?;
-        let signed = self.rail()?.check_stake(method, currency, &ask, &signed)?;
+        let prepared = self.rail()?.prepare_stake(method, currency, &request)?;
+        let signed =
+            fixtures.wallet.sign_stake(&prepared.partial_tx, &prepared.token, request.amount).ok_or("the deposit cannot be signed")?;
+        let signed = self.rail()?.check_stake(method, currency, &request, &signed)?;
         Ok(self.send(&signed).await?.map(|()| signed))
     }
 
@@ -128,10 +129,10 @@ impl NetworkClient {
         let rail = self.store.ctx.networks.card(MethodKind::Stripe).ok_or("there is no card rail")?;
         let holder = CardHolder { customer: fixtures.customer.clone(), name: format!("History {}", fixtures.number), email: String::new() };
         let attempt = AttemptId::new(self.store.ctx.now(), self.store.ctx.random.as_ref());
-        let ask = SetupRequest { attempt, holder };
+        let request = SetupRequest { attempt, holder };
         let mut said = None;
         for _ in 0..TRIES {
-            let Ok(setup) = rail.open_setup(method, &ask).await else {
+            let Ok(setup) = rail.open_setup(method, &request).await else {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
@@ -215,10 +216,10 @@ impl NetworkClient {
         self.wallet_sends(fixtures, RevokeDelegateTx { address, to: app.to_string(), type_urls, data: None }.into()).await
     }
 
-    /// The wallet takes its deposit back, at the network, all or half of it.
+    /// The wallet revokes a stake of the subscription at the network, all or half of it.
     pub async fn revoke_stake(&self, fixtures: &Fixtures, id: &SubscriptionId, half: bool) -> Result<(), Failure> {
-        let subscription = self.store.ctx.store.read().await?.subscriptions().find(id).await?;
-        let Some(stake) = subscription.and_then(|subscription| subscription.stake_id) else { return Ok(()) };
+        let Some(subscription) = self.store.ctx.store.read().await?.subscriptions().find(id).await? else { return Ok(()) };
+        let Some(stake) = subscription.overdraft_stake_id.or(subscription.stake_id) else { return Ok(()) };
         let (method, currency) = self.way(false);
         let own = fixtures.wallet.did();
         let held = self.rail()?.staked(method, currency, own, stake.as_str()).await?.held;

@@ -45,10 +45,9 @@ impl std::fmt::Display for Progress {
     }
 }
 
-/// Runs the histories of `args` on `site`, which is there, until somebody kills the process.
-pub async fn run(host: &dyn Host, site: &Site, args: ProcessArgs) -> Result<(), Failure> {
-    let networks = Url::parse(&args.networks)?;
-    let queue = QueueConfig {
+/// A queue with short periods, so that much happens in a few seconds.
+pub fn fast_queue() -> QueueConfig {
+    QueueConfig {
         lease: Duration::from_secs(2),
         heartbeat: Duration::from_millis(600),
         relay_poll: Duration::from_millis(200),
@@ -56,8 +55,13 @@ pub async fn run(host: &dyn Host, site: &Site, args: ProcessArgs) -> Result<(), 
         patience: Duration::from_secs(2),
         backoff: Backoff { first: Duration::from_millis(300), cap: Duration::from_secs(5) },
         ..QueueConfig::default()
-    };
-    let pace = Pace { clock: Arc::new(ShiftedClock::by(args.ahead)), queue };
+    }
+}
+
+/// Runs the histories of `args` on `site`, which is there, until somebody kills the process.
+pub async fn run(host: &dyn Host, site: &Site, args: ProcessArgs) -> Result<(), Failure> {
+    let networks = Url::parse(&args.networks)?;
+    let pace = Pace { clock: Arc::new(ShiftedClock::by(args.ahead)), queue: fast_queue() };
     let store = Arc::new(host.compose(site, &networks, pace).await?);
     let client = Arc::new(NetworkClient::open(Arc::clone(&store), &args.networks, args.seed).await?);
     println!("open");

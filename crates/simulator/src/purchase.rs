@@ -116,19 +116,19 @@ async fn sign_one(client: &NetworkClient, fixtures: &Fixtures, session: &Session
     // What cannot be read is not signed, and then there is nothing to be taken.
     match wanted {
         WalletStep::Mandate => {
-            let asked = checkout::ask_for_mandate(ctx, session, &payer, nonce).await?;
+            let asked = checkout::prepare_mandate(ctx, session, &payer, nonce).await?;
             let signed = fixtures.wallet.sign_origin(&asked.prepared.partial_tx).unwrap_or_default();
-            checkout::take_mandate(ctx, session, &payer, nonce, &signed).await?;
+            checkout::submit_signed_mandate(ctx, session, &payer, nonce, &signed).await?;
         }
         WalletStep::Stake => {
-            let asked = checkout::ask_for_stake(ctx, session, &payer, nonce).await?;
+            let asked = checkout::prepare_stake(ctx, session, &payer, nonce).await?;
             let signed = fixtures.wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount);
-            checkout::take_stake(ctx, session, &payer, nonce, &signed.unwrap_or_default()).await?;
+            checkout::submit_signed_stake(ctx, session, &payer, nonce, &signed.unwrap_or_default()).await?;
         }
         _ => {
-            let asked = checkout::ask_for_transfer(ctx, session, &payer, nonce).await?;
+            let asked = checkout::prepare_transfer(ctx, session, &payer, nonce).await?;
             let signed = fixtures.wallet.sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, asked.intent.amount);
-            checkout::take_transfer(ctx, session, &payer, nonce, &signed.unwrap_or_default()).await?;
+            checkout::submit_signed_transfer(ctx, session, &payer, nonce, &signed.unwrap_or_default()).await?;
         }
     }
     Ok(())

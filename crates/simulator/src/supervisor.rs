@@ -4,13 +4,13 @@ use super::card_incidents::settle_all;
 use super::fixtures::Fixtures;
 use super::money_back::move_all_failed;
 use super::network_client::NetworkClient;
+use super::open_work;
 use super::process::Progress;
 use super::rng::Rng;
 use super::temp_store::TempStore;
 use super::{NetworkListener, Networks};
 use crate::{Failure, HistoryArgs, Host};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use souk_domain::shared::{Clock, Timestamp};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -27,27 +27,13 @@ const SHORTEST_LIFETIME: u64 = 250;
 const JUMP: u64 = 36 * 3_600;
 const REPORT: Duration = Duration::from_secs(5);
 /// What passes at the end, in days: longer than doubts about a refusal, than the waiting time of a stake, than any back-off.
-const LAST_DAYS: [u64; 12] = [2, 15, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2];
-const LAST_PATIENCE: Duration = Duration::from_secs(60);
+pub const LAST_DAYS: [u64; 12] = [2, 15, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2];
+const LAST_DEADLINE: Duration = Duration::from_secs(60);
 /// What has not changed for so long, while nothing is due, waits for a time to come.
 const STILL: Duration = Duration::from_secs(1);
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL: Duration = Duration::from_millis(100);
 /// Customers who enter at the same time.
 const DOORS: usize = 8;
-
-/// What must come to its end, a line each.
-const OPEN: [&str; 4] = [
-    "SELECT 'attempt ' || id || ' (' || purpose || ', ' || status || ')' AS told FROM attempts WHERE status IN ('open', 'unknown')",
-    "SELECT 'message ' || id || ' (' || topic || ')' AS told FROM outbox WHERE dead_at IS NULL",
-    "SELECT 'clock ' || id AS told FROM test_clocks WHERE target IS NOT NULL",
-    "SELECT 'subscription ' || id AS told FROM subscriptions WHERE status <> 'canceled' AND on_hold IS NULL",
-];
-
-/// What is to be done at `$1`. What a process that died had in hand comes back when its leases are over.
-const DUE: &str = "SELECT (SELECT count(*) FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1)
-        + (SELECT count(*) FROM outbox WHERE dead_at IS NULL AND (run_at <= $1 OR claimed_until > $1))
-        + (SELECT count(*) FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL AND on_hold IS NULL)
-        + (SELECT count(*) FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL) AS n";
 
 pub struct Supervisor<'a> {
     host: &'a dyn Host,
@@ -134,6 +120,7 @@ impl<'a> Supervisor<'a> {
 
     /// Days pass, workers work, nobody does anything new, the networks are well, nobody is killed at a bad moment.
     pub async fn run_until_nothing_is_open(&mut self) -> Result<(), Failure> {
+        let store = &self.networks.store;
         let mut left = Vec::new();
         for days in LAST_DAYS {
             self.networks.clock.jump(days * 86_400);
@@ -145,19 +132,19 @@ impl<'a> Supervisor<'a> {
             let begun = Instant::now();
             let mut changed = begun;
             loop {
-                self.listen(&mut process, Instant::now() + GLANCE).await?;
-                let now_left = self.left().await?;
+                self.listen(&mut process, Instant::now() + POLL).await?;
+                let now_left = open_work::left(store).await?;
                 if now_left != left {
                     (left, changed) = (now_left, Instant::now());
                 }
-                let is_still = changed.elapsed() > STILL && self.due().await? == 0;
-                if left.is_empty() || is_still || begun.elapsed() > LAST_PATIENCE {
+                let is_still = changed.elapsed() > STILL && open_work::due(store).await? == 0;
+                if left.is_empty() || is_still || begun.elapsed() > LAST_DEADLINE {
                     break;
                 }
             }
             self.kill(process).await?;
             eprintln!("{days} days later, after {} ms: {} left open, such as {:?}", begun.elapsed().as_millis(), left.len(), left.first());
-            if left.is_empty() && days < 15 && self.stakes_are_returned().await? {
+            if left.is_empty() && days < 15 && open_work::stakes_are_returned(store).await? {
                 return Ok(());
             }
         }
@@ -266,32 +253,5 @@ impl<'a> Supervisor<'a> {
                 self.kills
             );
         }
-    }
-
-    async fn left(&self) -> Result<Vec<String>, Failure> {
-        let mut left = Vec::new();
-        for sql in OPEN {
-            let rows = self.networks.store.database.read().await?.query(sql).all().await?;
-            for row in &rows {
-                left.push(row.get("told")?);
-            }
-        }
-        Ok(left)
-    }
-
-    async fn due(&self) -> Result<u64, Failure> {
-        let now: Timestamp = self.networks.clock.now();
-        let row = self.networks.store.database.read().await?.query(DUE).bind(now).one().await?;
-        Ok(row.get("n")?)
-    }
-
-    /// Nothing that lives by everybody's time waits any more.
-    async fn stakes_are_returned(&self) -> Result<bool, Failure> {
-        let now: Timestamp = self.networks.clock.now();
-        let waiting = "SELECT count(*) AS n FROM stakes s WHERE s.status = 'releasing' AND s.return_at <= $1
-                           AND NOT EXISTS (SELECT 1 FROM test_clocks c WHERE c.customer_id = s.customer_id)";
-        let long_after = now.plus(Duration::from_secs(20 * 86_400));
-        let row = self.networks.store.database.read().await?.query(waiting).bind(long_after).one().await?;
-        Ok(row.get::<u64>("n")? == 0)
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::{Failure, Site};
 use souk_adapters::persistence::temp_db;
+use souk_adapters::system::SystemRandom;
+use souk_domain::shared::Random;
 use url::Url;
 
 pub struct TempStore {
@@ -13,7 +15,8 @@ pub struct TempStore {
 impl TempStore {
     /// `server`: the database URL of the binary, if it has one.
     pub async fn create(server: Option<&str>) -> Result<Self, Failure> {
-        let name = format!("souk_history_{}", std::process::id());
+        let suffix = u32::from_le_bytes((&SystemRandom as &dyn Random).bytes());
+        let name = format!("souk_history_{}_{suffix:x}", std::process::id());
         let folder = std::env::temp_dir().join(&name);
         std::fs::create_dir_all(&folder).map_err(|error| format!("the temporary folder {}: {error}", folder.display()))?;
         let server = server.filter(|address| address.starts_with("postgres"));

@@ -1,8 +1,8 @@
 //! A mandate: the delegation by which this store may take payments later (chains.md 3.5), and the comparison with what was signed.
 
 use super::any::{Itx, Payload};
-use super::ask::{Given, Parties, read_base58};
 use super::messages::{DelegateLimit, DelegateOp, DelegateTx, TokenLimit, Transaction};
+use super::wallet_tx::{Given, Parties, read_base58};
 use super::wire::Format;
 use crate::identity::delegation_address;
 use serde_json::json;
@@ -17,15 +17,15 @@ const MAX_SIGNATURE: usize = 80;
 
 /// One op, for charges to this store alone, each at most the limit. No total and no rate: the op is shared by all subscriptions of
 /// the payer, and a new permission replaces it.
-pub fn prepare(app: &Did, chain_id: &str, ask: &MandateRequest) -> Result<Transaction, RailError> {
-    let contracts: BTreeSet<&str> = ask.limits.iter().map(|(currency, _)| currency.contract.as_str()).collect();
-    if contracts.is_empty() || contracts.len() != ask.limits.len() {
+pub fn prepare(app: &Did, chain_id: &str, request: &MandateRequest) -> Result<Transaction, RailError> {
+    let contracts: BTreeSet<&str> = request.limits.iter().map(|(currency, _)| currency.contract.as_str()).collect();
+    if contracts.is_empty() || contracts.len() != request.limits.len() {
         return Err(RailError::Rejected("a mandate names each currency once, and at least one".to_owned()));
     }
-    if ask.limits.iter().any(|(_, limit)| limit.is_zero()) {
+    if request.limits.iter().any(|(_, limit)| limit.is_zero()) {
         return Err(RailError::Rejected("a mandate without a limit is not asked for".to_owned()));
     }
-    let tokens = ask.limits.iter().map(|(currency, limit)| TokenLimit {
+    let tokens = request.limits.iter().map(|(currency, limit)| TokenLimit {
         address: currency.contract.clone(),
         to: vec![app.to_string()],
         tx_allowance: limit.to_string(),
@@ -33,13 +33,13 @@ pub fn prepare(app: &Did, chain_id: &str, ask: &MandateRequest) -> Result<Transa
     });
     let limit = DelegateLimit { tokens: tokens.collect(), assets: Vec::new() };
     let delegate = DelegateTx {
-        address: delegation_address(&ask.payer, app).to_string(),
+        address: delegation_address(&request.payer, app).to_string(),
         to: app.to_string(),
         ops: vec![DelegateOp { type_url: PULL_TYPE.to_owned(), rules: Vec::new(), limit: Some(limit) }],
-        data: Some(Payload::new(&json!({"reference": ask.reference}))),
+        data: Some(Payload::new(&json!({"reference": request.reference}))),
         ..DelegateTx::default()
     };
-    Parties { app, chain_id, payer: &ask.payer, payer_key: &ask.payer_key }.frame(ask.nonce, delegate.into())
+    Parties { app, chain_id, payer: &request.payer, payer_key: &request.payer_key }.frame(request.nonce, delegate.into())
 }
 
 pub fn check(expected: &Transaction, signed: &str) -> Result<SignedTransaction, CheckError> {

@@ -11,7 +11,7 @@ fn second() -> Currency {
     Currency { id, contract: souk_sandbox::ledger::token(), ..currency() }
 }
 
-fn ask() -> MandateRequest {
+fn request() -> MandateRequest {
     MandateRequest {
         payer: wallet().did().clone(),
         payer_key: wallet().public_key_base58(),
@@ -22,11 +22,11 @@ fn ask() -> MandateRequest {
 }
 
 fn prepared() -> String {
-    rail().prepare_mandate(&method("/api/"), &ask()).expect("prepares").partial_tx
+    rail().prepare_mandate(&method("/api/"), &request()).expect("prepares").partial_tx
 }
 
 fn check(signed: &str) -> Result<String, CheckError> {
-    rail().check_mandate(&method("/api/"), &ask(), signed).map(|signed| signed.hash)
+    rail().check_mandate(&method("/api/"), &request(), signed).map(|signed| signed.hash)
 }
 
 /// Changes what was asked, then signs it properly.
@@ -99,7 +99,7 @@ fn a_wrong_signature_is_stopped() {
     transaction.signature[5] ^= 1;
     assert_eq!(check(&encode_base58(&transaction.encode(format))), Err(CheckError::BadSignature));
     assert_eq!(check(&encode_base58(&transaction.signature)), Err(CheckError::BadSignature));
-    let other = rail().prepare_mandate(&method("/api/"), &MandateRequest { nonce: 1, ..ask() }).expect("prepares").partial_tx;
+    let other = rail().prepare_mandate(&method("/api/"), &MandateRequest { nonce: 1, ..request() }).expect("prepares").partial_tx;
     assert_eq!(check(&wallet().sign_origin(&other).expect("signs")), Err(CheckError::BadSignature));
 }
 
@@ -113,10 +113,10 @@ fn what_is_no_transaction_is_malformed() {
 #[test]
 fn a_mandate_without_a_limit_is_never_asked_for() {
     for limits in [vec![], vec![(currency(), Amount::ZERO)], vec![(currency(), Amount::new(1)), (currency(), Amount::new(2))]] {
-        let prepared = rail().prepare_mandate(&method("/api/"), &MandateRequest { limits, ..ask() });
+        let prepared = rail().prepare_mandate(&method("/api/"), &MandateRequest { limits, ..request() });
         assert!(matches!(prepared, Err(RailError::Rejected(_))), "{prepared:?}");
     }
-    let foreign = MandateRequest { payer_key: app().public_key_base58(), ..ask() };
+    let foreign = MandateRequest { payer_key: app().public_key_base58(), ..request() };
     assert!(matches!(rail().prepare_mandate(&method("/api/"), &foreign), Err(RailError::Rejected(_))));
 }
 

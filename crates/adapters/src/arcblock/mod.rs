@@ -1,8 +1,6 @@
 //! ArcBlock's chains: transactions in both encodings, and the rail that pays over them.
 
 mod any;
-mod ask;
-mod errand;
 mod graphql;
 mod mandate;
 mod messages;
@@ -10,9 +8,11 @@ mod outcome;
 mod rail;
 mod stake;
 mod states;
+mod store_tx;
 mod test_wallet;
 mod transaction;
 mod transfer;
+mod wallet_tx;
 pub(crate) mod wire;
 
 pub use any::{BigUint, Itx, Payload};
@@ -23,12 +23,12 @@ pub use transaction::{SignatureError, transaction_hash};
 pub use wire::{DecodeError, Format};
 
 #[cfg(test)]
-mod errand_tests;
-#[cfg(test)]
 mod mandate_tests;
 #[cfg(test)]
 mod rail_tests;
 #[cfg(test)]
 mod stake_tests;
+#[cfg(test)]
+mod store_tx_tests;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use super::messages::Transaction;
 use super::outcome::{self, OK};
 use super::transaction::transaction_hash;
 use super::wire::Format;
-use super::{errand, mandate, stake, states, transfer};
+use super::{mandate, stake, states, store_tx, transfer};
 use crate::identity::{AppKey, delegation_address, encode_base58, stake_address};
 use async_trait::async_trait;
 use base64::Engine;
@@ -50,13 +50,13 @@ impl ArcblockRail {
         Ok((chain_id, address))
     }
 
-    async fn ask(&self, address: &Url, query: &str) -> Result<Value, CallError> {
+    async fn query(&self, address: &Url, query: &str) -> Result<Value, CallError> {
         self.graphql.call(address, query, &[]).await
     }
 
     async fn check_currency(&self, address: &Url, currency: &Currency) -> Result<(), RailError> {
         let query = format!("{{getTokenState(address: {}){{code state{{address symbol decimal}}}}}}", quoted(&currency.contract));
-        let answer = self.ask(address, &query).await?;
+        let answer = self.query(address, &query).await?;
         let state = &answer["getTokenState"]["state"];
         let (symbol, decimals) = (state["symbol"].as_str(), state["decimal"].as_u64());
         if state.is_null() {
@@ -81,7 +81,7 @@ impl ArcblockRail {
 
     async fn look_up(&self, address: &Url, currency: &Currency, hash: &str) -> Outcome {
         let query = format!("{{getTx(hash: {}){{{}}}}}", quoted(hash), outcome::FIELDS);
-        match self.ask(address, &query).await {
+        match self.query(address, &query).await {
             Ok(answer) => outcome::read(&answer["getTx"], self.app.did(), currency, hash),
             Err(error) => Outcome::Unknown(error.to_string()),
         }
@@ -92,7 +92,7 @@ impl ArcblockRail {
 impl WalletRail for ArcblockRail {
     async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
         let (chain_id, address) = self.chain(method)?;
-        let answer = self.ask(&address, "{getChainInfo{code info{network}}}").await?;
+        let answer = self.query(&address, "{getChainInfo{code info{network}}}").await?;
         let network = answer["getChainInfo"]["info"]["network"].as_str().unwrap_or_default();
         if network != chain_id {
             return Err(RailError::Misconfigured(format!("chain_id is {chain_id}, the network calls itself {network}")));
@@ -103,62 +103,68 @@ impl WalletRail for ArcblockRail {
         Ok(())
     }
 
-    fn prepare(&self, method: &Method, currency: &Currency, ask: &TransferRequest) -> Result<UnsignedTransaction, RailError> {
+    fn prepare(&self, method: &Method, currency: &Currency, request: &TransferRequest) -> Result<UnsignedTransaction, RailError> {
         let (chain_id, _) = self.chain(method)?;
-        Ok(prepared(&transfer::prepare(self.app.did(), chain_id, currency, ask)?, &currency.contract))
+        Ok(prepared(&transfer::prepare(self.app.did(), chain_id, currency, request)?, &currency.contract))
     }
 
-    fn check(&self, method: &Method, currency: &Currency, ask: &TransferRequest, signed_tx: &str) -> Result<SignedTransaction, CheckError> {
+    fn check(
+        &self,
+        method: &Method,
+        currency: &Currency,
+        request: &TransferRequest,
+        signed_tx: &str,
+    ) -> Result<SignedTransaction, CheckError> {
         let (chain_id, _) = self.chain(method).map_err(|_| CheckError::Differs("network"))?;
-        let expected = transfer::prepare(self.app.did(), chain_id, currency, ask).map_err(|_| CheckError::Differs("payer"))?;
-        transfer::check(&expected, currency, ask, signed_tx)
+        let expected = transfer::prepare(self.app.did(), chain_id, currency, request).map_err(|_| CheckError::Differs("payer"))?;
+        transfer::check(&expected, currency, request, signed_tx)
     }
 
-    fn prepare_mandate(&self, method: &Method, ask: &MandateRequest) -> Result<UnsignedTransaction, RailError> {
+    fn prepare_mandate(&self, method: &Method, request: &MandateRequest) -> Result<UnsignedTransaction, RailError> {
         let (chain_id, _) = self.chain(method)?;
-        let token = ask.limits.first().map(|(currency, _)| currency.contract.as_str()).unwrap_or_default();
-        Ok(prepared(&mandate::prepare(self.app.did(), chain_id, ask)?, token))
+        let token = request.limits.first().map(|(currency, _)| currency.contract.as_str()).unwrap_or_default();
+        Ok(prepared(&mandate::prepare(self.app.did(), chain_id, request)?, token))
     }
 
-    fn check_mandate(&self, method: &Method, ask: &MandateRequest, signed_tx: &str) -> Result<SignedTransaction, CheckError> {
+    fn check_mandate(&self, method: &Method, request: &MandateRequest, signed_tx: &str) -> Result<SignedTransaction, CheckError> {
         let (chain_id, _) = self.chain(method).map_err(|_| CheckError::Differs("network"))?;
-        let expected = mandate::prepare(self.app.did(), chain_id, ask).map_err(|_| CheckError::Differs("payer"))?;
+        let expected = mandate::prepare(self.app.did(), chain_id, request).map_err(|_| CheckError::Differs("payer"))?;
         mandate::check(&expected, signed_tx)
     }
 
-    fn prepare_stake(&self, method: &Method, currency: &Currency, ask: &StakeRequest) -> Result<UnsignedTransaction, RailError> {
+    fn prepare_stake(&self, method: &Method, currency: &Currency, request: &StakeRequest) -> Result<UnsignedTransaction, RailError> {
         let (chain_id, _) = self.chain(method)?;
-        Ok(prepared(&stake::prepare(self.app.did(), chain_id, ask)?, &currency.contract))
+        Ok(prepared(&stake::prepare(self.app.did(), chain_id, request)?, &currency.contract))
     }
 
     fn check_stake(
         &self,
         method: &Method,
         currency: &Currency,
-        ask: &StakeRequest,
+        request: &StakeRequest,
         signed_tx: &str,
     ) -> Result<SignedTransaction, CheckError> {
         let (chain_id, _) = self.chain(method).map_err(|_| CheckError::Differs("network"))?;
-        let expected = stake::prepare(self.app.did(), chain_id, ask).map_err(|_| CheckError::Differs("payer"))?;
-        stake::check(&expected, currency, ask, signed_tx)
+        let expected = stake::prepare(self.app.did(), chain_id, request).map_err(|_| CheckError::Differs("payer"))?;
+        stake::check(&expected, currency, request, signed_tx)
     }
 
     async fn permits(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError> {
         let (_, address) = self.chain(method)?;
         let delegation = delegation_address(payer, self.app.did());
-        let answer = self.ask(&address, &states::delegation_query(&delegation)).await?;
+        let answer = self.query(&address, &states::delegation_query(&delegation)).await?;
         states::permits(&answer, self.app.did(), currency, amount, self.clock.now())
     }
 
     async fn staked(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError> {
         let (_, address) = self.chain(method)?;
         let stake = stake_address(payer, self.app.did(), subject);
-        states::read_stake(&self.ask(&address, &states::stake_query(&stake)).await?, currency)
+        states::read_stake(&self.query(&address, &states::stake_query(&stake)).await?, currency)
     }
 
-    fn sign(&self, method: &Method, currency: &Currency, ask: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
+    fn sign(&self, method: &Method, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
         let (chain_id, _) = self.chain(method)?;
-        errand::sign(&self.app, chain_id, currency, ask)
+        store_tx::sign(&self.app, chain_id, currency, request)
     }
 
     async fn send(&self, method: &Method, currency: &Currency, signed: &SignedTransaction) -> Outcome {
@@ -193,7 +199,7 @@ impl WalletRail for ArcblockRail {
 
     async fn balance(&self, method: &Method, currency: &Currency, payer: &Did) -> Result<Amount, RailError> {
         let (_, address) = self.chain(method)?;
-        states::read_balance(&self.ask(&address, &states::balance_query(payer, currency)).await?, currency)
+        states::read_balance(&self.query(&address, &states::balance_query(payer, currency)).await?, currency)
     }
 }
 

@@ -66,7 +66,7 @@ pub fn currency() -> Currency {
     }
 }
 
-fn ask() -> TransferRequest {
+fn request() -> TransferRequest {
     TransferRequest {
         payer: wallet().did().clone(),
         payer_key: wallet().public_key_base58(),
@@ -78,16 +78,16 @@ fn ask() -> TransferRequest {
 }
 
 fn prepared() -> String {
-    rail().prepare(&method("/api/"), &currency(), &ask()).expect("prepares").partial_tx
+    rail().prepare(&method("/api/"), &currency(), &request()).expect("prepares").partial_tx
 }
 
 fn check(signed: &str) -> Result<String, CheckError> {
-    rail().check(&method("/api/"), &currency(), &ask(), signed).map(|signed| signed.hash)
+    rail().check(&method("/api/"), &currency(), &request(), signed).map(|signed| signed.hash)
 }
 
 /// Changes what was asked, then signs it properly.
 fn signed_after(change: impl Fn(&mut Transaction)) -> String {
-    let signed = wallet().sign_transfer(&prepared(), TOKEN, ask().amount).expect("signs");
+    let signed = wallet().sign_transfer(&prepared(), TOKEN, request().amount).expect("signs");
     let (mut transaction, format) = Transaction::decode(&decode_base58(&signed).expect("base58")).expect("decodes");
     change(&mut transaction);
     if transaction.signatures.len() == 1 {
@@ -105,7 +105,7 @@ fn transfer(transaction: &mut Transaction) -> &mut TransferV3Tx {
 fn what_was_asked_for_passes() {
     let signed = signed_after(|_| ());
     assert!(check(&signed).is_ok_and(|hash| hash.len() == 64));
-    let signed = rail().check(&method("/api/"), &currency(), &ask(), &signed).expect("passes");
+    let signed = rail().check(&method("/api/"), &currency(), &request(), &signed).expect("passes");
     assert_eq!(signed.hash, transaction_hash(&signed.bytes));
 }
 
@@ -158,14 +158,14 @@ fn what_is_no_transaction_is_malformed() {
 
 #[test]
 fn a_transfer_is_not_asked_of_a_key_that_is_not_the_payers() {
-    let foreign = TransferRequest { payer_key: app().public_key_base58(), ..ask() };
+    let foreign = TransferRequest { payer_key: app().public_key_base58(), ..request() };
     assert!(matches!(rail().prepare(&method("/api/"), &currency(), &foreign), Err(RailError::Rejected(_))));
 }
 
 #[test]
 fn an_address_that_is_not_of_the_web_is_misconfigured() {
     for host in ["file:///etc/passwd", "ftp://example.com/", "nonsense"] {
-        assert!(matches!(rail().prepare(&method(host), &currency(), &ask()), Err(RailError::Misconfigured(_))), "{host}");
+        assert!(matches!(rail().prepare(&method(host), &currency(), &request()), Err(RailError::Misconfigured(_))), "{host}");
     }
 }
 

@@ -7,7 +7,7 @@ use souk_domain::payment::{CheckError, RailError, StakeRequest, WalletRail};
 use souk_domain::shared::Amount;
 use std::time::Duration;
 
-fn ask() -> StakeRequest {
+fn request() -> StakeRequest {
     StakeRequest {
         payer: wallet().did().clone(),
         payer_key: wallet().public_key_base58(),
@@ -20,16 +20,16 @@ fn ask() -> StakeRequest {
 }
 
 fn prepared() -> String {
-    rail().prepare_stake(&method("/api/"), &currency(), &ask()).expect("prepares").partial_tx
+    rail().prepare_stake(&method("/api/"), &currency(), &request()).expect("prepares").partial_tx
 }
 
 fn check(signed: &str) -> Result<String, CheckError> {
-    rail().check_stake(&method("/api/"), &currency(), &ask(), signed).map(|signed| signed.hash)
+    rail().check_stake(&method("/api/"), &currency(), &request(), signed).map(|signed| signed.hash)
 }
 
 /// Changes what was asked, then signs it properly.
 fn signed_after(change: impl Fn(&mut Transaction)) -> String {
-    let signed = wallet().sign_stake(&prepared(), TOKEN, ask().amount).expect("signs");
+    let signed = wallet().sign_stake(&prepared(), TOKEN, request().amount).expect("signs");
     let (mut transaction, format) = Transaction::decode(&decode_base58(&signed).expect("base58")).expect("decodes");
     change(&mut transaction);
     if transaction.signatures.len() == 1 {
@@ -94,15 +94,15 @@ fn a_wrong_signature_inside_or_outside_is_stopped() {
 
 #[test]
 fn a_deposit_that_chains_would_not_take_is_not_asked_for() {
-    for ask in [
-        StakeRequest { amount: Amount::ZERO, ..ask() },
-        StakeRequest { subject: String::new(), ..ask() },
-        StakeRequest { subject: " sub_1".to_owned(), ..ask() },
-        StakeRequest { subject: "s".repeat(257), ..ask() },
-        StakeRequest { waiting: Duration::from_secs(u64::from(u32::MAX) + 1), ..ask() },
-        StakeRequest { payer_key: app().public_key_base58(), ..ask() },
+    for request in [
+        StakeRequest { amount: Amount::ZERO, ..request() },
+        StakeRequest { subject: String::new(), ..request() },
+        StakeRequest { subject: " sub_1".to_owned(), ..request() },
+        StakeRequest { subject: "s".repeat(257), ..request() },
+        StakeRequest { waiting: Duration::from_secs(u64::from(u32::MAX) + 1), ..request() },
+        StakeRequest { payer_key: app().public_key_base58(), ..request() },
     ] {
-        let prepared = rail().prepare_stake(&method("/api/"), &currency(), &ask);
+        let prepared = rail().prepare_stake(&method("/api/"), &currency(), &request);
         assert!(matches!(prepared, Err(RailError::Rejected(_))), "{prepared:?}");
     }
 }

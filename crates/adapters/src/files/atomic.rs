@@ -13,19 +13,19 @@ static WRITERS: AtomicU64 = AtomicU64::new(0);
 /// that it is still there after a power cut. Takes the place of a file of that name. Creates the folder.
 pub(crate) async fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(folder).await?;
-    let scratch = folder.join(format!(".{name}.{}.{}", std::process::id(), WRITERS.fetch_add(1, Ordering::Relaxed)));
-    let written = write_and_rename(&scratch, &folder.join(name), bytes).await;
+    let temp_file = folder.join(format!(".{name}.{}.{}", std::process::id(), WRITERS.fetch_add(1, Ordering::Relaxed)));
+    let written = write_and_rename(&temp_file, &folder.join(name), bytes).await;
     if written.is_err() {
-        // What matters is the first failure; a scratch file left behind is hidden and harmless.
-        let _ = fs::remove_file(&scratch).await;
+        // What matters is the first failure; a temp_file file left behind is hidden and harmless.
+        let _ = fs::remove_file(&temp_file).await;
     }
     written?;
     File::open(folder).await?.sync_all().await
 }
 
-async fn write_and_rename(scratch: &PathBuf, target: &PathBuf, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(scratch).await?;
+async fn write_and_rename(temp_file: &PathBuf, target: &PathBuf, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(temp_file).await?;
     file.write_all(bytes).await?;
     file.sync_all().await?;
-    fs::rename(scratch, target).await
+    fs::rename(temp_file, target).await
 }

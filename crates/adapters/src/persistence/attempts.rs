@@ -159,7 +159,7 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn decline(&mut self, attempt: &Attempt, error: &Decline, now: Timestamp) -> Result<bool, StorageError> {
-        let update = "UPDATE attempts SET status = 'refused', last_error = $2, updated_at = $3
+        let update = "UPDATE attempts SET status = 'declined', last_error = $2, updated_at = $3
                       WHERE id = $1 AND status IN ('open', 'unknown') AND check_at = $4";
         let query = self.session.query(update).bind(&attempt.id).bind(Some(error)).bind(now).bind(attempt.check_at);
         let refused = query.execute().await? == 1;

@@ -102,7 +102,7 @@ impl Invoices for SqlInvoices<'_> {
         self.0.insert_later(INSERT_ITEMS, rows_of(std::iter::once(items)), "").await
     }
 
-    async fn take_numbers(&mut self, mode: Mode, document: DocumentType, count: u32) -> Result<u64, StorageError> {
+    async fn allocate_numbers(&mut self, mode: Mode, document: DocumentType, count: u32) -> Result<u64, StorageError> {
         let update = "UPDATE number_series SET last_number = last_number + $3 WHERE livemode = $1 AND document = $2 RETURNING last_number";
         let last: u64 = self.0.query(update).bind(mode).bind(document).bind(count).one().await?.get("last_number")?;
         Ok(last + 1 - u64::from(count))

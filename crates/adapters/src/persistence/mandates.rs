@@ -14,16 +14,16 @@ pub struct SqlMandates<'s>(pub &'s mut Session);
 #[async_trait]
 impl Mandates for SqlMandates<'_> {
     async fn put(&mut self, mandate: &Mandate) -> Result<(), StorageError> {
-        let upsert = "INSERT INTO mandates (id, livemode, customer_id, method_id, status, given, created_at, updated_at)
+        let upsert = "INSERT INTO mandates (id, livemode, customer_id, method_id, status, details, created_at, updated_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-                      ON CONFLICT (id) DO UPDATE SET status = excluded.status, given = excluded.given, updated_at = excluded.updated_at";
+                      ON CONFLICT (id) DO UPDATE SET status = excluded.status, details = excluded.details, updated_at = excluded.updated_at";
         let query = self.0.query(upsert).bind(&mandate.id).bind(mandate.mode).bind(&mandate.customer_id).bind(&mandate.method_id);
-        query.bind(mandate.status).bind(&mandate.grant).bind(mandate.created_at).bind(mandate.updated_at).execute().await.map(drop)
+        query.bind(mandate.status).bind(&mandate.details).bind(mandate.created_at).bind(mandate.updated_at).execute().await.map(drop)
     }
 
-    async fn amend(&mut self, id: &MandateId, grant: &MandateDetails, now: Timestamp) -> Result<(), StorageError> {
-        let update = "UPDATE mandates SET given = $2, updated_at = $3 WHERE id = $1";
-        self.0.query(update).bind(id).bind(grant).bind(now).execute().await.map(drop)
+    async fn update_details(&mut self, id: &MandateId, details: &MandateDetails, now: Timestamp) -> Result<(), StorageError> {
+        let update = "UPDATE mandates SET details = $2, updated_at = $3 WHERE id = $1";
+        self.0.query(update).bind(id).bind(details).bind(now).execute().await.map(drop)
     }
 
     async fn link_subscription(&mut self, id: &MandateId, subscription: &SubscriptionId) -> Result<(), StorageError> {
@@ -89,7 +89,7 @@ fn mandate(row: &Row) -> Result<Mandate, StorageError> {
         customer_id: row.get("customer_id")?,
         method_id: row.get("method_id")?,
         status: row.get("status")?,
-        grant: row.get("given")?,
+        details: row.get("details")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
     })

@@ -30,12 +30,12 @@ impl Outbox for SqlOutbox<'_> {
         rows.iter().filter_map(|row| dead_letter(row).transpose()).collect()
     }
 
-    async fn revive(&mut self, id: &EventId, now: Timestamp) -> Result<bool, StorageError> {
+    async fn retry_dead_letter(&mut self, id: &EventId, now: Timestamp) -> Result<bool, StorageError> {
         // The attempts go on counting: the queue still knows the deliveries of the earlier ones.
         let update = "UPDATE outbox SET dead_at = NULL, max_attempts = attempts + $1, run_at = $2 WHERE id = $3 AND dead_at IS NOT NULL";
-        let revived = self.0.query(update).bind(MAX_ATTEMPTS).bind(now).bind(id).execute().await? == 1;
+        let retried = self.0.query(update).bind(MAX_ATTEMPTS).bind(now).bind(id).execute().await? == 1;
         self.0.notify_on_commit();
-        Ok(revived)
+        Ok(retried)
     }
 }
 

@@ -215,7 +215,7 @@ impl Session {
         self.publishes = true;
     }
 
-    pub async fn roll_back(self) -> Result<(), StorageError> {
+    pub async fn rollback(self) -> Result<(), StorageError> {
         match self.connection {
             Connection::Due(_) => return Ok(()),
             Connection::Sqlite(handle) => handle.rollback().await,

@@ -120,7 +120,7 @@ impl UnitOfWork for SqlUnitOfWork {
         self.session.commit().await
     }
 
-    async fn roll_back(self: Box<Self>) -> Result<(), StorageError> {
-        self.session.roll_back().await
+    async fn rollback(self: Box<Self>) -> Result<(), StorageError> {
+        self.session.rollback().await
     }
 }

@@ -223,7 +223,7 @@ fn values_of(s: &Subscription) -> Values {
     values.bind(&s.metadata).bind(s.created_at).bind(s.updated_at).bind(s.version)
 }
 
-/// Nobody looks after one that is on_hold.
+/// Nobody looks after one that is on hold.
 fn due_at(subscription: &Subscription) -> Option<Timestamp> {
     if subscription.on_hold.is_some() { None } else { subscription.next_due() }
 }

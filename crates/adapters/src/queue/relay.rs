@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 /// Rows on their way through the queue at once. apalis on Redis stops for good at about 8,000 due deliveries.
 const UNDER_WAY: u32 = 1_000;
 /// The longest wait after a failure, seconds.
-const PATIENCE: u64 = 30;
+const LONGEST_DELAY: u64 = 30;
 
 /// Pushes what is due whenever a commit of this process wrote to the outbox, and each `relay_poll`.
 pub async fn run(queue: &Queue, work: &Work, shutdown: &CancellationToken) {
@@ -31,7 +31,7 @@ pub async fn run(queue: &Queue, work: &Work, shutdown: &CancellationToken) {
 }
 
 fn pause_after(failures: u32) -> Duration {
-    Duration::from_secs(2u64.saturating_pow(failures.saturating_sub(1)).min(PATIENCE))
+    Duration::from_secs(2u64.saturating_pow(failures.saturating_sub(1)).min(LONGEST_DELAY))
 }
 
 async fn push_due(queue: &Queue, work: &Work) -> Result<(), QueueError> {

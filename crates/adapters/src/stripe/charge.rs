@@ -16,10 +16,10 @@ pub(super) fn word(name: &str) -> Option<&str> {
 }
 
 impl StripeRail {
-    pub(super) async fn charged(&self, method: &Method, currency: &Currency, ask: &ChargeRequest) -> Result<CardIntent, RailError> {
-        let attempt = ask.attempt.as_str();
-        if ask.is_late {
-            match self.made_before(method, ask).await {
+    pub(super) async fn charged(&self, method: &Method, currency: &Currency, request: &ChargeRequest) -> Result<CardIntent, RailError> {
+        let attempt = request.attempt.as_str();
+        if request.is_late {
+            match self.made_before(method, request).await {
                 Ok(None) => {}
                 Ok(Some(provider_id)) => return Ok(self.charge_found(method, currency, provider_id).await),
                 Err(reason) => {
@@ -28,17 +28,17 @@ impl StripeRail {
             }
         }
         let mut form = vec![
-            ("amount", ask.amount.to_string()),
+            ("amount", request.amount.to_string()),
             ("currency", currency.contract.clone()),
             ("payment_method_types[]", "card".to_owned()),
-            ("customer", ask.card.customer.clone()),
-            ("payment_method", ask.card.card.clone()),
+            ("customer", request.card.customer.clone()),
+            ("payment_method", request.card.card.clone()),
             ("confirm", "true".to_owned()),
             ("off_session", "true".to_owned()),
             (EXPAND, "payment_method".to_owned()),
             (ATTEMPT, attempt.to_owned()),
         ];
-        form.extend(description(&ask.description));
+        form.extend(description(&request.description));
         let read = match self.call(method, Verb::POST, INTENTS.to_owned(), form, Some(attempt)).await {
             Ok(answer) if intent::hides_its_card(&answer) => {
                 let provider_id = answer["id"].as_str().unwrap_or_default();
@@ -67,14 +67,14 @@ impl StripeRail {
     }
 
     /// The intent of an attempt whose key the provider has forgotten, among all of the customer's, newest first.
-    async fn made_before(&self, method: &Method, ask: &ChargeRequest) -> Result<Option<String>, String> {
-        let customer = word(&ask.card.customer).ok_or("the customer's name is not one of the provider's")?;
+    async fn made_before(&self, method: &Method, request: &ChargeRequest) -> Result<Option<String>, String> {
+        let customer = word(&request.card.customer).ok_or("the customer's name is not one of the provider's")?;
         let mut after = String::new();
         for _ in 0..PAGES {
             let path = format!("{INTENTS}?customer={customer}&limit=100{after}");
             let page = self.call(method, Verb::GET, path, Vec::new(), None).await.map_err(reason)?;
             let intents = page["data"].as_array().ok_or("the list is not of the expected shape")?;
-            let made = intents.iter().find(|intent| intent["metadata"]["attempt"] == ask.attempt.as_str());
+            let made = intents.iter().find(|intent| intent["metadata"]["attempt"] == request.attempt.as_str());
             if let Some(made) = made {
                 return Ok(made["id"].as_str().map(ToOwned::to_owned));
             }

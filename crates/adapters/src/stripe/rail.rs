@@ -82,21 +82,21 @@ impl CardRail for StripeRail {
         }
     }
 
-    async fn open(&self, method: &Method, currency: &Currency, ask: &CardRequest) -> Result<CardIntent, RailError> {
-        let attempt = ask.attempt.as_str();
+    async fn open(&self, method: &Method, currency: &Currency, request: &CardRequest) -> Result<CardIntent, RailError> {
+        let attempt = request.attempt.as_str();
         let mut form = vec![
-            ("amount", ask.amount.to_string()),
+            ("amount", request.amount.to_string()),
             ("currency", currency.contract.clone()),
             ("payment_method_types[]", "card".to_owned()),
             (ATTEMPT, attempt.to_owned()),
         ];
-        form.extend(description(&ask.description));
+        form.extend(description(&request.description));
         // In test mode the address is somebody's all the same, and nobody has bought anything.
-        if let Some(email) = ask.receipt_email.as_ref().filter(|_| method.mode.is_live()) {
+        if let Some(email) = request.receipt_email.as_ref().filter(|_| method.mode.is_live()) {
             form.push(("receipt_email", email.clone()));
         }
-        if let Some(holder) = &ask.setup_future_usage {
-            form.push(("customer", self.keep_customer(method, &ask.attempt, holder).await?));
+        if let Some(holder) = &request.setup_future_usage {
+            form.push(("customer", self.keep_customer(method, &request.attempt, holder).await?));
             form.push(("setup_future_usage", "off_session".to_owned()));
         }
         let answer = self.call(method, Verb::POST, INTENTS.to_owned(), form, Some(attempt)).await.map_err(rail_error)?;
@@ -130,8 +130,8 @@ impl CardRail for StripeRail {
         self.find(method, currency, provider_id).await
     }
 
-    async fn open_setup(&self, method: &Method, ask: &SetupRequest) -> Result<CardSetup, RailError> {
-        self.setup_opened(method, ask).await
+    async fn open_setup(&self, method: &Method, request: &SetupRequest) -> Result<CardSetup, RailError> {
+        self.setup_opened(method, request).await
     }
 
     async fn find_setup(&self, method: &Method, provider_id: &str) -> SetupOutcome {
@@ -142,16 +142,16 @@ impl CardRail for StripeRail {
         self.setup_canceled(method, provider_id).await
     }
 
-    async fn charge(&self, method: &Method, currency: &Currency, ask: &ChargeRequest) -> Result<CardIntent, RailError> {
-        self.charged(method, currency, ask).await
+    async fn charge(&self, method: &Method, currency: &Currency, request: &ChargeRequest) -> Result<CardIntent, RailError> {
+        self.charged(method, currency, request).await
     }
 
     async fn find_charge(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome {
         self.charge_found(method, currency, provider_id.to_owned()).await.outcome
     }
 
-    async fn refund(&self, method: &Method, currency: &Currency, ask: &CardRefundRequest) -> Outcome {
-        self.refunded(method, currency, ask).await
+    async fn refund(&self, method: &Method, currency: &Currency, request: &CardRefundRequest) -> Outcome {
+        self.refunded(method, currency, request).await
     }
 
     async fn find_dispute(&self, method: &Method, provider_id: &str) -> Result<Option<ProviderDispute>, RailError> {
@@ -229,7 +229,7 @@ pub(super) fn rail_error(error: CallError) -> RailError {
     match error {
         CallError::Unseen(reason) => RailError::Unreachable(reason),
         CallError::Refused { status: 401 | 403, problem } => RailError::Misconfigured(problem.message),
-        CallError::Refused { problem, .. } => RailError::Rejected(wording(*problem)),
+        CallError::Refused { problem, .. } => RailError::Rejected(describe(*problem)),
         CallError::Unusable(reason) => RailError::Misconfigured(reason),
     }
 }
@@ -237,11 +237,11 @@ pub(super) fn rail_error(error: CallError) -> RailError {
 pub(super) fn reason(error: CallError) -> String {
     match error {
         CallError::Unseen(reason) | CallError::Unusable(reason) => reason,
-        CallError::Refused { status, problem } => format!("it refused the question with {status}: {}", wording(*problem)),
+        CallError::Refused { status, problem } => format!("it refused the question with {status}: {}", describe(*problem)),
     }
 }
 
-fn wording(problem: Problem) -> String {
+fn describe(problem: Problem) -> String {
     match problem.decline_code.or(problem.code) {
         Some(code) => format!("{} ({code})", problem.message),
         None if problem.message.is_empty() => problem.kind,

@@ -36,19 +36,19 @@ struct Metadata {
 const NOT_TAKEN: &str = "The card's bank did not take the money back.";
 
 impl StripeRail {
-    pub(super) async fn refunded(&self, method: &Method, currency: &Currency, ask: &CardRefundRequest) -> Outcome {
-        let key = ask.attempt.as_str();
-        if ask.is_late {
-            match self.refunded_before(method, ask).await {
+    pub(super) async fn refunded(&self, method: &Method, currency: &Currency, request: &CardRefundRequest) -> Outcome {
+        let key = request.attempt.as_str();
+        if request.is_late {
+            match self.refunded_before(method, request).await {
                 Ok(None) => {}
-                Ok(Some(made)) => return outcome(currency, ask, &made),
+                Ok(Some(made)) => return outcome(currency, request, &made),
                 Err(reason) => return Outcome::Unknown(reason),
             }
         }
         let form = vec![
-            ("payment_intent", ask.provider_id.clone()),
-            ("amount", ask.amount.to_string()),
-            ("metadata[refund]", ask.refund.to_string()),
+            ("payment_intent", request.provider_id.clone()),
+            ("amount", request.amount.to_string()),
+            ("metadata[refund]", request.refund.to_string()),
             ("metadata[attempt]", key.to_owned()),
         ];
         let made = match self.call(method, Verb::POST, REFUNDS.to_owned(), form, Some(key)).await {
@@ -58,32 +58,32 @@ impl StripeRail {
             }
             Err(error) => return Outcome::Unknown(reason(error)),
         };
-        match outcome(currency, ask, &made) {
+        match outcome(currency, request, &made) {
             // The answer to a repeated key is the first one, however old: the refund itself says what it is by now.
-            Outcome::Pending { .. } => self.refund_by_now(method, currency, ask, &made).await,
+            Outcome::Pending { .. } => self.refund_by_now(method, currency, request, &made).await,
             decided => decided,
         }
     }
 
     /// The refund that the provider made of a payment for this order, when its key is forgotten.
-    async fn refunded_before(&self, method: &Method, ask: &CardRefundRequest) -> Result<Option<Value>, String> {
-        let payment = word(&ask.provider_id).ok_or("the payment's name is not one of the provider's")?;
+    async fn refunded_before(&self, method: &Method, request: &CardRefundRequest) -> Result<Option<Value>, String> {
+        let payment = word(&request.provider_id).ok_or("the payment's name is not one of the provider's")?;
         let path = format!("{REFUNDS}?payment_intent={payment}&limit=100");
         let page = self.call(method, Verb::GET, path, Vec::new(), None).await.map_err(reason)?;
         let refunds = page["data"].as_array().ok_or("the list is not of the expected shape")?;
-        let made = refunds.iter().find(|refund| refund["metadata"]["attempt"] == ask.attempt.as_str());
+        let made = refunds.iter().find(|refund| refund["metadata"]["attempt"] == request.attempt.as_str());
         match made {
             None if page["has_more"] == true => Err("the payment has too many refunds to look through".to_owned()),
             made => Ok(made.cloned()),
         }
     }
 
-    async fn refund_by_now(&self, method: &Method, currency: &Currency, ask: &CardRefundRequest, made: &Value) -> Outcome {
+    async fn refund_by_now(&self, method: &Method, currency: &Currency, request: &CardRefundRequest, made: &Value) -> Outcome {
         let Some(path) = clean_path(REFUNDS, "re_", made["id"].as_str().unwrap_or_default(), "") else {
             return Outcome::Unknown("the refund is not of the expected shape".to_owned());
         };
         match self.call(method, Verb::GET, path, Vec::new(), None).await {
-            Ok(answer) => outcome(currency, ask, &answer),
+            Ok(answer) => outcome(currency, request, &answer),
             Err(error) => Outcome::Unknown(reason(error)),
         }
     }
@@ -123,12 +123,12 @@ fn provider_refund(refund: Refund) -> Result<ProviderRefund, RailError> {
     })
 }
 
-fn outcome(currency: &Currency, ask: &CardRefundRequest, value: &Value) -> Outcome {
+fn outcome(currency: &Currency, request: &CardRefundRequest, value: &Value) -> Outcome {
     let refund = match Refund::deserialize(value) {
         Ok(refund) => refund,
         Err(error) => return Outcome::Unknown(format!("the refund is not of the expected shape: {error}")),
     };
-    if refund.currency != currency.contract || refund.payment_intent.as_deref() != Some(ask.provider_id.as_str()) {
+    if refund.currency != currency.contract || refund.payment_intent.as_deref() != Some(request.provider_id.as_str()) {
         return Outcome::Unknown("the refund is of another payment".to_owned());
     }
     match refund.status.as_deref() {

@@ -46,17 +46,17 @@ impl StripeRail {
         Ok(id.to_owned())
     }
 
-    pub(super) async fn setup_opened(&self, method: &Method, ask: &SetupRequest) -> Result<CardSetup, RailError> {
-        let customer = self.keep_customer(method, &ask.attempt, &ask.holder).await?;
+    pub(super) async fn setup_opened(&self, method: &Method, request: &SetupRequest) -> Result<CardSetup, RailError> {
+        let customer = self.keep_customer(method, &request.attempt, &request.holder).await?;
         let form = vec![
             ("customer", customer),
             ("usage", "off_session".to_owned()),
             ("payment_method_types[]", "card".to_owned()),
-            (ATTEMPT, ask.attempt.to_string()),
+            (ATTEMPT, request.attempt.to_string()),
         ];
-        let answer = self.call(method, Verb::POST, SETUPS.to_owned(), form, Some(ask.attempt.as_str())).await.map_err(rail_error)?;
+        let answer = self.call(method, Verb::POST, SETUPS.to_owned(), form, Some(request.attempt.as_str())).await.map_err(rail_error)?;
         opened(method, &answer).map_err(|reason| {
-            tracing::warn!(attempt = ask.attempt.as_str(), reason, "the card processor's answer is not understood");
+            tracing::warn!(attempt = request.attempt.as_str(), reason, "the card processor's answer is not understood");
             RailError::Unreachable(reason)
         })
     }

@@ -130,7 +130,7 @@ fn currency(code: &str, decimals: u32) -> Currency {
     }
 }
 
-fn ask() -> CardRequest {
+fn request() -> CardRequest {
     CardRequest {
         attempt: AttemptId::parse("att_1").expect("an id"),
         amount: Amount::new(1_050),
@@ -160,7 +160,7 @@ fn fields(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 async fn opening_sends_the_attempt_as_key_and_metadata() {
     let bench = Bench::open(Mode::Test).await;
     bench.will_answer(200, intent("requires_payment_method"));
-    let opened = bench.rail.open(&bench.method, &bench.currency, &ask()).await.expect("opens");
+    let opened = bench.rail.open(&bench.method, &bench.currency, &request()).await.expect("opens");
     assert_eq!((opened.provider_id.as_str(), opened.client_secret.as_str()), ("pi_1", "pi_1_secret_1"));
     assert_eq!(opened.outcome, Outcome::Pending { requires_payer: true, last_error: None });
     let expected = Asked {
@@ -183,7 +183,7 @@ async fn opening_sends_the_attempt_as_key_and_metadata() {
 async fn receipts_are_mailed_in_live_mode_only() {
     let bench = Bench::open(Mode::Live).await;
     bench.will_answer(200, with(intent("requires_payment_method"), "livemode", true.into()));
-    bench.rail.open(&bench.method, &bench.currency, &ask()).await.expect("opens");
+    bench.rail.open(&bench.method, &bench.currency, &request()).await.expect("opens");
     assert!(bench.asked()[0].form.contains(&("receipt_email".to_owned(), "ada@example.org".to_owned())));
 }
 
@@ -192,7 +192,7 @@ async fn a_currency_without_cents_is_sent_in_whole_units() {
     let mut bench = Bench::open(Mode::Test).await;
     bench.currency = currency("jpy", 0);
     bench.will_answer(200, with(intent("requires_payment_method"), "currency", "jpy".into()));
-    bench.rail.open(&bench.method, &bench.currency, &CardRequest { amount: Amount::new(500), ..ask() }).await.expect("opens");
+    bench.rail.open(&bench.method, &bench.currency, &CardRequest { amount: Amount::new(500), ..request() }).await.expect("opens");
     assert!(bench.asked()[0].form.starts_with(&fields(&[("amount", "500"), ("currency", "jpy")])));
 }
 
@@ -271,7 +271,7 @@ async fn a_network_that_cannot_be_reached_is_unknown() {
     let away = method(Mode::Test, "/sandbox/stripe");
     assert!(matches!(bench.rail.find(&away, &bench.currency, "pi_1").await, Outcome::Unknown(_)));
     assert!(matches!(bench.rail.cancel(&away, &bench.currency, "pi_1").await, Outcome::Unknown(_)));
-    assert!(matches!(bench.rail.open(&away, &bench.currency, &ask()).await, Err(RailError::Unreachable(_))));
+    assert!(matches!(bench.rail.open(&away, &bench.currency, &request()).await, Err(RailError::Unreachable(_))));
     assert!(matches!(bench.rail.verify(&away, &[]).await, Err(RailError::Unreachable(_))));
 }
 
@@ -279,7 +279,7 @@ async fn a_network_that_cannot_be_reached_is_unknown() {
 async fn the_secret_key_does_not_travel_in_the_clear() {
     let bench = Bench::open(Mode::Test).await;
     for host in ["http://stripe.example", "ftp://stripe.example", "stripe.example", "http://localhost.example"] {
-        let refused = bench.rail.open(&method(Mode::Test, host), &bench.currency, &ask()).await;
+        let refused = bench.rail.open(&method(Mode::Test, host), &bench.currency, &request()).await;
         assert!(matches!(refused, Err(RailError::Misconfigured(_))), "{host}: {refused:?}");
     }
 }
@@ -307,10 +307,10 @@ async fn cancelling_answers_what_the_intent_has_become() {
 async fn a_refused_opening_says_why() {
     let bench = Bench::open(Mode::Test).await;
     bench.will_answer(400, json!({ "error": { "type": "invalid_request_error", "code": "amount_too_small", "message": "Too small." } }));
-    let refused = bench.rail.open(&bench.method, &bench.currency, &ask()).await;
+    let refused = bench.rail.open(&bench.method, &bench.currency, &request()).await;
     assert_eq!(refused, Err(RailError::Rejected("Too small. (amount_too_small)".to_owned())));
     bench.will_answer(401, json!({ "error": { "type": "invalid_request_error", "message": "Invalid API Key provided." } }));
-    let refused = bench.rail.open(&bench.method, &bench.currency, &ask()).await;
+    let refused = bench.rail.open(&bench.method, &bench.currency, &request()).await;
     assert_eq!(refused, Err(RailError::Misconfigured("Invalid API Key provided.".to_owned())));
 }
 

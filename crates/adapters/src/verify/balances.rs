@@ -18,7 +18,7 @@ const RULES: &[Rule] = &[Rule {
         ),
         finding(
             "SELECT t.id FROM balance_transactions t LEFT JOIN attempts a ON a.id = t.source AND
-                 ((t.type = 'overpayment' AND a.status = 'settled') OR (t.type = 'suspense_resolved' AND a.status = 'refused'))
+                 ((t.type = 'overpayment' AND a.status = 'settled') OR (t.type = 'suspense_resolved' AND a.status = 'declined'))
              WHERE t.type IN ('overpayment', 'suspense_resolved') AND a.id IS NULL",
             "is of no attempt that explains it",
         ),

@@ -89,7 +89,7 @@ const RULES: &[Rule] = &[
                 "is due after the end of its period",
             ),
         ],
-        noted: &[finding("SELECT id || ' (' || on_hold || ': ' || COALESCE(on_hold_detail, '') || ')' AS id FROM subscriptions WHERE on_hold IS NOT NULL", "is on_hold")],
+        noted: &[finding("SELECT id || ' (' || on_hold || ': ' || COALESCE(on_hold_detail, '') || ')' AS id FROM subscriptions WHERE on_hold IS NOT NULL", "is on hold")],
     },
     Rule {
         title: "messages are delivered",

@@ -142,7 +142,7 @@ on_both! {
             let inserted = unit.attempts().insert(&card_attempt("att_2", "pi_2"), &[planned("in_1", 1_000)]).await;
             // On PostgreSQL it holds the invoice meanwhile, which the other one waits for.
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-            unit.roll_back().await.expect("rolls back");
+            unit.rollback().await.expect("rolls back");
             inserted
         });
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;

@@ -118,7 +118,7 @@ on_both! {
         open(db).await;
         let mut unit = begin(db).await;
         assert!(unit.balances().record(&increase("cbtxn_1", 5)).await.expect("records").is_some());
-        unit.roll_back().await.expect("rolls back");
+        unit.rollback().await.expect("rolls back");
         assert!(read(db).await.balances().of_all(&[id("cus_1")]).await.expect("reads").is_empty());
         assert_eq!(record(db, &[increase("cbtxn_1", 5)]).await, [Some(5)]);
     }

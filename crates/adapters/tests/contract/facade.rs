@@ -67,8 +67,8 @@ const WAITS: Sql = Sql {
     postgres: "SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN 1::bigint ELSE 2 END AS waits",
 };
 
-async fn waits(session: &mut Session, ask: Sql) -> u32 {
-    session.query_per_dialect(ask).one().await.expect("asks").get("waits").expect("a number")
+async fn waits(session: &mut Session, request: Sql) -> u32 {
+    session.query_per_dialect(request).one().await.expect("asks").get("waits").expect("a number")
 }
 
 const INSERT_AMOUNT: &str = "INSERT INTO specimens (id, amount) VALUES ($1, $2)";

@@ -123,8 +123,8 @@ on_both! {
         let mut unit = begin(db).await;
         for mode in [Mode::Test, Mode::Live] {
             for document in DocumentType::ALL {
-                assert_eq!(unit.invoices().take_numbers(mode, document, 3).await.expect("counts"), 1);
-                assert_eq!(unit.invoices().take_numbers(mode, document, 1).await.expect("counts"), 4);
+                assert_eq!(unit.invoices().allocate_numbers(mode, document, 3).await.expect("counts"), 1);
+                assert_eq!(unit.invoices().allocate_numbers(mode, document, 1).await.expect("counts"), 4);
             }
         }
         let number_one = |name: &str, mode, reason| (Invoice { mode, reason, ..open_invoice(name, 1).0 }, Vec::new());
@@ -142,7 +142,7 @@ on_both! {
         insert_checkout(db, &[]).await;
         let taken = all_at_once(db, 30, |db, number| async move {
             let mut unit = begin(&db).await;
-            let taken = unit.invoices().take_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("counts");
+            let taken = unit.invoices().allocate_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("counts");
             unit.invoices().insert_final_all(&[open_invoice(&format!("in_{number}"), taken)]).await.expect("inserts");
             // Every third one is dropped after it has taken its number.
             if number % 3 == 0 {

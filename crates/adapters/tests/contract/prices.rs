@@ -60,7 +60,7 @@ async fn exchange(db: &Database, session_id: &SessionId, from: &StockReservation
     if fits {
         session.commit().await.expect("commits");
     } else {
-        session.roll_back().await.expect("rolls back");
+        session.rollback().await.expect("rolls back");
     }
     fits
 }

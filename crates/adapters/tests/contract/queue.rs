@@ -255,8 +255,8 @@ on_each! {
         assert_eq!((dead.id.clone(), dead.attempts, dead.last_error.as_str()), (id.clone(), MAX_ATTEMPTS, "no luck at 10"));
         assert_eq!(recorder.seen().iter().map(|job| job.attempt).collect::<Vec<_>>(), (1..=MAX_ATTEMPTS).collect::<Vec<_>>());
         let mut session = at.db.begin().await.expect("begins");
-        assert!(SqlOutbox(&mut session).revive(&id, clock.now()).await.expect("revives"));
-        assert!(!SqlOutbox(&mut session).revive(&id, clock.now()).await.expect("finds nothing dead"));
+        assert!(SqlOutbox(&mut session).retry_dead_letter(&id, clock.now()).await.expect("retries"));
+        assert!(!SqlOutbox(&mut session).retry_dead_letter(&id, clock.now()).await.expect("finds nothing dead"));
         session.commit().await.expect("commits");
         let first_wait = clock.now().plus(work.config.backoff.after(1));
         eventually("it is tried again", || async { next_time(at).await == (MAX_ATTEMPTS + 1, first_wait) }).await;

@@ -47,7 +47,7 @@ impl Books {
     /// An open invoice with the next number and one line.
     async fn finalize(&mut self, number: u64) -> Invoice {
         let name = format!("in_{number}");
-        let taken = self.unit.invoices().take_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("a number");
+        let taken = self.unit.invoices().allocate_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("a number");
         let open = Invoice {
             number: Some(taken),
             status: InvoiceStatus::Open,
@@ -99,7 +99,7 @@ impl Books {
     async fn credit(&mut self, of: &Invoice, number: u32, [due, to_balance, refunded]: [u128; 3]) {
         let name = format!("cn_{number}");
         let total = due + to_balance + refunded;
-        let taken = self.unit.invoices().take_numbers(Mode::Test, DocumentType::CreditNote, 1).await.expect("a number");
+        let taken = self.unit.invoices().allocate_numbers(Mode::Test, DocumentType::CreditNote, 1).await.expect("a number");
         let line = self.unit.invoices().items(&of.id).await.expect("reads").remove(0);
         let credit = souk_domain::billing::ItemCredit {
             id: line.id.clone(),
@@ -256,7 +256,7 @@ async fn stake(books: &mut Books) {
     books.unit.attempts().insert(&placed, &[]).await.expect("inserts");
     let held = Account::stakes_held(&placed.method_id);
     books.post(EntryType::StakePlaced, "att_4", &[(held, 1_000)], &[(Account::StakesPayable, 1_000)]).await;
-    let number = books.unit.invoices().take_numbers(Mode::Test, DocumentType::Statement, 1).await.expect("a number");
+    let number = books.unit.invoices().allocate_numbers(Mode::Test, DocumentType::Statement, 1).await.expect("a number");
     let statement = Invoice {
         number: Some(number),
         status: InvoiceStatus::Paid,

@@ -54,7 +54,7 @@ impl Buyer {
     }
 
     /// Opens a payment connect session and scans it: the session and what the wallet is asked.
-    pub async fn ask_for_payment(&self, app: &TestApp, session: &str) -> (Connect, Value) {
+    pub async fn request_payment(&self, app: &TestApp, session: &str) -> (Connect, Value) {
         let query = format!("&checkoutSessionId={session}&sessionUserDid={}", self.wallet.did());
         let connect = Connect::begin(app, &self.browser, "payment", &query).await;
         let asked = connect.scan().await;
@@ -63,7 +63,7 @@ impl Buyer {
 
     /// Signs what is asked; answers the store's last word.
     pub async fn pay_by_wallet(&self, app: &TestApp, session: &str) -> Value {
-        let (connect, asked) = self.ask_for_payment(app, session).await;
+        let (connect, asked) = self.request_payment(app, session).await;
         connect.answer(&self.wallet, &asked, claim_of(&self.wallet, &asked)).await
     }
 

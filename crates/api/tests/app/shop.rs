@@ -65,7 +65,7 @@ struct Terms {
     form: FormOptions,
 }
 
-struct Till {
+struct CheckoutFixtures {
     wallet: Method,
     token: Currency,
     card: Method,
@@ -76,18 +76,18 @@ struct Shelf<'a> {
     ctx: &'a Context,
     files: &'a FileStore,
     category: CategoryId,
-    till: &'a Till,
+    fixtures: &'a CheckoutFixtures,
 }
 
 impl Shop {
     pub async fn fill(ctx: &Context, files: &FileStore) -> Self {
         let now = ctx.now();
         let mut unit = ctx.store.begin().await.expect("begins");
-        let till = Till::new(ctx);
-        unit.methods().insert(&till.wallet).await.expect("inserts");
-        unit.methods().insert_currency(&till.token).await.expect("inserts");
-        unit.methods().insert(&till.card).await.expect("inserts");
-        unit.methods().insert_currency(&till.dollar).await.expect("inserts");
+        let fixtures = CheckoutFixtures::new(ctx);
+        unit.methods().insert(&fixtures.wallet).await.expect("inserts");
+        unit.methods().insert_currency(&fixtures.token).await.expect("inserts");
+        unit.methods().insert(&fixtures.card).await.expect("inserts");
+        unit.methods().insert_currency(&fixtures.dollar).await.expect("inserts");
         let category = Category {
             id: CategoryId::new(now, ctx.random.as_ref()),
             slug: "tools".to_owned(),
@@ -95,7 +95,7 @@ impl Shop {
             position: 0,
         };
         unit.apps().insert_category(&category).await.expect("inserts");
-        let shelf = Shelf { ctx, files, category: category.id, till: &till };
+        let shelf = Shelf { ctx, files, category: category.id, fixtures: &fixtures };
         let unit_ref = unit.as_mut();
         let pattern = FieldPattern::new("^\\S+ \\S+", Text::new("First and last name, please", "请填写姓和名")).expect("compiles");
         let page_info = PageInfo { patterns: [(Field::Name, pattern)].into(), purpose: Text::new("For the invoice", "用于开具发票") };
@@ -107,17 +107,17 @@ impl Shop {
             crumb: shelf.sell(unit_ref, "crumb", Some(Terms { trifle: true, ..Terms::default() })).await,
             strict: shelf.sell(unit_ref, "strict", Some(Terms { form, ..Terms::default() })).await,
             notes: shelf.sell(unit_ref, "notes", None).await,
-            wallet: till.wallet.id.clone(),
-            token: till.token.id.clone(),
-            card: till.card.id.clone(),
-            dollar: till.dollar.id.clone(),
+            wallet: fixtures.wallet.id.clone(),
+            token: fixtures.token.id.clone(),
+            card: fixtures.card.id.clone(),
+            dollar: fixtures.dollar.id.clone(),
         };
         unit.commit().await.expect("commits");
         shop
     }
 }
 
-impl Till {
+impl CheckoutFixtures {
     fn new(ctx: &Context) -> Self {
         let method = |kind, name: &str, settings| Method {
             id: MethodId::new(ctx.now(), ctx.random.as_ref()),
@@ -226,7 +226,7 @@ impl Shelf<'_> {
 
     async fn offer(&self, unit: &mut dyn UnitOfWork, app: &Did, name: &str, price_id: &PriceId, terms: Terms) -> PaymentLinkId {
         let (now, random) = (self.ctx.now(), self.ctx.random.as_ref());
-        let (token, dollar) = (&self.till.token.id, &self.till.dollar.id);
+        let (token, dollar) = (&self.fixtures.token.id, &self.fixtures.dollar.id);
         let amount = |units: u128| if terms.gratis { Amount::ZERO } else { Amount::new(units) };
         let (in_tokens, in_dollars) = (amount(10_000_000_000_000_000_000), amount(if terms.trifle { 10 } else { 499 }));
         let product = Product {

@@ -213,7 +213,7 @@ impl TestApp {
             customer_id: customer.clone(),
             method_id: method.id.clone(),
             status: MandateStatus::Active,
-            grant: Some(MandateDetails::Delegation {
+            details: Some(MandateDetails::Delegation {
                 payer: buyer.wallet.did().clone(),
                 limits: vec![(token.id.clone(), most)],
                 reference: "0xgiven".to_owned(),
@@ -223,7 +223,7 @@ impl TestApp {
         };
         unit.mandates().put(&mandate).await.expect("puts");
         unit.commit().await.expect("commits");
-        let ask = MandateRequest {
+        let request = MandateRequest {
             payer: buyer.wallet.did().clone(),
             payer_key: buyer.wallet.public_key_base58(),
             limits: vec![(token.clone(), most)],
@@ -231,9 +231,9 @@ impl TestApp {
             nonce: u64::try_from(now.micros()).expect("a time"),
         };
         let rail = self.ctx.networks.wallet(method.kind).expect("a rail");
-        let prepared = rail.prepare_mandate(&method, &ask).expect("prepares");
+        let prepared = rail.prepare_mandate(&method, &request).expect("prepares");
         let signature = buyer.wallet.sign_origin(&prepared.partial_tx).expect("signs");
-        let signed = rail.check_mandate(&method, &ask, &signature).expect("passes");
+        let signed = rail.check_mandate(&method, &request, &signature).expect("passes");
         assert!(matches!(rail.send(&method, &token, &signed).await, Outcome::Settled(_)), "the network takes the permission");
         (customer, mandate.id)
     }

@@ -293,7 +293,7 @@ on_both! {
         let alice = app.sign_in("alice").await;
         let session = alice.start(&app.shop.atlas).await;
         alice.submit_for_wallet(&app, &session).await;
-        let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+        let (connect, asked) = alice.request_payment(&app, &session).await;
         let body = connect.signed(&alice.wallet, &asked, "responseAuth", claim_of(&alice.wallet, &asked));
         let both = futures_util::future::join_all([connect.post(&body), connect.post(&body)]).await;
         let accepted = both.iter().filter(|answer| connect.read(answer)["status"] == "ok").count();
@@ -330,7 +330,7 @@ async fn a_transfer_that_differs_from_what_was_asked_is_never_sent() {
         ("the order it names", |tx| transfer(tx).data = None),
     ];
     for (what, change) in cases {
-        let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+        let (connect, asked) = alice.request_payment(&app, &session).await;
         let refused = connect.answer(&alice.wallet, &asked, altered(&alice.wallet, &asked, change)).await;
         assert_eq!(refused["status"], "error", "{what}: {refused}");
         assert_eq!(connect.status().await.ok()["status"], "error", "{what}");
@@ -348,9 +348,9 @@ async fn a_transfer_for_one_order_does_not_pay_another() {
     let (one, other) = (alice.start(&app.shop.atlas).await, alice.start(&app.shop.seats).await);
     alice.submit_for_wallet(&app, &one).await;
     alice.submit_for_wallet(&app, &other).await;
-    let (_, asked) = alice.ask_for_payment(&app, &one).await;
+    let (_, asked) = alice.request_payment(&app, &one).await;
     let claim = claim_of(&alice.wallet, &asked);
-    let (connect, asked) = alice.ask_for_payment(&app, &other).await;
+    let (connect, asked) = alice.request_payment(&app, &other).await;
     assert_eq!(connect.answer(&alice.wallet, &asked, claim).await["status"], "error");
     assert!(app.networks.transfers_to(app.app_key.did().as_str()).await.is_empty());
     app.finish().await;
@@ -362,7 +362,7 @@ async fn another_wallet_does_not_pay_for_the_signed_in_one() {
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
     alice.submit_for_wallet(&app, &session).await;
-    let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+    let (connect, asked) = alice.request_payment(&app, &session).await;
     let mallory = wallet("mallory");
     let refused = connect.answer(&mallory, &asked, claim_of(&mallory, &asked)).await;
     assert_eq!(refused["errorMessage"], OTHER_WALLET);
@@ -377,7 +377,7 @@ async fn declining_a_payment_leaves_the_order_open() {
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
     alice.submit_for_wallet(&app, &session).await;
-    let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+    let (connect, asked) = alice.request_payment(&app, &session).await;
     connect.post(&connect.signed(&alice.wallet, &asked, "declineAuth", json!([]))).await.ok();
     assert_eq!(connect.status().await.ok()["status"], "error");
     assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "open");

@@ -3,6 +3,7 @@
 #[path = "../app/mod.rs"]
 mod app;
 
+mod admin;
 mod api_keys;
 mod apps;
 mod balances;
@@ -14,14 +15,13 @@ mod disputes;
 mod idempotency;
 mod invoices;
 mod mails;
-mod office;
+mod malformed;
+mod middleware;
 mod openapi;
-mod outer;
 mod payments_on_hold;
 mod realtime;
 mod refunds;
 mod session;
-mod strange;
 mod subscriptions;
 mod webhooks;
 mod well_known;

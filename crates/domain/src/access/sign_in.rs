@@ -46,7 +46,7 @@ pub async fn register_login(ctx: &Context, wallet: &Wallet, profile: &Profile, l
 /// Uses a succeeded connect session for a login of its browser. `token` is the hash of what the cookie is to hold, or holds already.
 /// An answer may get lost on its way: while the login that the session was used for lasts, another one takes its place. Once the
 /// user has left, the session opens nothing more, and this is false.
-pub async fn use_connect_session(ctx: &Context, session: &ConnectSession, user: &Did, token: &TokenHash) -> Result<bool, StorageError> {
+pub async fn redeem_connect_session(ctx: &Context, session: &ConnectSession, user: &Did, token: &TokenHash) -> Result<bool, StorageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     if let Some(before) = session.login.as_ref().filter(|before| *before != token) {

@@ -47,27 +47,27 @@ impl BillingBatch {
         fn distinct<T: Ord + Clone>(ids: impl Iterator<Item = T>) -> Vec<T> {
             ids.collect::<BTreeSet<_>>().into_iter().collect()
         }
-        let mut book = Self::default();
+        let mut batch = Self::default();
         let prices = distinct(subscriptions.iter().flat_map(|one| one.items.iter().map(|item| item.price_id.clone())));
         let prices = unit.prices().find_all(&prices).await?;
         let products = distinct(prices.iter().map(|price| price.product_id.clone()));
         let products = unit.products().find_all(&products).await?;
         let customers = distinct(subscriptions.iter().map(|one| one.customer_id.clone()));
-        book.balances = unit.balances().of_all(&customers).await?;
+        batch.balances = unit.balances().of_all(&customers).await?;
         let customers = unit.customers().find_all(&customers).await?;
         let mandates = distinct(subscriptions.iter().filter_map(|one| one.mandate_id.clone()));
         let mandates = unit.mandates().find_all(&mandates).await?;
         for mode in distinct(subscriptions.iter().map(|one| one.mode)) {
             let methods = unit.methods().list(mode).await?;
-            book.methods.extend(methods.into_iter().map(|method| (method.id.clone(), method)));
+            batch.methods.extend(methods.into_iter().map(|method| (method.id.clone(), method)));
             let currencies = unit.methods().currencies(mode).await?;
-            book.currencies.extend(currencies.into_iter().map(|currency| (currency.id.clone(), currency)));
+            batch.currencies.extend(currencies.into_iter().map(|currency| (currency.id.clone(), currency)));
         }
-        book.prices = prices.into_iter().map(|price| (price.id.clone(), price)).collect();
-        book.products = products.into_iter().map(|product| (product.id.clone(), product)).collect();
-        book.customers = customers.into_iter().map(|customer| (customer.id.clone(), customer)).collect();
-        book.mandates = mandates.into_iter().map(|mandate| (mandate.id.clone(), mandate)).collect();
-        Ok(book)
+        batch.prices = prices.into_iter().map(|price| (price.id.clone(), price)).collect();
+        batch.products = products.into_iter().map(|product| (product.id.clone(), product)).collect();
+        batch.customers = customers.into_iter().map(|customer| (customer.id.clone(), customer)).collect();
+        batch.mandates = mandates.into_iter().map(|mandate| (mandate.id.clone(), mandate)).collect();
+        Ok(batch)
     }
 
     /// An invoice of a subscription that is about to be finalized, without its number.
@@ -157,12 +157,13 @@ impl BillingBatch {
         };
         let wall = ctx.now();
         let intent_id = invoice.intent_id.clone().unwrap_or_else(|| PaymentIntentId::new(wall, ctx.random.as_ref()));
-        let kind = match &mandate.grant {
+        let kind = match &mandate.details {
             Some(MandateDetails::Delegation { payer, .. }) => {
                 let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
-                let errand = StoreTransaction::Pull { payer: payer.clone() };
-                let ask = StoreTransactionRequest { errand, amount: invoice.remaining(), reference: invoice.id.to_string(), nonce };
-                let signed = rail.sign(method, currency, &ask)?;
+                let transaction = StoreTransaction::Pull { payer: payer.clone() };
+                let request =
+                    StoreTransactionRequest { transaction, amount: invoice.remaining(), reference: invoice.id.to_string(), nonce };
+                let signed = rail.sign(method, currency, &request)?;
                 AttemptKind::Wallet { payer: payer.clone(), bytes: signed.bytes, hash: signed.hash }
             }
             Some(MandateDetails::Card(card)) => AttemptKind::OffSession { card: card.clone(), provider_id: String::new() },

@@ -34,8 +34,8 @@ pub(super) async fn bill_when_reached(
         return Ok(None);
     }
     let one = std::slice::from_ref(&subscription);
-    let mut book = BillingBatch::read(unit, one).await?;
-    let used = read_usage(unit, &book, one).await?;
+    let mut batch = BillingBatch::read(unit, one).await?;
+    let used = read_usage(unit, &batch, one).await?;
     let is_metered = |item: &&SubscriptionItem| used.contains_key(&item.id);
     let metered = Subscription { items: subscription.items.iter().filter(is_metered).cloned().collect(), ..subscription.clone() };
     let billed_until = metered.items.iter().filter_map(|item| item.billed).map(|billed| billed.until).max();
@@ -44,7 +44,7 @@ pub(super) async fn bill_when_reached(
     let at = now.max(begun).plus(Duration::from_micros(1));
     let behind = Period { start: subscription.period.start, end: at };
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let Lines { items: mut billed, total: usage, overbilled, .. } = lines(ctx, &book, &used, &metered, &id, behind, Some(behind))?;
+    let Lines { items: mut billed, total: usage, overbilled, .. } = lines(ctx, &batch, &used, &metered, &id, behind, Some(behind))?;
     if usage < threshold.amount || at >= subscription.period.end {
         return Ok(None);
     }
@@ -56,12 +56,12 @@ pub(super) async fn bill_when_reached(
     let next = period(&subscription.cycle, at, 0).map_err(Unbillable::from)?;
     // An end that was asked for stands: no period begins that would go beyond it.
     if threshold.resets_anchor && !subscription.cancel_at_period_end && subscription.cancel_at.is_none_or(|end| end >= next.end) {
-        unused = match UnusedTimes::read(unit, &subscription, &book, None, at).await {
+        unused = match UnusedTimes::read(unit, &subscription, &batch, None, at).await {
             // An invoice of this period is being paid: a later report bills.
             Err(ManageError::PaymentInFlight) => return Ok(None),
             unused => unused?,
         };
-        for line in &charges(&whole_periods(&subscription, &book)?, &next, at)? {
+        for line in &charges(&whole_periods(&subscription, &batch)?, &next, at)? {
             let own = subscription.items.iter().find(|item| item.price_id == line.price_id).map(|item| item.id.clone());
             billed.push(prorated_item(ctx, unit, line, (&id, own), Period { start: at, end: next.end }, at).await?);
         }
@@ -86,17 +86,17 @@ pub(super) async fn bill_when_reached(
     publish_charges(ctx, unit, &refunds).await?;
     let reason = BillingReason::SubscriptionThreshold;
     let bill = Bill { id, reason, period: span, lines: billed, corrections, added };
-    let attempt = issue(ctx, unit, &mut book, &mut subscription, bill, nonce(ctx), at).await?;
+    let attempt = issue(ctx, unit, &mut batch, &mut subscription, bill, nonce(ctx), at).await?;
     save(unit, &subscription).await?;
     unit.subscriptions().put_items(&subscription).await?;
     Ok(attempt)
 }
 
 /// What the licensed items cost for a whole period.
-fn whole_periods(subscription: &Subscription, book: &BillingBatch) -> Result<Vec<PlanLine>, ManageError> {
+fn whole_periods(subscription: &Subscription, batch: &BillingBatch) -> Result<Vec<PlanLine>, ManageError> {
     let mut plan = Vec::new();
     for item in &subscription.items {
-        let Some(price) = book.prices.get(&item.price_id).filter(|price| usage_of(price) == Some(Usage::Licensed)) else { continue };
+        let Some(price) = batch.prices.get(&item.price_id).filter(|price| usage_of(price) == Some(Usage::Licensed)) else { continue };
         let rate = price.rate_in(&subscription.currency_id).ok_or(ManageError::CurrencyNotConfigured)?;
         plan.push(PlanLine { price_id: price.id.clone(), quantity: item.quantity, whole: rate.charge(item.quantity)? });
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// # Errors
 /// [`StorageError`] when the job could not be written: the processor sends the event again.
 #[tracing::instrument(skip_all, fields(method = %method.id, event = event.id, kind = event.kind))]
-pub async fn take_card_event(ctx: &Context, method: &Method, event: &CardEvent) -> Result<(), StorageError> {
+pub async fn receive_card_event(ctx: &Context, method: &Method, event: &CardEvent) -> Result<(), StorageError> {
     let Some(hint) = &event.hint else { return Ok(()) };
     let mut unit = ctx.store.begin().await?;
     let Some(message) = message_for(unit.as_mut(), method, hint, ctx.now()).await? else { return Ok(()) };

@@ -3,7 +3,7 @@
 use super::change_plan::switch_plan;
 use super::charges::publish_charges;
 use super::dunning::collect_now;
-use super::pay_by_card::{CardPromise, save_card};
+use super::pay_by_card::{CardPurpose, save_card};
 use super::payment_target::{PaymentTarget, send, target, unpaid_in_currency};
 use super::plan_mandate::with_plan;
 use super::restake::{StakeFor, missing};
@@ -12,7 +12,7 @@ use super::usage_carry_over::{enter_currency, threshold_in};
 use super::{BillingError, ManageError, MandateLimits, PlanOrder, Requester, SubscriptionItem, SubscriptionStatus, mandate_limit};
 use crate::access::Wallet;
 use crate::context::Context;
-use crate::payment::{AskedMandate, Attempt, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodKind, Purpose};
+use crate::payment::{Attempt, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodKind, PreparedMandate, Purpose};
 use crate::shared::{Amount, CurrencyId, MandateId, MethodId, StakeId, SubscriptionId, Text};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ pub async fn takes_card(ctx: &Context, id: &SubscriptionId, method: &MethodId, c
     Ok(target.method.kind == MethodKind::Stripe)
 }
 
-fn mandate_of(ctx: &Context, target: &PaymentTarget, grant: Option<MandateDetails>) -> Mandate {
+fn mandate_of(ctx: &Context, target: &PaymentTarget, details: Option<MandateDetails>) -> Mandate {
     let now = ctx.now();
     Mandate {
         id: MandateId::new(now, ctx.random.as_ref()),
@@ -32,7 +32,7 @@ fn mandate_of(ctx: &Context, target: &PaymentTarget, grant: Option<MandateDetail
         customer_id: target.subscription.customer_id.clone(),
         method_id: target.method.id.clone(),
         status: MandateStatus::Pending,
-        grant,
+        details,
         created_at: now,
         updated_at: now,
     }
@@ -43,7 +43,7 @@ pub async fn change_to_card(ctx: &Context, id: &SubscriptionId, method: &MethodI
     let mut unit = ctx.store.begin().await?;
     let target = target(unit.as_mut(), id, Some(method), currency).await?;
     let customer = unit.customers().find(&target.subscription.customer_id).await?.ok_or(ManageError::NotFound)?;
-    save_card(ctx, unit, customer, (&target.method, &target.currency), CardPromise::Subscription(id)).await
+    save_card(ctx, unit, customer, (&target.method, &target.currency), CardPurpose::Subscription(id)).await
 }
 
 /// What the customer's subscriptions with the method can cost in a period, by currency, this one in its new currency, and with its new
@@ -83,20 +83,20 @@ fn permission_ask(target: &PaymentTarget, limits: &[(Currency, Amount)], payer: 
 }
 
 /// Builds the permission by which a wallet is charged from now on; with `plan`, for another plan. The same nonce builds the same one.
-pub async fn ask_to_change(
+pub async fn prepare_payment_change(
     ctx: &Context,
     id: &SubscriptionId,
     currency: &CurrencyId,
     plan: Option<&PlanOrder>,
     payer: &Wallet,
     nonce: u64,
-) -> Result<AskedMandate, ManageError> {
+) -> Result<PreparedMandate, ManageError> {
     let mut unit = ctx.store.read().await?;
     let target = target(unit.as_mut(), id, None, currency).await?;
     let (limits, by_usage) = limits(ctx, unit.as_mut(), &target, plan).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let prepared = rail.prepare_mandate(&target.method, &permission_ask(&target, &limits, payer, nonce))?;
-    Ok(AskedMandate {
+    Ok(PreparedMandate {
         prepared,
         method: target.method,
         limits,
@@ -107,7 +107,7 @@ pub async fn ask_to_change(
 
 /// Checks and sends the signed permission. Once the network has it, the subscription is charged by it, and its plan changes where
 /// that was asked for and agreed to; a plan for which the wallet is to leave a stake waits for that. Answers the hash.
-pub async fn take_change(
+pub async fn submit_signed_payment_change(
     ctx: &Context,
     id: &SubscriptionId,
     currency: &CurrencyId,
@@ -121,8 +121,8 @@ pub async fn take_change(
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let signed = rail.check_mandate(&target.method, &permission_ask(&target, &limits, payer, nonce), signed)?;
     let given = limits.iter().map(|(currency, most)| (currency.id.clone(), *most)).collect();
-    let grant = MandateDetails::Delegation { payer: payer.did.clone(), limits: given, reference: signed.hash.clone() };
-    let mandate = mandate_of(ctx, &target, Some(grant));
+    let details = MandateDetails::Delegation { payer: payer.did.clone(), limits: given, reference: signed.hash.clone() };
+    let mandate = mandate_of(ctx, &target, Some(details));
     unit.mandates().put(&mandate).await?;
     unit.mandates().link_subscription(&mandate.id, id).await?;
     let hash = send(ctx, unit, &target, Purpose::Mandate(mandate.id), Amount::ZERO, payer, signed).await?;

@@ -42,7 +42,7 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     let same = changed_at.filter(|changed_at| changed_at.seconds() == at.seconds());
     let start = same.map_or(at, |changed_at| changed_at.plus(Duration::from_micros(1)).max(at));
     let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
-    let Draft { mut subscription, mut book, invoice, preview, unused, corrections, moves: (from, to) } = drafted;
+    let Draft { mut subscription, mut batch, invoice, preview, unused, corrections, moves: (from, to) } = drafted;
     if !order.fits(&preview) {
         return Err(ManageError::PreviewChanged);
     }
@@ -59,14 +59,14 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     subscription.updated_at = now;
     // No charge, no invoice.
     let lines = if preview.charge.is_zero() { Vec::new() } else { preview.lines };
-    grant(ctx, unit.as_mut(), &subscription, &book, &lines, (&invoice, now)).await?;
+    grant(ctx, unit.as_mut(), &subscription, &batch, &lines, (&invoice, now)).await?;
     let added = unused.to_balance(&subscription)?;
     let reason = CreditNoteReason::PlanChange;
     let mut attempts = unused.issue(ctx, unit.as_mut(), &subscription, reason, &Destination::Balance, now).await?;
     let span = Period { start, end: preview.period.end };
     let reason = BillingReason::SubscriptionUpdate;
     let bill = Bill { id: invoice, reason, period: span, lines, corrections, added };
-    attempts.extend(issue(ctx, unit.as_mut(), &mut book, &mut subscription, bill, nonce(ctx), now).await?);
+    attempts.extend(issue(ctx, unit.as_mut(), &mut batch, &mut subscription, bill, nonce(ctx), now).await?);
     save(unit.as_mut(), &subscription).await?;
     unit.subscriptions().put_items(&subscription).await?;
     publish_charges(ctx, unit.as_mut(), &attempts).await?;
@@ -79,13 +79,13 @@ async fn grant(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
-    book: &BillingBatch,
+    batch: &BillingBatch,
     lines: &[InvoiceItem],
     (invoice, now): (&InvoiceId, Timestamp),
 ) -> Result<(), ManageError> {
-    let (Some(session), Some(customer)) = (&subscription.session_id, book.customers.get(&subscription.customer_id)) else { return Ok(()) };
+    let (Some(session), Some(customer)) = (&subscription.session_id, batch.customers.get(&subscription.customer_id)) else { return Ok(()) };
     for item in &subscription.items {
-        let product = book.prices.get(&item.price_id).and_then(|price| book.products.get(&price.product_id));
+        let product = batch.prices.get(&item.price_id).and_then(|price| batch.products.get(&price.product_id));
         let Some(app) = product.and_then(|product| product.app.clone()) else { continue };
         let line = lines.iter().find(|line| line.subscription_item_id.as_ref() == Some(&item.id));
         let entitlement = Entitlement {

@@ -86,7 +86,7 @@ async fn try_again(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) 
     let covered = unit.attempts().in_flight(&ids).await?;
     let subscriptions: Vec<_> = due.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     let subscriptions = unit.subscriptions().find_all(&subscriptions).await?;
-    let book = BillingBatch::read(unit, &subscriptions).await?;
+    let batch = BillingBatch::read(unit, &subscriptions).await?;
     let subscriptions: HashMap<_, _> = subscriptions.into_iter().map(|one| (one.id.clone(), one)).collect();
     let mut tried = Tried::default();
     for (nonce, invoice) in (nonces(ctx)..).zip(due) {
@@ -101,7 +101,7 @@ async fn try_again(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) 
         }
         // The payment belongs to the method that the subscription has now: it may have been changed since.
         let invoice = Invoice { method_id: subscription.method_id.clone(), intent_id: None, ..invoice };
-        let charge = match book.charge(ctx, subscription, &invoice, nonce) {
+        let charge = match batch.charge(ctx, subscription, &invoice, nonce) {
             // The store's own settings are wrong: no reason to keep the others from their turn.
             Err(BillingError::Rail(error)) => {
                 tried.trouble = tried.trouble.take().or(Some(error));

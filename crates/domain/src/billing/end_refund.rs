@@ -54,8 +54,8 @@ pub(super) async fn refund_at_end(
     match choice {
         RefundChoice::None => Ok(Vec::new()),
         RefundChoice::Proration => {
-            let book = BillingBatch::read(unit, std::slice::from_ref(subscription)).await?;
-            let unused = UnusedTimes::read(unit, subscription, &book, None, now).await?;
+            let batch = BillingBatch::read(unit, std::slice::from_ref(subscription)).await?;
+            let unused = UnusedTimes::read(unit, subscription, &batch, None, now).await?;
             unused.lock(unit).await?;
             let to = Destination::Payments;
             Ok(unused.issue(ctx, unit, subscription, CreditNoteReason::Cancellation, &to, now).await?)

@@ -40,7 +40,7 @@ impl Bill {
 pub(super) async fn issue(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    book: &mut BillingBatch,
+    batch: &mut BillingBatch,
     subscription: &mut Subscription,
     bill: Bill,
     nonce: u64,
@@ -55,11 +55,11 @@ pub(super) async fn issue(
     if bill.lines.is_empty() {
         return Ok(None);
     }
-    let applied = book.use_balance(subscription, total, added)?;
-    let invoice = book.invoice(bill.id, subscription, bill.reason, bill.period, total, now).map_err(|_| BillingError::Orphan)?;
+    let applied = batch.use_balance(subscription, total, added)?;
+    let invoice = batch.invoice(bill.id, subscription, bill.reason, bill.period, total, now).map_err(|_| BillingError::Orphan)?;
     let mut finalization = Finalization::new(invoice, bill.lines, applied, now)?;
     let is_due = !finalization.invoice.remaining().is_zero();
-    let charge = if is_due { book.charge(ctx, subscription, &finalization.invoice, nonce)? } else { None };
+    let charge = if is_due { batch.charge(ctx, subscription, &finalization.invoice, nonce)? } else { None };
     finalization.invoice.intent_id = charge.as_ref().map(|charge| charge.intent.id.clone());
     let mut written = match finalize_all(ctx, unit, vec![finalization]).await {
         Err(BillingError::Storage(StorageError::Duplicate(_))) => return Err(BillingError::Contended),

@@ -63,7 +63,7 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
     let paused_at = subscription.paused_at;
     if let Err(refused) = go_on(&mut subscription, now) {
         // A round that comes at once would pass over what is still locked.
-        unit.roll_back().await?;
+        unit.rollback().await?;
         return Err(refused);
     }
     subscription.updated_at = now;
@@ -71,18 +71,18 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
     if subscription.period.end <= now {
         subscription.period = reported(&subscription.period, paused_at, now);
         let one = std::slice::from_ref(&subscription);
-        let mut book = BillingBatch::read(unit.as_mut(), one).await?;
-        let used = read_usage(unit.as_mut(), &book, one).await?;
+        let mut batch = BillingBatch::read(unit.as_mut(), one).await?;
+        let used = read_usage(unit.as_mut(), &batch, one).await?;
         let behind = subscription.index.map(|_| subscription.period);
         let next = period(&subscription.cycle, now, 0).map_err(Unbillable::from)?;
         let id = InvoiceId::new(now, ctx.random.as_ref());
-        let Lines { items, overbilled, .. } = lines(ctx, &book, &used, &subscription, &id, next, behind)?;
+        let Lines { items, overbilled, .. } = lines(ctx, &batch, &used, &subscription, &id, next, behind)?;
         let corrections = UsageCorrections::plan(unit.as_mut(), &subscription, &overbilled).await?;
         subscription.anchor = now;
         has_new_items = subscription.enter(0, next);
         let (reason, added) = (BillingReason::SubscriptionCycle, Amount::ZERO);
         let bill = Bill { id, reason, period: next, lines: items, corrections, added };
-        attempt = issue(ctx, unit.as_mut(), &mut book, &mut subscription, bill, nonce(ctx), now).await?;
+        attempt = issue(ctx, unit.as_mut(), &mut batch, &mut subscription, bill, nonce(ctx), now).await?;
     }
     save(unit.as_mut(), &subscription).await?;
     if has_new_items {

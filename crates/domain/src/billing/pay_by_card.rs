@@ -11,7 +11,7 @@ use crate::shared::{Amount, AttemptId, CurrencyId, InvoiceId, MandateId, Subscri
 use crate::storage::UnitOfWork;
 
 /// What a saved card is for.
-pub(super) enum CardPromise<'a> {
+pub(super) enum CardPurpose<'a> {
     /// Its future invoices.
     Subscription(&'a SubscriptionId),
     /// These invoices, once.
@@ -24,7 +24,7 @@ pub(super) async fn save_card(
     mut unit: Box<dyn UnitOfWork>,
     customer: Customer,
     (method, currency): (&Method, &Currency),
-    promise: CardPromise<'_>,
+    promise: CardPurpose<'_>,
 ) -> Result<String, ManageError> {
     let now = ctx.now();
     let rail = ctx.networks.card(method.kind).ok_or(ManageError::MethodNotSupported)?;
@@ -34,7 +34,7 @@ pub(super) async fn save_card(
         customer_id: customer.id.clone(),
         method_id: method.id.clone(),
         status: MandateStatus::Pending,
-        grant: None,
+        details: None,
         created_at: now,
         updated_at: now,
     };
@@ -49,8 +49,8 @@ pub(super) async fn save_card(
     );
     unit.mandates().put(&mandate).await?;
     match promise {
-        CardPromise::Subscription(subscription) => unit.mandates().link_subscription(&mandate.id, subscription).await?,
-        CardPromise::Invoices(invoices) => unit.mandates().link_invoices(&mandate.id, invoices).await?,
+        CardPurpose::Subscription(subscription) => unit.mandates().link_subscription(&mandate.id, subscription).await?,
+        CardPurpose::Invoices(invoices) => unit.mandates().link_invoices(&mandate.id, invoices).await?,
     }
     unit.attempts().insert(&attempt, &[]).await?;
     unit.commit().await?;
@@ -87,7 +87,7 @@ pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &Curre
     let method = unit.methods().find(&currency.method_id).await?.filter(|method| method.active && method.kind.is_card());
     let method = method.ok_or(ManageError::MethodNotSupported)?;
     let customer = unit.customers().find(&first.customer_id).await?.ok_or(ManageError::NotFound)?;
-    let promise = CardPromise::Invoices(&ids);
+    let promise = CardPurpose::Invoices(&ids);
     let client_secret = save_card(ctx, unit, customer.clone(), (&method, &currency), promise).await?;
     Ok(CardPayment { client_secret, method, customer })
 }
@@ -107,7 +107,7 @@ pub(super) async fn pay_with_saved(
     let mut owed = unit.invoices().find_all(&ids).await?;
     owed.retain(|invoice| is_owed(invoice) && !covered.contains(&invoice.id));
     let Some(first) = owed.first() else { return Ok(()) };
-    let Some(MandateDetails::Card(card)) = unit.mandates().find(mandate).await?.and_then(|mandate| mandate.grant) else { return Ok(()) };
+    let Some(MandateDetails::Card(card)) = unit.mandates().find(mandate).await?.and_then(|mandate| mandate.details) else { return Ok(()) };
     let now = ctx.now();
     let amount = Amount::sum(owed.iter().map(Invoice::remaining))?;
     let intent = intent_of(ctx, first, &owed, amount, (&setup.method_id, &setup.currency_id));

@@ -83,7 +83,7 @@ impl Debt {
 
 /// What is put before the payer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedCollection {
+pub struct PreparedOverduePayment {
     pub prepared: UnsignedTransaction,
     pub method: Method,
     pub currency: Currency,
@@ -137,18 +137,29 @@ fn ask_of(debt: &Debt, bundle: &CombinedPayment, payer: &Wallet, nonce: u64) -> 
 }
 
 /// Builds the transfer that pays a debt. The same nonce builds the same transfer while the debt stays.
-pub async fn ask_to_collect(ctx: &Context, debt: &Debt, payer: &Wallet, nonce: u64) -> Result<AskedCollection, ManageError> {
+pub async fn prepare_overdue_payment(
+    ctx: &Context,
+    debt: &Debt,
+    payer: &Wallet,
+    nonce: u64,
+) -> Result<PreparedOverduePayment, ManageError> {
     let mut unit = ctx.store.read().await?;
     let bundle = bundle(unit.as_mut(), debt).await?;
     let rail = ctx.networks.wallet(bundle.method.kind).ok_or(ManageError::MethodNotSupported)?;
     let prepared = rail.prepare(&bundle.method, &bundle.currency, &ask_of(debt, &bundle, payer, nonce))?;
     let CombinedPayment { invoices, amount, method, currency } = bundle;
-    Ok(AskedCollection { prepared, method, currency, amount, invoices })
+    Ok(PreparedOverduePayment { prepared, method, currency, amount, invoices })
 }
 
 /// Checks the signed transfer against the debt as it is now, stores its bytes, sends them, and writes down what the network says.
 /// Answers the hash.
-pub async fn take_collection(ctx: &Context, debt: &Debt, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, ManageError> {
+pub async fn submit_signed_overdue_payment(
+    ctx: &Context,
+    debt: &Debt,
+    payer: &Wallet,
+    nonce: u64,
+    signed_tx: &str,
+) -> Result<String, ManageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let bundle = bundle(unit.as_mut(), debt).await?;

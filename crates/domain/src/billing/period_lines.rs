@@ -21,7 +21,7 @@ pub(super) struct Lines {
 /// The lines of an invoice: licensed items for `ahead`, metered ones for `behind`, less what of it was billed before.
 pub(super) fn lines(
     ctx: &Context,
-    book: &BillingBatch,
+    batch: &BillingBatch,
     used: &HashMap<SubscriptionItemId, u64>,
     subscription: &Subscription,
     invoice: &InvoiceId,
@@ -30,8 +30,8 @@ pub(super) fn lines(
 ) -> Result<Lines, Unbillable> {
     let mut lines = Lines { items: Vec::with_capacity(subscription.items.len()), ..Lines::default() };
     for item in &subscription.items {
-        let price = book.prices.get(&item.price_id).ok_or(Unbillable::NoPrice)?;
-        let product = book.products.get(&price.product_id).ok_or(Unbillable::NoProduct)?;
+        let price = batch.prices.get(&item.price_id).ok_or(Unbillable::NoPrice)?;
+        let product = batch.products.get(&price.product_id).ok_or(Unbillable::NoProduct)?;
         let rate = price.rate_in(&subscription.currency_id).ok_or(Unbillable::NoCurrency)?;
         let (quantity, span, billed) = match (usage_of(price), behind) {
             (Some(Usage::Metered(_)), Some(behind)) => {
@@ -70,13 +70,13 @@ pub(super) fn lines(
 /// What the metered items were used in the periods that end now.
 pub(super) async fn read_usage(
     unit: &mut dyn UnitOfWork,
-    book: &BillingBatch,
+    batch: &BillingBatch,
     due: &[Subscription],
 ) -> Result<HashMap<SubscriptionItemId, u64>, BillingError> {
     let mut used = HashMap::new();
     for subscription in due {
         for item in &subscription.items {
-            let Some(Usage::Metered(aggregate)) = book.prices.get(&item.price_id).and_then(usage_of) else { continue };
+            let Some(Usage::Metered(aggregate)) = batch.prices.get(&item.price_id).and_then(usage_of) else { continue };
             let (start, end) = (item.counts_from(&subscription.period), subscription.period.end);
             used.insert(item.id.clone(), unit.usage().used(&item.id, aggregate, start, end).await?);
         }

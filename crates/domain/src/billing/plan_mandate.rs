@@ -33,7 +33,7 @@ pub(super) async fn permits(ctx: &Context, id: &SubscriptionId, order: &PlanOrde
     let mut unit = ctx.store.read().await?;
     let subscription = super::subscription_admin::load(unit.as_mut(), id).await?;
     let Some(mandate) = subscription.mandate_id.clone() else { return Ok(true) };
-    let Some(MandateDetails::Delegation { payer, .. }) = unit.mandates().find(&mandate).await?.and_then(|mandate| mandate.grant) else {
+    let Some(MandateDetails::Delegation { payer, .. }) = unit.mandates().find(&mandate).await?.and_then(|mandate| mandate.details) else {
         return Ok(true);
     };
     let method = unit.methods().find(&subscription.method_id).await?.ok_or(ManageError::NotFound)?;

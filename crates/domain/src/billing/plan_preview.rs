@@ -97,7 +97,7 @@ struct Plan {
 /// A change that is ready to be made.
 pub(super) struct Draft {
     pub subscription: Subscription,
-    pub book: BillingBatch,
+    pub batch: BillingBatch,
     pub invoice: InvoiceId,
     pub preview: PlanPreview,
     pub unused: UnusedTimes,
@@ -250,8 +250,8 @@ pub(super) async fn draft(
     let (unused, plan): (_, &[PlanLine]) = match is_prorated {
         false => (UnusedTimes::none(at), &[]),
         true => {
-            let book = BillingBatch::read(unit, std::slice::from_ref(&before)).await?;
-            (UnusedTimes::read(unit, &before, &book, Some(&item.id), at).await?, std::slice::from_ref(&plan))
+            let batch = BillingBatch::read(unit, std::slice::from_ref(&before)).await?;
+            (UnusedTimes::read(unit, &before, &batch, Some(&item.id), at).await?, std::slice::from_ref(&plan))
         }
     };
     let change = match before.index {
@@ -272,11 +272,11 @@ pub(super) async fn draft(
         let used = (line.quantity, before_it.plus(line.amount)?.minus(given)?);
         after.items[place].billed = Some(carried((&item, &before.period), (&rate, aggregate), used, at)?);
     }
-    let book = BillingBatch::read(unit, std::slice::from_ref(&after)).await?;
+    let batch = BillingBatch::read(unit, std::slice::from_ref(&after)).await?;
     let stake = stake_for_plan(unit, &before, &after).await?;
     let parts = Parts { change: &change, usage, unused: &unused, corrections: &corrections, stake };
-    let preview = preview(ctx, unit, &book, &after, parts, (&price, &product, &invoice), at).await?;
-    Ok(Draft { subscription: after, book, invoice, preview, unused, corrections, moves: (from, to) })
+    let preview = preview(ctx, unit, &batch, &after, parts, (&price, &product, &invoice), at).await?;
+    Ok(Draft { subscription: after, batch, invoice, preview, unused, corrections, moves: (from, to) })
 }
 
 /// What a metered item was used until a change.
@@ -301,9 +301,9 @@ async fn usage_until(
     }
     let so_far = Period { end: at, ..before.period };
     let one = Subscription { items: vec![item.clone()], period: so_far, ..before.clone() };
-    let book = BillingBatch::read(unit, std::slice::from_ref(&one)).await?;
-    let used = read_usage(unit, &book, std::slice::from_ref(&one)).await?;
-    let lines = lines(ctx, &book, &used, &one, invoice, so_far, Some(so_far))?;
+    let batch = BillingBatch::read(unit, std::slice::from_ref(&one)).await?;
+    let used = read_usage(unit, &batch, std::slice::from_ref(&one)).await?;
+    let lines = lines(ctx, &batch, &used, &one, invoice, so_far, Some(so_far))?;
     let corrections = UsageCorrections::plan(unit, &one, &lines.overbilled).await?;
     Ok(UsageUntil { lines, corrections })
 }
@@ -336,7 +336,7 @@ struct Parts<'a> {
 async fn preview(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    book: &BillingBatch,
+    batch: &BillingBatch,
     after: &Subscription,
     parts: Parts<'_>,
     (price, product, invoice): (&Price, &Product, &InvoiceId),
@@ -356,10 +356,10 @@ async fn preview(
     }
     let charge = Amount::sum(items.iter().map(|item| item.amount))?;
     let added = unused.to_balance(after)?.plus(corrections.to_balance()?)?;
-    let balance = book.balance_of(after).plus(added)?;
-    let applied = book.applied(after, charge, balance);
+    let balance = batch.balance_of(after).plus(added)?;
+    let applied = batch.applied(after, charge, balance);
     let left = balance.minus(applied)?;
-    let next = next_amount(ctx, book, after)?;
+    let next = next_amount(ctx, batch, after)?;
     Ok(PlanPreview {
         at,
         lines: items,
@@ -370,7 +370,7 @@ async fn preview(
         total: charge.minus(applied)?,
         credited: added.minus(applied).unwrap_or_default(),
         period: change.period,
-        next: next.minus(book.applied(after, next, left))?,
+        next: next.minus(batch.applied(after, next, left))?,
         stake,
     })
 }
@@ -408,10 +408,10 @@ async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<String, M
 }
 
 /// What the next regular invoice asks for, before credit.
-fn next_amount(ctx: &Context, book: &BillingBatch, after: &Subscription) -> Result<Amount, ManageError> {
+fn next_amount(ctx: &Context, batch: &BillingBatch, after: &Subscription) -> Result<Amount, ManageError> {
     let index = after.index.map_or(0, |index| index.saturating_add(1));
     let next = period(&after.cycle, after.anchor, index).map_err(Unbillable::from)?;
     let unwritten = InvoiceId::new(next.start, ctx.random.as_ref());
-    let lines = lines(ctx, book, &HashMap::new(), after, &unwritten, next, None)?;
+    let lines = lines(ctx, batch, &HashMap::new(), after, &unwritten, next, None)?;
     Ok(lines.total)
 }

@@ -38,7 +38,7 @@ pub struct Funds {
 
 /// What is put before whoever adds funds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedRecharge {
+pub struct PreparedRecharge {
     pub prepared: UnsignedTransaction,
     pub method: Method,
     pub currency: Currency,
@@ -63,7 +63,8 @@ async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionI
         Some(mandate) => unit.mandates().find(mandate).await?,
         None => None,
     };
-    let Some(Mandate { grant: Some(MandateDetails::Delegation { payer, limits, .. }), status: MandateStatus::Active, .. }) = mandate else {
+    let Some(Mandate { details: Some(MandateDetails::Delegation { payer, limits, .. }), status: MandateStatus::Active, .. }) = mandate
+    else {
         return Err(ManageError::NoPayer);
     };
     let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
@@ -100,7 +101,7 @@ impl Funds {
         Ok(())
     }
 
-    fn ask(&self, id: &SubscriptionId, amount: Amount, from: &Wallet, nonce: u64) -> Result<TransferRequest, ManageError> {
+    fn request(&self, id: &SubscriptionId, amount: Amount, from: &Wallet, nonce: u64) -> Result<TransferRequest, ManageError> {
         self.check(amount)?;
         if from.did == self.payer {
             return Err(ManageError::OwnFunds);
@@ -123,26 +124,26 @@ pub async fn check_recharge(ctx: &Context, id: &SubscriptionId, amount: Amount) 
 }
 
 /// Builds the transfer that adds funds. The same nonce builds the same one, as long as the same account is charged.
-pub async fn ask_to_recharge(
+pub async fn prepare_recharge(
     ctx: &Context,
     id: &SubscriptionId,
     amount: Amount,
     from: &Wallet,
     nonce: u64,
-) -> Result<AskedRecharge, ManageError> {
+) -> Result<PreparedRecharge, ManageError> {
     let mut unit = ctx.store.read().await?;
     let (subscription, funds) = account_of(ctx, unit.as_mut(), id).await?;
     let rail = ctx.networks.wallet(funds.method.kind).ok_or(ManageError::MethodNotSupported)?;
-    let prepared = rail.prepare(&funds.method, &funds.currency, &funds.ask(id, amount, from, nonce)?)?;
+    let prepared = rail.prepare(&funds.method, &funds.currency, &funds.request(id, amount, from, nonce)?)?;
     let Funds { payer: to, method, currency, .. } = funds;
-    Ok(AskedRecharge { prepared, method, currency, amount, to, description: subscription.description })
+    Ok(PreparedRecharge { prepared, method, currency, amount, to, description: subscription.description })
 }
 
 /// Checks the signed transfer against what is asked for now, stores its bytes and sends them. Answers the hash.
 ///
 /// # Errors
 /// [`ManageError::PaymentInFlight`] while other funds for the subscription are on their way, or when this transfer was sent before.
-pub async fn take_recharge(
+pub async fn submit_signed_recharge(
     ctx: &Context,
     id: &SubscriptionId,
     amount: Amount,
@@ -152,7 +153,7 @@ pub async fn take_recharge(
     let mut unit = ctx.store.begin().await?;
     let (_, funds) = account_of(ctx, unit.as_mut(), id).await?;
     let rail = ctx.networks.wallet(funds.method.kind).ok_or(ManageError::MethodNotSupported)?;
-    let signed = rail.check(&funds.method, &funds.currency, &funds.ask(id, amount, from, nonce)?, signed)?;
+    let signed = rail.check(&funds.method, &funds.currency, &funds.request(id, amount, from, nonce)?, signed)?;
     let now = ctx.now();
     let attempt = Attempt::begin(
         AttemptId::new(now, ctx.random.as_ref()),

@@ -34,7 +34,7 @@ struct Renewal {
 }
 
 /// Renews or ends at most `limit` subscriptions that are due at `now`, in one unit of work. One that missed several periods
-/// gets an invoice for each, one in a round: it stays due until it has caught up. One that cannot be written is on_hold, and
+/// gets an invoice for each, one in a round: it stays due until it has caught up. One that cannot be written is on hold, and
 /// the others are written without it: together, or one by one where nobody knows which it is.
 pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<BatchResult, BillingError> {
     let (mut whole, mut size) = (BatchResult::default(), limit);
@@ -83,7 +83,7 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
         Err(error) => error,
     };
     // Whoever tries again at once would pass over what is still locked.
-    unit.roll_back().await?;
+    unit.rollback().await?;
     match (alone, error) {
         (Some(subscription), error) if is_somebodys_own(&error) => Err(BillingError::Unwritable { subscription, on_hold: error.into() }),
         // Somebody was faster with what it owes or holds: the others are not kept waiting until that is seen.
@@ -105,23 +105,23 @@ async fn write_due(
     due: Vec<Subscription>,
 ) -> Result<BatchResult, BillingError> {
     let mut round = BatchResult { due: due.len(), ..BatchResult::default() };
-    let mut book = BillingBatch::read(unit, &due).await?;
-    let mut used = read_usage(unit, &book, &due).await?;
+    let mut batch = BillingBatch::read(unit, &due).await?;
+    let mut used = read_usage(unit, &batch, &due).await?;
     for paused in due.iter().filter(|one| one.paused_at.is_some_and(|paused_at| paused_at >= one.period.end)) {
         let reported = Subscription { period: reported(&paused.period, paused.paused_at, now), ..paused.clone() };
-        used.extend(read_usage(unit, &book, &[reported]).await?);
+        used.extend(read_usage(unit, &batch, &[reported]).await?);
     }
     let (mut renewals, mut others) = (Vec::with_capacity(due.len()), Vec::new());
     for (nonce, subscription) in (nonces(ctx)..).zip(due) {
         let (subscription, due) = what_is_due(unit, subscription, now).await?;
         match due {
             Due::Renew => {
-                let next = next_period(ctx, &book, &used, &subscription);
+                let next = next_period(ctx, &batch, &used, &subscription);
                 let corrections = match &next {
                     Ok(next) => UsageCorrections::plan(unit, &subscription, &next.lines.overbilled).await?,
                     Err(_) => UsageCorrections::default(),
                 };
-                match next.and_then(|next| renewal(ctx, &mut book, subscription.clone(), next, corrections, nonce, now)) {
+                match next.and_then(|next| renewal(ctx, &mut batch, subscription.clone(), next, corrections, nonce, now)) {
                     Ok(Begun { renewal, trouble }) => {
                         renewals.push(renewal);
                         round.trouble = round.trouble.take().or(trouble);
@@ -143,7 +143,7 @@ async fn write_due(
     for (nonce, due, subscription) in others {
         match due {
             Due::End(reason) => {
-                let ended = termination::write(ctx, unit, &mut book, &used, subscription, reason, nonce, now).await?;
+                let ended = termination::write(ctx, unit, &mut batch, &used, subscription, reason, nonce, now).await?;
                 round.attempts.extend(ended.attempts);
                 round.timeline.push(ended.event);
             }
@@ -204,7 +204,7 @@ struct NextPeriod {
 
 fn next_period(
     ctx: &Context,
-    book: &BillingBatch,
+    batch: &BillingBatch,
     used: &HashMap<SubscriptionItemId, u64>,
     before: &Subscription,
 ) -> Result<NextPeriod, OnHold> {
@@ -212,7 +212,7 @@ fn next_period(
     let period = period(&before.cycle, before.anchor, index).map_err(Unbillable::from)?;
     let ended = before.index.map(|_| before.period);
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let lines = lines(ctx, book, used, before, &id, period, ended)?;
+    let lines = lines(ctx, batch, used, before, &id, period, ended)?;
     Ok(NextPeriod { index, period, id, lines })
 }
 
@@ -225,7 +225,7 @@ struct Begun {
 /// Begins the next period and bills it.
 fn renewal(
     ctx: &Context,
-    book: &mut BillingBatch,
+    batch: &mut BillingBatch,
     before: Subscription,
     next: NextPeriod,
     corrections: UsageCorrections,
@@ -237,8 +237,8 @@ fn renewal(
     let begun = next.start;
     let added = corrections.to_balance().map_err(Unbillable::from)?;
     let status = before.status.after(Change::PeriodBegins).map_err(Unbillable::from)?;
-    let applied = book.use_balance(&before, total, added).map_err(Unbillable::from)?;
-    let invoice = book.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
+    let applied = batch.use_balance(&before, total, added).map_err(Unbillable::from)?;
+    let invoice = batch.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
     // Its collection is tried for as many days as that of an invoice that was written in time.
     let mut finalization = Finalization::new(invoice, items, applied, now).map_err(Unbillable::from)?;
     let latest_invoice_id = Some(finalization.invoice.id.clone());
@@ -247,7 +247,7 @@ fn renewal(
     let decline = |code: &str, message: &str| Some(Decline { code: code.to_owned(), message: message.to_owned() });
     let (charge, decline, trouble) = match finalization.invoice.remaining().is_zero() {
         true => (None, None, None),
-        false => match book.charge(ctx, &subscription, &finalization.invoice, nonce) {
+        false => match batch.charge(ctx, &subscription, &finalization.invoice, nonce) {
             // Nothing permits a charge: the customer has to pay by hand.
             Ok(None) => (None, decline("no_mandate", "No payment method is on file"), None),
             Ok(charge) => (charge, None, None),

@@ -9,7 +9,7 @@ use super::subscription_admin::{load, lock, save};
 use super::{ManageError, PlanOrder, Requester, StakeSubject, Subscription};
 use crate::access::Wallet;
 use crate::context::Context;
-use crate::payment::{AskedStake, Purpose};
+use crate::payment::{PreparedStake, Purpose};
 use crate::shared::{CurrencyId, SubscriptionId};
 use crate::storage::UnitOfWork;
 
@@ -79,20 +79,20 @@ pub async fn lacks_stake(
 
 /// Builds the payment that is missing in a stake. The same nonce builds the same one.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn ask_to_restake(
+pub async fn prepare_restake(
     ctx: &Context,
     id: &SubscriptionId,
     what: StakeFor<'_>,
     payer: &Wallet,
     nonce: u64,
-) -> Result<AskedStake, ManageError> {
+) -> Result<PreparedStake, ManageError> {
     missing(ctx, id, payer, what).await?.prepare(ctx, payer, nonce).await
 }
 
 /// Checks and sends the signed payment. Once the network has it, the stake secures the subscription, and a canceled one resumes, or the
 /// plan changes. Answers the hash.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn take_restake(
+pub async fn submit_signed_restake(
     ctx: &Context,
     id: &SubscriptionId,
     what: StakeFor<'_>,

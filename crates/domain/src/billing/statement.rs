@@ -51,7 +51,7 @@ pub(super) async fn record_statement(
     let Statement { reason, description, reference, calculation } = statement;
     let amount = calculation.amount()?;
     let customer = unit.customers().find(owner.customer_id).await?.ok_or(BillingError::Orphan)?;
-    let number = unit.invoices().take_numbers(owner.mode, DocumentType::Statement, 1).await?;
+    let number = unit.invoices().allocate_numbers(owner.mode, DocumentType::Statement, 1).await?;
     let invoice = Invoice {
         id: InvoiceId::new(ctx.now(), ctx.random.as_ref()),
         mode: owner.mode,

@@ -25,7 +25,7 @@ pub(super) struct Termination {
 pub(super) async fn write(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    book: &mut BillingBatch,
+    batch: &mut BillingBatch,
     used: &HashMap<SubscriptionItemId, u64>,
     before: Subscription,
     reason: CancelReason,
@@ -45,7 +45,7 @@ pub(super) async fn write(
         Some(asked) => asked,
         None => Cancellation { reason, feedback: None, comment: String::new(), requested_at: now, taken_back_by: None },
     });
-    attempts.extend(bill_usage(ctx, unit, book, used, &mut subscription, nonce, now).await?);
+    attempts.extend(bill_usage(ctx, unit, batch, used, &mut subscription, nonce, now).await?);
     unit.invoices().stop_retries(&subscription.id, now).await?;
     if !unit.subscriptions().update(&subscription).await? {
         return Err(BillingError::Contended);
@@ -59,7 +59,7 @@ pub(super) async fn write(
 async fn bill_usage(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    book: &mut BillingBatch,
+    batch: &mut BillingBatch,
     used: &HashMap<SubscriptionItemId, u64>,
     subscription: &mut Subscription,
     nonce: u64,
@@ -72,13 +72,13 @@ async fn bill_usage(
     let metered = Subscription { items: subscription.items.iter().filter(counts).cloned().collect(), ..subscription.clone() };
     let period = Period { start: subscription.period.start, end: now.min(subscription.period.end) };
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
-    let Ok(Lines { items, total, overbilled }) = lines(ctx, book, used, &metered, &id, period, Some(period)) else {
+    let Ok(Lines { items, total, overbilled }) = lines(ctx, batch, used, &metered, &id, period, Some(period)) else {
         return Ok(None);
     };
     let corrections = UsageCorrections::plan(unit, subscription, &overbilled).await?;
     let lines = if total.is_zero() { Vec::new() } else { items };
     let bill = Bill { id, reason: BillingReason::SubscriptionCancel, period, lines, corrections, added: Amount::ZERO };
-    issue(ctx, unit, book, subscription, bill, nonce.wrapping_add(1_000_000), now).await
+    issue(ctx, unit, batch, subscription, bill, nonce.wrapping_add(1_000_000), now).await
 }
 
 /// Ends a subscription at once, outside of a round.
@@ -95,10 +95,10 @@ pub(super) async fn now(
         unit.stakes().lock_all(&stakes.into_iter().collect::<Vec<_>>()).await?;
     }
     let one = std::slice::from_ref(&subscription);
-    let mut book = BillingBatch::read(unit, one).await?;
+    let mut batch = BillingBatch::read(unit, one).await?;
     // Where the engine is late, what was used since the period was over has no other invoice to come.
     let period = Period { end: subscription.period.end.max(now), ..subscription.period };
-    let used = super::period_lines::read_usage(unit, &book, &[Subscription { period, ..subscription.clone() }]).await?;
-    let ended = write(ctx, unit, &mut book, &used, subscription, reason, nonces(ctx), now).await?;
+    let used = super::period_lines::read_usage(unit, &batch, &[Subscription { period, ..subscription.clone() }]).await?;
+    let ended = write(ctx, unit, &mut batch, &used, subscription, reason, nonces(ctx), now).await?;
     Ok(ended.attempts)
 }

@@ -170,7 +170,7 @@ async fn payers(unit: &mut dyn UnitOfWork, customer: &CustomerId, live: &[Subscr
     let mandates = unit.mandates().find_all(&ids).await?;
     let mut payers = Vec::new();
     for mandate in mandates {
-        if let Some(MandateDetails::Delegation { payer, .. }) = mandate.grant
+        if let Some(MandateDetails::Delegation { payer, .. }) = mandate.details
             && !payers.contains(&payer)
         {
             payers.push(payer);

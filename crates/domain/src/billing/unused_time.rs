@@ -51,13 +51,13 @@ impl UnusedTimes {
     pub async fn read(
         unit: &mut dyn UnitOfWork,
         subscription: &Subscription,
-        book: &BillingBatch,
+        batch: &BillingBatch,
         item: Option<&SubscriptionItemId>,
         at: Timestamp,
     ) -> Result<Self, ManageError> {
         let is_licensed = |line: &InvoiceItem| {
             let own = subscription.items.iter().find(|own| Some(&own.id) == line.subscription_item_id.as_ref());
-            let price = own.and_then(|own| book.prices.get(&own.price_id));
+            let price = own.and_then(|own| batch.prices.get(&own.price_id));
             price.and_then(usage_of) == Some(Usage::Licensed)
         };
         let mut covering = unit.invoices().items_covering(&subscription.id, at).await?;

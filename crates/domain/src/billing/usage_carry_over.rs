@@ -28,11 +28,11 @@ pub(super) async fn enter_currency(
     subscription: &mut Subscription,
     currency: &CurrencyId,
 ) -> Result<(), BillingError> {
-    let book = BillingBatch::read(unit, std::slice::from_ref(subscription)).await?;
+    let batch = BillingBatch::read(unit, std::slice::from_ref(subscription)).await?;
     let period = subscription.period;
     for item in &mut subscription.items {
         let Some(billed) = item.billed else { continue };
-        let price = book.prices.get(&item.price_id).ok_or(BillingError::Orphan)?;
+        let price = batch.prices.get(&item.price_id).ok_or(BillingError::Orphan)?;
         let (Some(Usage::Metered(aggregate)), Some(rate)) = (usage_of(price), price.rate_in(currency)) else { continue };
         let from = item.counts_from(&period);
         let amount = PricingFormula::of(&rate, unit.usage().used(&item.id, aggregate, from, billed.until).await?).amount()?;

@@ -50,8 +50,8 @@ pub async fn expand_subscriptions(
     unit: &mut dyn UnitOfWork,
     subscriptions: Vec<Subscription>,
 ) -> Result<Vec<ExpandedSubscription>, BillingError> {
-    let book = BillingBatch::read(unit, &subscriptions).await?;
-    let used = read_usage(unit, &book, &subscriptions).await?;
+    let batch = BillingBatch::read(unit, &subscriptions).await?;
+    let used = read_usage(unit, &batch, &subscriptions).await?;
     let named = subscriptions.iter().flat_map(|one| [&one.stake_id, &one.overdraft_stake_id]).flatten().cloned();
     let stakes: Vec<_> = named.collect::<BTreeSet<_>>().into_iter().collect();
     let stakes = if stakes.is_empty() { Vec::new() } else { unit.stakes().find_all(&stakes).await? };
@@ -62,21 +62,21 @@ pub async fn expand_subscriptions(
             Some(clock) => unit.clocks().find(clock).await?,
             None => None,
         };
-        let next_invoice = next_invoice(ctx, unit, &book, &used, &subscription).await?;
+        let next_invoice = next_invoice(ctx, unit, &batch, &used, &subscription).await?;
         let item = |item: &SubscriptionItem| {
-            let price = book.prices.get(&item.price_id)?;
-            let product = book.products.get(&price.product_id)?;
+            let price = batch.prices.get(&item.price_id)?;
+            let product = batch.products.get(&price.product_id)?;
             Some(ExpandedItem { item: item.clone(), price: price.clone(), product: product.clone() })
         };
         let items = subscription.items.iter().filter_map(item).collect();
         let (Some(customer), Some(method), Some(currency)) = (
-            book.customers.get(&subscription.customer_id),
-            book.methods.get(&subscription.method_id),
-            book.currencies.get(&subscription.currency_id),
+            batch.customers.get(&subscription.customer_id),
+            batch.methods.get(&subscription.method_id),
+            batch.currencies.get(&subscription.currency_id),
         ) else {
             continue;
         };
-        let mandate = subscription.mandate_id.as_ref().and_then(|id| book.mandates.get(id)).cloned();
+        let mandate = subscription.mandate_id.as_ref().and_then(|id| batch.mandates.get(id)).cloned();
         expanded.push(ExpandedSubscription {
             items,
             customer: customer.clone(),
@@ -96,7 +96,7 @@ pub async fn expand_subscriptions(
 async fn next_invoice(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    book: &BillingBatch,
+    batch: &BillingBatch,
     used: &HashMap<SubscriptionItemId, u64>,
     subscription: &Subscription,
 ) -> Result<Option<NextInvoice>, BillingError> {
@@ -109,9 +109,9 @@ async fn next_invoice(
     let Ok(next) = period(&subscription.cycle, subscription.anchor, index) else { return Ok(None) };
     let behind = subscription.index.map(|_| subscription.period);
     let unwritten = InvoiceId::new(at, ctx.random.as_ref());
-    let Ok(Lines { total, overbilled, .. }) = lines(ctx, book, used, subscription, &unwritten, next, behind) else { return Ok(None) };
+    let Ok(Lines { total, overbilled, .. }) = lines(ctx, batch, used, subscription, &unwritten, next, behind) else { return Ok(None) };
     let added = UsageCorrections::plan(unit, subscription, &overbilled).await?.to_balance()?;
-    let applied = book.applied(subscription, total, book.balance_of(subscription).plus(added)?);
+    let applied = batch.applied(subscription, total, batch.balance_of(subscription).plus(added)?);
     Ok(Some(NextInvoice { amount: total.minus(applied)?, at }))
 }
 

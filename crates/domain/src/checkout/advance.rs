@@ -75,7 +75,7 @@ pub(super) async fn step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Sess
         let done = complete(ctx, unit, session, PaidBy::Nothing, now).await?;
         return Ok(if done { Step::Completed } else { Step::Raced });
     }
-    match mandate.grant {
+    match mandate.details {
         Some(MandateDetails::Delegation { payer, .. }) => charge(ctx, unit, session, &intent, &payer, now).await,
         // A card pays through its form; what it paid completes the session.
         _ => Ok(Step::Nothing),
@@ -140,7 +140,7 @@ fn store_attempt(
     let payer = payer.clone();
     // Unlike that of any other transaction of the same moment: an account's next transaction has another nonce than its last.
     let nonce = u64::try_from(now.micros()).unwrap_or_default() + u64::from(u16::from_be_bytes(ctx.random.bytes()));
-    let request = StoreTransactionRequest { errand: transaction, amount, reference: session.id.to_string(), nonce };
+    let request = StoreTransactionRequest { transaction: transaction, amount, reference: session.id.to_string(), nonce };
     let signed = rail.sign(method, currency, &request)?;
     Ok(Some(Attempt {
         session_id: Some(session.id.clone()),

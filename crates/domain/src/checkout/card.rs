@@ -43,7 +43,7 @@ pub(super) async fn mandate_for(
         customer_id: customer_id.clone(),
         method_id: method.id.clone(),
         status: MandateStatus::Pending,
-        grant: None,
+        details: None,
         created_at: now,
         updated_at: now,
     };
@@ -97,8 +97,8 @@ pub(super) async fn open_card(ctx: &Context, method: &Method, currency: &Currenc
     let rail = ctx.networks.card(method.kind).ok_or(SubmitError::MethodNotSupported)?;
     let opened = match &attempt.kind {
         AttemptKind::CardSetup { holder, .. } => {
-            let ask = SetupRequest { attempt: attempt.id.clone(), holder: holder.clone() };
-            let setup = rail.open_setup(method, &ask).await;
+            let request = SetupRequest { attempt: attempt.id.clone(), holder: holder.clone() };
+            let setup = rail.open_setup(method, &request).await;
             setup.map(|setup| (setup.provider_id, setup.client_secret, matches!(setup.outcome, SetupOutcome::Saved(_))))
         }
         _ => {

@@ -71,7 +71,7 @@ pub(super) async fn complete(
     if !pay(ctx, unit, &intent, &begun, paid_by).await? {
         return Ok(false);
     }
-    subscribe::announce(ctx, unit, &begun).await?;
+    subscribe::notify_started(ctx, unit, &begun).await?;
     notify_complete(ctx, unit, &session, &intent, now).await?;
     Ok(true)
 }

@@ -121,9 +121,10 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option
         let credit = has_credit(unit.as_mut(), &payable).await?;
         drop(unit);
         let is_payment = payable.session.kind == SessionMode::Payment;
-        let is_own = |grant: &Option<MandateDetails>| matches!(grant, Some(MandateDetails::Delegation { payer: who, .. }) if who == payer);
+        let is_own =
+            |details: &Option<MandateDetails>| matches!(details, Some(MandateDetails::Delegation { payer: who, .. }) if who == payer);
         let needs_mandate = !(credit && is_payment);
-        if needs_mandate && !given.is_empty() && !given.iter().any(|mandate| is_own(&mandate.grant)) {
+        if needs_mandate && !given.is_empty() && !given.iter().any(|mandate| is_own(&mandate.details)) {
             return Err(TransferError::OtherPayer);
         }
         if lacks_stake(payable.stake.as_ref()) {

@@ -104,7 +104,7 @@ enum Step {
     /// A card attempt for something else stands in the way: end it first.
     Replace(AttemptId),
     /// There is not enough, unless the session changed while it was read.
-    Short(QuantityError, u64),
+    InsufficientStock(QuantityError, u64),
     /// Somebody changed the session meanwhile.
     Raced,
 }
@@ -139,7 +139,7 @@ pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted,
                 return Ok(Submitted { session, card, may_pay_fast });
             }
             Step::Replace(attempt) => end_card(ctx, &attempt).await?,
-            Step::Short(error, version) => {
+            Step::InsufficientStock(error, version) => {
                 // What the session held a moment ago may have been sold to it since: then it looks taken by somebody else.
                 let now = ctx.store.read().await?.sessions().find(&submission.session_id).await?;
                 if now.is_none_or(|session| session.version == version) {
@@ -224,7 +224,7 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
     let Loaded { session, method, currency, items, held, attempt, customer_now, .. } = &loaded;
     for (item, (price, _)) in session.items.iter().zip(items) {
         if let Err(error) = check_quantity(price, item.quantity, held_of(held, &price.id)) {
-            return Ok(Step::Short(error, session.version));
+            return Ok(Step::InsufficientStock(error, session.version));
         }
     }
     let demands =

@@ -130,7 +130,7 @@ fn billed_for(item: InvoiceItem, subscription: &Subscription, span: Period) -> I
 }
 
 /// Writes the statement of the stake, and asks for the emails about the start.
-pub(super) async fn announce(ctx: &Context, unit: &mut dyn UnitOfWork, begun: &Begun) -> Result<(), SettlementError> {
+pub(super) async fn notify_started(ctx: &Context, unit: &mut dyn UnitOfWork, begun: &Begun) -> Result<(), SettlementError> {
     if let Some(stake) = &begun.stake {
         let calculation = PricingFormula::of_stake(begun.stake_terms, stake.remaining());
         billing::record_placement(ctx, unit, stake, calculation, begun.at).await?;

@@ -16,7 +16,7 @@ use crate::storage::UnitOfWork;
 
 /// What is put before the payer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedTransfer {
+pub struct PreparedTransfer {
     pub prepared: UnsignedTransaction,
     pub method: Method,
     pub currency: Currency,
@@ -157,20 +157,26 @@ fn ask_of(payable: &Payable, payer: &Wallet, nonce: u64) -> TransferRequest {
 }
 
 /// Builds the transfer for a submitted session. The same nonce builds the same transfer.
-pub async fn ask_for_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<AskedTransfer, TransferError> {
+pub async fn prepare_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<PreparedTransfer, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let prepared = rail.prepare(&payable.method, &payable.currency, &ask_of(&payable, payer, nonce))?;
     let description = payable.item_names(unit.as_mut()).await?;
     let Payable { method, currency, intent, .. } = payable;
-    Ok(AskedTransfer { prepared, method, currency, intent, description })
+    Ok(PreparedTransfer { prepared, method, currency, intent, description })
 }
 
 /// Checks the signed transfer against what was asked, stores its bytes, sends them, and writes down what the network says.
 /// Answers the hash. The same signed transfer again gives the same answer and moves nothing.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn take_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, TransferError> {
+pub async fn submit_signed_transfer(
+    ctx: &Context,
+    id: &SessionId,
+    payer: &Wallet,
+    nonce: u64,
+    signed_tx: &str,
+) -> Result<String, TransferError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;

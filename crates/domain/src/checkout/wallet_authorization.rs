@@ -8,7 +8,7 @@ use crate::access::{Did, Wallet};
 use crate::billing::{MandateLimits, STAKE_WAITING, mandate_limit, time_of};
 use crate::context::Context;
 use crate::payment::{
-    AskedMandate, AskedStake, Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus,
+    Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, PreparedMandate, PreparedStake,
     Purpose, SignedTransaction, StakeRequest, settle_first,
 };
 use crate::shared::{Amount, AttemptId, MandateId, SessionId, StorageError, Timestamp};
@@ -74,7 +74,7 @@ pub(super) async fn sufficient(ctx: &Context, payable: &Payable) -> Result<Optio
     let Some(payer) = &payable.session.payer else { return Ok(None) };
     let mut unit = ctx.store.read().await?;
     let given = unit.mandates().active_of(&payable.intent.customer_id, &payable.method.id).await?;
-    let own = |mandate: &&Mandate| matches!(&mandate.grant, Some(MandateDetails::Delegation { payer: who, .. }) if who == payer);
+    let own = |mandate: &&Mandate| matches!(&mandate.details, Some(MandateDetails::Delegation { payer: who, .. }) if who == payer);
     let Some(mandate) = given.iter().find(own).map(|mandate| mandate.id.clone()) else { return Ok(None) };
     let most = match payable.session.kind {
         SessionMode::Payment => payable.intent.amount,
@@ -117,7 +117,7 @@ fn mandate_ask(payable: &Payable, payer: &Wallet, limits: Vec<(Currency, Amount)
 }
 
 /// The stake's transaction is another one than the permission's of the same connect session.
-fn stake_ask(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeRequest, TransferError> {
+fn stake_request(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeRequest, TransferError> {
     let stake = payable.stake.as_ref().filter(|stake| lacks_stake(Some(stake))).ok_or(TransferError::Changed)?;
     Ok(StakeRequest {
         payer: payer.did.clone(),
@@ -131,19 +131,25 @@ fn stake_ask(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeReque
 }
 
 /// Builds the permission for a submitted session. The same nonce builds the same one.
-pub async fn ask_for_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<AskedMandate, TransferError> {
+pub async fn prepare_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<PreparedMandate, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
     let (limits, by_usage) = limits(ctx, unit.as_mut(), &payable).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let prepared = rail.prepare_mandate(&payable.method, &mandate_ask(&payable, payer, limits.clone(), nonce))?;
     let description = payable.item_names(unit.as_mut()).await?;
-    Ok(AskedMandate { prepared, method: payable.method, limits, by_usage, description })
+    Ok(PreparedMandate { prepared, method: payable.method, limits, by_usage, description })
 }
 
 /// Checks the signed permission against what was asked, stores it, sends it, and writes down what the network says. Answers the hash.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn take_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, TransferError> {
+pub async fn submit_signed_mandate(
+    ctx: &Context,
+    id: &SessionId,
+    payer: &Wallet,
+    nonce: u64,
+    signed_tx: &str,
+) -> Result<String, TransferError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
@@ -157,7 +163,7 @@ pub async fn take_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: 
         customer_id: payable.intent.customer_id.clone(),
         method_id: payable.method.id.clone(),
         status: MandateStatus::Pending,
-        grant: Some(MandateDetails::Delegation { payer: payer.did.clone(), limits: given, reference: signed.hash.clone() }),
+        details: Some(MandateDetails::Delegation { payer: payer.did.clone(), limits: given, reference: signed.hash.clone() }),
         created_at: now,
         updated_at: now,
     };
@@ -172,28 +178,34 @@ pub async fn take_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: 
 }
 
 /// Builds the stake for a submitted session. The same nonce builds the same one.
-pub async fn ask_for_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<AskedStake, TransferError> {
+pub async fn prepare_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<PreparedStake, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
-    let ask = stake_ask(&payable, payer, nonce)?;
+    let request = stake_request(&payable, payer, nonce)?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
-    let prepared = rail.prepare_stake(&payable.method, &payable.currency, &ask)?;
+    let prepared = rail.prepare_stake(&payable.method, &payable.currency, &request)?;
     let description = payable.item_names(unit.as_mut()).await?;
     let Payable { method, currency, .. } = payable;
-    Ok(AskedStake { prepared, method, currency, amount: ask.amount, description })
+    Ok(PreparedStake { prepared, method, currency, amount: request.amount, description })
 }
 
-/// As [`take_mandate`], for the stake.
+/// As [`submit_signed_mandate`], for the stake.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn take_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64, signed_tx: &str) -> Result<String, TransferError> {
+pub async fn submit_signed_stake(
+    ctx: &Context,
+    id: &SessionId,
+    payer: &Wallet,
+    nonce: u64,
+    signed_tx: &str,
+) -> Result<String, TransferError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
-    let ask = stake_ask(&payable, payer, nonce)?;
+    let request = stake_request(&payable, payer, nonce)?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
-    let signed = rail.check_stake(&payable.method, &payable.currency, &ask, signed_tx)?;
+    let signed = rail.check_stake(&payable.method, &payable.currency, &request, signed_tx)?;
     let stake = payable.session.stake_id.clone().ok_or(TransferError::Changed)?;
-    let attempt = signed_attempt(ctx, &payable, payer, Purpose::Stake(stake), ask.amount, &signed, now);
+    let attempt = signed_attempt(ctx, &payable, payer, Purpose::Stake(stake), request.amount, &signed, now);
     let session = Session { updated_at: now, ..payable.session };
     keep(unit.as_mut(), &attempt, &session).await?;
     unit.commit().await?;

@@ -117,7 +117,7 @@ pub struct Contact {
 
 /// Why a field was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FieldRefusal {
+pub enum FieldError {
     Required,
     Invalid,
     TooLong(usize),
@@ -125,7 +125,7 @@ pub enum FieldRefusal {
     Pattern(Text),
 }
 
-impl FieldRefusal {
+impl FieldError {
     /// The message shown under the field (SPEC.md 8: required, invalid).
     #[must_use]
     pub fn message(&self, language: Language) -> String {
@@ -142,8 +142,8 @@ impl FieldRefusal {
     }
 }
 
-/// Refused fields, each with its first refusal.
-pub type ValidationErrors = BTreeMap<Field, FieldRefusal>;
+/// Refused fields, each with its first error.
+pub type ValidationErrors = BTreeMap<Field, FieldError>;
 
 fn is_mail(text: &str) -> bool {
     email_address::EmailAddress::is_valid(text) && text.rsplit_once('@').is_some_and(|(_, domain)| domain.contains('.'))
@@ -159,7 +159,7 @@ pub fn normalise_phone(text: &str, country: &str) -> Option<String> {
 
 struct Check<'a> {
     page: &'a PageInfo,
-    refusals: ValidationErrors,
+    errors: ValidationErrors,
 }
 
 impl Check<'_> {
@@ -167,40 +167,40 @@ impl Check<'_> {
         let value: String = value.trim().chars().filter(|c| !c.is_control()).collect();
         if value.is_empty() {
             if required {
-                self.refuse(field, FieldRefusal::Required);
+                self.reject(field, FieldError::Required);
             }
         } else if value.chars().count() > max {
-            self.refuse(field, FieldRefusal::TooLong(max));
+            self.reject(field, FieldError::TooLong(max));
         } else if let Some(pattern) = self.page.patterns.get(&field).filter(|pattern| !pattern.compiled.is_match(&value)) {
             let message = pattern.message.clone();
-            self.refuse(field, FieldRefusal::Pattern(message));
+            self.reject(field, FieldError::Pattern(message));
         }
         value
     }
 
-    fn refuse(&mut self, field: Field, refusal: FieldRefusal) {
-        self.refusals.entry(field).or_insert(refusal);
+    fn reject(&mut self, field: Field, error: FieldError) {
+        self.errors.entry(field).or_insert(error);
     }
 }
 
-/// Applies every rule at once, so that a form comes back with all its refusals.
+/// Applies every rule at once, so that a form comes back with all its errors.
 pub fn check_contact(form: &ContactForm, demands: ContactRequirements, page: &PageInfo) -> Result<Contact, ValidationErrors> {
-    let mut check = Check { page, refusals: ValidationErrors::new() };
+    let mut check = Check { page, errors: ValidationErrors::new() };
     let name = check.text(Field::Name, &form.name, true, NAME_MAX);
     let email = check.text(Field::Email, &form.email, true, 254);
     if !email.is_empty() && !is_mail(&email) {
-        check.refuse(Field::Email, FieldRefusal::Invalid);
+        check.reject(Field::Email, FieldError::Invalid);
     }
     let country = form.address.country.trim().to_ascii_lowercase();
     let is_code = country.len() == 2 && country.bytes().all(|byte| byte.is_ascii_lowercase());
     if !country.is_empty() && !is_code {
-        check.refuse(Field::Country, FieldRefusal::Invalid);
+        check.reject(Field::Country, FieldError::Invalid);
     }
     let mut phone = if demands.phone { check.text(Field::Phone, &form.phone, true, 32) } else { String::new() };
     if !phone.is_empty() {
         match normalise_phone(&phone, &country) {
             Some(normalised) => phone = normalised,
-            None => check.refuse(Field::Phone, FieldRefusal::Invalid),
+            None => check.reject(Field::Phone, FieldError::Invalid),
         }
     }
     let address = Address {
@@ -212,12 +212,12 @@ pub fn check_contact(form: &ContactForm, demands: ContactRequirements, page: &Pa
         country,
     };
     if demands.address && address.country.is_empty() {
-        check.refuse(Field::Country, FieldRefusal::Required);
+        check.reject(Field::Country, FieldError::Required);
     }
     if !address.postal_code.is_empty() && !postal_code_fits(&address.country, &address.postal_code) {
-        check.refuse(Field::PostalCode, FieldRefusal::Invalid);
+        check.reject(Field::PostalCode, FieldError::Invalid);
     }
-    if check.refusals.is_empty() { Ok(Contact { name, email, phone, address }) } else { Err(check.refusals) }
+    if check.errors.is_empty() { Ok(Contact { name, email, phone, address }) } else { Err(check.errors) }
 }
 
 #[cfg(test)]
@@ -230,37 +230,37 @@ mod tests {
         ContactForm { name: "A Buyer".into(), email: "buyer@shop.example".into(), ..ContactForm::default() }
     }
 
-    fn refusal(form: &ContactForm, demands: ContactRequirements, field: Field) -> Option<FieldRefusal> {
-        check_contact(form, demands, &PageInfo::default()).err().and_then(|refusals| refusals.get(&field).cloned())
+    fn error(form: &ContactForm, demands: ContactRequirements, field: Field) -> Option<FieldError> {
+        check_contact(form, demands, &PageInfo::default()).err().and_then(|errors| errors.get(&field).cloned())
     }
 
     #[test]
     fn name_and_mail_suffice_for_a_wallet() {
         assert!(check_contact(&form(), NOTHING, &PageInfo::default()).is_ok());
-        assert_eq!(refusal(&ContactForm::default(), NOTHING, Field::Name), Some(FieldRefusal::Required));
-        assert_eq!(refusal(&ContactForm::default(), NOTHING, Field::Email), Some(FieldRefusal::Required));
+        assert_eq!(error(&ContactForm::default(), NOTHING, Field::Name), Some(FieldError::Required));
+        assert_eq!(error(&ContactForm::default(), NOTHING, Field::Email), Some(FieldError::Required));
     }
 
     #[test]
     fn a_mail_address_has_at_most_64_characters_before_the_at_and_254_in_all() {
-        let with = |email: String| refusal(&ContactForm { email, ..form() }, NOTHING, Field::Email);
+        let with = |email: String| error(&ContactForm { email, ..form() }, NOTHING, Field::Email);
         assert_eq!(with(format!("{}@a.example", "a".repeat(64))), None);
-        assert_eq!(with(format!("{}@a.example", "a".repeat(65))), Some(FieldRefusal::Invalid));
-        assert_eq!(with(format!("a@{}.example", "a.".repeat(125))), Some(FieldRefusal::TooLong(254)));
-        assert_eq!(with("no-at".into()), Some(FieldRefusal::Invalid));
-        assert_eq!(with("a@nodot".into()), Some(FieldRefusal::Invalid));
+        assert_eq!(with(format!("{}@a.example", "a".repeat(65))), Some(FieldError::Invalid));
+        assert_eq!(with(format!("a@{}.example", "a.".repeat(125))), Some(FieldError::TooLong(254)));
+        assert_eq!(with("no-at".into()), Some(FieldError::Invalid));
+        assert_eq!(with("a@nodot".into()), Some(FieldError::Invalid));
     }
 
     #[test]
     fn a_card_needs_a_postal_code_of_its_country() {
         let card = ContactRequirements { card: true, ..NOTHING };
-        assert_eq!(refusal(&form(), card, Field::PostalCode), Some(FieldRefusal::Required));
+        assert_eq!(error(&form(), card, Field::PostalCode), Some(FieldError::Required));
         let with = |country: &str, code: &str| {
             let address = Address { country: country.into(), postal_code: code.into(), ..Address::default() };
-            refusal(&ContactForm { address, ..form() }, card, Field::PostalCode)
+            error(&ContactForm { address, ..form() }, card, Field::PostalCode)
         };
         assert_eq!(with("us", "94107"), None);
-        assert_eq!(with("US", "9410"), Some(FieldRefusal::Invalid));
+        assert_eq!(with("US", "9410"), Some(FieldError::Invalid));
         assert_eq!(with("xx", "anything"), None);
     }
 
@@ -276,8 +276,8 @@ mod tests {
     fn the_sellers_pattern_answers_in_the_sellers_words() {
         let pattern = FieldPattern::new("^[A-Z]{3}$", Text::new("Three letters", "三个字母")).expect("compiles");
         let page = PageInfo { patterns: [(Field::Name, pattern)].into(), ..PageInfo::default() };
-        let refusals = check_contact(&form(), NOTHING, &page).expect_err("refused");
-        assert_eq!(refusals[&Field::Name].message(Language::Chinese), "三个字母");
+        let errors = check_contact(&form(), NOTHING, &page).expect_err("refused");
+        assert_eq!(errors[&Field::Name].message(Language::Chinese), "三个字母");
         assert!(FieldPattern::new("(", Text::default()).is_none());
     }
 }

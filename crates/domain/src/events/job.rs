@@ -15,7 +15,7 @@ pub struct Job {
     pub topic: Topic,
     /// A consumer loads what it needs by the ids, and does nothing when it is gone or done.
     pub payload: BTreeMap<String, String>,
-    /// 1 for the first attempt. An attempt whose process died counts; a revived message counts on.
+    /// 1 for the first attempt. An attempt whose process died counts; a retried message counts on.
     pub attempt: u32,
 }
 

@@ -109,5 +109,5 @@ pub trait Outbox: Send {
     /// Newest first, at most `limit`.
     async fn dead_letters(&mut self, limit: u32) -> Result<Vec<DeadLetter>, StorageError>;
     /// Gives a dead letter [`MAX_ATTEMPTS`] more, from `now`. False when it is not dead.
-    async fn revive(&mut self, id: &EventId, now: Timestamp) -> Result<bool, StorageError>;
+    async fn retry_dead_letter(&mut self, id: &EventId, now: Timestamp) -> Result<bool, StorageError>;
 }

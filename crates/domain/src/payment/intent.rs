@@ -89,7 +89,7 @@ impl AttemptStatus {
             Self::Open => "open",
             Self::Unknown => "unknown",
             Self::Settled => "settled",
-            Self::Declined => "refused",
+            Self::Declined => "declined",
         }
     }
 

@@ -53,7 +53,7 @@ pub struct Mandate {
     pub method_id: MethodId,
     pub status: MandateStatus,
     /// `None` for a card that has not been saved yet.
-    pub grant: Option<MandateDetails>,
+    pub details: Option<MandateDetails>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -63,7 +63,7 @@ pub trait Mandates: Send {
     /// Inserts, or writes status and grant of the one with this id.
     async fn put(&mut self, mandate: &Mandate) -> Result<(), StorageError>;
     /// Writes what is known of the grant now. Whether it still holds is not touched: somebody else may end it meanwhile.
-    async fn amend(&mut self, id: &MandateId, grant: &MandateDetails, now: Timestamp) -> Result<(), StorageError>;
+    async fn update_details(&mut self, id: &MandateId, details: &MandateDetails, now: Timestamp) -> Result<(), StorageError>;
     /// A subscription is charged by the mandate once it is given.
     async fn link_subscription(&mut self, id: &MandateId, subscription: &SubscriptionId) -> Result<(), StorageError>;
     /// The subscriptions that were promised to a mandate.

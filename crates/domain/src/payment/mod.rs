@@ -1,7 +1,6 @@
 //! Payment methods, currencies, intents, attempts, mandates, refunds, the rails that reach the networks, and what records and checks the
 //! outcomes of attempts.
 
-mod asked;
 mod cancel;
 mod charge;
 mod decline;
@@ -9,29 +8,30 @@ mod dispute;
 mod handler;
 mod hold;
 mod intent;
-mod label;
 mod mandate;
 mod method;
 mod method_admin;
+mod prepared;
 mod query;
 mod rail;
 mod reconcile;
 mod refund;
 mod settlement;
+mod update_metadata;
 
-pub use asked::*;
 pub use cancel::*;
 pub use charge::*;
 pub use dispute::*;
 pub use handler::*;
 pub use hold::{AMOUNT_DIFFERS, end_hold};
 pub use intent::*;
-pub use label::*;
 pub use mandate::*;
 pub use method::*;
 pub use method_admin::*;
+pub use prepared::*;
 pub use query::*;
 pub use rail::*;
 pub use reconcile::*;
 pub use refund::*;
 pub use settlement::*;
+pub use update_metadata::*;

@@ -113,7 +113,7 @@ pub enum StoreTransaction {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreTransactionRequest {
-    pub errand: StoreTransaction,
+    pub transaction: StoreTransaction,
     pub amount: Amount,
     /// What the money is for; carried in the transaction's data.
     pub reference: String,

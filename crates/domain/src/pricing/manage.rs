@@ -1,6 +1,6 @@
 //! Running the catalogue: products and prices made, changed, archived, deleted.
 
-use super::rates::check_rates;
+use super::unit_pricing::check_rates;
 use super::{CurrencyOption, Metadata, Price, Product, RateFields, Recurring, TiersError, TiersMode};
 use crate::access::Did;
 use crate::context::Context;

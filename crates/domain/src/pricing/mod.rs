@@ -2,23 +2,23 @@
 
 mod cart;
 mod custom;
+mod display;
 mod manage;
-mod rates;
 mod recurring;
 mod stake;
 mod tiers;
+mod unit_pricing;
 mod upsell;
-mod wording;
 
 pub use cart::*;
 pub use custom::*;
+pub use display::*;
 pub use manage::*;
-pub use rates::*;
 pub use recurring::*;
 pub use stake::*;
 pub use tiers::*;
+pub use unit_pricing::*;
 pub use upsell::*;
-pub use wording::*;
 
 use crate::access::Did;
 use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Text, Timestamp};

@@ -253,7 +253,7 @@ impl ApiError {
 
 /// Why a call had no effect. A decline is an effect: it is answered, not refused.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refusal {
+pub(super) enum CallError {
     #[error("{}", .0.message)]
     Api(ApiError),
     /// Another call changed the object first; this one is to be decided anew.
@@ -265,7 +265,7 @@ pub(super) enum Refusal {
     Corrupt(#[from] serde_json::Error),
 }
 
-impl From<ApiError> for Refusal {
+impl From<ApiError> for CallError {
     fn from(error: ApiError) -> Self {
         Self::Api(error)
     }

@@ -1,6 +1,6 @@
 //! Charges, one row each so that they can be counted, and what the processor holds of them.
 
-use super::call::{Answer, ApiError, Refusal};
+use super::call::{Answer, ApiError, CallError};
 use super::intent::Intent;
 use super::state::State;
 use crate::store::{Row, SandboxDbError};
@@ -60,7 +60,7 @@ impl Charge {
 }
 
 /// Takes the money.
-pub(super) async fn make(state: &mut State<'_>, intent: &Intent) -> Result<Charge, Refusal> {
+pub(super) async fn make(state: &mut State<'_>, intent: &Intent) -> Result<Charge, CallError> {
     let charge = Charge {
         id: state.id("ch"),
         intent: intent.id.clone(),
@@ -88,19 +88,19 @@ pub(super) async fn make(state: &mut State<'_>, intent: &Intent) -> Result<Charg
     Ok(charge)
 }
 
-pub(super) async fn of_intent(state: &mut State<'_>, intent: &str) -> Result<Vec<Charge>, Refusal> {
+pub(super) async fn of_intent(state: &mut State<'_>, intent: &str) -> Result<Vec<Charge>, CallError> {
     let rows = state.tx.rows(select!("WHERE intent = $1 ORDER BY created_at, id"), &[intent.into()]).await?;
     Ok(rows.iter().map(Charge::from_row).collect::<Result<_, _>>()?)
 }
 
-pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Charge, Refusal> {
+pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Charge, CallError> {
     let rows = state.tx.rows(select!("WHERE id = $1"), &[id.into()]).await?;
     let row = rows.first().ok_or_else(|| ApiError::missing("charge", id))?;
     Ok(Charge::from_row(row)?)
 }
 
 /// The charge of a payment that has succeeded.
-pub(super) async fn of_payment(state: &mut State<'_>, id: &str) -> Result<Charge, Refusal> {
+pub(super) async fn of_payment(state: &mut State<'_>, id: &str) -> Result<Charge, CallError> {
     let intent = super::intent::load(state, id).await?.value;
     let charge = of_intent(state, id).await?.into_iter().next();
     charge.ok_or_else(|| {
@@ -110,23 +110,23 @@ pub(super) async fn of_payment(state: &mut State<'_>, id: &str) -> Result<Charge
 }
 
 /// False: that much is not left of the charge.
-pub(super) async fn add_refunded(state: &mut State<'_>, id: &str, amount: i64) -> Result<bool, Refusal> {
+pub(super) async fn add_refunded(state: &mut State<'_>, id: &str, amount: i64) -> Result<bool, CallError> {
     let sql =
         "UPDATE card_charges SET amount_refunded = amount_refunded + $1 WHERE id = $2 AND amount_refunded + amount_disputed + $1 <= amount";
     Ok(state.tx.execute(sql, &[amount.into(), id.into()]).await? == 1)
 }
 
-pub(super) async fn subtract_refunded(state: &mut State<'_>, id: &str, amount: i64) -> Result<(), Refusal> {
+pub(super) async fn subtract_refunded(state: &mut State<'_>, id: &str, amount: i64) -> Result<(), CallError> {
     let sql = "UPDATE card_charges SET amount_refunded = amount_refunded - $1 WHERE id = $2 AND amount_refunded >= $1";
     changed_one(state.tx.execute(sql, &[amount.into(), id.into()]).await?)
 }
 
-pub(super) async fn mark_disputed(state: &mut State<'_>, id: &str) -> Result<(), Refusal> {
+pub(super) async fn mark_disputed(state: &mut State<'_>, id: &str) -> Result<(), CallError> {
     changed_one(state.tx.execute("UPDATE card_charges SET disputed = 1 WHERE id = $1", &[id.into()]).await?)
 }
 
 /// The bank takes an amount back, and the processor its fee.
-pub(super) async fn withdraw(state: &mut State<'_>, id: &str, amount: i64, fee: i64) -> Result<(), Refusal> {
+pub(super) async fn withdraw(state: &mut State<'_>, id: &str, amount: i64, fee: i64) -> Result<(), CallError> {
     let sql = "UPDATE card_charges SET amount_disputed = amount_disputed + $1, fees = fees + $2
          WHERE id = $3 AND amount_refunded + amount_disputed + $1 <= amount";
     match state.tx.execute(sql, &[amount.into(), fee.into(), id.into()]).await? {
@@ -136,18 +136,18 @@ pub(super) async fn withdraw(state: &mut State<'_>, id: &str, amount: i64, fee: 
 }
 
 /// The bank returns an amount; the processor keeps its fee.
-pub(super) async fn reinstate(state: &mut State<'_>, id: &str, amount: i64) -> Result<(), Refusal> {
+pub(super) async fn reinstate(state: &mut State<'_>, id: &str, amount: i64) -> Result<(), CallError> {
     let sql = "UPDATE card_charges SET amount_disputed = amount_disputed - $1 WHERE id = $2 AND amount_disputed >= $1";
     changed_one(state.tx.execute(sql, &[amount.into(), id.into()]).await?)
 }
 
 /// These rows are there, and changed under the version of the object that led to them.
-const fn changed_one(rows: u64) -> Result<(), Refusal> {
-    if rows == 1 { Ok(()) } else { Err(Refusal::Raced) }
+const fn changed_one(rows: u64) -> Result<(), CallError> {
+    if rows == 1 { Ok(()) } else { Err(CallError::Raced) }
 }
 
 /// Every charge ever made: `[{payment_intent, attempt, amount, currency}]`, so that a test can count what was charged twice.
-pub(super) async fn all(state: &mut State<'_>) -> Result<Answer, Refusal> {
+pub(super) async fn all(state: &mut State<'_>) -> Result<Answer, CallError> {
     let rows = state.tx.rows(select!("ORDER BY created_at, id"), &[]).await?;
     let charges: Vec<Charge> = rows.iter().map(Charge::from_row).collect::<Result<_, _>>()?;
     let wire = |charge: &Charge| json!({ "payment_intent": charge.intent, "attempt": charge.attempt, "amount": charge.amount, "currency": charge.currency });
@@ -156,7 +156,7 @@ pub(super) async fn all(state: &mut State<'_>) -> Result<Answer, Refusal> {
 
 /// What the processor holds per currency: what was charged, and neither refunded, withdrawn by a dispute nor taken as a fee. It may be
 /// negative.
-pub(super) async fn balance(state: &mut State<'_>) -> Result<Answer, Refusal> {
+pub(super) async fn balance(state: &mut State<'_>) -> Result<Answer, CallError> {
     let sql = "SELECT currency, CAST(SUM(amount - amount_refunded - amount_disputed - fees) AS BIGINT) FROM card_charges
          GROUP BY currency ORDER BY currency";
     let mut available = Vec::new();

@@ -1,6 +1,6 @@
 //! Customers and the payment methods kept for them.
 
-use super::call::{Answer, ApiError, Call, Form, Refusal};
+use super::call::{Answer, ApiError, Call, CallError, Form};
 use super::card::{self, Presence, TestCard, Verdict};
 use super::state::{Object, State};
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl PaymentMethod {
     }
 
     /// The card named by `payment_method`, or typed into `payment_method_data`.
-    pub async fn from_form(state: &mut State<'_>, form: &Form) -> Result<Option<Self>, Refusal> {
+    pub async fn from_form(state: &mut State<'_>, form: &Form) -> Result<Option<Self>, CallError> {
         if let Some(id) = form.text("payment_method") {
             return Ok(Some(state.need::<Self>(id).await?.value));
         }
@@ -86,7 +86,7 @@ impl PaymentMethod {
     }
 
     /// Keeps the card for `customer`, who was there to allow it.
-    pub async fn setup_future_usage(state: &mut State<'_>, id: &str, customer: &str) -> Result<(), Refusal> {
+    pub async fn setup_future_usage(state: &mut State<'_>, id: &str, customer: &str) -> Result<(), CallError> {
         let mut method = state.need::<Self>(id).await?;
         let attached = method.value.customer.is_none();
         method.value.customer = Some(customer.to_owned());
@@ -111,7 +111,7 @@ impl PaymentMethod {
 }
 
 /// Reads a card and keeps what it does.
-async fn typed(state: &mut State<'_>, form: &Form, kind: &str, prefix: &str) -> Result<PaymentMethod, Refusal> {
+async fn typed(state: &mut State<'_>, form: &Form, kind: &str, prefix: &str) -> Result<PaymentMethod, CallError> {
     if form.need(kind)? != "card" {
         return Err(ApiError::invalid("parameter_invalid", "Only cards are known here.".to_owned()).with_param(kind).into());
     }
@@ -121,7 +121,7 @@ async fn typed(state: &mut State<'_>, form: &Form, kind: &str, prefix: &str) -> 
     Ok(state.insert(method).await?.value)
 }
 
-pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     let form = &call.form;
     form.allow(&["name", "email", "description", "metadata["])?;
     let customer = Customer {
@@ -138,7 +138,7 @@ pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer,
 }
 
 /// Fields that are not sent stay as they are.
-pub(super) async fn update(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn update(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     let form = &call.form;
     form.allow(&["name", "email", "description", "metadata["])?;
     let mut stored = state.need::<Customer>(id).await?;
@@ -155,21 +155,21 @@ pub(super) async fn update(state: &mut State<'_>, call: &Call, id: &str) -> Resu
     Ok(Answer::ok(wire))
 }
 
-pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, CallError> {
     Ok(Answer::ok(state.need::<Customer>(id).await?.value.wire()))
 }
 
-pub(super) async fn create_method(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn create_method(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     call.form.allow(&["type", "card[", "billing_details[", "metadata["])?;
     Ok(Answer::ok(typed(state, &call.form, "type", "card").await?.wire()))
 }
 
-pub(super) async fn retrieve_method(state: &mut State<'_>, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn retrieve_method(state: &mut State<'_>, id: &str) -> Result<Answer, CallError> {
     Ok(Answer::ok(state.need::<PaymentMethod>(id).await?.value.wire()))
 }
 
 /// The bank is asked whether the card is good, as when it is set up without a form.
-pub(super) async fn attach(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn attach(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["customer"])?;
     let customer = call.form.need("customer")?;
     state.need::<Customer>(customer).await?;
@@ -186,7 +186,7 @@ pub(super) async fn attach(state: &mut State<'_>, call: &Call, id: &str) -> Resu
 }
 
 /// Makes a kept card's bank refuse with `decline_code` whenever its owner is away; without one the card is itself again.
-pub(super) async fn order_decline(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn order_decline(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["decline_code"])?;
     let ordered_decline = call.form.owned("decline_code");
     if ordered_decline.as_deref().is_some_and(|code| card::decline(code).is_none()) {
@@ -201,7 +201,7 @@ pub(super) async fn order_decline(state: &mut State<'_>, call: &Call, id: &str) 
 }
 
 /// Puts the card itself in the place of its id where `expand[]=payment_method` asks for it.
-pub(super) async fn expand(state: &mut State<'_>, fields: &[String], answer: &mut Answer) -> Result<(), Refusal> {
+pub(super) async fn expand(state: &mut State<'_>, fields: &[String], answer: &mut Answer) -> Result<(), CallError> {
     if fields.is_empty() || answer.status != 200 {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 //!
 //! As at the original, a chargeback withdraws the amount and a fee at once, and a dispute that is won gives back the amount, not the fee.
 
-use super::call::{Answer, ApiError, Call, Form, Refusal};
+use super::call::{Answer, ApiError, Call, CallError, Form};
 use super::card::{CardDispute, TestCard};
 use super::charge::{self, Charge};
 use super::intent::{Intent, one_of};
@@ -153,7 +153,7 @@ pub(super) struct Complaint {
 }
 
 /// Opens a dispute. Refused while another one of the charge is open, or above what is left of the charge.
-pub(super) async fn open(state: &mut State<'_>, charge: Charge, complaint: Complaint) -> Result<Value, Refusal> {
+pub(super) async fn open(state: &mut State<'_>, charge: Charge, complaint: Complaint) -> Result<Value, CallError> {
     // First, because it locks the row of the charge.
     charge::mark_disputed(state, &charge.id).await?;
     let of_charge = state.having::<Dispute>(&format!("\"charge\":\"{}\"", charge.id)).await?;
@@ -189,14 +189,14 @@ pub(super) async fn open(state: &mut State<'_>, charge: Charge, complaint: Compl
     Ok(stored.value.wire())
 }
 
-async fn withdraw(state: &mut State<'_>, dispute: &mut Dispute) -> Result<(), Refusal> {
+async fn withdraw(state: &mut State<'_>, dispute: &mut Dispute) -> Result<(), CallError> {
     charge::withdraw(state, &dispute.charge, dispute.amount, FEE).await?;
     let (id, created) = (state.id("txn"), state.now.seconds());
     dispute.balance_transactions.push(BalanceTransaction { id, amount: -dispute.amount, fee: FEE, created });
     Ok(())
 }
 
-async fn reinstate(state: &mut State<'_>, dispute: &mut Dispute) -> Result<(), Refusal> {
+async fn reinstate(state: &mut State<'_>, dispute: &mut Dispute) -> Result<(), CallError> {
     charge::reinstate(state, &dispute.charge, dispute.amount).await?;
     let (id, created) = (state.id("txn"), state.now.seconds());
     dispute.balance_transactions.push(BalanceTransaction { id, amount: dispute.amount, fee: 0, created });
@@ -204,7 +204,7 @@ async fn reinstate(state: &mut State<'_>, dispute: &mut Dispute) -> Result<(), R
 }
 
 /// Moves a dispute on, with the money that this moves and the events of it.
-async fn advance(state: &mut State<'_>, mut stored: Stored<Dispute>, next: Status) -> Result<Value, Refusal> {
+async fn advance(state: &mut State<'_>, mut stored: Stored<Dispute>, next: Status) -> Result<Value, CallError> {
     let status = stored.value.status;
     if !status.may_become(next) {
         let message = format!("A dispute with a status of {} cannot become {}.", status.name(), next.name());
@@ -232,12 +232,12 @@ async fn advance(state: &mut State<'_>, mut stored: Stored<Dispute>, next: Statu
     Ok(wire)
 }
 
-pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, CallError> {
     Ok(Answer::ok(state.need::<Dispute>(id).await?.value.wire()))
 }
 
 /// The disputes of a payment or of a charge, newest first.
-pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     call.form.allow(&["payment_intent", "charge", "limit", "starting_after"])?;
     let filter = ["payment_intent", "charge"].into_iter().find_map(|name| Some(format!("\"{name}\":\"{}\"", call.form.text(name)?)));
     let found = state.having::<Dispute>(&filter.unwrap_or_default()).await?;
@@ -245,7 +245,7 @@ pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, R
 }
 
 /// Submits evidence. Three texts decide a dispute at once, as in the original's test mode; any other one is reviewed.
-pub(super) async fn update(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn update(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     let form = &call.form;
     form.allow(&["evidence[uncategorized_text]", "submit", "metadata["])?;
     let mut stored = state.need::<Dispute>(id).await?;
@@ -282,7 +282,7 @@ pub(super) async fn update(state: &mut State<'_>, call: &Call, id: &str) -> Resu
 }
 
 /// The store accepts the dispute.
-pub(super) async fn close(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn close(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&[])?;
     let stored = state.need::<Dispute>(id).await?;
     let next = if stored.value.status.is_inquiry() { Status::WarningClosed } else { Status::Lost };
@@ -290,7 +290,7 @@ pub(super) async fn close(state: &mut State<'_>, call: &Call, id: &str) -> Resul
 }
 
 /// For tests: a cardholder complains about `payment_intent`; `status` is that of an inquiry or of a chargeback.
-pub(super) async fn order(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn order(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     let form = &call.form;
     form.allow(&["payment_intent", "amount", "reason", "status"])?;
     let inquiry = match form.text("status").map(Status::parse).transpose()?.unwrap_or(Status::NeedsResponse) {
@@ -310,7 +310,7 @@ fn reason(form: &Form) -> Result<&'static str, ApiError> {
 }
 
 /// For tests: the bank moves a dispute on to `status`.
-pub(super) async fn order_status(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn order_status(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["status"])?;
     let next = Status::parse(call.form.need("status")?)?;
     let stored = state.need::<Dispute>(id).await?;
@@ -318,12 +318,12 @@ pub(super) async fn order_status(state: &mut State<'_>, call: &Call, id: &str) -
 }
 
 /// For tests: every dispute there is.
-pub(super) async fn all(state: &mut State<'_>) -> Result<Answer, Refusal> {
+pub(super) async fn all(state: &mut State<'_>) -> Result<Answer, CallError> {
     Ok(Answer::ok(state.having::<Dispute>("").await?.iter().map(Dispute::wire).collect()))
 }
 
 /// The dispute that a card brings, once its charge has been recorded.
-pub(super) async fn after_charge(state: &mut State<'_>, intent: &Intent, charge: Charge) -> Result<(), Refusal> {
+pub(super) async fn after_charge(state: &mut State<'_>, intent: &Intent, charge: Charge) -> Result<(), CallError> {
     let Some(CardDispute { reason, inquiry }) = intent.card(state).await?.and_then(TestCard::dispute) else { return Ok(()) };
     let amount = charge.amount;
     open(state, charge, Complaint { amount, reason, inquiry }).await.map(drop)

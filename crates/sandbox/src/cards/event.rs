@@ -1,6 +1,6 @@
 //! Events: the list that may be asked for, and signed deliveries to one address.
 
-use super::call::{Answer, ApiError, Call, Refusal};
+use super::call::{Answer, ApiError, Call, CallError};
 use super::secret::Secret;
 use super::state::State;
 use crate::store::{SandboxDb, SandboxDbError};
@@ -31,7 +31,7 @@ pub struct Webhook {
 }
 
 /// Newest first, pages by `starting_after`.
-pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     let form = &call.form;
     form.allow(&["limit", "starting_after", "type"])?;
     let limit = form.amount("limit")?.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
@@ -52,7 +52,7 @@ pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, R
     Ok(Answer::ok(json!({ "object": "list", "url": "/v1/events", "has_more": rows.len() > data.len(), "data": data })))
 }
 
-pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, CallError> {
     let rows = state.tx.rows("SELECT body FROM card_events WHERE id = $1", &[id.into()]).await?;
     let row = rows.first().ok_or_else(|| ApiError::missing("event", id))?;
     Ok(Answer::ok(serde_json::from_str(&row.text(0)?)?))

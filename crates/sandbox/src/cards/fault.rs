@@ -20,7 +20,7 @@ enum Mode {
 
 /// `{mode, value?, count?}`, the body of `POST /faults`.
 #[derive(Debug, Clone, Copy, Deserialize)]
-struct Order {
+struct PlannedFault {
     mode: Mode,
     /// Milliseconds of `delay_ms`.
     #[serde(default)]
@@ -43,11 +43,12 @@ pub(super) enum Fault {
 
 /// Faults of this process that are still to strike, in the order they were asked for.
 #[derive(Debug, Default)]
-pub(super) struct Faults(Mutex<VecDeque<Order>>);
+pub(super) struct Faults(Mutex<VecDeque<PlannedFault>>);
 
 impl Faults {
     pub fn add(&self, body: &[u8]) -> Result<(), ApiError> {
-        let order: Order = serde_json::from_slice(body).map_err(|error| ApiError::invalid("parameter_invalid", error.to_string()))?;
+        let order: PlannedFault =
+            serde_json::from_slice(body).map_err(|error| ApiError::invalid("parameter_invalid", error.to_string()))?;
         if order.count == 0 || order.count > MAX_COUNT || order.value > MAX_DELAY_MS {
             return Err(ApiError::invalid("parameter_invalid", "count is 1 to 10000, value at most 120000".to_owned()));
         }
@@ -76,7 +77,7 @@ impl Faults {
         Some(fault)
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Order>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<PlannedFault>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

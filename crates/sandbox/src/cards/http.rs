@@ -1,6 +1,6 @@
 //! The processor over HTTP, as an outside system would be: keys, forms, JSON.
 
-use super::call::{Answer, ApiError, Call, Caller, Form, Refusal};
+use super::call::{Answer, ApiError, Call, CallError, Caller, Form};
 use super::fault::Fault;
 use super::page;
 use super::processor::CardProcessor;
@@ -92,11 +92,11 @@ impl Wire {
             let mut state = self.0.state().await?;
             let page = page::payment(&mut state, id).await?;
             state.close().await?;
-            Ok::<_, Refusal>(page)
+            Ok::<_, CallError>(page)
         };
         match read.await {
             Ok(page) => html(StatusCode::OK, page),
-            Err(Refusal::Api(_)) => html(StatusCode::NOT_FOUND, page::missing()),
+            Err(CallError::Api(_)) => html(StatusCode::NOT_FOUND, page::missing()),
             Err(_) => html(StatusCode::INTERNAL_SERVER_ERROR, page::missing()),
         }
     }

@@ -1,6 +1,6 @@
 //! Answers kept under the caller's idempotency key, in the transaction of the effect: a crash leaves both or neither.
 
-use super::call::{Answer, ApiError, Call, Refusal};
+use super::call::{Answer, ApiError, Call, CallError};
 use super::state::State;
 use crate::store::{SandboxDb, SandboxDbError};
 use crate::time::Timestamp;
@@ -12,7 +12,7 @@ const KEPT_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Answers what this key was answered before, or takes the key for this call.
 /// On PostgreSQL a second call with the key waits here until the first has committed; on SQLite it has waited for the writer's place.
-pub(super) async fn claim(state: &mut State<'_>, key: &str, call: &Call) -> Result<Option<Answer>, Refusal> {
+pub(super) async fn claim(state: &mut State<'_>, key: &str, call: &Call) -> Result<Option<Answer>, CallError> {
     if key.is_empty() || key.len() > MAX_KEY_LENGTH {
         return Err(ApiError::idempotency("An idempotency key has 1 to 255 characters.").into());
     }
@@ -23,7 +23,7 @@ pub(super) async fn claim(state: &mut State<'_>, key: &str, call: &Call) -> Resu
         return Ok(None);
     }
     let rows = state.tx.rows("SELECT fingerprint, status, body FROM card_idempotency WHERE key = $1", &[key.into()]).await?;
-    let Some(row) = rows.first() else { return Err(Refusal::Raced) };
+    let Some(row) = rows.first() else { return Err(CallError::Raced) };
     if row.text(0)? != fingerprint {
         let message = "Keys for idempotent requests can only be used with the same parameters they were first used with.";
         return Err(ApiError::idempotency(message).into());
@@ -33,7 +33,7 @@ pub(super) async fn claim(state: &mut State<'_>, key: &str, call: &Call) -> Resu
 }
 
 /// Stores the answer for the next call with this key.
-pub(super) async fn keep(state: &mut State<'_>, key: &str, answer: &Answer) -> Result<(), Refusal> {
+pub(super) async fn keep(state: &mut State<'_>, key: &str, answer: &Answer) -> Result<(), CallError> {
     let body = answer.body.to_string();
     let sql = "UPDATE card_idempotency SET status = $1, body = $2 WHERE key = $3";
     state.tx.execute(sql, &[i64::from(answer.status).into(), (&body).into(), key.into()]).await?;

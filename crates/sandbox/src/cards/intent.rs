@@ -1,6 +1,6 @@
 //! Payment intents: the seven states and what moves between them.
 
-use super::call::{Answer, ApiError, Call, Caller, Form, Refusal, Wait};
+use super::call::{Answer, ApiError, Call, CallError, Caller, Form, Wait};
 use super::card::{self, Decline, TestCard, Verdict};
 use super::customer::{Customer, PaymentMethod};
 use super::state::{Object, State, Stored, page};
@@ -106,7 +106,7 @@ impl Intent {
     }
 
     /// What the card does that the intent was last paid with.
-    pub async fn card(&self, state: &mut State<'_>) -> Result<Option<TestCard>, Refusal> {
+    pub async fn card(&self, state: &mut State<'_>) -> Result<Option<TestCard>, CallError> {
         match &self.payment_method {
             Some(id) => Ok(state.load::<PaymentMethod>(id).await?.map(|method| method.value.card)),
             None => Ok(None),
@@ -137,7 +137,7 @@ pub(super) fn check_secret(call: &Call, kind: &str, id: &str, client_secret: &st
     }
 }
 
-pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     let form = &call.form;
     form.allow(&[
         "amount",
@@ -202,7 +202,7 @@ pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer,
 }
 
 /// Reads an intent as it is by now: what was due has happened.
-pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Stored<Intent>, Refusal> {
+pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Stored<Intent>, CallError> {
     let mut stored = state.need::<Intent>(id).await?;
     if let Some(due) = stored.value.due.take_if(|due| due.at_micros <= state.now.micros()) {
         if due.paid {
@@ -216,21 +216,21 @@ pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Stored<Inten
 }
 
 /// A customer's intents, newest first.
-pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     call.form.allow(&["customer", "limit", "starting_after"])?;
     let customer = call.form.need("customer")?;
     let found = state.having::<Intent>(&format!("\"customer\":\"{customer}\"")).await?;
     page("/v1/payment_intents", &call.form, found, |intent| intent.created, |intent| intent.wire(call.caller))
 }
 
-pub(super) async fn retrieve(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn retrieve(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["client_secret"])?;
     let stored = load(state, id).await?;
     check_secret(call, Intent::KIND, id, &stored.value.client_secret)?;
     Ok(Answer::ok(stored.value.wire(call.caller)))
 }
 
-pub(super) async fn confirm(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn confirm(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     let form = &call.form;
     form.allow(&[
         "client_secret",
@@ -265,7 +265,7 @@ pub(super) async fn confirm(state: &mut State<'_>, call: &Call, id: &str) -> Res
 }
 
 /// The payer's answer to the second step.
-pub(super) async fn authenticate(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn authenticate(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["client_secret", "success"])?;
     call.form.need("success")?;
     let success = call.form.flag("success")?;
@@ -285,7 +285,7 @@ pub(super) async fn authenticate(state: &mut State<'_>, call: &Call, id: &str) -
     Ok(answer(&stored.value, call.caller, declined))
 }
 
-pub(super) async fn cancel(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn cancel(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["cancellation_reason"])?;
     let reason = one_of(&call.form, "cancellation_reason", &["duplicate", "fraudulent", "requested_by_customer", "abandoned"])?;
     let mut stored = load(state, id).await?;
@@ -307,7 +307,7 @@ async fn pay(
     mut stored: Stored<Intent>,
     method: &PaymentMethod,
     off_session: bool,
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, CallError> {
     let intent = &mut stored.value;
     method.check_payer(intent.customer.as_deref(), off_session)?;
     intent.payment_method = Some(method.id.clone());
@@ -337,7 +337,7 @@ async fn pay(
 }
 
 /// The money moves.
-async fn succeed(state: &mut State<'_>, intent: &mut Intent) -> Result<(), Refusal> {
+async fn succeed(state: &mut State<'_>, intent: &mut Intent) -> Result<(), CallError> {
     let charge = charge::make(state, intent).await?;
     intent.latest_charge = Some(charge.id.clone());
     intent.amount_received = intent.amount;
@@ -349,7 +349,7 @@ async fn succeed(state: &mut State<'_>, intent: &mut Intent) -> Result<(), Refus
     dispute::after_charge(state, intent, charge).await
 }
 
-async fn fail(state: &mut State<'_>, intent: &mut Intent, decline: Decline) -> Result<(), Refusal> {
+async fn fail(state: &mut State<'_>, intent: &mut Intent, decline: Decline) -> Result<(), CallError> {
     let method = match &intent.payment_method {
         Some(id) => state.load::<PaymentMethod>(id).await?.map(|method| method.value.wire()),
         None => None,
@@ -362,7 +362,7 @@ async fn fail(state: &mut State<'_>, intent: &mut Intent, decline: Decline) -> R
 }
 
 /// Moves to `status` and tells of it.
-async fn enter(state: &mut State<'_>, intent: &mut Intent, status: Status) -> Result<(), Refusal> {
+async fn enter(state: &mut State<'_>, intent: &mut Intent, status: Status) -> Result<(), CallError> {
     intent.status = status;
     let event = match status {
         Status::Succeeded => "payment_intent.succeeded",

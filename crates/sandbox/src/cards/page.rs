@@ -1,6 +1,6 @@
 //! Two plain pages: a payment as the processor sees it, and the second step of a card.
 
-use super::call::Refusal;
+use super::call::CallError;
 use super::charge;
 use super::intent;
 use super::state::State;
@@ -32,7 +32,7 @@ fn page(title: &str, body: &str) -> String {
 }
 
 /// `id` as anyone with the link may see it: no secret, no address, nobody's name.
-pub(super) async fn payment(state: &mut State<'_>, id: &str) -> Result<String, Refusal> {
+pub(super) async fn payment(state: &mut State<'_>, id: &str) -> Result<String, CallError> {
     let intent = intent::load(state, id).await?.value;
     let mut rows = vec![
         ("Payment", intent.id.clone()),

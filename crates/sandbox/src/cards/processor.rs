@@ -1,6 +1,6 @@
 //! The processor: who may call what, one transaction per call, and what happens by itself.
 
-use super::call::{Answer, ApiError, Call, Caller, Refusal};
+use super::call::{Answer, ApiError, Call, CallError, Caller};
 use super::event::{self, Webhook};
 use super::fault::Faults;
 use super::secret::Secret;
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 /// A call that loses this many races in a row is refused for the time being.
 const MAX_RACES: usize = 10;
 /// How often a kept-back answer looks at the clock.
-const GLANCE: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(50);
 /// How often the processor looks for what is due.
 const TICK: Duration = Duration::from_millis(500);
 const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
@@ -78,7 +78,7 @@ impl CardProcessor {
             let now = self.clock.now();
             if pruned.is_none_or(|at| now.since(at) >= PRUNE_EVERY) {
                 pruned = Some(now);
-                log_failure(idempotency::prune(&self.db, now).await.map_err(Refusal::from));
+                log_failure(idempotency::prune(&self.db, now).await.map_err(CallError::from));
             }
             log_failure(self.tick().await);
             tokio::select! {
@@ -90,13 +90,13 @@ impl CardProcessor {
     }
 
     /// One round of [`CardProcessor::run`].
-    pub(super) async fn tick(&self) -> Result<(), Refusal> {
+    pub(super) async fn tick(&self) -> Result<(), CallError> {
         let now = self.clock.now().micros();
         let sql = "SELECT id, kind FROM card_objects WHERE due_at > 0 AND due_at <= $1 ORDER BY due_at, id LIMIT $2";
         for row in self.db.rows(sql, &[now.into(), SETTLE_BATCH.into()]).await? {
             match self.settle(&row.text(0)?, &row.text(1)?).await {
                 // Somebody who asked for the object has settled it first.
-                Ok(_) | Err(Refusal::Raced) => {}
+                Ok(_) | Err(CallError::Raced) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -129,8 +129,8 @@ impl CardProcessor {
                     self.changed.notify_one();
                     return answer;
                 }
-                Err(Refusal::Raced) => {}
-                Err(Refusal::Api(error)) => return error.answer(),
+                Err(CallError::Raced) => {}
+                Err(CallError::Api(error)) => return error.answer(),
                 Err(error) => {
                     log_failure(Err(error));
                     return ApiError::internal().answer();
@@ -144,7 +144,7 @@ impl CardProcessor {
     pub(super) async fn keep_back(&self, answer: Answer, caller: Caller) -> Answer {
         let Some(wait) = &answer.wait else { return answer };
         while self.clock.now() < wait.until {
-            tokio::time::sleep(GLANCE).await;
+            tokio::time::sleep(POLL).await;
         }
         let Some(intent) = &wait.intent else { return ApiError::timed_out().answer() };
         for _ in 0..MAX_RACES {
@@ -156,7 +156,7 @@ impl CardProcessor {
     }
 
     /// Lets happen what is due of an object.
-    async fn settle(&self, id: &str, kind: &str) -> Result<(), Refusal> {
+    async fn settle(&self, id: &str, kind: &str) -> Result<(), CallError> {
         let mut state = self.state().await?;
         if kind == refund::Refund::KIND {
             refund::load(&mut state, id).await?;
@@ -167,18 +167,18 @@ impl CardProcessor {
     }
 
     /// The intent by now, without asking who wants to know.
-    async fn look(&self, intent: &str, caller: Caller) -> Result<Answer, Refusal> {
+    async fn look(&self, intent: &str, caller: Caller) -> Result<Answer, CallError> {
         let mut state = self.state().await?;
         let stored = intent::load(&mut state, intent).await?;
         state.close().await?;
         Ok(Answer::ok(stored.value.wire(caller)))
     }
 
-    pub(super) async fn state(&self) -> Result<State<'_>, Refusal> {
+    pub(super) async fn state(&self) -> Result<State<'_>, CallError> {
         State::open(&self.db, self.clock.now(), &self.random, self.config.webhook.is_some()).await
     }
 
-    async fn attempt(&self, call: &Call) -> Result<Answer, Refusal> {
+    async fn attempt(&self, call: &Call) -> Result<Answer, CallError> {
         let mut state = self.state().await?;
         // A browser's key could meet a server's: only servers have them.
         let key = call.idempotency_key.as_deref().filter(|_| call.post && call.caller == Caller::Secret);
@@ -202,7 +202,7 @@ impl CardProcessor {
 }
 
 /// The API. What stands above the line browsers may call with the publishable key.
-async fn dispatch(state: &mut State<'_>, call: &Call, debug: bool) -> Result<Answer, Refusal> {
+async fn dispatch(state: &mut State<'_>, call: &Call, debug: bool) -> Result<Answer, CallError> {
     let path: Vec<&str> = call.path.split('/').collect();
     match (call.post, path.as_slice()) {
         (false, ["v1", "payment_intents", id]) => return intent::retrieve(state, call, id).await,
@@ -251,7 +251,7 @@ async fn dispatch(state: &mut State<'_>, call: &Call, debug: bool) -> Result<Ans
     }
 }
 
-fn log_failure(result: Result<(), Refusal>) {
+fn log_failure(result: Result<(), CallError>) {
     if let Err(error) = result {
         tracing::error!(error = %error, "the sandbox's card processor failed");
     }

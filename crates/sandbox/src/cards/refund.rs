@@ -1,6 +1,6 @@
 //! Refunds: money back to a card, by a call of the store, in the processor's own dashboard, and what fails later.
 
-use super::call::{Answer, ApiError, Call, Refusal};
+use super::call::{Answer, ApiError, Call, CallError};
 use super::card::{RefundCourse, TestCard};
 use super::charge::{self, Charge};
 use super::intent::{self, one_of};
@@ -91,20 +91,20 @@ impl Refund {
 }
 
 /// `POST /v1/refunds`
-pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     call.form.allow(&["payment_intent", "charge", "amount", "reason", "metadata["])?;
     let metadata = call.form.metadata()?;
     make(state, call, metadata).await
 }
 
 /// For tests: somebody gives money back in the processor's dashboard, where nobody knows the store's metadata.
-pub(super) async fn order(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn order(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     call.form.allow(&["payment_intent", "charge", "amount", "reason"])?;
     make(state, call, BTreeMap::new()).await
 }
 
 /// Gives money back. The refunded amount grows by a guarded update: never more than was charged.
-async fn make(state: &mut State<'_>, call: &Call, metadata: BTreeMap<String, String>) -> Result<Answer, Refusal> {
+async fn make(state: &mut State<'_>, call: &Call, metadata: BTreeMap<String, String>) -> Result<Answer, CallError> {
     let form = &call.form;
     let reason = one_of(form, "reason", &["duplicate", "fraudulent", "requested_by_customer"])?.map(str::to_owned);
     let asked = form.amount("amount")?;
@@ -144,7 +144,7 @@ async fn make(state: &mut State<'_>, call: &Call, metadata: BTreeMap<String, Str
 }
 
 /// Reads a refund as it is by now: what was due has happened.
-pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Stored<Refund>, Refusal> {
+pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Stored<Refund>, CallError> {
     let mut stored = state.need::<Refund>(id).await?;
     match stored.value.due.take_if(|due| due.at_micros <= state.now.micros()) {
         Some(Due { status: Status::Failed, .. }) => fail(state, &mut stored, CARD_FAILURE).await?,
@@ -161,7 +161,7 @@ pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Stored<Refun
 }
 
 /// The money comes back to the store's balance, and can be refunded again.
-async fn fail(state: &mut State<'_>, stored: &mut Stored<Refund>, reason: &str) -> Result<(), Refusal> {
+async fn fail(state: &mut State<'_>, stored: &mut Stored<Refund>, reason: &str) -> Result<(), CallError> {
     charge::subtract_refunded(state, &stored.value.charge, stored.value.amount).await?;
     stored.value.status = Status::Failed;
     stored.value.failure_reason = Some(reason.to_owned());
@@ -175,7 +175,7 @@ async fn fail(state: &mut State<'_>, stored: &mut Stored<Refund>, reason: &str) 
 }
 
 /// For tests: the bank does not take a refund, though it has succeeded.
-pub(super) async fn order_failure(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn order_failure(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["failure_reason"])?;
     let reason = one_of(&call.form, "failure_reason", &FAILURES)?.unwrap_or("unknown");
     let mut stored = load(state, id).await?;
@@ -186,12 +186,12 @@ pub(super) async fn order_failure(state: &mut State<'_>, call: &Call, id: &str) 
     Ok(Answer::ok(stored.value.wire()))
 }
 
-pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, CallError> {
     Ok(Answer::ok(load(state, id).await?.value.wire()))
 }
 
 /// The refunds of a payment or of a charge, newest first.
-pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     call.form.allow(&["payment_intent", "charge", "limit", "starting_after"])?;
     let filter = ["payment_intent", "charge"].into_iter().find_map(|name| Some(format!("\"{name}\":\"{}\"", call.form.text(name)?)));
     let found = state.having::<Refund>(&filter.unwrap_or_default()).await?;
@@ -213,7 +213,7 @@ fn overbilled(charge: &Charge, asked: i64) -> ApiError {
 
 /// For tests: every refund there is, `[{id, payment_intent, refund, amount, currency, status}]`; `refund` is the store's own name of it,
 /// empty where the refund was made in the dashboard.
-pub(super) async fn all(state: &mut State<'_>) -> Result<Answer, Refusal> {
+pub(super) async fn all(state: &mut State<'_>) -> Result<Answer, CallError> {
     let found = state.having::<Refund>("").await?;
     let wire = |refund: &Refund| {
         let name = refund.metadata.get("refund").map(String::as_str).unwrap_or_default();

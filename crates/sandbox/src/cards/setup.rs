@@ -1,6 +1,6 @@
 //! Setup intents: a card is kept for later, no money moves.
 
-use super::call::{Answer, ApiError, Call, Caller, Refusal};
+use super::call::{Answer, ApiError, Call, CallError, Caller};
 use super::card::{self, Decline, Verdict};
 use super::customer::{Customer, PaymentMethod};
 use super::intent::{Status, challenge, check_secret, one_of, only_cards};
@@ -53,7 +53,7 @@ impl SetupIntent {
     }
 }
 
-pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer, Refusal> {
+pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     let form = &call.form;
     form.allow(&["customer", "usage", "description", "payment_method_types[", "metadata["])?;
     only_cards(call)?;
@@ -80,14 +80,14 @@ pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer,
     Ok(Answer::ok(wire))
 }
 
-pub(super) async fn retrieve(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn retrieve(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["client_secret"])?;
     let stored = state.need::<SetupIntent>(id).await?;
     check_secret(call, SetupIntent::KIND, id, &stored.value.client_secret)?;
     Ok(Answer::ok(stored.value.wire(call.caller)))
 }
 
-pub(super) async fn confirm(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn confirm(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["client_secret", "payment_method", "payment_method_data[", "return_url", "use_stripe_sdk"])?;
     let mut stored = state.need::<SetupIntent>(id).await?;
     check_secret(call, SetupIntent::KIND, id, &stored.value.client_secret)?;
@@ -112,7 +112,7 @@ pub(super) async fn confirm(state: &mut State<'_>, call: &Call, id: &str) -> Res
     }
 }
 
-pub(super) async fn authenticate(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn authenticate(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["client_secret", "success"])?;
     call.form.need("success")?;
     let success = call.form.flag("success")?;
@@ -128,7 +128,7 @@ pub(super) async fn authenticate(state: &mut State<'_>, call: &Call, id: &str) -
     }
 }
 
-pub(super) async fn cancel(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, Refusal> {
+pub(super) async fn cancel(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["cancellation_reason"])?;
     let reason = one_of(&call.form, "cancellation_reason", &["duplicate", "requested_by_customer", "abandoned"])?;
     let mut stored = state.need::<SetupIntent>(id).await?;
@@ -143,7 +143,7 @@ pub(super) async fn cancel(state: &mut State<'_>, call: &Call, id: &str) -> Resu
     Ok(Answer::ok(wire))
 }
 
-async fn succeed(state: &mut State<'_>, mut stored: Stored<SetupIntent>, caller: Caller) -> Result<Answer, Refusal> {
+async fn succeed(state: &mut State<'_>, mut stored: Stored<SetupIntent>, caller: Caller) -> Result<Answer, CallError> {
     stored.value.status = Status::Succeeded;
     state.save(&mut stored).await?;
     if let (Some(customer), Some(id)) = (&stored.value.customer, &stored.value.payment_method) {
@@ -153,7 +153,7 @@ async fn succeed(state: &mut State<'_>, mut stored: Stored<SetupIntent>, caller:
     Ok(Answer::ok(stored.value.wire(caller)))
 }
 
-async fn fail(state: &mut State<'_>, mut stored: Stored<SetupIntent>, caller: Caller, decline: Decline) -> Result<Answer, Refusal> {
+async fn fail(state: &mut State<'_>, mut stored: Stored<SetupIntent>, caller: Caller, decline: Decline) -> Result<Answer, CallError> {
     let Decline { code, decline_code, message } = decline;
     stored.value.status = Status::RequiresPaymentMethod;
     stored.value.payment_method = None;

@@ -1,6 +1,6 @@
 //! The processor's state, opened for one call: objects, charges, events, in one transaction.
 
-use super::call::{Answer, ApiError, Form, Refusal};
+use super::call::{Answer, ApiError, CallError, Form};
 use crate::store::{SandboxDb, SandboxTx};
 use crate::time::{Random, Timestamp};
 use serde::Serialize;
@@ -49,11 +49,11 @@ pub(super) struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    pub async fn open(db: &SandboxDb, now: Timestamp, random: &'a Random, delivers: bool) -> Result<Self, Refusal> {
+    pub async fn open(db: &SandboxDb, now: Timestamp, random: &'a Random, delivers: bool) -> Result<Self, CallError> {
         Ok(Self { tx: db.begin().await?, now, random, delivers })
     }
 
-    pub async fn close(self) -> Result<(), Refusal> {
+    pub async fn close(self) -> Result<(), CallError> {
         Ok(self.tx.commit().await?)
     }
 
@@ -66,7 +66,7 @@ impl<'a> State<'a> {
         format!("{id}_secret_{}", hex::encode(self.random.bytes::<16>()))
     }
 
-    pub async fn insert<T: Object>(&mut self, value: T) -> Result<Stored<T>, Refusal> {
+    pub async fn insert<T: Object>(&mut self, value: T) -> Result<Stored<T>, CallError> {
         let body = serde_json::to_string(&value)?;
         let due = due(&value);
         let sql = "INSERT INTO card_objects (id, kind, version, due_at, body) VALUES ($1, $2, 1, $3, $4)";
@@ -74,38 +74,38 @@ impl<'a> State<'a> {
         Ok(Stored { value, version: 1 })
     }
 
-    pub async fn load<T: Object>(&mut self, id: &str) -> Result<Option<Stored<T>>, Refusal> {
+    pub async fn load<T: Object>(&mut self, id: &str) -> Result<Option<Stored<T>>, CallError> {
         let rows = self.tx.rows("SELECT version, body FROM card_objects WHERE id = $1 AND kind = $2", &[id.into(), T::KIND.into()]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         Ok(Some(Stored { value: serde_json::from_str(&row.text(1)?)?, version: row.int(0)? }))
     }
 
     /// The objects whose document contains this text.
-    pub async fn having<T: Object>(&mut self, text: &str) -> Result<Vec<T>, Refusal> {
+    pub async fn having<T: Object>(&mut self, text: &str) -> Result<Vec<T>, CallError> {
         let sql = "SELECT body FROM card_objects WHERE kind = $1 AND body LIKE '%' || $2 || '%'";
         let rows = self.tx.rows(sql, &[T::KIND.into(), text.into()]).await?;
         rows.iter().map(|row| Ok(serde_json::from_str(&row.text(0)?)?)).collect()
     }
 
-    pub async fn need<T: Object>(&mut self, id: &str) -> Result<Stored<T>, Refusal> {
+    pub async fn need<T: Object>(&mut self, id: &str) -> Result<Stored<T>, CallError> {
         self.load(id).await?.ok_or_else(|| ApiError::missing(T::KIND, id).into())
     }
 
     /// Writes the object back if nobody else has. This is what makes two confirmations one charge: the loser starts again.
-    pub async fn save<T: Object>(&mut self, stored: &mut Stored<T>) -> Result<(), Refusal> {
+    pub async fn save<T: Object>(&mut self, stored: &mut Stored<T>) -> Result<(), CallError> {
         let body = serde_json::to_string(&stored.value)?;
         let due = due(&stored.value);
         let sql = "UPDATE card_objects SET body = $1, due_at = $2, version = version + 1 WHERE id = $3 AND version = $4";
         let changed = self.tx.execute(sql, &[(&body).into(), due.into(), stored.value.id().into(), stored.version.into()]).await?;
         if changed != 1 {
-            return Err(Refusal::Raced);
+            return Err(CallError::Raced);
         }
         stored.version += 1;
         Ok(())
     }
 
     /// Records an event and, where a webhook listens, puts it up for delivery.
-    pub async fn record(&mut self, kind: &str, object: &Value) -> Result<(), Refusal> {
+    pub async fn record(&mut self, kind: &str, object: &Value) -> Result<(), CallError> {
         let id = self.id("evt");
         let pending = i64::from(self.delivers);
         let body = json!({
@@ -132,7 +132,7 @@ pub(super) fn page<T: Object>(
     mut found: Vec<T>,
     created: impl Fn(&T) -> i64,
     wire: impl Fn(&T) -> Value,
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, CallError> {
     found.sort_by(|one, other| (created(other), other.id()).cmp(&(created(one), one.id())));
     let begin = match form.text("starting_after") {
         Some(after) => found.iter().position(|object| object.id() == after).ok_or_else(|| ApiError::missing(T::KIND, after))? + 1,

@@ -1,7 +1,7 @@
 //! What the ledger answers to each question, in the shapes of ArcBlock's chains (chains.md 3.8).
 
 use super::query::Question;
-use super::rules::{self, Refusal};
+use super::rules::{self, LedgerError};
 use super::state::{Account, Entry, SendError};
 use super::{CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_NAME, TOKEN_SYMBOL};
 use crate::did::Address;
@@ -41,7 +41,7 @@ impl Ledger {
         if question.name != "sendTx" {
             return Err(unknown(&question.name, "RootMutationType"));
         }
-        let bytes = BASE64_URL.decode(question.text("tx")).map_err(|_| Refusal::new("INVALID_TX", "tx is not base64url"))?;
+        let bytes = BASE64_URL.decode(question.text("tx")).map_err(|_| LedgerError::new("INVALID_TX", "tx is not base64url"))?;
         let transaction = rules::read(&bytes, &self.token)?;
         self.apply(&transaction).await?;
         Ok(json!({"code": OK, "hash": transaction.signed.hash}))
@@ -139,5 +139,5 @@ fn normal(address: &str) -> String {
 }
 
 fn unknown(name: &str, kind: &str) -> SendError {
-    Refusal::new("GRAPHQL_VALIDATION_FAILED", format!("Cannot query field \"{name}\" on type \"{kind}\".")).into()
+    LedgerError::new("GRAPHQL_VALIDATION_FAILED", format!("Cannot query field \"{name}\" on type \"{kind}\".")).into()
 }

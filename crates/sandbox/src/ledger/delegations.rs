@@ -2,7 +2,7 @@
 
 use super::Ledger;
 use super::operations::{Delegation, DelegationLimit, DelegationOp, RevokeDelegate, TokenLimit};
-use super::rules::{Refusal, base_units};
+use super::rules::{LedgerError, base_units};
 use super::state::Halt;
 use crate::store::{Row, SandboxDbError, SandboxTx};
 use crate::time::Timestamp;
@@ -56,7 +56,7 @@ impl Ledger {
 
     pub(super) async fn revoke_delegate(&self, tx: &mut SandboxTx, revoke: &RevokeDelegate) -> Result<(), Halt> {
         let Some(before) = load(tx, &revoke.address).await? else {
-            return Err(Refusal::kept("INVALID_DELEGATION", format!("there is no delegation {}", revoke.address)).into());
+            return Err(LedgerError::kept("INVALID_DELEGATION", format!("there is no delegation {}", revoke.address)).into());
         };
         let mut state = before.state.clone();
         state.ops.retain(|op| !revoke.type_urls.contains(&op.type_url));
@@ -66,7 +66,7 @@ impl Ledger {
     /// Judges amounts that are to be sent to `to` in the sender's name, and counts them.
     pub(super) async fn spend(&self, tx: &mut SandboxTx, delegation: &str, to: &str, amounts: &[u128], now: Timestamp) -> Result<(), Halt> {
         let Some(before) = load(tx, delegation).await? else {
-            return Err(Refusal::kept("INVALID_DELEGATION", "No delegation found between sender and delegator").into());
+            return Err(LedgerError::kept("INVALID_DELEGATION", "No delegation found between sender and delegator").into());
         };
         let mut state = before.state.clone();
         let now = u64::try_from(now.seconds()).unwrap_or(0);
@@ -124,8 +124,8 @@ fn restart(limit: &mut DelegationLimit) {
 }
 
 /// What is permitted for transfers.
-fn permission(state: &mut Delegation, now: u64) -> Result<&mut DelegationLimit, Refusal> {
-    let refused = |code, reason: &str| Err(Refusal::kept(code, format!("Delegation check failed: {reason}")));
+fn permission(state: &mut Delegation, now: u64) -> Result<&mut DelegationLimit, LedgerError> {
+    let refused = |code, reason: &str| Err(LedgerError::kept(code, format!("Delegation check failed: {reason}")));
     if state.valid_until > 0 && state.valid_until < now {
         return refused("DELEGATION_EXPIRED", "Delegation has expired");
     }
@@ -140,8 +140,8 @@ fn permission(state: &mut Delegation, now: u64) -> Result<&mut DelegationLimit, 
 }
 
 /// In the order and the words of chains.md 3.5.
-fn count(limit: &mut DelegationLimit, token: &str, to: &str, amount: u128, now: u64) -> Result<(), Refusal> {
-    let short = |reason: &str| Refusal::kept("INSUFFICIENT_DELEGATION", format!("Delegation check failed: {reason}"));
+fn count(limit: &mut DelegationLimit, token: &str, to: &str, amount: u128, now: u64) -> Result<(), LedgerError> {
+    let short = |reason: &str| LedgerError::kept("INSUFFICIENT_DELEGATION", format!("Delegation check failed: {reason}"));
     let limit = limit.tokens.iter_mut().find(|limit| limit.address == token).ok_or_else(|| short("token address is not allowed"))?;
     let (allowance, total, spent) = (cap(&limit.tx_allowance)?, cap(&limit.total_allowance)?, cap(&limit.spent_allowance)?);
     let after = spent.saturating_add(amount);
@@ -169,7 +169,7 @@ fn is_too_soon(limit: &TokenLimit, now: u64) -> bool {
 }
 
 /// An allowance; nothing and zero alike mean that there is no cap.
-fn cap(text: &str) -> Result<u128, Refusal> {
+fn cap(text: &str) -> Result<u128, LedgerError> {
     if text.is_empty() { Ok(0) } else { base_units(text) }
 }
 

@@ -23,7 +23,7 @@ enum Mode {
 
 /// `{mode, value?, count?}`, the body of `POST /faults`.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub struct Order {
+pub struct PlannedFault {
     mode: Mode,
     #[serde(default)]
     value: u64,
@@ -45,11 +45,11 @@ pub enum Fault {
 
 /// Faults that are still to strike, in the order they were asked for.
 #[derive(Debug, Default)]
-pub struct Faults(Mutex<VecDeque<Order>>);
+pub struct Faults(Mutex<VecDeque<PlannedFault>>);
 
 impl Faults {
     /// Fails when the order is out of range.
-    pub fn add(&self, order: Order) -> Result<(), &'static str> {
+    pub fn add(&self, order: PlannedFault) -> Result<(), &'static str> {
         if order.count == 0 || order.count > MAX_COUNT || order.value > MAX_DELAY_MS {
             return Err("count is 1 to 10000, value at most 120000");
         }
@@ -78,7 +78,7 @@ impl Faults {
         Some(fault)
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Order>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<PlannedFault>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

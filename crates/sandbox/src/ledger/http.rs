@@ -2,7 +2,7 @@
 
 use super::answers::hash_of;
 use super::faults::{Fault, Faults};
-use super::rules::Refusal;
+use super::rules::LedgerError;
 use super::state::{Entry, SendError};
 use super::{FAUCET_AMOUNT, FAUCET_LIMIT, Ledger, TOKEN_SYMBOL, pages, query};
 use crate::did::{self, Address};
@@ -87,7 +87,7 @@ impl Wire {
             };
             match answer {
                 Ok(answer) => data.insert(question.alias.clone(), question.select(answer)),
-                Err(SendError::Refused(Refusal { code, message, .. })) if fault != Some(Fault::DropAnswer) => {
+                Err(SendError::Refused(LedgerError { code, message, .. })) if fault != Some(Fault::DropAnswer) => {
                     return json(StatusCode::OK, &refused(code, &message));
                 }
                 Err(SendError::Refused(_)) => return lost(),
@@ -106,13 +106,13 @@ impl Wire {
     }
 
     /// Whoever offers to pay the gas must have signed for this very transaction.
-    fn check_gas_payer(&self, headers: &HeaderMap, tx: &str) -> Result<(), Refusal> {
+    fn check_gas_payer(&self, headers: &HeaderMap, tx: &str) -> Result<(), LedgerError> {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let (Some(pk), Some(signature)) = (header("x-gas-payer-pk"), header("x-gas-payer-sig")) else { return Ok(()) };
         let hash = hash_of(tx).unwrap_or_default();
         let key = did::public_key(pk).unwrap_or_default();
         gas_payer::check(signature, &key, &hash, self.0.clock.now())
-            .map_err(|reason| Refusal::new("INVALID_REQUEST", format!("the gas payer's signature: {reason}")))
+            .map_err(|reason| LedgerError::new("INVALID_REQUEST", format!("the gas payer's signature: {reason}")))
     }
 
     async fn faucet(&self, body: &[u8]) -> Response {

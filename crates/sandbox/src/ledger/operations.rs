@@ -1,6 +1,6 @@
 //! What a transaction does, read from its inner message: chains.md 3.5 to 3.7, as far as the ledger's state is not needed.
 
-use super::rules::{self, Change, Changes, Refusal, address, base_units, parse_address};
+use super::rules::{self, Change, Changes, LedgerError, address, base_units, parse_address};
 use crate::did::Address;
 use crate::wire::SignedTransaction;
 use serde::de::DeserializeOwned;
@@ -15,8 +15,8 @@ const MAX_DENIED: usize = 128;
 const MAX_TEXT: usize = 256;
 
 /// Reads an inner message from its JSON, which has every field.
-fn parse<T: DeserializeOwned>(body: Value) -> Result<T, Refusal> {
-    serde_json::from_value(body).map_err(|error| Refusal::new("INVALID_TX", error.to_string()))
+fn parse<T: DeserializeOwned>(body: Value) -> Result<T, LedgerError> {
+    serde_json::from_value(body).map_err(|error| LedgerError::new("INVALID_TX", error.to_string()))
 }
 
 #[derive(Debug, Deserialize)]
@@ -201,7 +201,7 @@ pub enum Operation {
 
 impl Operation {
     /// Returns whom the transaction is for, and what it does.
-    pub fn read(transaction: &SignedTransaction, type_url: &str, token: &str) -> Result<(String, Self), Refusal> {
+    pub fn read(transaction: &SignedTransaction, type_url: &str, token: &str) -> Result<(String, Self), LedgerError> {
         let from = transaction.from();
         let body = transaction.inner_json();
         match type_url {
@@ -227,7 +227,7 @@ impl Operation {
                 let revoke: RevokeDelegate = parse(body)?;
                 same_address(&revoke.address, &between(from, &revoke.to)?, "Delegation address does not match")?;
                 if revoke.type_urls.is_empty() {
-                    return Err(Refusal::new("INVALID_TX", "typeUrls are required"));
+                    return Err(LedgerError::new("INVALID_TX", "typeUrls are required"));
                 }
                 Ok((revoke.to.clone(), Self::RevokeDelegate(revoke)))
             }
@@ -249,7 +249,7 @@ impl Operation {
                 let claim: ClaimStake = parse(body)?;
                 let hash = claim.evidence.map(|evidence| evidence.hash.to_uppercase()).unwrap_or_default();
                 if hash.len() != 64 || hex::decode(&hash).is_err() {
-                    return Err(Refusal::new("INVALID_TX", "evidence is not a hash"));
+                    return Err(LedgerError::new("INVALID_TX", "evidence is not a hash"));
                 }
                 Ok((from.to_owned(), Self::ClaimStake { address: address(&claim.address)?, evidence: hash }))
             }
@@ -267,7 +267,7 @@ impl Operation {
                 something(amount, "Can not return stake without any output")?;
                 Ok((first_owner(&returned.outputs), Self::ReturnStake { address: address(&returned.address)?, gains, amount }))
             }
-            other => Err(Refusal::new("UNSUPPORTED_TX", format!("this chain does not know {other}"))),
+            other => Err(LedgerError::new("UNSUPPORTED_TX", format!("this chain does not know {other}"))),
         }
     }
 
@@ -287,19 +287,19 @@ fn first_owner(outputs: &[TransactionInput]) -> String {
 }
 
 /// Where the ledger keeps what `from` permits to `to`.
-fn between(from: &str, to: &str) -> Result<String, Refusal> {
+fn between(from: &str, to: &str) -> Result<String, LedgerError> {
     Ok(Address::of_delegation(&parse_address(from)?, &parse_address(to)?).as_str().to_owned())
 }
 
-fn check_delegate(from: &str, delegate: &Delegation) -> Result<(), Refusal> {
-    let invalid = |message: &str| Err(Refusal::new("INVALID_TX", message));
+fn check_delegate(from: &str, delegate: &Delegation) -> Result<(), LedgerError> {
+    let invalid = |message: &str| Err(LedgerError::new("INVALID_TX", message));
     same_address(&delegate.address, &between(from, &delegate.to)?, "Delegation address does not match")?;
     let types: BTreeSet<&str> = delegate.ops.iter().map(|op| op.type_url.as_str()).collect();
     if types.is_empty() || types.len() != delegate.ops.len() {
         return invalid("ops are required, and must not contain duplicate typeUrl entries");
     }
     if types.iter().any(|type_url| !type_url.starts_with("fg:")) {
-        return Err(Refusal::new("INVALID_DELEGATION_TYPE_URL", "Delegation type url is not allowed"));
+        return Err(LedgerError::new("INVALID_DELEGATION_TYPE_URL", "Delegation type url is not allowed"));
     }
     let denied: BTreeSet<&String> = delegate.deny.iter().collect();
     let is_pattern = |pattern: &&String| pattern.starts_with("fg:") && pattern.len() <= MAX_TEXT;
@@ -331,30 +331,30 @@ fn check_delegate(from: &str, delegate: &Delegation) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_stake(from: &str, stake: &StakeTerms) -> Result<(), Refusal> {
+fn check_stake(from: &str, stake: &StakeTerms) -> Result<(), LedgerError> {
     text(&stake.message, 1, "message")?;
     text(&stake.nonce, 0, "nonce")?;
     let expected = Address::of_stake(&parse_address(from)?, &parse_address(&stake.receiver)?, &stake.nonce);
     same_address(&stake.address, expected.as_str(), "Invalid staking address")?;
     if stake.slashers.iter().any(|slasher| slasher == from) {
-        return Err(Refusal::new("INVALID_TX", "Tx sender can not be slasher"));
+        return Err(LedgerError::new("INVALID_TX", "Tx sender can not be slasher"));
     }
     Ok(())
 }
 
-fn same_address(given: &str, expected: &str, message: &str) -> Result<(), Refusal> {
-    if given == expected { Ok(()) } else { Err(Refusal::new("INVALID_TX", message)) }
+fn same_address(given: &str, expected: &str, message: &str) -> Result<(), LedgerError> {
+    if given == expected { Ok(()) } else { Err(LedgerError::new("INVALID_TX", message)) }
 }
 
-fn something(amount: u128, message: &str) -> Result<(), Refusal> {
-    if amount > 0 { Ok(()) } else { Err(Refusal::new("INSUFFICIENT_DATA", message)) }
+fn something(amount: u128, message: &str) -> Result<(), LedgerError> {
+    if amount > 0 { Ok(()) } else { Err(LedgerError::new("INSUFFICIENT_DATA", message)) }
 }
 
-fn text(text: &str, least: usize, name: &str) -> Result<(), Refusal> {
+fn text(text: &str, least: usize, name: &str) -> Result<(), LedgerError> {
     let length = text.trim().chars().count();
     if (least..=MAX_TEXT).contains(&length) {
         Ok(())
     } else {
-        Err(Refusal::new("INVALID_TX", format!("{name} has {least} to {MAX_TEXT} characters")))
+        Err(LedgerError::new("INVALID_TX", format!("{name} has {least} to {MAX_TEXT} characters")))
     }
 }

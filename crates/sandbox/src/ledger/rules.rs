@@ -14,14 +14,14 @@ const MAX_PARTIES: usize = 10;
 
 /// Why the ledger says no, in the codes of ArcBlock's chains.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct LedgerError {
     pub code: &'static str,
     pub message: String,
     /// Whether the ledger keeps the transaction under its hash, with this code: then it can never succeed.
     pub kept: bool,
 }
 
-impl Refusal {
+impl LedgerError {
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), kept: false }
     }
@@ -62,41 +62,41 @@ pub struct ValidTransaction {
 }
 
 /// Checks everything that the ledger's state is not needed for.
-pub fn read(bytes: &[u8], token: &str) -> Result<ValidTransaction, Refusal> {
+pub fn read(bytes: &[u8], token: &str) -> Result<ValidTransaction, LedgerError> {
     if bytes.len() > MAX_SIZE {
-        return Err(Refusal::new("INVALID_TX_SIZE", format!("a transaction has at most {MAX_SIZE} bytes")));
+        return Err(LedgerError::new("INVALID_TX_SIZE", format!("a transaction has at most {MAX_SIZE} bytes")));
     }
     let signed = SignedTransaction::decode(bytes).map_err(unreadable)?;
-    let type_url = signed.type_url().ok_or_else(|| Refusal::new("INVALID_TX", "itx is missing"))?;
+    let type_url = signed.type_url().ok_or_else(|| LedgerError::new("INVALID_TX", "itx is missing"))?;
     if signed.from().is_empty() || signed.public_key().is_empty() || !signed.is_signed() {
-        return Err(Refusal::new("INVALID_TX", "from, pk and signature are required"));
+        return Err(LedgerError::new("INVALID_TX", "from, pk and signature are required"));
     }
     if signed.chain_id() != CHAIN_ID {
-        return Err(Refusal::new("INVALID_CHAIN_ID", format!("this chain is {CHAIN_ID}")));
+        return Err(LedgerError::new("INVALID_CHAIN_ID", format!("this chain is {CHAIN_ID}")));
     }
     if !matches!(signed.service_fee(), "" | "0") {
-        return Err(Refusal::new("INVALID_SERVICE_FEE", "this chain takes no fee"));
+        return Err(LedgerError::new("INVALID_SERVICE_FEE", "this chain takes no fee"));
     }
     if signed.parties().count() > MAX_PARTIES {
-        return Err(Refusal::new("INVALID_MULTISIG", format!("at most {MAX_PARTIES} signatures")));
+        return Err(LedgerError::new("INVALID_MULTISIG", format!("at most {MAX_PARTIES} signatures")));
     }
     signed.verify_signatures().map_err(unreadable)?;
     let delegated = signed.parties().any(|(_, delegator)| !delegator.is_empty());
     if delegated || (!signed.delegator().is_empty() && type_url != "fg:t:transfer_v2") {
-        return Err(Refusal::new("INVALID_DELEGATION", "only transfers of the second version are sent in another's name here"));
+        return Err(LedgerError::new("INVALID_DELEGATION", "only transfers of the second version are sent in another's name here"));
     }
     let (receiver, operation) = Operation::read(&signed, type_url, token)?;
     Ok(ValidTransaction { signed, type_url, receiver, operation })
 }
 
-fn unreadable(error: TransactionError) -> Refusal {
+fn unreadable(error: TransactionError) -> LedgerError {
     let code = match &error {
         TransactionError::Decode(DecodeError::UnknownType(_)) => "UNSUPPORTED_TX",
         TransactionError::Decode(_) | TransactionError::NotCanonical => "INVALID_TX",
         TransactionError::SenderSignature => "INVALID_SIGNATURE",
         TransactionError::PartySignature(_) => "INVALID_MULTISIG",
     };
-    Refusal::new(code, error.to_string())
+    LedgerError::new(code, error.to_string())
 }
 
 /// From the sender to one receiver: who gets what, and the amounts as they stand in the transaction.
@@ -106,10 +106,10 @@ pub struct Single {
     pub changes: Changes,
 }
 
-pub fn one_to_one(from: &str, transfer: &TransferV2, token: &str) -> Result<Single, Refusal> {
+pub fn one_to_one(from: &str, transfer: &TransferV2, token: &str) -> Result<Single, LedgerError> {
     let to = address(&transfer.to)?;
     if to == from {
-        return Err(Refusal::new("INVALID_TX", "sender and receiver are the same"));
+        return Err(LedgerError::new("INVALID_TX", "sender and receiver are the same"));
     }
     without_assets(&transfer.assets)?;
     let primary = match &transfer.value {
@@ -120,30 +120,30 @@ pub fn one_to_one(from: &str, transfer: &TransferV2, token: &str) -> Result<Sing
     amounts.extend((primary > 0).then_some(primary));
     let sum = amounts.iter().try_fold(0_u128, |sum, amount| sum.checked_add(*amount)).ok_or_else(overflow)?;
     if sum == 0 {
-        return Err(Refusal::new("INSUFFICIENT_DATA", "nothing to transfer"));
+        return Err(LedgerError::new("INSUFFICIENT_DATA", "nothing to transfer"));
     }
     let changes = Changes::from([(from.to_owned(), Change::debit(sum)), (to.clone(), Change::credit(sum))]);
     Ok(Single { to, amounts, changes })
 }
 
-pub fn many_to_many(transaction: &SignedTransaction, transfer: &TransferV3, token: &str) -> Result<Changes, Refusal> {
+pub fn many_to_many(transaction: &SignedTransaction, transfer: &TransferV3, token: &str) -> Result<Changes, LedgerError> {
     if transfer.inputs.is_empty() || transfer.outputs.is_empty() {
-        return Err(Refusal::new("INVALID_TX", "inputs and outputs are required"));
+        return Err(LedgerError::new("INVALID_TX", "inputs and outputs are required"));
     }
     let (mut changes, given) = taken(transaction, &transfer.inputs, token)?;
     if transfer.outputs.iter().any(|output| changes.contains_key(&output.owner)) {
-        return Err(Refusal::new("INVALID_TX", "sender and receiver are the same"));
+        return Err(LedgerError::new("INVALID_TX", "sender and receiver are the same"));
     }
     let (gains, got) = given_out(&transfer.outputs, token)?;
     if given != got || given == 0 {
-        return Err(Refusal::new("INVALID_TX", "inputs and outputs are not the same amount"));
+        return Err(LedgerError::new("INVALID_TX", "inputs and outputs are not the same amount"));
     }
     changes.extend(gains);
     Ok(changes)
 }
 
 /// What the owners of `inputs` give, each by their own signature, and how much that is.
-pub fn taken(transaction: &SignedTransaction, inputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), Refusal> {
+pub fn taken(transaction: &SignedTransaction, inputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), LedgerError> {
     let mut changes = Changes::new();
     let mut given = 0_u128;
     for input in inputs {
@@ -153,14 +153,14 @@ pub fn taken(transaction: &SignedTransaction, inputs: &[TransactionInput], token
         change.debit = change.debit.checked_add(amount).ok_or_else(overflow)?;
         given = given.checked_add(amount).ok_or_else(overflow)?;
         if !transaction.parties().any(|(signer, _)| signer == input.owner) {
-            return Err(Refusal::new("INVALID_MULTISIG", format!("{} has not signed", input.owner)));
+            return Err(LedgerError::new("INVALID_MULTISIG", format!("{} has not signed", input.owner)));
         }
     }
     Ok((changes, given))
 }
 
 /// What the owners of `outputs` get, and how much that is.
-pub fn given_out(outputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), Refusal> {
+pub fn given_out(outputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), LedgerError> {
     let mut changes = Changes::new();
     let mut got = 0_u128;
     for output in outputs {
@@ -173,39 +173,39 @@ pub fn given_out(outputs: &[TransactionInput], token: &str) -> Result<(Changes, 
     Ok((changes, got))
 }
 
-fn sum(tokens: &[TokenInput], token: &str) -> Result<u128, Refusal> {
+fn sum(tokens: &[TokenInput], token: &str) -> Result<u128, LedgerError> {
     tokens.iter().try_fold(0_u128, |sum, input| sum.checked_add(amount(input, token)?).ok_or_else(overflow))
 }
 
-fn amount(input: &TokenInput, token: &str) -> Result<u128, Refusal> {
+fn amount(input: &TokenInput, token: &str) -> Result<u128, LedgerError> {
     if input.address != token {
-        return Err(Refusal::new("INVALID_TOKEN", format!("there is no token {}", input.address)));
+        return Err(LedgerError::new("INVALID_TOKEN", format!("there is no token {}", input.address)));
     }
     base_units(&input.value)
 }
 
 /// A decimal text as chains take it: digits only.
-pub fn base_units(text: &str) -> Result<u128, Refusal> {
+pub fn base_units(text: &str) -> Result<u128, LedgerError> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| digits).ok_or_else(|| Refusal::new("INVALID_TX", "not an amount"))
+    text.parse().ok().filter(|_| digits).ok_or_else(|| LedgerError::new("INVALID_TX", "not an amount"))
 }
 
 /// Addresses are keys of the ledger's tables: only their canonical text is accepted.
-pub fn parse_address(text: &str) -> Result<Address, Refusal> {
+pub fn parse_address(text: &str) -> Result<Address, LedgerError> {
     let parsed = Address::parse(text).filter(|address| address.as_str() == text);
-    parsed.ok_or_else(|| Refusal::new("INVALID_TX", format!("{text} is not an address")))
+    parsed.ok_or_else(|| LedgerError::new("INVALID_TX", format!("{text} is not an address")))
 }
 
-pub fn address(text: &str) -> Result<String, Refusal> {
+pub fn address(text: &str) -> Result<String, LedgerError> {
     parse_address(text).map(|address| address.as_str().to_owned())
 }
 
-fn without_assets(assets: &[String]) -> Result<(), Refusal> {
-    if assets.is_empty() { Ok(()) } else { Err(Refusal::new("INVALID_ASSET", "there is no such asset")) }
+fn without_assets(assets: &[String]) -> Result<(), LedgerError> {
+    if assets.is_empty() { Ok(()) } else { Err(LedgerError::new("INVALID_ASSET", "there is no such asset")) }
 }
 
-pub fn overflow() -> Refusal {
-    Refusal::new("INVALID_TX", "the amount is out of range")
+pub fn overflow() -> LedgerError {
+    LedgerError::new("INVALID_TX", "the amount is out of range")
 }
 
 /// What was done to each address, as `getTx` shows it.

@@ -2,7 +2,7 @@
 
 use super::Ledger;
 use super::operations::StakeTerms;
-use super::rules::{Change, Changes, Refusal, overflow};
+use super::rules::{Change, Changes, LedgerError, overflow};
 use super::state::Halt;
 use crate::store::{Row, SandboxDbError, SandboxTx};
 use crate::time::Timestamp;
@@ -83,10 +83,10 @@ impl Ledger {
         }
         let stake = known(tx, address).await?;
         if stake.sender != sender {
-            return Err(Refusal::new("SENDER_NOT_MATCH", "You are not allowed to revoke stake from this address").into());
+            return Err(LedgerError::new("SENDER_NOT_MATCH", "You are not allowed to revoke stake from this address").into());
         }
         if stake.terms.locked {
-            return Err(Refusal::new("STAKE_NOT_REVOCABLE", "This stake address is not revocable").into());
+            return Err(LedgerError::new("STAKE_NOT_REVOCABLE", "This stake address is not revocable").into());
         }
         let held = stake.held.checked_sub(amount).ok_or_else(short)?;
         save(tx, &stake, held, stake.revoked.checked_add(amount).ok_or_else(overflow)?).await
@@ -103,14 +103,14 @@ impl Ledger {
     ) -> Result<StakeMoves, Halt> {
         let stake = known(tx, address).await?;
         if stake.sender != sender {
-            return Err(Refusal::new("SENDER_NOT_MATCH", "You are not allowed to claim stake from this address").into());
+            return Err(LedgerError::new("SENDER_NOT_MATCH", "You are not allowed to claim stake from this address").into());
         }
         let new = tx.execute("INSERT INTO ledger_evidence (hash) VALUES ($1) ON CONFLICT DO NOTHING", &[evidence.into()]).await?;
         if new == 0 {
-            return Err(Refusal::new("ALREADY_CLAIMED", "Revoke evidence already seen on this chain").into());
+            return Err(LedgerError::new("ALREADY_CLAIMED", "Revoke evidence already seen on this chain").into());
         }
         let rows = tx.rows("SELECT code, type_url, at, tx FROM ledger_transactions WHERE hash = $1", &[evidence.into()]).await?;
-        let Some(row) = rows.first() else { return Err(Refusal::kept("INVALID_TX", "there is no evidence").into()) };
+        let Some(row) = rows.first() else { return Err(LedgerError::kept("INVALID_TX", "there is no evidence").into()) };
         let text = row.text(3)?;
         let body: Value = serde_json::from_str(&text).map_err(|_| SandboxDbError::Corrupt(text))?;
         let itx = &body["itxJson"];
@@ -120,12 +120,12 @@ impl Ledger {
             (itx["address"] == address, "Evidence tx does not belong to same stake"),
         ] {
             if !valid {
-                return Err(Refusal::new("INVALID_TX", message).into());
+                return Err(LedgerError::new("INVALID_TX", message).into());
             }
         }
         let waiting = Duration::from_secs(u64::from(stake.terms.revoke_waiting_period));
         if now <= Timestamp::from_micros(row.int(2)?).plus(waiting) {
-            return Err(Refusal::new("WITHIN_WAITING_PERIOD", "You can not claim stake before waiting period ends").into());
+            return Err(LedgerError::new("WITHIN_WAITING_PERIOD", "You can not claim stake before waiting period ends").into());
         }
         let accounts = claimed(itx);
         let amount = accounts.values().try_fold(0_u128, |sum, change| sum.checked_add(change.credit)).ok_or_else(overflow)?;
@@ -150,10 +150,10 @@ impl Ledger {
         let slashers = &stake.terms.slashers;
         let may = if slashers.is_empty() { stake.terms.receiver == sender } else { slashers.iter().any(|slasher| slasher == sender) };
         if !may {
-            return Err(Refusal::new("INVALID_TX", "You are not allowed to slash from this stake").into());
+            return Err(LedgerError::new("INVALID_TX", "You are not allowed to slash from this stake").into());
         }
         if !gains.keys().all(|owner| *owner == self.token || slashers.contains(owner)) {
-            return Err(Refusal::new("INVALID_TX", "Can only send slashed token/assets to vault or specified slasher").into());
+            return Err(LedgerError::new("INVALID_TX", "Can only send slashed token/assets to vault or specified slasher").into());
         }
         let from_held = amount.min(stake.held);
         let revoked = stake.revoked.checked_sub(amount - from_held).ok_or_else(short)?;
@@ -177,7 +177,7 @@ impl Ledger {
             (gains.keys().all(|owner| *owner == stake.sender), "Can only return stake to sender"),
         ] {
             if !valid {
-                return Err(Refusal::new("INVALID_TX", message).into());
+                return Err(LedgerError::new("INVALID_TX", message).into());
             }
         }
         let held = stake.held.checked_sub(amount).ok_or_else(short)?;
@@ -214,13 +214,13 @@ fn claimed(itx: &Value) -> Changes {
     accounts
 }
 
-fn short() -> Refusal {
-    Refusal::kept("INSUFFICIENT_FUND", "the stake holds too little of the token")
+fn short() -> LedgerError {
+    LedgerError::kept("INSUFFICIENT_FUND", "the stake holds too little of the token")
 }
 
 async fn exists(tx: &mut SandboxTx, address: &str, code: &'static str) -> Result<(), Halt> {
     let rows = tx.rows("SELECT address FROM ledger_accounts WHERE address = $1", &[address.into()]).await?;
-    if rows.is_empty() { Err(Refusal::kept(code, format!("there is no account {address}")).into()) } else { Ok(()) }
+    if rows.is_empty() { Err(LedgerError::kept(code, format!("there is no account {address}")).into()) } else { Ok(()) }
 }
 
 const SELECT: &str = "SELECT sender, held, revoked, terms FROM ledger_stakes WHERE address = $1";
@@ -231,7 +231,7 @@ async fn load(tx: &mut SandboxTx, address: &str) -> Result<Option<Stake>, Sandbo
 
 async fn known(tx: &mut SandboxTx, address: &str) -> Result<Stake, Halt> {
     let stake = load(tx, address).await?;
-    stake.ok_or_else(|| Refusal::kept("INVALID_STAKE_STATE", format!("there is no stake {address}")).into())
+    stake.ok_or_else(|| LedgerError::kept("INVALID_STAKE_STATE", format!("there is no stake {address}")).into())
 }
 
 fn read(row: &Row) -> Result<Stake, SandboxDbError> {

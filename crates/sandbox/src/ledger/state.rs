@@ -1,7 +1,7 @@
 //! The ledger's state: every transaction is one transaction of the database, of conditional changes.
 
 use super::operations::Operation;
-use super::rules::{Change, Changes, Refusal, ValidTransaction, receipts};
+use super::rules::{Change, Changes, LedgerError, ValidTransaction, receipts};
 use super::stakes::StakeMoves;
 use super::{FAUCET_AMOUNT, FAUCET_LIMIT, Ledger, delegations, stakes, times};
 use crate::store::{Row, SandboxDbError, SandboxTx};
@@ -35,13 +35,13 @@ const MAX_RACES: usize = 50;
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     #[error("{}: {}", .0.code, .0.message)]
-    Refused(Refusal),
+    Refused(LedgerError),
     #[error(transparent)]
     Storage(#[from] SandboxDbError),
 }
 
-impl From<Refusal> for SendError {
-    fn from(refusal: Refusal) -> Self {
+impl From<LedgerError> for SendError {
+    fn from(refusal: LedgerError) -> Self {
         Self::Refused(refusal)
     }
 }
@@ -69,7 +69,7 @@ pub struct Entry {
 
 /// What stands in the way of a transaction.
 pub enum Halt {
-    Refused(Refusal),
+    Refused(LedgerError),
     Duplicate,
     SameNonce,
     /// Others changed the same rows meanwhile.
@@ -77,8 +77,8 @@ pub enum Halt {
     Storage(SandboxDbError),
 }
 
-impl From<Refusal> for Halt {
-    fn from(refusal: Refusal) -> Self {
+impl From<LedgerError> for Halt {
+    fn from(refusal: LedgerError) -> Self {
         Self::Refused(refusal)
     }
 }
@@ -125,15 +125,15 @@ impl Ledger {
             match tried {
                 Ok(()) => return Ok(()),
                 Err(Halt::Refused(refusal)) => return Err(refusal.into()),
-                Err(Halt::Duplicate) => return Err(Refusal::new("DUPLICATE_TX", "this transaction is known already").into()),
+                Err(Halt::Duplicate) => return Err(LedgerError::new("DUPLICATE_TX", "this transaction is known already").into()),
                 Err(Halt::SameNonce) => {
-                    return Err(Refusal::new("INVALID_NONCE", "the account's last transaction had the same nonce").into());
+                    return Err(LedgerError::new("INVALID_NONCE", "the account's last transaction had the same nonce").into());
                 }
                 Err(Halt::Raced) => {}
                 Err(Halt::Storage(error)) => return Err(error.into()),
             }
         }
-        Err(Refusal::new("TIMEOUT", "too many transactions of the same accounts at once").into())
+        Err(LedgerError::new("TIMEOUT", "too many transactions of the same accounts at once").into())
     }
 
     async fn try_apply(&self, transaction: &ValidTransaction) -> Result<(), Halt> {
@@ -344,8 +344,8 @@ async fn balance_of(tx: &mut SandboxTx, address: &str) -> Result<u128, SandboxDb
     rows.first().map_or(Ok(0), |row| row.number(0))
 }
 
-fn short() -> Refusal {
-    Refusal::kept("INSUFFICIENT_FUND", "the sender has too little of the token")
+fn short() -> LedgerError {
+    LedgerError::kept("INSUFFICIENT_FUND", "the sender has too little of the token")
 }
 
 async fn ensure_account(tx: &mut SandboxTx, address: &str, at: i64) -> Result<(), SandboxDbError> {

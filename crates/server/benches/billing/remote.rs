@@ -21,34 +21,40 @@ impl WalletRail for Remote {
         self.local.verify(method, currencies).await
     }
 
-    fn prepare(&self, method: &Method, currency: &Currency, ask: &TransferRequest) -> Result<UnsignedTransaction, RailError> {
-        self.local.prepare(method, currency, ask)
+    fn prepare(&self, method: &Method, currency: &Currency, request: &TransferRequest) -> Result<UnsignedTransaction, RailError> {
+        self.local.prepare(method, currency, request)
     }
 
-    fn check(&self, method: &Method, currency: &Currency, ask: &TransferRequest, signed_tx: &str) -> Result<SignedTransaction, CheckError> {
-        self.local.check(method, currency, ask, signed_tx)
+    fn check(
+        &self,
+        method: &Method,
+        currency: &Currency,
+        request: &TransferRequest,
+        signed_tx: &str,
+    ) -> Result<SignedTransaction, CheckError> {
+        self.local.check(method, currency, request, signed_tx)
     }
 
-    fn prepare_mandate(&self, method: &Method, ask: &MandateRequest) -> Result<UnsignedTransaction, RailError> {
-        self.local.prepare_mandate(method, ask)
+    fn prepare_mandate(&self, method: &Method, request: &MandateRequest) -> Result<UnsignedTransaction, RailError> {
+        self.local.prepare_mandate(method, request)
     }
 
-    fn check_mandate(&self, method: &Method, ask: &MandateRequest, signed_tx: &str) -> Result<SignedTransaction, CheckError> {
-        self.local.check_mandate(method, ask, signed_tx)
+    fn check_mandate(&self, method: &Method, request: &MandateRequest, signed_tx: &str) -> Result<SignedTransaction, CheckError> {
+        self.local.check_mandate(method, request, signed_tx)
     }
 
-    fn prepare_stake(&self, method: &Method, currency: &Currency, ask: &StakeRequest) -> Result<UnsignedTransaction, RailError> {
-        self.local.prepare_stake(method, currency, ask)
+    fn prepare_stake(&self, method: &Method, currency: &Currency, request: &StakeRequest) -> Result<UnsignedTransaction, RailError> {
+        self.local.prepare_stake(method, currency, request)
     }
 
     fn check_stake(
         &self,
         method: &Method,
         currency: &Currency,
-        ask: &StakeRequest,
+        request: &StakeRequest,
         signed_tx: &str,
     ) -> Result<SignedTransaction, CheckError> {
-        self.local.check_stake(method, currency, ask, signed_tx)
+        self.local.check_stake(method, currency, request, signed_tx)
     }
 
     async fn permits(&self, _: &Method, _: &Currency, _: &Did, _: Amount) -> Result<bool, RailError> {
@@ -59,8 +65,8 @@ impl WalletRail for Remote {
         self.local.staked(method, currency, payer, subject).await
     }
 
-    fn sign(&self, method: &Method, currency: &Currency, ask: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
-        self.local.sign(method, currency, ask)
+    fn sign(&self, method: &Method, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
+        self.local.sign(method, currency, request)
     }
 
     async fn send(&self, _: &Method, _: &Currency, signed: &SignedTransaction) -> Outcome {

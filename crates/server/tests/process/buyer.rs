@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// How long a page waits for its payment before it tries again.
 const WATCH: Duration = Duration::from_secs(2);
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL: Duration = Duration::from_millis(100);
 /// After a lost call, before the next.
 const BREATH: Duration = Duration::from_millis(40);
 
@@ -303,8 +303,8 @@ impl Buyer {
                     Ok("complete") => return End::Complete(till.session),
                     Ok("expired") => return End::Left,
                     // Nothing is on its way: the page offers to pay again.
-                    Ok(_) if paid.is_err() && begun.elapsed() > 3 * GLANCE => break,
-                    _ => tokio::time::sleep(GLANCE).await,
+                    Ok(_) if paid.is_err() && begun.elapsed() > 3 * POLL => break,
+                    _ => tokio::time::sleep(POLL).await,
                 }
             }
         }

@@ -153,9 +153,9 @@ async fn dead_letters_are_listed_and_revived() {
     database.close().await;
     let listed = printed(&settings, &["dead-letters"]).await;
     assert!(listed.contains("evt_dead") && listed.contains("receipt_mail") && listed.contains("no such mailbox"), "{listed}");
-    printed(&settings, &["dead-letters", "--revive", "evt_dead"]).await;
+    printed(&settings, &["dead-letters", "--retry", "evt_dead"]).await;
     assert_eq!(printed(&settings, &["dead-letters"]).await, "");
-    assert!(!run(&settings, &["dead-letters", "--revive", "evt_dead"]).await.status.success());
+    assert!(!run(&settings, &["dead-letters", "--retry", "evt_dead"]).await.status.success());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

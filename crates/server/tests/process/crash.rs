@@ -20,7 +20,7 @@ const LIFE_MS: u32 = 1_600;
 /// How long after its spawn a process may live that is killed while it starts.
 const START_MS: u32 = 700;
 /// A visitor's patience with one purchase.
-const PATIENCE: Duration = Duration::from_secs(25);
+const DEADLINE: Duration = Duration::from_secs(25);
 const ROUNDS: &str = "SOUK_CRASH_ROUNDS";
 const SEED: &str = "SOUK_CRASH_SEED";
 
@@ -128,7 +128,7 @@ async fn shop(front: Arc<Front>, seed: u64, closing: Arc<AtomicBool>) -> Vec<End
         turn += 1;
         let link = &links[turn % links.len()];
         let plan = Plan::any(buyer.random());
-        ends.push(tokio::time::timeout(PATIENCE, buyer.buy(link, plan)).await.unwrap_or(End::Left));
+        ends.push(tokio::time::timeout(DEADLINE, buyer.buy(link, plan)).await.unwrap_or(End::Left));
         if closing.load(Ordering::Relaxed) {
             return ends;
         }

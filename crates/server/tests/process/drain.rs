@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// Longer than two leases of the queue, a claim of the reconciler, and a round of the expiry.
 const LIMIT: Duration = Duration::from_secs(90);
-const GLANCE: Duration = Duration::from_millis(250);
+const POLL: Duration = Duration::from_millis(250);
 
 /// What must come to an end, each told in a line. A row of the outbox for later that nobody has tried is an appointment.
 const OPEN: [&str; 3] = [
@@ -28,7 +28,7 @@ pub async fn drain(database: &Database) -> Vec<String> {
             return left;
         }
         hurry(database).await;
-        tokio::time::sleep(GLANCE).await;
+        tokio::time::sleep(POLL).await;
     }
 }
 
@@ -47,7 +47,7 @@ async fn hurry(database: &Database) {
     let mut session = database.begin().await.expect("begins");
     let expire = "UPDATE checkout_sessions SET expires_at = $1 WHERE status = 'open' AND expires_at > $1";
     session.query(expire).bind(now).execute().await.expect("expires");
-    let ask = "UPDATE attempts SET check_at = $1 WHERE status IN ('open', 'unknown') AND check_at > $1 AND updated_at < $2";
-    session.query(ask).bind(now).bind(now.minus(Duration::from_secs(2))).execute().await.expect("asks sooner");
+    let update = "UPDATE attempts SET check_at = $1 WHERE status IN ('open', 'unknown') AND check_at > $1 AND updated_at < $2";
+    session.query(update).bind(now).bind(now.minus(Duration::from_secs(2))).execute().await.expect("asks sooner");
     session.commit().await.expect("commits");
 }

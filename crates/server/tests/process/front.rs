@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use url::Url;
 
 /// A visitor's patience with one call.
-const PATIENCE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Why a call brought nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Front {
 
 impl Front {
     pub fn new() -> Self {
-        let http = reqwest::Client::builder().timeout(PATIENCE).redirect(reqwest::redirect::Policy::none()).no_proxy().build();
+        let http = reqwest::Client::builder().timeout(DEADLINE).redirect(reqwest::redirect::Policy::none()).no_proxy().build();
         let (addresses, _) = watch::channel(Vec::new());
         Self { http: http.expect("a client"), addresses, turn: AtomicUsize::new(0), failures: Mutex::default() }
     }

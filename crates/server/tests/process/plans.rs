@@ -228,7 +228,7 @@ fn mandate(payer: &Payer, now: Timestamp) -> Mandate {
         customer_id: id(&format!("cus_storm_{}", payer.number)),
         method_id: id("pm_sandbox_1_wallet"),
         status: MandateStatus::Active,
-        grant: Some(MandateDetails::Delegation { payer: payer.wallet.did().clone(), limits, reference: String::new() }),
+        details: Some(MandateDetails::Delegation { payer: payer.wallet.did().clone(), limits, reference: String::new() }),
         created_at: now,
         updated_at: now,
     }

@@ -18,7 +18,7 @@ const PURCHASES: &str = "SOUK_SCALE_PURCHASES";
 /// Purchases that run at once.
 const BUYERS: usize = 8;
 /// One purchase, with everything that may go wrong.
-const PATIENCE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(60);
 /// What each process logs for each job that it did.
 const JOB_DONE: &str = "a job is done";
 
@@ -51,7 +51,7 @@ async fn two_processes_share_the_purchases_and_a_flushed_redis_loses_none() {
     });
     let buyers: Vec<_> = buyers.collect();
     while done.load(Ordering::Relaxed) < wanted / 2 {
-        assert!(begun.elapsed() < PATIENCE * 10, "half of the purchases took too long; the log ends:\n{}", first.log());
+        assert!(begun.elapsed() < DEADLINE * 10, "half of the purchases took too long; the log ends:\n{}", first.log());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     flush(&redis).await;
@@ -97,7 +97,7 @@ async fn shop(front: Arc<Front>, number: usize, wanted: usize, started: &AtomicU
         let buyer = Buyer::arrive(Arc::clone(&front), 0x5000 + turn as u64).await;
         let plan = if (turn + number).is_multiple_of(2) { Plan::Wallet } else { Plan::Card(GOOD) };
         let link = &links[turn % links.len()];
-        ends.push(tokio::time::timeout(PATIENCE, buyer.buy(link, plan)).await.unwrap_or(End::Left));
+        ends.push(tokio::time::timeout(DEADLINE, buyer.buy(link, plan)).await.unwrap_or(End::Left));
         done.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -15,7 +15,7 @@ const SUBSCRIPTIONS: &str = "SOUK_STORM";
 const PAYERS: u32 = 40;
 /// In which a worker does at least this many renewals per second, built for tests.
 const SLOWEST: u64 = 5;
-const GLANCE: Duration = Duration::from_millis(500);
+const POLL: Duration = Duration::from_millis(500);
 /// What each worker logs for each job that it did.
 const JOB_DONE: &str = "a job is done";
 
@@ -57,7 +57,7 @@ async fn two_workers_renew_everybody_once_and_leave_none() {
             ask_sooner(&database).await;
         }
         assert!(begun.elapsed() < limit, "{due} are due and {open} attempts are open after {} s", begun.elapsed().as_secs());
-        tokio::time::sleep(GLANCE).await;
+        tokio::time::sleep(POLL).await;
     }
     let (written, charged) = (written.expect("set when nothing was due").as_secs_f64(), begun.elapsed().as_secs_f64());
     let jobs = [1, 2].map(|number| {
@@ -98,8 +98,9 @@ fn worker(settings: &Settings, address: &url::Url, secret: &str, number: u32) ->
 async fn ask_sooner(database: &Database) {
     let now = RunningClock.now();
     let mut session = database.begin().await.expect("begins");
-    let ask = "UPDATE attempts SET check_at = $1 WHERE status IN ('open', 'unknown') AND check_at > $1 AND checks > 0 AND updated_at < $2";
-    session.query(ask).bind(now).bind(now.minus(Duration::from_secs(2))).execute().await.expect("asks sooner");
+    let update =
+        "UPDATE attempts SET check_at = $1 WHERE status IN ('open', 'unknown') AND check_at > $1 AND checks > 0 AND updated_at < $2";
+    session.query(update).bind(now).bind(now.minus(Duration::from_secs(2))).execute().await.expect("asks sooner");
     session.commit().await.expect("commits");
 }
 

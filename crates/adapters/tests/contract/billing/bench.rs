@@ -90,7 +90,7 @@ impl Billing {
             customer_id: id("cus_1"),
             method_id: networks.method.id.clone(),
             status: MandateStatus::Active,
-            grant: Some(MandateDetails::Delegation { payer: networks.wallet.did().clone(), limits, reference: "0xgiven".to_owned() }),
+            details: Some(MandateDetails::Delegation { payer: networks.wallet.did().clone(), limits, reference: "0xgiven".to_owned() }),
             created_at: start,
             updated_at: start,
         };
@@ -323,7 +323,7 @@ impl Billing {
     pub async fn insert_invoice(&self, invoice: &Invoice) {
         let (total, currency) = (invoice.total, &invoice.currency_id);
         let mut unit = self.ctx.store.begin().await.expect("begins");
-        let number = unit.invoices().take_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("a number");
+        let number = unit.invoices().allocate_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("a number");
         let line = InvoiceItem {
             quantity: 1,
             unit_amount: total,

@@ -35,7 +35,7 @@ impl Shop {
             customer_id: id("cus_1"),
             method_id: buyer.method.id.clone(),
             status: MandateStatus::Active,
-            grant: Some(MandateDetails::Card(card)),
+            details: Some(MandateDetails::Card(card)),
             created_at: buyer.billing.start,
             updated_at: buyer.billing.start,
         };

@@ -243,8 +243,8 @@ on_both! {
         let ctx = &buyer.billing.ctx;
         let event = |hint| CardEvent { id: "evt_1".to_owned(), kind: "charge.dispute.created".to_owned(), hint: Some(hint) };
         let about = |payment: &str| CardHint::Dispute { provider_id: dispute.clone(), payment: Some(payment.to_owned()) };
-        billing::take_card_event(ctx, &buyer.method, &event(about(&payment))).await.expect("is taken");
-        billing::take_card_event(ctx, &buyer.method, &event(about("pi_of_somebody_else"))).await.expect("is taken");
+        billing::receive_card_event(ctx, &buyer.method, &event(about(&payment))).await.expect("is taken");
+        billing::receive_card_event(ctx, &buyer.method, &event(about("pi_of_somebody_else"))).await.expect("is taken");
         let mut session = buyer.billing.database().read().await.expect("reads");
         let rows = session.query("SELECT payload FROM outbox WHERE topic = 'check_card'").all().await.expect("reads");
         assert_eq!(rows.len(), 1, "an event of another store's payment asks for nothing");

@@ -357,34 +357,34 @@ on_one! {
         let billing = subscribed(db, 10, 1, MONTHLY).await;
         billing.price("price_2", 35, MONTHLY).await;
         let plans = [("price_1", 10, 1), ("price_1", 10, 7), ("price_2", 35, 1), ("price_2", 35, 4)];
-        let mut story = Story::begin(&billing, &plans).await;
+        let mut history = History::begin(&billing, &plans).await;
         let mut made = 0;
         for _ in 0..120 {
             let [wait, scale, plan, old] = billing.ctx.random.bytes::<4>();
             billing.wait(Duration::from_secs(u64::from(wait) * [0, 1, 15, 70][usize::from(scale % 4)]));
-            made += u32::from(story.change(usize::from(plan) % plans.len(), old % 4 > 0).await);
+            made += u32::from(history.change(usize::from(plan) % plans.len(), old % 4 > 0).await);
         }
         assert!(made > 20, "{made} changes");
-        story.settle().await;
+        history.settle().await;
     }
 }
 
 /// Somebody takes the second plan again and again, and goes back to the first one as late as they can, at the price of when they took it.
 async fn hold_the_dear_plan(billing: &Billing, plans: &[(&'static str, u128, u64)]) {
-    let mut story = Story::begin(billing, plans).await;
+    let mut history = History::begin(billing, plans).await;
     for _ in 0..40 {
-        assert!(story.change(1, false).await, "to the dear one, at its price");
-        let shown = story.shown.clone();
+        assert!(history.change(1, false).await, "to the dear one, at its price");
+        let shown = history.shown.clone();
         billing.wait(Duration::from_secs(59 * 60));
-        if !story.change(0, true).await {
-            assert!(story.change(0, false).await, "what is shown now is what it costs, though the old preview is refused: {shown:?}");
+        if !history.change(0, true).await {
+            assert!(history.change(0, false).await, "what is shown now is what it costs, though the old preview is refused: {shown:?}");
         }
     }
-    story.settle().await;
+    history.settle().await;
 }
 
 /// What somebody does who changes again and again, and what the plans that they had are worth.
-struct Story<'a> {
+struct History<'a> {
     billing: &'a Billing,
     /// Price, its tokens and how many of it.
     plans: Vec<(&'static str, u128, u64)>,
@@ -397,12 +397,12 @@ struct Story<'a> {
     shown: Vec<Option<PlanPreview>>,
 }
 
-impl<'a> Story<'a> {
+impl<'a> History<'a> {
     async fn begin(billing: &'a Billing, plans: &[(&'static str, u128, u64)]) -> Self {
         let since = billing.find("sub_1").await.period.start;
-        let mut story = Self { billing, plans: plans.to_vec(), plan: 0, since, used: 0, changes: 0, shown: Vec::new() };
-        story.look().await;
-        story
+        let mut history = Self { billing, plans: plans.to_vec(), plan: 0, since, used: 0, changes: 0, shown: Vec::new() };
+        history.look().await;
+        history
     }
 
     async fn look(&mut self) {

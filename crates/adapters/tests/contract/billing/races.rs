@@ -143,7 +143,7 @@ on_both! {
 
         // Somebody takes a number meanwhile: both come as far as they can.
         let mut busy = billing.ctx.store.begin().await.expect("begins");
-        busy.invoices().take_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("takes");
+        busy.invoices().allocate_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("takes");
         let renewal = async {
             billing::renew_due(&billing.ctx, &Scope::Wall, billing.start, 9).await.map(|round| round.due)
         };

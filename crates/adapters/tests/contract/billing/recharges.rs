@@ -48,14 +48,14 @@ async fn charged(db: &TestDatabase, price: u128) -> Billing {
 }
 
 async fn signed(billing: &Billing, amount: Amount, nonce: u64) -> String {
-    let asked = billing::ask_to_recharge(&billing.ctx, &sub(), amount, &account(&friend()), nonce).await.expect("asks");
+    let asked = billing::prepare_recharge(&billing.ctx, &sub(), amount, &account(&friend()), nonce).await.expect("asks");
     friend().sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, amount).expect("signs")
 }
 
 /// The friend signs and the store sends.
 async fn add(billing: &Billing, number: u128, nonce: u64) -> Result<String, ManageError> {
     let signed = signed(billing, tokens(number), nonce).await;
-    billing::take_recharge(&billing.ctx, &sub(), tokens(number), &account(&friend()), (nonce, &signed)).await
+    billing::submit_signed_recharge(&billing.ctx, &sub(), tokens(number), &account(&friend()), (nonce, &signed)).await
 }
 
 async fn told(billing: &Billing) -> Vec<(InvoiceStatus, u128)> {
@@ -146,7 +146,7 @@ on_both! {
         let takes = (0..4).map(|_| {
             let (billing, signed) = (Arc::clone(&billing), Arc::clone(&signed));
             tokio::spawn(async move {
-                billing::take_recharge(&billing.ctx, &sub(), tokens(60), &account(&friend()), (7, signed.as_str())).await.is_ok()
+                billing::submit_signed_recharge(&billing.ctx, &sub(), tokens(60), &account(&friend()), (7, signed.as_str())).await.is_ok()
             })
         });
         let taken = futures_util::future::join_all(takes).await;
@@ -161,17 +161,17 @@ on_one! {
         let billing = charged(db, 5).await;
         let (ctx, from) = (&billing.ctx, account(&friend()));
         let less = signed(&billing, tokens(60), 7).await;
-        let taken = billing::take_recharge(ctx, &sub(), tokens(61), &from, (7, &less)).await;
+        let taken = billing::submit_signed_recharge(ctx, &sub(), tokens(61), &from, (7, &less)).await;
         assert!(matches!(taken, Err(ManageError::Check(CheckError::Differs(_)))), "{taken:?}");
         // Between the question and the answer another wallet has begun to pay.
         let mut unit = ctx.store.begin().await.expect("begins");
         let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
-        let Some(MandateDetails::Delegation { limits, .. }) = mandate.grant.clone() else { panic!("a delegation") };
+        let Some(MandateDetails::Delegation { limits, .. }) = mandate.details.clone() else { panic!("a delegation") };
         let payer = TestWallet::from_seed(&[22; 32]).did().clone();
-        let grant = Some(MandateDetails::Delegation { payer, limits, reference: String::new() });
-        unit.mandates().put(&Mandate { grant, ..mandate }).await.expect("writes");
+        let details = Some(MandateDetails::Delegation { payer, limits, reference: String::new() });
+        unit.mandates().put(&Mandate { details, ..mandate }).await.expect("writes");
         unit.commit().await.expect("commits");
-        let taken = billing::take_recharge(ctx, &sub(), tokens(60), &from, (7, &less)).await;
+        let taken = billing::submit_signed_recharge(ctx, &sub(), tokens(60), &from, (7, &less)).await;
         assert!(matches!(taken, Err(ManageError::Check(CheckError::Differs(_)))), "{taken:?}");
         assert!(!is_moving(&billing).await);
         assert_eq!(billing.networks.balance().await, 995);
@@ -180,33 +180,33 @@ on_one! {
     async fn what_cannot_be_added_is_refused_by_name(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         let (ctx, from) = (&billing.ctx, account(&friend()));
-        let ask = async |amount| billing::ask_to_recharge(ctx, &sub(), amount, &from, 7).await.map(drop);
-        assert!(matches!(ask(Amount::ZERO).await, Err(ManageError::NoFunds)));
+        let request = async |amount| billing::prepare_recharge(ctx, &sub(), amount, &from, 7).await.map(drop);
+        assert!(matches!(request(Amount::ZERO).await, Err(ManageError::NoFunds)));
         let most = tokens(2_000 * u128::from(billing::RECHARGE_CHARGES));
-        assert!(ask(most).await.is_ok());
-        let refused = ask(most.plus(Amount::new(1)).expect("adds")).await.expect_err("too much");
+        assert!(request(most).await.is_ok());
+        let refused = request(most.plus(Amount::new(1)).expect("adds")).await.expect_err("too much");
         assert_eq!(refused.to_string(), format!("Please enter an amount of at most 200000 {}.", billing.networks.currency.symbol));
         let own = account(&billing.networks.wallet);
-        let asked = billing::ask_to_recharge(ctx, &sub(), tokens(1), &own, 7).await;
+        let asked = billing::prepare_recharge(ctx, &sub(), tokens(1), &own, 7).await;
         assert!(matches!(asked, Err(ManageError::OwnFunds)));
         let one = billing.find("sub_1").await;
         let mut unit = ctx.store.begin().await.expect("begins");
         unit.subscriptions().update(&Subscription { mandate_id: None, ..one }).await.expect("writes");
         unit.commit().await.expect("commits");
-        assert!(matches!(ask(tokens(1)).await, Err(ManageError::NoPayer)));
+        assert!(matches!(request(tokens(1)).await, Err(ManageError::NoPayer)));
         let one = billing.find("sub_1").await;
         let ended = Subscription { status: SubscriptionStatus::Canceled, ended_at: Some(ctx.now()), ..one };
         let mut unit = ctx.store.begin().await.expect("begins");
         unit.subscriptions().update(&ended).await.expect("writes");
         unit.commit().await.expect("commits");
-        assert!(matches!(ask(tokens(1)).await, Err(ManageError::Ended)));
+        assert!(matches!(request(tokens(1)).await, Err(ManageError::Ended)));
     }
 
     async fn funds_without_a_statement_and_statements_without_funds_are_found(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         add(&billing, 60, 7).await.expect("adds");
         for (sql, breach) in [
-            ("UPDATE attempts SET status = 'refused' WHERE purpose = 'recharge'", "documents funds that nobody added"),
+            ("UPDATE attempts SET status = 'declined' WHERE purpose = 'recharge'", "documents funds that nobody added"),
             ("UPDATE attempts SET status = 'settled' WHERE purpose = 'recharge'", ""),
             ("UPDATE invoices SET reason = 'stake' WHERE reason = 'recharge'", "was given funds more or less often than its invoices say"),
         ] {

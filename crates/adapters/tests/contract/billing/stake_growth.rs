@@ -43,7 +43,7 @@ async fn cancel(billing: &Billing) {
 
 /// How much is missing of the stake, in whole tokens.
 async fn missing(billing: &Billing, name: &str, what: StakeFor<'_>) -> Result<u128, ManageError> {
-    let asked = billing::ask_to_restake(&billing.ctx, &id::<SubscriptionId>(name), what, &wallet(billing), 5).await?;
+    let asked = billing::prepare_restake(&billing.ctx, &id::<SubscriptionId>(name), what, &wallet(billing), 5).await?;
     Ok(asked.amount.base_units() / UNIT)
 }
 
@@ -51,18 +51,18 @@ async fn missing(billing: &Billing, name: &str, what: StakeFor<'_>) -> Result<u1
 async fn leave(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) -> Result<String, ManageError> {
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let (ctx, id, what) = (&billing.ctx, id::<SubscriptionId>(name), StakeFor::ChangedPlan(order));
-    let asked = billing::ask_to_restake(ctx, &id, what, &payer, 5).await?;
+    let asked = billing::prepare_restake(ctx, &id, what, &payer, 5).await?;
     let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
-    billing::take_restake(ctx, &id, what, &payer, (5, &signed)).await
+    billing::submit_signed_restake(ctx, &id, what, &payer, (5, &signed)).await
 }
 
 /// A wallet permits charges for a plan, the first of the two steps of a dearer one.
 async fn permit(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) {
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let (ctx, id, currency) = (&billing.ctx, id::<SubscriptionId>(name), &billing.networks.currency.id);
-    let asked = billing::ask_to_change(ctx, &id, currency, Some(order), &payer, 7).await.expect("asks");
+    let asked = billing::prepare_payment_change(ctx, &id, currency, Some(order), &payer, 7).await.expect("asks");
     let signed = wallet.sign_origin(&asked.prepared.partial_tx).expect("signs");
-    billing::take_change(ctx, &id, currency, Some(order), &payer, (7, &signed)).await.expect("takes");
+    billing::submit_signed_payment_change(ctx, &id, currency, Some(order), &payer, (7, &signed)).await.expect("takes");
 }
 
 async fn switch(billing: &Billing, name: &str, order: &PlanOrder) -> PlanSwitch {
@@ -233,9 +233,9 @@ on_one! {
         forget_stake(&billing).await;
         cancel(&billing).await;
         let (own, what, sub) = (wallet(&billing), StakeFor::ChangedPayment, id::<SubscriptionId>("sub_1"));
-        let asked = billing::ask_to_restake(&billing.ctx, &sub, what, &own, 5).await.expect("asks");
+        let asked = billing::prepare_restake(&billing.ctx, &sub, what, &own, 5).await.expect("asks");
         let signed = billing.networks.wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
-        billing::take_restake(&billing.ctx, &sub, what, &own, (5, &signed)).await.expect("takes");
+        billing::submit_signed_restake(&billing.ctx, &sub, what, &own, (5, &signed)).await.expect("takes");
         let after = billing.find("sub_1").await;
         assert!(after.stake_id.is_some() && after.cancel_at_period_end && after.cancellation.is_some());
         billing.wait(Duration::from_secs(40 * 86_400));

@@ -63,10 +63,10 @@ async fn revoked(db: &souk_adapters::testing::TestDatabase, staked: u128, taken_
 async fn restaked_by(billing: &Billing, wallet: &TestWallet, tokens: u128) -> Stake {
     billing.networks.faucet_for(wallet).await;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
-    let asked = billing::ask_to_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5).await.expect("asks");
+    let asked = billing::prepare_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5).await.expect("asks");
     assert_eq!(asked.amount, Amount::new(tokens * UNIT));
     let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
-    billing::take_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, (5, &signed)).await.expect("takes");
+    billing::submit_signed_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, (5, &signed)).await.expect("takes");
     billing.stake_of("sub_1").await
 }
 
@@ -90,9 +90,9 @@ async fn collect(billing: &Billing) -> Result<u128, ManageError> {
     let wallet = &billing.networks.wallet;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let debt = Debt::OfSubscription(sub(), billing.networks.currency.id.clone());
-    let asked = billing::ask_to_collect(&billing.ctx, &debt, &payer, 77).await?;
+    let asked = billing::prepare_overdue_payment(&billing.ctx, &debt, &payer, 77).await?;
     let signed = wallet.sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
-    billing::take_collection(&billing.ctx, &debt, &payer, 77, &signed).await?;
+    billing::submit_signed_overdue_payment(&billing.ctx, &debt, &payer, 77, &signed).await?;
     Ok(asked.amount.base_units() / UNIT)
 }
 
@@ -134,7 +134,7 @@ on_one! {
         billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(700 * UNIT)), "owed").await.expect("is ordered");
         billing.is_sound().await;
         let mut session = billing.database().begin().await.expect("begins");
-        let ended = "UPDATE attempts SET status = 'refused' WHERE purpose = 'slash'";
+        let ended = "UPDATE attempts SET status = 'declined' WHERE purpose = 'slash'";
         assert_eq!(session.query(ended).execute().await.expect("is carried out"), 1);
         session.commit().await.expect("commits");
         let mut titles = Vec::new();
@@ -310,11 +310,11 @@ on_one! {
         let billing = revoked(db, 10, 4).await;
         let wallet = &billing.networks.wallet;
         let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
-        let asked = billing::ask_to_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5).await.expect("asks");
+        let asked = billing::prepare_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5).await.expect("asks");
         assert_eq!(asked.amount, Amount::new(4 * UNIT));
         let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
         billing.networks.fault("drop_request").await;
-        billing::take_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, (5, &signed)).await.expect("takes");
+        billing::submit_signed_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, (5, &signed)).await.expect("takes");
         billing.wait(DAY * 30);
         billing.round().await;
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
@@ -366,8 +366,8 @@ on_one! {
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let first = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
         let payer = TestWallet::from_seed(&[77; 32]).did().clone();
-        let grant = Some(MandateDetails::Delegation { payer, limits: Vec::new(), reference: String::new() });
-        unit.mandates().put(&Mandate { id: id("man_2"), grant, ..first }).await.expect("writes");
+        let details = Some(MandateDetails::Delegation { payer, limits: Vec::new(), reference: String::new() });
+        unit.mandates().put(&Mandate { id: id("man_2"), details, ..first }).await.expect("writes");
         unit.commit().await.expect("commits");
         billing.insert(&Subscription { mandate_id: Some(id("man_2")), ..one }).await;
         assert_eq!(billing::check_stakes(&billing.ctx, 9).await.expect("looks"), 1);
@@ -405,7 +405,7 @@ on_one! {
         for round in 0..20 {
             let (bill, paying) = (format!("in_{round}"), format!("att_{round}"));
             let mut unit = begin(db).await;
-            let number = unit.invoices().take_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("a number");
+            let number = unit.invoices().allocate_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("a number");
             let owed = Invoice { number: Some(number), status: InvoiceStatus::Uncollectible, ..invoice(&bill) };
             let line = invoice_item(&format!("ii_{round}"), &bill);
             unit.invoices().insert_final_all(&[(owed.clone(), vec![line])]).await.expect("inserts");

@@ -110,14 +110,14 @@ impl Bench {
 
     pub async fn try_open(&self, attempt: &str, cents: u128) -> Result<CardIntent, RailError> {
         let attempt = AttemptId::parse(attempt).expect("an id");
-        let ask = CardRequest {
+        let request = CardRequest {
             attempt,
             amount: Amount::new(cents),
             description: "An app".to_owned(),
             receipt_email: None,
             setup_future_usage: None,
         };
-        self.rail.open(&self.method, &self.currency, &ask).await
+        self.rail.open(&self.method, &self.currency, &request).await
     }
 
     pub async fn find(&self, intent: &CardIntent) -> Outcome {
@@ -133,8 +133,8 @@ impl Bench {
     }
 
     pub async fn open_setup(&self, attempt: &str) -> CardSetup {
-        let ask = SetupRequest { attempt: AttemptId::parse(attempt).expect("an id"), holder: holder("Ada") };
-        self.rail.open_setup(&self.method, &ask).await.expect("opens")
+        let request = SetupRequest { attempt: AttemptId::parse(attempt).expect("an id"), holder: holder("Ada") };
+        self.rail.open_setup(&self.method, &request).await.expect("opens")
     }
 
     pub async fn find_setup(&self, setup: &CardSetup) -> SetupOutcome {
@@ -167,8 +167,9 @@ impl Bench {
 
     pub async fn charge(&self, attempt: &str, cents: u128, card: &SavedCard) -> CardIntent {
         let attempt = AttemptId::parse(attempt).expect("an id");
-        let ask = ChargeRequest { attempt, amount: Amount::new(cents), description: "in_1".to_owned(), card: card.clone(), is_late: false };
-        self.rail.charge(&self.method, &self.currency, &ask).await.expect("the call is made")
+        let request =
+            ChargeRequest { attempt, amount: Amount::new(cents), description: "in_1".to_owned(), card: card.clone(), is_late: false };
+        self.rail.charge(&self.method, &self.currency, &request).await.expect("the call is made")
     }
 
     /// What the bank of a kept card answers from now on; empty: the card is itself again.
@@ -184,8 +185,9 @@ impl Bench {
 
     pub async fn refund_by(&self, attempt: &str, refund: &str, provider_id: &str, cents: u128) -> Outcome {
         let (attempt, refund) = (AttemptId::parse(attempt).expect("an id"), RefundId::parse(refund).expect("an id"));
-        let ask = CardRefundRequest { attempt, refund, provider_id: provider_id.to_owned(), amount: Amount::new(cents), is_late: false };
-        self.rail.refund(&self.method, &self.currency, &ask).await
+        let request =
+            CardRefundRequest { attempt, refund, provider_id: provider_id.to_owned(), amount: Amount::new(cents), is_late: false };
+        self.rail.refund(&self.method, &self.currency, &request).await
     }
 
     /// A payment that has succeeded.

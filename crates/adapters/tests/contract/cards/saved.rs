@@ -30,14 +30,14 @@ async fn status_of(bench: &Bench, intent: &str) -> String {
 }
 
 async fn keeping(bench: &Bench, attempt: &str, name: &str) -> souk_domain::payment::CardIntent {
-    let ask = CardRequest {
+    let request = CardRequest {
         attempt: AttemptId::parse(attempt).expect("an id"),
         amount: Amount::new(1_000),
         description: "in_1".to_owned(),
         receipt_email: None,
         setup_future_usage: Some(holder(name)),
     };
-    bench.rail.open(&bench.method, &bench.currency, &ask).await.expect("opens")
+    bench.rail.open(&bench.method, &bench.currency, &request).await.expect("opens")
 }
 
 on_both! {
@@ -74,8 +74,8 @@ on_both! {
     async fn a_setup_whose_answer_is_lost_is_found_by_asking_again(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.fault(json!({ "mode": "error_500" })).await;
-        let ask = SetupRequest { attempt: AttemptId::parse("att_1").expect("an id"), holder: holder("Ada") };
-        assert!(bench.rail.open_setup(&bench.method, &ask).await.is_err());
+        let request = SetupRequest { attempt: AttemptId::parse("att_1").expect("an id"), holder: holder("Ada") };
+        assert!(bench.rail.open_setup(&bench.method, &request).await.is_err());
         let setup = bench.open_setup("att_1").await;
         bench.confirm_setup(&setup, ACCEPTED).await;
         bench.fault(json!({ "mode": "drop_answer" })).await;
@@ -158,20 +158,20 @@ on_both! {
         bench.clock.advance(Duration::from_secs(3 * 86_400));
         // A key that is kept refuses another amount.
         until("keys are forgotten", async || matches!(bench.charge("att_probe", 1_001, &card).await.outcome, Outcome::Settled(_))).await;
-        let ask = |attempt: &str| ChargeRequest {
+        let request = |attempt: &str| ChargeRequest {
             attempt: AttemptId::parse(attempt).expect("an id"),
             amount: Amount::new(900),
             description: "in_1".to_owned(),
             card: card.clone(),
             is_late: true,
         };
-        assert_eq!(bench.rail.charge(&bench.method, &bench.currency, &ask("att_2")).await, Ok(first.clone()));
+        assert_eq!(bench.rail.charge(&bench.method, &bench.currency, &request("att_2")).await, Ok(first.clone()));
         let refund = RefundId::parse("re_1").expect("an id");
         let attempt = AttemptId::parse("att_of_1").expect("an id");
         let again = CardRefundRequest { attempt, refund, provider_id: first.provider_id.clone(), amount: Amount::new(300), is_late: true };
         assert_eq!(bench.rail.refund(&bench.method, &bench.currency, &again).await, given_back);
         assert_eq!(bench.charged().await, ["att_2", "att_probe", "att_probe"]);
-        let never_arrived = bench.rail.charge(&bench.method, &bench.currency, &ask("att_3")).await.expect("charges");
+        let never_arrived = bench.rail.charge(&bench.method, &bench.currency, &request("att_3")).await.expect("charges");
         assert!(matches!(never_arrived.outcome, Outcome::Settled(_)), "{never_arrived:?}");
     }
 

@@ -114,7 +114,7 @@ impl Bench {
         }
     }
 
-    pub fn ask(&self, reference: &str, tokens: u128, nonce: u64) -> TransferRequest {
+    pub fn request(&self, reference: &str, tokens: u128, nonce: u64) -> TransferRequest {
         TransferRequest {
             payer: self.wallet.did().clone(),
             payer_key: self.wallet.public_key_base58(),
@@ -127,10 +127,10 @@ impl Bench {
 
     /// Asks, lets the wallet sign, and checks.
     pub fn signed(&self, reference: &str, tokens: u128, nonce: u64) -> SignedTransaction {
-        let ask = self.ask(reference, tokens, nonce);
-        let prepared = self.rail.prepare(&self.method, &self.currency, &ask).expect("prepares");
-        let signed = self.wallet.sign_transfer(&prepared.partial_tx, &prepared.token, ask.amount).expect("signs");
-        self.rail.check(&self.method, &self.currency, &ask, &signed).expect("passes")
+        let request = self.request(reference, tokens, nonce);
+        let prepared = self.rail.prepare(&self.method, &self.currency, &request).expect("prepares");
+        let signed = self.wallet.sign_transfer(&prepared.partial_tx, &prepared.token, request.amount).expect("signs");
+        self.rail.check(&self.method, &self.currency, &request, &signed).expect("passes")
     }
 
     pub fn mandate(&self, tokens: u128, nonce: u64) -> MandateRequest {
@@ -145,10 +145,10 @@ impl Bench {
 
     /// The customer permits charges of at most so many tokens, by answering a `signature` claim.
     pub async fn permit(&self, tokens: u128, nonce: u64) -> Outcome {
-        let ask = self.mandate(tokens, nonce);
-        let prepared = self.rail.prepare_mandate(&self.method, &ask).expect("prepares");
+        let request = self.mandate(tokens, nonce);
+        let prepared = self.rail.prepare_mandate(&self.method, &request).expect("prepares");
         let signature = self.wallet.sign_origin(&prepared.partial_tx).expect("signs");
-        let signed = self.rail.check_mandate(&self.method, &ask, &signature).expect("passes");
+        let signed = self.rail.check_mandate(&self.method, &request, &signature).expect("passes");
         self.send(&signed).await
     }
 
@@ -166,15 +166,15 @@ impl Bench {
 
     /// The customer leaves a deposit.
     pub async fn stake(&self, subject: &str, tokens: u128, nonce: u64) -> Outcome {
-        let ask = self.deposit(subject, tokens, nonce);
-        let prepared = self.rail.prepare_stake(&self.method, &self.currency, &ask).expect("prepares");
-        let signed = self.wallet.sign_stake(&prepared.partial_tx, &prepared.token, ask.amount).expect("signs");
-        self.send(&self.rail.check_stake(&self.method, &self.currency, &ask, &signed).expect("passes")).await
+        let request = self.deposit(subject, tokens, nonce);
+        let prepared = self.rail.prepare_stake(&self.method, &self.currency, &request).expect("prepares");
+        let signed = self.wallet.sign_stake(&prepared.partial_tx, &prepared.token, request.amount).expect("signs");
+        self.send(&self.rail.check_stake(&self.method, &self.currency, &request, &signed).expect("passes")).await
     }
 
-    pub fn signed_errand(&self, errand: StoreTransaction, tokens: u128, nonce: u64) -> SignedTransaction {
-        let ask = StoreTransactionRequest { errand, amount: Amount::new(tokens * UNIT), reference: "in_1".to_owned(), nonce };
-        self.rail.sign(&self.method, &self.currency, &ask).expect("signs")
+    pub fn signed_errand(&self, transaction: StoreTransaction, tokens: u128, nonce: u64) -> SignedTransaction {
+        let request = StoreTransactionRequest { transaction, amount: Amount::new(tokens * UNIT), reference: "in_1".to_owned(), nonce };
+        self.rail.sign(&self.method, &self.currency, &request).expect("signs")
     }
 
     pub async fn pull(&self, tokens: u128, nonce: u64) -> Outcome {

@@ -36,7 +36,7 @@ const RECORDED: [Recorded; 3] = [
     },
 ];
 
-fn ask(recorded: &Recorded) -> TransferRequest {
+fn request(recorded: &Recorded) -> TransferRequest {
     TransferRequest {
         payer: Did::from_verified(recorded.payer),
         payer_key: recorded.payer_key.to_owned(),
@@ -52,9 +52,9 @@ on_both! {
         let bench = Bench::open(db).await;
         for recorded in &RECORDED {
             bench.post("/faucet", &json!({"address": recorded.payer})).await;
-            let check = |signed| bench.rail.check(&bench.method, &bench.currency, &ask(recorded), signed).expect("passes");
+            let check = |signed| bench.rail.check(&bench.method, &bench.currency, &request(recorded), signed).expect("passes");
             let protobuf = bench.send(&check(recorded.protobuf)).await;
-            assert!(matches!(&protobuf, Outcome::Settled(settled) if settled.payer == recorded.payer && settled.amount == ask(recorded).amount), "{protobuf:?}");
+            assert!(matches!(&protobuf, Outcome::Settled(settled) if settled.payer == recorded.payer && settled.amount == request(recorded).amount), "{protobuf:?}");
             // The other encoding is another transaction; what keeps it from moving money again is the nonce.
             let cbor = bench.send(&check(recorded.cbor)).await;
             assert!(matches!(&cbor, Outcome::Declined(refusal) if refusal.code == "INVALID_NONCE"), "{cbor:?}");
@@ -66,7 +66,7 @@ on_both! {
         let bench = Bench::open(db).await;
         for recorded in &RECORDED {
             bench.post("/faucet", &json!({"address": recorded.payer})).await;
-            let signed = bench.rail.check(&bench.method, &bench.currency, &ask(recorded), recorded.cbor).expect("passes");
+            let signed = bench.rail.check(&bench.method, &bench.currency, &request(recorded), recorded.cbor).expect("passes");
             assert!(matches!(bench.send(&signed).await, Outcome::Settled(_)));
         }
         assert_eq!(bench.transfers().await.len(), 3);

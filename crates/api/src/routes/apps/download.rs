@@ -1,6 +1,6 @@
 //! Files that leave the store: their type, length and digest.
 
-use crate::middleware::AskedMethod;
+use crate::middleware::RequestMethod;
 use crate::problem::{FAILED, Problem};
 use crate::state::App;
 use base64::Engine;
@@ -49,7 +49,7 @@ pub async fn bundle(app: &App, request: &Request, found: &domain::App, version: 
         .with_header("repr-digest", format!("sha-256=:{digest}:"))
         .with_header(header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\""))
         .into_response();
-    let is_look = request.extensions().get::<AskedMethod>().is_some_and(|AskedMethod(method)| *method == Method::HEAD);
+    let is_look = request.extensions().get::<RequestMethod>().is_some_and(|RequestMethod(method)| *method == Method::HEAD);
     if !is_look {
         let mut unit = app.ctx.store.begin().await?;
         unit.apps().count_download(&found.did, app.ctx.now()).await?;

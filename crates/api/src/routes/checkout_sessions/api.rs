@@ -29,7 +29,7 @@ enum Tag {
 pub struct CheckoutApi;
 
 /// How long a submit waits to hear whether the wallet is needed.
-const FAST_PAY_PATIENCE: Duration = Duration::from_secs(3);
+const FAST_PAY_TIMEOUT: Duration = Duration::from_secs(3);
 /// SPEC.md 5.
 fn either_id() -> Problem {
     Problem::bad("Either a checkoutSession or a paymentLink id is required.").code("ID_REQUIRED")
@@ -155,7 +155,7 @@ async fn fast_pay(app: &App, expanded: &Expanded, payer: &Did) -> FastPay {
     if session.is_complete() || !by_wallet {
         return FastPay::default();
     }
-    match tokio::time::timeout(FAST_PAY_PATIENCE, checkout::fast_pay(&app.ctx, expanded, payer)).await {
+    match tokio::time::timeout(FAST_PAY_TIMEOUT, checkout::fast_pay(&app.ctx, expanded, payer)).await {
         Ok(Ok(fast)) => fast,
         Ok(Err(error)) => {
             tracing::warn!(error = &error as &dyn std::error::Error, "paying without the wallet cannot be offered");

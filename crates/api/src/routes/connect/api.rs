@@ -192,13 +192,13 @@ async fn sign_in(app: &App, request: &Request, session: &ConnectSession, wallet:
         if known.is_some_and(|caller| caller.user.did == wallet.did) {
             // The session is used up by the login that the browser has: else it would open another one after that has ended.
             if session.login != Some(hash) {
-                access::use_connect_session(&app.ctx, session, &wallet.did, &hash).await?;
+                access::redeem_connect_session(&app.ctx, session, &wallet.did, &hash).await?;
             }
             return Ok(response);
         }
     }
     let token = hex::encode(app.ctx.random.bytes::<32>());
-    if !access::use_connect_session(&app.ctx, session, &wallet.did, &token_hash(&token)).await? {
+    if !access::redeem_connect_session(&app.ctx, session, &wallet.did, &token_hash(&token)).await? {
         return Ok(response);
     }
     let secure = app.site.public_url.scheme() == "https";
@@ -228,7 +228,7 @@ async fn wallet_reads(app: Data<&Arc<App>>, action: Path<String>, query: Query<T
         let scanned = ConnectSession { status: ConnectStatus::Scanned, ..session.clone() };
         return Ok(Json(step::scan(&app, &session, scanned).await?));
     }
-    Ok(Json(step::ask(&app, &session).await?))
+    Ok(Json(step::build_step(&app, &session).await?))
 }
 
 #[derive(Deserialize)]

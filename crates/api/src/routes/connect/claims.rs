@@ -5,8 +5,8 @@ use crate::state::App;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession};
-use souk_domain::checkout::AskedTransfer;
-use souk_domain::payment::{AskedMandate, AskedStake, Method, MethodSettings};
+use souk_domain::checkout::PreparedTransfer;
+use souk_domain::payment::{Method, MethodSettings, PreparedMandate, PreparedStake};
 use souk_domain::shared::{Language, Timestamp};
 
 /// Where a phone opens the wallet. Wallets read the query parameter `url` and decode it once more.
@@ -150,7 +150,7 @@ pub fn profile_claim(language: Language) -> Value {
     json!([{ "type": "profile", "description": text, "items": ["fullName", "email", "phone"], "meta": {}, "mfaCode": [] }])
 }
 
-pub fn transfer_claim(asked: &AskedTransfer, language: Language) -> Value {
+pub fn transfer_claim(asked: &PreparedTransfer, language: Language) -> Value {
     let amount = asked.intent.amount.to_decimal(asked.currency.decimals);
     let items = asked.description.in_language(language);
     let text = match language {
@@ -170,7 +170,7 @@ pub fn transfer_claim(asked: &AskedTransfer, language: Language) -> Value {
 }
 
 /// The permission: the wallet signs what was prepared as it stands. The limits are in the text, since wallets show little else.
-pub fn mandate_claim(asked: &AskedMandate, store: &str, language: Language) -> Value {
+pub fn mandate_claim(asked: &PreparedMandate, store: &str, language: Language) -> Value {
     let limits: Vec<_> =
         asked.limits.iter().map(|(currency, most)| format!("{} {}", most.to_decimal(currency.decimals), currency.symbol)).collect();
     let mut text = match language {
@@ -206,7 +206,7 @@ pub fn mandate_claim(asked: &AskedMandate, store: &str, language: Language) -> V
     }])
 }
 
-pub fn stake_claim(asked: &AskedStake, language: Language) -> Value {
+pub fn stake_claim(asked: &PreparedStake, language: Language) -> Value {
     let amount = asked.amount.to_decimal(asked.currency.decimals);
     let items = asked.description.in_language(language);
     let text = match language {

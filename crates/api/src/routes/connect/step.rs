@@ -43,13 +43,13 @@ pub fn challenge(app: &App) -> String {
 }
 
 /// What the wallet is asked next.
-pub async fn ask(app: &App, session: &ConnectSession) -> Result<Value, StorageError> {
+pub async fn build_step(app: &App, session: &ConnectSession) -> Result<Value, StorageError> {
     let now = app.ctx.now();
     let language = claims::language_of(session);
-    if let (ConnectStep::Transfer | ConnectStep::Stake, Some(deed), Some(wallet)) =
+    if let (ConnectStep::Transfer | ConnectStep::Stake, Some(action), Some(wallet)) =
         (session.step, wallet_actions::deed_of(session), &session.wallet)
     {
-        return match wallet_actions::ask(app, session, &deed, wallet).await {
+        return match wallet_actions::build_request(app, session, &action, wallet).await {
             Ok((claim, chain)) => Ok(claims::request(app, session, claim, chain, now)),
             Err(error) => refuse_deed(app, session, error, now).await,
         };
@@ -63,13 +63,13 @@ pub async fn ask(app: &App, session: &ConnectSession) -> Result<Value, StorageEr
     let (Some(id), Some(wallet)) = (checkout_of(session), &session.wallet) else { return Ok(claims::refused(app, &gone(), now)) };
     let ctx = &app.ctx;
     let asked = match session.step {
-        ConnectStep::Mandate => checkout::ask_for_mandate(ctx, &id, wallet, session.nonce)
+        ConnectStep::Mandate => checkout::prepare_mandate(ctx, &id, wallet, session.nonce)
             .await
             .map(|asked| (claims::mandate_claim(&asked, &app.site.name, language), claims::chain_of(app, &asked.method))),
-        ConnectStep::Stake => checkout::ask_for_stake(ctx, &id, wallet, session.nonce)
+        ConnectStep::Stake => checkout::prepare_stake(ctx, &id, wallet, session.nonce)
             .await
             .map(|asked| (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))),
-        _ => checkout::ask_for_transfer(ctx, &id, wallet, session.nonce)
+        _ => checkout::prepare_transfer(ctx, &id, wallet, session.nonce)
             .await
             .map(|asked| (claims::transfer_claim(&asked, language), claims::chain_of(app, &asked.method))),
     };
@@ -91,7 +91,7 @@ pub async fn scan(app: &App, session: &ConnectSession, scanned: ConnectSession) 
         _ => scanned,
     };
     advance(app, session, &scanned).await?;
-    ask(app, &scanned).await
+    build_step(app, &scanned).await
 }
 
 /// With nothing left to sign, the account is asked for once, so that somebody has agreed.
@@ -187,12 +187,14 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
             succeed(app, session, json!({}), now).await
         }
         ConnectStep::Transfer | ConnectStep::Stake if wallet_actions::deed_of(&session).is_some() => {
-            let (Some(deed), Some(signed)) = (wallet_actions::deed_of(&session), answer.signed()) else {
+            let (Some(action), Some(signed)) = (wallet_actions::deed_of(&session), answer.signed()) else {
                 fail(app, &session, ConnectStatus::Error, &no_claim()).await?;
                 return Ok(claims::refused(app, &no_claim(), now));
             };
-            match wallet_actions::take(app, &session, &deed, &wallet, signed).await {
-                Ok(_) if wallet_actions::lacks_stake(app, &session, &deed, &wallet).await => go_on(app, session, ConnectStep::Stake).await,
+            match wallet_actions::take(app, &session, &action, &wallet, signed).await {
+                Ok(_) if wallet_actions::lacks_stake(app, &session, &action, &wallet).await => {
+                    go_on(app, session, ConnectStep::Stake).await
+                }
                 Ok(hash) => succeed(app, session, json!({ "hash": hash }), now).await,
                 Err(error) => refuse_deed(app, &session, error, now).await,
             }
@@ -204,9 +206,9 @@ async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Tim
             };
             let ctx = &app.ctx;
             let taken = match session.step {
-                ConnectStep::Mandate => checkout::take_mandate(ctx, &id, &wallet, session.nonce, signed).await,
-                ConnectStep::Stake => checkout::take_stake(ctx, &id, &wallet, session.nonce, signed).await,
-                _ => checkout::take_transfer(ctx, &id, &wallet, session.nonce, signed).await,
+                ConnectStep::Mandate => checkout::submit_signed_mandate(ctx, &id, &wallet, session.nonce, signed).await,
+                ConnectStep::Stake => checkout::submit_signed_stake(ctx, &id, &wallet, session.nonce, signed).await,
+                _ => checkout::submit_signed_transfer(ctx, &id, &wallet, session.nonce, signed).await,
             };
             match taken {
                 Ok(hash) if session.step == ConnectStep::Transfer => succeed(app, session, json!({ "hash": hash }), now).await,
@@ -254,7 +256,7 @@ async fn next(
 async fn go_on(app: &App, session: ConnectSession, step: ConnectStep) -> Result<Value, StorageError> {
     let next = ConnectSession { status: ConnectStatus::Scanned, step, challenge: challenge(app), ..session.clone() };
     advance(app, &session, &next).await?;
-    ask(app, &next).await
+    build_step(app, &next).await
 }
 
 async fn succeed(app: &App, session: ConnectSession, response: Value, now: Timestamp) -> Result<Value, StorageError> {

@@ -9,7 +9,7 @@ use crate::routes::customers::named_customer;
 use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep, Wallet};
-use souk_domain::billing::{self, AskedCollection, AskedRecharge, Debt, ManageError, PlanChoice, PlanOrder, StakeFor};
+use souk_domain::billing::{self, Debt, ManageError, PlanChoice, PlanOrder, PreparedOverduePayment, PreparedRecharge, StakeFor};
 use souk_domain::payment::UnsignedTransaction;
 use souk_domain::shared::{
     Amount, AmountError, CurrencyId, CustomerId, InvoiceId, Language, Mode, PriceId, SubscriptionId, SubscriptionItemId, Timestamp,
@@ -140,31 +140,36 @@ fn plan_of(session: &ConnectSession) -> Option<PlanOrder> {
 }
 
 /// The claim that asks for the signature, and its chain.
-pub async fn ask(app: &App, session: &ConnectSession, deed: &WalletAction, wallet: &Wallet) -> Result<(Value, Value), ManageError> {
+pub async fn build_request(
+    app: &App,
+    session: &ConnectSession,
+    action: &WalletAction,
+    wallet: &Wallet,
+) -> Result<(Value, Value), ManageError> {
     let (ctx, language) = (&app.ctx, claims::language_of(session));
-    Ok(match deed {
+    Ok(match action {
         WalletAction::Change(id, _, plan) if session.step == ConnectStep::Stake => {
-            let asked = billing::ask_to_restake(ctx, id, stake_for(plan.as_ref()), wallet, stake_nonce(session)).await?;
+            let asked = billing::prepare_restake(ctx, id, stake_for(plan.as_ref()), wallet, stake_nonce(session)).await?;
             (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
         }
         WalletAction::Pay(debt) => {
-            let asked = billing::ask_to_collect(ctx, debt, wallet, session.nonce).await?;
+            let asked = billing::prepare_overdue_payment(ctx, debt, wallet, session.nonce).await?;
             (claim(&asked, language), claims::chain_of(app, &asked.method))
         }
         WalletAction::Change(id, currency, plan) => {
-            let asked = billing::ask_to_change(ctx, id, currency, plan.as_ref(), wallet, session.nonce).await?;
+            let asked = billing::prepare_payment_change(ctx, id, currency, plan.as_ref(), wallet, session.nonce).await?;
             (claims::mandate_claim(&asked, &app.site.name, language), claims::chain_of(app, &asked.method))
         }
         WalletAction::Restake(id) => {
-            let asked = billing::ask_to_restake(ctx, id, StakeFor::Resuming, wallet, session.nonce).await?;
+            let asked = billing::prepare_restake(ctx, id, StakeFor::Resuming, wallet, session.nonce).await?;
             (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
         }
         WalletAction::Overdraft(id, amount) => {
-            let asked = billing::ask_for_overdraft_stake(ctx, id, *amount, wallet, session.nonce).await?;
+            let asked = billing::prepare_overdraft_stake(ctx, id, *amount, wallet, session.nonce).await?;
             (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
         }
         WalletAction::Recharge(id, amount) => {
-            let asked = billing::ask_to_recharge(ctx, id, *amount, wallet, session.nonce).await?;
+            let asked = billing::prepare_recharge(ctx, id, *amount, wallet, session.nonce).await?;
             (funds_claim(&asked, language), claims::chain_of(app, &asked.method))
         }
     })
@@ -180,8 +185,8 @@ fn stake_for(plan: Option<&PlanOrder>) -> StakeFor<'_> {
 }
 
 /// Whether the wallet is to leave a stake too, after it has permitted charges.
-pub async fn lacks_stake(app: &App, session: &ConnectSession, deed: &WalletAction, wallet: &Wallet) -> bool {
-    match deed {
+pub async fn lacks_stake(app: &App, session: &ConnectSession, action: &WalletAction, wallet: &Wallet) -> bool {
+    match action {
         WalletAction::Change(id, currency, plan) if session.step == ConnectStep::Transfer => {
             match billing::lacks_stake(&app.ctx, id, currency, stake_for(plan.as_ref()), wallet).await {
                 // The plan waits for it: asked for the stake, the wallet is told why there is none now.
@@ -195,24 +200,32 @@ pub async fn lacks_stake(app: &App, session: &ConnectSession, deed: &WalletActio
 }
 
 /// Takes what was signed. Answers the transaction's hash.
-pub async fn take(app: &App, session: &ConnectSession, deed: &WalletAction, wallet: &Wallet, signed: &str) -> Result<String, ManageError> {
+pub async fn take(
+    app: &App,
+    session: &ConnectSession,
+    action: &WalletAction,
+    wallet: &Wallet,
+    signed: &str,
+) -> Result<String, ManageError> {
     let ctx = &app.ctx;
-    match deed {
+    match action {
         WalletAction::Change(id, _, plan) if session.step == ConnectStep::Stake => {
-            billing::take_restake(ctx, id, stake_for(plan.as_ref()), wallet, (stake_nonce(session), signed)).await
+            billing::submit_signed_restake(ctx, id, stake_for(plan.as_ref()), wallet, (stake_nonce(session), signed)).await
         }
-        WalletAction::Pay(debt) => billing::take_collection(ctx, debt, wallet, session.nonce, signed).await,
+        WalletAction::Pay(debt) => billing::submit_signed_overdue_payment(ctx, debt, wallet, session.nonce, signed).await,
         WalletAction::Change(id, currency, plan) => {
-            billing::take_change(ctx, id, currency, plan.as_ref(), wallet, (session.nonce, signed)).await
+            billing::submit_signed_payment_change(ctx, id, currency, plan.as_ref(), wallet, (session.nonce, signed)).await
         }
-        WalletAction::Restake(id) => billing::take_restake(ctx, id, StakeFor::Resuming, wallet, (session.nonce, signed)).await,
-        WalletAction::Overdraft(id, amount) => billing::take_overdraft_stake(ctx, id, *amount, wallet, (session.nonce, signed)).await,
-        WalletAction::Recharge(id, amount) => billing::take_recharge(ctx, id, *amount, wallet, (session.nonce, signed)).await,
+        WalletAction::Restake(id) => billing::submit_signed_restake(ctx, id, StakeFor::Resuming, wallet, (session.nonce, signed)).await,
+        WalletAction::Overdraft(id, amount) => {
+            billing::submit_signed_overdraft_stake(ctx, id, *amount, wallet, (session.nonce, signed)).await
+        }
+        WalletAction::Recharge(id, amount) => billing::submit_signed_recharge(ctx, id, *amount, wallet, (session.nonce, signed)).await,
     }
 }
 
-fn claim(asked: &AskedCollection, language: Language) -> Value {
-    let AskedCollection { prepared, currency, amount, invoices, .. } = asked;
+fn claim(asked: &PreparedOverduePayment, language: Language) -> Value {
+    let PreparedOverduePayment { prepared, currency, amount, invoices, .. } = asked;
     let sum = amount.to_decimal(currency.decimals);
     let text = match (language, invoices.len()) {
         (Language::English, 1) => format!("Pay an overdue invoice: {sum} {}", currency.symbol),
@@ -223,7 +236,7 @@ fn claim(asked: &AskedCollection, language: Language) -> Value {
 }
 
 /// Who gets it is in the text: it is not the store that asks.
-fn funds_claim(asked: &AskedRecharge, language: Language) -> Value {
+fn funds_claim(asked: &PreparedRecharge, language: Language) -> Value {
     let sum = format!("{} {}", asked.amount.to_decimal(asked.currency.decimals), asked.currency.symbol);
     let (to, what) = (&asked.to, &asked.description);
     let text = match language {

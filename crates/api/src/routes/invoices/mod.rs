@@ -1,14 +1,14 @@
 //! Invoices of the signed-in customer, and of the whole store for those who run it.
 
 mod api;
-mod debts;
 mod formula;
 mod line_description;
 mod model;
+mod overdue;
 mod payments;
 
 pub use api::InvoicesApi;
-pub use debts::DebtsApi;
 pub use formula::{formula, formula_text};
 pub use line_description::LineDescription;
 pub use model::InvoiceModel;
+pub use overdue::OverdueApi;

@@ -201,10 +201,10 @@ mod tests {
     use poem::web::{LocalAddr, RemoteAddr};
     use tokio::sync::mpsc;
 
-    struct Told(mpsc::UnboundedReceiver<PublicEvent>);
+    struct TestSubscription(mpsc::UnboundedReceiver<PublicEvent>);
 
     #[async_trait]
-    impl Subscription for Told {
+    impl Subscription for TestSubscription {
         async fn next(&mut self) -> Option<PublicEvent> {
             self.0.recv().await
         }
@@ -213,7 +213,7 @@ mod tests {
     fn joined() -> (LongPollSessions, Arc<Line>, mpsc::UnboundedSender<PublicEvent>) {
         let (lines, (tell, told)) = (LongPollSessions::default(), mpsc::unbounded_channel());
         let place = crate::Limits::default().admit_socket(&Request::default()).expect("a place");
-        lines.open("t", Channels::of("z1"), Box::new(Told(told)), place);
+        lines.open("t", Channels::of("z1"), Box::new(TestSubscription(told)), place);
         let line = lines.find("t").expect("the line");
         assert!(line.take(r#"["1","1","relay:z1:events","phx_join",{}]"#));
         assert_eq!(line.state().waiting.drain(..).count(), 1);
@@ -259,7 +259,7 @@ mod tests {
         let request = Request::from_parts((parts, LocalAddr::default(), from, poem::http::uri::Scheme::HTTP).into(), Body::empty());
         let lines = LongPollSessions { silence: Duration::from_millis(1), ..LongPollSessions::default() };
         let (_tell, told) = mpsc::unbounded_channel();
-        lines.open("t", Channels::of("z1"), Box::new(Told(told)), limits.admit_socket(&request).expect("a place"));
+        lines.open("t", Channels::of("z1"), Box::new(TestSubscription(told)), limits.admit_socket(&request).expect("a place"));
         while lines.find("t").is_some() || limits.open_sockets() > 0 {
             // Every look is a call: it has to come later than the line's patience.
             timeout(Duration::from_millis(20), std::future::pending::<()>()).await.expect_err("nothing comes");

@@ -190,7 +190,11 @@ pub(super) async fn show(app: &App, id: &SubscriptionId) -> Result<Json<Subscrip
 }
 
 /// The subscription, and for whom the actor changes it. Anybody else's does not exist for them.
-pub(super) async fn acted_on(app: &App, actor: &Actor<resources::Subscriptions>, id: &str) -> Result<(Subscription, Requester), Problem> {
+pub(super) async fn authorize_action(
+    app: &App,
+    actor: &Actor<resources::Subscriptions>,
+    id: &str,
+) -> Result<(Subscription, Requester), Problem> {
     let id = SubscriptionId::parse(id)?;
     let mut unit = app.ctx.store.read().await?;
     let subscription = unit.subscriptions().find(&id).await?.ok_or_else(Problem::not_found)?;

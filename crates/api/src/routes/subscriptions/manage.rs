@@ -1,4 +1,4 @@
-use super::api::{acted_on, show};
+use super::api::{authorize_action, show};
 use super::model::SubscriptionModel;
 use crate::auth::{Actor, Writes, resources};
 use crate::lossless_json::{Decimal, ExactJson};
@@ -96,7 +96,7 @@ impl ManageApi {
         id: Path<String>,
         terms: Json<CancelModel>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
-        let (subscription, requester) = acted_on(&app, &actor, &id).await?;
+        let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
         let by = if terms.cancel_from.as_deref() == Some("customer") { Requester::Customer } else { requester };
         billing::cancel(&app.ctx, by, &subscription.id, &terms.0.read()?).await?;
         show(&app, &subscription.id).await
@@ -110,7 +110,7 @@ impl ManageApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<RecoveryModel>, Problem> {
-        let (subscription, requester) = acted_on(&app, &actor, &id).await?;
+        let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
         let recovery = billing::recovery(&app.ctx, requester, &subscription.id).await?;
         recovered(&app, &subscription, recovery.needs_stake).await
     }
@@ -123,7 +123,7 @@ impl ManageApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<RecoveryModel>, Problem> {
-        let (subscription, requester) = acted_on(&app, &actor, &id).await?;
+        let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
         let recovery = billing::recover(&app.ctx, requester, &subscription.id).await?;
         recovered(&app, &subscription, recovery.needs_stake).await
     }
@@ -175,7 +175,7 @@ impl ManageApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<OverdraftModel>, Problem> {
-        let (subscription, _) = acted_on(&app, &actor, &id).await?;
+        let (subscription, _) = authorize_action(&app, &actor, &id).await?;
         Ok(Json(OverdraftModel::from(&billing::overdraft_protection(&app.ctx, &subscription.id).await?)))
     }
 
@@ -187,7 +187,7 @@ impl ManageApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<OverdraftModel>, Problem> {
-        let (subscription, _) = acted_on(&app, &actor, &id).await?;
+        let (subscription, _) = authorize_action(&app, &actor, &id).await?;
         billing::end_overdraft_protection(&app.ctx, &subscription.id).await?;
         Ok(Json(OverdraftModel::from(&billing::overdraft_protection(&app.ctx, &subscription.id).await?)))
     }

@@ -142,7 +142,7 @@ pub struct MandateModel {
 
 impl MandateModel {
     fn of(mandate: &Mandate, currency: &CurrencyId) -> Option<Self> {
-        Some(match mandate.grant.as_ref()? {
+        Some(match mandate.details.as_ref()? {
             MandateDetails::Delegation { limits, .. } => Self {
                 kind: "delegation".to_owned(),
                 limit: limits.iter().find(|(id, _)| id == currency).map(|(_, most)| most.to_string()),
@@ -164,7 +164,7 @@ impl MandateModel {
 }
 
 fn payment_details(stake: Option<&Stake>, mandate: Option<&Mandate>, method: &Method) -> BTreeMap<String, PaymentDetailModel> {
-    let Some(MandateDetails::Delegation { payer, reference, .. }) = mandate.and_then(|mandate| mandate.grant.as_ref()) else {
+    let Some(MandateDetails::Delegation { payer, reference, .. }) = mandate.and_then(|mandate| mandate.details.as_ref()) else {
         return BTreeMap::new();
     };
     let staking = stake.and_then(|stake| stake.reference.clone()).map(|tx_hash| StakingDetailModel { tx_hash });

@@ -1,4 +1,4 @@
-use super::api::acted_on;
+use super::api::authorize_action;
 use crate::auth::{Actor, resources};
 use crate::problem::Problem;
 use crate::state::App;
@@ -73,7 +73,7 @@ impl PaymentChangesApi {
         id: Path<String>,
         change: Json<PaymentChangeModel>,
     ) -> Result<Json<PaymentChangeAskModel>, Problem> {
-        let (subscription, _) = acted_on(&app, &actor, &id).await?;
+        let (subscription, _) = authorize_action(&app, &actor, &id).await?;
         let (method, currency) = (MethodId::parse(&change.payment_method)?, CurrencyId::parse(&change.payment_currency)?);
         if !billing::takes_card(&app.ctx, &subscription.id, &method, &currency).await? {
             let subscription_id = subscription.id.to_string();

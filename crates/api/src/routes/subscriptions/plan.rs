@@ -1,4 +1,4 @@
-use super::api::{acted_on, show};
+use super::api::{authorize_action, show};
 use super::model::SubscriptionModel;
 use super::payment::{ConnectOrderModel, ConnectParamsModel};
 use crate::auth::{Actor, resources};
@@ -162,7 +162,7 @@ impl PlansApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<PlansModel>, Problem> {
-        let (subscription, _) = acted_on(&app, &actor, &id).await?;
+        let (subscription, _) = authorize_action(&app, &actor, &id).await?;
         let plans = billing::plans(&app.ctx, &subscription.id).await?;
         let plan =
             |(price, product): &(_, _)| PriceModel { product: Some(Box::new(ProductModel::from(product))), ..PriceModel::from(price) };
@@ -178,7 +178,7 @@ impl PlansApi {
         id: Path<String>,
         choice: Json<ChoiceModel>,
     ) -> Result<Json<PreviewModel>, Problem> {
-        let (subscription, requester) = acted_on(&app, &actor, &id).await?;
+        let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
         let choice = read_choice(&choice.price_id, choice.quantity, choice.item_id.as_deref())?;
         let preview = billing::preview_plan(&app.ctx, &subscription.id, &choice).await?;
         let currency = app.ctx.store.read().await?.methods().find_currency(&subscription.currency_id).await?;
@@ -198,7 +198,7 @@ impl PlansApi {
         id: Path<String>,
         change: Json<ChangeModel>,
     ) -> Result<Json<PlanSwitchModel>, Problem> {
-        let (subscription, requester) = acted_on(&app, &actor, &id).await?;
+        let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
         let choice = read_choice(&change.price_id, change.quantity, change.item_id.as_deref())?;
         let amount = |text: &String| Amount::parse_base_units(text).map_err(|error| Problem::bad(error.to_string()));
         let credited = change.expected_credited.as_ref().map(amount).transpose()?;

@@ -6,7 +6,7 @@ use crate::state::App;
 use poem::http::StatusCode;
 use poem::web::{Data, Path};
 use poem::{Body, Request, handler};
-use souk_domain::billing::take_card_event;
+use souk_domain::billing::receive_card_event;
 use souk_domain::payment::EventError;
 use souk_domain::shared::MethodId;
 use std::sync::Arc;
@@ -26,6 +26,6 @@ pub async fn take(app: Data<&Arc<App>>, request: &Request, method: Path<String>,
         EventError::BadSignature => Problem::new(StatusCode::UNAUTHORIZED, error.to_string()),
         EventError::Malformed => Problem::bad(error.to_string()),
     })?;
-    take_card_event(&app.ctx, &method, &event).await?;
+    receive_card_event(&app.ctx, &method, &event).await?;
     Ok(StatusCode::OK)
 }

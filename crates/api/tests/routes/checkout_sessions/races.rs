@@ -17,7 +17,7 @@ on_both! {
         alice.submit_for_wallet(&app, &session).await;
         let mut dialogs = Vec::new();
         for _ in 0..4 {
-            let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+            let (connect, asked) = alice.request_payment(&app, &session).await;
             let body = connect.signed(&alice.wallet, &asked, "responseAuth", claim_of(&alice.wallet, &asked));
             dialogs.push((connect, body));
             // Each dialog asks for a transaction of its own: it is not the ledger that tells them apart.
@@ -79,7 +79,7 @@ on_both! {
         for _ in 0..8 {
             let session = alice.start_link(&app.shop.atlas.link).await;
             alice.submit_for_wallet(&app, &session).await;
-            let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+            let (connect, asked) = alice.request_payment(&app, &session).await;
             let body = connect.signed(&alice.wallet, &asked, "responseAuth", claim_of(&alice.wallet, &asked));
             let form = form(&app.shop, "alice", true);
             let (card, wallet) = tokio::join!(alice.submit(&session, &form), connect.post(&body));
@@ -117,12 +117,12 @@ async fn an_order_that_was_enlarged_after_the_wallet_was_asked_is_not_paid_with_
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.seats).await;
     alice.submit_for_wallet(&app, &session).await;
-    let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+    let (connect, asked) = alice.request_payment(&app, &session).await;
     let change = json!({ "itemId": app.shop.seats.price, "quantity": 3 });
     alice.browser.put(&format!("/api/checkout-sessions/{session}/adjust-quantity"), &change).await.ok();
     let refused = connect.answer(&alice.wallet, &asked, claim_of(&alice.wallet, &asked)).await;
     assert_eq!(refused["errorMessage"], "The order has changed, please try again");
-    let (_, asked) = alice.ask_for_payment(&app, &session).await;
+    let (_, asked) = alice.request_payment(&app, &session).await;
     assert_eq!(asked["errorMessage"], "The order has changed, please try again", "not before it is submitted again");
     alice.submit_for_wallet(&app, &session).await;
     assert_eq!(alice.pay_by_wallet(&app, &session).await["status"], "ok");
@@ -137,7 +137,7 @@ async fn an_order_that_went_to_a_card_in_another_tab_is_not_paid_by_the_wallet_a
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
     alice.submit_for_wallet(&app, &session).await;
-    let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+    let (connect, asked) = alice.request_payment(&app, &session).await;
     let secret = alice.submit_for_card(&app, &session).await;
     let refused = connect.answer(&alice.wallet, &asked, claim_of(&alice.wallet, &asked)).await;
     assert_eq!(refused["status"], "error", "{refused}");

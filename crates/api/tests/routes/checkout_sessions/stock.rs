@@ -141,7 +141,7 @@ async fn an_order_that_was_enlarged_after_submit_cannot_be_paid_at_its_old_amoun
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.seats).await;
     alice.submit_for_wallet(&app, &session).await;
-    let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+    let (connect, asked) = alice.request_payment(&app, &session).await;
     adjust(&alice, &session, &app.shop.seats, 3).await.ok();
 
     let refused = connect.answer(&alice.wallet, &asked, claim_of(&alice.wallet, &asked)).await;

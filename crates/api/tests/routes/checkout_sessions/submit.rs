@@ -33,7 +33,7 @@ on_one! {
         let other_tab = alice.submit(&session, &form(&app.shop, "alice", true)).await.ok();
         assert_eq!(other_tab["checkoutSession"]["status"], "complete");
         assert!(other_tab.get("stripeContext").is_none());
-        let connect = alice.ask_for_payment(&app, &session).await.1;
+        let connect = alice.request_payment(&app, &session).await.1;
         assert_eq!(connect["errorMessage"], "This order is paid already");
         app.finish().await;
     }
@@ -59,7 +59,7 @@ async fn anothers_session_is_forbidden() {
     mallory.submit(&session, &form(&app.shop, "mallory", false)).await.refused(403);
     let aborted = mallory.browser.post(&format!("/api/checkout-sessions/{session}/abort-stripe"), &json!({})).await;
     aborted.refused(403);
-    let (_, asked) = mallory.ask_for_payment(&app, &session).await;
+    let (_, asked) = mallory.request_payment(&app, &session).await;
     assert_eq!(asked["errorMessage"], "Account changed, please pay manually.");
     app.finish().await;
 }
@@ -86,7 +86,7 @@ async fn a_session_cannot_be_paid_by_wallet_after_it_expired() {
     let session = alice.start(&app.shop.atlas).await;
     app.advance(Duration::from_secs(24 * 3_600 - 10));
     alice.submit_for_wallet(&app, &session).await;
-    let (connect, asked) = alice.ask_for_payment(&app, &session).await;
+    let (connect, asked) = alice.request_payment(&app, &session).await;
     app.advance(Duration::from_secs(10));
     let done = connect.answer(&alice.wallet, &asked, crate::app::claim_of(&alice.wallet, &asked)).await;
     assert_eq!(done["errorMessage"], "This link has expired...");

@@ -33,12 +33,12 @@ pub async fn invoices(app: &TestApp) -> Vec<(&'static str, InvoiceStatus, u128)>
 }
 
 /// The grant that a subscription is charged by.
-async fn grant(app: &TestApp, subscription: &Subscription) -> MandateDetails {
+async fn mandate_details(app: &TestApp, subscription: &Subscription) -> MandateDetails {
     let mut unit = app.ctx.store.read().await.expect("reads");
     let id = subscription.mandate_id.as_ref().expect("a mandate");
     let mandate = unit.mandates().find(id).await.expect("reads").expect("is there");
     assert_eq!(mandate.status, MandateStatus::Active);
-    mandate.grant.expect("a grant")
+    mandate.details.expect("a details")
 }
 
 fn status_of(found: &Value) -> (&Value, &Value) {
@@ -65,7 +65,7 @@ on_one! {
         assert_eq!(subscription.period.seconds(), 30 * 86_400);
         assert_eq!(invoices(&app).await, [("subscription_create", InvoiceStatus::Paid, 10 * SKT)]);
         let limits = vec![(app.shop.token.clone(), Amount::new(10 * SKT))];
-        let MandateDetails::Delegation { payer, limits: given, reference } = grant(&app, &subscription).await else { panic!("a delegation") };
+        let MandateDetails::Delegation { payer, limits: given, reference } = mandate_details(&app, &subscription).await else { panic!("a delegation") };
         assert_eq!((&payer, given, reference.is_empty()), (alice.wallet.did(), limits, false));
         assert_eq!(app.networks.payments_to(app.app_key.did().as_str()).await.len(), 1);
         app.finish().await;
@@ -118,7 +118,7 @@ on_one! {
         assert_eq!(status_of(&alice.retrieve(&session).await), (&"complete".into(), &"paid".into()));
         let subscription = begun(&app, &alice, &session).await;
         assert_eq!(subscription.status, SubscriptionStatus::Active);
-        assert!(matches!(grant(&app, &subscription).await, MandateDetails::Card(card) if card.last4 == "4242"));
+        assert!(matches!(mandate_details(&app, &subscription).await, MandateDetails::Card(card) if card.last4 == "4242"));
         assert_eq!(invoices(&app).await, [("subscription_create", InvoiceStatus::Paid, 499)]);
         app.drain().await;
         app.finish().await;
@@ -138,7 +138,7 @@ on_one! {
         assert_eq!(status_of(&alice.retrieve(&session).await), (&"complete".into(), &"no_payment_required".into()));
         let subscription = begun(&app, &alice, &session).await;
         assert_eq!(subscription.status, SubscriptionStatus::Trialing);
-        assert!(matches!(grant(&app, &subscription).await, MandateDetails::Card(card) if card.brand == "visa"));
+        assert!(matches!(mandate_details(&app, &subscription).await, MandateDetails::Card(card) if card.brand == "visa"));
         assert!(app.networks.charges().await.is_empty());
         app.drain().await;
         app.finish().await;

@@ -2,9 +2,9 @@
 
 mod clocks;
 mod collect;
-mod debts;
 mod downloads;
 mod manage;
+mod overdue;
 mod payment;
 mod plan;
 mod read;

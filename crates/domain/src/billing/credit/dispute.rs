@@ -2,8 +2,8 @@
 
 use super::CreditError;
 use super::card_payment::{CardPaymentState, find_card_payment};
-use super::dispute_booking::DisputeBooking;
 use super::dispute_change::changes;
+use super::dispute_posting::DisputePosting;
 use super::undo::lock_paid_by;
 use crate::billing::clock::time_of_customer;
 use crate::billing::{Notification, notify};
@@ -107,11 +107,11 @@ async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &
     if !changes.is_empty() {
         let paid = lock_paid_by(unit.as_mut(), &intent.id).await?;
         let at = time_of_customer(ctx, unit.as_mut(), &intent.customer_id).await?;
-        let mut booking = DisputeBooking { dispute: after, paid, at };
+        let mut posting = DisputePosting { dispute: after, paid, at };
         for change in changes {
-            booking.book(ctx, unit.as_mut(), change).await?;
+            posting.record(ctx, unit.as_mut(), change).await?;
         }
-        after = booking.dispute;
+        after = posting.dispute;
     }
     if !unit.disputes().update(&before, &after).await? {
         return Err(CreditError::Contended);

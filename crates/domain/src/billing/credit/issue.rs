@@ -189,7 +189,7 @@ pub(crate) async fn issue_note(
         };
         change_balance(ctx, unit, &change).await?;
     }
-    note.number = unit.invoices().take_numbers(note.mode, DocumentType::CreditNote, 1).await?;
+    note.number = unit.invoices().allocate_numbers(note.mode, DocumentType::CreditNote, 1).await?;
     unit.credit_notes().insert(&note, &items).await?;
     let (refunds, attempts) = return_payments(ctx, unit, &note, &plan, order, now).await?;
     post_note(ctx, unit, &note, now).await?;

@@ -128,7 +128,7 @@ async fn account_of(unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<Option
 fn transfer(ctx: &Context, method: &Method, currency: &Currency, refund: &Refund, to: Did) -> Result<AttemptKind, CreditError> {
     let rail = ctx.networks.wallet(method.kind).ok_or(CreditError::MethodNotSupported)?;
     let request = StoreTransactionRequest {
-        errand: StoreTransaction::Payout { to: to.clone() },
+        transaction: StoreTransaction::Payout { to: to.clone() },
         amount: refund.amount,
         reference: refund.id.to_string(),
         nonce: nonce(ctx),

@@ -49,7 +49,7 @@ pub(crate) async fn finalize_all(
             if count == 0 {
                 continue;
             }
-            let first = unit.invoices().take_numbers(mode, document, u32::try_from(count).unwrap_or(u32::MAX)).await?;
+            let first = unit.invoices().allocate_numbers(mode, document, u32::try_from(count).unwrap_or(u32::MAX)).await?;
             for (number, one) in (first..).zip(all.iter_mut().filter(|one| is_one(one))) {
                 one.invoice.number = Some(number);
             }
@@ -117,7 +117,7 @@ pub(crate) async fn finalize(
     finalized: Invoice,
     now: Timestamp,
 ) -> Result<Invoice, BillingError> {
-    let number = unit.invoices().take_numbers(draft.mode, finalized.document(), 1).await?;
+    let number = unit.invoices().allocate_numbers(draft.mode, finalized.document(), 1).await?;
     let open = Invoice { status: InvoiceStatus::Open, number: Some(number), finalized_at: Some(now), ..finalized };
     let invoice = open.with_amounts(Amount::ZERO, Amount::ZERO, now)?;
     if !unit.invoices().update(draft, &invoice).await? {

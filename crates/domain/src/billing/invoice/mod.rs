@@ -323,7 +323,7 @@ pub trait Invoices: Send {
     /// [`StorageError::Conflict`], at the latest when it commits.
     async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError>;
     /// The first of the next `count` numbers of a series. The next caller waits until this unit of work ends.
-    async fn take_numbers(&mut self, mode: Mode, document: DocumentType, count: u32) -> Result<u64, StorageError>;
+    async fn allocate_numbers(&mut self, mode: Mode, document: DocumentType, count: u32) -> Result<u64, StorageError>;
     /// Inserts finalized invoices with their numbers, all or none. [`StorageError::Duplicate`] when a subscription, start and reason
     /// have one already (invariant 2), and the unit of work must be dropped.
     async fn insert_final_all(&mut self, invoices: &[(Invoice, Vec<InvoiceItem>)]) -> Result<(), StorageError>;

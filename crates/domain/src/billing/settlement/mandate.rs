@@ -57,8 +57,8 @@ pub(crate) async fn mandate_given(
     settlement: &Settlement,
 ) -> Result<(), BillingError> {
     let mandate = unit.mandates().find(id).await?.ok_or(BillingError::Orphan)?;
-    let grant = settlement.card.clone().map(MandateDetails::Card).or(mandate.grant);
-    let given = Mandate { status: MandateStatus::Active, grant, updated_at: ctx.now(), ..mandate };
+    let details = settlement.card.clone().map(MandateDetails::Card).or(mandate.details);
+    let given = Mandate { status: MandateStatus::Active, details, updated_at: ctx.now(), ..mandate };
     unit.mandates().put(&given).await?;
     Ok(())
 }

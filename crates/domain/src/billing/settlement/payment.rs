@@ -86,9 +86,9 @@ async fn paid(
 async fn card_seen(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &Subscription, seen: &SavedCard) -> Result<(), BillingError> {
     let Some(id) = &subscription.mandate_id else { return Ok(()) };
     let Some(mandate) = unit.mandates().find(id).await? else { return Err(BillingError::Orphan) };
-    let is_the_same = matches!(&mandate.grant, Some(MandateDetails::Card(card)) if card.card == seen.card);
+    let is_the_same = matches!(&mandate.details, Some(MandateDetails::Card(card)) if card.card == seen.card);
     if is_the_same {
-        unit.mandates().amend(id, &MandateDetails::Card(seen.clone()), ctx.now()).await?;
+        unit.mandates().update_details(id, &MandateDetails::Card(seen.clone()), ctx.now()).await?;
     }
     Ok(())
 }

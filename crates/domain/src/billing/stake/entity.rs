@@ -384,7 +384,7 @@ impl Stake {
     ///
     /// # Errors
     /// [`StakeError::NotReserved`] when another attempt reserves it, or none.
-    pub fn refused(&self, attempt: &AttemptId, now: Timestamp) -> Result<Self, StakeError> {
+    pub fn declined(&self, attempt: &AttemptId, now: Timestamp) -> Result<Self, StakeError> {
         if self.reservation.as_ref().is_none_or(|one| one.attempt_id != *attempt) {
             return Err(StakeError::NotReserved);
         }
@@ -530,7 +530,7 @@ pub(in crate::billing) mod tests {
         let mut stake = held(10).released(ReleaseReason::Ended, at(100), at(0));
         for failures in 1..=7u32 {
             let reserved = stake.reserve(reservation(StakeTransferKind::Return, 10), at(100)).expect("it fits");
-            stake = reserved.refused(&attempt(1), at(100)).expect("it was reserved");
+            stake = reserved.declined(&attempt(1), at(100)).expect("it was reserved");
             assert_eq!(stake.return_at, Some(at(100).plus(retry_delay(failures - 1))));
             assert_eq!((stake.status, stake.failure_count, stake.available()), (StakeStatus::Releasing, failures, Amount::new(10)));
             assert_eq!(stake.needs_attention(), failures > 5, "{failures}");
@@ -545,7 +545,7 @@ pub(in crate::billing) mod tests {
         let stake = held(10).reserve(reservation(StakeTransferKind::Forfeit, 4), at(1)).expect("it fits");
         assert_eq!(stake.reserve(reservation(StakeTransferKind::Return, 1), at(2)), Err(StakeError::InFlight));
         assert_eq!(stake.moved(&attempt(2), at(2)), Err(StakeError::NotReserved));
-        assert_eq!(stake.refused(&attempt(2), at(2)), Err(StakeError::NotReserved));
+        assert_eq!(stake.declined(&attempt(2), at(2)), Err(StakeError::NotReserved));
         let after = stake.moved(&attempt(1), at(2)).expect("it was reserved");
         assert_eq!((after.status, after.remaining(), after.missing()), (StakeStatus::Held, Amount::new(6), Amount::ZERO));
         assert_eq!(held(10).reserve(reservation(StakeTransferKind::Forfeit, 11), at(1)), Err(StakeError::TooSmall));
@@ -587,7 +587,7 @@ pub(in crate::billing) mod tests {
         Return(u128),
         Forfeit(u128),
         Settle,
-        Refuse,
+        Decline,
         Claim(u128),
         Release,
     }
@@ -598,7 +598,7 @@ pub(in crate::billing) mod tests {
             (0u128..500).prop_map(Step::Return),
             (0u128..500).prop_map(Step::Forfeit),
             Just(Step::Settle),
-            Just(Step::Refuse),
+            Just(Step::Decline),
             (0u128..500).prop_map(Step::Claim),
             Just(Step::Release),
         ];
@@ -618,7 +618,7 @@ pub(in crate::billing) mod tests {
                     Step::Return(amount) => stake.reserve(reservation(StakeTransferKind::Return, amount), now),
                     Step::Forfeit(amount) => stake.reserve(reservation(StakeTransferKind::Forfeit, amount), now),
                     Step::Settle => stake.moved(&attempt(1), now).inspect(|_| left += stake.amount_reserved().base_units()),
-                    Step::Refuse => stake.refused(&attempt(1), now),
+                    Step::Decline => stake.declined(&attempt(1), now),
                     Step::Claim(amount) => stake.claimed(Amount::new(amount), now).inspect(|_| left += amount),
                     Step::Release => Ok(stake.released(ReleaseReason::Ended, now, now)),
                 };

@@ -21,7 +21,9 @@ pub(crate) use entity::RequestedStake;
 pub use entity::*;
 pub use monitor::{STAKE_CHECK_INTERVAL, check_stakes};
 pub(in crate::billing) use overdraft::pay_by_overdraft;
-pub use overdraft::{OverdraftProtection, ask_for_overdraft_stake, end_overdraft_protection, overdraft_protection, take_overdraft_stake};
+pub use overdraft::{
+    OverdraftProtection, end_overdraft_protection, overdraft_protection, prepare_overdraft_stake, submit_signed_overdraft_stake,
+};
 pub(in crate::billing) use place::{
     Placement, ask_network, growth, held_with, lock_security, owed_stake, required_stake, stake_for_plan, stake_to_share,
 };

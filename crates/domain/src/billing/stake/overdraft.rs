@@ -15,7 +15,7 @@ use crate::billing::{
     line_descriptions, time_of,
 };
 use crate::context::Context;
-use crate::payment::{AskedStake, Currency, PlannedPayment, Purpose};
+use crate::payment::{Currency, PlannedPayment, PreparedStake, Purpose};
 use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -136,19 +136,19 @@ async fn placement(ctx: &Context, id: &SubscriptionId, payer: &Wallet, amount: O
 
 /// Builds the payment that switches the protection on, or tops it up. The same nonce builds the same one.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn ask_for_overdraft_stake(
+pub async fn prepare_overdraft_stake(
     ctx: &Context,
     id: &SubscriptionId,
     amount: Option<Amount>,
     payer: &Wallet,
     nonce: u64,
-) -> Result<AskedStake, ManageError> {
+) -> Result<PreparedStake, ManageError> {
     placement(ctx, id, payer, amount).await?.prepare(ctx, payer, nonce).await
 }
 
 /// Checks and sends the signed payment. Once the network has it, the protection is on. Answers the hash.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn take_overdraft_stake(
+pub async fn submit_signed_overdraft_stake(
     ctx: &Context,
     id: &SubscriptionId,
     amount: Option<Amount>,

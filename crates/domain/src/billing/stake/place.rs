@@ -12,7 +12,7 @@ use crate::billing::{
 };
 use crate::context::Context;
 use crate::ledger::EntryType;
-use crate::payment::{AskedStake, Attempt, AttemptKind, Currency, MandateDetails, StakeRequest, StakeState};
+use crate::payment::{Attempt, AttemptKind, Currency, MandateDetails, PreparedStake, StakeRequest, StakeState};
 use crate::shared::{Amount, CurrencyId, StakeId, StorageError, SubscriptionId, Text};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
@@ -91,12 +91,12 @@ impl Placement {
     }
 
     /// Builds the transaction that the wallet signs.
-    pub async fn prepare(self, ctx: &Context, payer: &Wallet, nonce: u64) -> Result<AskedStake, ManageError> {
+    pub async fn prepare(self, ctx: &Context, payer: &Wallet, nonce: u64) -> Result<PreparedStake, ManageError> {
         let rail = ctx.networks.wallet(self.target.method.kind).ok_or(ManageError::MethodNotSupported)?;
         let stake = self.open(ctx).await?;
         let prepared = rail.prepare_stake(&self.target.method, &self.target.currency, &self.request(&stake, payer, nonce))?;
         let Self { target: PaymentTarget { subscription, method, currency }, amount, .. } = self;
-        Ok(AskedStake { prepared, method, currency, amount, description: Text::with_fallback(&subscription.description, None) })
+        Ok(PreparedStake { prepared, method, currency, amount, description: Text::with_fallback(&subscription.description, None) })
     }
 }
 
@@ -185,7 +185,7 @@ pub(in crate::billing) async fn stake_for_plan(
         Some(mandate) => unit.mandates().find(mandate).await?,
         None => None,
     };
-    let Some(MandateDetails::Delegation { payer, .. }) = mandate.and_then(|mandate| mandate.grant) else { return Ok(Amount::ZERO) };
+    let Some(MandateDetails::Delegation { payer, .. }) = mandate.and_then(|mandate| mandate.details) else { return Ok(Amount::ZERO) };
     Ok(growth(unit, before, after, &payer).await?.map_or(Amount::ZERO, |growth| growth.amount))
 }
 

@@ -71,7 +71,7 @@ impl PurposeHandler for StakeReturn {
         _decline: &Decline,
     ) -> Result<(), SettlementError> {
         let Purpose::ReturnStake(stake) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
-        refused(ctx, unit, attempt, stake).await?;
+        declined(ctx, unit, attempt, stake).await?;
         Ok(())
     }
 }
@@ -106,7 +106,7 @@ impl PurposeHandler for StakeForfeit {
             // The subscription is locked before its stake.
             reschedule_overdraft(ctx, unit, &stake).await?;
         }
-        refused(ctx, unit, attempt, &stake.id).await?;
+        declined(ctx, unit, attempt, &stake.id).await?;
         Ok(())
     }
 }
@@ -176,10 +176,10 @@ fn overdraft_paid(stake: &Stake, settled: &[PaidInvoice]) -> Amount {
 }
 
 /// The network refused to move the stake: it is tried again later.
-async fn refused(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &StakeId) -> Result<(), BillingError> {
+async fn declined(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &StakeId) -> Result<(), BillingError> {
     let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
     let now = customer_time(ctx, unit, &before.customer_id).await?;
-    match unit.stakes().update(&before, &before.refused(&attempt.id, now)?).await? {
+    match unit.stakes().update(&before, &before.declined(&attempt.id, now)?).await? {
         true => Ok(()),
         false => Err(BillingError::Contended),
     }

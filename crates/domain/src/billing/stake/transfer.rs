@@ -61,11 +61,11 @@ pub(in crate::billing) async fn transfer(
     let currency = unit.methods().find_currency(&stake.currency_id).await?.ok_or(BillingError::Orphan)?;
     let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
     let (payer, subject) = (stake.payer.clone(), stake.id.to_string());
-    let (errand, purpose) = match kind {
+    let (transaction, purpose) = match kind {
         StakeTransferKind::Forfeit => (StoreTransaction::Slash { payer, subject }, Purpose::Slash(stake.id.clone())),
         StakeTransferKind::Return => (StoreTransaction::ReturnStake { payer, subject }, Purpose::ReturnStake(stake.id.clone())),
     };
-    let request = StoreTransactionRequest { errand, amount, reference: stake.subject.as_str().to_owned(), nonce: nonce(ctx) };
+    let request = StoreTransactionRequest { transaction, amount, reference: stake.subject.as_str().to_owned(), nonce: nonce(ctx) };
     let signed = rail.sign(&method, &currency, &request)?;
     let wall = ctx.now();
     let attempt = Attempt::begin(

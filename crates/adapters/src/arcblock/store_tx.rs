@@ -1,9 +1,9 @@
 //! What this store signs by itself: pulls by mandate (chains.md 3.6), refunds, and what becomes of deposits (3.7).
 
 use super::any::{Itx, Payload};
-use super::ask::{NO_FEE, share};
 use super::messages::{ReturnStakeTx, SlashStakeTx, TokenInput, Transaction, TransferV2Tx};
 use super::transaction::transaction_hash;
+use super::wallet_tx::{NO_FEE, share};
 use super::wire::Format;
 use crate::identity::{AppKey, stake_address};
 use serde_json::json;
@@ -15,16 +15,16 @@ const RETURNED: &str = "deposit returned";
 const SLASHED: &str = "deposit taken for what is owed";
 
 /// The same ask gives the same bytes: ed25519 signatures are deterministic.
-pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, ask: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
-    if ask.amount.is_zero() {
+pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
+    if request.amount.is_zero() {
         return Err(RailError::Rejected("there is nothing to move".to_owned()));
     }
-    let (from, delegator) = match &ask.errand {
+    let (from, delegator) = match &request.transaction {
         // The chain's `delegator` is who acts, not who permitted it.
         StoreTransaction::Pull { payer } => (payer, app.did().to_string()),
         _ => (app.did(), String::new()),
     };
-    let other = match &ask.errand {
+    let other = match &request.transaction {
         StoreTransaction::Pull { payer } | StoreTransaction::ReturnStake { payer, .. } | StoreTransaction::Slash { payer, .. } => payer,
         StoreTransaction::Payout { to } => to,
     };
@@ -33,11 +33,11 @@ pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, ask: &StoreTransa
     }
     let mut transaction = Transaction {
         from: from.to_string(),
-        nonce: ask.nonce,
+        nonce: request.nonce,
         chain_id: chain_id.to_owned(),
         pk: app.public_key().as_bytes().to_vec(),
         delegator,
-        itx: Some(inner(app.did(), currency, ask)),
+        itx: Some(inner(app.did(), currency, request)),
         service_fee: NO_FEE.to_owned(),
         ..Transaction::default()
     };
@@ -46,21 +46,21 @@ pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, ask: &StoreTransa
     Ok(SignedTransaction { hash: transaction_hash(&bytes), bytes })
 }
 
-fn inner(app: &Did, currency: &Currency, ask: &StoreTransactionRequest) -> Itx {
-    let data = Some(Payload::new(&json!({"reference": ask.reference})));
-    match &ask.errand {
-        StoreTransaction::Pull { .. } => transfer(app, currency, ask, data).into(),
-        StoreTransaction::Payout { to } => transfer(to, currency, ask, data).into(),
+fn inner(app: &Did, currency: &Currency, request: &StoreTransactionRequest) -> Itx {
+    let data = Some(Payload::new(&json!({"reference": request.reference})));
+    match &request.transaction {
+        StoreTransaction::Pull { .. } => transfer(app, currency, request, data).into(),
+        StoreTransaction::Payout { to } => transfer(to, currency, request, data).into(),
         StoreTransaction::ReturnStake { payer, subject } => ReturnStakeTx {
             address: stake_address(payer, app, subject).to_string(),
-            outputs: vec![share(payer, currency, ask.amount)],
+            outputs: vec![share(payer, currency, request.amount)],
             message: RETURNED.to_owned(),
             data,
         }
         .into(),
         StoreTransaction::Slash { payer, subject } => SlashStakeTx {
             address: stake_address(payer, app, subject).to_string(),
-            outputs: vec![share(app, currency, ask.amount)],
+            outputs: vec![share(app, currency, request.amount)],
             message: SLASHED.to_owned(),
             data,
         }
@@ -68,10 +68,10 @@ fn inner(app: &Did, currency: &Currency, ask: &StoreTransactionRequest) -> Itx {
     }
 }
 
-fn transfer(to: &Did, currency: &Currency, ask: &StoreTransactionRequest, data: Option<Payload>) -> TransferV2Tx {
+fn transfer(to: &Did, currency: &Currency, request: &StoreTransactionRequest, data: Option<Payload>) -> TransferV2Tx {
     TransferV2Tx {
         to: to.to_string(),
-        tokens: vec![TokenInput { address: currency.contract.clone(), value: ask.amount.to_string() }],
+        tokens: vec![TokenInput { address: currency.contract.clone(), value: request.amount.to_string() }],
         data,
         ..TransferV2Tx::default()
     }

@@ -14,7 +14,7 @@ use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
 /// A dispute whose changes are booked, and the invoices of its payment, locked.
-pub(super) struct DisputeBooking {
+pub(super) struct DisputePosting {
     /// As it will be written: each movement is counted.
     pub dispute: Dispute,
     pub paid: PaidByIntent,
@@ -22,8 +22,8 @@ pub(super) struct DisputeBooking {
     pub at: Timestamp,
 }
 
-impl DisputeBooking {
-    pub async fn book(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, change: DisputeChange) -> Result<(), CreditError> {
+impl DisputePosting {
+    pub async fn record(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, change: DisputeChange) -> Result<(), CreditError> {
         match change {
             DisputeChange::Withdrawn => self.withdraw(ctx, unit).await,
             DisputeChange::Reinstated => self.reinstate(ctx, unit).await,

@@ -40,10 +40,10 @@ pub struct CardDebtFormModel {
 const NAMED_MAX: u64 = 100;
 const NO_DEBTOR: &str = "Either subscriptionId or customerId must be provided";
 
-pub struct DebtsApi;
+pub struct OverdueApi;
 
 #[OpenApi(prefix_path = "/api/invoices")]
-impl DebtsApi {
+impl OverdueApi {
     /// Open a card form for invoices that stand unpaid; open to subscriptions that have ended, too.
     #[oai(path = "/pay-stripe", method = "post")]
     async fn pay_stripe(

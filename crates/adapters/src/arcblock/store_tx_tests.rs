@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 use souk_domain::payment::{Outcome, RailError, SignedTransaction, StoreTransaction, StoreTransactionRequest, WalletRail};
 use souk_domain::shared::Amount;
 
-fn ask(errand: StoreTransaction) -> StoreTransactionRequest {
+fn request(transaction: StoreTransaction) -> StoreTransactionRequest {
     StoreTransactionRequest {
-        errand,
+        transaction,
         amount: Amount::new(2_000_000_000_000_000_000),
         reference: "in_1".to_owned(),
         nonce: 1_700_000_000_002,
     }
 }
 
-fn signed(errand: StoreTransaction) -> SignedTransaction {
-    rail().sign(&method("/api/"), &currency(), &ask(errand)).expect("signs")
+fn signed(transaction: StoreTransaction) -> SignedTransaction {
+    rail().sign(&method("/api/"), &currency(), &request(transaction)).expect("signs")
 }
 
-fn errands() -> [StoreTransaction; 4] {
+fn transactions() -> [StoreTransaction; 4] {
     let payer = wallet().did().clone();
     let subject = "sub_1".to_owned();
     [
@@ -34,9 +34,9 @@ fn errands() -> [StoreTransaction; 4] {
 
 #[test]
 fn every_errand_is_signed_by_the_store_and_always_alike() {
-    for errand in errands() {
-        let signed = signed(errand.clone());
-        assert_eq!(signed, self::signed(errand));
+    for transaction in transactions() {
+        let signed = signed(transaction.clone());
+        assert_eq!(signed, self::signed(transaction));
         let (transaction, format) = Transaction::decode(&signed.bytes).expect("decodes");
         assert_eq!(transaction.verify_signatures(format), Ok(()));
         assert_eq!((transaction_hash(&signed.bytes), format), (signed.hash, Format::Protobuf));
@@ -53,10 +53,10 @@ fn a_pull_is_sent_in_the_payers_name_by_this_store() {
 
 #[test]
 fn a_store_does_nothing_and_pays_nobody_but_others() {
-    let nothing = StoreTransactionRequest { amount: Amount::ZERO, ..ask(errands()[0].clone()) };
-    let own = ask(StoreTransaction::Payout { to: app().did().clone() });
-    for ask in [nothing, own] {
-        assert!(matches!(rail().sign(&method("/api/"), &currency(), &ask), Err(RailError::Rejected(_))), "{ask:?}");
+    let nothing = StoreTransactionRequest { amount: Amount::ZERO, ..request(transactions()[0].clone()) };
+    let own = request(StoreTransaction::Payout { to: app().did().clone() });
+    for request in [nothing, own] {
+        assert!(matches!(rail().sign(&method("/api/"), &currency(), &request), Err(RailError::Rejected(_))), "{request:?}");
     }
 }
 
@@ -96,7 +96,7 @@ fn what_was_moved_is_read_from_the_receipts_without_the_gas() {
     }
 }
 
-/// Recorded: the errands of [`errands`], written and signed by `@ocap/client` 1.30.24 with this store's key, in protobuf and CBOR.
+/// Recorded: the transactions of [`transactions`], written and signed by `@ocap/client` 1.30.24 with this store's key, in protobuf and CBOR.
 const RECORDED: [[&str; 2]; 4] = [
     [
         "zEt3cAxTzqGoA21e2a639sdkwJgn9EkJnMCexpUkGkoFrBJJputY3NjF5G6JKNzMFLQZDJvKG4V84DsmjR5Xx4Vq5gp8CFWptexk1BQafr6H1pn6h1icQQvZdgd8A7JuyqtLU74DCzLoHV2eLnhmRWfNv2y3RGgkD99XKiX6QpGhLdLrLuj6pH4hWpG6BU2zQRa6WSNtzc8YL68iYas1AQmB6eqQEDYztdsr6h1NrMWw2DPgUKx7pbTMUebrpV1xD1bCTy155G18gHduLezko8CNpLXQKRtwDamJATWrKy4quRZEa2qx3xptgxYHpEShccBuF6HHyUVZPDFX5wMYyyPpZScjyhbUYULEAyqdEunVdWPQpQN9vJdgPkFsUR7sQ6t5Yp5qHhK4Qr7ZhiEGo4BKGfvuAVbm6B6DjvpdNuEXyvzj1P2D7xioykzVSJqQiS2ETd7njecr3KEJpCKrdhqCGif1GCm4Njqq",
@@ -118,8 +118,8 @@ const RECORDED: [[&str; 2]; 4] = [
 
 #[test]
 fn errands_are_written_as_the_published_client_writes_them() {
-    for (errand, [protobuf, cbor]) in errands().into_iter().zip(RECORDED) {
-        let signed = signed(errand);
+    for (transaction, [protobuf, cbor]) in transactions().into_iter().zip(RECORDED) {
+        let signed = signed(transaction);
         assert_eq!(encode_base58(&signed.bytes), protobuf);
         let (mut transaction, _) = Transaction::decode(&signed.bytes).expect("decodes");
         transaction.signature = app().sign(&transaction.signing_bytes(Format::Cbor)).to_vec();

@@ -93,15 +93,15 @@ async fn answers_are_not_stored_and_not_sniffed() {
 async fn pages_of_other_origins_read_what_is_public_and_nothing_else() {
     let app = TestApp::open().await;
     let browser = app.browser();
-    let ask = async |method: Method, path: &str| browser.call(method, path).header("origin", "https://other.example").send().await;
+    let request = async |method: Method, path: &str| browser.call(method, path).header("origin", "https://other.example").send().await;
     for path in ["/api/apps", "/api/categories", "/api/store", "/api/settings", "/api/apps/z1nobody"] {
-        assert_eq!(ask(Method::GET, path).await.header("access-control-allow-origin"), Some("*"), "{path}");
-        let preflight = ask(Method::OPTIONS, path).await;
+        assert_eq!(request(Method::GET, path).await.header("access-control-allow-origin"), Some("*"), "{path}");
+        let preflight = request(Method::OPTIONS, path).await;
         assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (204, Some("*")), "{path}");
         assert_eq!(preflight.header("access-control-allow-credentials"), None);
     }
     for path in ["/api/session", "/api/invoices", "/api/appsandmore"] {
-        assert_eq!(ask(Method::GET, path).await.header("access-control-allow-origin"), None, "{path}");
+        assert_eq!(request(Method::GET, path).await.header("access-control-allow-origin"), None, "{path}");
     }
     app.finish().await;
 }

@@ -5,7 +5,7 @@ use crate::shared::{Amount, Text};
 
 /// A mandate that is shown to the payer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedMandate {
+pub struct PreparedMandate {
     pub prepared: UnsignedTransaction,
     pub method: Method,
     /// The most of one charge, for each currency.
@@ -18,7 +18,7 @@ pub struct AskedMandate {
 
 /// A stake that is shown to the payer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedStake {
+pub struct PreparedStake {
     pub prepared: UnsignedTransaction,
     pub method: Method,
     pub currency: Currency,

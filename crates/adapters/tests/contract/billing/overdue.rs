@@ -226,7 +226,7 @@ on_one! {
         let wallet = &billing.networks.wallet;
         let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
         let debt = Debt::OfCustomer(id("cus_1"), one.currency_id.clone());
-        let asked = billing::ask_to_collect(&billing.ctx, &debt, &payer, 7).await.expect("is asked");
+        let asked = billing::prepare_overdue_payment(&billing.ctx, &debt, &payer, 7).await.expect("is asked");
         assert_eq!((asked.amount, asked.invoices.len()), (Amount::new(101 * 9), 101));
     }
 }

@@ -5,7 +5,7 @@ use crate::pricing::Metadata;
 use crate::shared::{InputError, Mode, PaymentIntentId, StorageError, check_metadata};
 
 #[derive(Debug, thiserror::Error)]
-pub enum LabelError {
+pub enum UpdateMetadataError {
     #[error("Sorry, the page you visited does not exist.")]
     NotFound,
     #[error(transparent)]
@@ -15,11 +15,11 @@ pub enum LabelError {
 }
 
 /// Replaces what is attached to a payment of this mode; nothing else of a payment can be changed from outside.
-pub async fn update_metadata(ctx: &Context, mode: Mode, id: &PaymentIntentId, metadata: &Metadata) -> Result<(), LabelError> {
+pub async fn update_metadata(ctx: &Context, mode: Mode, id: &PaymentIntentId, metadata: &Metadata) -> Result<(), UpdateMetadataError> {
     check_metadata(metadata)?;
     let mut unit = ctx.store.begin().await?;
     if !unit.intents().label(mode, id, metadata, ctx.now()).await? {
-        return Err(LabelError::NotFound);
+        return Err(UpdateMetadataError::NotFound);
     }
     unit.commit().await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! What lines say that stand for no product alone. They are kept in English, and told in the reader's language.
+//! Descriptions of lines that are not for a product alone. They are stored in English; customers read them in their language.
 
 use super::{InvoiceItem, PricingFormula, Prorated};
 use crate::shared::Language;
@@ -25,39 +25,39 @@ pub(super) fn prorated(what: Prorated, name: &str) -> String {
 }
 
 impl InvoiceItem {
-    /// What the line is for, in a language. Names of products are as the store wrote them.
+    /// What the line is for, in the words that customers read. Names of products are as the store wrote them.
     #[must_use]
     pub fn title(&self, language: Language) -> String {
-        let said = self.description.as_str();
-        if language == Language::English {
-            return said.to_owned();
-        }
-        match &self.calculation {
-            PricingFormula::Prorated { what: Prorated::Credit, .. } => told(said, UNUSED_TIME, "未使用的时间"),
-            PricingFormula::Prorated { what: Prorated::Charge, .. } => told(said, REMAINING_TIME, "剩余的时间"),
-            PricingFormula::Flat { .. } | PricingFormula::Stake { .. } => match said {
-                STAKE => "订阅押金",
-                STAKED_ELSEWHERE => "更换支付方式的押金",
-                STAKED_MORE => "更换方案的押金",
-                STAKED_AGAIN => "恢复订阅的押金",
-                STAKED_FOR_OVERDRAFT => "透支保护的押金",
-                OVERDRAFT_FEE => "透支保护费",
-                SLASHED_STAKE => "扣除押金",
-                RETURNED_STAKE => "退还押金",
-                ADDED_FUNDS => "为订阅充值",
-                other => other,
+        let description = self.description.as_str();
+        match (&self.calculation, language) {
+            (PricingFormula::Prorated { what: Prorated::Credit, .. }, Language::Chinese) => {
+                name_first(description, UNUSED_TIME, "未使用的时间")
             }
-            .to_owned(),
-            PricingFormula::PerUnit { .. }
-            | PricingFormula::Tiered { .. }
-            | PricingFormula::Custom { .. }
-            | PricingFormula::Rest { .. } => said.to_owned(),
+            (PricingFormula::Prorated { what: Prorated::Charge, .. }, Language::Chinese) => {
+                name_first(description, REMAINING_TIME, "剩余的时间")
+            }
+            (PricingFormula::Flat { .. } | PricingFormula::Stake { .. }, _) => {
+                let (english, chinese) = match description {
+                    STAKE | STAKED_AGAIN => ("Refundable deposit", "押金（可退）"),
+                    STAKED_ELSEWHERE => ("Deposit for the new payment method", "更换支付方式的押金"),
+                    STAKED_MORE => ("Deposit for the plan change", "更换方案的押金"),
+                    STAKED_FOR_OVERDRAFT => ("Deposit for overdraft protection", "透支保护押金"),
+                    OVERDRAFT_FEE => ("Overdraft protection", "透支保护"),
+                    SLASHED_STAKE => ("Deposit forfeited", "扣除押金"),
+                    RETURNED_STAKE => ("Deposit returned", "退还押金"),
+                    ADDED_FUNDS => ("Top-up", "充值"),
+                    other => (other, other),
+                };
+                if language == Language::Chinese { chinese } else { english }.to_owned()
+            }
+            _ => description.to_owned(),
         }
     }
 }
 
-fn told(said: &str, english: &str, chinese: &str) -> String {
-    said.strip_prefix(english).map_or_else(|| said.to_owned(), |name| format!("{name}{chinese}"))
+/// `Unused time on Kiln` in Chinese, where the name comes first.
+fn name_first(description: &str, english: &str, chinese: &str) -> String {
+    description.strip_prefix(english).map_or_else(|| description.to_owned(), |name| format!("{name} {chinese}"))
 }
 
 #[cfg(test)]
@@ -87,26 +87,28 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_told_in_chinese_and_products_keep_their_names() {
+    fn lines_are_titled_in_both_languages_and_products_keep_their_names() {
         let flat = || PricingFormula::Flat { amount: Amount::ZERO };
         let asked = PricingFormula::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::ZERO };
-        for (line, chinese) in [
-            (line(&prorated(Prorated::Credit, "Kiln"), share(Prorated::Credit)), "Kiln未使用的时间"),
-            (line(&prorated(Prorated::Charge, "Kiln"), share(Prorated::Charge)), "Kiln剩余的时间"),
-            (line(STAKE, flat()), "订阅押金"),
-            (line(STAKE, asked), "订阅押金"),
-            (line(STAKED_ELSEWHERE, flat()), "更换支付方式的押金"),
-            (line(STAKED_MORE, flat()), "更换方案的押金"),
-            (line(STAKED_AGAIN, flat()), "恢复订阅的押金"),
-            (line(STAKED_FOR_OVERDRAFT, flat()), "透支保护的押金"),
-            (line(OVERDRAFT_FEE, flat()), "透支保护费"),
-            (line(SLASHED_STAKE, flat()), "扣除押金"),
-            (line(RETURNED_STAKE, flat()), "退还押金"),
-            (line(ADDED_FUNDS, flat()), "为订阅充值"),
-            (line("Stake for subscription", PricingFormula::PerUnit { unit: Amount::ZERO, quantity: 1 }), "Stake for subscription"),
+        let per_unit = PricingFormula::PerUnit { unit: Amount::ZERO, quantity: 1 };
+        for (line, english, chinese) in [
+            (line(&prorated(Prorated::Credit, "Kiln"), share(Prorated::Credit)), "Unused time on Kiln", "Kiln 未使用的时间"),
+            (line(&prorated(Prorated::Charge, "Kiln"), share(Prorated::Charge)), "Remaining time on Kiln", "Kiln 剩余的时间"),
+            (line(STAKE, flat()), "Refundable deposit", "押金（可退）"),
+            (line(STAKE, asked), "Refundable deposit", "押金（可退）"),
+            (line(STAKED_AGAIN, flat()), "Refundable deposit", "押金（可退）"),
+            (line(STAKED_ELSEWHERE, flat()), "Deposit for the new payment method", "更换支付方式的押金"),
+            (line(STAKED_MORE, flat()), "Deposit for the plan change", "更换方案的押金"),
+            (line(STAKED_FOR_OVERDRAFT, flat()), "Deposit for overdraft protection", "透支保护押金"),
+            (line(OVERDRAFT_FEE, flat()), "Overdraft protection", "透支保护"),
+            (line(SLASHED_STAKE, flat()), "Deposit forfeited", "扣除押金"),
+            (line(RETURNED_STAKE, flat()), "Deposit returned", "退还押金"),
+            (line(ADDED_FUNDS, flat()), "Top-up", "充值"),
+            (line("Kiln", flat()), "Kiln", "Kiln"),
+            (line("Stake for subscription", per_unit), "Stake for subscription", "Stake for subscription"),
         ] {
-            assert_eq!(line.title(Language::English), line.description);
-            assert_eq!(line.title(Language::Chinese), chinese, "{}", line.description);
+            assert_eq!(line.title(Language::English), english);
+            assert_eq!(line.title(Language::Chinese), chinese);
         }
     }
 }

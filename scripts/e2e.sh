@@ -27,7 +27,7 @@ trap 'exit 143' TERM
 "${CARGO_TARGET_DIR:-target}/debug/souk" serve --demo --data "$folder/data" --listen 127.0.0.1:0 >"$folder/out" 2>"$folder/log" &
 server=$!
 for _ in $(seq 300); do
-    SOUK_URL=$(sed -n 's/^Souk is open: \(.*\)\/$/\1/p' "$folder/out")
+    SOUK_URL=$(sed -n 's/^Souk is running at \(.*\)\/$/\1/p' "$folder/out")
     [ -z "$SOUK_URL" ] || break
     kill -0 "$server" 2>/dev/null || { echo "e2e.sh: the store did not start" >&2; exit 1; }
     sleep 0.1

@@ -21,7 +21,7 @@ trap 'exit 143' TERM
 server=$!
 url=
 for _ in $(seq 100); do
-    url=$(sed -n 's/^Souk is open: \(.*\)\/$/\1/p' "$folder/out")
+    url=$(sed -n 's/^Souk is running at \(.*\)\/$/\1/p' "$folder/out")
     [ -z "$url" ] || break
     sleep 0.1
 done

@@ -50,7 +50,7 @@ PYTHON
 pid=$!
 for _ in $(seq 300); do
     kill -0 "$pid" 2>/dev/null || { cat "$folder/log" >&2; exit 70; }
-    address=$(sed -n 's/^Souk is open: //p' "$folder/out")
+    address=$(sed -n 's/^Souk is running at //p' "$folder/out")
     [ -z "$address" ] || break
     sleep 0.1
 done

@@ -120,7 +120,7 @@ test('the front page stands where its scripts will put it, before they are there
   const said = await heading.textContent();
   const before = await heading.boundingBox();
   // The made-up store has another statement, of one line more or less: what counts is where it begins.
-  expect(said).toContain('Apps you');
+  expect(said).toContain('Apps from');
   release();
   await expect(page.getByRole('region', { name: 'Trending' })).toBeVisible();
   const after = await heading.boundingBox();
@@ -169,8 +169,8 @@ test('whoever logs out is a visitor on the store front', async ({ page }) => {
   await page.goto('/profile');
   await page.getByRole('button', { name: 'Account of Mei Lin' }).click();
   options.signedIn = false;
-  await page.getByRole('menuitem', { name: 'Log out' }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
   await expect(page).toHaveURL('/');
-  await expect(page.getByRole('button', { name: 'Connect' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Sign in' })).toBeVisible();
   expect(seen.calls.some(({ method, path }) => method === 'POST' && path === '/session/logout')).toBe(true);
 });

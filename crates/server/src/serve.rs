@@ -93,7 +93,7 @@ fn app(args: &ServeArgs, parts: &Parts) -> App {
         ctx: parts.ctx.clone(),
         site: Site {
             name: args.common.name.clone(),
-            description: Text::new("Apps you can install, from people who make them", "可安装的应用，来自制作它们的人"),
+            description: Text::new("Apps from the people who make them, ready to install", "来自开发者的精选应用"),
             public_url: parts.public_url.clone(),
             demo: args.demo,
             analytics_script: args.analytics_url.clone(),
@@ -115,31 +115,30 @@ async fn greet(args: &ServeArgs, parts: &Parts) -> Result<(), Failure> {
     let mut bytes = [0; 16];
     parts.random.fill(&mut bytes);
     let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    println!("Souk is open: {}", parts.public_url);
+    println!("Souk is running at {}", parts.public_url);
     if access::offer_ownership(&parts.ctx, &token_hash(&token)).await? {
         let link = parts.public_url.join(&format!("/claim-owner?token={token}"))?;
-        println!("It has no owner yet. Whoever opens this link first becomes it: {link}");
+        println!("This store has no owner yet. The first person who signs in with this link becomes the owner: {link}");
     }
     if args.demo {
-        println!("Demo data is loaded; payments are in test mode and move no money.");
+        println!("The demo store is loaded. Payments are in test mode and move no real money.");
     }
-    println!("Stop it with Ctrl-C.");
+    println!("Press Ctrl-C to stop.");
     Ok(())
 }
 
 /// Workers alone.
 pub async fn work(common: Common) -> Result<(), Failure> {
-    let address =
-        common.public_url.clone().ok_or("souk work needs SOUK_PUBLIC_URL (or --public-url): the address of the store it works for")?;
+    let address = common.public_url.clone().ok_or("souk work needs the address of the store: set SOUK_PUBLIC_URL or --public-url")?;
     let parts = compose(&common, address.clone(), address).await?;
-    println!("Working for {}. Stop it with Ctrl-C.", parts.public_url);
+    println!("Working for {}. Press Ctrl-C to stop.", parts.public_url);
     let shutdown = CancellationToken::new();
     let mut background = tokio::task::JoinSet::new();
     let stop = shutdown.clone();
     background.spawn(async move { parts.work(stop).await });
     tokio::select! {
         () = terminated() => {}
-        _ = background.join_next() => return Err("the workers ended by themselves".into()),
+        _ = background.join_next() => return Err("the workers stopped unexpectedly".into()),
     }
     shutdown.cancel();
     finish(background, GRACE + LAST_MOMENT).await;
@@ -150,7 +149,7 @@ async fn terminated() {
     let mut term = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
         Ok(term) => term,
         Err(error) => {
-            tracing::error!(%error, "SIGTERM cannot be listened for");
+            tracing::error!(%error, "cannot listen for SIGTERM");
             return std::future::pending().await;
         }
     };
@@ -163,6 +162,6 @@ async fn terminated() {
 async fn finish(mut background: tokio::task::JoinSet<()>, within: Duration) {
     let finished = tokio::time::timeout(within, async { while background.join_next().await.is_some() {} }).await;
     if finished.is_err() {
-        tracing::warn!("some work did not finish in time; it is repeated after the next start");
+        tracing::warn!("some jobs did not finish in time; they are repeated after the next start");
     }
 }

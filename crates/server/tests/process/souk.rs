@@ -86,7 +86,7 @@ impl Starting {
     pub async fn opened(mut self) -> Souk {
         let said = tokio::time::timeout(START, async {
             while let Some(line) = self.lines.next_line().await.expect("reads") {
-                if let Some(address) = line.strip_prefix("Souk is open: ") {
+                if let Some(address) = line.strip_prefix("Souk is running at ") {
                     return Some(Url::parse(address).expect("an address"));
                 }
             }

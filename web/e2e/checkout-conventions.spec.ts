@@ -144,7 +144,7 @@ test.describe('Esc does not interrupt a payment', () => {
     await pay(page);
     const debts = page.getByRole('dialog', { name: 'You have unpaid invoices' });
     await debts.getByRole('button', { name: 'Pay 3.5 SKT' }).click();
-    const wallet = page.getByRole('dialog', { name: 'Pay past-due invoices' });
+    const wallet = page.getByRole('dialog', { name: 'Pay overdue invoices' });
     await expect(wallet).toBeVisible();
     await page.keyboard.press('Escape');
     await expect(wallet).toBeHidden();

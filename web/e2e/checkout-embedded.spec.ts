@@ -119,8 +119,8 @@ test.describe('where nobody can sign in', () => {
     await serve(page, signedOut());
     await serveConnect(page);
     const frame = await embed(page, SIBLING());
-    await frame.getByRole('button', { name: 'Connect to pay' }).click();
-    await expect(frame.getByRole('dialog', { name: 'Connect to Souk Demo' })).toBeVisible();
+    await frame.getByRole('button', { name: 'Sign in to pay' }).click();
+    await expect(frame.getByRole('dialog', { name: 'Sign in to Souk Demo' })).toBeVisible();
   });
 });
 

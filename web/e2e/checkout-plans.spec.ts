@@ -83,8 +83,8 @@ const STATES: Record<string, State> = {
     backend: { submit: limited, overdue: overdue(true) },
     act: pay,
     says: {
-      en: 'Card payments are made on the details page.',
-      zh: '银行卡付款请前往详情页。',
+      en: 'To pay by card, open the details page.',
+      zh: '如需用银行卡付款，请前往详情页。',
     },
   },
   'past due failed': {
@@ -455,7 +455,7 @@ test.describe('fast pay', () => {
     await go(page);
     await pay(page);
     await page.getByRole('dialog').getByRole('button', { name: 'Pay 5 SKT' }).click();
-    await expect(page.locator('.k-toast')).toHaveText(/Fast payment didn't work/);
+    await expect(page.locator('.k-toast')).toHaveText(/The payment didn't go through/);
     await expect(page.getByText('Open the sandbox wallet')).toBeVisible();
   });
 
@@ -503,7 +503,7 @@ test.describe('past-due invoices', () => {
     await expect(dialog).toContainText('You have 2 unpaid invoices (3.5 SKT, Wallet).');
     await expect(page.locator('.k-toast')).toHaveCount(0);
     await dialog.getByRole('button', { name: 'Pay 3.5 SKT' }).click();
-    await expect(page.getByRole('dialog', { name: 'Pay past-due invoices' })).toBeVisible();
+    await expect(page.getByRole('dialog', { name: 'Pay overdue invoices' })).toBeVisible();
     expect(connect.tokens[0]?.get('currencyId')).toBe('pc_skt');
     expect(connect.tokens[0]?.get('customerId')).toBe('cus_1');
     connect.status = 'succeed';
@@ -577,6 +577,6 @@ test.describe('past-due invoices', () => {
     await expect(page.getByRole('button', { name: 'Pay 3.5 SKT' })).toBeVisible();
     await page.keyboard.press('Escape');
     await expect(page.getByRole('dialog')).toHaveCount(0);
-    await expect(page.getByRole('link', { name: 'Pay past-due invoices' })).toBeVisible();
+    await expect(page.getByRole('link', { name: 'Pay overdue invoices' })).toBeVisible();
   });
 });

@@ -51,7 +51,7 @@ const STATES: Record<string, State> = {
   },
   'signed out': {
     backend: { user: null, checkout: checkout({ customer: null }) },
-    says: { en: 'Connect to pay', zh: '登录后付款' },
+    says: { en: 'Sign in to pay', zh: '登录后付款' },
   },
   oops: {
     backend: { checkout: { refused: 404, body: { error: 'Sorry, the page you visited does not exist.' } } },
@@ -59,7 +59,10 @@ const STATES: Record<string, State> = {
   },
   'wrong id': {
     id: 'in_1',
-    says: { en: 'Either a checkoutSession or a paymentLink id is required.', zh: '缺少结账会话或支付链接的 ID。' },
+    says: {
+      en: 'This link is incomplete. Please ask the seller for a new one.',
+      zh: '此链接不完整，请向卖家索取新的链接。',
+    },
   },
   expired: {
     backend: { checkout: checkout({}, { status: 'expired', expires_at: 1000 }) },
@@ -71,7 +74,7 @@ const STATES: Record<string, State> = {
   },
   empty: {
     backend: { checkout: checkout({}, { line_items: [] }) },
-    says: { en: /This checkout isn't set up correctly/, zh: /这个收银台没有正确配置/ },
+    says: { en: /This checkout isn't set up correctly/, zh: /此订单的设置有误/ },
   },
   'no method': {
     backend: { checkout: checkout({ paymentMethods: [] }) },
@@ -80,7 +83,7 @@ const STATES: Record<string, State> = {
   'customer limited': {
     backend: { submit: { status: 403, body: { error: 'limited', code: 'CUSTOMER_LIMITED' } } },
     act: (page) => submit(page).click(),
-    says: { en: 'You have unpaid invoices', zh: '你有未付清的账单' },
+    says: { en: 'You have unpaid invoices', zh: '你有未付账单' },
   },
   wallet: {
     act: async (page) => {
@@ -102,7 +105,7 @@ const STATES: Record<string, State> = {
     },
     query: '?currencyId=pc_usd',
     act: payByCard,
-    says: { en: 'Your card has insufficient funds.', zh: '银行卡余额不足。' },
+    says: { en: 'Your card has insufficient funds.', zh: '你的银行卡余额不足。' },
   },
   'second step': {
     backend: { submit: cardSubmit, card: { status: 200, body: { id: 'pi_1', status: 'requires_action' } } },
@@ -370,7 +373,7 @@ test.describe('the order', () => {
     await expect(page.locator('#announcer')).toHaveText(/The total is now 25 SKT/);
     await box.fill('4');
     await box.blur();
-    await expect(page.getByText(/^Exceed inventory/)).toBeVisible();
+    await expect(page.getByText(/^Not enough in stock/)).toBeVisible();
     await expect(submit(page)).toBeDisabled();
     await box.fill('1');
     await box.press('Enter');
@@ -442,7 +445,7 @@ test.describe('the order', () => {
     await go(page);
     await quantity(page).fill('3');
     await quantity(page).blur();
-    await expect(quantity(page)).toHaveAccessibleDescription(/Exceed inventory/);
+    await expect(quantity(page)).toHaveAccessibleDescription(/Not enough in stock/);
     await expect(submit(page)).toBeDisabled();
     await quantity(page).fill('2');
     await quantity(page).blur();
@@ -461,11 +464,11 @@ test.describe('the order', () => {
     const box = page.getByRole('textbox', { name: 'Quantity of Lantern Notes' });
     await box.fill('11');
     await box.blur();
-    await expect(page.getByText(/^Exceed inventory/)).toBeVisible();
+    await expect(page.getByText(/^Not enough in stock/)).toBeVisible();
     await box.fill('3');
     await box.blur();
-    await expect(page.getByText('Exceed purchase limit. You can buy at most 2 per order.')).toBeVisible();
-    await expect(box).toHaveAccessibleDescription(/Exceed purchase limit/);
+    await expect(page.getByText('Purchase limit exceeded. You can buy at most 2 per order.')).toBeVisible();
+    await expect(box).toHaveAccessibleDescription(/Purchase limit exceeded/);
   });
 
   test('switches the currency by arrow keys, remembers it, and begins with the one in the address', async ({
@@ -533,7 +536,7 @@ test.describe('the form', () => {
     await go(page);
     await expect(page.getByRole('textbox')).toHaveCount(0);
     await submit(page).click();
-    await expect(page.getByRole('dialog', { name: 'Connect to Souk Demo' })).toBeVisible();
+    await expect(page.getByRole('dialog', { name: 'Sign in to Souk Demo' })).toBeVisible();
     const { user } = await import('./fixtures/checkout');
     backend.user = user;
     connect.status = 'succeed';
@@ -777,7 +780,7 @@ test.describe('the form', () => {
     await serve(page, { submit: { status: 403, body: { error: 'limited', code: 'CUSTOMER_LIMITED' } } });
     await go(page);
     await submit(page).click();
-    const link = page.getByRole('link', { name: 'Pay past-due invoices' });
+    const link = page.getByRole('link', { name: 'Pay overdue invoices' });
     await expect(link).toHaveAttribute('href', /\/customer\/invoice\/past-due\?referer=http[^&]*$/);
     await expect(page.locator('.k-toast')).toHaveCount(0);
     // The language that the address asks for goes along, here and to the store.
@@ -1224,7 +1227,7 @@ test.describe('completed', () => {
       '/api/apps/z8iZ1/2.1.0/bundle?locale=en&livemode=false',
     );
     await expect(page.getByRole('link', { name: 'View invoice' })).toHaveAttribute('href', '/customer/invoice/in_1');
-    await expect(page.getByText('Your receipt is sent to mei@example.com.')).toBeVisible();
+    await expect(page.getByText("We'll email your receipt to mei@example.com.")).toBeVisible();
     await expect(page).toHaveTitle('Payment successful · Souk Demo');
   });
 

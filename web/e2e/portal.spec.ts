@@ -18,7 +18,7 @@ test('a store that does not answer is not taken for a visitor who has not connec
   const failing: Record<string, number> = { '/session': 500 };
   await serve(page, { signedIn: true, failing });
   await page.goto('/customer');
-  await expect(page.getByRole('heading', { level: 1 })).toHaveText("We couldn't check whether you are signed in");
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText("We couldn't check whether you're signed in");
   await expect(page.getByRole('dialog')).toHaveCount(0);
   delete failing['/session'];
   await page.getByRole('main').getByRole('button', { name: 'Try again' }).click();

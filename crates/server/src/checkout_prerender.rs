@@ -265,8 +265,8 @@ mod tests {
 
     #[test]
     fn whoever_is_signed_in_is_not_told_to_connect() {
-        assert!(order("Desk").html(("Souk", ""), false).contains("Connect your wallet account first"));
-        assert!(!order("Desk").html(("Souk", ""), true).contains("Connect your wallet account first"));
+        assert!(order("Desk").html(("Souk", ""), false).contains("Sign in with your wallet first"));
+        assert!(!order("Desk").html(("Souk", ""), true).contains("Sign in with your wallet first"));
     }
 
     #[test]

@@ -87,7 +87,7 @@ test('a visitor buys an app by wallet, from the store front to the checked downl
   await pay(page).click();
   await answerInWallet(page, [/^Pay/]);
   await expectBought(page, app);
-  await expect(page.getByText('Your receipt is sent to account1@example.com.')).toBeVisible();
+  await expect(page.getByText("We'll email your receipt to account1@example.com.")).toBeVisible();
   await expectAccessible(page);
   await page.getByRole('link', { name: 'View invoice' }).click();
   await expect(page).toHaveURL(/\/customer\/invoice\/in_/);

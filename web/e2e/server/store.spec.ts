@@ -127,7 +127,7 @@ test('a buyer finds app, payment and invoice in the portal, its PDF in both lang
     .getByRole('banner')
     .getByRole('button', { name: /^Account of/ })
     .click();
-  await page.getByRole('menuitem', { name: 'Log out' }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
   await expect(page).toHaveURL('/');
-  await expect(page.getByRole('banner').getByRole('button', { name: 'Connect' })).toBeVisible();
+  await expect(page.getByRole('banner').getByRole('button', { name: 'Sign in' })).toBeVisible();
 });

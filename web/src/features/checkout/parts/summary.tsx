@@ -107,14 +107,13 @@ function Total({ amount, currency }: { amount: string; currency: Currency }) {
 }
 
 const MESSAGES = {
-  'Exceed inventory': { title: 'order.exceedInventory', hint: 'order.exceedInventoryHint' },
-  'Exceed purchase limit': { title: 'order.exceedLimit', hint: 'order.exceedLimitHint' },
+  'Exceed inventory': 'order.exceedInventory',
+  'Exceed purchase limit': 'order.exceedLimit',
 } as const;
 
 function quantityText(error: QuantityError, item: LineItem): string {
-  const { title, hint } = MESSAGES[error];
   const count = pricedAs(item).quantity_limit_per_checkout ?? 0;
-  return `${t(title)}. ${t(hint, { count })}`;
+  return t(MESSAGES[error], { count });
 }
 
 interface ItemProps {

@@ -23,7 +23,7 @@ test('a used link says so', async ({ page }) => {
   await page.goto('/claim-owner?token=used');
   await page.getByRole('button', { name: 'Claim ownership as Mei Lin' }).click();
   await expect(page.getByRole('alert')).toContainText('This link has been used or is not valid');
-  await expect(page.getByRole('heading', { level: 1, name: 'This link cannot be used' })).toBeVisible();
+  await expect(page.getByRole('heading', { level: 1, name: "This link can't be used" })).toBeVisible();
 });
 
 test('a visitor connects first and stays on the link', async ({ page }) => {

@@ -42,7 +42,7 @@ test('an invoice that is credited, refunded and disputed in part says what is du
     /^Item/,
     /^Chorus Pro/,
     'Total10 SKT',
-    'Credit−1 SKT',
+    'Credit notes−1 SKT',
     'Account balance−1 SKT',
     'Amount paid6 SKT',
     'Refunded2 SKT',
@@ -127,7 +127,7 @@ test.describe('a refund', () => {
     await dialog(page)
       .getByRole('checkbox', { name: /^Keep access/ })
       .check();
-    await expect(preview(page)).toContainText('AccessKept, by your choice');
+    await expect(preview(page)).toContainText('AccessKept, as you chose');
     await dialog(page).getByRole('button', { name: 'Refund 3 SKT' }).click();
     await expect(dialog(page)).toHaveCount(0);
     expect(noteCalls(seen)[0]?.body).toMatchObject({ items: [{ amount: '3', revokes: false }] });
@@ -151,10 +151,10 @@ test.describe('a refund', () => {
     const row = section(page, 'Refunds').getByRole('row');
     await expect(row).toContainText('Failed');
     await expect(row).toContainText('The card has expired or was canceled.');
-    await row.getByRole('button', { name: 'Add to balance' }).click();
+    await row.getByRole('button', { name: 'Move to balance' }).click();
     await expect(dialog(page)).toContainText("2 SKT is added to the customer's balance");
     await expectAccessible(page);
-    await dialog(page).getByRole('button', { name: 'Add to balance' }).click();
+    await dialog(page).getByRole('button', { name: 'Move to balance' }).click();
     await expect(row).toContainText('Moved to balance');
     expect(seen.calls.some(({ path }) => path === '/refunds/re_1/move-to-balance')).toBe(true);
     await begin(page, paidInConsole, { role: 'owner' }, { refunds: [failed] });
@@ -191,7 +191,7 @@ test.describe('a credit note', () => {
     await dialog(page).getByRole('button', { name: 'Credit everything' }).click();
     await expect(amount).toHaveValue('7');
     await amount.fill('4');
-    await dialog(page).getByRole('radio', { name: "Add it to the customer's balance" }).check();
+    await dialog(page).getByRole('radio', { name: "Customer's account balance" }).check();
     await expect(preview(page)).toContainText('Taken off the amount due2 SKT');
     await expect(preview(page)).toContainText('Added to the account balance2 SKT');
     await expectAccessible(page);
@@ -220,8 +220,8 @@ test.describe('a credit note', () => {
 
 test.describe('an unpaid invoice whose payment fails', () => {
   for (const [action, title] of [
-    ['pay', 'The invoice could not be paid'],
-    ['renew', 'The subscription could not be renewed'],
+    ['pay', "The invoice couldn't be paid"],
+    ['renew', "The subscription couldn't be renewed"],
   ] as const) {
     test(`says "${title}" where it was opened to ${action}`, async ({ page }) => {
       await begin(page, `/customer/invoice/in_due1?action=${action}`, {}, { wallet: 'declines' });

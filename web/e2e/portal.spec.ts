@@ -178,7 +178,7 @@ test('the profile checks on leaving a field, keeps what was typed, and shows wha
   await email.fill('mei@');
   await expect(page.getByRole('alert')).toHaveCount(0);
   await email.blur();
-  await expect(email).toHaveAccessibleDescription('Enter an email address such as name@example.com');
+  await expect(email).toHaveAccessibleDescription('Enter a valid email address, like name@example.com');
   await email.fill('mei@taken.example');
   await expect(page.getByRole('alert')).toHaveCount(0);
   await page.getByRole('button', { name: 'Save' }).click();

@@ -23,18 +23,18 @@ test('an owner sees the deposits, and those that their network refuses to return
   const rows = page.getByRole('table', { name: 'Deposits' }).getByRole('row');
   await expect(rows).toHaveCount(4);
   await expect(rows.nth(2)).toContainText(/Overdraft protection.*17 SKT.*3 SKT/);
-  await expect(rows.nth(3)).toContainText('The checkout was not completed');
+  await expect(rows.nth(3)).toContainText("The checkout wasn't completed");
   await page.getByText('Needs attention', { exact: true }).click();
   await expect(page).toHaveURL('/console/stakes?attention=true');
   await expect(rows).toHaveCount(2);
-  await expect(rows.nth(1)).toContainText('Refused by its network 6 times');
+  await expect(rows.nth(1)).toContainText('Rejected by its network 6 times');
 });
 
 test('an owner returns a deposit once the cause is fixed', async ({ page }) => {
   const seen = await begin(page, '/console/stakes', { role: 'owner' });
   const button = page.getByRole('button', { name: 'Return now' });
   await button.click();
-  await expect(dialog(page)).toContainText('20 SKT goes back to the wallet that paid it.');
+  await expect(dialog(page)).toContainText('20 SKT will go back to the wallet that paid it.');
   await expectAccessible(page);
   await dialog(page).getByRole('button', { name: 'Return now' }).click();
   await expect(dialog(page)).toHaveCount(0);

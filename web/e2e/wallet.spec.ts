@@ -194,7 +194,7 @@ test('refuses a transaction that moves more than it asks for', async ({ page }) 
   await store.serve(page);
   await open(page);
   await createAccount(page);
-  await expect(page.getByText("The request doesn't match what you would sign. Decline it.")).toBeVisible();
+  await expect(page.getByText("The request doesn't match what you would sign. Please decline it.")).toBeVisible();
   await expect(page.getByRole('button', { name: /Pay/ })).toBeDisabled();
 });
 

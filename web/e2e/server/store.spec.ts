@@ -113,7 +113,7 @@ test('a buyer finds app, payment and invoice in the portal, its PDF in both lang
   await expect(page.getByRole('link', { name: 'Download', exact: true })).toBeVisible();
 
   await page.goto('/profile');
-  await page.getByLabel('Name').fill('Mei Lin Zhang');
+  await page.getByLabel('Full name').fill('Mei Lin Zhang');
   await page.getByLabel('Email').fill('mei@example.com');
   await page.getByLabel('Country or region').fill('Germ');
   await page.getByTitle('Germany').click();

@@ -227,7 +227,9 @@ test.describe('a change of the order', () => {
     );
     await go(page);
     await page.getByRole('switch').click();
-    await expect(page.getByRole('alert')).toHaveText('Currency not configured for price');
+    await expect(page.getByRole('alert')).toHaveText(
+      "This order can't be paid in this currency. Please choose another one.",
+    );
     await expect(submit(page)).toBeEnabled();
   });
 

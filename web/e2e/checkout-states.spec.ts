@@ -325,7 +325,9 @@ test.describe('the page', () => {
     const custom = lineItem(2, {}, { custom_unit_amount: { preset: '1' } });
     await serve(page, { checkout: checkout({}, { line_items: [lineItem(1), custom] }) });
     await go(page);
-    await expect(page.getByRole('alert')).toContainText('Multiple items with custom unit amount are not supported');
+    await expect(page.getByRole('alert')).toContainText(
+      'An order can contain only one item with an amount of your choice.',
+    );
   });
 
   test('leads back to where the seller says', async ({ page }) => {
@@ -1132,7 +1134,7 @@ test.describe('waiting', () => {
         last_payment_error: { code: 'insufficient_funds', message: 'no' },
       },
     });
-    await expect(page.getByRole('alert')).toContainText('There was not enough in your wallet.');
+    await expect(page.getByRole('alert')).toContainText('Your wallet has insufficient funds.');
     await expect(submit(page)).toBeEnabled();
     expect(await told(page)).toEqual({ code: 'payment_failed', message: 'no' });
   });

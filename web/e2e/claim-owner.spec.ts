@@ -22,7 +22,7 @@ test('a used link says so', async ({ page }) => {
   await serve(page, { signedIn: true });
   await page.goto('/claim-owner?token=used');
   await page.getByRole('button', { name: 'Claim ownership as Mei Lin' }).click();
-  await expect(page.getByRole('alert')).toContainText('This link has been used or is not valid');
+  await expect(page.getByRole('alert')).toContainText("This link has already been used or isn't valid.");
   await expect(page.getByRole('heading', { level: 1, name: "This link can't be used" })).toBeVisible();
 });
 

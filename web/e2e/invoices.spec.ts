@@ -152,7 +152,7 @@ test.describe('a refund', () => {
     await expect(row).toContainText('Failed');
     await expect(row).toContainText('The card has expired or was canceled.');
     await row.getByRole('button', { name: 'Move to balance' }).click();
-    await expect(dialog(page)).toContainText("2 SKT is added to the customer's balance");
+    await expect(dialog(page)).toContainText("2 SKT will be moved to the customer's balance");
     await expectAccessible(page);
     await dialog(page).getByRole('button', { name: 'Move to balance' }).click();
     await expect(row).toContainText('Moved to balance');

@@ -81,7 +81,7 @@ test('payments say their state, and a failed one why', async ({ page }) => {
   await page.goto('/customer');
   const payments = page.getByRole('region', { name: 'Payments' });
   await expect(payments.getByRole('row')).toHaveCount(4);
-  await expect(payments.getByRole('row').nth(2)).toContainText('Reason: There was not enough in your wallet.');
+  await expect(payments.getByRole('row').nth(2)).toContainText('Reason: Your wallet has insufficient funds.');
 });
 
 test('a failed attempt asks for action only while its invoice is unpaid', async ({ page }) => {

@@ -114,7 +114,7 @@ describe('an error code', () => {
     const params = { minimum: '1', maximum: '50 SKT' };
     expect(codeMessage('AMOUNT_OUT_OF_RANGE', params, 'en')).toBe('Please enter an amount between 1 and 50 SKT.');
     expect(codeMessage('AMOUNT_OUT_OF_RANGE', params, 'zh')).toBe('请输入 1 到 50 SKT 之间的金额。');
-    expect(codeMessage('NETWORK_DECLINED', { reason: 'INSUFFICIENT_FUND' }, 'zh')).toBe('钱包余额不足。');
+    expect(codeMessage('NETWORK_DECLINED', { reason: 'INSUFFICIENT_FUND' }, 'zh')).toBe('你的钱包余额不足。');
   });
 
   it('that is not known, or lacks a value of its text, leaves the sentence to be shown', () => {
@@ -127,7 +127,7 @@ describe('an error code', () => {
 describe('a refusal', () => {
   it('keeps what differs from case to case', () => {
     expect(translateMessage('Too many requests, please try again in 12 s', 'zh')).toBe(
-      '请求过于频繁，请在 12 秒后重试',
+      '请求过于频繁，请在 12 秒后重试。',
     );
     expect(translateMessage('Please enter an amount between 1 and 50 SKT.', 'zh')).toBe(
       '请输入 1 到 50 SKT 之间的金额。',
@@ -139,11 +139,11 @@ describe('a refusal', () => {
 
   it('of a network is told by its code', () => {
     expect(translateMessage('The network refused the payment (INSUFFICIENT_FUND).', 'en')).toBe(
-      'There was not enough in your wallet.',
+      'Your wallet has insufficient funds.',
     );
     expect(translateMessage('The network refused the payment (INVALID_TX).', 'zh')).toBe('支付网络拒绝了此付款。');
-    expect(declineText('INSUFFICIENT_FUND', true, 'en')).toBe("There was not enough on the card's account.");
-    expect(declineText('INVALID_DELEGATION_TYPE_URL', false, 'zh')).toBe('你的扣款授权已被撤销。');
+    expect(declineText('INSUFFICIENT_FUND', true, 'en')).toBe('Your card has insufficient funds.');
+    expect(declineText('INVALID_DELEGATION_TYPE_URL', false, 'zh')).toBe('你的钱包扣款授权已被撤销。');
   });
 
   it('that nobody knows is left as it is, and is marked on a Chinese page', () => {

@@ -431,7 +431,7 @@ fn the_email_about_an_end_names_its_reason() {
     let of = |reason| both(&BillingEmailContent::Ended { plan: plan(ended(reason)), overdue: Vec::new() }, MethodKind::Arcblock);
     for (reason, english, chinese) in [
         (CancelReason::CancellationByStore, "Souk Store ended your Ledgerleaf Pro subscription on", "Souk Store 已于"),
-        (CancelReason::StakeRevoked, "because you withdrew its refundable deposit.", "由于你撤回了押金（可退）"),
+        (CancelReason::StakeRevoked, "because you withdrew its refundable deposit.", "由于你取回了押金"),
         (CancelReason::PaymentFailed, "because its payment was overdue for too long.", "由于付款逾期过久"),
     ] {
         let text = of(reason);

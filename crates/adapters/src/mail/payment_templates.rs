@@ -57,8 +57,8 @@ impl TemplateWriter<'_> {
         let (title, sum) = (title(subscription), self.overdue_sum(overdue));
         let since = subscription.past_due_since.map(|at| self.day(at)).unwrap_or_default();
         let mut body = vec![self.paragraph(
-            format!("{sum} for {title} has been overdue since {since}. You can't make new purchases until you pay it."),
-            format!("你的 {title} 订阅自 {since} 起有 {sum} 逾期未付，付清之前无法购买其他商品。"),
+            format!("{sum} for {title} has been overdue since {since}. You can't make new purchases until it's paid."),
+            format!("你的 {title} 订阅自 {since} 起有 {sum} 逾期未付，付清之前无法进行新的购买。"),
         )];
         body.extend(subscription.dunning_deadline().map(|at| self.deadline(at)));
         body.extend([self.pay_overdue(subscription, overdue), self.overdue_rows(overdue)]);
@@ -78,7 +78,7 @@ impl TemplateWriter<'_> {
         let what = match (refund.kind, title) {
             (RefundType::StakeReturn, _) => self.paragraph(
                 format!("{store} returned your refundable deposit of {amount} via {method}."),
-                format!("{store} 已通过 {method} 退还你的押金（可退）{amount}。"),
+                format!("{store} 已通过 {method} 退还你的押金 {amount}。"),
             ),
             (RefundType::BalancePayout, _) => self.paragraph(
                 format!("{store} paid out {amount} of your account balance via {method}."),

@@ -143,7 +143,7 @@ fn purpose(subscription: &ReceiptSubscription, language: Language) -> String {
     let (english, chinese) = match subscription.reason {
         BillingReason::SubscriptionCycle => (format!("This payment renews {title}."), format!("本次付款用于续订 {title}。")),
         BillingReason::SubscriptionUpdate => (
-            format!("This payment is for your plan change of {title}. We deducted the unused part of your previous plan."),
+            format!("This payment is for changing your {title} plan. We deducted the unused part of your previous plan."),
             format!("本次付款用于更换 {title} 的方案，原方案未使用的部分已抵扣。"),
         ),
         BillingReason::SubscriptionRecover => {
@@ -238,7 +238,7 @@ fn blocks(receipt: &Receipt, language: Language) -> Vec<Block> {
         PaidBy::Nothing => {}
     }
     if *paid_by != PaidBy::Nothing {
-        facts.push((translate("Paid on", "支付时间"), paid_on));
+        facts.push((translate("Paid on", "付款时间"), paid_on));
     }
     if let Some(period) = receipt.subscription.as_ref().and_then(|one| one.period) {
         facts.push((translate("Billing period", "计费周期"), format_period(&period, language)));

@@ -29,13 +29,12 @@ impl TemplateWriter<'_> {
         let (amount, customer, method) = (self.money(refund.amount), self.customer(), self.method());
         let is_payout = refund.kind == RefundType::BalancePayout;
         let next = match is_payout {
-            true => self.paragraph(
-                format!("The amount is back in the account balance of {customer}."),
-                format!("该金额已退回 {customer} 的账户余额。"),
-            ),
+            true => {
+                self.paragraph(format!("The amount is back in the account balance of {customer}."), format!("该金额已退回客户的账户余额。"))
+            }
             false => self.paragraph(
                 "You can retry the refund, or move the amount to the customer's account balance.",
-                "你可以重试退款，或将该金额转入客户的账户余额。",
+                "你可以重新退款，或将该金额转入客户的账户余额。",
             ),
         };
         let mut rows = vec![self.customer_row(), (self.translate("Payment method", "支付方式"), method.clone())];
@@ -48,12 +47,12 @@ impl TemplateWriter<'_> {
             None => format!("customers/{}", refund.customer_id),
         };
         Strings {
-            subject: self.translate(format!("Refund of {amount} failed"), format!("{amount} 的退款失败")),
+            subject: self.translate(format!("Refund of {amount} failed"), format!("退款 {amount} 失败")),
             heading: self.translate("A refund failed", "退款失败"),
             body: vec![
                 self.paragraph(
                     format!("The refund of {amount} to {customer} via {method} failed."),
-                    format!("通过 {method} 向 {customer} 退款 {amount} 失败。"),
+                    format!("通过 {method} 退款 {amount} 失败，客户：{customer}。"),
                 ),
                 next,
                 Block::Rows { rows, sum: true },
@@ -67,7 +66,7 @@ impl TemplateWriter<'_> {
         let (heading, text) = self.dispute_status(dispute);
         let mut body = vec![self.paragraph(
             format!("This is about a payment of {amount} by {customer}."),
-            format!("涉及 {customer} 的一笔付款，金额 {amount}。"),
+            format!("涉及一笔 {amount} 的付款，客户：{customer}。"),
         )];
         body.push(Block::Paragraph(text));
         let mut rows = vec![
@@ -85,16 +84,16 @@ impl TemplateWriter<'_> {
     fn dispute_status(&self, dispute: &Dispute) -> (String, String) {
         let answer = match dispute.respond_by.map(|at| self.time(at)) {
             Some(at) => self.translate(
-                format!("Respond in the dashboard of the card processor by {at}."),
+                format!("Respond in your card processor's dashboard by {at}."),
                 format!("请在 {at} 之前到支付服务商的后台回应。"),
             ),
-            None => self.translate("Respond in the dashboard of the card processor.", "请到支付服务商的后台回应。"),
+            None => self.translate("Respond in your card processor's dashboard.", "请到支付服务商的后台回应。"),
         };
         let (heading, text) = match dispute.status {
             DisputeStatus::Inquiry => (
                 self.translate("Inquiry about a payment", "付款查询"),
                 self.translate(
-                    format!("The cardholder's bank asks about the payment. No funds are withdrawn. {answer}"),
+                    format!("The cardholder's bank is asking about this payment. No funds have been withdrawn. {answer}"),
                     format!("持卡人的银行正在查询这笔付款，尚未收回资金。{answer}"),
                 ),
             ),
@@ -107,12 +106,12 @@ impl TemplateWriter<'_> {
                 self.translate("The inquiry ended without a chargeback. The payment stands.", "查询已结束，没有拒付，付款有效。"),
             ),
             DisputeStatus::NeedsResponse => (
-                self.translate("Payment disputed", "付款被拒付"),
+                self.translate("Payment disputed", "付款遭拒付"),
                 self.translate(
                     format!(
                         "The card processor withdrew the funds, and the customer's access is suspended until the dispute is decided. {answer}"
                     ),
-                    format!("支付服务商已收回资金，争议裁决前客户的访问权限暂停。{answer}"),
+                    format!("支付服务商已收回资金，在争议裁决之前，客户的使用权限已暂停。{answer}"),
                 ),
             ),
             DisputeStatus::UnderReview => (
@@ -121,13 +120,13 @@ impl TemplateWriter<'_> {
             ),
             DisputeStatus::Won => (
                 self.translate("Dispute won", "争议胜诉"),
-                self.translate("The funds are yours again, and the customer has access again.", "资金已归还，客户的访问权限已恢复。"),
+                self.translate("The funds have been returned to you, and the customer has access again.", "资金已退回给你，客户的使用权限已恢复。"),
             ),
             DisputeStatus::Lost => (
                 self.translate("Dispute lost", "争议败诉"),
                 self.translate(
-                    "The funds are gone. A credit note was issued for what the invoice can still give; the rest is owed by the customer.",
-                    "资金无法收回。已就账单可贷记的部分开具贷项通知单，其余仍由客户支付。",
+                    "The funds won't be returned. A credit note was issued for the part of the invoice that could still be credited; the customer owes the rest.",
+                    "资金无法收回。已就账单中仍可贷记的部分开具贷项通知单，其余金额仍需客户支付。",
                 ),
             ),
         };
@@ -143,16 +142,16 @@ impl TemplateWriter<'_> {
             (self.translate("Amount without an invoice item", "没有对应账单项目的金额"), amount.clone()),
         ];
         Strings {
-            subject: self.translate(format!("Refund of {amount} has no invoice item"), format!("{amount} 的退款没有对应的账单项目")),
+            subject: self.translate(format!("Refund of {amount} matches no invoice item"), format!("{amount} 的退款没有对应的账单项目")),
             heading: self.translate("A refund needs your attention", "有一笔退款需要处理"),
             body: vec![
                 self.paragraph(
-                    format!("Somebody refunded a payment of {customer} in the dashboard of the card processor."),
-                    format!("有人在支付服务商的后台退还了 {customer} 的付款。"),
+                    format!("A payment of {customer} was refunded in the card processor's dashboard."),
+                    format!("有一笔付款在支付服务商的后台被退款，客户：{customer}。"),
                 ),
                 self.paragraph(
-                    format!("The invoice items of this payment were credited before, so {amount} of the refund has no invoice item. The amount is held in suspense."),
-                    format!("这笔付款的账单项目之前已被贷记，因此退款中有 {amount} 没有对应的账单项目，已计入暂记账户。"),
+                    format!("The invoice items that this payment paid for had already been credited, so {amount} of the refund matches no invoice item. The amount is held in the suspense account until you resolve it."),
+                    format!("这笔付款对应的账单项目此前已贷记，因此退款中有 {amount} 没有对应的账单项目。在你处理之前，该金额计入暂记账户。"),
                 ),
                 Block::Rows { rows, sum: true },
                 self.console(&format!("customers/{}", intent.customer_id), "Open in console", "在控制台查看"),

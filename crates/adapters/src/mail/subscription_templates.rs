@@ -75,7 +75,7 @@ impl TemplateWriter<'_> {
         let why = match cancel_reason(subscription) {
             Some(CancelReason::StakeRevoked) => self.translate(
                 format!("You withdrew the refundable deposit for your {title} subscription, so it won't renew."),
-                format!("你已撤回 {title} 订阅的押金（可退），因此订阅不会再续订。"),
+                format!("你已取回 {title} 订阅的押金，因此订阅不会再续订。"),
             ),
             Some(CancelReason::PaymentFailed) => self.translate(
                 format!("Your {title} subscription was canceled because its payment was overdue for too long."),
@@ -124,16 +124,13 @@ impl TemplateWriter<'_> {
                 self.translate("Your subscription will continue", "订阅将继续"),
                 self.paragraph(
                     format!("The cancellation of your {title} subscription was withdrawn, so the subscription will continue."),
-                    format!("你的 {title} 订阅的取消已撤销，订阅将继续。"),
+                    format!("你的 {title} 订阅的取消操作已撤销，订阅将继续。"),
                 ),
             ),
             ResumedFrom::Pause => (
                 self.translate(format!("Your {title} subscription has resumed"), format!("你的 {title} 订阅已恢复")),
                 self.translate("Your subscription has resumed", "订阅已恢复"),
-                self.paragraph(
-                    format!("Your {title} subscription is no longer paused."),
-                    format!("你的 {title} 订阅已结束暂停，恢复正常。"),
-                ),
+                self.paragraph(format!("Your {title} subscription is no longer paused."), format!("你的 {title} 订阅已恢复，不再暂停。")),
             ),
         };
         let mut body = vec![first];
@@ -160,7 +157,7 @@ impl TemplateWriter<'_> {
         let why = match cancel_reason(subscription) {
             Some(CancelReason::StakeRevoked) => self.translate(
                 format!("Your {title} subscription ended on {ended} because you withdrew its refundable deposit."),
-                format!("由于你撤回了押金（可退），你的 {title} 订阅已于 {ended} 结束。"),
+                format!("由于你取回了押金，你的 {title} 订阅已于 {ended} 结束。"),
             ),
             Some(CancelReason::PaymentFailed) => self.translate(
                 format!("Your {title} subscription ended on {ended} because its payment was overdue for too long."),
@@ -203,8 +200,8 @@ impl TemplateWriter<'_> {
         if plan.stake_pays {
             let sum = self.overdue_sum(overdue);
             let text = self.paragraph(
-                format!("You still owe {sum}. We'll deduct as much of it as possible from your refundable deposit."),
-                format!("你还有 {sum} 未付，将从押金（可退）中扣除，以押金金额为限。"),
+                format!("You still owe {sum}. We'll deduct as much as possible from your refundable deposit."),
+                format!("你还有 {sum} 未付，将从押金中扣除，以押金余额为限。"),
             );
             return vec![text, self.overdue_rows(overdue)];
         }

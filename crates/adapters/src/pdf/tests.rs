@@ -63,7 +63,7 @@ fn without_space(text: &str) -> String {
 fn an_invoice_shows_its_content_in_both_languages() {
     for (language, words) in [
         (Language::English, ["Invoice number", "Bill to", "Test mode", "Page 1 of 1", "Paid", "Payment method"]),
-        (Language::Chinese, ["账单编号", "客户", "测试模式", "第 1 页，共 1 页", "已支付", "支付方式"]),
+        (Language::Chinese, ["账单编号", "客户", "测试模式", "第 1 页，共 1 页", "已付款", "支付方式"]),
     ] {
         let text = text_of(&pdf(&document(), language));
         for word in words {

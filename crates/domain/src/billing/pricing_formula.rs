@@ -148,16 +148,16 @@ impl PricingFormula {
             Self::Stake { threshold, minimum, recurring } => {
                 let least = *threshold.max(minimum);
                 match (least.is_zero(), chinese) {
-                    (true, false) => format!("One period: {}", money(*recurring)),
+                    (true, false) => format!("Price of one period: {}", money(*recurring)),
                     (true, true) => format!("一个周期的费用：{}", money(*recurring)),
-                    (false, false) => format!("The refundable deposit the store asks for: {}", money(least)),
-                    (false, true) => format!("商店要求的押金：{}", money(least)),
+                    (false, false) => format!("Refundable deposit required by the store: {}", money(least)),
+                    (false, true) => format!("商店要求的押金（可退）：{}", money(least)),
                 }
             }
             Self::Rest { whole, billed } if chinese => {
                 format!("{}，减去已出账单 {}", whole.text(language, decimals, symbol), money(*billed))
             }
-            Self::Rest { whole, billed } => format!("{}, less {} billed before", whole.text(language, decimals, symbol), money(*billed)),
+            Self::Rest { whole, billed } => format!("{}, less {} already billed", whole.text(language, decimals, symbol), money(*billed)),
             Self::Flat { amount } => money(*amount),
         }
     }
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn stakes_say_where_they_come_from() {
         let asked = PricingFormula::Stake { threshold: Amount::new(20), minimum: Amount::new(50), recurring: Amount::new(7) };
-        assert_eq!((asked.amount(), &both(&asked)[0][..]), (Ok(Amount::new(50)), "The refundable deposit the store asks for: 5 TBA"));
+        assert_eq!((asked.amount(), &both(&asked)[0][..]), (Ok(Amount::new(50)), "Refundable deposit required by the store: 5 TBA"));
         let own = PricingFormula::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
         assert_eq!((own.amount(), &both(&own)[1][..]), (Ok(Amount::new(7)), "一个周期的费用：0.7 TBA"));
         let terms = StakeTerms { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
@@ -320,7 +320,7 @@ mod tests {
     fn what_was_billed_before_is_told_beside_the_whole() {
         let whole = Box::new(PricingFormula::PerUnit { unit: Amount::new(15), quantity: 3 });
         let rest = PricingFormula::Rest { whole: whole.clone(), billed: Amount::new(30) };
-        assert_eq!(both(&rest), ["3 × 1.5 TBA, less 3 TBA billed before", "3 × 1.5 TBA，减去已出账单 3 TBA"]);
+        assert_eq!(both(&rest), ["3 × 1.5 TBA, less 3 TBA already billed", "3 × 1.5 TBA，减去已出账单 3 TBA"]);
         assert_eq!((rest.amount(), rest.is_credit()), (Ok(Amount::new(15)), false));
         assert_eq!(PricingFormula::Rest { whole, billed: Amount::new(50) }.amount(), Ok(Amount::ZERO));
     }

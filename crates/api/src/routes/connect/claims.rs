@@ -134,9 +134,11 @@ pub fn no_chain() -> Value {
 
 pub fn principal_claim(action: ConnectAction, language: Language) -> Value {
     let text = match (action, language) {
-        (ConnectAction::Recharge, Language::English) => "Choose the account that the funds come from: another one than the one that pays",
-        (ConnectAction::Recharge, Language::Chinese) => "请选择资金来源账户（不同于付款账户）",
-        (_, Language::English) => "Please continue with your account",
+        (ConnectAction::Recharge, Language::English) => {
+            "Choose the account to send the funds from. It can't be the account that pays for the subscription."
+        }
+        (ConnectAction::Recharge, Language::Chinese) => "请选择转出资金的账户（不能是订阅的扣款账户）",
+        (_, Language::English) => "Choose an account to continue",
         (_, Language::Chinese) => "请选择账户以继续",
     };
     json!([{ "type": "authPrincipal", "description": text, "meta": {}, "mfaCode": [], "supervised": false, "target": "" }])
@@ -176,7 +178,7 @@ pub fn mandate_claim(asked: &PreparedMandate, store: &str, language: Language) -
     let mut text = match language {
         Language::English => {
             format!(
-                "Allow {store} to charge at most {} at a time, for {} and your other subscriptions",
+                "Allow {store} to charge at most {} per payment for {} and your other subscriptions",
                 limits.join(", "),
                 asked.description.in_language(language)
             )
@@ -187,8 +189,8 @@ pub fn mandate_claim(asked: &PreparedMandate, store: &str, language: Language) -
     };
     if asked.by_usage {
         text.push_str(match language {
-            Language::English => ". Usage is charged afterwards, and never more than this at a time",
-            Language::Chinese => "。用量在使用后收取；单次扣款绝不超过此金额",
+            Language::English => ". Usage is charged afterwards, and a payment never exceeds this limit",
+            Language::Chinese => "。用量费用在使用后收取，单次扣款不会超过此上限",
         });
     }
     json!([{

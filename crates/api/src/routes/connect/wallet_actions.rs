@@ -240,8 +240,8 @@ fn funds_claim(asked: &PreparedRecharge, language: Language) -> Value {
     let sum = format!("{} {}", asked.amount.to_decimal(asked.currency.decimals), asked.currency.symbol);
     let (to, what) = (&asked.to, &asked.description);
     let text = match language {
-        Language::English => format!("Add funds of {sum} to {to}, the account that pays for {what}"),
-        Language::Chinese => format!("向支付 {what} 的账户 {to} 充值 {sum}"),
+        Language::English => format!("Top up {to}, the account that pays for {what}, with {sum}"),
+        Language::Chinese => format!("为 {what} 的扣款账户 {to} 充值 {sum}"),
     };
     transfer(&text, &asked.prepared, asked.amount)
 }

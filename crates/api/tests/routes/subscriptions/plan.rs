@@ -236,7 +236,7 @@ on_one! {
         let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
         let request = connect.scan().await;
         let told = request["requestedClaims"][0]["description"].as_str().expect("a text");
-        assert!(told.contains("at most 100 SKT at a time"), "{told}");
+        assert!(told.contains("at most 100 SKT per payment"), "{told}");
         let done = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
         assert_eq!(done["status"], "ok", "{done}");
         app.drain().await;

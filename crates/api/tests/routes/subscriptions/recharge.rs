@@ -46,7 +46,7 @@ async fn a_friend_adds_funds_and_what_was_overdue_is_paid_at_once() {
     app.networks.faucet(wallet("friend").did().as_str()).await;
     let (connect, friend, asked) = asked(&app, &alice, 30 * TOKEN).await;
     let text = asked["requestedClaims"][0]["description"].as_str().expect("a text");
-    assert!(text.starts_with("Add funds of 30 ") && text.contains(alice.buyer.wallet.did().as_str()), "{text}");
+    assert!(text.starts_with("Top up ") && text.contains(", with 30 ") && text.contains(alice.buyer.wallet.did().as_str()), "{text}");
     let done = connect.answer(&friend, &asked, claim_of(&friend, &asked)).await;
     assert_eq!(done["status"], "ok", "{done}");
     app.drain().await;

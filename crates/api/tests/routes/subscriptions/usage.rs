@@ -18,7 +18,7 @@ on_one! {
         let connect = Connect::begin(&app, &alice.browser, "subscription", &query).await;
         let asked = connect.scan().await;
         let told = asked["requestedClaims"][0]["description"].as_str().expect("a text").to_owned();
-        assert!(told.contains("at most 1000 SKT at a time") && told.contains("Usage is charged afterwards"), "{told}");
+        assert!(told.contains("at most 1000 SKT per payment") && told.contains("Usage is charged afterwards"), "{told}");
         assert_eq!(connect.answer(&alice.wallet, &asked, signed_claim(&alice.wallet, &asked)).await["status"], "ok");
         let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
         let path = format!("/api/subscriptions/{id}");

@@ -116,7 +116,7 @@ impl Problem {
             RailError::Unreachable(_) => StatusCode::BAD_GATEWAY,
             RailError::Misconfigured(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        tracing::error!(%error, "a payment could not begin");
+        tracing::error!(%error, "cannot start a payment");
         Self::new(status, FAILED).code(INTERNAL)
     }
 
@@ -200,7 +200,7 @@ impl From<IdError> for Problem {
 
 impl From<PrintError> for Problem {
     fn from(error: PrintError) -> Self {
-        tracing::error!(%error, "an invoice could not be drawn");
+        tracing::error!(%error, "cannot render an invoice");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
     }
 }
@@ -304,7 +304,7 @@ impl From<SettlementError> for Problem {
         match error {
             SettlementError::Storage(error) => error.into(),
             other => {
-                tracing::error!(error = &other as &dyn std::error::Error, "a payment could not be written down");
+                tracing::error!(error = &other as &dyn std::error::Error, "cannot store a payment");
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
             }
         }

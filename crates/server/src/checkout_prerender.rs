@@ -47,7 +47,7 @@ pub async fn checkout_prerender(ctx: &Context, path: &str, query: Option<&str>) 
     match read(ctx, id).await {
         Ok(order) => order,
         Err(error) => {
-            tracing::warn!(%error, "a checkout page is served without its order");
+            tracing::warn!(%error, "cannot render the order into a checkout page; the page will load it");
             None
         }
     }

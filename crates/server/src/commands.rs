@@ -23,7 +23,7 @@ pub async fn key(common: &Common, command: KeyCommand) -> Result<(), Failure> {
             let parse = |text: &String| Scope::parse(text).ok_or_else(|| format!("unknown scope {text}: expected * or one of {}", known()));
             let scopes = scope.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
             let (key, secret) = create_key(&ctx, NewKey { name, mode: Mode::from_livemode(live), scopes }).await?;
-            println!("{}  {secret}\nThe secret is shown this once.", key.id);
+            println!("{}  {secret}\nCopy the secret now: it is not shown again.", key.id);
         }
         KeyCommand::List => {
             for key in ctx.store.read().await?.api_keys().list().await? {
@@ -79,7 +79,7 @@ pub async fn dead_letters(common: &Common, retry: Option<&str>) -> Result<(), Fa
             return Err(format!("there is no dead letter {id}").into());
         }
         unit.commit().await?;
-        println!("{id} is tried again.");
+        println!("{id} will be retried.");
         return Ok(());
     }
     for letter in ctx.store.read().await?.outbox().dead_letters(LETTERS).await? {

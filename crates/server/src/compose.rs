@@ -135,7 +135,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
-        tracing::warn!("REDIS_URL is not set: this must stay the only process of the store, several need Redis");
+        tracing::warn!("REDIS_URL is not set: only one process may run for this store; several processes need Redis");
     }
     let backend = match &common.redis_url {
         Some(address) => QueueBackend::Redis(address.clone()),

@@ -1,4 +1,4 @@
-//! Options and environment. A wrong value is refused at start with a sentence that says what is expected.
+//! Options and environment variables. A wrong value is rejected at start with the expected format.
 
 use clap::{Args, Parser, Subcommand};
 use souk_adapters::identity::parse_did;
@@ -25,36 +25,36 @@ pub enum Command {
     Serve(ServeArgs),
     /// Run workers only, beside `souk serve --no-workers`.
     Work(Common),
-    /// Bring the database up to date, and end.
+    /// Update the database schema and exit.
     Migrate(Common),
-    /// API keys for scripts and integrators.
+    /// Manage API keys for scripts and integrations.
     Key {
         #[command(flatten)]
         common: Common,
         #[command(subcommand)]
         command: KeyCommand,
     },
-    /// Roles of people who have signed in.
+    /// Manage the roles of people who have signed in.
     Passport {
         #[command(flatten)]
         common: Common,
         #[command(subcommand)]
         command: PassportCommand,
     },
-    /// Messages that were given up.
+    /// List messages whose delivery failed for good, or retry one.
     DeadLetters {
         #[command(flatten)]
         common: Common,
-        /// Give this one its attempts back.
+        /// Retry this message.
         #[arg(long, value_name = "EVENT_ID")]
         retry: Option<String>,
     },
-    /// Check a whole database: nothing is written, each breach is printed, and the exit status tells.
+    /// Check the whole database without changing it. Prints each violation and exits with 1 if there is one.
     Verify(VerifyArgs),
-    /// The process that histories kill.
+    /// The process that `souk verify --history` kills.
     #[command(hide = true)]
     HistoryProcess(HistoryProcessArgs),
-    /// The journal for accountants.
+    /// Export the journal for accountants.
     Ledger {
         #[command(flatten)]
         common: Common,
@@ -67,13 +67,13 @@ pub enum Command {
 
 #[derive(Debug, Subcommand)]
 pub enum LedgerCommand {
-    /// Print the journal as text that beancount reads.
+    /// Print the journal in beancount format.
     Export,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
-    /// Make a key. Its secret is printed once.
+    /// Create a key. Its secret is printed only once.
     Create {
         /// What the key is for.
         #[arg(long)]
@@ -81,30 +81,30 @@ pub enum KeyCommand {
         /// Scopes, such as products:write,invoices:read, or *.
         #[arg(long, value_delimiter = ',', required = true)]
         scope: Vec<String>,
-        /// A key for live mode; without it, for test mode.
+        /// Create the key for live mode instead of test mode.
         #[arg(long)]
         live: bool,
     },
     /// List keys, without their secrets.
     List,
-    /// End a key.
+    /// Revoke a key.
     Revoke { id: String },
 }
 
 #[derive(Debug, Subcommand)]
 pub enum PassportCommand {
-    /// Give somebody a role.
+    /// Give a person a role.
     Issue {
-        /// Whom: the DID that their wallet signs in with.
+        /// The DID that the person's wallet signs in with.
         #[arg(long, value_parser = parse_holder)]
         did: Did,
-        /// developer, admin or owner.
+        /// The role: developer, admin or owner.
         #[arg(long, value_parser = parse_role)]
         role: Role,
     },
     /// List passports.
     List,
-    /// End a passport. A store whose last owner's is ended offers itself to the first comer at its next start.
+    /// Revoke a passport. If no owner remains, the store prints a new ownership link at its next start.
     Revoke { id: String },
 }
 
@@ -112,7 +112,7 @@ pub enum PassportCommand {
 pub struct VerifyArgs {
     #[command(flatten)]
     pub common: Common,
-    /// How many random histories to run on a temporary database, which is checked instead of one that is there.
+    /// Run N random customer histories on a temporary database and check that database instead.
     #[arg(long, value_name = "N")]
     pub history: Option<u32>,
     #[command(flatten)]
@@ -131,75 +131,74 @@ pub struct HistoryProcessArgs {
 pub struct ServeArgs {
     #[command(flatten)]
     pub common: Common,
-    /// Where to listen.
+    /// The address and port to listen on.
     #[arg(long, env = "SOUK_LISTEN", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
     pub listen: SocketAddr,
-    /// Proxies in front of the store, as addresses: what they say about where a call comes from is believed.
+    /// Comma-separated addresses of the proxies in front of the store, whose X-Forwarded-For header is trusted.
     #[arg(long, env = "SOUK_TRUSTED_PROXIES", value_name = "IP", value_delimiter = ',', value_parser = parse_proxy)]
     pub trusted_proxy: Vec<IpAddr>,
-    /// Leave jobs to `souk work`.
+    /// Start no workers; `souk work` runs the jobs.
     #[arg(long)]
     pub no_workers: bool,
     /// Load the demo store into an empty database.
     #[arg(long)]
     pub demo: bool,
-    /// The script of an analytics service, loaded by every page.
+    /// The script of an analytics service, which every page loads.
     #[arg(long, env = "SOUK_ANALYTICS_URL", value_parser = parse_http)]
     pub analytics_url: Option<Url>,
     /// Where pages report their errors.
     #[arg(long, env = "SOUK_ERRORS_URL", value_parser = parse_http)]
     pub errors_url: Option<Url>,
-    /// Which share of errors is reported, from 0 to 1.
+    /// The share of errors that is reported, from 0 to 1.
     #[arg(long, env = "SOUK_ERRORS_SAMPLE_RATE", default_value = "1", value_parser = parse_rate)]
     pub errors_sample_rate: f64,
-    /// Let tests make the sandbox lose answers. Never in a store that anybody uses.
+    /// Let tests make the sandbox lose answers. Never use this in a real store.
     #[arg(long, hide = true)]
     pub sandbox_faults: bool,
 }
 
 #[derive(Debug, Clone, Args)]
 pub struct Common {
-    /// The folder for everything that is not in a database.
+    /// The data folder: everything that is not in a database.
     #[arg(long, env = "SOUK_DATA", default_value = "./data")]
     pub data: PathBuf,
-    /// postgres://user@host/name; absent: SQLite in the data folder.
+    /// The database, as postgres://user@host/name. Default: SQLite in the data folder.
     #[arg(long, env = "DATABASE_URL", value_parser = parse_database, hide_env_values = true)]
     pub database_url: Option<String>,
-    /// redis://host; absent: the embedded queue. Several processes require it.
+    /// Redis, as redis://host:6379. Required for several processes. Default: the embedded queue.
     #[arg(long, env = "REDIS_URL", value_parser = parse_redis, hide_env_values = true)]
     pub redis_url: Option<String>,
-    /// The address that people and wallets reach the store under; absent: where it listens.
+    /// The address where people and wallets reach the store. Default: the listen address.
     #[arg(long, env = "SOUK_PUBLIC_URL", value_parser = parse_http)]
     pub public_url: Option<Url>,
-    /// 64 hex digits; absent: created in the data folder.
+    /// The store's secret key, 64 hex digits. Default: created in the data folder.
     #[arg(long, env = "SOUK_SECRET_KEY", value_parser = parse_secret, hide_env_values = true)]
     pub secret_key: Option<SecretSeed>,
-    /// smtps://user:password@host:465; absent: mails are written to the data folder.
+    /// The mail server, as smtps://user:password@host:465. Default: emails are written to the data folder.
     #[arg(long, env = "SMTP_URL", value_parser = parse_smtp, hide_env_values = true)]
     pub smtp_url: Option<String>,
-    /// Who mails are from.
+    /// The sender of emails.
     #[arg(long, env = "SOUK_MAIL_FROM", default_value = "Souk <store@souk.example>")]
     pub mail_from: String,
-    /// How many charges of renewals this process has on their way to each network at once. What the reconciler asks about and sends has as
-    /// many more.
+    /// The number of renewal charges that this process may have in flight at each network. The reconciler may have as many in addition.
     #[arg(long, env = "SOUK_CHARGE_SLOTS", value_name = "N", default_value = "32", value_parser = parse_slots)]
     pub charge_slots: usize,
     /// The store's name.
     #[arg(long, env = "SOUK_NAME", default_value = "Souk")]
     pub name: String,
-    /// Days after an invoice was written at which a refused charge is tried again, by comma; empty: never by itself.
+    /// Comma-separated days after the invoice at which a declined charge is retried; empty: no automatic retry.
     #[arg(long, env = "SOUK_RETRY_DAYS", default_value = "1,3,5,7,10,14", value_name = "DAYS", value_parser = parse_retry_days)]
     pub retry_days: RetryDays,
-    /// Days that a subscription may owe before it is cancelled, unless it says otherwise itself.
+    /// Days after which an unpaid subscription is canceled, unless the subscription has its own setting.
     #[arg(long, env = "SOUK_DAYS_UNTIL_CANCEL", default_value_t = DAYS_UNTIL_CANCEL, value_name = "DAYS", value_parser = parse_days)]
     pub days_until_cancel: u32,
-    /// A wallet is asked to permit charges for at most so many units of what is billed by usage, where no threshold says how much.
+    /// Units of usage that a wallet's authorization covers per charge, if the metered price has no billing threshold.
     #[arg(long, env = "SOUK_USAGE_CEILING", value_name = "UNITS", default_value_t = USAGE_CEILING, value_parser = clap::value_parser!(u64).range(1..))]
     pub usage_ceiling: u64,
-    /// Days that an overdue renewal waits for its customer before the overdraft protection pays it.
+    /// Days that an overdue renewal waits for the customer before the overdraft protection pays it.
     #[arg(long, env = "SOUK_OVERDRAFT_GRACE_DAYS", value_name = "DAYS", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=30))]
     pub overdraft_grace_days: u32,
-    /// What the overdraft protection costs, in hundredths of a percent of what it pays.
+    /// The overdraft fee, in hundredths of a percent of the amount paid.
     #[arg(long, env = "SOUK_OVERDRAFT_FEE", value_name = "POINTS", default_value_t = OVERDRAFT_FEE_POINTS, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub overdraft_fee: u32,
 }

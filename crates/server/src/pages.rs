@@ -78,7 +78,7 @@ impl Pages {
         };
         let found = if matches!(policy, Policy::Wallet) { file(entry, headers) } else { filled() };
         let Some(mut response) = found else {
-            let told = "The web pages have not been built. Run `make build`, or `npm ci && npm run build` in the folder web.";
+            let told = "The web pages have not been built. Run `make build`, or `npm ci && npm run build` in the web folder.";
             return told.with_status(StatusCode::SERVICE_UNAVAILABLE).into_response();
         };
         let set = response.headers_mut();

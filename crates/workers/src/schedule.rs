@@ -69,7 +69,7 @@ async fn repeat(ctx: Context, round: Round, period: Duration, shutdown: Cancella
             done = once(&ctx, round) => done,
         };
         if let Err(error) = done {
-            tracing::error!(?round, error, "a round failed; it comes again");
+            tracing::error!(?round, error, "a recurring job failed; it runs again at its next time");
         }
     }
 }
@@ -96,7 +96,7 @@ async fn renew(ctx: &Context) -> Result<(), billing::BillingError> {
     loop {
         let round = billing::renew_due(ctx, &Scope::Wall, ctx.now(), RENEWALS).await?;
         if let Some(error) = round.trouble {
-            tracing::error!(%error, "charges of a method cannot be signed");
+            tracing::error!(%error, "cannot sign the charges of a payment method");
         }
         if round.due < RENEWALS as usize {
             return Ok(());
@@ -109,7 +109,7 @@ pub async fn retry_debts(ctx: &Context) -> Result<(), billing::BillingError> {
     loop {
         let round = billing::retry_due(ctx, &Scope::Wall, ctx.now(), CHUNK).await?;
         if let Some(error) = round.trouble {
-            tracing::error!(%error, "charges of a method cannot be signed");
+            tracing::error!(%error, "cannot sign the charges of a payment method");
         }
         if round.due < CHUNK as usize {
             return Ok(());

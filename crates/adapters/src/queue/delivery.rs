@@ -216,7 +216,7 @@ pub async fn run(queue: &Queue, work: &Work, performer: &Performer, shutdown: &C
             // A worker that lived for a while failed for another reason than the one before it.
             failures = if started.elapsed() > LONGEST_PAUSE { 1 } else { failures.saturating_add(1) };
             let pause = Duration::from_millis(100).saturating_mul(2u32.saturating_pow(failures)).min(LONGEST_PAUSE);
-            tracing::warn!(ended = ?ended.err().map(|error| error.to_string()), ?pause, "the queue's worker ended; it starts again");
+            tracing::warn!(ended = ?ended.err().map(|error| error.to_string()), ?pause, "the queue's worker stopped; it restarts");
             tokio::select! {
                 () = shutdown.cancelled() => {}
                 () = tokio::time::sleep(pause) => {}

@@ -24,7 +24,7 @@ pub async fn run(queue: &Queue, work: &Work, shutdown: &CancellationToken) {
             Ok(()) => failures = 0,
             Err(error) => {
                 failures = failures.saturating_add(1);
-                tracing::warn!(%error, failures, "the relay could not push; it tries again");
+                tracing::warn!(%error, failures, "the relay could not push messages; it will try again");
             }
         }
     }
@@ -44,7 +44,7 @@ async fn push_due(queue: &Queue, work: &Work) -> Result<(), QueueError> {
     let pushed = claim_for_relay(&mut session, now, work.config.lease, UNDER_WAY).await?;
     session.commit().await?;
     if buried > 0 {
-        tracing::error!(buried, "jobs whose last attempt never ended are dead letters now");
+        tracing::error!(buried, "jobs whose last attempt never ended became dead letters");
     }
     // Committed first: a push without a claim could be taken twice, a claim without a push lapses and comes again.
     queue.push(&pushed).await

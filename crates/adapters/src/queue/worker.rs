@@ -31,13 +31,13 @@ impl Performer {
                 () = this.abandoned.cancelled() => {}
                 outcome = attempt(&this.work, &pushed) => {
                     if let Err(error) = outcome {
-                        tracing::warn!(%error, event = %pushed.id, "a delivery could not be claimed or recorded; it comes again");
+                        tracing::warn!(%error, event = %pushed.id, "a delivery could not be claimed or recorded; it will be delivered again");
                     }
                 }
             }
         });
         if let Err(error) = task.await {
-            tracing::error!(%error, "a delivery ended with a panic");
+            tracing::error!(%error, "a job panicked");
         }
     }
 
@@ -45,7 +45,7 @@ impl Performer {
     pub async fn finish(&self, patience: Duration) {
         self.running.close();
         if tokio::time::timeout(patience, self.running.wait()).await.is_err() {
-            tracing::warn!(jobs = self.running.len(), "jobs are still running; another process repeats them");
+            tracing::warn!(jobs = self.running.len(), "jobs are still running; another process will repeat them");
             self.abandoned.cancel();
             self.running.wait().await;
         }
@@ -107,7 +107,7 @@ async fn record(work: &Work, held: &LeasedJob, outcome: Result<(), JobError>) ->
         Err(JobError::Fail(message)) => (message, None),
     };
     if again_at.is_none() {
-        tracing::error!(event = %held.id, topic = held.topic, attempts = held.attempts, error = message, "a job is a dead letter now");
+        tracing::error!(event = %held.id, topic = held.topic, attempts = held.attempts, error = message, "a job has become a dead letter");
     }
     leases::fail(&work.database, held, &message, again_at, now).await.map(|_| ())
 }

@@ -43,7 +43,7 @@ impl RedisRealtime {
                 () = shutdown.cancelled() => return,
                 ended = self.listen() => {
                     if let Err(error) = ended {
-                        tracing::warn!(%error, "the realtime channel broke");
+                        tracing::warn!(%error, "the realtime channel was lost; it reconnects");
                     }
                 }
             }

@@ -54,7 +54,7 @@ impl StripeRail {
             Err(error) => Err(reason(error)),
         };
         let intent = read.unwrap_or_else(|reason| {
-            tracing::warn!(attempt, reason, "what became of a card charge is not known");
+            tracing::warn!(attempt, reason, "the outcome of a card charge is unknown");
             CardIntent { provider_id: String::new(), client_secret: String::new(), outcome: Outcome::Unknown(reason) }
         });
         Ok(self.without_second_chance(method, currency, intent).await)

@@ -101,7 +101,7 @@ impl CardRail for StripeRail {
         }
         let answer = self.call(method, Verb::POST, INTENTS.to_owned(), form, Some(attempt)).await.map_err(rail_error)?;
         intent::opened(method, currency, &answer).map_err(|reason| {
-            tracing::warn!(attempt, reason, "the card processor's answer is not understood");
+            tracing::warn!(attempt, reason, "unexpected answer of the card processor");
             RailError::Unreachable(reason)
         })
     }

@@ -41,7 +41,7 @@ impl StripeRail {
             && let Err(error) = self.call(method, Verb::POST, path, form, None).await
         {
             // The name is for the merchant's eyes only; a payment does not fail for it.
-            tracing::warn!(attempt = attempt.as_str(), reason = reason(error), "the card processor's customer has no name");
+            tracing::warn!(attempt = attempt.as_str(), reason = reason(error), "cannot name the customer at the card processor");
         }
         Ok(id.to_owned())
     }
@@ -56,7 +56,7 @@ impl StripeRail {
         ];
         let answer = self.call(method, Verb::POST, SETUPS.to_owned(), form, Some(request.attempt.as_str())).await.map_err(rail_error)?;
         opened(method, &answer).map_err(|reason| {
-            tracing::warn!(attempt = request.attempt.as_str(), reason, "the card processor's answer is not understood");
+            tracing::warn!(attempt = request.attempt.as_str(), reason, "unexpected answer of the card processor");
             RailError::Unreachable(reason)
         })
     }

@@ -136,7 +136,7 @@ async fn passports_are_issued_listed_and_revoked() {
 }
 
 #[tokio::test]
-async fn dead_letters_are_listed_and_revived() {
+async fn dead_letters_are_listed_and_retried() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     printed(&settings, &["migrate"]).await;

@@ -70,7 +70,7 @@ pub async fn picture(app: &App, sha256: &str) -> Result<Response, Problem> {
 
 async fn open(app: &App, sha256: &str) -> Result<OpenedFile, Problem> {
     app.files.open(sha256).await?.ok_or_else(|| {
-        tracing::error!(sha256, "a file that the database names is gone");
+        tracing::error!(sha256, "a file that the database refers to is missing");
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
     })
 }

@@ -158,7 +158,7 @@ async fn fast_pay(app: &App, expanded: &Expanded, payer: &Did) -> FastPay {
     match tokio::time::timeout(FAST_PAY_TIMEOUT, checkout::fast_pay(&app.ctx, expanded, payer)).await {
         Ok(Ok(fast)) => fast,
         Ok(Err(error)) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "paying without the wallet cannot be offered");
+            tracing::warn!(error = &error as &dyn std::error::Error, "cannot offer fast payment");
             FastPay::default()
         }
         Err(_) => FastPay::default(),

@@ -99,7 +99,7 @@ impl SessionApi {
             Ok(true) => answer.header("set-cookie", login_cookie(token, app.site.public_url.scheme() == "https")),
             Ok(false) => answer,
             Err(error) => {
-                tracing::warn!(%error, "a login was not extended");
+                tracing::warn!(%error, "cannot extend a login");
                 answer
             }
         }

@@ -61,7 +61,7 @@ async fn a_saved_card_pays_the_next_invoice() {
     let face = ["brand", "last4", "exp_month", "exp_year"].map(|name| seen["mandate"][name].clone());
     assert_eq!(json!(face), json!(["visa", "4242", 12, 2030]));
     // The bank sent a new one since: what is told of it follows the next charge.
-    app.execute("UPDATE mandates SET given = replace(given, '2030', '2026')").await;
+    app.execute("UPDATE mandates SET details = replace(details, '2030', '2026')").await;
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["mandate"]["exp_year"], 2026);
     app.live_on(WEEK).await;
     let seen = alice.buyer.browser.get(&path).await.ok();

@@ -284,7 +284,7 @@ impl Shelf<'_> {
             terms: SubscriptionTerms::default(),
             requires_cross_sell: false,
             form: terms.form,
-            custom_message: Text::new("Enjoy it", "祝您使用愉快"),
+            custom_message: Text::new("Enjoy it", "祝你使用愉快"),
             redirect_url: None,
             metadata: Metadata::new(),
             created_at: now,

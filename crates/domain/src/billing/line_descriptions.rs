@@ -48,7 +48,11 @@ impl InvoiceItem {
                     ADDED_FUNDS => ("Top-up", "充值"),
                     other => (other, other),
                 };
-                if language == Language::Chinese { chinese } else { english }.to_owned()
+                match language {
+                    Language::English => english,
+                    Language::Chinese => chinese,
+                }
+                .to_owned()
             }
             _ => description.to_owned(),
         }

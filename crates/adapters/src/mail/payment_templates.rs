@@ -82,7 +82,7 @@ impl TemplateWriter<'_> {
             ),
             (RefundType::BalancePayout, _) => self.paragraph(
                 format!("{store} paid out {amount} of your account balance via {method}."),
-                format!("{store} 已通过 {method} 向你支付账户余额 {amount}。"),
+                format!("{store} 已通过 {method} 将你的账户余额 {amount} 提现给你。"),
             ),
             (RefundType::Refund, Some(title)) => self.paragraph(
                 format!("{store} refunded {amount} of your payment for {title} via {method}."),
@@ -109,7 +109,7 @@ impl TemplateWriter<'_> {
         let label = match refund.kind {
             RefundType::Refund => self.translate("Refunded", "退款金额"),
             RefundType::StakeReturn => self.translate("Returned", "退还金额"),
-            RefundType::BalancePayout => self.translate("Paid out", "支付金额"),
+            RefundType::BalancePayout => self.translate("Paid out", "提现金额"),
         };
         rows.push((label, amount.clone()));
         let mut body = vec![what, arrival, Block::Rows { rows, sum: true }];
@@ -127,8 +127,8 @@ impl TemplateWriter<'_> {
                 self.translate(format!("{amount} refunded"), format!("已退款 {amount}")),
             ),
             RefundType::BalancePayout => (
-                self.translate(format!("Your account balance at {store} was paid out"), format!("{store} 已支付你的账户余额")),
-                self.translate(format!("{amount} paid out"), format!("已支付 {amount}")),
+                self.translate(format!("Your account balance at {store} was paid out"), format!("{store} 已将你的账户余额提现")),
+                self.translate(format!("{amount} paid out"), format!("已提现 {amount}")),
             ),
         };
         Strings { subject, heading, body }

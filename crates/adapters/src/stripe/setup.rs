@@ -56,7 +56,7 @@ impl StripeRail {
         ];
         let answer = self.call(method, Verb::POST, SETUPS.to_owned(), form, Some(request.attempt.as_str())).await.map_err(rail_error)?;
         opened(method, &answer).map_err(|reason| {
-            tracing::warn!(attempt = request.attempt.as_str(), reason, "the card processor's answer is not understood");
+            tracing::warn!(attempt = request.attempt.as_str(), reason, "unexpected answer of the card processor");
             RailError::Unreachable(reason)
         })
     }

@@ -1,12 +1,13 @@
 import { setDefaultParams } from './client';
 
 /**
- * The links of our mails carry a token that opens the one page they lead to: it is sent with the calls of that page
- * and forgotten on the next.
+ * Links in our emails carry a token that opens a single page. The token is sent with the API calls of that page and
+ * dropped on navigation.
  */
-const opened = window.location.pathname;
-const held = new URLSearchParams(window.location.search).get('authToken') || undefined;
+const initialPath = window.location.pathname;
+const initialToken = new URLSearchParams(window.location.search).get('authToken') || undefined;
 
-export const authToken = (): string | undefined => (window.location.pathname === opened ? held : undefined);
+export const authToken = (): string | undefined =>
+  window.location.pathname === initialPath ? initialToken : undefined;
 
 setDefaultParams(() => ({ authToken: authToken() }));

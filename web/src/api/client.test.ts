@@ -1,47 +1,47 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { setLivemode } from '@/lib/livemode';
 import { setLocale } from '@/lib/locale';
-import { api, callAddress, mountPrefix } from './client';
+import { api, apiUrl, mountPrefix } from './client';
 import { ApiError } from './error';
 
-const answers = vi.fn<(...args: Parameters<typeof fetch>) => Promise<Response>>();
+const fetchMock = vi.fn<(...args: Parameters<typeof fetch>) => Promise<Response>>();
 
 beforeEach(() => {
-  vi.stubGlobal('fetch', answers);
+  vi.stubGlobal('fetch', fetchMock);
   setLivemode(false);
   setLocale('en');
 });
 afterEach(() => {
   vi.unstubAllGlobals();
-  answers.mockReset();
+  fetchMock.mockReset();
 });
 
-describe('a call', () => {
-  it('says language and mode, and leaves empty parameters out', () => {
+describe('an API call', () => {
+  it('sends locale and livemode, and omits empty parameters', () => {
     setLocale('zh');
-    expect(callAddress('/api/apps', { keyword: '', page: 2, category: undefined })).toBe(
+    expect(apiUrl('/api/apps', { keyword: '', page: 2, category: undefined })).toBe(
       '/api/apps?page=2&locale=zh&livemode=false',
     );
   });
 
-  it('goes below the mount prefix when the page came from there', () => {
+  it('uses the mount prefix of the page', () => {
     expect(mountPrefix('/payment/checkout/pay/cs_1')).toBe('/payment');
     expect(mountPrefix('/payments')).toBe('');
   });
 
-  it('carries an idempotency key when it writes, another one each time', async () => {
-    answers.mockImplementation(async () => new Response('{}'));
+  it('sends a new idempotency key with each write', async () => {
+    fetchMock.mockImplementation(async () => new Response('{}'));
     await api.put('/api/customers/me', { name: 'A' });
     await api.put('/api/customers/me', { name: 'A' });
-    const keys = answers.mock.calls.map(([, init]) => new Headers(init?.headers).get('Idempotency-Key'));
+    const keys = fetchMock.mock.calls.map(([, init]) => new Headers(init?.headers).get('Idempotency-Key'));
     expect(keys[0]).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     expect(keys[0]).not.toBe(keys[1]);
   });
 
-  it('throws what the server refused', async () => {
-    answers.mockResolvedValue(new Response('{"error":"Exceed inventory","code":"X"}', { status: 400 }));
-    const refusal = await api.get('/api/settings').catch((error: unknown) => error);
-    expect(refusal).toBeInstanceOf(ApiError);
-    expect(refusal).toMatchObject({ status: 400, code: 'X' });
+  it('throws an ApiError for an error response', async () => {
+    fetchMock.mockResolvedValue(new Response('{"error":"Exceed inventory","code":"X"}', { status: 400 }));
+    const error = await api.get('/api/settings').catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ status: 400, code: 'X' });
   });
 });

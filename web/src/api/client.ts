@@ -1,10 +1,10 @@
 import { loadErrorMessages } from '@/i18n/translate';
-import { keptLivemode, livemode, setLivemode } from '@/lib/livemode';
+import { livemode, setLivemode, storedLivemode } from '@/lib/livemode';
 import { locale } from '@/lib/locale';
 import { ApiError } from './error';
 import type { StoreInfo } from './types';
 
-/** SPEC.md and the kit's clients wait this long for an answer. */
+/** Request timeout, as in SPEC.md and the kit's clients. */
 const TIMEOUT_MS = 30_000;
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
@@ -12,13 +12,13 @@ export type Query = Record<string, string | number | boolean | null | undefined>
 export interface CallOptions {
   query?: Query;
   body?: unknown;
-  /** Writes carry one of their own unless the caller repeats an earlier attempt with its key. */
+  /** Each write gets a new key by default. Pass the key of an earlier attempt to retry it. */
   idempotencyKey?: string;
   signal?: AbortSignal;
   timeoutMs?: number;
 }
 
-/** The pages work at the root and under the kit's mount prefix; calls go where the page came from. */
+/** The pages work at the root and under the kit's mount prefix. API calls use the prefix of the page. */
 export function mountPrefix(path = window.location.pathname): string {
   return path === '/payment' || path.startsWith('/payment/') ? '/payment' : '';
 }
@@ -30,35 +30,40 @@ export function idempotencyKey(): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-let more = (): Query => ({});
+let defaultParams = (): Query => ({});
 
-/** What the page adds to each of its calls. */
+/** Sets query parameters for every API call of this page. */
 export const setDefaultParams = (parameters: () => Query): void => {
-  more = parameters;
+  defaultParams = parameters;
 };
 
-/** The address of a call, with `locale` and `livemode` and no empty parameters. */
-export function callAddress(path: string, query: Query = {}): string {
+/** The URL of an API call, with `locale` and `livemode` and without empty parameters. */
+export function apiUrl(path: string, query: Query = {}): string {
   const params = new URLSearchParams();
-  const all: Query = { ...more(), ...query, locale: query.locale ?? locale(), livemode: query.livemode ?? livemode() };
+  const all: Query = {
+    ...defaultParams(),
+    ...query,
+    locale: query.locale ?? locale(),
+    livemode: query.livemode ?? livemode(),
+  };
   for (const [key, value] of Object.entries(all)) {
     if (value !== undefined && value !== null && value !== '') params.append(key, String(value));
   }
   return `${mountPrefix()}${path}?${params}`;
 }
 
-/** What the server wrote into the page; absent where the page came from elsewhere. */
-function writtenStore(): StoreInfo | undefined {
-  const written = document.getElementById('store')?.textContent;
-  return written ? (JSON.parse(written) as StoreInfo) : undefined;
+/** The store info that the server embeds in its HTML; undefined if the page came from another origin. */
+function readEmbeddedStore(): StoreInfo | undefined {
+  const json = document.getElementById('store')?.textContent;
+  return json ? (JSON.parse(json) as StoreInfo) : undefined;
 }
 
-/** Who this store is, where the page itself says so. */
-export const knownStore = writtenStore();
+/** The store info from the HTML, if present. */
+export const embeddedStore = readEmbeddedStore();
 
-let storeInfo: Promise<StoreInfo> | undefined = knownStore && Promise.resolve(knownStore);
+let storeInfo: Promise<StoreInfo> | undefined = embeddedStore && Promise.resolve(embeddedStore);
 
-/** Who this store is; asked at most once per page. */
+/** The store info; fetched at most once per page. */
 export function fetchStore(): Promise<StoreInfo> {
   storeInfo ??= call<StoreInfo>('GET', '/api/store').catch((error) => {
     storeInfo = undefined;
@@ -67,38 +72,38 @@ export function fetchStore(): Promise<StoreInfo> {
   return storeInfo;
 }
 
-/** A fresh browser in a demo store begins in test mode, so that nobody looks for real money there. */
-async function beginMode(): Promise<void> {
-  if (keptLivemode() !== undefined) return;
-  if (knownStore) return setLivemode(!knownStore.demo);
+/** A new browser starts a demo store in test mode, because a demo store has no real money. */
+async function initLivemode(): Promise<void> {
+  if (storedLivemode() !== undefined) return;
+  if (embeddedStore) return setLivemode(!embeddedStore.demo);
   const { demo } = await fetchStore();
-  if (keptLivemode() === undefined) setLivemode(!demo);
+  if (storedLivemode() === undefined) setLivemode(!demo);
 }
 
-/** A payment that was refused is told in the answer about its order. */
-const TELLS_OF_A_REFUSAL = /"last_payment_error":\s*\{/;
+/** A failed payment is reported in a successful response, so its error messages are loaded as well. */
+const HAS_PAYMENT_ERROR = /"last_payment_error":\s*\{/;
 
 async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
-  if (path !== '/api/store') await beginMode();
+  if (path !== '/api/store') await initLivemode();
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (method !== 'GET') headers['Idempotency-Key'] = options.idempotencyKey ?? idempotencyKey();
   if (options.body !== undefined) headers['Content-Type'] = 'application/json';
   const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
-  const answer = await fetch(callAddress(path, options.query), {
+  const response = await fetch(apiUrl(path, options.query), {
     method,
     headers,
     credentials: 'same-origin',
     signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
     ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
   });
-  const text = await answer.text();
-  const data = parsed(text);
-  if (!answer.ok || TELLS_OF_A_REFUSAL.test(text)) await loadErrorMessages();
-  if (!answer.ok) throw new ApiError(`Request failed with status code ${answer.status}`, answer.status, data);
+  const text = await response.text();
+  const data = parseJson(text);
+  if (!response.ok || HAS_PAYMENT_ERROR.test(text)) await loadErrorMessages();
+  if (!response.ok) throw new ApiError(`Request failed with status code ${response.status}`, response.status, data);
   return data as T;
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   if (!text) return null;
   try {
     return JSON.parse(text);
@@ -107,30 +112,30 @@ function parsed(text: string): unknown {
   }
 }
 
-const ahead = new Map<string, Promise<unknown>>();
+const prefetched = new Map<string, Promise<unknown>>();
 
-/** Asks for what the page is going to ask for, before the scripts that show it are there. */
+/** Starts a GET request before the page's scripts have loaded. The next `api.get` of the same URL uses its response. */
 export async function prefetch(path: string, query?: Query): Promise<void> {
-  await beginMode();
-  const answer = call<unknown>('GET', path, { query });
-  // Whoever takes the answer hears of its failure.
-  answer.catch(() => undefined);
-  ahead.set(callAddress(path, query), answer);
+  await initLivemode();
+  const response = call<unknown>('GET', path, { query });
+  // The consumer of the response handles the error.
+  response.catch(() => undefined);
+  prefetched.set(apiUrl(path, query), response);
 }
 
-/** Each answer that was asked for ahead is taken once. */
+/** Uses a prefetched response once, else sends the request. */
 async function get<T>(path: string, options: CallOptions): Promise<T> {
-  if (ahead.size > 0) {
-    await beginMode();
-    const address = callAddress(path, options.query);
-    const answer = ahead.get(address) as Promise<T> | undefined;
-    ahead.delete(address);
-    if (answer) return answer;
+  if (prefetched.size > 0) {
+    await initLivemode();
+    const url = apiUrl(path, options.query);
+    const response = prefetched.get(url) as Promise<T> | undefined;
+    prefetched.delete(url);
+    if (response) return response;
   }
   return call<T>('GET', path, options);
 }
 
-/** Typed calls of both halves of the web client. Refusals are thrown as `ApiError`. */
+/** Typed API calls. Error responses are thrown as `ApiError`. */
 export const api = {
   get: <T>(path: string, query?: Query, options?: CallOptions) => get<T>(path, { ...options, query }),
   post: <T>(path: string, body?: unknown, options?: CallOptions) => call<T>('POST', path, { ...options, body }),

@@ -1,33 +1,33 @@
 import type { components } from './schema';
-import type * as read from './types';
+import type * as client from './types';
 
 /**
- * Fails the type check when the server's document no longer has a field that the pages read. `schema.d.ts` is made
- * from `openapi.json` by `npm run api:types`.
+ * Fails the type check when openapi.json lacks a field that the pages client. `npm run api:types` generates
+ * `schema.d.ts`.
  */
-type Documented = components['schemas'];
-type Unknown<Read, Served, Later = never> = Exclude<keyof Read, keyof Served | Later>;
+type Schemas = components['schemas'];
+type Missing<Client, Server, Ignored = never> = Exclude<keyof Client, keyof Server | Ignored>;
 
-interface Gaps {
-  store: Unknown<read.StoreInfo, Documented['Store']>;
-  user: Unknown<read.SessionUser, Documented['SessionUser']>;
-  category: Unknown<read.Category, Documented['Category']>;
-  app: Unknown<read.App, Documented['App']>;
-  detail: Unknown<read.AppDetail, Documented['AppDetail']>;
-  version: Unknown<read.AppVersion, Documented['AppVersion']>;
-  price: Unknown<read.AppPrice, Documented['AppPrice']>;
-  entitlement: Unknown<read.Entitlement, Documented['Entitlement']>;
-  invoice: Unknown<read.InvoiceDetail, Documented['Invoice'], 'tax' | 'status_transitions'>;
-  line: Unknown<read.InvoiceLine, Documented['InvoiceLine'], 'price'>;
-  reference: Unknown<read.InvoiceSubscription, Documented['SubscriptionReference']>;
-  payment: Unknown<read.PaymentIntent, Documented['PaymentIntent'], 'checkoutSession'>;
-  customer: Unknown<read.Customer, Documented['Customer'], 'fullName' | 'metadata'>;
-  currency: Unknown<read.PaymentCurrency, Documented['PaymentCurrency']>;
-  method: Unknown<read.PaymentMethod, Documented['PaymentMethod']>;
-  plan: Unknown<read.AppPlan, Documented['AppPlan']>;
-  recurring: Unknown<read.Recurring, Documented['Recurring']>;
-  sold: Unknown<read.Price, Documented['Price']>;
+interface MissingFields {
+  store: Missing<client.StoreInfo, Schemas['Store']>;
+  user: Missing<client.SessionUser, Schemas['SessionUser']>;
+  category: Missing<client.Category, Schemas['Category']>;
+  app: Missing<client.App, Schemas['App']>;
+  detail: Missing<client.AppDetail, Schemas['AppDetail']>;
+  version: Missing<client.AppVersion, Schemas['AppVersion']>;
+  price: Missing<client.AppPrice, Schemas['AppPrice']>;
+  entitlement: Missing<client.Entitlement, Schemas['Entitlement']>;
+  invoice: Missing<client.InvoiceDetail, Schemas['Invoice'], 'tax' | 'status_transitions'>;
+  line: Missing<client.InvoiceLine, Schemas['InvoiceLine'], 'price'>;
+  reference: Missing<client.InvoiceSubscription, Schemas['SubscriptionReference']>;
+  payment: Missing<client.PaymentIntent, Schemas['PaymentIntent'], 'checkoutSession'>;
+  customer: Missing<client.Customer, Schemas['Customer'], 'fullName' | 'metadata'>;
+  currency: Missing<client.PaymentCurrency, Schemas['PaymentCurrency']>;
+  method: Missing<client.PaymentMethod, Schemas['PaymentMethod']>;
+  plan: Missing<client.AppPlan, Schemas['AppPlan']>;
+  recurring: Missing<client.Recurring, Schemas['Recurring']>;
+  sold: Missing<client.Price, Schemas['Price']>;
 }
 
-/** Assignable only while every gap is `never`. */
-export type Complete<T extends Record<keyof Gaps, never> = Gaps> = T;
+/** Compiles only while every entry is `never`. */
+export type AssertComplete<T extends Record<keyof MissingFields, never> = MissingFields> = T;

@@ -19,11 +19,11 @@ describe('the text of an error', () => {
     expect(errorText({ details })).toBe("Validate failed: a.b: 'x' is required;c: n");
   });
 
-  it('is what the server said', () => {
+  it('is the error of the response body', () => {
     expect(errorText(new ApiError('M', 400, { error: 'Exceed inventory' }))).toBe('Exceed inventory');
   });
 
-  it('shows the body when the server said nothing', () => {
+  it('shows the body when it has no error text', () => {
     expect(errorText({ message: 'M', response: { data: { code: 1 } } })).toBe('M: {"code":1}');
   });
 
@@ -32,8 +32,8 @@ describe('the text of an error', () => {
   });
 });
 
-describe('a refused call', () => {
-  it('carries code and fields', () => {
+describe('an API error', () => {
+  it('has the code and the field errors of the response', () => {
     const error = new ApiError('M', 400, { error: 'no', code: 'VALIDATION', fields: { customer_email: 'bad' } });
     expect(error.code).toBe('VALIDATION');
     expect(error.fields).toEqual({ customer_email: 'bad' });

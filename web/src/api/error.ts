@@ -1,12 +1,12 @@
-/** What a refused call carries: `{error, code?, params?, fields?}` of the answer, and its status. */
+/** An error response: `{error, code?, params?, fields?}` and its status. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string | undefined;
-  /** What differs from case to case, for the text that the page has for the code. */
+  /** Values for the message of the code. */
   readonly params: Record<string, string>;
-  /** Errors that belong to a field of the form, by its name on the wire (`billing_address.postal_code`). */
+  /** Error messages by field name of the API (`billing_address.postal_code`). */
   readonly fields: Record<string, string>;
-  /** The whole answer, in the shape `errorText` knows. */
+  /** The whole response, in the shape that `errorText` reads. */
   readonly response: { status: number; data: unknown };
 
   constructor(message: string, status: number, data: unknown) {

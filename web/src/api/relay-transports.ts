@@ -1,20 +1,20 @@
-/** What carries frames: a socket, or a call that waits. Neither opens itself again; `lost` is told once. */
-export interface Carrier {
+/** A WebSocket or long-poll connection. It does not reconnect, and calls `onLost` once. */
+export interface Connection {
   send: (frame: string) => void;
   close: () => void;
 }
 
-export interface CarrierEvents {
+export interface ConnectionEvents {
   onOpen: () => void;
   onFrame: (frame: string) => void;
   onLost: () => void;
 }
 
-export type Transport = (events: CarrierEvents) => Carrier;
+export type Transport = (events: ConnectionEvents) => Connection;
 
 const PATH = '/.well-known/service/relay';
-/** The store answers a poll after 5 s at the latest (SPEC.md 9); one that takes so long is lost. */
-const POLL_PATIENCE_MS = 15_000;
+/** The store responds to a poll within 5 s (SPEC.md 9). A slower poll counts as lost. */
+const POLL_TIMEOUT_MS = 15_000;
 
 export const socketTransport: Transport = ({ onOpen, onFrame, onLost }) => {
   const scheme = window.location.protocol === 'https:' ? 'wss' : 'ws';
@@ -23,7 +23,7 @@ export const socketTransport: Transport = ({ onOpen, onFrame, onLost }) => {
   try {
     socket = new WebSocket(`${scheme}://${window.location.host}${PATH}/websocket?vsn=2.0.0`);
   } catch {
-    // A browser that may not open one at all.
+    // The browser may forbid WebSockets.
     queueMicrotask(() => closed || onLost());
     return {
       send: () => undefined,
@@ -47,8 +47,8 @@ export const socketTransport: Transport = ({ onOpen, onFrame, onLost }) => {
   };
 };
 
-/** The status stands in the body: 200 with frames, 204 without, 410 for a line that is new, or gone. */
-interface Polled {
+/** The status is part of the body: 200 with frames, 204 without, 410 for a new or expired session. */
+interface PollResponse {
   status: number;
   token?: string;
   messages?: string[];
@@ -58,25 +58,25 @@ export const pollTransport: Transport = ({ onOpen, onFrame, onLost }) => {
   const stop = new AbortController();
   let token = '';
 
-  const call = async (method: 'GET' | 'POST', body?: string): Promise<Polled> => {
-    const patience = setTimeout(() => stop.abort(), POLL_PATIENCE_MS);
+  const call = async (method: 'GET' | 'POST', body?: string): Promise<PollResponse> => {
+    const timeout = setTimeout(() => stop.abort(), POLL_TIMEOUT_MS);
     try {
-      const address = `${PATH}/longpoll?vsn=2.0.0${token && `&token=${token}`}`;
-      const answer = await fetch(address, {
+      const url = `${PATH}/longpoll?vsn=2.0.0${token && `&token=${token}`}`;
+      const response = await fetch(url, {
         method,
         body,
         signal: stop.signal,
         credentials: 'omit',
         cache: 'no-store',
       });
-      return (await answer.json()) as Polled;
+      return (await response.json()) as PollResponse;
     } finally {
-      clearTimeout(patience);
+      clearTimeout(timeout);
     }
   };
 
   let closed = false;
-  const lose = () => {
+  const fail = () => {
     if (closed) return;
     closed = true;
     stop.abort();
@@ -85,10 +85,10 @@ export const pollTransport: Transport = ({ onOpen, onFrame, onLost }) => {
 
   const listen = async () => {
     while (!closed) {
-      const { status, token: own, messages = [] } = await call('GET');
+      const { status, token: newToken, messages = [] } = await call('GET');
       if (closed) return;
-      if (status === 410 && !token && own) {
-        token = own;
+      if (status === 410 && !token && newToken) {
+        token = newToken;
         onOpen();
       } else if (status === 200 || status === 204) {
         for (const frame of messages) onFrame(frame);
@@ -97,11 +97,11 @@ export const pollTransport: Transport = ({ onOpen, onFrame, onLost }) => {
       }
     }
   };
-  listen().catch(lose);
+  listen().catch(fail);
 
   return {
     send: (frame) => {
-      call('POST', frame).then(({ status }) => status === 200 || lose(), lose);
+      call('POST', frame).then(({ status }) => status === 200 || fail(), fail);
     },
     close: () => {
       closed = true;

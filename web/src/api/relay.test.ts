@@ -4,7 +4,7 @@ import { HEARTBEAT_MS, listenToRelay, type RelayIds } from './relay';
 const TOPIC = 'relay:z1:events';
 const event = (id: string) => JSON.stringify([null, null, TOPIC, 'invoice.paid', { status: 'ok', response: { id } }]);
 
-/** A socket that does what the test says. */
+/** A WebSocket that the test controls. */
 class Socket {
   static all: Socket[] = [];
   static get last() {
@@ -30,7 +30,7 @@ class Socket {
   }
 }
 
-/** The store's side of the long poll: `lines` of frames, and the poll that waits 5 s for more. */
+/** The store's long-poll endpoint: returns the queued frames, or isWaiting 5 s for one. */
 function pollingStore() {
   const store = {
     down: false,
@@ -55,16 +55,16 @@ function pollingStore() {
     store.polls++;
     if (token !== store.token) return body({ status: 410, token: store.token, messages: [] });
     if (store.frames.length === 0) {
-      let waits = true;
+      let isWaiting = true;
       await new Promise<void>((resolve, reject) => {
         store.wake = () => void resolve();
         setTimeout(resolve, 5000);
         signal?.addEventListener('abort', () => {
-          if (waits) store.aborted++;
+          if (isWaiting) store.aborted++;
           reject(new DOMException('aborted', 'AbortError'));
         });
       });
-      waits = false;
+      isWaiting = false;
     }
     if (token !== store.token) return body({ status: 410, token: store.token, messages: [] });
     const messages = store.frames.splice(0);
@@ -73,27 +73,27 @@ function pollingStore() {
   return store;
 }
 
-let heard: RelayIds[];
-let ups: boolean[];
+let received: RelayIds[];
+let upStates: boolean[];
 let stop: () => void;
 const listen = () => {
-  stop = listenToRelay('z1', { onEvent: (_, ids) => heard.push(ids), onUp: (up) => ups.push(up) });
+  stop = listenToRelay('z1', { onEvent: (_, ids) => received.push(ids), onUp: (up) => upStates.push(up) });
 };
-const pass = (ms = 0) => vi.advanceTimersByTimeAsync(ms);
-/** Two sockets that never open. */
+const advance = (ms = 0) => vi.advanceTimersByTimeAsync(ms);
+/** Fails two connection attempts. */
 const blockSockets = async () => {
   Socket.last.onclose();
-  await pass(1000);
+  await advance(1000);
   Socket.last.onclose();
-  await pass();
+  await advance();
 };
 
 beforeEach(() => {
   vi.useFakeTimers();
   vi.stubGlobal('WebSocket', Socket);
   Socket.all = [];
-  heard = [];
-  ups = [];
+  received = [];
+  upStates = [];
 });
 afterEach(() => {
   stop();
@@ -101,131 +101,131 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('a socket', () => {
-  it('joins the store’s channel, beats, and hears events by their ids', async () => {
+describe('a WebSocket', () => {
+  it('joins the store’s channel, sends heartbeats, and passes on the ids of events', async () => {
     const store = pollingStore();
     listen();
     expect(Socket.last.address).toMatch(/^ws:\/\/.*\/\.well-known\/service\/relay\/websocket\?vsn=2\.0\.0$/);
     Socket.last.join();
     expect(Socket.last.sent).toEqual([['1', '1', TOPIC, 'phx_join', {}]]);
-    expect(ups).toEqual([true]);
+    expect(upStates).toEqual([true]);
     Socket.last.onmessage({ data: event('in_1') });
     Socket.last.onmessage({ data: 'no frame' });
-    expect(heard).toEqual([{ id: 'in_1' }]);
-    await pass(HEARTBEAT_MS);
+    expect(received).toEqual([{ id: 'in_1' }]);
+    await advance(HEARTBEAT_MS);
     expect(Socket.last.sent[1]).toEqual([null, '2', 'phoenix', 'heartbeat', {}]);
     expect(store.polls).toBe(0);
   });
 
-  it('is opened again when it is lost after a good life, without a poll', async () => {
+  it('reconnects without polling when a stable connection is lost', async () => {
     const store = pollingStore();
     listen();
-    for (let life = 1; life <= 3; life++) {
+    for (let attempt = 1; attempt <= 3; attempt++) {
       Socket.last.join();
-      await pass(30_000);
+      await advance(30_000);
       Socket.last.onclose();
-      await pass(1000);
-      expect(Socket.all).toHaveLength(life + 1);
+      await advance(1000);
+      expect(Socket.all).toHaveLength(attempt + 1);
     }
     expect(store.polls).toBe(0);
-    expect(ups).toEqual([true, false, true, false, true, false]);
+    expect(upStates).toEqual([true, false, true, false, true, false]);
   });
 });
 
 describe('the long poll', () => {
-  it('carries the channel where a socket cannot be opened', async () => {
+  it('is used when a WebSocket cannot be opened', async () => {
     const store = pollingStore();
     listen();
     await blockSockets();
     expect(store.pushed).toEqual([JSON.stringify(['1', '1', TOPIC, 'phx_join', {}])]);
-    expect(ups[ups.length - 1]).toBe(true);
+    expect(upStates[upStates.length - 1]).toBe(true);
     store.frames.push(event('in_1'), event('in_2'));
     store.wake();
-    await pass();
-    expect(heard).toEqual([{ id: 'in_1' }, { id: 'in_2' }]);
+    await advance();
+    expect(received).toEqual([{ id: 'in_1' }, { id: 'in_2' }]);
   });
 
-  it('carries it where a socket is never answered', async () => {
+  it('is used when the WebSocket never connects', async () => {
     const store = pollingStore();
     listen();
-    await pass(5000 + 1000 + 5000);
+    await advance(5000 + 1000 + 5000);
     expect(Socket.all.map((socket) => socket.closed)).toEqual([true, true]);
     expect(store.pushed).toHaveLength(1);
   });
 
-  it('carries it where sockets break soon after they were joined', async () => {
+  it('is used when WebSockets close soon after joining', async () => {
     const store = pollingStore();
     listen();
     Socket.last.join();
     Socket.last.onclose();
-    await pass(1000);
+    await advance(1000);
     Socket.last.join();
     Socket.last.onclose();
-    await pass();
+    await advance();
     expect(store.pushed).toHaveLength(1);
   });
 
-  it('carries it where a browser may not open sockets at all', async () => {
+  it('is used when the browser forbids WebSockets', async () => {
     const store = pollingStore();
     vi.stubGlobal('WebSocket', function forbidden() {
       throw new DOMException('insecure', 'SecurityError');
     });
     listen();
-    await pass(1000);
+    await advance(1000);
     expect(store.pushed).toHaveLength(1);
   });
 
-  it('goes on until a socket holds again', async () => {
+  it('stops once a WebSocket joins again', async () => {
     const store = pollingStore();
     listen();
     await blockSockets();
-    await pass(60_000);
+    await advance(60_000);
     expect(Socket.all).toHaveLength(3);
     expect(store.aborted).toBe(0);
     const returned = Socket.last;
     returned.join();
-    await pass();
+    await advance();
     expect(store.aborted).toBe(1);
     const polls = store.polls;
-    await pass(20_000);
+    await advance(20_000);
     expect(store.polls).toBe(polls);
-    expect(ups[ups.length - 1]).toBe(true);
+    expect(upStates[upStates.length - 1]).toBe(true);
     returned.onmessage({ data: event('in_9') });
-    expect(heard).toEqual([{ id: 'in_9' }]);
+    expect(received).toEqual([{ id: 'in_9' }]);
   });
 
-  it('joins anew when its line is gone', async () => {
+  it('joins again when its session has expired', async () => {
     const store = pollingStore();
     listen();
     await blockSockets();
     store.token = 't2';
     store.wake();
-    await pass(1000);
+    await advance(1000);
     expect(store.pushed).toHaveLength(2);
     store.frames.push(event('in_1'));
     store.wake();
-    await pass();
-    expect(heard).toEqual([{ id: 'in_1' }]);
+    await advance();
+    expect(received).toEqual([{ id: 'in_1' }]);
   });
 
-  it('is tried ever more slowly while the store is away', async () => {
+  it('backs off while the store is unreachable', async () => {
     const store = pollingStore();
     store.down = true;
     listen();
     await blockSockets();
-    await pass(3000);
-    expect(ups.every((up) => !up)).toBe(true);
+    await advance(3000);
+    expect(upStates.every((up) => !up)).toBe(true);
     store.down = false;
-    await pass(4000);
-    expect(ups[ups.length - 1]).toBe(true);
+    await advance(4000);
+    expect(upStates[upStates.length - 1]).toBe(true);
   });
 
-  it('ends with the page', async () => {
+  it('stops when the listener is removed', async () => {
     const store = pollingStore();
     listen();
     await blockSockets();
     stop();
-    await pass(120_000);
+    await advance(120_000);
     expect(store.aborted).toBe(1);
     expect(Socket.all).toHaveLength(2);
   });

@@ -6,15 +6,15 @@ type Frame = [string | null, string | null, string, string, unknown];
 export const HEARTBEAT_MS = 30_000;
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 30_000;
-/** A channel that is not joined by then is taken for blocked. */
+/** A connection that has not joined the channel by then counts as failed. */
 const JOIN_MS = 5000;
-/** So many sockets may be lost, one soon after the other, before the page polls. */
-const SOCKETS_LOST = 2;
-/** A socket that lived so long was a good one. */
-const STEADY_MS = 30_000;
-/** How long after that the polling page tries a socket again: at first, and at most. */
-const FIRST_RETURN_MS = 60_000;
-const LONGEST_RETURN_MS = 600_000;
+/** After this many short-lived WebSockets in a row, the page polls. */
+const MAX_SHORT_LIVED_SOCKETS = 2;
+/** A WebSocket that lasts this long is stable and resets the counter. */
+const STABLE_MS = 30_000;
+/** The first and the longest wait before a polling page tries a WebSocket again. */
+const FIRST_SOCKET_RETRY_MS = 60_000;
+const LONGEST_SOCKET_RETRY_MS = 600_000;
 
 export interface RelayIds {
   id?: string;
@@ -24,9 +24,9 @@ export interface RelayIds {
 }
 
 export interface RelayEvents {
-  /** An event of the store's public channel: only its name and the ids it is about. */
+  /** An event of the store's public channel: its name and the ids of its objects. */
   onEvent: (name: string, ids: RelayIds) => void;
-  /** True once the channel is joined, false when whatever carried it is lost. */
+  /** True once the channel is joined, false when the connection is lost. */
   onUp: (up: boolean) => void;
 }
 
@@ -36,19 +36,19 @@ interface LinkEvents {
   onLost: () => void;
 }
 
-/** Joins the channel over one carrier. The answer leaves it, without `onLost`. */
-function join(transport: Transport, topic: string, beats: boolean, { onEvent, onJoined, onLost }: LinkEvents) {
+/** Joins the channel over one connection. Returns a function that leaves it without calling `onLost`. */
+function join(transport: Transport, topic: string, withHeartbeat: boolean, { onEvent, onJoined, onLost }: LinkEvents) {
   let heartbeat: ReturnType<typeof setInterval> | undefined;
   let reference = 1;
-  const send = (frame: Frame) => carrier.send(JSON.stringify(frame));
-  const end = () => {
+  const send = (frame: Frame) => connection.send(JSON.stringify(frame));
+  const cleanUp = () => {
     clearInterval(heartbeat);
-    clearTimeout(patience);
+    clearTimeout(joinTimeout);
   };
-  const carrier = transport({
+  const connection = transport({
     onOpen: () => {
       send(['1', '1', topic, 'phx_join', {}]);
-      if (!beats) return;
+      if (!withHeartbeat) return;
       heartbeat = setInterval(() => send([null, String(++reference), 'phoenix', 'heartbeat', {}]), HEARTBEAT_MS);
     },
     onFrame: (text) => {
@@ -62,38 +62,38 @@ function join(transport: Transport, topic: string, beats: boolean, { onEvent, on
       if (from !== topic) return;
       if (event.startsWith('phx_reply') || event.startsWith('chan_reply')) {
         if (ref !== '1') return;
-        clearTimeout(patience);
+        clearTimeout(joinTimeout);
         onJoined();
         return;
       }
       onEvent(event, (payload as { response?: RelayIds } | null)?.response ?? {});
     },
     onLost: () => {
-      end();
+      cleanUp();
       onLost();
     },
   });
   const close = () => {
-    end();
-    carrier.close();
+    cleanUp();
+    connection.close();
   };
-  const patience = setTimeout(() => {
+  const joinTimeout = setTimeout(() => {
     close();
     onLost();
   }, JOIN_MS);
   return close;
 }
 
-/** How long the `n`th wait is when each is twice as long as the one before. */
-const growing = (first: number, n: number, longest: number) => Math.min(first * 2 ** n, longest);
+/** Exponential backoff: the `n`th wait is twice as long as the one before. */
+const backoff = (first: number, n: number, longest: number) => Math.min(first * 2 ** n, longest);
 
 /**
- * Listens to the store's channel until the answer is called: over a socket, and where that cannot be opened or breaks again and
- * again, by polling, until a socket holds. What is lost is opened again, ever more slowly.
+ * Listens to the store's channel until the returned function is called. It uses a WebSocket, and falls back to polling
+ * while WebSockets cannot be opened or keep failing. Lost connections are retried with exponential backoff.
  */
 export function listenToRelay(appPid: string, { onEvent, onUp }: RelayEvents): () => void {
   const topic = `relay:${appPid}:events`;
-  const timers: Partial<Record<'socket' | 'steady' | 'poll', ReturnType<typeof setTimeout>>> = {};
+  const timers: Partial<Record<'socket' | 'stable' | 'poll', ReturnType<typeof setTimeout>>> = {};
   let leaveSocket: (() => void) | undefined;
   let leavePoll: (() => void) | undefined;
   let socketUp = false;
@@ -120,7 +120,7 @@ export function listenToRelay(appPid: string, { onEvent, onUp }: RelayEvents): (
       onLost: () => {
         pollUp = false;
         onUp(socketUp);
-        timers.poll = setTimeout(poll, growing(FIRST_RETRY_MS, pollsLost++, LONGEST_RETRY_MS));
+        timers.poll = setTimeout(poll, backoff(FIRST_RETRY_MS, pollsLost++, LONGEST_RETRY_MS));
       },
     });
   };
@@ -132,22 +132,22 @@ export function listenToRelay(appPid: string, { onEvent, onUp }: RelayEvents): (
         socketUp = true;
         stopPolling();
         onUp(true);
-        timers.steady = setTimeout(() => {
+        timers.stable = setTimeout(() => {
           socketsLost = 0;
-        }, STEADY_MS);
+        }, STABLE_MS);
       },
       onLost: () => {
-        clearTimeout(timers.steady);
+        clearTimeout(timers.stable);
         socketUp = false;
         onUp(pollUp);
         const lost = socketsLost++;
-        const returns = socketsLost - SOCKETS_LOST;
-        if (returns < 0) {
-          timers.socket = setTimeout(open, growing(FIRST_RETRY_MS, lost, LONGEST_RETRY_MS));
+        const socketRetries = socketsLost - MAX_SHORT_LIVED_SOCKETS;
+        if (socketRetries < 0) {
+          timers.socket = setTimeout(open, backoff(FIRST_RETRY_MS, lost, LONGEST_RETRY_MS));
           return;
         }
         if (!leavePoll) poll();
-        timers.socket = setTimeout(open, growing(FIRST_RETURN_MS, returns, LONGEST_RETURN_MS));
+        timers.socket = setTimeout(open, backoff(FIRST_SOCKET_RETRY_MS, socketRetries, LONGEST_SOCKET_RETRY_MS));
       },
     });
   };

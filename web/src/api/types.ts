@@ -1,25 +1,28 @@
 import type { components } from './schema';
 
-type Documented = components['schemas'];
+type Schemas = components['schemas'];
 
-/** An object as the server's document has it; it tells everything, and what there is not as null. */
-type Told<Name extends keyof Documented> = {
-  [Key in keyof Documented[Name]]-?: undefined extends Documented[Name][Key]
-    ? Exclude<Documented[Name][Key], undefined> | null
-    : Documented[Name][Key];
+/** A schema of openapi.json in which optional fields are always present, null if empty: the server sends all fields. */
+type ServerObject<Name extends keyof Schemas> = {
+  [Key in keyof Schemas[Name]]-?: undefined extends Schemas[Name][Key]
+    ? Exclude<Schemas[Name][Key], undefined> | null
+    : Schemas[Name][Key];
 };
 
-/** The same with what the document says in words only. A field that it has not is an error. */
-type Narrow<T, Words extends { [Key in keyof Words]: Key extends keyof T ? unknown : never }> = Omit<T, keyof Words> &
-  Words;
+/** Narrows fields whose values openapi.json only describes in prose. An unknown field is a type error. */
+type Narrow<T, Fields extends { [Key in keyof Fields]: Key extends keyof T ? unknown : never }> = Omit<
+  T,
+  keyof Fields
+> &
+  Fields;
 
-/** Text in both languages of the store. */
+/** Bilingual text of the store. */
 export interface Text {
   en: string;
   zh: string;
 }
 
-/** Lists of the server: `count` is the number of all matches, `list` one page of them. */
+/** A page of a list; `count` is the number of all matches. */
 export interface Page<T> {
   count: number;
   list: T[];
@@ -107,7 +110,7 @@ export interface AppVersion {
   sha256: string;
 }
 
-/** What can be subscribed to with an app. */
+/** A plan of an app that customers can subscribe to. */
 export interface AppPlan {
   payment_link_id: string;
   name: Text;
@@ -207,29 +210,29 @@ export interface InvoiceSubscription {
 
 export interface InvoiceLine {
   id?: string;
-  /** In English; the code and its parameters say the same in any language. */
+  /** In English; `description_code` and its parameters allow a translation. */
   description: string | null;
   description_code?: string;
   description_params?: { name?: string };
   formula?: { kind?: string };
   quantity: number;
-  /** Base units, as the one below. */
+  /** In base units, like `credited`. */
   amount: string;
-  /** What credit notes gave of it. */
+  /** The amount credited by credit notes. */
   credited?: string;
   period?: Span | null;
-  /** Until when its time is paid for, in Unix seconds. */
+  /** End of the paid period, in Unix seconds. */
   covers_until?: number | null;
   subscription_item_id?: string | null;
-  /** How the amount came about, from the inputs that are kept with the line. */
+  /** How the amount was computed, from the inputs stored with the line. */
   formula_text?: Text | null;
   price?: { unit_amount?: string; product?: { name?: string } } | null;
 }
 
-/** What one source paid of an invoice; amounts in base units. */
+/** The part of an invoice paid by one source; amounts in base units. */
 export type InvoicePayment = Narrow<
   Pick<
-    Told<'InvoicePayment'>,
+    ServerObject<'InvoicePayment'>,
     'id' | 'source' | 'amount' | 'refunded' | 'disputed' | 'reversed' | 'payment_intent_id' | 'created_at'
   >,
   { source: 'network' | 'balance' | 'stake'; payment_intent_id?: string | null }
@@ -244,10 +247,13 @@ export type CreditNoteReason =
   | 'dispute'
   | 'other';
 
-/** Amounts are base units of `paymentCurrency`: the total is what was taken off the amount due, added to the balance and refunded. */
+/**
+ * Amounts are base units of `paymentCurrency`. `total` is the sum of the reduced amount due, the balance credit and the
+ * refund.
+ */
 export type CreditNote = Narrow<
   Pick<
-    Told<'CreditNote'>,
+    ServerObject<'CreditNote'>,
     | 'id'
     | 'number'
     | 'invoice_id'
@@ -265,8 +271,8 @@ export type CreditNote = Narrow<
   { reason: CreditNoteReason; paymentCurrency: PaymentCurrency }
 >;
 
-/** What a credit note would give now, and where its money would go. */
-export type CreditNotePreview = Told<'CreditNotePreview'>;
+/** Preview of a credit note: its amount and where the money would go. */
+export type CreditNotePreview = ServerObject<'CreditNotePreview'>;
 
 export type DisputeStatus =
   | 'inquiry'
@@ -279,7 +285,7 @@ export type DisputeStatus =
 
 export type Dispute = Narrow<
   Pick<
-    Told<'Dispute'>,
+    ServerObject<'Dispute'>,
     | 'id'
     | 'status'
     | 'amount'
@@ -304,9 +310,9 @@ export type Dispute = Narrow<
   }
 >;
 
-/** What a customer has with the store in one currency, in base units. */
+/** A customer's balance in one currency, in base units. */
 export type CustomerBalance = Narrow<
-  Told<'CustomerBalance'>,
+  ServerObject<'CustomerBalance'>,
   { currency: PaymentCurrency; method: PaymentMethod | null; payout_limit?: string | null }
 >;
 
@@ -322,7 +328,7 @@ export type BalanceTransactionType =
 
 export type BalanceTransaction = Narrow<
   Pick<
-    Told<'BalanceTransaction'>,
+    ServerObject<'BalanceTransaction'>,
     | 'id'
     | 'currency_id'
     | 'type'
@@ -338,30 +344,30 @@ export type BalanceTransaction = Narrow<
 
 export interface Invoice {
   id: string;
-  /** Empty until it is final. */
+  /** Empty until the invoice is finalized. */
   number: string;
   status: InvoiceStatus;
   billing_reason: string;
   description: string | null;
-  /** Base units, as all amounts below. */
+  /** In base units, like all amounts below. */
   total: string;
   subtotal?: string;
   tax?: string;
-  /** The total less the credit that reduced the amount due. */
+  /** The total minus credit that reduced the amount due. */
   amount_due?: string;
-  /** Payments less what was reversed of them. */
+  /** Payments minus reversals. */
   amount_paid?: string;
   amount_remaining?: string;
-  /** What the customer's balance paid. */
+  /** Paid from the customer's balance. */
   applied_credit?: string;
-  /** What payments have given back or are about to. */
+  /** Refunded, or about to be. */
   amount_refunded?: string;
   created_at: string;
   customer_id: string;
   subscription_id?: string | null;
   subscription?: InvoiceSubscription | null;
   currency_id?: string;
-  /** Unix seconds, as the two below. */
+  /** Unix seconds, like the next two fields. */
   period_start?: number | null;
   period_end?: number | null;
   next_payment_attempt?: number | null;
@@ -399,7 +405,7 @@ export interface PaymentIntent {
   description: string | null;
   created_at: string;
   invoice_id?: string | null;
-  /** The status of that invoice now; another payment may have paid it. */
+  /** The current status of the invoice; another payment may have paid it. */
   invoice_status?: string | null;
   last_payment_error?: { code?: string; message?: string } | null;
   paymentCurrency: PaymentCurrency;
@@ -408,8 +414,8 @@ export interface PaymentIntent {
   checkoutSession?: { id: string } | null;
 }
 
-/** From and until, in unix seconds. */
-export type Span = Documented['Period'];
+/** Start and end, in Unix seconds. */
+export type Span = Schemas['Period'];
 
 export interface Recurring {
   interval: 'hour' | 'day' | 'week' | 'month' | 'year';
@@ -421,7 +427,7 @@ export interface Price {
   id: string;
   type: 'one_time' | 'recurring';
   currency_id: string;
-  /** Base units; nothing where the price has tiers or is chosen by the customer. */
+  /** In base units; null if the price has tiers or the customer chooses the amount. */
   unit_amount: string | null;
   billing_scheme?: 'per_unit' | 'tiered';
   recurring?: Recurring | null;
@@ -445,7 +451,7 @@ export type StakeStatus = 'held' | 'waiting' | 'returning' | 'returned' | 'slash
 
 export type StakePurpose = 'security' | 'overdraft' | 'membership' | 'publication';
 
-/** A refundable deposit that a network holds; amounts in base units of its currency, times are unix seconds. */
+/** A refundable deposit held by a network; amounts in base units of its currency, times in Unix seconds. */
 export interface Stake {
   id: string;
   purpose: StakePurpose;
@@ -470,16 +476,16 @@ export interface Stake {
 /** The overdraft protection of a subscription; amounts in base units of its currency. */
 export interface OverdraftProtection {
   enabled: boolean;
-  /** The next renewal would be paid from the deposit. */
+  /** The deposit covers the next renewal. */
   sufficient: boolean;
-  /** One cycle and its fee. */
+  /** The cost of one cycle and the fee. */
   required: string;
   fee: string;
   available: string;
   currency_id: string;
 }
 
-/** Why the engine has stopped with a subscription. */
+/** Why billing of a subscription is on hold. */
 export type HoldReason =
   | 'price_missing'
   | 'product_missing'
@@ -492,12 +498,12 @@ export type HoldReason =
   | 'payment_method'
   | 'other';
 
-export type SubscriptionItem = Narrow<Documented['SubscriptionItem'], { price: Price }>;
+export type SubscriptionItem = Narrow<Schemas['SubscriptionItem'], { price: Price }>;
 
-/** Times are unix seconds, amounts base units of `paymentCurrency`. */
+/** Times are Unix seconds, amounts are base units of `paymentCurrency`. */
 export type Subscription = Narrow<
   Pick<
-    Told<'Subscription'>,
+    ServerObject<'Subscription'>,
     | 'id'
     | 'livemode'
     | 'status'
@@ -531,11 +537,11 @@ export type Subscription = Narrow<
   {
     status: SubscriptionStatus;
     description: string | null;
-    cancelation_details: Told<'CancelationDetails'> | null;
+    cancelation_details: ServerObject<'CancelationDetails'> | null;
     on_hold_reason: HoldReason | null;
     items: SubscriptionItem[];
-    staking: Narrow<Told<'SubscriptionStake'>, { status: StakeStatus }> | null;
-    mandate: Narrow<Told<'SubscriptionMandate'>, { type: 'delegation' | 'card' }> | null;
+    staking: Narrow<ServerObject<'SubscriptionStake'>, { status: StakeStatus }> | null;
+    mandate: Narrow<ServerObject<'SubscriptionMandate'>, { type: 'delegation' | 'card' }> | null;
     paymentCurrency: PaymentCurrency;
     paymentMethod: PaymentMethod;
   }
@@ -543,19 +549,19 @@ export type Subscription = Narrow<
 
 export type ProrationLine = Narrow<
   Pick<
-    Documented['PlanPreviewLine'],
+    Schemas['PlanPreviewLine'],
     'description' | 'description_code' | 'description_params' | 'amount' | 'kind' | 'text'
   >,
   { description_params: { name?: string }; kind: 'credit' | 'charge'; text: Text }
 >;
 
-/** The account that pays for a subscription; amounts in base units of its currency. */
-export type SubscriptionFunds = Told<'SubscriptionFunds'>;
+/** The account that pays for a subscription; amounts are base units of its currency. */
+export type SubscriptionFunds = ServerObject<'SubscriptionFunds'>;
 
-/** What a change of plan comes to; `proration_date` and `total` are sent back with the consent. */
-export type PlanPreview = Narrow<Told<'PlanPreview'>, { lines: ProrationLine[] }>;
+/** Cost preview of a plan change. `proration_date` and `total` are sent back with the confirmation. */
+export type PlanPreview = Narrow<ServerObject<'PlanPreview'>, { lines: ProrationLine[] }>;
 
-/** What the card processor's form needs; the secret is the browser's alone. */
+/** Parameters of the card processor's form. Only the browser uses the secret. */
 export interface StripeContext {
   client_secret: string;
   intent_type: 'payment_intent' | 'setup_intent';
@@ -563,10 +569,10 @@ export interface StripeContext {
 }
 
 export type PaymentChange = Narrow<
-  Told<'PaymentChangeAsk'>,
+  ServerObject<'PaymentChangeAsk'>,
   {
     stripeContext: StripeContext | null;
-    connect: { action: string; extraParams: Documented['ConnectParams'] } | null;
+    connect: { action: string; extraParams: Schemas['ConnectParams'] } | null;
   }
 >;
 
@@ -575,9 +581,9 @@ export interface Settings {
 }
 
 export type Overdue = Narrow<
-  Documented['Overdue'],
+  Schemas['Overdue'],
   {
-    /** By the id of the currency. */
+    /** By currency id. */
     summary: Record<string, { amount: string; currency: PaymentCurrency; method: PaymentMethod }>;
     invoices: Invoice[];
     subscription?: { id: string; description: string | null } | null;
@@ -587,7 +593,7 @@ export type Overdue = Narrow<
 
 export type Refund = Narrow<
   Pick<
-    Told<'Refund'>,
+    ServerObject<'Refund'>,
     | 'id'
     | 'type'
     | 'status'
@@ -605,7 +611,7 @@ export type Refund = Narrow<
   >,
   {
     type: 'refund' | 'stake_return' | 'balance_payout';
-    /** Canceled: it failed, and its amount was moved to the customer's balance. */
+    /** `canceled`: the refund failed, and its amount was added to the customer's balance. */
     status: 'pending' | 'succeeded' | 'failed' | 'canceled';
     payment_intent_id?: string | null;
     credit_note_id?: string | null;
@@ -616,12 +622,12 @@ export type Refund = Narrow<
   }
 >;
 
-export type RefundPreview = Told<'RefundPreview'>;
+export type RefundPreview = ServerObject<'RefundPreview'>;
 
-/** Times are unix seconds; `target` is where an advance is going. */
+/** Times are Unix seconds; `target` is the time that a running advance moves to. */
 export type TestClock = Narrow<
   Pick<
-    Told<'TestClock'>,
+    ServerObject<'TestClock'>,
     'id' | 'name' | 'customer_id' | 'customer' | 'now' | 'status' | 'target' | 'timeline' | 'created_at'
   >,
   { status: 'ready' | 'advancing' }

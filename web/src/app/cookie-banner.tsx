@@ -5,16 +5,16 @@ import styles from './cookie-banner.module.css';
 const COOKIE = 'CookieConsent';
 const DAYS = 365;
 
-/** Once a year, and never inside a frame: there the page around it asks. */
-const asksConsent = () => window.self === window.top && !new RegExp(`(?:^|; )${COOKIE}=`).test(document.cookie);
+/** Asked once a year, and never inside an iframe: the embedding page asks there. */
+const needsConsent = () => window.self === window.top && !new RegExp(`(?:^|; )${COOKIE}=`).test(document.cookie);
 
-function consent(): void {
+function storeConsent(): void {
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is missing in Firefox and Safari.
   document.cookie = `${COOKIE}=true; path=/; max-age=${DAYS * 24 * 3600}; samesite=lax`;
 }
 
-/** What a banner takes of the window's lower edge, in pixels: the page ends above it. Answers how to give it back. */
-function takeEdge(banner: HTMLElement): () => void {
+/** Sets `--banner` to the height of the banner, so that the page ends above it. Returns the cleanup. */
+function reserveSpace(banner: HTMLElement): () => void {
   const { style } = document.documentElement;
   const measure = () =>
     style.setProperty('--banner', `${Math.ceil(window.innerHeight - banner.getBoundingClientRect().top)}px`);
@@ -28,19 +28,19 @@ function takeEdge(banner: HTMLElement): () => void {
 }
 
 interface Props {
-  /** The words of the entry that shows it. */
+  /** The `t` of the entry that shows the banner. */
   t: (key: 'cookies.title' | 'cookies.text' | 'cookies.accept') => string;
 }
 
-/** While it is open the page ends above it, so that it hides nothing for good. */
+/** The page ends above the open banner, so that the banner covers no content. */
 export function CookieBanner({ t }: Props) {
-  const [open, setOpen] = useState(asksConsent);
+  const [open, setOpen] = useState(needsConsent);
   const banner = useRef<HTMLElement>(null);
-  useEffect(() => (open && banner.current ? takeEdge(banner.current) : undefined), [open]);
+  useEffect(() => (open && banner.current ? reserveSpace(banner.current) : undefined), [open]);
   if (!open) return null;
 
   const accept = () => {
-    consent();
+    storeConsent();
     setOpen(false);
   };
   return (

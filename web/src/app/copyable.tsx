@@ -5,16 +5,16 @@ import { Copy } from '@/kit/store-icons';
 import { copyText } from '@/lib/clipboard';
 import styles from './copyable.module.css';
 
-/** A long identifier with its name and a button that copies it. */
+/** A labeled identifier with a copy button. */
 export function Copyable({ label, value }: { label: string; value: string }) {
   const { t } = useTexts();
   const [copied, setCopied] = useState(false);
   const [failed, setFailed] = useState(false);
   const timer = useRef<number>(undefined);
   const copy = async () => {
-    const done = await copyText(value);
-    setCopied(done);
-    setFailed(!done);
+    const succeeded = await copyText(value);
+    setCopied(succeeded);
+    setFailed(!succeeded);
     window.clearTimeout(timer.current);
     timer.current = window.setTimeout(() => setCopied(false), 2000);
   };

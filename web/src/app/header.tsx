@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useSyncExternalStore } from 'react';
-import { avatarAddress } from '@/api/session';
+import { avatarUrl } from '@/api/session';
 import { useTexts } from '@/app/i18n';
 import { Logo } from '@/app/logo';
 import { Menu, type MenuEntry } from '@/app/menu';
@@ -40,7 +40,7 @@ export function Header() {
   );
 }
 
-/** Choices of which one holds. It carries a check mark: state is never colour alone. */
+/** Menu entries. The current one has a check mark: color alone must not carry state. */
 function choices<K extends string>(entries: [K, string][], current: K): MenuEntry<K>[] {
   return entries.map(([key, label]) => ({
     key,
@@ -74,7 +74,7 @@ function LanguageMenu() {
 
 function ThemeMenu() {
   const { t } = useTexts();
-  const shown = useSyncExternalStore(onTheme, theme);
+  const currentTheme = useSyncExternalStore(onTheme, theme);
   const choice = useSyncExternalStore(onTheme, themeChoice);
   const entries: [ThemeChoice, string][] = [
     ['light', t('theme.light')],
@@ -85,7 +85,7 @@ function ThemeMenu() {
     <Menu
       label={`${t('theme.label')}: ${t(`theme.${choice}`)}`}
       className={styles.tool}
-      button={shown === 'dark' ? <Moon size="1em" /> : <Sun size="1em" />}
+      button={currentTheme === 'dark' ? <Moon size="1em" /> : <Sun size="1em" />}
       entries={choices(entries, choice)}
       onChoose={setTheme}
     />
@@ -119,7 +119,7 @@ function ModeMenu() {
 type ConsolePage = '/console/credit-notes' | '/console/disputes' | '/console/stakes' | '/console/test-clocks';
 type AccountPage = '/customer' | '/profile' | ConsolePage;
 
-/** The pages of administrators; test clocks are for test mode. */
+/** The console pages; test clocks exist in test mode only. */
 const consoleEntries = (t: ReturnType<typeof useTexts>['t'], live: boolean): MenuEntry<ConsolePage>[] => [
   { key: '/console/credit-notes', icon: <Receipt />, label: t('header.creditNotes') },
   { key: '/console/disputes', icon: <Shield />, label: t('header.disputes') },
@@ -144,13 +144,13 @@ function AccountMenu() {
     { key: '/customer', icon: <Bag />, label: t('header.portal') },
     ...(isAdmin(user) ? consoleEntries(t, live) : []),
     { key: '/profile', icon: <User />, label: t('header.profile') },
-    { key: 'logout', icon: <Logout />, label: t('session.logout'), apart: true },
+    { key: 'logout', icon: <Logout />, label: t('session.logout'), divided: true },
   ];
   return (
     <Menu
       label={t('header.account', { name: user.fullName })}
       className={styles.account}
-      button={<img src={user.avatar || avatarAddress(user.did, 32)} alt="" width={32} height={32} />}
+      button={<img src={user.avatar || avatarUrl(user.did, 32)} alt="" width={32} height={32} />}
       entries={entries}
       onChoose={(key) => void (key === 'logout' ? signOut() : navigate({ to: key }))}
     />

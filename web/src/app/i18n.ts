@@ -14,7 +14,7 @@ const catalogues = { en, zh: { ...commonZh, ...storeZh, ...authZh } };
 export interface Texts {
   t: Translate<typeof en>;
   language: Locale;
-  /** The current language of a text that the server sent in both languages. */
+  /** Picks the current language of a bilingual text from the server. */
   text: (both: Text | null | undefined) => string;
 }
 
@@ -24,7 +24,10 @@ const textsIn = (language: Locale): Texts => ({
   text: (both) => both?.[language] || both?.en || '',
 });
 
-/** The texts of the store and of signing in. `t` is another function in another language, so what depends on it follows. */
+/**
+ * The texts of the store and the sign-in pages. `t` changes identity with the language, so that hooks depending on it
+ * rerun.
+ */
 export const texts: Record<Locale, Texts> = { en: textsIn('en'), zh: textsIn('zh') };
 
 export const useTexts = (): Texts => texts[useLocale()];

@@ -6,10 +6,10 @@ import { useTexts } from '@/app/i18n';
 import { useStore } from '@/app/queries';
 import { switchMode } from '@/app/switch-mode';
 import { pageView } from '@/app/tracking';
-import { keptLivemode, onLivemode } from '@/lib/livemode';
+import { onLivemode, storedLivemode } from '@/lib/livemode';
 import styles from './layout.module.css';
 
-/** What stands around every page: header, the bar of test mode, footer, and what is announced when the route changes. */
+/** The frame of every page: header, test mode bar, footer, and the route announcer. */
 export function Layout() {
   const { t } = useTexts();
   const store = useStore();
@@ -27,7 +27,7 @@ export function Layout() {
         <span>{store?.name ?? 'Souk'}</span>
         <a href="/openapi.json">{t('footer.api')}</a>
       </footer>
-      <RouteChange />
+      <RouteAnnouncer />
       <CookieBanner t={t} />
     </div>
   );
@@ -35,7 +35,7 @@ export function Layout() {
 
 function TestBar() {
   const { t } = useTexts();
-  const live = useSyncExternalStore(onLivemode, keptLivemode);
+  const live = useSyncExternalStore(onLivemode, storedLivemode);
   if (live !== false) return null;
   return (
     <section className={styles.testBar} aria-label={t('mode.test')}>
@@ -47,8 +47,8 @@ function TestBar() {
   );
 }
 
-/** One page view per path, and the new title for those who cannot see that the page has changed. */
-function RouteChange() {
+/** Tracks one page view per path, and announces the new title to screen readers. */
+function RouteAnnouncer() {
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   const first = useRef(true);
   const [title, setTitle] = useState('');

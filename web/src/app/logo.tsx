@@ -1,4 +1,4 @@
-/** The awning over a door: the mark of a store that has no logo of its own. */
+/** The default logo, for stores without their own. */
 export function Logo({ size = 32 }: { size?: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 32 32" aria-hidden="true" focusable="false">

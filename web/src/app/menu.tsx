@@ -14,14 +14,14 @@ export interface MenuEntry<K extends string> {
   key: K;
   label: ReactNode;
   icon: ReactNode;
-  /** The choice that holds now. */
+  /** The current choice. */
   current?: boolean;
-  /** A line above it. */
-  apart?: boolean;
+  /** Draws a divider above the entry. */
+  divided?: boolean;
 }
 
 interface MenuProps<K extends string> {
-  /** What the button is called, for it may show nothing but an icon. */
+  /** The accessible name of the button, which may show only an icon. */
   label: string;
   button: ReactNode;
   className?: string;
@@ -29,35 +29,35 @@ interface MenuProps<K extends string> {
   onChoose: (key: K) => void;
 }
 
-/** So far from the edge of the window an open menu keeps. */
+/** Minimum distance between an open menu and the edge of the window. */
 const MARGIN_PX = 8;
 
-/** A button that opens a list of choices: by mouse, by touch, and by arrow keys, Home, End and Esc. */
+/** A menu button with mouse, touch and keyboard support (arrow keys, Home, End, Esc). */
 export function Menu<K extends string>({ label, button, className, entries, onChoose }: MenuProps<K>) {
   const [open, setOpen] = useState(false);
-  const place = useRef<HTMLDivElement>(null);
-  const opener = useRef<HTMLButtonElement>(null);
+  const container = useRef<HTMLDivElement>(null);
+  const trigger = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const id = useId();
 
-  const close = (giveBack: boolean) => {
+  const close = (restoreFocus: boolean) => {
     setOpen(false);
-    if (giveBack) opener.current?.focus();
+    if (restoreFocus) trigger.current?.focus();
   };
 
-  // It opens below the start of its button and moves back into the window where that is too far to the right.
+  // The menu aligns with the start of its button, and shifts left if it would leave the window.
   useLayoutEffect(() => {
     const menu = list.current;
     if (!open || !menu) return;
-    const beyond = menu.getBoundingClientRect().right - (document.documentElement.clientWidth - MARGIN_PX);
-    if (beyond > 0) menu.style.insetInlineStart = `${-beyond}px`;
+    const overflow = menu.getBoundingClientRect().right - (document.documentElement.clientWidth - MARGIN_PX);
+    if (overflow > 0) menu.style.insetInlineStart = `${-overflow}px`;
     menu.querySelector<HTMLElement>('[aria-current], [role="menuitem"]')?.focus();
   }, [open]);
 
   useEffect(() => {
     if (!open) return;
     const outside = (event: PointerEvent) => {
-      if (!place.current?.contains(event.target as Node)) setOpen(false);
+      if (!container.current?.contains(event.target as Node)) setOpen(false);
     };
     document.addEventListener('pointerdown', outside);
     return () => document.removeEventListener('pointerdown', outside);
@@ -71,10 +71,10 @@ export function Menu<K extends string>({ label, button, className, entries, onCh
       return;
     }
     const items = [...(list.current?.querySelectorAll<HTMLElement>('[role="menuitem"]') ?? [])];
-    const at = items.indexOf(document.activeElement as HTMLElement);
-    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+    const index = items.indexOf(document.activeElement as HTMLElement);
+    const next = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: -1 }[event.key];
     if (event.key === 'Escape') close(true);
-    // Focus goes on from where the menu stands in the page.
+    // Tab moves the focus on from the menu's position in the page.
     else if (event.key === 'Tab') close(false);
     else if (next !== undefined) items.at(next % items.length)?.focus();
     if (event.key === 'Escape' || next !== undefined) event.preventDefault();
@@ -82,9 +82,9 @@ export function Menu<K extends string>({ label, button, className, entries, onCh
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the button and the menu inside.
-    <div ref={place} className={styles.place} onKeyDown={onKeyDown}>
+    <div ref={container} className={styles.place} onKeyDown={onKeyDown}>
       <button
-        ref={opener}
+        ref={trigger}
         type="button"
         className={className}
         aria-label={label}
@@ -97,9 +97,9 @@ export function Menu<K extends string>({ label, button, className, entries, onCh
       </button>
       {open ? (
         <div ref={list} id={id} role="menu" aria-label={label} className={styles.menu}>
-          {entries.map(({ key, label: text, icon, current, apart }) => (
+          {entries.map(({ key, label: text, icon, current, divided }) => (
             <Fragment key={key}>
-              {apart ? <hr className={styles.divider} /> : null}
+              {divided ? <hr className={styles.divider} /> : null}
               <button
                 type="button"
                 role="menuitem"

@@ -1,7 +1,7 @@
 import { useTexts } from '@/app/i18n';
 import styles from './page-skeleton.module.css';
 
-/** The shape of a page while its code and its data are loading. antd's skeleton would come with the code. */
+/** Placeholder of a page whose code and data are loading. antd's Skeleton is not loaded yet. */
 export function PageSkeleton() {
   const { t } = useTexts();
   return (

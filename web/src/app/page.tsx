@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 import { useStore } from '@/app/queries';
 
-/** Sets the title of the document; the shell announces it when the route changes. */
+/** Sets the document title. The layout announces it when the route changes. */
 export function usePageTitle(title: string | undefined): void {
   const name = useStore()?.name ?? 'Souk';
   useEffect(() => {

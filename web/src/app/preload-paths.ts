@@ -1,10 +1,10 @@
-/** What a page of the store asks for as soon as it stands; the queries of its features say the same in their own way. */
+/** The API paths that a store page makes first. Keep them in sync with the queries of the features. */
 export function preloadPaths(path: string, search: string): string[] {
-  const calls = ['/api/session'];
-  const place = path.replace(/^\/payment(?=\/|$)/, '').replace(/(.)\/$/, '$1') || '/';
-  if (/^\/(search|category\/[^/]+)?$/.test(place)) calls.push('/api/categories');
-  if (place === '/' && !/[?&](keyword|price|sort|page)=/.test(search)) calls.push('/api/apps/shelves');
-  const app = /^\/apps\/([^/]+)$/.exec(place)?.[1];
-  if (app) calls.push(`/api/apps/${app}`);
-  return calls;
+  const paths = ['/api/session'];
+  const page = path.replace(/^\/payment(?=\/|$)/, '').replace(/(.)\/$/, '$1') || '/';
+  if (/^\/(search|category\/[^/]+)?$/.test(page)) paths.push('/api/categories');
+  if (page === '/' && !/[?&](keyword|price|sort|page)=/.test(search)) paths.push('/api/apps/shelves');
+  const app = /^\/apps\/([^/]+)$/.exec(page)?.[1];
+  if (app) paths.push(`/api/apps/${app}`);
+  return paths;
 }

@@ -1,11 +1,11 @@
 import { QueryCache, QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
-import { fetchStore, knownStore } from '@/api/client';
+import { embeddedStore, fetchStore } from '@/api/client';
 import { ApiError } from '@/api/error';
 import { fetchSession } from '@/api/session';
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
-    // A session that ended meanwhile: ask who is there, and what is guarded asks to connect.
+    // The session has ended: refetch it, so that RequireAuth asks the user to sign in.
     onError: (error) => {
       if (error instanceof ApiError && error.status === 401)
         void queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
@@ -15,7 +15,7 @@ export const queryClient = new QueryClient({
     queries: {
       staleTime: 30_000,
       refetchOnWindowFocus: false,
-      // What the server refused it will refuse again; only silence and its own faults are worth a second try.
+      // Retry network errors and server errors only; a client error would repeat.
       retry: (failures, error) => failures < 1 && !(error instanceof ApiError && error.status < 500),
       retryDelay: 600,
     },
@@ -25,23 +25,23 @@ export const queryClient = new QueryClient({
 export const storeQuery = queryOptions({
   queryKey: ['store'],
   queryFn: fetchStore,
-  initialData: knownStore,
+  initialData: embeddedStore,
   staleTime: Number.POSITIVE_INFINITY,
 });
 export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: fetchSession, staleTime: 60_000 });
 
 export const useStore = () => useQuery(storeQuery).data;
 
-/** The user, null for a visitor, undefined until the session is known. */
+/** The user, null for a visitor, undefined while the session loads. */
 export function useUser() {
   const { data, isError } = useQuery(sessionQuery);
-  // An answer of before still holds.
+  // A failed refetch keeps the previous data.
   if (isError && !data) return null;
   return data?.user;
 }
 
-/** Why it is not known who is there, and the way to ask again; null where it is known, or being asked. */
-export function useSessionFault(): { error: Error; retry: () => void } | null {
+/** The error of the session request and a retry function; null if there is none or a request is running. */
+export function useSessionError(): { error: Error; retry: () => void } | null {
   const { error, isFetching, refetch } = useQuery(sessionQuery);
   return error && !isFetching ? { error, retry: () => void refetch() } : null;
 }

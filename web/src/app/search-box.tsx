@@ -8,23 +8,23 @@ import styles from './search-box.module.css';
 /** SPEC.md 9. */
 const SEARCH_DEBOUNCE_MS = 300;
 
-/** Typing searches at once where apps are listed; elsewhere it waits for Enter, so that nobody is carried off a page. */
+/** Searches while typing on isListing pages. Other pages wait for Enter, so that typing does not navigate away. */
 export function SearchBox() {
   const { t } = useTexts();
   const navigate = useNavigate();
-  const { pathname, search } = useRouterState({ select: (state) => state.location });
-  const listing = pathname === '/' || pathname === '/search' || pathname.startsWith('/category/');
-  const asked = listing ? ((search as { keyword?: string }).keyword ?? '') : '';
-  const [text, setText] = useState(asked);
+  const { pathname, search: params } = useRouterState({ select: (state) => state.location });
+  const isListing = pathname === '/' || pathname === '/search' || pathname.startsWith('/category/');
+  const keywordParam = isListing ? ((params as { keyword?: string }).keyword ?? '') : '';
+  const [text, setText] = useState(keywordParam);
   const input = useRef<HTMLInputElement>(null);
   const timer = useRef<number>(undefined);
-  const sent = useRef(asked);
+  const lastSent = useRef(keywordParam);
 
-  // A keyword that came by a link or the back button replaces what was typed; our own echo does not.
+  // A keyword from a link or the back button replaces the typed text; our own navigation does not.
   useEffect(() => {
-    if (asked !== sent.current) setText(asked);
-    sent.current = asked;
-  }, [asked]);
+    if (keywordParam !== lastSent.current) setText(keywordParam);
+    lastSent.current = keywordParam;
+  }, [keywordParam]);
 
   useEffect(() => {
     const focus = (event: KeyboardEvent) => {
@@ -49,21 +49,21 @@ export function SearchBox() {
 
   useEffect(() => () => window.clearTimeout(timer.current), []);
 
-  const go = (keyword: string) => {
+  const search = (keyword: string) => {
     window.clearTimeout(timer.current);
     const trimmed = keyword.trim();
-    sent.current = trimmed;
+    lastSent.current = trimmed;
     if (pathname.startsWith('/category/')) {
       void navigate({
         to: '.',
-        search: (kept: object) => ({ ...kept, keyword: trimmed || undefined, page: undefined }),
+        search: (previous: object) => ({ ...previous, keyword: trimmed || undefined, page: undefined }),
         replace: true,
       } as never);
     } else if (pathname === '/search' || trimmed) {
-      const kept = pathname === '/search' ? (search as object) : {};
+      const previous = pathname === '/search' ? (params as object) : {};
       void navigate({
         to: '/search',
-        search: { ...kept, keyword: trimmed || undefined, page: undefined },
+        search: { ...previous, keyword: trimmed || undefined, page: undefined },
         replace: pathname === '/search',
       });
     }
@@ -72,12 +72,12 @@ export function SearchBox() {
   const change = (value: string) => {
     setText(value);
     window.clearTimeout(timer.current);
-    if (listing) timer.current = window.setTimeout(() => go(value), SEARCH_DEBOUNCE_MS);
+    if (isListing) timer.current = window.setTimeout(() => search(value), SEARCH_DEBOUNCE_MS);
   };
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    go(text);
+    search(text);
   };
 
   return (
@@ -103,7 +103,7 @@ export function SearchBox() {
             aria-label={t('header.clear')}
             onClick={() => {
               setText('');
-              go('');
+              search('');
               input.current?.focus();
             }}
           >

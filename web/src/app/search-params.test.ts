@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { oneOf, pageParam, parseSearch, stringifySearch } from './search-params';
 
-describe('parameters in the address', () => {
-  it('stay as they were typed, numbers too', () => {
+describe('search parameters', () => {
+  it('stay strings, even if they look like numbers', () => {
     expect(parseSearch('?keyword=2048&page=2')).toEqual({ keyword: '2048', page: '2' });
     expect(stringifySearch({ keyword: '2048', page: 2, sort: undefined })).toBe('?keyword=2048&page=2');
     expect(stringifySearch({ keyword: '支付' })).toBe('?keyword=%E6%94%AF%E4%BB%98');
     expect(stringifySearch({})).toBe('');
   });
 
-  it('are dropped when they make no sense', () => {
+  it('are dropped when invalid', () => {
     expect(pageParam('0')).toBeUndefined();
     expect(pageParam('1')).toBeUndefined();
     expect(pageParam('x')).toBeUndefined();

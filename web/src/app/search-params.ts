@@ -1,6 +1,6 @@
 /**
- * Addresses as people write them: `?keyword=2048&page=2`, every value a string. (The router's own coding would put
- * a searched number in quotes and read an unquoted one as a number.)
+ * Plain query strings (`?keyword=2048&page=2`) in which every value is a string. The router's default encoding would
+ * quote "2048" and parse an unquoted number.
  */
 export function parseSearch(search: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(search));
@@ -15,13 +15,13 @@ export function stringifySearch(search: Record<string, unknown>): string {
   return text ? `?${text}` : '';
 }
 
-/** A page number from the address; whatever is none counts as the first page. */
+/** A page number; anything invalid means the first page. */
 export function pageParam(value: unknown): number | undefined {
   const page = Number(value);
   return Number.isInteger(page) && page > 1 ? page : undefined;
 }
 
-/** One of the allowed words, or nothing. */
+/** One of the allowed values, else undefined. */
 export function oneOf<T extends string>(allowed: readonly T[], value: unknown): T | undefined {
   return allowed.find((each) => each === value);
 }

@@ -1,7 +1,7 @@
 import { logout } from '@/api/session';
 import { queryClient } from '@/app/queries';
 
-/** Opens the wallet dialog; afterwards everything on the page is asked again as the one who signed in. */
+/** Opens the sign-in dialog. Afterwards all queries are refetched for the new user. */
 export async function signIn(onSuccess?: () => void, onClose?: () => void): Promise<void> {
   const { openConnect } = await import('@/features/connect');
   openConnect({
@@ -13,7 +13,7 @@ export async function signIn(onSuccess?: () => void, onClose?: () => void): Prom
   });
 }
 
-/** Leaves to the root as a fresh page, so that nothing of the former user stays in memory. */
+/** Loads the home page anew, so that no data of the former user stays in memory. */
 export async function signOut(): Promise<void> {
   await logout();
   window.location.assign('/');

@@ -6,14 +6,14 @@ import styles from './states.module.css';
 interface EmptyStateProps {
   title: string;
   text?: string;
-  /** The one way on. */
+  /** A link or button to continue. */
   action?: ReactNode;
-  /** The page's own heading, where nothing else is on the page. */
+  /** Renders the title as h1, if the page has no other heading. */
   asPage?: boolean;
   alert?: boolean;
 }
 
-/** A page or a part without content: a sentence and one way on. */
+/** A page or section without content: a message and an action. */
 export function EmptyState({ title, text, action, asPage = false, alert = false }: EmptyStateProps) {
   const Heading = asPage ? 'h1' : 'p';
   return (
@@ -28,19 +28,19 @@ export function EmptyState({ title, text, action, asPage = false, alert = false 
 interface ErrorStateProps {
   title: string;
   text?: string;
-  /** It is the only content of the page. */
+  /** Renders the title as h1. */
   asPage?: boolean;
   onRetry: () => void;
 }
 
-/** A part of the page that could not be loaded, with a button that tries again. */
+/** A section that failed to load, with a retry button. */
 export function ErrorState({ title, text, asPage, onRetry }: ErrorStateProps) {
   const { t } = useTexts();
-  const again = <Button onClick={onRetry}>{t('action.retry')}</Button>;
-  return <EmptyState alert asPage={asPage} title={title} text={text} action={again} />;
+  const retryButton = <Button onClick={onRetry}>{t('action.retry')}</Button>;
+  return <EmptyState alert asPage={asPage} title={title} text={text} action={retryButton} />;
 }
 
-/** A page that threw an error. */
+/** Shown when a page throws. */
 export function ErrorFallback() {
   const { t } = useTexts();
   return (

@@ -4,7 +4,7 @@ import { createRoot } from 'react-dom/client';
 import { mountPrefix } from '@/api/client';
 import { queryClient } from '@/app/queries';
 import { parseSearch, stringifySearch } from '@/app/search-params';
-import { report, startTracking } from '@/app/tracking';
+import { sendErrorReport, startTracking } from '@/app/tracking';
 import { routeTree } from '@/routeTree.gen';
 import '@/kit/kit.css';
 
@@ -13,7 +13,7 @@ const router = createRouter({
   basepath: mountPrefix() || '/',
   context: { queryClient },
   defaultPreload: 'intent',
-  // Freshness is the query cache's business alone.
+  // The query cache alone decides what is stale.
   defaultPreloadStaleTime: 0,
   scrollRestoration: true,
   parseSearch,
@@ -26,19 +26,19 @@ declare module '@tanstack/react-router' {
   }
 }
 
-// A store that cannot say where to report is still a store.
+// The page works without tracking.
 void startTracking().catch(() => undefined);
 
 const root = document.getElementById('root');
-/** The server writes the content of the store's own pages into them; signed-in pages begin with a skeleton. */
+/** The server prerenders store pages. Signed-in pages start with a skeleton. */
 const isSignedInPage = /^\/(customer|console|profile|claim-owner)(\/|$)/.test(
   window.location.pathname.slice(mountPrefix().length),
 );
 
-// What the server wrote into the page stays until the first screen replaces it.
+// Keeps the prerendered content until the first screen is ready.
 void (isSignedInPage ? Promise.resolve() : router.load()).finally(() => {
   if (!root) return;
-  createRoot(root, { onCaughtError: (error) => void report(error).catch(() => undefined) }).render(
+  createRoot(root, { onCaughtError: (error) => void sendErrorReport(error).catch(() => undefined) }).render(
     <QueryClientProvider client={queryClient}>
       <RouterProvider router={router} />
     </QueryClientProvider>,

@@ -1,7 +1,7 @@
 import { queryClient, sessionQuery, storeQuery } from '@/app/queries';
 import { setLivemode } from '@/lib/livemode';
 
-/** Test and live are two worlds: whatever was loaded in one is asked again in the other. */
+/** Test and live data are separate: everything except store and session is reloaded. */
 export function switchMode(live: boolean): void {
   setLivemode(live);
   const shared = [storeQuery.queryKey[0], sessionQuery.queryKey[0]];

@@ -6,16 +6,16 @@ import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react
 import { useTexts } from '@/app/i18n';
 import { onTheme, type Theme, theme } from '@/lib/theme';
 
-/** antd's tokens from the CSS variables of theme.css, which the pages without antd use as well. */
+/** Maps the CSS variables of theme.css to antd's tokens. */
 function tokens(current: Theme): ThemeConfig {
   const style = getComputedStyle(document.documentElement);
-  const variable = (name: string, otherwise: string) => style.getPropertyValue(name).trim() || otherwise;
+  const variable = (name: string, fallback: string) => style.getPropertyValue(name).trim() || fallback;
   const accent = variable('--accent', '#0b6e63');
   const accentStrong = variable('--accent-strong', '#085a51');
   const danger = variable('--danger', '#b42318');
   const dangerStrong = variable('--danger-strong', '#8f1c13');
   const text2 = variable('--text-2', '#5c5a55');
-  const exact = {
+  const overrides = {
     colorPrimary: accent,
     colorPrimaryHover: accentStrong,
     colorPrimaryActive: accentStrong,
@@ -57,8 +57,8 @@ function tokens(current: Theme): ThemeConfig {
   };
   const base = current === 'dark' ? themes.darkAlgorithm : themes.defaultAlgorithm;
   return {
-    // The algorithms derive other colours from these, whose contrast is not measured.
-    algorithm: (seed, map) => ({ ...base(seed, map), ...exact }),
+    // The algorithm would derive other colors from these, with unknown contrast.
+    algorithm: (seed, map) => ({ ...base(seed, map), ...overrides }),
     token: {
       colorPrimary: accent,
       colorTextDescription: text2,
@@ -91,7 +91,7 @@ function tokens(current: Theme): ThemeConfig {
   };
 }
 
-/** antd's theme, texts and messages for the pages below, in the current language and theme. */
+/** Provides antd's theme, locale and messages. */
 export function ThemeProvider({ children }: { children: ReactNode }) {
   const { language } = useTexts();
   const current = useSyncExternalStore(onTheme, theme);
@@ -103,7 +103,7 @@ export function ThemeProvider({ children }: { children: ReactNode }) {
       dayjs.locale('en');
       setLocale(enUS);
     } else {
-      // The calendar of a date field needs the names of days and months as well.
+      // The date picker also needs the names of days and months.
       Promise.all([import('antd/es/locale/zh_CN'), import('dayjs/locale/zh-cn')]).then(([{ default: zhCN }]) => {
         if (!isCurrent) return;
         dayjs.locale('zh-cn');

@@ -4,30 +4,30 @@ import { textFor, type Values } from './light';
 import zh from './zh/error-messages.json';
 
 /**
- * What the server, networks and card processors refuse with, in the words of the page. The keys of the catalogue are the
- * server's own sentences, with `{name}` for what differs from case to case; those that begin with `code.` are about codes.
+ * Translated error messages of the server, networks and card processors. The keys are the server's English messages
+ * with `{name}` placeholders, or start with `code.` or `error.` for codes.
  */
 const catalogues: { en: Record<string, string>; zh: Record<string, string> } = { en, zh };
 type CodeKey = Extract<keyof typeof en, `code.${string}`>;
 
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+const escapeRegExp = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 interface Pattern {
   key: string;
-  shape: RegExp;
+  pattern: RegExp;
   names: string[];
 }
 
-/** Sentences with something in them, those with the most words of their own first. */
+/** Messages with placeholders, the most specific first. */
 const PATTERNS: Pattern[] = Object.keys(en)
   .filter((key) => key.includes('{'))
   .sort((a, b) => b.replace(/\{\w+\}/g, '').length - a.replace(/\{\w+\}/g, '').length)
   .map((key) => ({
     key,
-    shape: new RegExp(
+    pattern: new RegExp(
       `^${key
         .split(/\{\w+\}/)
-        .map(escaped)
+        .map(escapeRegExp)
         .join('(.*?)')}$`,
       's',
     ),
@@ -36,7 +36,7 @@ const PATTERNS: Pattern[] = Object.keys(en)
 
 const textIn = (language: Locale, key: string, values?: Values) => textFor(catalogues, language, key, values);
 
-/** Why networks and banks refuse, by their codes. */
+/** Decline reasons by the codes of networks and banks. */
 const CODES: Record<string, CodeKey> = {
   INSUFFICIENT_FUND: 'code.funds',
   insufficient_funds: 'code.funds',
@@ -54,14 +54,14 @@ const CODES: Record<string, CodeKey> = {
   authentication_required: 'code.confirm',
 };
 
-/** Why a payment was refused; codes and sentences of networks are not for people. */
+/** The reason of a decline. Codes and messages of networks are not shown to people. */
 export function declineText(code: string | null | undefined, isCard: boolean, language: Locale): string {
   const known = CODES[code ?? ''] ?? (code?.startsWith('INVALID_DELEGATION') ? 'code.revoked' : undefined);
   if (known === 'code.funds' && isCard) return textIn(language, 'code.cardFunds');
   return textIn(language, known ?? (isCard ? 'code.card' : 'code.network'));
 }
 
-/** The page's text for an error code of the server; undefined where it has none, or where a value of the text is missing. */
+/** The text for an error code of the server; undefined if there is none or if a value is missing. */
 export function codeMessage(
   code: string | undefined,
   params: Record<string, string> = {},
@@ -75,19 +75,20 @@ export function codeMessage(
   return isComplete ? textIn(language, key, params) : undefined;
 }
 
-/** A refusal of the chain has only its code to say. */
-const NETWORK = /^The network refused the payment \((.*)\)\.$/;
+/** A decline by a network carries only a code. */
+const NETWORK_DECLINE = /^The network refused the payment \((.*)\)\.$/;
 
-const isWritten = (sentence: string) => Object.hasOwn(en, sentence) && !/^(code|error)\./.test(sentence);
+const hasMessage = (message: string) => Object.hasOwn(en, message) && !/^(code|error)\./.test(message);
 
-/** A sentence of the server in the language of the page. On a Chinese page, one that nobody knows says so at least. */
-export function translateMessage(sentence: string, language: Locale): string {
-  const [, code] = NETWORK.exec(sentence) ?? [];
+/** Translates a message of the server. A Chinese page marks an unknown English message as such. */
+export function translateMessage(message: string, language: Locale): string {
+  const [, code] = NETWORK_DECLINE.exec(message) ?? [];
   if (code !== undefined) return declineText(code, false, language);
-  if (isWritten(sentence)) return textIn(language, sentence);
-  for (const { key, shape, names } of PATTERNS) {
-    const found = shape.exec(sentence);
-    if (found) return textIn(language, key, Object.fromEntries(names.map((name, at) => [name, found[at + 1] ?? ''])));
+  if (hasMessage(message)) return textIn(language, message);
+  for (const { key, pattern, names } of PATTERNS) {
+    const match = pattern.exec(message);
+    if (match)
+      return textIn(language, key, Object.fromEntries(names.map((name, index) => [name, match[index + 1] ?? ''])));
   }
-  return language === 'zh' && !/\p{Script=Han}/u.test(sentence) ? textIn(language, 'unknown', { sentence }) : sentence;
+  return language === 'zh' && !/\p{Script=Han}/u.test(message) ? textIn(language, 'unknown', { sentence: message }) : message;
 }

@@ -6,8 +6,8 @@ const catalogues = {
   zh: { hello: '你好，{name}', items_other: '{count} 件' },
 };
 
-describe('a text of the light pages', () => {
-  it('has its values filled in', () => {
+describe('a translated text', () => {
+  it('has its placeholders filled', () => {
     expect(textFor(catalogues, 'en', 'hello', { name: 'Mei' })).toBe('Hello Mei');
     expect(textFor(catalogues, 'zh', 'hello', { name: '小梅' })).toBe('你好，小梅');
   });

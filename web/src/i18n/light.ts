@@ -4,12 +4,12 @@ import commonEn from './en/common.json';
 import commonZh from './zh/common.json';
 
 /**
- * Translation over flat catalogues:
- * `{name}` is replaced, `key_one`/`key_other` are chosen by `count`, a missing key falls back to English, then to itself.
+ * Translation over flat catalogues: `{name}` is replaced, `count` selects `key_one` or `key_other`, and a missing key
+ * falls back to English, then to itself.
  */
 export type Values = Record<string, string | number>;
 
-/** Keys as callers write them: plural forms count as one key without their ending. */
+/** Keys for callers: without the plural suffixes. */
 export type KeyOf<C> = keyof C extends infer K
   ? (K extends `${infer Base}_${'one' | 'other'}` ? Base : K) & string
   : never;
@@ -27,8 +27,10 @@ export function textFor(
   key: string,
   values: Values = {},
 ): string {
-  const found = pick(catalogues[language], language, key, values) ?? pick(catalogues.en, 'en', key, values) ?? key;
-  return found.replace(/\{(\w+)\}/g, (whole, name: string) => (name in values ? String(values[name]) : whole));
+  const template = pick(catalogues[language], language, key, values) ?? pick(catalogues.en, 'en', key, values) ?? key;
+  return template.replace(/\{(\w+)\}/g, (placeholder, name: string) =>
+    name in values ? String(values[name]) : placeholder,
+  );
 }
 
 const plurals = { en: new Intl.PluralRules('en'), zh: new Intl.PluralRules('zh') };
@@ -43,13 +45,13 @@ function pick(catalogue: Record<string, string>, language: Locale, key: string, 
 
 const common = { en: commonEn, zh: commonZh };
 
-/** A typed `t` over a feature's catalogue and the common one, for use outside components. */
+/** A typed `t` over a feature's catalogue and the common one, for use outside of components. */
 export function translator<C extends Record<string, string>>(own: Catalogues<C>): Translate<C & typeof commonEn> {
   const all = { en: { ...common.en, ...own.en }, zh: { ...common.zh, ...own.zh } };
   return (key, values) => textFor(all, locale(), key, values);
 }
 
-/** The language of the page, followed by the component that asks. */
+/** The current language; rerenders the component when it changes. */
 export function useLocale(): Locale {
   return useSyncExternalStore(onLocale, locale);
 }

@@ -4,12 +4,12 @@ type Catalogue = Record<string, string>;
 const files = import.meta.glob<Catalogue>('./{en,zh}/*.json', { eager: true, import: 'default' });
 const names = [...new Set(Object.keys(files).map((path) => path.replace(/^\.\/(en|zh)\//, '')))];
 
-/** Chinese has no singular form, so `_one` exists in English only. */
+/** Chinese has no singular form, so only English has `_one`. */
 const keysOf = (catalogue: Catalogue) =>
   Object.keys(catalogue)
     .filter((key) => !key.endsWith('_one'))
     .sort();
-/** "X and 2 more" is 「X 等 3 项」: where English counts the others, Chinese counts all. */
+/** English counts the others ("X and 2 more"), Chinese counts all (「X 等 3 项」). */
 const valuesIn = (text: string) =>
   [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => (name === 'total' ? 'count' : name)).sort();
 
@@ -21,11 +21,11 @@ describe.each(names)('%s', (name) => {
     expect(keysOf(zh)).toEqual(keysOf(en));
   });
 
-  it('fills the same values in both languages', () => {
+  it('has the same placeholders in both languages', () => {
     for (const key of keysOf(en)) expect([key, valuesIn(zh[key] ?? '')]).toEqual([key, valuesIn(en[key] ?? '')]);
   });
 
-  it('leaves no text empty', () => {
+  it('has no empty text', () => {
     for (const [key, text] of [...Object.entries(en), ...Object.entries(zh)])
       expect([key, text.trim()]).not.toEqual([key, '']);
   });

@@ -5,7 +5,7 @@ export interface AlertProps {
   severity: 'danger' | 'warn' | 'info' | 'ok';
   title?: ReactNode;
   children?: ReactNode;
-  /** Interrupts what a screen reader says; for what went wrong just now. */
+  /** Announced at once by screen readers; for errors that just occurred. */
   urgent?: boolean;
   ref?: Ref<HTMLDivElement>;
 }

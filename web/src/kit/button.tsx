@@ -3,18 +3,18 @@ import { Spinner } from './icons';
 
 export type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger';
 
-interface Shared {
+interface SharedProps {
   variant?: ButtonVariant;
   wide?: boolean;
 }
 
-export interface ButtonProps extends Shared, ButtonHTMLAttributes<HTMLButtonElement> {
-  /** Work is under way: the button cannot be pressed and says so to screen readers. */
+export interface ButtonProps extends SharedProps, ButtonHTMLAttributes<HTMLButtonElement> {
+  /** Shows a spinner, disables the button and sets `aria-busy`. */
   loading?: boolean;
 }
 
-const classes = (variant: ButtonVariant, wide?: boolean, more?: string) =>
-  ['k-button', `k-button-${variant}`, wide ? 'k-wide' : '', more ?? ''].filter(Boolean).join(' ');
+const classes = (variant: ButtonVariant, wide?: boolean, className?: string) =>
+  ['k-button', `k-button-${variant}`, wide ? 'k-wide' : '', className ?? ''].filter(Boolean).join(' ');
 
 export function Button({ variant = 'secondary', wide, loading, disabled, className, children, ...rest }: ButtonProps) {
   return (
@@ -31,14 +31,14 @@ export function Button({ variant = 'secondary', wide, loading, disabled, classNa
   );
 }
 
-/** A link that looks like a button: it goes somewhere. */
+/** A link styled as a button, for navigation. */
 export function ButtonLink({
   variant = 'secondary',
   wide,
   className,
   children,
   ...rest
-}: Shared & AnchorHTMLAttributes<HTMLAnchorElement>) {
+}: SharedProps & AnchorHTMLAttributes<HTMLAnchorElement>) {
   return (
     <a {...rest} className={classes(variant, wide, className)}>
       {children}

@@ -3,14 +3,14 @@ import { createRoot } from 'react-dom/client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Dialog } from './dialog';
 
-// As on a page: what has been committed is seen before the effects that React runs later.
+// Without act(), committed DOM is visible before passive effects run, as in a browser.
 beforeEach(() => void vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', false));
 afterEach(() => void vi.unstubAllGlobals());
 
-test('Esc works as soon as the close button does', async () => {
+test('Esc works as soon as the close button is enabled', async () => {
   const closed = vi.fn();
-  const place = document.body.appendChild(document.createElement('div'));
-  const root = createRoot(place);
+  const container = document.body.appendChild(document.createElement('div'));
+  const root = createRoot(container);
   const show = (locked: boolean) =>
     root.render(
       <Dialog title="Pay" closeLabel="Close" onClose={closed} locked={locked}>
@@ -20,13 +20,13 @@ test('Esc works as soon as the close button does', async () => {
   show(true);
   const close = await screen.findByRole('button', { name: 'Close' });
   const unlocked = new Promise<void>((resolve) => {
-    const watch = new MutationObserver(() => resolve());
-    watch.observe(close, { attributeFilter: ['disabled'] });
+    const observer = new MutationObserver(() => resolve());
+    observer.observe(close, { attributeFilter: ['disabled'] });
   });
   show(false);
   await unlocked;
   document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }));
   expect(closed).toHaveBeenCalledTimes(1);
   root.unmount();
-  place.remove();
+  container.remove();
 });

@@ -5,14 +5,14 @@ export interface DialogProps {
   title: ReactNode;
   closeLabel: string;
   onClose: () => void;
-  /** While something must not be interrupted: Esc, backdrop and the close button do nothing. */
+  /** Disables Esc, the backdrop and the close button. */
   locked?: boolean;
   children: ReactNode;
 }
 
 /**
- * A modal dialog on the browser's own: it keeps focus inside, makes the rest inert, and gives focus back to
- * where it was. Render it to open it.
+ * A modal based on `<dialog>`: it traps focus, makes the rest of the page inert and restores focus on close. It is open
+ * while rendered.
  */
 export function Dialog({ title, closeLabel, onClose, locked = false, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -21,23 +21,23 @@ export function Dialog({ title, closeLabel, onClose, locked = false, children }:
 
   useEffect(() => {
     const dialog = ref.current;
-    const before = document.activeElement;
+    const previousFocus = document.activeElement;
     if (dialog && !dialog.open) dialog.showModal();
-    // Reading begins with the title, unless the content names its first field.
+    // Focuses the title, or the element marked as the first field.
     (dialog?.querySelector<HTMLElement>('[data-first]') ?? heading.current)?.focus();
     return () => {
       dialog?.close();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      if (previousFocus instanceof HTMLElement && previousFocus.isConnected) previousFocus.focus();
     };
   }, []);
 
-  // A second Esc would close the dialog over our head, and the key may arrive anywhere: it is answered here alone. By the time the
-  // close button can be seen to work, the key does.
+  // The browser closes a dialog on a second Esc despite `onCancel`, so the key is handled here, wherever the focus is.
+  // A layout effect makes Esc work as soon as the close button is enabled.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== 'Escape') return;
       event.preventDefault();
-      // One that is open inside this one is meant.
+      // A nested dialog handles the key itself.
       if (!locked && !ref.current?.querySelector('dialog[open]')) onClose();
     };
     document.addEventListener('keydown', onKey);
@@ -45,7 +45,7 @@ export function Dialog({ title, closeLabel, onClose, locked = false, children }:
   }, [locked, onClose]);
 
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the click is the backdrop's; Esc is the same by key.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the click is on the backdrop; Esc is its keyboard equivalent.
     <dialog
       ref={ref}
       className="k-dialog"

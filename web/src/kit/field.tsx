@@ -4,24 +4,24 @@ import { Check, Chevron, Warning } from './icons';
 interface FrameProps {
   id: string;
   label: ReactNode;
-  /** Stands between label and control, and is read with it. */
+  /** Shown between label and control, and part of the description. */
   hint?: ReactNode;
   error?: string;
-  /** The word behind the label of a field that may stay empty. */
+  /** The suffix of an optional field's label. */
   optional?: string;
-  /** The label is read, not shown; only for a control whose group already has one. */
+  /** Hides the label visually, for a control whose group has a visible label. */
   labelSrOnly?: boolean;
-  /** What was typed has been looked at and is right: a mark says so to the eye, the silence of the error to the ear. */
+  /** Shows a check mark for a valid value. Screen readers rely on the absence of an error. */
   valid?: boolean;
 }
 
-/** What a control says of itself: its hint, its error, whether it is wrong. */
-export function described({ id, hint, error }: Pick<FrameProps, 'id' | 'hint' | 'error'>) {
-  const by = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ');
-  return { id, 'aria-describedby': by || undefined, 'aria-invalid': error ? (true as const) : undefined };
+/** The id and ARIA attributes that link a control to its hint and error. */
+export function controlProps({ id, hint, error }: Pick<FrameProps, 'id' | 'hint' | 'error'>) {
+  const describedBy = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ');
+  return { id, 'aria-describedby': describedBy || undefined, 'aria-invalid': error ? (true as const) : undefined };
 }
 
-/** Label above, hint below it, error under the control; the error is polite, its field's form says when it matters. */
+/** Lays out label, hint, control and error. The error is a polite live region. */
 export function FieldFrame({
   id,
   label,
@@ -64,14 +64,14 @@ export function FieldError({ id, error }: { id: string; error?: string }) {
 
 export type TextFieldProps = FrameProps &
   Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> & {
-    /** A dialog gives this field the focus when it opens. */
+    /** Gets the focus when its dialog opens. */
     'data-first'?: true;
   };
 
 export function TextField({ id, label, hint, error, optional, labelSrOnly, valid, ...input }: TextFieldProps) {
   return (
     <FieldFrame {...{ id, label, hint, error, optional, labelSrOnly, valid }}>
-      <input type="text" {...input} {...described({ id, hint, error })} className="k-input" />
+      <input type="text" {...input} {...controlProps({ id, hint, error })} className="k-input" />
     </FieldFrame>
   );
 }
@@ -81,7 +81,7 @@ export type SelectFieldProps = FrameProps & Omit<SelectHTMLAttributes<HTMLSelect
 export function SelectField({ id, label, hint, error, optional, labelSrOnly, children, ...select }: SelectFieldProps) {
   return (
     <FieldFrame {...{ id, label, hint, error, optional, labelSrOnly }}>
-      <Select {...select} {...described({ id, hint, error })}>
+      <Select {...select} {...controlProps({ id, hint, error })}>
         {children}
       </Select>
     </FieldFrame>

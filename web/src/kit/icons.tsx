@@ -1,11 +1,11 @@
 import type { SVGProps } from 'react';
 
 export interface IconProps extends SVGProps<SVGSVGElement> {
-  /** `1em`: as large as the text beside it. */
+  /** `1em` matches the surrounding text. */
   size?: number | '1em';
 }
 
-/** Icons repeat what a word beside them says, so they are hidden from screen readers unless they have a label of their own. */
+/** Hidden from screen readers unless labeled, because icons accompany text. */
 export function Icon({ children, size = 20, className, ...rest }: IconProps) {
   const label = rest['aria-label'] ? { role: 'img', 'aria-hidden': undefined } : {};
   return (

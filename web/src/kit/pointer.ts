@@ -7,9 +7,9 @@ window.addEventListener(
   },
   true,
 );
-for (const end of ['pointerup', 'pointercancel']) {
+for (const type of ['pointerup', 'pointercancel']) {
   window.addEventListener(
-    end,
+    type,
     () => {
       pressed = false;
     },
@@ -18,10 +18,10 @@ for (const end of ['pointerup', 'pointercancel']) {
 }
 
 /**
- * Runs what may move the page when no button is being pressed: a field is left by pressing one, and an error that
- * appears at that moment would push the button away from under the pointer.
+ * Runs a callback once no button is pressed. Pressing a button blurs a field, and an error shown at that moment would
+ * move the button away from the pointer.
  */
-export function whenReleased(run: () => void): void {
+export function afterPointerUp(run: () => void): void {
   if (!pressed) run();
   else window.addEventListener('pointerup', () => setTimeout(run), { once: true });
 }

@@ -17,7 +17,7 @@ export interface RadioCardsProps {
   disabled?: boolean;
 }
 
-/** Real radio buttons in card clothes: arrows, labels and forms work by themselves. */
+/** Native radio buttons styled as cards. */
 export function RadioCards({ name, legend, cards, value, onChange, disabled }: RadioCardsProps) {
   return (
     <fieldset className="k-cards" disabled={disabled}>

@@ -1,4 +1,4 @@
-/** A grey place of the final size. Hidden from screen readers: the page says once that it loads. */
+/** A placeholder of the final size. Hidden from screen readers; the page announces loading once. */
 export function Skeleton({
   height,
   width = '100%',

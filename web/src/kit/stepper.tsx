@@ -12,26 +12,26 @@ export interface StepperProps {
   maximum: number;
   error?: string;
   disabled?: boolean;
-  /** Text that is no quantity is passed as null, so that the owner can say why. */
+  /** Returns null for invalid text; the parent then shows an error. */
   parse: (text: string) => number | null;
   onChange: (value: number | null) => void;
 }
 
-/** A quantity: two buttons and a box to type into. Typing counts when the box is left or Enter is pressed. */
+/** A quantity input with two buttons. Typed text is applied on blur or Enter. */
 export function Stepper(props: StepperProps) {
   const { id, label, value, minimum, maximum, error, disabled } = props;
   const [text, setText] = useState(String(value));
   useEffect(() => setText(String(value)), [value]);
 
-  const settle = () => {
+  const commit = () => {
     const next = props.parse(text);
-    // What was right before is said again when something wrong has been typed since.
+    // After an error, the unchanged value is reported again to clear it.
     if (next !== value || error) props.onChange(next);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Enter') {
       event.preventDefault();
-      settle();
+      commit();
     }
     const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
     if (!step) return;
@@ -62,7 +62,7 @@ export function Stepper(props: StepperProps) {
           aria-describedby={error ? `${id}-error` : undefined}
           value={text}
           onChange={(event) => setText(event.target.value)}
-          onBlur={settle}
+          onBlur={commit}
           onKeyDown={onKeyDown}
         />
         <button

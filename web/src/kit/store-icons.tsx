@@ -1,6 +1,6 @@
 import { Icon, type IconProps } from './icons';
 
-/** Icons of the store's pages, as large as the text beside them. */
+/** Icons of the store pages, sized like the surrounding text. */
 export const CheckCircle = (props: IconProps) => (
   <Icon size="1em" {...props}>
     <circle cx="10" cy="10" r="8.9" fill="currentColor" stroke="none" />

@@ -1,24 +1,24 @@
 import { useEffect, useState } from 'react';
 import { Warning } from './icons';
 
-const SHOWN_MS = 6000;
+const DURATION_MS = 6000;
 type Listener = (text: string) => void;
 const listeners = new Set<Listener>();
 
-/** Shows a sentence for a moment. It only repeats what stands on the page, so screen readers are spared it. */
+/** Shows a message briefly. It duplicates text on the page, so it is hidden from screen readers. */
 export function toast(text: string): void {
   for (const listener of listeners) listener(text);
 }
 
 export function Toasts() {
-  const [shown, setShown] = useState<{ id: number; text: string }[]>([]);
+  const [toasts, setToasts] = useState<{ id: number; text: string }[]>([]);
   useEffect(() => {
     let next = 0;
     const timers = new Set<ReturnType<typeof setTimeout>>();
     const listener: Listener = (text) => {
       const id = next++;
-      setShown((all) => [...all.slice(-2), { id, text }]);
-      timers.add(setTimeout(() => setShown((all) => all.filter((it) => it.id !== id)), SHOWN_MS));
+      setToasts((current) => [...current.slice(-2), { id, text }]);
+      timers.add(setTimeout(() => setToasts((current) => current.filter((toast) => toast.id !== id)), DURATION_MS));
     };
     listeners.add(listener);
     return () => {
@@ -28,7 +28,7 @@ export function Toasts() {
   }, []);
   return (
     <div className="k-toasts" aria-hidden="true">
-      {shown.map(({ id, text }) => (
+      {toasts.map(({ id, text }) => (
         <p key={id} className="k-toast">
           <Warning />
           {text}

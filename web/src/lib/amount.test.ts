@@ -47,19 +47,19 @@ describe('parsing', () => {
     expect(parseDecimal(text, decimals)).toBe(units);
   });
 
-  test('text that is not a number of base units counts as nothing', () => {
+  test('invalid base units count as zero', () => {
     expect(toUnits('1.5')).toBe(0n);
     expect(toUnits(null)).toBe(0n);
   });
 });
 
 describe('money', () => {
-  test('card money is written the way the language writes it', () => {
+  test('a card currency is formatted for the language', () => {
     expect(formatMoney('500', { symbol: 'USD', decimal: 2 }, 'en')).toBe('$5.00');
     expect(formatMoney('500', { symbol: 'USD', decimal: 2 }, 'zh')).toBe('US$5.00');
   });
 
-  test('a token is written with its symbol, even if it borrows a national name', () => {
+  test('a token is formatted with its symbol, even if it is called USD', () => {
     expect(formatMoney('1500000000000000000', { symbol: 'TBA', decimal: 18 }, 'en')).toBe('1.5 TBA');
     expect(formatMoney('1500000000000000000', { symbol: 'USD', decimal: 18 }, 'en')).toBe('1.5 USD');
   });

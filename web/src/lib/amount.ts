@@ -1,16 +1,16 @@
 /**
- * Money as strings of base units ("5000000000000000000") and BigInt in between. Never a float: a token of
- * 18 decimals outgrows one at 0.009.
+ * Amounts are strings of base units ("5000000000000000000"), computed as BigInt. A float is exact only up to 0.009 of
+ * an 18-decimal token.
  */
 
 const BASE_UNITS = /^-?\d+$/;
 
-/** Reads base units from the wire. Anything that is not a whole decimal number counts as nothing. */
+/** Parses base units from the API. Anything but a decimal integer counts as zero. */
 export function toUnits(amount: string | null | undefined): bigint {
   return amount && BASE_UNITS.test(amount) ? BigInt(amount) : 0n;
 }
 
-/** The exact human decimal of an amount: no separators, no rounding, no trailing zeros. */
+/** The exact decimal amount: no separators, no rounding, no trailing zeros. */
 export function formatAmount(amount: string, decimals: number): string {
   const units = toUnits(amount);
   const digits = (units < 0n ? -units : units).toString().padStart(decimals + 1, '0');
@@ -24,18 +24,18 @@ export function formatRounded(amount: string, decimals = 18, precision = 6): str
   const units = toUnits(amount);
   const negative = units < 0n;
   let magnitude = negative ? -units : units;
-  let kept = decimals;
+  let digitsKept = decimals;
   if (decimals > precision) {
     const step = 10n ** BigInt(decimals - precision);
     magnitude = (magnitude + step / 2n) / step;
-    kept = precision;
+    digitsKept = precision;
   }
-  const [whole = '0', fraction] = formatAmount(magnitude.toString(), kept).split('.');
+  const [whole = '0', fraction] = formatAmount(magnitude.toString(), digitsKept).split('.');
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
   return `${negative && magnitude > 0n ? '-' : ''}${grouped}${fraction ? `.${fraction}` : ''}`;
 }
 
-/** Parses a human decimal exactly; null when it is not one or has more decimals than the currency. */
+/** Parses a decimal amount exactly; null if it is invalid or has more decimals than the currency. */
 export function parseDecimal(text: string, decimals: number): string | null {
   const match = /^(\d+)(?:\.(\d+))?$/.exec(text.trim());
   if (!match) return null;
@@ -44,7 +44,7 @@ export function parseDecimal(text: string, decimals: number): string | null {
   return BigInt(`${match[1]}${fraction.padEnd(decimals, '0')}`).toString();
 }
 
-/** What a price text needs to know of a currency. `iso` currencies are written the way the language writes money. */
+/** The currency of a formatted amount. */
 export interface MoneyUnit {
   symbol: string;
   decimal: number;
@@ -52,7 +52,7 @@ export interface MoneyUnit {
 
 const ISO_LIKE = /^[A-Z]{3}$/;
 
-/** Only card currencies are national money: a token may well be called "USD" without being worth one. */
+/** Only card currencies count as national: a token may be called "USD" without being worth one. */
 export function isNational(unit: MoneyUnit): boolean {
   if (!ISO_LIKE.test(unit.symbol) || unit.decimal > 4) return false;
   return Intl.supportedValuesOf('currency').includes(unit.symbol);

@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { copyText } from './clipboard';
 
-const without = () => Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true });
+const removeClipboard = () => Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true });
 let copied = '';
 
 afterEach(() => {
@@ -10,15 +10,15 @@ afterEach(() => {
   copied = '';
 });
 
-it('copies by the clipboard where there is one', async () => {
+it('uses the clipboard API if available', async () => {
   const writeText = vi.fn(async () => undefined);
   Object.defineProperty(navigator, 'clipboard', { value: { writeText }, configurable: true });
   expect(await copyText('abt://1')).toBe(true);
   expect(writeText).toHaveBeenCalledWith('abt://1');
 });
 
-it('copies a selection where a page on plain http has no clipboard, and leaves nothing behind', async () => {
-  without();
+it('copies a temporary selection on plain http, where there is no clipboard API', async () => {
+  removeClipboard();
   document.execCommand = () => {
     copied = document.querySelector('textarea')?.value ?? '';
     return true;
@@ -28,8 +28,8 @@ it('copies a selection where a page on plain http has no clipboard, and leaves n
   expect(document.querySelector('textarea')).toBeNull();
 });
 
-it('says when nothing could be copied', async () => {
-  without();
+it('returns false if copying failed', async () => {
+  removeClipboard();
   document.execCommand = () => false;
   expect(await copyText('abt://3')).toBe(false);
   document.execCommand = () => {

@@ -1,31 +1,31 @@
-/** Copies a text; pages on plain http have no clipboard and copy a selection. Whether it worked. */
+/** Copies a text and returns whether that worked. Plain http pages have no clipboard API and copy a selection. */
 export async function copyText(text: string): Promise<boolean> {
   if (navigator.clipboard) {
     return navigator.clipboard.writeText(text).then(
       () => true,
-      () => copySelected(text),
+      () => copySelection(text),
     );
   }
-  return copySelected(text);
+  return copySelection(text);
 }
 
-/** Inside the dialog that is open, outside of which nothing can be selected. */
-function copySelected(text: string): boolean {
-  const before = document.activeElement;
-  const open = document.querySelectorAll('dialog[open]');
-  const box = document.createElement('textarea');
-  box.value = text;
-  box.readOnly = true;
-  box.setAttribute('aria-hidden', 'true');
-  box.style.cssText = 'position:fixed;inset-block-start:0;opacity:0';
-  (open[open.length - 1] ?? document.body).append(box);
-  box.select();
+/** The textarea is added to the dialogs dialog, because nothing outside of it can be selected. */
+function copySelection(text: string): boolean {
+  const previousFocus = document.activeElement;
+  const dialogs = document.querySelectorAll('dialog[open]');
+  const textarea = document.createElement('textarea');
+  textarea.value = text;
+  textarea.readOnly = true;
+  textarea.setAttribute('aria-hidden', 'true');
+  textarea.style.cssText = 'position:fixed;inset-block-start:0;opacity:0';
+  (dialogs[dialogs.length - 1] ?? document.body).append(textarea);
+  textarea.select();
   try {
     return document.execCommand('copy');
   } catch {
     return false;
   } finally {
-    box.remove();
-    if (before instanceof HTMLElement) before.focus();
+    textarea.remove();
+    if (previousFocus instanceof HTMLElement) previousFocus.focus();
   }
 }

@@ -1,4 +1,4 @@
-/** ISO 3166-1 alpha-2 codes with their dial codes: what the country and the phone box offer. */
+/** ISO 3166-1 alpha-2 country codes with their dial codes. */
 const DIAL_CODES =
   'ad376 ae971 af93 ag1 ai1 al355 am374 ao244 ar54 as1 at43 au61 aw297 ax358 az994 ba387 bb1 bd880 be32 bf226 bg359 ' +
   'bh973 bi257 bj229 bm1 bn673 bo591 br55 bs1 bt975 bw267 by375 bz501 ca1 cd243 cf236 cg242 ch41 ci225 ck682 cl56 ' +
@@ -13,7 +13,7 @@ const DIAL_CODES =
   'tc1 td235 tg228 th66 tj992 tl670 tm993 tn216 to676 tr90 tt1 tv688 tw886 tz255 ua380 ug256 us1 uy598 uz998 va39 ' +
   'vc1 ve58 vg1 vi1 vn84 vu678 wf681 ws685 xk383 ye967 yt262 za27 zm260 zw263';
 
-/** Dial code without the plus, by lower-case country code. */
+/** Dial codes without the plus, by lower-case country code. */
 export const dialCodes: Record<string, string> = Object.fromEntries(
   DIAL_CODES.split(' ').map((entry) => [entry.slice(0, 2), entry.slice(2)]),
 );
@@ -24,7 +24,7 @@ export interface Country {
   dial: string;
 }
 
-/** All countries by name, in the order of the language. */
+/** All countries, sorted by name in the given language. */
 export function countries(locale: string): Country[] {
   const language = locale === 'zh' ? 'zh-Hans' : 'en';
   const names = new Intl.DisplayNames([language], { type: 'region', fallback: 'code' });
@@ -36,7 +36,7 @@ export function countries(locale: string): Country[] {
   return list.sort((a, b) => a.name.localeCompare(b.name, language));
 }
 
-/** The country a browser suggests ("en-GB" says gb); the reference's default is us. */
+/** The country of the browser's languages ("en-GB" means gb), else us as in the reference. */
 export function suggestedCountry(languages: readonly string[]): string {
   for (const language of languages) {
     const region = /[-_]([a-z]{2})\b/i.exec(language)?.[1]?.toLowerCase();

@@ -15,7 +15,7 @@ describe('the link to a transaction', () => {
     });
   });
 
-  it("goes to the card provider's dashboard, ours when the method names one", () => {
+  it("goes to the card provider's dashboard, or to the one set on the payment method", () => {
     const details = { stripe: { payment_intent_id: 'pi_1' } };
     expect(transactionLink({ type: 'stripe', livemode: true }, details)?.url).toBe(
       'https://dashboard.stripe.com/payments/pi_1',
@@ -23,11 +23,11 @@ describe('the link to a transaction', () => {
     expect(transactionLink({ type: 'stripe', livemode: false }, details)?.url).toBe(
       'https://dashboard.stripe.com/test/payments/pi_1',
     );
-    const own = { type: 'stripe', settings: { stripe: { dashboard: 'https://s.example/dash' } } };
-    expect(transactionLink(own, details)?.url).toBe('https://s.example/dash/payments/pi_1');
+    const method = { type: 'stripe', settings: { stripe: { dashboard: 'https://s.example/dash' } } };
+    expect(transactionLink(method, details)?.url).toBe('https://s.example/dash/payments/pi_1');
   });
 
-  it('is absent when nothing was sent', () => {
+  it('is absent without a transaction', () => {
     expect(transactionLink({ type: 'arcblock', settings: {} }, {})).toBeNull();
     expect(transactionLink(null, null)).toBeNull();
   });

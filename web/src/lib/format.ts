@@ -1,22 +1,22 @@
 import type { Locale } from './locale';
 
-const tag = (locale: Locale) => (locale === 'zh' ? 'zh-CN' : 'en-US');
+const localeTag = (locale: Locale) => (locale === 'zh' ? 'zh-CN' : 'en-US');
 
 /** `5 Nov 2026` / `2026年11月5日`, in the reader's time zone. */
-export function dayText(iso: string | number | Date, locale: Locale): string {
-  return new Intl.DateTimeFormat(tag(locale), { dateStyle: 'medium' }).format(new Date(iso));
+export function dateText(iso: string | number | Date, locale: Locale): string {
+  return new Intl.DateTimeFormat(localeTag(locale), { dateStyle: 'medium' }).format(new Date(iso));
 }
 
 /** `November 2026` / `2026年11月`; months count from 1. */
 export function monthText(year: number, month: number, locale: Locale): string {
-  return new Intl.DateTimeFormat(tag(locale), { year: 'numeric', month: 'long', timeZone: 'UTC' }).format(
+  return new Intl.DateTimeFormat(localeTag(locale), { year: 'numeric', month: 'long', timeZone: 'UTC' }).format(
     Date.UTC(year, month - 1),
   );
 }
 
-/** Day, time and zone: for what may be compared with a statement of someone else. */
-export function momentText(iso: string | number | Date, locale: Locale): string {
-  return new Intl.DateTimeFormat(tag(locale), {
+/** Date, time and time zone, for values that may be compared with other statements. */
+export function dateTimeText(iso: string | number | Date, locale: Locale): string {
+  return new Intl.DateTimeFormat(localeTag(locale), {
     year: 'numeric',
     month: 'short',
     day: 'numeric',
@@ -34,20 +34,20 @@ export function localInput(seconds: number): string {
 }
 
 export function timeText(iso: string, locale: Locale): string {
-  return new Intl.DateTimeFormat(tag(locale), { hour: '2-digit', minute: '2-digit' }).format(new Date(iso));
+  return new Intl.DateTimeFormat(localeTag(locale), { hour: '2-digit', minute: '2-digit' }).format(new Date(iso));
 }
 
-/** `1,234`, and `1.2K` / `1.2万` where space is short. */
+/** `1,234`, or `1.2K` / `1.2万` if `short`. */
 export function countText(count: number, locale: Locale, short = false): string {
   const options: Intl.NumberFormatOptions = short ? { notation: 'compact', maximumFractionDigits: 1 } : {};
-  return new Intl.NumberFormat(tag(locale), options).format(count);
+  return new Intl.NumberFormat(localeTag(locale), options).format(count);
 }
 
-/** Bytes as `820 kB`, `1.4 MB` (thousands, as file managers of today count). */
+/** Bytes as `820 kB` or `1.4 MB` (in steps of 1000, like file managers). */
 export function sizeText(bytes: number, locale: Locale): string {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
   const step = bytes < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(bytes) / 3));
-  return new Intl.NumberFormat(tag(locale), {
+  return new Intl.NumberFormat(localeTag(locale), {
     style: 'unit',
     unit: units[step],
     unitDisplay: step === 0 ? 'long' : 'short',
@@ -57,7 +57,7 @@ export function sizeText(bytes: number, locale: Locale): string {
 
 export function countryName(code: string, locale: Locale): string {
   try {
-    return new Intl.DisplayNames([tag(locale)], { type: 'region' }).of(code.toUpperCase()) ?? code;
+    return new Intl.DisplayNames([localeTag(locale)], { type: 'region' }).of(code.toUpperCase()) ?? code;
   } catch {
     return code;
   }

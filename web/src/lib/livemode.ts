@@ -2,22 +2,22 @@ import { store, stored } from './storage';
 
 const KEY = 'livemode';
 const listeners = new Set<() => void>();
-let held: boolean | undefined;
+let cached: boolean | undefined;
 
-/** Undefined in a browser that has never chosen nor been told. */
-export function keptLivemode(): boolean | undefined {
-  if (held !== undefined) return held;
-  const kept = stored(KEY);
-  return kept === 'true' || kept === 'false' ? kept === 'true' : undefined;
+/** The stored mode; undefined if neither the user nor the store has set one. */
+export function storedLivemode(): boolean | undefined {
+  if (cached !== undefined) return cached;
+  const value = stored(KEY);
+  return value === 'true' || value === 'false' ? value === 'true' : undefined;
 }
 
-/** Live unless test mode was chosen; see `beginMode` in the API client for a fresh browser in a demo store. */
+/** Live unless test mode was chosen. `initLivemode` of the API client sets the mode of a new browser. */
 export function livemode(): boolean {
-  return keptLivemode() ?? true;
+  return storedLivemode() ?? true;
 }
 
 export function setLivemode(live: boolean): void {
-  held = live;
+  cached = live;
   store(KEY, String(live));
   for (const listener of listeners) listener();
 }

@@ -1,19 +1,19 @@
-/** The two languages of every page. English is the default and the fallback. */
+/** The languages of all pages. English is the default and the fallback. */
 export type Locale = 'en' | 'zh';
 
 export const LANGUAGE_COOKIE = 'nf_lang';
 const ONE_YEAR = 365 * 24 * 3600;
 
-/** `zh-CN`, `zh_TW`, `ZH` are Chinese to us, all else is English. */
+/** Every `zh` tag means Chinese, everything else English. */
 export function localeOf(tag: string | null | undefined): Locale {
   return /^zh/i.test(tag ?? '') ? 'zh' : 'en';
 }
 
-/** The address decides, then the language cookie, then the browser. */
+/** The `locale` parameter wins, then the cookie, then the browser's language. */
 export function detectLocale(): Locale {
-  const asked = new URLSearchParams(window.location.search).get('locale');
-  const kept = new RegExp(`(?:^|; )${LANGUAGE_COOKIE}=(en|zh)`).exec(document.cookie)?.[1];
-  return localeOf(asked ?? kept ?? navigator.language);
+  const parameter = new URLSearchParams(window.location.search).get('locale');
+  const cookie = new RegExp(`(?:^|; )${LANGUAGE_COOKIE}=(en|zh)`).exec(document.cookie)?.[1];
+  return localeOf(parameter ?? cookie ?? navigator.language);
 }
 
 let current: Locale | undefined;
@@ -24,7 +24,7 @@ export function locale(): Locale {
   return current;
 }
 
-/** Remembers the choice for a year, sets `lang` on the document, and tells whoever listens. */
+/** Stores the choice for a year, sets `lang` on the document and notifies listeners. */
 export function setLocale(next: Locale): void {
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is missing in Firefox and Safari.
   document.cookie = `${LANGUAGE_COOKIE}=${next}; path=/; max-age=${ONE_YEAR}; samesite=lax`;

@@ -6,7 +6,7 @@ it('only owners and administrators administer the store', () => {
   expect(users.map((user) => isAdmin(user))).toEqual([true, true, false, false]);
 });
 
-it('an administrator acts for the store on what belongs to somebody else', () => {
+it('an administrator acts for the store on objects of other customers', () => {
   expect(actsForStore({ role: 'owner', did: 'z1a' }, 'z1b')).toBe(true);
   expect(actsForStore({ role: 'admin', did: 'z1a' }, 'z1b')).toBe(true);
   expect(actsForStore({ role: 'owner', did: 'z1a' }, 'z1a')).toBe(false);

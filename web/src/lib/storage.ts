@@ -1,4 +1,4 @@
-/** localStorage that answers null where a frame or a strict browser closes it. */
+/** localStorage that returns null where a frame or browser settings block it. */
 export function stored(key: string): string | null {
   try {
     return window.localStorage.getItem(key);
@@ -12,6 +12,6 @@ export function store(key: string, value: string | null): void {
     if (value === null) window.localStorage.removeItem(key);
     else window.localStorage.setItem(key, value);
   } catch {
-    // What cannot be kept holds for this page only.
+    // Without storage the value lasts for this page only.
   }
 }

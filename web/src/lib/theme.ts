@@ -8,11 +8,11 @@ const listeners = new Set<() => void>();
 const darkSystem = () => window.matchMedia('(prefers-color-scheme: dark)');
 
 export function themeChoice(): ThemeChoice {
-  const kept = stored(KEY);
-  return kept === 'light' || kept === 'dark' ? kept : 'system';
+  const value = stored(KEY);
+  return value === 'light' || value === 'dark' ? value : 'system';
 }
 
-/** What is shown now: the choice, or the system's scheme. */
+/** The current theme: the choice, or the system's scheme. */
 export function theme(): Theme {
   const choice = themeChoice();
   if (choice !== 'system') return choice;

@@ -1,17 +1,17 @@
 import { useSyncExternalStore } from 'react';
 
-const query = () => window.matchMedia('(max-width: 767px)');
+const phoneQuery = () => window.matchMedia('(max-width: 767px)');
 
 function onChange(listener: () => void): () => void {
-  const media = query();
+  const media = phoneQuery();
   media.addEventListener('change', listener);
   return () => media.removeEventListener('change', listener);
 }
 
-/** Whether the window is narrower than the medium breakpoint, where tables become lists. */
-export const isPhone = (): boolean => query().matches;
+/** Whether the window is narrower than the medium breakpoint, below which tables become lists. */
+export const isPhone = (): boolean => phoneQuery().matches;
 
-/** The same, followed by the component that asks. */
+/** Like `isPhone`, and rerenders the component when it changes. */
 export function usePhone(): boolean {
   return useSyncExternalStore(onChange, isPhone);
 }

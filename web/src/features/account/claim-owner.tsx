@@ -11,7 +11,7 @@ import { PageResult } from '@/features/billing/states';
 import { useTexts } from '@/features/billing/texts';
 import { translateError } from '@/i18n/translate';
 
-/** The one-time link of a new store. It explains ownership and asks before it acts: opening the link changes nothing. */
+/** The page of a new store's one-time link. Opening it changes nothing; the user confirms first. */
 export function ClaimOwner({ token }: { token: string }) {
   const user = useUser();
   return <RequireAuth>{user ? <Claim token={token} user={user} /> : null}</RequireAuth>;
@@ -26,11 +26,13 @@ function Claim({ token, user }: { token: string; user: SessionUser }) {
     mutationFn: () => api.post<Session>('/api/session/claim-owner', { token }),
     onSuccess: (session) => queryClient.setQueryData(sessionQuery.queryKey, session),
   });
-  const toStore = <LinkButton to="/">{t('owner.toStore')}</LinkButton>;
+  const storeLink = <LinkButton to="/">{t('owner.toStore')}</LinkButton>;
   if (claim.isSuccess)
-    return <PageResult status="success" title={t('owner.done')} text={t('owner.doneText')} action={toStore} />;
+    return <PageResult status="success" title={t('owner.done')} text={t('owner.doneText')} action={storeLink} />;
   if (claim.isError)
-    return <PageResult status="error" title={t('owner.refused')} text={translateError(claim.error)} action={toStore} />;
+    return (
+      <PageResult status="error" title={t('owner.refused')} text={translateError(claim.error)} action={storeLink} />
+    );
   return (
     <Card style={{ maxWidth: 640, marginInline: 'auto' }}>
       <Flex vertical gap={16} align="start">

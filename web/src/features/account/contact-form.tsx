@@ -14,7 +14,7 @@ import { countries } from '@/lib/countries';
 import { isEmail } from '@/lib/email';
 import { isPhone } from './contact-rules';
 
-/** The fields by their names in the API; those of the address are sent below `address`. */
+/** Field names of the API; address fields are sent below `address`. */
 const ADDRESS = ['country', 'state', 'city', 'line1', 'line2', 'postal_code'] as const;
 type Name = 'name' | 'email' | 'phone' | (typeof ADDRESS)[number];
 type Values = Record<Name, string | undefined>;
@@ -34,7 +34,7 @@ function valuesOf(customer: Customer): Values {
   };
 }
 
-/** The customer's billing details, which the checkout fills in. */
+/** The customer's billing details, which prefill the checkout. */
 export function ContactForm() {
   const { t } = useTexts();
   const { data, error, refetch } = useQuery(customerQuery);
@@ -54,8 +54,8 @@ export function ContactForm() {
 function Fields({ customer }: { customer: Customer }) {
   const { t, language } = useTexts();
   const [form] = Form.useForm<Values>();
-  // A field is checked when it is left and, once it was wrong, on each change.
-  const [wrong, setWrong] = useState<readonly string[]>([]);
+  // Fields validate on blur and, once invalid, on each change.
+  const [invalid, setInvalid] = useState<readonly string[]>([]);
   const save = useMutation({
     mutationFn: ({ name, email, phone, ...address }: Values) =>
       api.put<Customer>('/api/customers/me', {
@@ -65,9 +65,9 @@ function Fields({ customer }: { customer: Customer }) {
         address: Object.fromEntries(ADDRESS.map((key) => [key, address[key] ?? ''])),
       }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: customerQuery.queryKey }),
-    onError: (refusal) => {
-      if (!(refusal instanceof ApiError)) return;
-      const fields = fieldErrors(refusal.fields);
+    onError: (error) => {
+      if (!(error instanceof ApiError)) return;
+      const fields = fieldErrors(error.fields);
       form.setFields(
         fields.map(([name, text]) => ({
           name: name as Name,
@@ -80,7 +80,7 @@ function Fields({ customer }: { customer: Customer }) {
           ],
         })),
       );
-      setWrong(fields.map(([name]) => name));
+      setInvalid(fields.map(([name]) => name));
       const [first] = fields;
       if (first) form.focusField(first[0] as Name);
     },
@@ -97,7 +97,7 @@ function Fields({ customer }: { customer: Customer }) {
       label={label}
       extra={hint}
       rules={rules}
-      validateTrigger={wrong.includes(name) ? ['onBlur', 'onChange'] : 'onBlur'}
+      validateTrigger={invalid.includes(name) ? ['onBlur', 'onChange'] : 'onBlur'}
     >
       <Input type={type} name={name} autoComplete={autoComplete} />
     </Form.Item>
@@ -115,7 +115,7 @@ function Fields({ customer }: { customer: Customer }) {
       scrollToFirstError={{ focus: true }}
       onValuesChange={() => save.reset()}
       onFieldsChange={(_, fields) =>
-        setWrong(fields.filter(({ errors }) => errors?.length).map(({ name }) => String(name)))
+        setInvalid(fields.filter(({ errors }) => errors?.length).map(({ name }) => String(name)))
       }
       onFinish={(values) => save.mutate(values)}
     >
@@ -168,6 +168,8 @@ function Fields({ customer }: { customer: Customer }) {
   );
 }
 
-/** The server names fields as the checkout does (`customer_email`, `billing_address.city`) or as they were sent. */
+/**
+ * The server names fields as the checkout does (`customer_email`, `billing_address.city`) or as this form sends them.
+ */
 const fieldErrors = (fields: Record<string, string>): [string, string][] =>
   Object.entries(fields).map(([path, text]) => [path.replace(/^(customer_|billing_address\.|address\.)/, ''), text]);

@@ -1,5 +1,5 @@
 import { Avatar, Card, Flex, Typography } from 'antd';
-import { avatarAddress } from '@/api/session';
+import { avatarUrl } from '@/api/session';
 import type { SessionUser } from '@/api/types';
 import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
@@ -7,7 +7,7 @@ import { RequireAuth } from '@/app/require-auth';
 import { useTexts } from '@/features/billing/texts';
 import { ContactForm } from './contact-form';
 
-/** The user's own profile, or the public part of somebody else's: name, picture, identifier. */
+/** The user's own profile, or the public part of another user's: name, avatar, identifier. */
 export function Profile({ did, name }: { did?: string; name?: string }) {
   const user = useUser();
   if (did && did !== user?.did) return <PublicProfile did={did} name={name} />;
@@ -21,7 +21,7 @@ function OwnProfile({ user }: { user: SessionUser }) {
     <Flex vertical gap={24} style={{ maxWidth: 640, marginInline: 'auto' }}>
       <h1 className="sr-only">{t('profile.title')}</h1>
       <Flex gap={16} align="center">
-        <Avatar size={72} src={user.avatar || avatarAddress(user.did, 72)} alt="" />
+        <Avatar size={72} src={user.avatar || avatarUrl(user.did, 72)} alt="" />
         <div>
           <Typography.Text strong style={{ display: 'block', fontSize: 'var(--size-l)' }}>
             {user.fullName}
@@ -42,7 +42,7 @@ function PublicProfile({ did, name }: { did: string; name?: string }) {
   return (
     <Flex vertical gap={24} style={{ maxWidth: 640, marginInline: 'auto' }}>
       <Flex gap={16} align="center">
-        <Avatar size={72} src={avatarAddress(did, 72)} alt="" />
+        <Avatar size={72} src={avatarUrl(did, 72)} alt="" />
         <Typography.Title level={1} style={{ margin: 0 }}>
           {shown}
         </Typography.Title>

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Subscription } from '@/api/types';
-import { dayText, monthText } from '@/lib/format';
+import { dateText, monthText } from '@/lib/format';
 import { Note } from './dialog';
 import { subscriptionName } from './price-text';
 import { mandateText } from './subscription-details';
@@ -25,7 +25,7 @@ export function CardNotice({ subscription, reader, children }: CardNoticeProps) 
   const values = {
     card: mandateText(subscription, texts),
     month: monthText(mandate.exp_year, mandate.exp_month, language),
-    date: dayText((next?.at ?? periodEnd) * 1000, language),
+    date: dateText((next?.at ?? periodEnd) * 1000, language),
   };
   const gap = language === 'zh' ? '' : ' ';
   return (

@@ -1,8 +1,8 @@
 import { FilePdfOutlined } from '@ant-design/icons';
 import { Flex, Table, Typography } from 'antd';
-import { callAddress } from '@/api/client';
+import { apiUrl } from '@/api/client';
 import type { CreditNote, InvoiceDetail } from '@/api/types';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 import { creditTexts } from './invoice-text';
 import styles from './pages.module.css';
 import { Section } from './states';
@@ -48,7 +48,7 @@ export function CreditNoteText({ note, money }: { note: CreditNote; money: Credi
       {note.number}
       <Typography.Text type="secondary">
         {t(`credit.reason.${note.reason}`)} ·{' '}
-        <time dateTime={note.created_at}>{dayText(note.created_at, language)}</time>
+        <time dateTime={note.created_at}>{dateText(note.created_at, language)}</time>
       </Typography.Text>
       {note.memo ? <Typography.Text type="secondary">{note.memo}</Typography.Text> : null}
       {creditTexts(note, { t }, money).map((text) => (
@@ -66,7 +66,7 @@ function CreditNotePdf({ note }: { note: Pick<CreditNote, 'id' | 'number'> }) {
   const { t } = useTexts();
   return (
     <a
-      href={callAddress(`/api/credit-notes/${encodeURIComponent(note.id)}/pdf`)}
+      href={apiUrl(`/api/credit-notes/${encodeURIComponent(note.id)}/pdf`)}
       download
       aria-label={t('credit.pdfOf', { number: note.number })}
     >

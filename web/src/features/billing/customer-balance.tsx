@@ -4,7 +4,7 @@ import { Button, Card, Flex, Table, Typography } from 'antd';
 import type { ReactNode } from 'react';
 import type { BalanceTransaction, CustomerBalance as CurrencyBalance } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
-import { momentText } from '@/lib/format';
+import { dateTimeText } from '@/lib/format';
 import { type InvoiceListProps, invoicePath } from './invoice-table';
 import { methodText } from './invoice-text';
 import { type BalanceOwner, balanceTransactionsQuery, customerBalanceQuery } from './queries';
@@ -83,7 +83,7 @@ function BalanceTransactions({ owner, area }: Pick<BalanceProps, 'owner' | 'area
                   t(`customerBalance.type.${type}`)
                 )}
                 <Typography.Text type="secondary">
-                  <time dateTime={at}>{momentText(at, language)}</time>
+                  <time dateTime={at}>{dateTimeText(at, language)}</time>
                 </Typography.Text>
               </Flex>
             ),

@@ -3,7 +3,7 @@ import { Descriptions, type DescriptionsProps } from 'antd';
 import type { Address, InvoiceDetail } from '@/api/types';
 import { useStore } from '@/app/queries';
 import { transactionLink } from '@/lib/explorer';
-import { countryName, dayText, momentText } from '@/lib/format';
+import { countryName, dateText, dateTimeText } from '@/lib/format';
 import type { Locale } from '@/lib/locale';
 import { type InvoiceListProps, subscriptionPath } from './invoice-table';
 import { methodText, spanText } from './invoice-text';
@@ -39,7 +39,7 @@ export function InvoiceDetails({ invoice, area }: { invoice: InvoiceDetail; area
     {
       key: 'issued',
       label: t('invoice.issued'),
-      children: <time dateTime={invoice.created_at}>{dayText(invoice.created_at, language)}</time>,
+      children: <time dateTime={invoice.created_at}>{dateText(invoice.created_at, language)}</time>,
     },
   ];
   if (subscription)
@@ -62,7 +62,7 @@ export function InvoiceDetails({ invoice, area }: { invoice: InvoiceDetail; area
     items.push({
       key: 'paid',
       label: t('invoice.paidAt'),
-      children: <time dateTime={paidAt.toISOString()}>{momentText(paidAt, language)}</time>,
+      children: <time dateTime={paidAt.toISOString()}>{dateTimeText(paidAt, language)}</time>,
     });
   if (invoice.paymentMethod)
     items.push({ key: 'method', label: t('invoice.method'), children: methodText(invoice.paymentMethod, { t }) });

@@ -1,7 +1,7 @@
 import { FilePdfOutlined } from '@ant-design/icons';
 import { Button, Card, Flex, Typography } from 'antd';
 import type { ReactNode } from 'react';
-import { callAddress } from '@/api/client';
+import { apiUrl } from '@/api/client';
 import type { InvoiceDetail } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
 import { CreditNotes } from './credit-notes';
@@ -61,7 +61,7 @@ export function InvoiceDocument({ invoice, area, notice, more, actions, refundAc
             <Button
               key={locale}
               icon={<FilePdfOutlined aria-hidden="true" />}
-              href={callAddress(`/api/invoices/${encodeURIComponent(invoice.id)}/pdf`, { locale })}
+              href={apiUrl(`/api/invoices/${encodeURIComponent(invoice.id)}/pdf`, { locale })}
               download
             >
               {t(`invoice.pdf.${locale}`)}

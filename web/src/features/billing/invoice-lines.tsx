@@ -1,7 +1,7 @@
 import { Table, Typography } from 'antd';
 import type { InvoiceDetail, InvoiceLine } from '@/api/types';
 import { toUnits } from '@/lib/amount';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 import { lineText, remainingUnits, spanText } from './invoice-text';
 import { useNames } from './names';
 import { type Texts, useTexts } from './texts';
@@ -111,7 +111,7 @@ function Calculation({ line, money }: { line: InvoiceLine; money: LinesProps['mo
             {isShortened && line.covers_until
               ? t('invoice.line.creditedFrom', {
                   amount: money(line.credited),
-                  date: dayText(line.covers_until * 1000, language),
+                  date: dateText(line.covers_until * 1000, language),
                 })
               : credited}
           </Typography.Text>

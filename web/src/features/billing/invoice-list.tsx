@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Button, Card, Flex, Typography } from 'antd';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 import { InvoiceAmount } from './invoice-amount';
 import styles from './invoice-list.module.css';
 import { type InvoiceListProps, invoicePath } from './invoice-table';
@@ -29,7 +29,7 @@ export function InvoiceList({ scope, area, action }: InvoiceListProps) {
 
   return (
     <Flex vertical gap={16}>
-      {byDay(list, (iso) => dayText(iso, language)).map(([day, invoices]) => (
+      {byDay(list, (iso) => dateText(iso, language)).map(([day, invoices]) => (
         <section key={day}>
           <Typography.Title level={3} className={styles.day}>
             {day}

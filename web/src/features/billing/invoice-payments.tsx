@@ -2,7 +2,7 @@ import { Flex, Table, Typography } from 'antd';
 import type { InvoiceDetail, InvoicePayment } from '@/api/types';
 import { toUnits } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
-import { momentText } from '@/lib/format';
+import { dateTimeText } from '@/lib/format';
 import { sourceText } from './invoice-text';
 import styles from './pages.module.css';
 import { Section } from './states';
@@ -50,7 +50,7 @@ function Payment({ payment, money }: { payment: InvoicePayment; money: PaymentsP
       {sourceText(payment, { t })}
       <Flex gap={12} wrap>
         <Typography.Text type="secondary">
-          <time dateTime={payment.created_at}>{momentText(payment.created_at, language)}</time>
+          <time dateTime={payment.created_at}>{dateTimeText(payment.created_at, language)}</time>
         </Typography.Text>
         {link ? (
           <a href={link.url} target="_blank" rel="noopener noreferrer">

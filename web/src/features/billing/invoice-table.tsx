@@ -3,7 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { Table, type TableColumnsType } from 'antd';
 import type { ReactNode } from 'react';
 import type { Invoice } from '@/api/types';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 import { InvoiceAmount } from './invoice-amount';
 import { descriptionText, emptyText, reasonText } from './invoice-text';
 import { useNames } from './names';
@@ -84,7 +84,7 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, acti
     {
       key: 'date',
       title: t('invoice.date'),
-      render: (_, { created_at: at }) => <time dateTime={at}>{dayText(at, language)}</time>,
+      render: (_, { created_at: at }) => <time dateTime={at}>{dateText(at, language)}</time>,
     },
     {
       key: 'description',

@@ -8,7 +8,7 @@ import type {
   Span,
 } from '@/api/types';
 import { formatMoney, toUnits } from '@/lib/amount';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 import type { Key, Texts as PortalTexts } from './texts';
 
 type Texts = Pick<PortalTexts, 't' | 'language'>;
@@ -166,9 +166,9 @@ export function methodText(method: Pick<PaymentMethod, 'type' | 'name'>, { t }: 
 export function emptyText(subscription: InvoiceSubscription | null | undefined, { t, language }: Texts): string {
   const runs = subscription?.status === 'active' || subscription?.status === 'trialing';
   if (!runs || !subscription?.current_period_end) return t('portal.invoices.empty');
-  return t('invoices.emptyUntil', { date: dayText(subscription.current_period_end * 1000, language) });
+  return t('invoices.emptyUntil', { date: dateText(subscription.current_period_end * 1000, language) });
 }
 
 /** From day to day, in the reader's time zone. */
 export const spanText = ({ start, end }: Span, language: Texts['language']) =>
-  `${dayText(start * 1000, language)} – ${dayText(end * 1000, language)}`;
+  `${dateText(start * 1000, language)} – ${dateText(end * 1000, language)}`;

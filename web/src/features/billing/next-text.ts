@@ -1,13 +1,13 @@
 import type { Subscription } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 import { nextEvent, timeline, timeOf } from './subscription-rules';
 import type { Texts } from './texts';
 
 /** The next event in one sentence: "Renews on Dec 20, 2026 for 5 SKT". */
 export function nextText(subscription: Subscription, { t, language }: Texts): string {
   const { status, past_due_since: since, next_invoice: next, paymentCurrency: currency } = subscription;
-  const day = (at: number) => dayText(at * 1000, language);
+  const day = (at: number) => dateText(at * 1000, language);
   const event = nextEvent(timeline(subscription, timeOf(subscription)));
   const end = event?.name === 'willEnd' ? day(event.at) : null;
   if (status === 'past_due' && since !== null) {

@@ -3,7 +3,7 @@ import { Flex, Table, Typography } from 'antd';
 import type { ReactNode } from 'react';
 import type { InvoiceDetail, Refund } from '@/api/types';
 import { useUser } from '@/app/queries';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 import styles from './pages.module.css';
 import { refundsQuery } from './queries';
 import { LoadError, Section } from './states';
@@ -43,7 +43,7 @@ export function Refunds({ invoice, money, refundAction }: RefundsProps) {
                 {t(`refund.type.${refund.type}`)}
                 {refund.description ? <Typography.Text type="secondary">{refund.description}</Typography.Text> : null}
                 <Typography.Text type="secondary">
-                  <time dateTime={refund.created_at}>{dayText(refund.created_at, language)}</time>
+                  <time dateTime={refund.created_at}>{dateText(refund.created_at, language)}</time>
                 </Typography.Text>
                 {refundAction?.(refund) ??
                   (refund.status === 'failed' ? (

@@ -4,7 +4,7 @@ import type { Subscription } from '@/api/types';
 import { useUser } from '@/app/queries';
 import { formatMoney } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
-import { dayText, monthText } from '@/lib/format';
+import { dateText, monthText } from '@/lib/format';
 import { BalanceText } from './balance-text';
 import { methodText } from './invoice-text';
 import styles from './pages.module.css';
@@ -26,7 +26,7 @@ export function SubscriptionDetails({ subscription, forStore = false }: DetailsP
   const user = useUser();
   const { paymentCurrency: currency, next_invoice: next, staking, mandate } = subscription;
   const money = (amount: string) => formatMoney(amount, currency, language);
-  const day = (at: number) => dayText(at * 1000, language);
+  const day = (at: number) => dateText(at * 1000, language);
   const items: DescriptionsProps['items'] = [
     {
       key: 'plan',
@@ -121,7 +121,7 @@ function Deposit({ subscription, forStore }: { subscription: Subscription; forSt
     <>
       <Typography.Text type="secondary">
         {t(`${forStore ? 'facts.stakeOf' : 'facts.stake'}.${staking.status}`, {
-          date: staking.return_at ? dayText(staking.return_at * 1000, language) : '',
+          date: staking.return_at ? dateText(staking.return_at * 1000, language) : '',
         })}
       </Typography.Text>
       {link ? (

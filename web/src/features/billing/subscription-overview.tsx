@@ -2,7 +2,7 @@ import { Typography } from 'antd';
 import type { ReactNode } from 'react';
 import type { Subscription } from '@/api/types';
 import { useUser } from '@/app/queries';
-import { momentText } from '@/lib/format';
+import { dateTimeText } from '@/lib/format';
 import { isAdmin } from '@/lib/roles';
 import { Note } from './dialog';
 import type { InvoiceListProps } from './invoice-table';
@@ -77,7 +77,7 @@ function ClockNotice({ subscription }: { subscription: Subscription }) {
   return (
     <Note
       type="info"
-      title={t('clock.notice', { date: momentText(clock.now * 1000, language) })}
+      title={t('clock.notice', { date: dateTimeText(clock.now * 1000, language) })}
       description={t('clock.noticeText')}
       action={
         isAdmin(user) ? (

@@ -1,7 +1,7 @@
 import { ClockCircleOutlined } from '@ant-design/icons';
 import { Timeline } from 'antd';
 import type { Subscription } from '@/api/types';
-import { momentText } from '@/lib/format';
+import { dateTimeText } from '@/lib/format';
 import { timeline, timeOf } from './subscription-rules';
 import { useTexts } from './texts';
 
@@ -19,7 +19,7 @@ export function SubscriptionTimeline({ subscription }: { subscription: Subscript
           <span data-event={name}>
             <strong>{t(`event.${name}`)}</strong>
             <br />
-            <time dateTime={new Date(at * 1000).toISOString()}>{momentText(at * 1000, language)}</time>
+            <time dateTime={new Date(at * 1000).toISOString()}>{dateTimeText(at * 1000, language)}</time>
           </span>
         ),
       }))}

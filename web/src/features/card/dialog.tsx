@@ -20,7 +20,7 @@ export interface CardSettings {
   api_host?: string;
 }
 
-/** Who holds the card, as far as the page knows it. */
+/** The cardholder's known contact details. */
 export interface CardContact {
   name: string;
   email: string;
@@ -34,24 +34,24 @@ export interface CardContact {
 }
 
 export interface CardDialogProps {
-  /** What is paid; not shown when the card is only saved. */
+  /** The amount to pay; not shown when the card is only saved. */
   amount?: string;
   settings: CardSettings;
   context: StripeContext;
   contact: CardContact;
-  /** Where a bank that takes over the page leads back to; this page if not given. */
+  /** Return URL of a redirect to the bank; defaults to this page. */
   returnUrl?: string;
   onAccepted: () => void;
   onClose: () => void;
 }
 
-type Step = { name: 'form'; refusal: string | null } | { name: 'asking' } | { name: 'challenge' };
+type Step = { name: 'form'; error: string | null } | { name: 'processing' } | { name: 'challenge' };
 
-/** The card is asked for here and goes from the browser to its processor; our server never sees it. */
+/** Collects the card. The browser sends it straight to the processor; our server never sees it. */
 export default function CardDialog(props: CardDialogProps) {
   const { amount = '', settings, context, contact, onAccepted, onClose } = props;
-  const [step, setStep] = useState<Step>({ name: 'form', refusal: null });
-  const [asking, setAsking] = useState(false);
+  const [step, setStep] = useState<Step>({ name: 'form', error: null });
+  const [isConfirming, setConfirming] = useState(false);
   const [values, setValues] = useState<CardValues>({ number: '', expiry: '', cvc: '', name: contact.name });
   const target: CardTarget = {
     host: settings.api_host ?? '',
@@ -60,20 +60,20 @@ export default function CardDialog(props: CardDialogProps) {
     kind: context.intent_type,
   };
 
-  // The processor answers the browser, not the store: its refusals come past the store's calls.
+  // The processor responds to the browser directly, so the API client does not load the messages.
   useEffect(() => void loadErrorMessages(), []);
 
-  const saving = target.kind === 'setup_intent';
-  const action = saving ? t('save') : t('pay', { amount });
+  const isSaving = target.kind === 'setup_intent';
+  const action = isSaving ? t('save') : t('pay', { amount });
 
   const apply = (outcome: CardOutcome) => {
     if (outcome.name === 'challenge') setStep({ name: 'challenge' });
-    else if (outcome.name === 'refused') setStep({ name: 'form', refusal: declineText(outcome.refusal) });
+    else if (outcome.name === 'declined') setStep({ name: 'form', error: declineText(outcome.error) });
     else onAccepted();
   };
   const confirm = async (card: CardValues) => {
     setValues(card);
-    setStep({ name: 'asking' });
+    setStep({ name: 'processing' });
     const expiry = expiryOf(card.expiry);
     apply(
       await confirmCard(target, {
@@ -88,27 +88,30 @@ export default function CardDialog(props: CardDialogProps) {
       }),
     );
   };
-  const answer = async (success: boolean) => {
-    setStep({ name: 'asking' });
+  const finishChallenge = async (success: boolean) => {
+    setStep({ name: 'processing' });
     apply(await authenticate(target, success));
   };
 
-  const titles = { form: t('title'), asking: t('title'), challenge: t('challengeTitle') };
+  const titles = { form: t('title'), processing: t('title'), challenge: t('challengeTitle') };
   return (
     <Dialog
       title={titles[step.name]}
       closeLabel={t('action.close')}
       onClose={onClose}
-      locked={asking || step.name === 'asking'}
+      locked={isConfirming || step.name === 'processing'}
     >
       {isSandboxKey(target.key) ? (
         <>
           {step.name === 'form' && (
-            <CardForm action={action} initial={values} refusal={step.refusal} onConfirm={confirm} />
+            <CardForm action={action} initial={values} decline={step.error} onConfirm={confirm} />
           )}
-          {step.name === 'asking' && <Asking onWatch={onAccepted} />}
+          {step.name === 'processing' && <Processing onWatch={onAccepted} />}
           {step.name === 'challenge' && (
-            <Challenge text={saving ? t('challengeSave') : t('challengeText', { amount })} onAnswer={answer} />
+            <Challenge
+              text={isSaving ? t('challengeSave') : t('challengeText', { amount })}
+              onAnswer={finishChallenge}
+            />
           )}
         </>
       ) : (
@@ -118,7 +121,7 @@ export default function CardDialog(props: CardDialogProps) {
             target={target}
             contact={contact}
             returnUrl={props.returnUrl ?? window.location.href}
-            onAsking={setAsking}
+            onConfirming={setConfirming}
             onAccepted={onAccepted}
           />
         </Suspense>
@@ -130,8 +133,8 @@ export default function CardDialog(props: CardDialogProps) {
 const SLOW_MS = 3000;
 const LONG_MS = 20_000;
 
-/** The bank is being asked: says so, says when it is slow, and lets go when it takes too long. */
-function Asking({ onWatch }: { onWatch: () => void }) {
+/** Shown while the bank responds. After a while the user can continue on the page, which checks for the outcome. */
+function Processing({ onWatch }: { onWatch: () => void }) {
   const [text, setText] = useState<Key>('working');
   useEffect(() => {
     const timers = [
@@ -141,10 +144,10 @@ function Asking({ onWatch }: { onWatch: () => void }) {
     return () => timers.forEach(clearTimeout);
   }, []);
   useEffect(() => announce(t(text)), [text]);
-  const place = useRef<HTMLDivElement>(null);
-  useEffect(() => place.current?.focus(), []);
+  const container = useRef<HTMLDivElement>(null);
+  useEffect(() => container.current?.focus(), []);
   return (
-    <div ref={place} tabIndex={-1} className="card-asking" aria-busy="true">
+    <div ref={container} tabIndex={-1} className="card-processing" aria-busy="true">
       <Spinner />
       <p>{t(text)}</p>
       {text === 'longWorking' && <Button onClick={onWatch}>{t('watch')}</Button>}

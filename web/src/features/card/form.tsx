@@ -2,7 +2,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { TextField } from '@/kit/field';
-import { whenReleased } from '@/kit/pointer';
+import { afterPointerUp } from '@/kit/pointer';
 import {
   CARD_FIELDS,
   type CardField,
@@ -14,59 +14,59 @@ import {
 } from './rules';
 import { type Key, t } from './text';
 
-const SHAPES: Record<CardField, { autoComplete: string; inputMode?: 'numeric'; maxLength: number }> = {
+const INPUTS: Record<CardField, { autoComplete: string; inputMode?: 'numeric'; maxLength: number }> = {
   number: { autoComplete: 'cc-number', inputMode: 'numeric', maxLength: 24 },
   expiry: { autoComplete: 'cc-exp', inputMode: 'numeric', maxLength: 9 },
   cvc: { autoComplete: 'cc-csc', inputMode: 'numeric', maxLength: 4 },
   name: { autoComplete: 'cc-name', maxLength: 120 },
 };
 
-const shaped = (field: CardField, text: string) =>
+const formatted = (field: CardField, text: string) =>
   field === 'number' ? groupedNumber(text) : field === 'expiry' ? groupedExpiry(text) : text;
 
 interface CardFormProps {
-  /** What the button says. */
+  /** The label current the submit button. */
   action: string;
   initial: CardValues;
-  /** What the bank answered; the entries stay. */
-  refusal: string | null;
+  /** The last decline; the entered values stay. */
+  decline: string | null;
   onConfirm: (values: CardValues) => void;
 }
 
-/** The sandbox's card form: ours, because its processor is ours. Real keys get their processor's own form. */
-export function CardForm({ action, initial, refusal, onConfirm }: CardFormProps) {
+/** The form for the sandbox processor. Real keys fillTestCard their processor's own form. */
+export function CardForm({ action, initial, decline, onConfirm }: CardFormProps) {
   const [values, setValues] = useState(initial);
   const [errors, setErrors] = useState<Partial<Record<CardField, Key>>>({});
   const dirty = useRef(new Set<CardField>());
-  // Back from the bank with a refusal: the card is what has to change.
+  // After a decline, the card number is most likely to change.
   useEffect(() => {
-    if (refusal) document.getElementById('card_number')?.focus();
-  }, [refusal]);
-  const check = (field: CardField, of: CardValues) => cardError(field, of, new Date()) ?? undefined;
+    if (decline) document.getElementById('card_number')?.focus();
+  }, [decline]);
+  const check = (field: CardField, current: CardValues) => cardError(field, current, new Date()) ?? undefined;
 
   const change = (field: CardField, element: HTMLInputElement) => {
     dirty.current.add(field);
     const typed = element.value;
-    // Taking a separator away must not put it back.
+    // Deleting a separator must not add it again.
     const shrinking = typed.length < values[field].length;
-    const next = { ...values, [field]: shrinking ? typed : shaped(field, typed) };
+    const next = { ...values, [field]: shrinking ? typed : formatted(field, typed) };
     setValues(next);
     if (errors[field]) setErrors({ ...errors, [field]: check(field, next) });
   };
-  const leave = (field: CardField) => {
+  const validate = (field: CardField) => {
     if (!dirty.current.has(field)) return;
     const error = check(field, values);
-    whenReleased(() => setErrors((shown) => ({ ...shown, [field]: error })));
+    afterPointerUp(() => setErrors((shown) => ({ ...shown, [field]: error })));
   };
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
-    const found = Object.fromEntries(CARD_FIELDS.map((field) => [field, check(field, values)]));
-    setErrors(found);
-    const first = CARD_FIELDS.find((field) => found[field]);
+    const nextErrors = Object.fromEntries(CARD_FIELDS.map((field) => [field, check(field, values)]));
+    setErrors(nextErrors);
+    const first = CARD_FIELDS.find((field) => nextErrors[field]);
     if (first) document.getElementById(`card_${first}`)?.focus();
     else onConfirm(values);
   };
-  const use = (number: string) => {
+  const fillTestCard = (number: string) => {
     const year = (new Date().getFullYear() + 4) % 100;
     const next = { ...values, number: groupedNumber(number), expiry: `12 / ${year}`, cvc: '123' };
     setValues(next);
@@ -87,16 +87,16 @@ export function CardForm({ action, initial, refusal, onConfirm }: CardFormProps)
         spellCheck={false}
         enterKeyHint={name === 'name' ? 'go' : 'next'}
         onChange={(event) => change(name, event.target)}
-        onBlur={() => leave(name)}
-        {...SHAPES[name]}
+        onBlur={() => validate(name)}
+        {...INPUTS[name]}
       />
     );
   };
 
   return (
     <form className="card-form" noValidate onSubmit={onSubmit} aria-label={t('title')}>
-      {refusal && (
-        <Alert severity="danger" urgent title={refusal}>
+      {decline && (
+        <Alert severity="danger" urgent title={decline}>
           <p>{t('declinedHint')}</p>
         </Alert>
       )}
@@ -109,7 +109,7 @@ export function CardForm({ action, initial, refusal, onConfirm }: CardFormProps)
       <Button type="submit" variant="primary" wide>
         {action}
       </Button>
-      <TestCards onUse={use} />
+      <TestCards onUse={fillTestCard} />
     </form>
   );
 }

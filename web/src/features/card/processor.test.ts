@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { authenticate, type CardTarget, confirmCard } from './processor';
 
-const fetched = vi.fn<typeof fetch>();
-const answer = (status: number, body: object) => new Response(JSON.stringify(body), { status });
+const fetchMock = vi.fn<typeof fetch>();
+const jsonResponse = (status: number, body: object) => new Response(JSON.stringify(body), { status });
 const card = {
   number: '4242424242424242',
   expMonth: '12',
@@ -20,46 +20,46 @@ const setup: CardTarget = {
   kind: 'setup_intent',
 };
 const payment: CardTarget = { ...setup, clientSecret: 'pi_1_secret_2', kind: 'payment_intent' };
-const asked = () => fetched.mock.calls.map(([address]) => address);
-const sent = () => new URLSearchParams(String(fetched.mock.lastCall?.[1]?.body));
+const requestedUrls = () => fetchMock.mock.calls.map(([address]) => address);
+const sentBody = () => new URLSearchParams(String(fetchMock.mock.lastCall?.[1]?.body));
 
-beforeEach(() => vi.stubGlobal('fetch', fetched.mockReset()));
+beforeEach(() => vi.stubGlobal('fetch', fetchMock.mockReset()));
 afterEach(() => vi.unstubAllGlobals());
 
 describe('the card processor', () => {
-  test('is asked to save a card where a setup is open, and to charge it where a payment is', async () => {
-    fetched.mockImplementation(async () => answer(200, { id: 'x', status: 'succeeded' }));
+  test('saves a card for a setup intent, and charges it for a payment intent', async () => {
+    fetchMock.mockImplementation(async () => jsonResponse(200, { id: 'x', status: 'succeeded' }));
     expect(await confirmCard(setup, card)).toEqual({ name: 'accepted' });
-    expect(sent().get('client_secret')).toBe('seti_1_secret_2');
-    expect(sent().get('payment_method_data[card][number]')).toBe('4242424242424242');
+    expect(sentBody().get('client_secret')).toBe('seti_1_secret_2');
+    expect(sentBody().get('payment_method_data[card][number]')).toBe('4242424242424242');
     await confirmCard(payment, card);
     await authenticate(setup, false);
-    expect(sent().get('success')).toBe('false');
-    expect(asked()).toEqual([
+    expect(sentBody().get('success')).toBe('false');
+    expect(requestedUrls()).toEqual([
       '/sandbox/stripe/v1/setup_intents/seti_1/confirm',
       '/sandbox/stripe/v1/payment_intents/pi_1/confirm',
       '/sandbox/stripe/v1/setup_intents/seti_1/authenticate',
     ]);
   });
 
-  test('may want a second step before it saves a card', async () => {
-    fetched.mockResolvedValueOnce(answer(200, { id: 'seti_1', status: 'requires_action' }));
+  test('can require a challenge before it saves a card', async () => {
+    fetchMock.mockResolvedValueOnce(jsonResponse(200, { id: 'seti_1', status: 'requires_action' }));
     expect(await confirmCard(setup, card)).toEqual({ name: 'challenge' });
   });
 
-  test('says why it does not save a card, in its answer or in the setup', async () => {
-    const refusal = { code: 'setup_intent_authentication_failure', message: 'No.' };
-    fetched.mockResolvedValueOnce(answer(402, { error: refusal }));
-    expect(await confirmCard(setup, card)).toEqual({ name: 'refused', refusal });
-    const failed = { id: 'seti_1', status: 'requires_payment_method', last_setup_error: refusal };
-    fetched.mockResolvedValueOnce(answer(200, failed));
-    expect(await confirmCard(setup, card)).toEqual({ name: 'refused', refusal });
+  test('reports a decline from the response or from the setup intent', async () => {
+    const error = { code: 'setup_intent_authentication_failure', message: 'No.' };
+    fetchMock.mockResolvedValueOnce(jsonResponse(402, { error }));
+    expect(await confirmCard(setup, card)).toEqual({ name: 'declined', error });
+    const failed = { id: 'seti_1', status: 'requires_payment_method', last_setup_error: error };
+    fetchMock.mockResolvedValueOnce(jsonResponse(200, failed));
+    expect(await confirmCard(setup, card)).toEqual({ name: 'declined', error });
   });
 
-  test('that does not answer leaves the outcome open', async () => {
-    fetched.mockRejectedValueOnce(new TypeError('offline'));
+  test('leaves the outcome unknown without a response', async () => {
+    fetchMock.mockRejectedValueOnce(new TypeError('offline'));
     expect(await confirmCard(setup, card)).toEqual({ name: 'unknown' });
-    fetched.mockResolvedValueOnce(answer(504, {}));
+    fetchMock.mockResolvedValueOnce(jsonResponse(504, {}));
     expect(await confirmCard(setup, card)).toEqual({ name: 'unknown' });
   });
 });

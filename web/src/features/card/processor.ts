@@ -2,9 +2,9 @@ import en from '@/i18n/en/card.json';
 import { translate } from '@/i18n/translate';
 import { type Key, t } from './text';
 
-/** The part of Stripe's public client API that a browser speaks, against the sandbox's card processor. */
+/** The subset of Stripe's client API that browsers use, for the sandbox's card processor. */
 
-/** A payment intent or a setup intent, as far as a browser looks at it. */
+/** The fields of a payment intent or setup intent that the browser reads. */
 export interface CardIntent {
   id: string;
   status:
@@ -15,18 +15,18 @@ export interface CardIntent {
     | 'requires_confirmation'
     | 'canceled';
   next_action?: { type: string; challenge_url?: string } | null;
-  last_payment_error?: CardRefusal | null;
-  last_setup_error?: CardRefusal | null;
+  last_payment_error?: CardError | null;
+  last_setup_error?: CardError | null;
 }
 
-export interface CardRefusal {
+export interface CardError {
   code?: string;
   decline_code?: string;
   message?: string;
 }
 
-/** A bank's code in the language of the page, else its own sentence. */
-export function declineText({ code, decline_code, message }: CardRefusal): string {
+/** The translated text of a bank's code, else the bank's message. */
+export function declineText({ code, decline_code, message }: CardError): string {
   for (const known of [decline_code, code]) {
     const key = `code.${known}`;
     if (known && key in en) return t(key as Key);
@@ -34,7 +34,7 @@ export function declineText({ code, decline_code, message }: CardRefusal): strin
   return message ? translate(message) : t('code.card_declined');
 }
 
-export interface CardEntry {
+export interface CardDetails {
   number: string;
   expMonth: string;
   expYear: string;
@@ -48,15 +48,15 @@ export interface CardEntry {
 export type CardOutcome =
   | { name: 'accepted' }
   | { name: 'challenge' }
-  | { name: 'refused'; refusal: CardRefusal }
-  /** No answer was seen. The money may have moved: watch, never ask for the card again. */
+  | { name: 'declined'; error: CardError }
+  /** No response. The payment may have succeeded: check its status, never ask for the card again. */
   | { name: 'unknown' };
 
 export interface CardTarget {
   host: string;
   key: string;
   clientSecret: string;
-  /** A setup intent keeps the card and charges nothing. */
+  /** A setup intent saves the card without a charge. */
   kind: 'payment_intent' | 'setup_intent';
 }
 
@@ -74,31 +74,31 @@ function outcomeOf(intent: CardIntent): CardOutcome {
     case 'requires_action':
       return { name: 'challenge' };
     default:
-      return { name: 'refused', refusal: intent.last_payment_error ?? intent.last_setup_error ?? {} };
+      return { name: 'declined', error: intent.last_payment_error ?? intent.last_setup_error ?? {} };
   }
 }
 
 async function call(target: CardTarget, step: string, form: Record<string, string>): Promise<CardOutcome> {
-  const address = `${target.host.replace(/\/$/, '')}/v1/${target.kind}s/${intentId(target.clientSecret)}/${step}`;
-  let answer: Response;
-  let body: CardIntent & { error?: CardRefusal };
+  const url = `${target.host.replace(/\/$/, '')}/v1/${target.kind}s/${intentId(target.clientSecret)}/${step}`;
+  let response: Response;
+  let body: CardIntent & { error?: CardError };
   try {
-    answer = await fetch(address, {
+    response = await fetch(url, {
       method: 'POST',
       headers: { Authorization: `Bearer ${target.key}`, 'Content-Type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ ...form, client_secret: target.clientSecret }),
       credentials: 'omit',
     });
-    body = await answer.json();
+    body = await response.json();
   } catch {
     return { name: 'unknown' };
   }
-  if (answer.status >= 500) return { name: 'unknown' };
-  if (!answer.ok) return { name: 'refused', refusal: body.error ?? {} };
+  if (response.status >= 500) return { name: 'unknown' };
+  if (!response.ok) return { name: 'declined', error: body.error ?? {} };
   return outcomeOf(body);
 }
 
-export function confirmCard(target: CardTarget, card: CardEntry): Promise<CardOutcome> {
+export function confirmCard(target: CardTarget, card: CardDetails): Promise<CardOutcome> {
   const data = 'payment_method_data';
   return call(target, 'confirm', {
     [`${data}[type]`]: 'card',
@@ -113,6 +113,6 @@ export function confirmCard(target: CardTarget, card: CardEntry): Promise<CardOu
   });
 }
 
-/** The second step, as the bank's page would end it. */
+/** Completes or fails the challenge, like the bank's page would. */
 export const authenticate = (target: CardTarget, success: boolean) =>
   call(target, 'authenticate', { success: String(success) });

@@ -5,7 +5,7 @@ const card = { number: '4242 4242 4242 4242', expiry: '12 / 30', cvc: '123', nam
 const now = new Date(2026, 10, 21);
 
 describe('a card', () => {
-  test('is grouped as it is printed, spaces allowed', () => {
+  test('number is grouped as printed', () => {
     expect(groupedNumber('4242-4242 42424242')).toBe('4242 4242 4242 4242');
     expect(groupedNumber('378282246310005')).toBe('3782 822463 10005');
     expect(groupedNumber('42424')).toBe('4242 4');
@@ -18,23 +18,23 @@ describe('a card', () => {
     ['4', '04'],
     ['430', '04 / 30'],
     ['1', '1'],
-  ])('expiry %s reads %s', (typed, shown) => {
+  ])('expiry %s is formatted as %s', (typed, shown) => {
     expect(groupedExpiry(typed)).toBe(shown);
   });
 
-  test('has a check digit; every test card passes', () => {
+  test('number has a check digit; every test card passes', () => {
     for (const { number } of TEST_CARDS) expect([number, passesLuhn(number)]).toEqual([number, true]);
     expect(passesLuhn('4242424242424241')).toBe(false);
   });
 
-  test('is good through the end of its month', () => {
+  test('is valid through the end of its expiry month', () => {
     expect(cardError('expiry', { ...card, expiry: '11 / 26' }, now)).toBeNull();
     expect(cardError('expiry', { ...card, expiry: '10 / 26' }, now)).toBe('error.expired');
     expect(cardError('expiry', { ...card, expiry: '13 / 26' }, now)).toBe('error.expiry');
     expect(expiryOf('12 / 30')).toEqual({ month: '12', year: '2030' });
   });
 
-  test('says which field is wrong', () => {
+  test('has an error for each invalid field', () => {
     expect(cardError('number', { ...card, number: '4242' }, now)).toBe('error.number');
     expect(cardError('number', { ...card, number: '4242 4242 4242 4241' }, now)).toBe('error.numberInvalid');
     expect(cardError('cvc', { ...card, cvc: '12' }, now)).toBe('error.cvc');

@@ -6,7 +6,7 @@ export type CardValues = Record<CardField, string>;
 
 export const digitsOf = (text: string) => text.replace(/\D/g, '');
 
-/** Groups as cards print them: four by four, American Express 4-6-5. */
+/** Groups digits as printed on cards: 4-4-4-4, American Express 4-6-5. */
 export function groupedNumber(text: string): string {
   const digits = digitsOf(text).slice(0, 19);
   const sizes = /^3[47]/.test(digits) ? [4, 6, 5] : [4, 4, 4, 4, 3];
@@ -28,7 +28,7 @@ export function groupedExpiry(text: string): string {
   return digits.length > 2 ? `${digits.slice(0, 2)} / ${short}` : digits;
 }
 
-/** The check digit of card numbers. */
+/** Checks the Luhn digit. */
 export function passesLuhn(number: string): boolean {
   let sum = 0;
   for (let i = 0; i < number.length; i++) {
@@ -52,7 +52,7 @@ export function expiryOf(text: string): Expiry | null {
   return { month: digits.slice(0, 2), year: `20${digits.slice(2)}` };
 }
 
-/** Why a field of the card cannot be sent yet. `now`: the present, to tell an expired card. */
+/** The error of a card field, if any; `now` decides whether the card has expired. */
 export function cardError(field: CardField, values: CardValues, now: Date): Key | null {
   const value = values[field].trim();
   if (field === 'number') {
@@ -68,7 +68,7 @@ export function cardError(field: CardField, values: CardValues, now: Date): Key 
   return afterMonth <= now ? 'error.expired' : null;
 }
 
-/** The sandbox's cards and what each of them does. */
+/** The sandbox's test cards and their behavior. */
 export const TEST_CARDS: { number: string; name: Key }[] = [
   { number: '4242424242424242', name: 'test.ok' },
   { number: '4000002500003155', name: 'test.challenge' },

@@ -4,14 +4,14 @@ import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { theme } from '@/lib/theme';
 import type { CardContact } from './dialog';
-import { type CardRefusal, type CardTarget, declineText } from './processor';
+import { type CardError, type CardTarget, declineText } from './processor';
 import { t } from './text';
 
-const UNSEEN: StripeResult = { error: { type: 'sr-only' } };
+const NO_RESPONSE: StripeResult = { error: { type: 'no_response' } };
 const SCRIPT = 'https://js.stripe.com/v3/';
 
 interface StripeResult {
-  error?: CardRefusal & { type?: string };
+  error?: CardError & { type?: string };
 }
 interface StripeElements {
   create: (type: 'payment', options?: object) => { mount: (host: HTMLElement) => void; destroy: () => void };
@@ -27,7 +27,7 @@ declare global {
   }
 }
 
-/** Stripe wants its script from its own address; nothing of it is loaded before a card is asked for. */
+/** Stripe requires loading its script from its own host. It is loaded only when a card form opens. */
 function loadScript(): Promise<void> {
   if (window.Stripe) return Promise.resolve();
   return new Promise((resolve, reject) => {
@@ -43,19 +43,19 @@ function loadScript(): Promise<void> {
 }
 
 interface StripeFormProps {
-  /** What the button says. */
+  /** The label of the submit button. */
   action: string;
   target: CardTarget;
   contact: CardContact;
-  /** Where a bank that takes over the page leads back to. */
+  /** Return URL of a redirect to the bank. */
   returnUrl: string;
-  /** Stripe is being asked, and must not be interrupted. */
-  onAsking: (asking: boolean) => void;
+  /** True while Stripe confirms; the dialog must stay open. */
+  onConfirming: (isConfirming: boolean) => void;
   onAccepted: () => void;
 }
 
-/** Errors that Stripe gives before it charges; after any other one the outcome is not known. */
-const REFUSALS = new Set([
+/** Errors before a charge. After any other error the outcome is unknown. */
+const DECLINES = new Set([
   'card_error',
   'validation_error',
   'invalid_request_error',
@@ -63,49 +63,49 @@ const REFUSALS = new Set([
   'rate_limit_error',
 ]);
 
-/** An intent that is not as it was may have been paid by the tap before. */
-const isRefusal = ({ type = '', code }: CardRefusal & { type?: string }) =>
-  REFUSALS.has(type) && !/_intent_unexpected_state$/.test(code ?? '');
+/** An intent in an unexpected state may have been paid by an earlier click. */
+const isDecline = ({ type = '', code }: CardError & { type?: string }) =>
+  DECLINES.has(type) && !/_intent_unexpected_state$/.test(code ?? '');
 
 /** Stripe's own Payment Element, for methods with a real key. */
 export default function StripeForm(props: StripeFormProps) {
-  const { action, target, contact, returnUrl, onAsking, onAccepted } = props;
+  const { action, target, contact, returnUrl, onConfirming, onAccepted } = props;
   const locale = useLocale();
   const host = useRef<HTMLDivElement>(null);
-  const parts = useRef<{ stripe: Stripe; elements: StripeElements }>(undefined);
-  const [state, setState] = useState<'loading' | 'ready' | 'asking' | 'failed'>('loading');
-  const [refusal, setRefusal] = useState<StripeResult['error']>();
+  const instances = useRef<{ stripe: Stripe; elements: StripeElements }>(undefined);
+  const [state, setState] = useState<'loading' | 'ready' | 'confirming' | 'failed'>('loading');
+  const [decline, setDecline] = useState<StripeResult['error']>();
 
   useEffect(() => {
     let element: { destroy: () => void } | undefined;
-    let gone = false;
+    let unmounted = false;
     loadScript().then(
       () => {
-        if (gone || !host.current || !window.Stripe) return;
+        if (unmounted || !host.current || !window.Stripe) return;
         const stripe = window.Stripe(target.key, { locale });
         const appearance = { theme: theme() === 'dark' ? 'night' : 'stripe' };
         const elements = stripe.elements({ clientSecret: target.clientSecret, appearance });
         const payment = elements.create('payment', { fields: { billingDetails: 'never' } });
         payment.mount(host.current);
         element = payment;
-        parts.current = { stripe, elements };
+        instances.current = { stripe, elements };
         setState('ready');
       },
       () => setState('failed'),
     );
     return () => {
-      gone = true;
+      unmounted = true;
       element?.destroy();
     };
   }, [target.key, target.clientSecret, locale]);
 
   const onSubmit = async (event: FormEvent) => {
     event.preventDefault();
-    if (!parts.current || state !== 'ready') return;
-    const { stripe, elements } = parts.current;
-    setState('asking');
-    onAsking(true);
-    setRefusal(undefined);
+    if (!instances.current || state !== 'ready') return;
+    const { stripe, elements } = instances.current;
+    setState('confirming');
+    onConfirming(true);
+    setDecline(undefined);
     const address = {
       country: contact.country.toUpperCase(),
       postal_code: contact.postalCode || '00000',
@@ -129,12 +129,12 @@ export default function StripeForm(props: StripeFormProps) {
         },
       },
     };
-    const asked = target.kind === 'setup_intent' ? stripe.confirmSetup(options) : stripe.confirmPayment(options);
-    const { error } = await asked.catch(() => UNSEEN);
-    onAsking(false);
-    // Without an answer it may have been charged: what the server sees decides.
-    if (!error || !isRefusal(error)) return onAccepted();
-    setRefusal(error);
+    const result = target.kind === 'setup_intent' ? stripe.confirmSetup(options) : stripe.confirmPayment(options);
+    const { error } = await result.catch(() => NO_RESPONSE);
+    onConfirming(false);
+    // Without a response the card may have been charged: the server's status decides.
+    if (!error || !isDecline(error)) return onAccepted();
+    setDecline(error);
     setState('ready');
   };
 
@@ -143,14 +143,14 @@ export default function StripeForm(props: StripeFormProps) {
   }
   return (
     <form className="card-form" onSubmit={onSubmit} aria-label={t('title')}>
-      {refusal && (
-        <Alert severity="danger" urgent title={declineText(refusal)}>
-          <p>{t(refusal.type === 'validation_error' ? 'notSent' : 'declinedHint')}</p>
+      {decline && (
+        <Alert severity="danger" urgent title={declineText(decline)}>
+          <p>{t(decline.type === 'validation_error' ? 'notSent' : 'declinedHint')}</p>
         </Alert>
       )}
       {state === 'loading' && <p role="status">{t('stripeLoading')}</p>}
       <div ref={host} className="card-stripe" />
-      <Button type="submit" variant="primary" wide loading={state === 'asking'} disabled={state === 'loading'}>
+      <Button type="submit" variant="primary" wide loading={state === 'confirming'} disabled={state === 'loading'}>
         {action}
       </Button>
     </form>

@@ -1,9 +1,9 @@
 import { createRoot } from 'react-dom/client';
-import { pageView, report } from '@/app/tracking';
+import { pageView, sendErrorReport } from '@/app/tracking';
 import '@/kit/kit.css';
 import { CheckoutPage } from './page';
 
-const told = (error: unknown) => void report(error).catch(() => undefined);
+const told = (error: unknown) => void sendErrorReport(error).catch(() => undefined);
 window.addEventListener('error', (event) => told(event.error ?? event.message));
 window.addEventListener('unhandledrejection', (event) => told(event.reason));
 
@@ -11,7 +11,7 @@ window.addEventListener('unhandledrejection', (event) => told(event.reason));
 pageView('/checkout/pay');
 
 if (window.matchMedia('(max-width: 767px), (pointer: coarse)').matches)
-  void import('@/lib/keyboard').then(({ followKeyboard }) => followKeyboard()).catch(told);
+  void import('@/lib/keyboard').then(({ trackKeyboard }) => trackKeyboard()).catch(told);
 
 const root = document.getElementById('root');
 if (root) createRoot(root, { onCaughtError: told }).render(<CheckoutPage />);

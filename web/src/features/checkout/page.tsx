@@ -4,7 +4,7 @@ import { Alert } from '@/kit/alert';
 import { ButtonLink } from '@/kit/button';
 import { ArrowLeft } from '@/kit/icons';
 import { Toasts } from '@/kit/toast';
-import { keptLivemode } from '@/lib/livemode';
+import { storedLivemode } from '@/lib/livemode';
 import { locale as pageLocale } from '@/lib/locale';
 import { broadcast } from './broadcast';
 import { retrieve } from './calls';
@@ -48,7 +48,7 @@ export function CheckoutPage() {
   const minimal = mode.endsWith('-minimal');
   const testing = state.name === 'ready' && !state.checkout.checkoutSession.livemode;
   // Unless it is known that this browser pays for real, the bar has its place from the start: nothing moves later.
-  const [reserved] = useState(() => keptLivemode() !== true);
+  const [reserved] = useState(() => storedLivemode() !== true);
 
   useEffect(() => {
     document.documentElement.lang = locale;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ApiError } from '@/api/error';
-import { authAddress, type ConnectCalls, type ConnectState, connect, type StatusAnswer } from './connection';
+import { authUrl, type ConnectCalls, type ConnectState, connect, type StatusAnswer } from './connection';
 
 const link = 'https://abtwallet.io/i/?action=requestAuth&url=http%253A%252F%252F127.0.0.1%252Fauth%253F_t_%253D96f5';
 const status = vi.fn<(token: string) => Promise<StatusAnswer>>();
@@ -30,7 +30,7 @@ afterEach(() => {
 
 describe('a connection', () => {
   test('reads the wallet’s address out of the doubly encoded link', () => {
-    expect(authAddress(link)).toBe('http://127.0.0.1/auth?_t_=96f5');
+    expect(authUrl(link)).toBe('http://127.0.0.1/auth?_t_=96f5');
   });
 
   test('polls every two seconds until the wallet is done', async () => {

@@ -38,7 +38,7 @@ export type ConnectState =
   | { name: 'busy' | 'timeout' | 'forbidden' | 'network' };
 
 /** The address the wallet talks to: it is encoded twice inside the deep link. */
-export function authAddress(link: string): string {
+export function authUrl(link: string): string {
   const once = new URL(link).searchParams.get('url') ?? '';
   return decodeURIComponent(once);
 }

@@ -10,7 +10,7 @@ import { Check, Spinner } from '@/kit/icons';
 import { Skeleton } from '@/kit/skeleton';
 import { copyText } from '@/lib/clipboard';
 import { livemode } from '@/lib/livemode';
-import { authAddress, type ConnectCalls, type ConnectState, connect } from './connection';
+import { authUrl, type ConnectCalls, type ConnectState, connect } from './connection';
 import type { ConnectOptions } from './index';
 import { QrCode } from './qr';
 import { t } from './text';
@@ -28,7 +28,7 @@ function callsOf({ action, prefix = '/api/did', extraParams = {} }: ConnectOptio
 
 /** In test mode only: the wallet that lives in the browser, in a window of its own. */
 function openSandbox(link: string): void {
-  const page = `${mountPrefix()}/sandbox/wallet?url=${encodeURIComponent(authAddress(link))}`;
+  const page = `${mountPrefix()}/sandbox/wallet?url=${encodeURIComponent(authUrl(link))}`;
   window.open(page, '_blank', 'popup,width=420,height=720');
 }
 

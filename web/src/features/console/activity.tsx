@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { Flex, Timeline, Typography } from 'antd';
 import type { Subscription, TestClock } from '@/api/types';
 import { subscriptionName } from '@/features/billing/price-text';
-import { momentText } from '@/lib/format';
+import { dateTimeText } from '@/lib/format';
 import { customerSubscriptionsQuery } from './queries';
 import { useTexts } from './texts';
 
@@ -22,7 +22,7 @@ export function Activity({ events, customerId }: { events: Event[]; customerId: 
         content: (
           <>
             <Typography.Text type="secondary">
-              <time dateTime={new Date(event.at * 1000).toISOString()}>{momentText(event.at * 1000, language)}</time>
+              <time dateTime={new Date(event.at * 1000).toISOString()}>{dateTimeText(event.at * 1000, language)}</time>
             </Typography.Text>
             <Flex gap={8} wrap>
               {t(`activity.${event.what}`)}

@@ -10,7 +10,7 @@ import styles from '@/features/billing/pages.module.css';
 import { invoiceQuery, invoicesQuery, PAGE_SIZE } from '@/features/billing/queries';
 import { refreshAfterPayment } from '@/features/billing/refresh';
 import { formatMoney } from '@/lib/amount';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 import { AdminCancelDialog } from './admin-cancel-dialog';
 import { type AdminAction, adminActions } from './admin-rules';
 import { type AdminTexts, useAdminTexts } from './admin-texts';
@@ -114,7 +114,7 @@ interface ConfirmProps {
 function Confirm({ action, subscription, onClose, onDone }: ConfirmProps) {
   const { t, language } = useAdminTexts();
   const { staking, paymentCurrency: currency } = subscription;
-  const day = (at: number) => dayText(at * 1000, language);
+  const day = (at: number) => dateText(at * 1000, language);
   const run = async () => {
     const path = `/api/subscriptions/${encodeURIComponent(subscription.id)}/${PATHS[action]}`;
     const answer = await api.put<{ needStake?: boolean } | null>(path);

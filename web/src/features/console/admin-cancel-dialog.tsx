@@ -11,7 +11,7 @@ import { subscriptionName } from '@/features/billing/price-text';
 import { timeOf } from '@/features/billing/subscription-rules';
 import { translateError } from '@/i18n/translate';
 import { formatMoney } from '@/lib/amount';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 import { type CancelAt, cancelTimes, movableDeposit } from './admin-rules';
 import { useAdminTexts } from './admin-texts';
 import { DateTimeField } from './date-time-field';
@@ -35,7 +35,7 @@ export function AdminCancelDialog({ subscription, onClose, onDone }: Subscriptio
   const now = timeOf(subscription);
   const deposit = movableDeposit(subscription);
   const amount = formatMoney(deposit.toString(), subscription.paymentCurrency, language);
-  const date = dayText(subscription.current_period_end * 1000, language);
+  const date = dateText(subscription.current_period_end * 1000, language);
   const [form] = Form.useForm<Values>();
   const initial: Values = { at: times[0] ?? 'now', refund: 'none', deposit: 'none', reason: '' };
   const chosen = { ...initial, ...Form.useWatch([], form) };

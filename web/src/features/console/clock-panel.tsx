@@ -12,7 +12,7 @@ import { subscriptionName } from '@/features/billing/price-text';
 import { LoadError, Loading } from '@/features/billing/states';
 import { translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
-import { momentText } from '@/lib/format';
+import { dateTimeText } from '@/lib/format';
 import { Activity } from './activity';
 import { progress } from './clock-rules';
 import { DateTimeField } from './date-time-field';
@@ -45,7 +45,7 @@ export function ClockPanel({ id }: { id: string }) {
           title={t('clocks.now')}
           value={clock.now}
           formatter={() => (
-            <time dateTime={new Date(clock.now * 1000).toISOString()}>{momentText(clock.now * 1000, language)}</time>
+            <time dateTime={new Date(clock.now * 1000).toISOString()}>{dateTimeText(clock.now * 1000, language)}</time>
           )}
         />
         {clock.status === 'advancing' ? <Advancing clock={clock} /> : <Advance clock={clock} />}
@@ -86,7 +86,7 @@ function Advancing({ clock }: { clock: TestClock }) {
         <Spin size="small" />
         {clock.target === null
           ? t('clocks.advancing')
-          : t('clocks.movingTo', { date: momentText(clock.target * 1000, language) })}
+          : t('clocks.movingTo', { date: dateTimeText(clock.target * 1000, language) })}
       </Flex>
       {clock.target === null ? null : (
         <Progress

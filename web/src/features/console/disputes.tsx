@@ -5,7 +5,7 @@ import { Section } from '@/features/billing/states';
 import { DisputeTag } from '@/features/billing/status';
 import { useTexts } from '@/features/billing/texts';
 import { formatMoney, toUnits } from '@/lib/amount';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 
 /** The disputes of an invoice's payments. */
 export function InvoiceDisputes({ invoice }: { invoice: InvoiceDetail }) {
@@ -65,11 +65,11 @@ export function DisputeText({ dispute }: { dispute: Dispute }) {
     <Flex vertical>
       {reason ? t(`dispute.reason.${reason}`) : dispute.reason || dispute.provider_id}
       <Typography.Text type="secondary">
-        <time dateTime={dispute.created_at}>{dayText(dispute.created_at, language)}</time> · {dispute.provider_id}
+        <time dateTime={dispute.created_at}>{dateText(dispute.created_at, language)}</time> · {dispute.provider_id}
       </Typography.Text>
       {answers && dispute.respond_by ? (
         <Typography.Text type="secondary">
-          {t('dispute.respondBy', { date: dayText(dispute.respond_by * 1000, language) })}
+          {t('dispute.respondBy', { date: dateText(dispute.respond_by * 1000, language) })}
         </Typography.Text>
       ) : null}
       {dispute.funds_withdrawn ? <Typography.Text type="secondary">{t('dispute.withdrawn')}</Typography.Text> : null}

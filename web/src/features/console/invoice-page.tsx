@@ -12,7 +12,7 @@ import styles from '@/features/billing/pages.module.css';
 import { invoiceQuery } from '@/features/billing/queries';
 import { LoadError, Loading, PageResult } from '@/features/billing/states';
 import { useTexts } from '@/features/billing/texts';
-import { momentText } from '@/lib/format';
+import { dateTimeText } from '@/lib/format';
 import { isAdmin } from '@/lib/roles';
 import { CreditNoteButton } from './credit-note-button';
 import { InvoiceDisputes } from './disputes';
@@ -51,7 +51,7 @@ export function AdminInvoicePage({ id }: { id: string }) {
                     <p>{t('invoice.payByOwner')}</p>
                     {data.next_payment_attempt ? (
                       <p>
-                        {t('invoice.nextAttempt', { date: momentText(data.next_payment_attempt * 1000, language) })}
+                        {t('invoice.nextAttempt', { date: dateTimeText(data.next_payment_attempt * 1000, language) })}
                       </p>
                     ) : null}
                   </>

@@ -8,7 +8,7 @@ import { ConfirmDialog } from '@/features/billing/confirm-dialog';
 import { refreshAfterPayment } from '@/features/billing/refresh';
 import { useTexts as useBillingTexts } from '@/features/billing/texts';
 import { formatMoney } from '@/lib/amount';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 import { ConsoleList } from './console-list';
 import { stakesQuery } from './queries';
 import { RequireAdmin } from './require-admin';
@@ -52,7 +52,7 @@ export function StakesPage({ page = 1, attention = false }: { page?: number; att
               render: (_, stake) => (
                 <Flex vertical>
                   <span>{t(`stakes.purpose.${stake.purpose}`)}</span>
-                  <Typography.Text type="secondary">{dayText(stake.created_at, language)}</Typography.Text>
+                  <Typography.Text type="secondary">{dateText(stake.created_at, language)}</Typography.Text>
                 </Flex>
               ),
             },

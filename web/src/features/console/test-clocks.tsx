@@ -7,7 +7,7 @@ import { usePageTitle } from '@/app/page';
 import { useUser } from '@/app/queries';
 import { switchMode } from '@/app/switch-mode';
 import { LoadError, Loading, PageResult, Section } from '@/features/billing/states';
-import { momentText } from '@/lib/format';
+import { dateTimeText } from '@/lib/format';
 import { livemode, onLivemode } from '@/lib/livemode';
 import { isAdmin } from '@/lib/roles';
 import { ClockPanel } from './clock-panel';
@@ -96,7 +96,7 @@ function Clocks({ id }: { id?: string }) {
               </Link>
               <span>{clock.customer?.name || clock.customer?.email || clock.customer?.did}</span>
               <Typography.Text type="secondary">
-                {clock.status === 'advancing' ? t('clocks.advancing') : momentText(clock.now * 1000, language)}
+                {clock.status === 'advancing' ? t('clocks.advancing') : dateTimeText(clock.now * 1000, language)}
               </Typography.Text>
             </Flex>
           ),

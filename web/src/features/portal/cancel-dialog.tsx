@@ -10,7 +10,7 @@ import { subscriptionName } from '@/features/billing/price-text';
 import { timeOf } from '@/features/billing/subscription-rules';
 import { useTexts } from '@/features/billing/texts';
 import { translateError } from '@/i18n/translate';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 
 /** SPEC.md 3: the reasons of a cancellation. */
 const REASONS = [
@@ -45,7 +45,7 @@ function caseOf(subscription: Subscription): Case {
 export function CancelDialog({ subscription, onClose, onDone }: SubscriptionDialogProps) {
   const { t, language } = useTexts();
   const consequence = caseOf(subscription);
-  const date = dayText(subscription.current_period_end * 1000, language);
+  const date = dateText(subscription.current_period_end * 1000, language);
   const cancel = useMutation({
     mutationFn: ({ feedback, comment }: Answers) =>
       api.put<Subscription>(`/api/subscriptions/${encodeURIComponent(subscription.id)}/cancel`, {

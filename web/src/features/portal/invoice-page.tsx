@@ -14,7 +14,7 @@ import styles from '@/features/billing/pages.module.css';
 import { invoiceQuery } from '@/features/billing/queries';
 import { LoadError, Loading, PageResult } from '@/features/billing/states';
 import { useTexts } from '@/features/billing/texts';
-import { momentText } from '@/lib/format';
+import { dateTimeText } from '@/lib/format';
 import { actsForStore, isAdmin } from '@/lib/roles';
 import { ExpiredLink } from './expired-link';
 import { type CollectAction, isPaidByWallet, PayInvoice } from './pay';
@@ -80,7 +80,7 @@ function Unpaid({ invoice, action }: { invoice: InvoiceDetail; action?: CollectA
           <>
             <p>{t(isPaidByWallet(invoice.paymentMethod) ? 'invoice.payText' : 'invoice.payByCard')}</p>
             {invoice.next_payment_attempt ? (
-              <p>{t('invoice.nextAttempt', { date: momentText(invoice.next_payment_attempt * 1000, language) })}</p>
+              <p>{t('invoice.nextAttempt', { date: dateTimeText(invoice.next_payment_attempt * 1000, language) })}</p>
             ) : null}
             <PayInvoice invoice={invoice} action={action} prominent />
           </>

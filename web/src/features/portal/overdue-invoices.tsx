@@ -5,7 +5,7 @@ import { useUser } from '@/app/queries';
 import { descriptionText, remainingAmount } from '@/features/billing/invoice-text';
 import { useNames } from '@/features/billing/names';
 import { useTexts } from '@/features/billing/texts';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 
 /** The unpaid invoices, each with its day and amount. */
 export function OverdueInvoices({ invoices }: { invoices: Invoice[] }) {
@@ -39,7 +39,7 @@ export function OverdueInvoices({ invoices }: { invoices: Invoice[] }) {
                 <br />
                 <Typography.Text type="secondary">
                   {named(invoice.subscription?.description || descriptionText(invoice, texts))} ·{' '}
-                  {dayText(invoice.created_at, language)}
+                  {dateText(invoice.created_at, language)}
                 </Typography.Text>
               </>
             );

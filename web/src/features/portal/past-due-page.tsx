@@ -1,6 +1,6 @@
 import { Button, Flex, Typography } from 'antd';
 import { usePageTitle } from '@/app/page';
-import { useSessionFault, useUser } from '@/app/queries';
+import { useSessionError, useUser } from '@/app/queries';
 import { BackAnchor, BackLink } from '@/features/billing/back-link';
 import { LinkButton } from '@/features/billing/link-button';
 import { useNames } from '@/features/billing/names';
@@ -19,7 +19,7 @@ export function PastDuePage({ referer }: { referer?: string }) {
   const { t } = useTexts();
   const user = useUser();
   usePageTitle(t('overdue.title'));
-  const fault = useSessionFault();
+  const fault = useSessionError();
   if (user === null && fault)
     return (
       <PageResult

@@ -12,7 +12,7 @@ import { useTexts } from '@/features/billing/texts';
 import { declineText } from '@/i18n/error-messages';
 import { formatMoney } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
-import { momentText } from '@/lib/format';
+import { dateTimeText } from '@/lib/format';
 import { usePhone } from '@/lib/use-phone';
 import styles from './lists.module.css';
 
@@ -102,7 +102,7 @@ function Payment({ payment, withStatus }: { payment: PaymentIntent; withStatus: 
       )}
       <Flex gap={12} wrap>
         <Typography.Text type="secondary">
-          <time dateTime={payment.created_at}>{momentText(payment.created_at, language)}</time>
+          <time dateTime={payment.created_at}>{dateTimeText(payment.created_at, language)}</time>
           {method ? ` · ${methodText(method, { t })}` : ''}
         </Typography.Text>
         {link ? (

@@ -4,7 +4,7 @@ import { lineText } from '@/features/billing/invoice-text';
 import { useNames } from '@/features/billing/names';
 import { type Texts, useTexts } from '@/features/billing/texts';
 import { formatMoney, toUnits } from '@/lib/amount';
-import { dayText, momentText } from '@/lib/format';
+import { dateText, dateTimeText } from '@/lib/format';
 
 interface PlanPreviewProps {
   preview: PlanPreview;
@@ -31,13 +31,13 @@ export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewPr
   if (requiresDeposit(preview)) totals.push(['deposit', t('plan.stake'), money(preview.stake)]);
   totals.push([
     'next',
-    t('plan.nextOn', { date: dayText(preview.current_period_end * 1000, language) }),
+    t('plan.nextOn', { date: dateText(preview.current_period_end * 1000, language) }),
     money(preview.next_amount),
   ]);
   return (
     <div aria-busy={isLoading || undefined}>
       <Typography.Text type="secondary">
-        {t('plan.asOf', { date: momentText(preview.proration_date * 1000, language) })}
+        {t('plan.asOf', { date: dateTimeText(preview.proration_date * 1000, language) })}
       </Typography.Text>
       <Table<ProrationLine & { key: number }>
         aria-label={t('plan.lines')}

@@ -2,7 +2,7 @@ import { DownloadOutlined } from '@ant-design/icons';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Button, Card, Flex, Typography } from 'antd';
-import { callAddress } from '@/api/client';
+import { apiUrl } from '@/api/client';
 import type { App } from '@/api/types';
 import { LinkButton } from '@/features/billing/link-button';
 import { subscriptionName } from '@/features/billing/price-text';
@@ -10,7 +10,7 @@ import { entitlementsQuery, subscriptionsQuery } from '@/features/billing/querie
 import { LoadError, Loading, Nothing } from '@/features/billing/states';
 import { EntitlementTag } from '@/features/billing/status';
 import { useTexts } from '@/features/billing/texts';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 import styles from './lists.module.css';
 import { type Grant, type PurchasedApp, purchasedApps } from './purchases';
 
@@ -64,7 +64,7 @@ function Purchase({ app, grants, isDownloadable }: PurchasedApp) {
           </div>
           <div className={styles.wide}>
             <Button
-              {...(isDownloadable ? { href: callAddress(bundle), download: true } : { disabled: true })}
+              {...(isDownloadable ? { href: apiUrl(bundle), download: true } : { disabled: true })}
               icon={<DownloadOutlined aria-hidden="true" />}
               aria-label={t('portal.downloadOf', { name, version: app.version })}
             >
@@ -81,7 +81,7 @@ function GrantLine({ grant, app, name }: { grant: Grant; app: App; name: string 
   const texts = useTexts();
   const { t, language } = texts;
   const { data: subscriptions } = useQuery(subscriptionsQuery);
-  const date = dayText(grant.acquiredAt, language);
+  const date = dateText(grant.acquiredAt, language);
   if (grant.subscriptionId) {
     const subscription = subscriptions?.list.find(({ id }) => id === grant.subscriptionId);
     const plan = subscription ? subscriptionName(subscription, texts) : t('subscription.title');

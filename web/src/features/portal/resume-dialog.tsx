@@ -11,7 +11,7 @@ import { useTexts } from '@/features/billing/texts';
 import { openConnect } from '@/features/connect';
 import { translateError } from '@/i18n/translate';
 import { formatMoney } from '@/lib/amount';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 
 /** Undoes a cancellation. If the deposit was withdrawn meanwhile, the wallet leaves a new one first. */
 export function ResumeDialog({ subscription, onClose, onDone }: SubscriptionDialogProps) {
@@ -35,7 +35,7 @@ export function ResumeDialog({ subscription, onClose, onDone }: SubscriptionDial
   });
   const isBusy = resume.isPending || isStaking;
   const next = subscription.next_invoice;
-  const date = dayText((info?.subscription.current_period_end ?? subscription.current_period_end) * 1000, language);
+  const date = dateText((info?.subscription.current_period_end ?? subscription.current_period_end) * 1000, language);
   return (
     <Dialog
       title={t('resume.title', { name: subscriptionName(subscription, { language }) })}

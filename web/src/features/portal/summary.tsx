@@ -11,7 +11,7 @@ import { Loading } from '@/features/billing/states';
 import { isEnding, timeOf, trialEndsSoon } from '@/features/billing/subscription-rules';
 import { type Texts, useTexts } from '@/features/billing/texts';
 import { formatMoney } from '@/lib/amount';
-import { dayText } from '@/lib/format';
+import { dateText } from '@/lib/format';
 
 /** What needs action, then three figures of the account. */
 export function Summary() {
@@ -51,7 +51,7 @@ export function Summary() {
               type="warning"
               title={t('summary.trialEnds', {
                 name: subscriptionName(each, texts),
-                date: dayText((each.trial_end ?? 0) * 1000, language),
+                date: dateText((each.trial_end ?? 0) * 1000, language),
               })}
               action={
                 <LinkButton to="/customer/subscription/$id" params={{ id: each.id }}>
@@ -74,7 +74,7 @@ export function Summary() {
         <Row gutter={[16, 16]}>
           <Figure title={t('summary.running')} value={String(active.length)} />
           <Figure
-            title={next ? t('summary.nextOn', { date: dayText(next.at * 1000, language) }) : t('summary.next')}
+            title={next ? t('summary.nextOn', { date: dateText(next.at * 1000, language) }) : t('summary.next')}
             value={next ? formatMoney(next.amount, next.currency, language) : t('summary.none')}
           />
           <Figure title={t('summary.debts')} value={balance || t('summary.nothing')} alarming={Boolean(balance)} />

@@ -6,7 +6,7 @@ import { Download } from '@/kit/icons';
 import { sizeText } from '@/lib/format';
 import styles from './acquire.module.css';
 import { pricesOf } from './price';
-import { bundleAddress, checkoutAddress } from './queries';
+import { bundleUrl, checkoutUrl } from './queries';
 
 /** One button that says what it does and what it costs, and a line below that says the rest. */
 export function Acquire({ app }: { app: AppDetail }) {
@@ -21,7 +21,7 @@ export function Acquire({ app }: { app: AppDetail }) {
       <div className={styles.acquire}>
         <ButtonLink
           variant="primary"
-          href={bundleAddress(app.did, app.version)}
+          href={bundleUrl(app.did, app.version)}
           download
           onClick={() => setStarted(app.version)}
         >
@@ -44,7 +44,7 @@ export function Acquire({ app }: { app: AppDetail }) {
   }
   return (
     <div className={styles.acquire}>
-      <ButtonLink variant="primary" href={checkoutAddress(app.payment_link_id)} className="money">
+      <ButtonLink variant="primary" href={checkoutUrl(app.payment_link_id)} className="money">
         {t('app.buy', { price: first })}
       </ButtonLink>
       {others.length > 0 ? <p className={styles.hint}>{t('app.buyOther', { prices: others.join(', ') })}</p> : null}

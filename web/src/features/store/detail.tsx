@@ -8,7 +8,7 @@ import { usePageTitle } from '@/app/page';
 import { EmptyState, ErrorState } from '@/app/states';
 import { translateError } from '@/i18n/translate';
 import { CheckCircle } from '@/kit/store-icons';
-import { countText, dayText, sizeText } from '@/lib/format';
+import { countText, dateText, sizeText } from '@/lib/format';
 import { Acquire } from './acquire';
 import { AppIcon } from './app-icon';
 import styles from './detail.module.css';
@@ -97,7 +97,7 @@ function FactsStrip({ app }: { app: AppDetail }) {
   const { t, text, language } = useTexts();
   const facts: [string, string][] = [
     [t('app.version'), app.version],
-    [t('app.updated'), dayText(app.updated_at, language)],
+    [t('app.updated'), dateText(app.updated_at, language)],
     [t('app.size'), sizeText(app.size, language)],
     [t('app.downloads'), countText(app.downloads, language)],
     ...(app.category ? [[t('app.category'), text(app.category.name)] as [string, string]] : []),

@@ -4,7 +4,7 @@ import type { AppDetail } from '@/api/types';
 import { Copyable } from '@/app/copyable';
 import { useTexts } from '@/app/i18n';
 import { Shield } from '@/kit/store-icons';
-import { countText, dayText } from '@/lib/format';
+import { countText, dateText } from '@/lib/format';
 import styles from './facts.module.css';
 import { pricesOf } from './price';
 
@@ -17,7 +17,7 @@ export function Facts({ app }: { app: AppDetail }) {
   const digest = app.versions.find((each) => each.version === app.version)?.sha256;
   const facts: [string, ReactNode][] = [
     [t('app.price'), price],
-    [t('app.published'), dayText(app.created_at, language)],
+    [t('app.published'), dateText(app.created_at, language)],
   ];
   if (app.downloads_month > 0) {
     facts.push([t('app.downloads'), t('app.downloadsMonth', { number: countText(app.downloads_month, language) })]);

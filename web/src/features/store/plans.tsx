@@ -7,7 +7,7 @@ import zh from '@/i18n/zh/plans.json';
 import { ButtonLink } from '@/kit/button';
 import styles from './plans.module.css';
 import { priceOf } from './price';
-import { checkoutAddress } from './queries';
+import { checkoutUrl } from './queries';
 
 const t = translator({ en, zh });
 
@@ -52,7 +52,7 @@ function Plan({ plan }: { plan: AppPlan }) {
         <Manage id={plan.subscription_id} name={name} />
       ) : (
         <ButtonLink
-          href={checkoutAddress(plan.payment_link_id)}
+          href={checkoutUrl(plan.payment_link_id)}
           aria-label={count > 0 ? t('plans.tryOf', { name, count }) : t('plans.subscribeTo', { name })}
         >
           {count > 0 ? t('plans.try', { count }) : t('plans.subscribe')}

@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import { api, callAddress } from '@/api/client';
+import { api, apiUrl } from '@/api/client';
 import type { App, AppDetail, Category, Page, Shelves } from '@/api/types';
 import { oneOf, pageParam } from '@/app/search-params';
 
@@ -60,11 +60,11 @@ export function appQuery(did: string, version?: string) {
 }
 
 /** Where the file of a version is; the session's cookie opens a paid one. */
-export function bundleAddress(did: string, version: string): string {
-  return callAddress(`/api/apps/${encodeURIComponent(did)}/${encodeURIComponent(version)}/bundle`);
+export function bundleUrl(did: string, version: string): string {
+  return apiUrl(`/api/apps/${encodeURIComponent(did)}/${encodeURIComponent(version)}/bundle`);
 }
 
 /** The hosted checkout is a page of its own, outside of this router. */
-export function checkoutAddress(paymentLinkId: string): string {
+export function checkoutUrl(paymentLinkId: string): string {
   return `/checkout/pay/${encodeURIComponent(paymentLinkId)}`;
 }

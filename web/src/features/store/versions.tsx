@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import type { AppDetail } from '@/api/types';
 import { useTexts } from '@/app/i18n';
-import { dayText, sizeText } from '@/lib/format';
+import { dateText, sizeText } from '@/lib/format';
 import styles from './versions.module.css';
 
 const Readme = lazy(() => import('./readme'));
@@ -34,7 +34,7 @@ export function Versions({ app }: { app: AppDetail }) {
               ) : null}
             </h3>
             <p className={styles.when}>
-              <time dateTime={each.published_at}>{dayText(each.published_at, language)}</time> ·{' '}
+              <time dateTime={each.published_at}>{dateText(each.published_at, language)}</time> ·{' '}
               {sizeText(each.size, language)}
             </p>
             <div className={styles.changes}>

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { useLocale } from '@/i18n/light';
-import { described, FieldFrame } from '@/kit/field';
-import { whenReleased } from '@/kit/pointer';
+import { controlProps, FieldFrame } from '@/kit/field';
+import { afterPointerUp } from '@/kit/pointer';
 import { formatAmount, formatMoney } from '@/lib/amount';
 import { repeated } from '../calls';
 import { readAmount } from '../rules/custom';
@@ -73,7 +73,7 @@ export function CustomAmount({
   };
   const leave = () => {
     const read = readAmount(text, custom, currency, locale);
-    if ('fault' in read) whenReleased(() => setError(faultText(read)));
+    if ('fault' in read) afterPointerUp(() => setError(faultText(read)));
   };
   const typed = readAmount(text, custom, currency, locale);
   const chosen = 'amount' in typed ? typed.amount : null;
@@ -98,7 +98,7 @@ export function CustomAmount({
       )}
       <FieldFrame id={id} label={t('amount.label', { symbol: currency.symbol })} error={error}>
         <input
-          {...described({ id, error })}
+          {...controlProps({ id, error })}
           name="amount"
           className="k-input figures"
           inputMode="decimal"

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { whenReleased } from '@/kit/pointer';
+import { afterPointerUp } from '@/kit/pointer';
 import { suggestedCountry } from '@/lib/countries';
 import {
   addressRequired,
@@ -93,7 +93,7 @@ export function useForm({ session, customer, user, card, locale }: FormInput): F
   const leave = (name: FieldName) => {
     if (!dirty.current.has(name)) return;
     const error = fieldError(name, values, context);
-    whenReleased(() => setErrors((shown) => ({ ...shown, [name]: error ?? undefined })));
+    afterPointerUp(() => setErrors((shown) => ({ ...shown, [name]: error ?? undefined })));
   };
 
   const preparePhone = useCallback(() => {

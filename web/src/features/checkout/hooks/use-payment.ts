@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useReducer, useRef, useState } from 'react';
 import { idempotencyKey } from '@/api/client';
 import type { ApiError } from '@/api/error';
-import { report } from '@/app/tracking';
+import { sendErrorReport } from '@/app/tracking';
 import { openConnect } from '@/features/connect';
 import { translateDecline, translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
@@ -30,7 +30,7 @@ const LOST_SUBMITS = 3;
 /** SPEC.md 8: a failed payment is logged and passed to the page around this one. */
 const reportError = (code: string, message: string) => {
   broadcast(`error.${code}`, { code, message });
-  void report(new Error(`${code} ${message}`)).catch(() => undefined);
+  void sendErrorReport(new Error(`${code} ${message}`)).catch(() => undefined);
 };
 
 export interface Payment {

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react';
-import { callAddress } from '@/api/client';
+import { apiUrl } from '@/api/client';
 import { useLocale } from '@/i18n/light';
 import { announce } from '@/kit/announce';
 import { ButtonLink } from '@/kit/button';
@@ -118,7 +118,7 @@ export function Completed({ checkout, storeName, fresh }: CompletedProps) {
             </div>
             {status === 'active' ? (
               <ButtonLink
-                href={callAddress(`/api/apps/${app_did}/${version}/bundle`)}
+                href={apiUrl(`/api/apps/${app_did}/${version}/bundle`)}
                 download
                 variant="primary"
                 aria-label={t('downloadOf', { name: localized(title, locale) })}

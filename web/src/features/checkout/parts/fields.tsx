@@ -1,5 +1,5 @@
 import { useMemo } from 'react';
-import { described, FieldFrame, Select, SelectField, TextField } from '@/kit/field';
+import { controlProps, FieldFrame, Select, SelectField, TextField } from '@/kit/field';
 import { countries } from '@/lib/countries';
 import type { Form } from '../hooks/use-form';
 import {
@@ -156,7 +156,7 @@ function PhoneField({ form, id, label, error, valid, ...input }: PhoneProps) {
             ))}
           </Select>
         </span>
-        <input {...input} {...described({ id, hint, error })} className="k-input" onFocus={form.preparePhone} />
+        <input {...input} {...controlProps({ id, hint, error })} className="k-input" onFocus={form.preparePhone} />
       </div>
     </FieldFrame>
   );

@@ -1,16 +1,15 @@
 import { defineConfig, devices } from '@playwright/test';
 
 /**
- * Browser tests. `desktop` and `phone` bring their own answers (`e2e/fixtures`) and need the built pages only, which
- * `vite preview` serves unless `SOUK_URL` names a running server. `server` needs one that was started with `--demo`.
- *
- * A normal run takes each screen once on a desktop (English, light) and once on a phone (Chinese, dark), and each flow
- * once: on a desktop, or on a phone too where its title names what differs there. `MATRIX=all` takes everything on both.
+ * Browser tests. `desktop` and `phone` mock the API (`e2e/fixtures`) and need only the built pages, which `vite
+ * preview` serves unless `SOUK_URL` names a running server. `server` needs a server started with `--demo`. By default
+ * each screen runs on a desktop (English, light) and on a phone (Chinese, dark), and each flow on a desktop, or on a
+ * phone too if its title says so. `MATRIX=all` runs everything on both.
  */
 const all = process.env.MATRIX === 'all';
-/** Screens in the look of the phone. */
-const PHONE_LOOK = /\bin zh, dark\b/;
-/** Flows whose subject is the width, the touch or the keyboard of a phone. */
+/** Screens with the display settings of the phone. */
+const PHONE_SCREEN = /\bin zh, dark\b/;
+/** Flows about the width, touch input or keyboard of a phone. */
 const PHONE_FLOW = /\bon a phone\b|\btelephone|\bsideways\b|\b44 px\b|\bsticks\b/;
 const server = process.env.SOUK_URL;
 const preview = 'http://127.0.0.1:4173';
@@ -32,29 +31,29 @@ export default defineConfig({
   outputDir: 'test-results',
   workers: 2,
   timeout: 30_000,
-  // Whole failures stand at the end of it, where a cut record still shows them.
+  // The dot reporter prints full failures at the end, where truncated logs still have them.
   reporter: process.stdout.isTTY ? 'list' : 'dot',
   use: { baseURL: server ?? preview, launchOptions, trace: 'retain-on-failure' },
   projects: [
     {
       name: 'desktop',
       testIgnore: 'server/**',
-      ...(all ? {} : { grepInvert: PHONE_LOOK }),
+      ...(all ? {} : { grepInvert: PHONE_SCREEN }),
       use: { viewport: { width: 1280, height: 800 }, launchOptions },
     },
     {
       name: 'phone',
       testIgnore: 'server/**',
-      ...(all ? {} : { grep: [PHONE_LOOK, PHONE_FLOW] }),
+      ...(all ? {} : { grep: [PHONE_SCREEN, PHONE_FLOW] }),
       use: { ...devices['Pixel 7'], viewport: { width: 390, height: 844 }, launchOptions },
     },
-    // Takes the store's one-time link, so that what only an owner can do can be done by every test.
+    // Claims the store with its one-time link, so that tests can act as its owner.
     {
       name: 'owner',
       testMatch: 'server/owner.setup.ts',
       use: { viewport: { width: 1280, height: 800 }, launchOptions },
     },
-    // The same pages against a real server, none of whose answers are made up.
+    // The same pages against a real server, without mocks.
     {
       name: 'server',
       dependencies: ['owner'],

@@ -8,14 +8,14 @@ import { precompress } from './scripts/precompress.mjs';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** `/checkout/pay/plink_…` and `/sandbox/wallet` are pages of their own; everything else is the store. */
+/** `/checkout/pay/plink_…` and `/sandbox/wallet` are separate pages; everything else is the store. */
 function pageOf(url: string): string {
   if (/^(\/payment)?\/checkout\//.test(url)) return '/checkout.html';
   if (/^(\/payment)?\/sandbox\/wallet(\?|$)/.test(url)) return '/wallet.html';
   return '/index.html';
 }
 
-/** Gives the development and preview servers the addresses that the Rust server serves. */
+/** Serves the pages at the same paths as the Rust server. */
 function pages(): Plugin {
   const rewrite = (req: { url?: string; headers: Record<string, unknown> }, _res: unknown, next: () => void) => {
     const path = (req.url ?? '/').split('?')[0] ?? '/';
@@ -41,10 +41,10 @@ const proxy = Object.fromEntries(
   ]),
 );
 
-/** Routes that belong to the first load. */
+/** Routes that are part of the first load. */
 const LISTINGS = new Set(['/', '/search', '/category/$category']);
 
-/** What every page runs on, and what most pages show: a few files each, because on a telephone a round trip costs as much as 30 kB. */
+/** Chunks shared by most pages: few files, because a round trip on a phone costs as much as 30 kB. */
 const REACT = /node_modules\/(react|react-dom|scheduler)\//;
 const ROUTER = /node_modules\/(@tanstack|use-sync-external-store|seroval)\//;
 const SHARED = /preload-helper|rolldown.runtime|\/src\/(api|kit|lib|i18n\/(light|translate|\w+\/common))\b/;
@@ -55,7 +55,7 @@ export default defineConfig({
     tanstackRouter({
       target: 'react',
       autoCodeSplitting: true,
-      // What most visitors open comes with the shell; another request would only keep it waiting.
+      // Most visitors open these routes, so they are not split off.
       codeSplittingOptions: {
         splitBehavior: ({ routeId }) => (LISTINGS.has(routeId) ? [] : undefined),
       },
@@ -67,7 +67,7 @@ export default defineConfig({
     precompress(),
   ],
   resolve: { alias: { '@': at('./src') } },
-  // The wallet libraries of the sandbox page expect node's `global`; Buffer and process are shimmed in that page's own chunk.
+  // The wallet libraries of the sandbox page need Node's `global`. That page's chunk also shims Buffer and process.
   define: {
     global: 'globalThis',
     __APP_VERSION__: JSON.stringify(JSON.parse(readFileSync(at('./package.json'), 'utf8')).version),
@@ -77,20 +77,19 @@ export default defineConfig({
     manifest: true,
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
-    // Only the sandbox wallet's chunk is that large; first loads have budgets of their own in scripts/sizes.mjs.
+    // Only the sandbox wallet's chunk is this large. scripts/sizes.mjs has the budgets of first loads.
     chunkSizeWarningLimit: 1500,
     rolldownOptions: {
-      // google-protobuf, in the same chunk, carries an `eval` that its page's policy allows.
+      // google-protobuf in that chunk uses `eval`, which the CSP of its page allows.
       checks: { eval: false },
       output: {
         codeSplitting: {
-          // Few files: on a telephone a round trip costs as much as 30 kB. `base` is what the small entries run with, and
-          // the styles of what stands in the page before.
+          // Few files, because a round trip on a phone costs as much as 30 kB.
           includeDependenciesRecursively: false,
           groups: [
             { name: 'react', test: REACT },
             { name: 'router', test: ROUTER },
-            // What both entries load at once.
+            // Code that both entries load at once.
             { name: 'shared', test: SHARED, minShareCount: 2 },
           ],
         },

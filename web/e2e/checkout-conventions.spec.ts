@@ -88,9 +88,9 @@ test('the focus ring stands out from what is around it by 3 to 1, in both scheme
       const ring = await page.evaluate(() => {
         const it = document.activeElement as HTMLElement;
         if (it === document.body) return null;
-        const framed = (it.closest('.k-card') as HTMLElement | null) ?? it;
-        const { outlineColor, outlineStyle, outlineWidth } = getComputedStyle(framed);
-        let around: HTMLElement | null = framed.parentElement;
+        const isFramed = (it.closest('.k-card') as HTMLElement | null) ?? it;
+        const { outlineColor, outlineStyle, outlineWidth } = getComputedStyle(isFramed);
+        let around: HTMLElement | null = isFramed.parentElement;
         while (around && /, 0\)$|transparent/.test(getComputedStyle(around).backgroundColor))
           around = around.parentElement;
         const ground = getComputedStyle(around ?? document.documentElement).backgroundColor;

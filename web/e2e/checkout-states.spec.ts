@@ -852,8 +852,8 @@ test.describe('the form', () => {
     for (let i = 0; i < 4; i++) {
       const focus = await page.evaluate(() => {
         const it = document.activeElement as HTMLElement;
-        const framed = (it.closest('.k-card') as HTMLElement | null) ?? it;
-        return [it.getAttribute('name') ?? it.textContent ?? '', getComputedStyle(framed).outlineStyle];
+        const isFramed = (it.closest('.k-card') as HTMLElement | null) ?? it;
+        return [it.getAttribute('name') ?? it.textContent ?? '', getComputedStyle(isFramed).outlineStyle];
       });
       path.push(focus[0] ?? '');
       expect(focus[1], focus[0]).toBe('solid');

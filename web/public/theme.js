@@ -1,16 +1,18 @@
-// Opens the template of scripts (first-load.mjs) when what the server wrote has been painted. Where it wrote nothing, or nobody will
-// tell of its paint, that is at once, and after a second whatever happens; opened twice, it is empty the second time.
+// Loads the scripts of the page (first-load.mjs) after the first paint of the prerendered content. It loads them at
+// once if there is none or if paint cannot be observed, and after a second at the latest. Loading twice is harmless:
+// the template is then empty.
 addEventListener('DOMContentLoaded', () => {
-  const open = () => document.head.append(document.getElementById('scripts')?.content ?? '');
-  const isWritten = document.getElementById('root')?.textContent.trim();
-  const tells = window.PerformanceObserver?.supportedEntryTypes?.includes('paint');
-  if (!isWritten || !tells || document.hidden || window.parent !== window) return open();
-  new PerformanceObserver(open).observe({ type: 'paint', buffered: true });
-  addEventListener('visibilitychange', open, { once: true });
-  setTimeout(open, 1000);
+  const loadScripts = () => document.head.append(document.getElementById('scripts')?.content ?? '');
+  const isPrerendered = document.getElementById('root')?.textContent.trim();
+  const canObservePaint = window.PerformanceObserver?.supportedEntryTypes?.includes('paint');
+  if (!isPrerendered || !canObservePaint || document.hidden || window.parent !== window) return loadScripts();
+  new PerformanceObserver(loadScripts).observe({ type: 'paint', buffered: true });
+  addEventListener('visibilitychange', loadScripts, { once: true });
+  setTimeout(loadScripts, 1000);
 });
 
-// Before the first paint: sets theme, language and mode on <html>. An own file, so that the page's policy can forbid inline scripts.
+// Sets theme, language and mode on <html> before the first paint. A separate file, so that the CSP can forbid inline
+// scripts.
 (() => {
   const root = document.documentElement;
   let theme = null;
@@ -19,18 +21,18 @@ addEventListener('DOMContentLoaded', () => {
     theme = localStorage.getItem('theme');
     live = localStorage.getItem('livemode');
   } catch {
-    // Storage can be closed to a frame; the system's scheme then decides.
+    // Storage can be blocked in an iframe; the system's scheme is used then.
   }
   if (theme !== 'light' && theme !== 'dark') {
     theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
   }
   root.dataset.theme = theme;
   if (live === 'true') root.dataset.live = '';
-  // A fresh browser in a demo store begins in test mode.
+  // A new browser starts a demo store in test mode.
   const store = document.getElementById('store');
   if (live === 'false' || (live !== 'true' && store && JSON.parse(store.textContent).demo)) root.dataset.mode = 'test';
-  const asked = new URLSearchParams(location.search).get('locale');
-  const kept = /(?:^|; )nf_lang=(en|zh)/.exec(document.cookie);
-  const wanted = asked || kept?.[1] || navigator.language || 'en';
-  root.lang = /^zh/i.test(wanted) ? 'zh' : 'en';
+  const parameter = new URLSearchParams(location.search).get('locale');
+  const cookie = /(?:^|; )nf_lang=(en|zh)/.exec(document.cookie);
+  const language = parameter || cookie?.[1] || navigator.language || 'en';
+  root.lang = /^zh/i.test(language) ? 'zh' : 'en';
 })();

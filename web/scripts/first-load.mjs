@@ -5,10 +5,9 @@ const THEME = new URL('../public/theme.js', import.meta.url);
 const SCRIPT = /\s*<(?:script type="module"[^>]*><\/script>|link rel="modulepreload"[^>]*>)/g;
 
 /**
- * The entries are small and import the rest of their page themselves: the page names it, so that it comes at once and not a round
- * trip later. Scripts are named in a template that theme.js opens when what the server wrote is on the screen: fetched and compiled
- * beside it, they would keep it waiting.
- * @returns {import('vite').Plugin}
+ * The entries are small and import the rest of their page dynamically. This plugin adds preload links for that code,
+ * which saves a round trip. The scripts are in a template that theme.js activates after the first paint, because
+ * fetching and compiling them would delay it.
  */
 export function firstLoad() {
   return {
@@ -30,12 +29,12 @@ export function firstLoad() {
         const scripts = missing
           .filter((file) => !file.endsWith('.css'))
           .map((file) => `\n      <link rel="modulepreload" crossorigin href="/${file}">`);
-        const named = [...(html.match(SCRIPT) ?? []).map((tag) => `\n      ${tag.trim()}`), ...scripts].join('');
-        const template = `  <template id="scripts">${named}\n    </template>\n  </body>`;
-        // A page must not meet the theme.js of an earlier build, which would not open its template.
+        const scriptTags = [...(html.match(SCRIPT) ?? []).map((tag) => `\n      ${tag.trim()}`), ...scripts].join('');
+        const template = `  <template id="scripts">${scriptTags}\n    </template>\n  </body>`;
+        // The hash avoids a cached theme.js of an earlier build, which may not activate the template.
         const theme = createHash('sha256').update(readFileSync(THEME)).digest('hex').slice(0, 8);
         const page = html.replace('"/theme.js"', `"/theme.js?v=${theme}"`);
-        if (page === html) throw new Error('no theme.js in the page: nothing would open its template');
+        if (page === html) throw new Error('no theme.js in the page: nothing would activate its template');
         return {
           html: page.replace(SCRIPT, '').replace('</body>', () => template),
           tags: missing

@@ -13,8 +13,7 @@ export function filesBelow(folder) {
 }
 
 /**
- * Writes `.br` and `.gz` beside every text file of the build, so that the server never compresses at request time.
- * @returns {import('vite').Plugin}
+ * Writes `.br` and `.gz` files for every text file of the build, so that the server does not compress at request time.
  */
 export function precompress() {
   let folder = 'dist';

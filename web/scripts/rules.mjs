@@ -1,13 +1,14 @@
-// Rules that a linter of single files cannot see: features keep to themselves, and the light half never reaches antd by a detour.
+// Checks imports across files: features do not import each other, and the pages without antd never import it
+// indirectly.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { filesBelow } from './precompress.mjs';
 
 const src = new URL('../src', import.meta.url).pathname;
 const HEAVY = /^(antd|@ant-design\/|@tanstack\/react-router)/;
-/** Features that others may import: the dialogs of wallet and card, and what portal and console share about billing. */
+/** Features that others may import: the wallet dialog, the card dialog, and billing for portal and console. */
 const SHARED_FEATURES = new Set(['connect', 'card', 'billing']);
-const faults = [];
+const errors = [];
 
 const importsOf = (file) =>
   [...readFileSync(file, 'utf8').matchAll(/(?:from\s+|import\s*\(?\s*)['"]([^'"]+)['"]/g)].map((match) => match[1]);
@@ -31,21 +32,21 @@ const featureOf = (file) => /\/features\/([^/]+)\//.exec(file)?.[1];
 for (const file of filesBelow(src).filter((name) => /\.tsx?$/.test(name))) {
   for (const specifier of importsOf(file)) {
     const target = fileOf(file, specifier);
-    const own = featureOf(file);
+    const feature = featureOf(file);
     const other = target && featureOf(target);
-    if (own && other && own !== other && !SHARED_FEATURES.has(other)) {
-      faults.push(`${file.slice(src.length)} imports the feature ${other}: features do not import one another`);
+    if (feature && other && feature !== other && !SHARED_FEATURES.has(other)) {
+      errors.push(`${file.slice(src.length)} imports the feature ${other}: features do not import one another`);
     }
   }
 }
 
-/** Everything a light entry can reach, lazily or not. */
+/** Follows all static and dynamic imports of an entry without antd. */
 function reach(file, path, seen) {
   if (seen.has(file)) return;
   seen.add(file);
   for (const specifier of importsOf(file)) {
     if (HEAVY.test(specifier))
-      faults.push(`${[...path, file].map((step) => step.slice(src.length)).join(' > ')} loads ${specifier}`);
+      errors.push(`${[...path, file].map((step) => step.slice(src.length)).join(' > ')} loads ${specifier}`);
     const target = fileOf(file, specifier);
     if (target && /\.tsx?$/.test(target)) reach(target, [...path, file], seen);
   }
@@ -60,7 +61,7 @@ for (const entry of [
   if (existsSync(join(src, entry))) reach(join(src, entry), [], new Set());
 }
 
-if (faults.length > 0) {
-  console.error(faults.join('\n'));
+if (errors.length > 0) {
+  console.error(errors.join('\n'));
   process.exit(1);
 }

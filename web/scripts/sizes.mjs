@@ -1,17 +1,17 @@
-// Measures what a first visit to each entry loads (gzip) and fails when a budget is exceeded.
+// Measures the gzip size of each entry's first load and fails if it exceeds its budget.
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const dist = new URL('../dist/', import.meta.url).pathname;
 const manifest = JSON.parse(readFileSync(join(dist, '.vite/manifest.json'), 'utf8'));
 
-/** kB (1000 bytes) of gzip, per entry: scripts and styles that load before anything is clicked. */
+/** kB (1000 bytes, gzip) of the scripts and styles that load before any interaction. */
 const BUDGETS = {
   checkout: { entries: ['checkout.html'], js: 105, css: 15 },
   store: { entries: ['index.html'], js: 150, css: 15 },
 };
 
-/** The entry's own chunk and everything it imports statically. */
+/** The chunk of an entry and its static imports. */
 function firstLoad(key, seen = new Set()) {
   if (seen.has(key)) return seen;
   seen.add(key);
@@ -25,7 +25,7 @@ const kilobytes = (bytes) => Math.round(bytes / 100) / 10;
 const sizes = {};
 let exceeded = false;
 for (const [name, budget] of Object.entries(BUDGETS)) {
-  // The entries are small and import the rest of their page as soon as they run (first-load.mjs).
+  // The small entries import the rest of their page at once (first-load.mjs).
   const roots = budget.entries.flatMap((entry) => [entry, ...(manifest[entry].dynamicImports ?? [])]);
   const keys = new Set(roots.flatMap((root) => [...firstLoad(root)]));
   const scripts = new Set([...keys].map((key) => manifest[key].file).filter((file) => file.endsWith('.js')));

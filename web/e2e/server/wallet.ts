@@ -33,7 +33,7 @@ export async function answerInWallet(page: Page, answers: RegExp[]): Promise<voi
 export async function agreeInWallet(page: Page, say: Say): Promise<string[]> {
   const wallet = await openWallet(page, say);
   const closed = wallet.waitForEvent('close', { timeout: 0 });
-  const agree = wallet.locator('.wallet-answers .k-button-primary');
+  const agree = wallet.locator('.wallet-actions .k-button-primary');
   const done = wallet.getByRole('main').getByText(say('sandbox:done.title'));
   const agreed: string[] = [];
   for (;;) {

@@ -90,5 +90,7 @@ export function translateMessage(message: string, language: Locale): string {
     if (match)
       return textIn(language, key, Object.fromEntries(names.map((name, index) => [name, match[index + 1] ?? ''])));
   }
-  return language === 'zh' && !/\p{Script=Han}/u.test(message) ? textIn(language, 'unknown', { sentence: message }) : message;
+  return language === 'zh' && !/\p{Script=Han}/u.test(message)
+    ? textIn(language, 'unknown', { sentence: message })
+    : message;
 }

@@ -7,7 +7,7 @@ import { isAdmin } from '@/lib/roles';
 
 interface DisputesSearch {
   page?: number;
-  /** Only those that are not decided. */
+  /** Only undecided disputes. */
   open?: boolean;
 }
 

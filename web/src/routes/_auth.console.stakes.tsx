@@ -7,7 +7,7 @@ import { isAdmin } from '@/lib/roles';
 
 interface StakesSearch {
   page?: number;
-  /** Only those that their network refuses to move again and again. */
+  /** Only stakes whose transfers keep failing. */
   attention?: boolean;
 }
 

@@ -26,7 +26,7 @@ export const Route = createFileRoute('/_auth/customer/')({
     pageSize: PAGE_SIZES.find((size) => size === Number(raw.pageSize)),
   }),
   loaderDeps: ({ search }) => search,
-  // A query that fails does not keep the page back: its part of the page says so.
+  // A failed query does not block the page: its section shows the error.
   loader: async ({ context: { queryClient, user }, deps: { page, pageSize } }) => {
     if (!user) return;
     await Promise.all([

@@ -4,7 +4,7 @@ import { overdueQuery } from '@/features/billing/queries';
 import { PastDuePage } from '@/features/portal/past-due-page';
 
 interface PastDueSearch {
-  /** The page that asked for payment; only a page of this store counts. */
+  /** The page to return to after payment; only pages of this store are used. */
   referer?: string;
 }
 

@@ -4,9 +4,9 @@ import { sessionQuery } from '@/app/queries';
 import { RequireAuth } from '@/app/require-auth';
 import { ThemeProvider } from '@/app/theme-provider';
 
-/** The pages of customers and administrators: they use antd, which the store does without. */
+/** The pages of customers and administrators. They use antd, unlike the store. */
 export const Route = createFileRoute('/_auth')({
-  // The loaders of the pages ask for the user's data only if somebody is signed in. RequireAuth handles the rest.
+  // Loaders fetch user data only for signed-in users. RequireAuth handles the others.
   beforeLoad: async ({ context: { queryClient } }) => {
     const session = await queryClient.ensureQueryData(sessionQuery).catch(() => null);
     return { user: session?.user ?? null };

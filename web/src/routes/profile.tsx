@@ -4,7 +4,7 @@ import { ThemeProvider } from '@/app/theme-provider';
 import { Profile } from '@/features/account/profile';
 
 interface ProfileSearch {
-  /** Somebody else; without it, the user's own profile. */
+  /** The user to show; defaults to the signed-in user. */
   did?: string;
   name?: string;
 }

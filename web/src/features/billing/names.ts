@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useUser } from '@/app/queries';
-import { renamed } from '@/lib/written-names';
+import { localizeNames } from '@/lib/localized-names';
 import { entitlementsQuery, subscriptionsQuery } from './queries';
 import { useTexts } from './texts';
 
@@ -26,6 +26,6 @@ export function useNames(): (written: string) => string {
         }
       }
     }
-    return (written) => renamed(written, (name) => names.get(name));
+    return (written) => localizeNames(written, (name) => names.get(name));
   }, [language, owned, subscriptions]);
 }

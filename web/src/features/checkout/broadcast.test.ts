@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { listenerOrigin } from './broadcast';
 
-describe('who hears the page', () => {
-  test('is the origin named in the address, else the embedding page, never everybody', () => {
-    const query = (text: string) => new URLSearchParams(text);
+describe('the origin that receives messages', () => {
+  test('is the origin parameter, else the embedding page, never any origin', () => {
+    const query = (search: string) => new URLSearchParams(search);
     expect(listenerOrigin(query('origin=https://shop.example'), 'https://other.example/x')).toBe(
       'https://shop.example',
     );

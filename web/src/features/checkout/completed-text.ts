@@ -2,5 +2,5 @@ import en from '@/i18n/en/completed.json';
 import { translator } from '@/i18n/light';
 import zh from '@/i18n/zh/completed.json';
 
-/** The words of what follows the payment. */
+/** Texts of the pages after the payment. */
 export const t = translator({ en, zh });

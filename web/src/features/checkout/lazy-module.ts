@@ -1,16 +1,16 @@
 import { useEffect, useState } from 'react';
 
-/** A part of the page with a file of its own. Once loaded it is there at once, so nothing flickers where it stands. */
+/** A lazily loaded module. Once loaded it renders synchronously, without flicker. */
 export interface LazyModule<M> {
   load: () => Promise<M>;
   loaded: M | null;
 }
 
-export function lazyModule<M>(importing: () => Promise<M>): LazyModule<M> {
+export function lazyModule<M>(importModule: () => Promise<M>): LazyModule<M> {
   const self: LazyModule<M> = {
     loaded: null,
     load: async () => {
-      self.loaded = await importing();
+      self.loaded = await importModule();
       return self.loaded;
     },
   };
@@ -19,27 +19,27 @@ export function lazyModule<M>(importing: () => Promise<M>): LazyModule<M> {
 
 const RETRY_MS = 2000;
 
-/** The part once it is wanted and there; loading goes on until it succeeds. */
-export function useLazyModule<M>(of: LazyModule<M>, wanted: boolean): M | null {
-  const [, setLoaded] = useState(of.loaded);
+/** Returns the module once it is needed and loaded; a failed load is retried. */
+export function useLazyModule<M>(module: LazyModule<M>, isNeeded: boolean): M | null {
+  const [, setLoaded] = useState(module.loaded);
   useEffect(() => {
-    if (!wanted || of.loaded) return;
+    if (!isNeeded || module.loaded) return;
     let timer: ReturnType<typeof setTimeout>;
-    let gone = false;
+    let unmounted = false;
     const attempt = () =>
-      of.load().then(
+      module.load().then(
         (loaded) => {
-          if (!gone) setLoaded(loaded);
+          if (!unmounted) setLoaded(loaded);
         },
         () => {
-          if (!gone) timer = setTimeout(attempt, RETRY_MS);
+          if (!unmounted) timer = setTimeout(attempt, RETRY_MS);
         },
       );
     attempt();
     return () => {
-      gone = true;
+      unmounted = true;
       clearTimeout(timer);
     };
-  }, [of, wanted]);
-  return of.loaded;
+  }, [module, isNeeded]);
+  return module.loaded;
 }

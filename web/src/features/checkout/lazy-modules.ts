@@ -1,17 +1,17 @@
 import { lazyModule } from './lazy-module';
-import { isCustom, pricedAs } from './rules/price';
-import type { CheckoutSession } from './wire';
+import { effectivePrice, isCustom } from './rules/price';
+import type { CheckoutSession } from './types';
 
-/** What most orders never show comes later than the page. */
+/** Modules that most orders do not need at first. */
 export const outcomeModule = lazyModule(() => import('./parts/outcome'));
 export const frameModule = lazyModule(() => import('./frame'));
 export const extrasModule = lazyModule(() => import('./extras'));
 
-/** Does this order recur, let its amount be chosen, or offer something beside it? */
+/** Whether the order is recurring, has a custom amount or a cross-sell. */
 export function needsExtras(session: CheckoutSession): boolean {
-  return session.mode !== 'payment' || session.line_items.some(({ price }) => isCustom(price)) || crossSells(session);
+  return session.mode !== 'payment' || session.line_items.some(({ price }) => isCustom(price)) || hasCrossSell(session);
 }
 
-export const crossSells = (session: CheckoutSession) =>
+export const hasCrossSell = (session: CheckoutSession) =>
   session.cross_sell_behavior === 'required' ||
-  session.line_items.some((item) => pricedAs(item).product?.cross_sell || item.cross_sell);
+  session.line_items.some((item) => effectivePrice(item).product?.cross_sell || item.cross_sell);

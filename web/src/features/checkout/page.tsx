@@ -15,39 +15,39 @@ import { useOnline } from './hooks/use-online';
 import { paysByCard, useOrder } from './hooks/use-order';
 import { usePayment } from './hooks/use-payment';
 import { useLazyModule } from './lazy-module';
-import { crossSells, extrasModule, outcomeModule } from './lazy-modules';
-import { Boundary } from './parts/boundary';
+import { extrasModule, hasCrossSell, outcomeModule } from './lazy-modules';
+import { ErrorBoundary } from './parts/boundary';
 import { OrderForm } from './parts/form';
 import { Header, TestBar } from './parts/header';
 import { Loading } from './parts/loading';
-import { Notice, Oops } from './parts/notice';
+import { EmptyState, ErrorState } from './parts/states';
 import { Summary } from './parts/summary';
 import { modeOf, pageAt, safeUrl, viewOf } from './rules/view';
 import { t, translate } from './text';
 import './checkout.css';
 
-/** Loaded once a card is chosen; the payment then finds it there. */
+/** Preloaded when a card is chosen, so that it opens at once. */
 const loadCardDialog = () => import('./parts/card');
 const CardDialog = lazy(loadCardDialog);
 
-/** Few see it, and it must not keep anybody waiting. */
+/** Lazy, because most visitors have already accepted cookies. */
 const Cookies = lazy(() => import('./parts/cookies'));
 
 const EXPIRY_TICK_MS = 1000;
-/** How often an order is asked for that only this browser's clock calls expired. */
-const DOUBT_MS = 5000;
-/** From here on the page says how long it still holds. */
+/** How often an order is reloaded that only the local clock considers expired. */
+const EXPIRY_RECHECK_MS = 5000;
+/** The page shows the remaining time from here on. */
 const EXPIRY_WARNING_S = 300;
 
 export function CheckoutPage() {
   const locale = useLocale();
   const { state, reload, setCheckout } = useCheckout();
-  const online = useOnline();
+  const isOnline = useOnline();
   const mode = modeOf(new URLSearchParams(window.location.search));
   const standalone = mode.startsWith('standalone');
   const minimal = mode.endsWith('-minimal');
-  const testing = state.name === 'ready' && !state.checkout.checkoutSession.livemode;
-  // Unless it is known that this browser pays for real, the bar has its place from the start: nothing moves later.
+  const isTestMode = state.name === 'ready' && !state.checkout.checkoutSession.livemode;
+  // Reserves space for the test bar unless this browser is known to be in live mode, to avoid a layout shift.
   const [reserved] = useState(() => storedLivemode() !== true);
 
   useEffect(() => {
@@ -56,23 +56,29 @@ export function CheckoutPage() {
 
   return (
     <div className="checkout" data-mode={mode} data-minimal={minimal || undefined}>
-      {(testing || reserved) && <TestBar shown={testing} />}
+      {(isTestMode || reserved) && <TestBar isVisible={isTestMode} />}
       {standalone && <Header store={state.name === 'ready' ? state.store : null} />}
       <div role="status" className="checkout-offline">
-        {(!online || (state.name === 'loading' && state.lost)) && <Alert severity="warn">{t('state.offline')}</Alert>}
+        {(!isOnline || (state.name === 'loading' && state.lost)) && <Alert severity="warn">{t('state.offline')}</Alert>}
       </div>
       <main>
         {state.name === 'loading' && <Loading minimal={minimal} />}
         {state.name === 'error' && (
           <>
             <Title text={t('title.error', { title: t('state.oopsTitle') })} />
-            <Oops text={state.text} onRetry={reload} />
+            <ErrorState text={state.text} onRetry={reload} />
           </>
         )}
         {state.name === 'ready' && (
-          <Boundary onRetry={reload}>
-            <Ready {...state} minimal={minimal} standalone={standalone} reload={reload} setCheckout={setCheckout} />
-          </Boundary>
+          <ErrorBoundary onRetry={reload}>
+            <LoadedCheckout
+              {...state}
+              minimal={minimal}
+              standalone={standalone}
+              reload={reload}
+              setCheckout={setCheckout}
+            />
+          </ErrorBoundary>
         )}
       </main>
       <Toasts />
@@ -92,56 +98,58 @@ function Title({ text }: { text: string }) {
   return null;
 }
 
-interface ReadyProps extends Loaded {
+interface LoadedCheckoutProps extends Loaded {
   minimal: boolean;
   standalone: boolean;
   reload: () => void;
   setCheckout: SetCheckout;
 }
 
-function Ready(props: ReadyProps) {
+function LoadedCheckout(props: LoadedCheckoutProps) {
   const { checkout, store, setCheckout } = props;
   const session = checkout.checkoutSession;
   const now = useNow(EXPIRY_TICK_MS);
   const storeName = window.blocklet?.appName ?? store?.name ?? 'Souk';
   const [isBusy, setBusy] = useState(false);
   const view = viewOf(checkout, now, isBusy);
-  const first = useRef(view);
-  const fresh = view === 'completed' && first.current !== 'completed';
+  const initialView = useRef(view);
+  const justCompleted = view === 'completed' && initialView.current !== 'completed';
   useEffect(() => {
-    if (fresh) broadcast('completed', { id: session.id });
-  }, [fresh, session.id]);
+    if (justCompleted) broadcast('completed', { id: session.id });
+  }, [justCompleted, session.id]);
 
-  // What this clock calls over may be paid by now, or be on its way.
-  const doubted = view === 'expired' && session.status === 'open';
+  // An order that the local clock considers expired can be paid or processing.
+  const isExpiryUnconfirmed = view === 'expired' && session.status === 'open';
   useEffect(() => {
-    if (!doubted) return;
-    const ask = () => void retrieve(session.id).then(setCheckout, () => undefined);
-    ask();
-    const timer = setInterval(ask, DOUBT_MS);
+    if (!isExpiryUnconfirmed) return;
+    const recheck = () => void retrieve(session.id).then(setCheckout, () => undefined);
+    recheck();
+    const timer = setInterval(recheck, EXPIRY_RECHECK_MS);
     return () => clearInterval(timer);
-  }, [doubted, session.id, setCheckout]);
+  }, [isExpiryUnconfirmed, session.id, setCheckout]);
 
   const back = safeUrl(session.cancel_url, window.location.origin);
   const outcome = useLazyModule(outcomeModule, view === 'completed');
-  const again = back && (
-    <ButtonLink variant={doubted ? 'secondary' : 'primary'} href={back}>
+  const startAgain = back && (
+    <ButtonLink variant={isExpiryUnconfirmed ? 'secondary' : 'primary'} href={back}>
       {t('state.startAgain')}
     </ButtonLink>
   );
 
   switch (view) {
     case 'completed':
-      return <>{outcome && <outcome.Completed checkout={checkout} storeName={storeName} fresh={fresh} />}</>;
+      return (
+        <>{outcome && <outcome.Completed checkout={checkout} storeName={storeName} justCompleted={justCompleted} />}</>
+      );
     case 'expired':
       return (
         <>
           <Title text={t('state.expiredTitle')} />
-          <Notice
+          <EmptyState
             title={t('state.expiredTitle')}
-            // That nothing was charged is the server's to say.
+            // Only the server can confirm that nothing was charged.
             text={t(session.status === 'expired' ? 'state.expiredText' : 'state.expiredDoubt')}
-            action={again}
+            action={startAgain}
           />
         </>
       );
@@ -149,15 +157,15 @@ function Ready(props: ReadyProps) {
       return (
         <>
           <Title text={t('state.emptyTitle')} />
-          <Notice title={t('state.emptyTitle')} text={t('state.emptyText')} action={again} />
+          <EmptyState title={t('state.emptyTitle')} text={t('state.emptyText')} action={startAgain} />
         </>
       );
     default:
-      return <Buying {...props} storeName={storeName} now={now} setBusy={setBusy} />;
+      return <OpenCheckout {...props} storeName={storeName} now={now} setBusy={setBusy} />;
   }
 }
 
-function Buying({
+function OpenCheckout({
   checkout,
   user,
   store,
@@ -169,35 +177,35 @@ function Buying({
   storeName,
   now,
   setBusy,
-}: ReadyProps & { storeName: string; now: number; setBusy: (isBusy: boolean) => void }) {
+}: LoadedCheckoutProps & { storeName: string; now: number; setBusy: (isBusy: boolean) => void }) {
   const locale = pageLocale();
   const session = checkout.checkoutSession;
-  const bought = useOrder({ checkout, user, now, setCheckout });
-  const card = paysByCard(bought.option);
+  const currentOrder = useOrder({ checkout, user, now, setCheckout });
+  const card = paysByCard(currentOrder.option);
   const form = useForm({ session, customer: checkout.customer, user, card, locale });
-  const walletTitle = bought.recurring
-    ? translate(bought.headline)
-    : t('connect.payTitle', { amount: bought.totalText });
+  const walletTitle = currentOrder.recurring
+    ? translate(currentOrder.headline)
+    : t('connect.payTitle', { amount: currentOrder.totalText });
   const payment = usePayment({
     checkout,
     user,
     appPid: store?.appPid,
-    option: bought.option,
+    option: currentOrder.option,
     form,
     walletTitle,
     setCheckout,
   });
   const { state } = payment;
-  const sent = state.name === 'paying' || state.name === 'paid';
-  const outcome = useLazyModule(outcomeModule, sent);
+  const isSent = state.name === 'paying' || state.name === 'paid';
+  const outcome = useLazyModule(outcomeModule, isSent);
   const isBusy = state.name !== 'idle';
   useEffect(() => {
     setBusy(isBusy);
     return () => setBusy(false);
   }, [isBusy, setBusy]);
-  const order = { ...bought, locked: isBusy, shakes: payment.shakes };
-  const left = session.expires_at - now;
-  const settings = bought.option?.method.settings.stripe;
+  const order = { ...currentOrder, locked: isBusy, shakes: payment.shakes };
+  const secondsLeft = session.expires_at - now;
+  const settings = currentOrder.option?.method.settings.stripe;
   const extras = useLazyModule(
     extrasModule,
     state.name === 'fastPayConfirmation' || payment.problem?.kind === 'limited',
@@ -207,10 +215,10 @@ function Buying({
     if (card) loadCardDialog().catch(() => undefined);
   }, [card]);
 
-  const title = `${translate(bought.headline)} · ${bought.large ?? bought.totalText}`;
+  const title = `${translate(currentOrder.headline)} · ${currentOrder.totalLabel ?? currentOrder.totalText}`;
   const required = session.cross_sell_behavior === 'required';
-  if (bought.options.length === 0) {
-    return <Notice title={t('state.noMethodTitle')} text={t('state.noMethodText')} />;
+  if (currentOrder.options.length === 0) {
+    return <EmptyState title={t('state.noMethodTitle')} text={t('state.noMethodText')} />;
   }
   return (
     <div className="checkout-columns">
@@ -222,29 +230,31 @@ function Buying({
             order={order}
             sessionId={session.id}
             crossSell={crossSell}
-            offers={crossSells(session)}
+            offers={hasCrossSell(session)}
             required={required}
           />
         </div>
       )}
       <div className="checkout-form">
         <div className="checkout-form-inner">
-          {minimal && <h1 className="sr-only">{translate(bought.headline)}</h1>}
-          {left <= EXPIRY_WARNING_S && state.name === 'idle' && (
+          {minimal && <h1 className="sr-only">{translate(currentOrder.headline)}</h1>}
+          {secondsLeft <= EXPIRY_WARNING_S && state.name === 'idle' && (
             <div role="status">
-              <Alert severity="warn">{t('state.expiresSoon', { count: Math.max(1, Math.ceil(left / 60)) })}</Alert>
+              <Alert severity="warn">
+                {t('state.expiresSoon', { count: Math.max(1, Math.ceil(secondsLeft / 60)) })}
+              </Alert>
             </div>
           )}
           {outcome && state.name === 'paying' && !state.timedOut && <outcome.Paying by={state.by} />}
           {outcome && state.name === 'paying' && state.timedOut && (
-            <outcome.PayingTimeout onAgain={() => payment.poll(state.by)} />
+            <outcome.PayingTimeout onRetry={() => payment.poll(state.by)} />
           )}
-          {!sent && (
+          {!isSent && (
             <>
-              {minimal && extras && bought.currency && (
-                <extras.Needed
+              {minimal && extras && currentOrder.currency && (
+                <extras.RequiredExtras
                   order={order}
-                  currency={bought.currency}
+                  currency={currentOrder.currency}
                   sessionId={session.id}
                   offer={crossSell}
                   required={required}
@@ -263,8 +273,8 @@ function Buying({
           )}
         </div>
       </div>
-      {extras && state.name === 'fastPayConfirmation' && bought.currency && (
-        <extras.FastPay info={state.info} currency={bought.currency} storeName={storeName} payment={payment} />
+      {extras && state.name === 'fastPayConfirmation' && currentOrder.currency && (
+        <extras.FastPay info={state.info} currency={currentOrder.currency} storeName={storeName} payment={payment} />
       )}
       {extras && state.name === 'customerLimited' && (
         <extras.OverdueDialog
@@ -277,7 +287,7 @@ function Buying({
       {state.name === 'cardPaying' && settings && (
         <Suspense fallback={null}>
           <CardDialog
-            amount={bought.totalText}
+            amount={currentOrder.totalText}
             sessionId={session.id}
             settings={settings}
             context={state.context}
@@ -291,9 +301,9 @@ function Buying({
   );
 }
 
-const backAddress = (cancelUrl: string | null | undefined) => safeUrl(cancelUrl, window.location.origin) ?? pageAt('/');
+const backUrl = (cancelUrl: string | null | undefined) => safeUrl(cancelUrl, window.location.origin) ?? pageAt('/');
 
-/** Back to where the seller says, else one page back, else the store. */
+/** Goes to the seller's cancel URL, else back in history, else to the store. */
 function goBack(event: React.MouseEvent, cancelUrl: string | null | undefined): void {
   if (cancelUrl || window.history.length < 2 || !document.referrer) return;
   event.preventDefault();
@@ -302,7 +312,7 @@ function goBack(event: React.MouseEvent, cancelUrl: string | null | undefined): 
 
 function BackArrow({ cancelUrl, storeName }: { cancelUrl: string | null | undefined; storeName: string }) {
   return (
-    <a className="checkout-back" href={backAddress(cancelUrl)} onClick={(event) => goBack(event, cancelUrl)}>
+    <a className="checkout-back" href={backUrl(cancelUrl)} onClick={(event) => goBack(event, cancelUrl)}>
       <ArrowLeft />
       {t('nav.backTo', { name: storeName })}
     </a>
@@ -315,7 +325,7 @@ function Cancel({ cancelUrl }: { cancelUrl: string | null | undefined }) {
       variant="quiet"
       wide
       className="checkout-cancel"
-      href={backAddress(cancelUrl)}
+      href={backUrl(cancelUrl)}
       onClick={(event) => goBack(event, cancelUrl)}
     >
       {t('nav.cancel')}

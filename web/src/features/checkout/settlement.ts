@@ -1,10 +1,10 @@
 import { retrieve } from './calls';
 import { isComplete, paymentError } from './rules/view';
-import type { Checkout, PaymentError } from './wire';
+import type { Checkout, PaymentError } from './types';
 
-/** SPEC.md 9: every 2 s, up to 3 minutes. */
+/** SPEC.md 9: polls every 2 s, up to 3 minutes. */
 export const POLL_MS = 2000;
-export const PATIENCE_MS = 180_000;
+export const POLL_TIMEOUT_MS = 180_000;
 
 export type Outcome =
   | { name: 'completed'; checkout: Checkout }
@@ -12,40 +12,40 @@ export type Outcome =
   | { name: 'timeout' };
 
 /**
- * Asks the server until the payment is settled, refused or not seen within the patience. An answer that gets lost
- * is asked for again. `checkNow` is for an event that says the session has changed.
+ * Polls the server until the payment is settled or declined, or the timeout is reached. Failed requests are retried.
+ * `checkNow` polls at once after a relay event.
  */
 export function watchSettlement(
   id: string,
   report: (outcome: Outcome) => void,
 ): { stop: () => void; checkNow: () => void } {
-  const began = Date.now();
+  const startedAt = Date.now();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let over = false;
-  let asking = false;
+  let ended = false;
+  let isChecking = false;
   let wasProcessing = false;
 
   const end = (outcome: Outcome) => {
-    over = true;
+    ended = true;
     clearTimeout(timer);
     report(outcome);
   };
 
   const check = async () => {
-    if (over || asking) return;
+    if (ended || isChecking) return;
     clearTimeout(timer);
-    asking = true;
+    isChecking = true;
     const checkout = await retrieve(id).catch(() => null);
-    asking = false;
-    if (over) return;
+    isChecking = false;
+    if (ended) return;
     if (checkout && isComplete(checkout.checkoutSession)) return end({ name: 'completed', checkout });
     const error = checkout && (paymentError(checkout.paymentIntent) ?? lateDecline(checkout));
     if (error) return end({ name: 'failed', error });
-    if (Date.now() - began >= PATIENCE_MS) return end({ name: 'timeout' });
+    if (Date.now() - startedAt >= POLL_TIMEOUT_MS) return end({ name: 'timeout' });
     timer = setTimeout(check, POLL_MS);
   };
 
-  /** A card that was being processed and now wants another one has been declined. */
+  /** A processing card that now needs another payment method was declined. */
   const lateDecline = ({ paymentIntent: intent }: Checkout): PaymentError | null => {
     if (intent?.status === 'processing') wasProcessing = true;
     if (!wasProcessing || intent?.status !== 'requires_payment_method') return null;
@@ -56,7 +56,7 @@ export function watchSettlement(
   return {
     checkNow: check,
     stop: () => {
-      over = true;
+      ended = true;
       clearTimeout(timer);
     },
   };

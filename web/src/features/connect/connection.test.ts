@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ApiError } from '@/api/error';
-import { authUrl, type ConnectCalls, type ConnectState, connect, type StatusAnswer } from './connection';
+import { authUrl, type ConnectCalls, type ConnectState, connect, type StatusResponse } from './connection';
 
 const link = 'https://abtwallet.io/i/?action=requestAuth&url=http%253A%252F%252F127.0.0.1%252Fauth%253F_t_%253D96f5';
-const status = vi.fn<(token: string) => Promise<StatusAnswer>>();
+const status = vi.fn<(token: string) => Promise<StatusResponse>>();
 const timeout = vi.fn(async () => ({}));
 const calls: ConnectCalls = { token: async () => ({ token: 't1', url: link }), status, timeout };
 let hidden = false;
@@ -29,11 +29,11 @@ afterEach(() => {
 });
 
 describe('a connection', () => {
-  test('reads the wallet’s address out of the doubly encoded link', () => {
+  test('reads the auth URL from the doubly encoded link', () => {
     expect(authUrl(link)).toBe('http://127.0.0.1/auth?_t_=96f5');
   });
 
-  test('polls every two seconds until the wallet is done', async () => {
+  test('polls every two seconds until the wallet has finished', async () => {
     status
       .mockResolvedValueOnce({ status: 'created' })
       .mockResolvedValueOnce({ status: 'scanned', mfaCode: 42 })
@@ -47,7 +47,7 @@ describe('a connection', () => {
     expect(states.at(-1)).toEqual({ name: 'succeed', did: 'z1' });
   });
 
-  test('rests while the page is hidden and asks at once when it is back', async () => {
+  test('does not poll while the page is hidden, and polls at once when it is visible again', async () => {
     await begin();
     hidden = true;
     await vi.advanceTimersByTimeAsync(20_000);
@@ -57,7 +57,7 @@ describe('a connection', () => {
     expect(status).toHaveBeenCalledTimes(1);
   });
 
-  test('gives the token back after 300 seconds without a wallet', async () => {
+  test('releases the token after 300 seconds without a scan', async () => {
     await begin();
     await vi.advanceTimersByTimeAsync(299_000);
     expect(names()).not.toContain('timeout');
@@ -66,7 +66,7 @@ describe('a connection', () => {
     expect(timeout).toHaveBeenCalledExactlyOnceWith('t1');
   });
 
-  test('does not time out once a wallet has scanned, and keeps its token when closed', async () => {
+  test('does not time out after a scan, and keeps the token when closed', async () => {
     status.mockResolvedValue({ status: 'scanned' });
     const connection = await begin();
     await vi.advanceTimersByTimeAsync(400_000);
@@ -75,7 +75,7 @@ describe('a connection', () => {
     expect(timeout).not.toHaveBeenCalled();
   });
 
-  test('gives the token back when it is closed unused', async () => {
+  test('releases an unused token when closed', async () => {
     const connection = await begin();
     connection.stop();
     expect(timeout).toHaveBeenCalledExactlyOnceWith('t1');
@@ -86,21 +86,21 @@ describe('a connection', () => {
   test.each([
     [403, 'forbidden'],
     [400, 'timeout'],
-  ])('a status refused with %i means %s', async (code, name) => {
+  ])('a status request that fails with %i means %s', async (code, name) => {
     status.mockRejectedValueOnce(new ApiError('no', code, { error: 'no' }));
     await begin();
     await vi.advanceTimersByTimeAsync(2000);
     expect(names().at(-1)).toBe(name);
   });
 
-  test('a lost answer is asked for again', async () => {
+  test('a failed status request is retried', async () => {
     status.mockRejectedValueOnce(new TypeError('network')).mockResolvedValueOnce({ status: 'busy' });
     await begin();
     await vi.advanceTimersByTimeAsync(4000);
     expect(names().at(-1)).toBe('busy');
   });
 
-  test('a refused token is told in the words of the server', async () => {
+  test('a rejected token request shows the server’s message', async () => {
     connect({ ...calls, token: () => Promise.reject(new ApiError('M', 400, { error: 'Session is paid' })) }, (it) =>
       states.push(it),
     );

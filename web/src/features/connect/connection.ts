@@ -1,32 +1,32 @@
 import { ApiError, errorText } from '@/api/error';
 import type { Problem } from '@/i18n/translate';
 
-/** DID Connect polls this often and gives a code this long to be scanned. */
+/** The poll interval, and the time in which a code must be scanned. */
 export const POLL_MS = 2000;
-export const PATIENCE_MS = 300_000;
+export const SCAN_TIMEOUT_MS = 300_000;
 
-export interface TokenAnswer {
+export interface TokenResponse {
   token: string;
-  /** The deep link: what the QR code says. */
+  /** The deep link, encoded in the QR code. */
   url: string;
 }
 
-export interface StatusAnswer {
+export interface StatusResponse {
   status: 'created' | 'scanned' | 'succeed' | 'error' | 'busy' | 'timeout' | 'forbidden';
-  /** Why it failed, with its code and what differs from case to case. */
+  /** The error message, its code and its values. */
   error?: string;
   code?: string;
   params?: Record<string, string>;
   did?: string;
   mfaCode?: number;
-  /** 0: who it is; 1: what it is asked for. */
+  /** 0: the wallet identifies itself; 1: it confirms the request. */
   currentStep?: number;
 }
 
-/** The three calls that a browser makes for a connection. */
+/** The API calls of a connection. */
 export interface ConnectCalls {
-  token: () => Promise<TokenAnswer>;
-  status: (token: string) => Promise<StatusAnswer>;
+  token: () => Promise<TokenResponse>;
+  status: (token: string) => Promise<StatusResponse>;
   timeout: (token: string) => Promise<unknown>;
 }
 
@@ -37,14 +37,14 @@ export type ConnectState =
   | { name: 'error'; problem: Problem }
   | { name: 'busy' | 'timeout' | 'forbidden' | 'network' };
 
-/** The address the wallet talks to: it is encoded twice inside the deep link. */
+/** The URL that the wallet requests; it is encoded twice in the deep link. */
 export function authUrl(link: string): string {
   const once = new URL(link).searchParams.get('url') ?? '';
   return decodeURIComponent(once);
 }
 
-/** A refused status call ends the connection; one that got no answer does not. */
-function refusal(error: unknown): ConnectState | null {
+/** A rejected status request ends the connection; a network error does not. */
+function rejectedState(error: unknown): ConnectState | null {
   if (!(error instanceof ApiError)) return null;
   if (error.status === 403) return { name: 'forbidden' };
   if (error.status === 400 || error.status === 404) return { name: 'timeout' };
@@ -52,64 +52,64 @@ function refusal(error: unknown): ConnectState | null {
 }
 
 /**
- * Runs one connection from its token to its end and reports each state. Polling rests while the page is hidden.
- * `stop` gives an unused token back.
+ * Runs one connection and reports each state. It does not poll while the page is hidden. `stop` releases an unused
+ * token.
  */
 export function connect(calls: ConnectCalls, report: (state: ConnectState) => void): { stop: () => void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let token: string | undefined;
   let link = '';
   let unused = false;
-  let over = false;
-  let asking = false;
-  let began = 0;
+  let ended = false;
+  let isPolling = false;
+  let startedAt = 0;
 
   const end = (state: ConnectState) => {
-    over = true;
+    ended = true;
     clearTimeout(timer);
     document.removeEventListener('visibilitychange', onVisible);
     report(state);
   };
 
   const poll = async () => {
-    if (over || asking || !token) return;
+    if (ended || isPolling || !token) return;
     clearTimeout(timer);
     if (!document.hidden) {
-      asking = true;
-      const answer = await calls.status(token).catch((error: unknown) => refusal(error));
-      asking = false;
-      if (over) return;
-      if (answer) apply(answer);
+      isPolling = true;
+      const response = await calls.status(token).catch((error: unknown) => rejectedState(error));
+      isPolling = false;
+      if (ended) return;
+      if (response) apply(response);
     }
-    if (over) return;
-    if (unused && Date.now() - began >= PATIENCE_MS) {
-      giveBack();
+    if (ended) return;
+    if (unused && Date.now() - startedAt >= SCAN_TIMEOUT_MS) {
+      releaseToken();
       end({ name: 'timeout' });
       return;
     }
     timer = setTimeout(poll, POLL_MS);
   };
 
-  const apply = (answer: StatusAnswer | ConnectState) => {
-    if ('name' in answer) {
+  const apply = (response: StatusResponse | ConnectState) => {
+    if ('name' in response) {
       unused = false;
-      end(answer);
+      end(response);
       return;
     }
-    unused = answer.status === 'created';
-    if (answer.status === 'created' || answer.status === 'scanned') {
+    unused = response.status === 'created';
+    if (response.status === 'created' || response.status === 'scanned') {
       report({
-        name: answer.status,
+        name: response.status,
         link,
-        mfaCode: answer.mfaCode || undefined,
-        step: answer.currentStep || undefined,
+        mfaCode: response.mfaCode || undefined,
+        step: response.currentStep || undefined,
       });
-    } else if (answer.status === 'succeed') end({ name: 'succeed', did: answer.did });
-    else if (answer.status === 'error') end({ name: 'error', problem: answer });
-    else end({ name: answer.status });
+    } else if (response.status === 'succeed') end({ name: 'succeed', did: response.did });
+    else if (response.status === 'error') end({ name: 'error', problem: response });
+    else end({ name: response.status });
   };
 
-  const giveBack = () => {
+  const releaseToken = () => {
     if (token && unused) calls.timeout(token).catch(() => undefined);
     unused = false;
   };
@@ -120,21 +120,21 @@ export function connect(calls: ConnectCalls, report: (state: ConnectState) => vo
 
   report({ name: 'loading' });
   calls.token().then(
-    (answer) => {
-      token = answer.token;
+    (response) => {
+      token = response.token;
       unused = true;
-      if (over) {
-        giveBack();
+      if (ended) {
+        releaseToken();
         return;
       }
-      link = answer.url;
-      began = Date.now();
+      link = response.url;
+      startedAt = Date.now();
       report({ name: 'created', link });
       document.addEventListener('visibilitychange', onVisible);
       timer = setTimeout(poll, POLL_MS);
     },
     (error: unknown) => {
-      if (over) return;
+      if (ended) return;
       if (!(error instanceof ApiError)) return end({ name: 'network' });
       const { code, params } = error;
       end({ name: 'error', problem: { error: errorText(error), code, params } });
@@ -143,11 +143,11 @@ export function connect(calls: ConnectCalls, report: (state: ConnectState) => vo
 
   return {
     stop: () => {
-      if (over) return;
-      over = true;
+      if (ended) return;
+      ended = true;
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', onVisible);
-      giveBack();
+      releaseToken();
     },
   };
 }

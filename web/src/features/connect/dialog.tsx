@@ -26,7 +26,7 @@ function callsOf({ action, prefix = '/api/did', extraParams = {} }: ConnectOptio
   };
 }
 
-/** In test mode only: the wallet that lives in the browser, in a window of its own. */
+/** Opens the browser wallet of test mode in its own window. */
 function openSandbox(link: string): void {
   const page = `${mountPrefix()}/sandbox/wallet?url=${encodeURIComponent(authUrl(link))}`;
   window.open(page, '_blank', 'popup,width=420,height=720');
@@ -35,21 +35,21 @@ function openSandbox(link: string): void {
 export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onEnd: (did?: string | null) => void }) {
   useLocale();
   const [state, setState] = useState<ConnectState>({ name: 'loading' });
-  const [round, setRound] = useState(0);
+  const [attempt, setAttempt] = useState(0);
   const end = useRef(onEnd);
   end.current = onEnd;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each round is a new connection.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each attempt is a new connection.
   useEffect(() => {
     const connection = connect(callsOf(options), (next) => {
       setState(next);
       if (next.name === 'succeed') end.current(next.did);
-      if (next.name === 'error') options.onError?.(reason(next));
+      if (next.name === 'error') options.onError?.(reasonText(next));
     });
     return connection.stop;
-  }, [options, round]);
+  }, [options, attempt]);
 
-  // Refusals come as answers here.
+  // Rejections arrive as successful status responses, so the API client does not load the messages.
   useEffect(() => void loadErrorMessages(), []);
 
   const step = state.name === 'scanned' ? state.step : undefined;
@@ -58,7 +58,7 @@ export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onE
     if (state.name === 'scanned') announce(scannedText(step));
   }, [state.name, step]);
 
-  const retry = useCallback(() => setRound((it) => it + 1), []);
+  const retry = useCallback(() => setAttempt((count) => count + 1), []);
 
   return (
     <Dialog title={options.title ?? t('title')} closeLabel={t('action.close')} onClose={() => onEnd(null)}>
@@ -69,11 +69,11 @@ export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onE
   );
 }
 
-/** After the first request of a connection there may be several more. */
+/** A connection can have several requests. */
 const scannedText = (step: number | undefined) => (step ? t('step') : t('scanned'));
 
-/** Why the connection failed, in the language of the page. */
-function reason(
+/** The reason of the failure in the language of the page. */
+function reasonText(
   state: Extract<ConnectState, { name: 'error' | 'busy' | 'timeout' | 'forbidden' | 'network' }>,
 ): string {
   if (state.name !== 'error' || !state.problem.error) return t(`${state.name}.text`);
@@ -97,7 +97,7 @@ function Body({ state, failedTitle, onRetry }: BodyProps) {
         </>
       );
     case 'created':
-      return <Offer link={state.link} />;
+      return <ScanStep link={state.link} />;
     case 'scanned':
       return (
         <div className="connect-scanned">
@@ -116,7 +116,7 @@ function Body({ state, failedTitle, onRetry }: BodyProps) {
       return (
         <>
           <Alert severity="danger" urgent title={(state.name === 'error' && failedTitle) || t(`${state.name}.title`)}>
-            <p>{reason(state)}</p>
+            <p>{reasonText(state)}</p>
           </Alert>
           <Button variant="primary" wide onClick={onRetry} autoFocus>
             {t('retry')}
@@ -126,14 +126,14 @@ function Body({ state, failedTitle, onRetry }: BodyProps) {
   }
 }
 
-function Offer({ link }: { link: string }) {
+function ScanStep({ link }: { link: string }) {
   const [copied, setCopied] = useState(false);
   const [failed, setFailed] = useState(false);
   const copy = async () => {
-    const done = await copyText(link);
-    setCopied(done);
-    setFailed(!done);
-    if (done) announce(t('copied'));
+    const succeeded = await copyText(link);
+    setCopied(succeeded);
+    setFailed(!succeeded);
+    if (succeeded) announce(t('copied'));
   };
   return (
     <>

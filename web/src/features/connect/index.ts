@@ -2,40 +2,40 @@ import { translator } from '@/i18n/light';
 import { toast } from '@/kit/toast';
 
 export interface ConnectOptions {
-  /** Connect action: `login`, `payment`, … */
+  /** The connect action: `login`, `payment`, … */
   action: string;
-  /** Where the actions live, below the mount prefix of the page. */
+  /** The API path of the actions, below the mount prefix. */
   prefix?: string;
   extraParams?: Record<string, string>;
   title?: string;
-  /** What to call it when the wallet or the store refuses. */
+  /** The title of the dialog after a rejection. */
   failedTitle?: string;
-  /** The wallet has finished; on `login` the session cookie is set by then. */
+  /** Called when the wallet has finished; the session cookie of `login` is set by then. */
   onSuccess: (result: { did?: string }) => void;
-  /** What went wrong, each time it does; the dialog shows it and offers another try. */
+  /** Called on each error; the dialog shows it and offers a retry. */
   onError?: (message: string | undefined) => void;
-  /** Closed without success, by the visitor or because the dialog could not be loaded. */
+  /** Called when the dialog closes without success, or could not load. */
   onClose?: () => void;
 }
 
-/** The dialog brings its own words; until it is there the common ones must do. */
+/** Common texts only; the dialog loads its own. */
 const t = translator({ en: {}, zh: {} });
 
-let open = false;
+let isOpen = false;
 
-/** Opens the wallet dialog over whatever page asks. One at a time; it mounts its own root, so every page can. */
+/** Opens the wallet dialog on any page. It mounts its own React root; only one can be open. */
 export function openConnect(options: ConnectOptions): void {
-  if (open) return;
-  open = true;
+  if (isOpen) return;
+  isOpen = true;
   import('./mount').then(
     ({ mountDialog }) =>
       mountDialog(options, (did) => {
-        open = false;
+        isOpen = false;
         if (did === null) options.onClose?.();
         else options.onSuccess({ did });
       }),
     () => {
-      open = false;
+      isOpen = false;
       toast(t('error.500'));
       options.onClose?.();
     },

@@ -2,7 +2,7 @@ import { createRoot } from 'react-dom/client';
 import { ConnectDialog } from './dialog';
 import type { ConnectOptions } from './index';
 
-/** `end` gets the wallet's DID (or nothing, when the server named none), null when it was closed. */
+/** Calls `end` with the wallet's DID (undefined if the server sent none), or null if the user closed the dialog. */
 export function mountDialog(options: ConnectOptions, end: (did?: string | null) => void): void {
   const host = document.createElement('div');
   document.body.append(host);
@@ -11,7 +11,7 @@ export function mountDialog(options: ConnectOptions, end: (did?: string | null) 
   const finish = (did?: string | null) => {
     if (ended) return;
     ended = true;
-    // The root may be rendering right now; it is taken down afterwards.
+    // Unmounts after the current render.
     setTimeout(() => {
       root.unmount();
       host.remove();

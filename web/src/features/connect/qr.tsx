@@ -1,6 +1,6 @@
 import { encode } from 'uqr';
 
-/** The code as one path, dark on white in both themes: scanners want contrast, not style. */
+/** Renders the code as one path, dark on white in both themes, because scanners need contrast. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: 2 });
   const path = data.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ''))).join('');

@@ -3,11 +3,11 @@ import { Button } from '@/kit/button';
 import { SelectField } from '@/kit/field';
 import { formatMoney } from '@/lib/amount';
 import { locale } from '@/lib/locale';
-import { short } from './accounts';
-import { askFaucet, chainId, sendTransaction } from './ledger';
+import { shortAddress } from './accounts';
+import { chainId, requestTokens, sendTransaction } from './ledger';
 import { type Key, t } from './text';
+import type { Account, KeyKind } from './types';
 import type { Accounts, Keys, useBalance } from './use-wallet';
-import type { Account, KeyKind } from './wire';
 
 interface AccountPanelProps {
   keys: Keys | null;
@@ -16,9 +16,9 @@ interface AccountPanelProps {
   balance: ReturnType<typeof useBalance>;
 }
 
-/** Which account answers, what it holds, and the faucet that fills it. */
+/** The current account, its balance, and the faucet. */
 export function AccountPanel({ keys, accounts, account, balance }: AccountPanelProps) {
-  const [adding, setAdding] = useState(false);
+  const [isAdding, setIsAdding] = useState(false);
   return (
     <section className="wallet-card" aria-labelledby="account-heading">
       <h2 id="account-heading">{t('account')}</h2>
@@ -29,9 +29,9 @@ export function AccountPanel({ keys, accounts, account, balance }: AccountPanelP
         value={account.address}
         onChange={(event) => accounts.choose(event.target.value)}
       >
-        {accounts.list.map((it) => (
-          <option key={it.address} value={it.address}>
-            {it.name} · {short(it.address)}
+        {accounts.list.map((each) => (
+          <option key={each.address} value={each.address}>
+            {each.name} · {shortAddress(each.address)}
           </option>
         ))}
       </SelectField>
@@ -44,10 +44,10 @@ export function AccountPanel({ keys, accounts, account, balance }: AccountPanelP
         </dd>
       </dl>
       <Faucet keys={keys} account={account} balance={balance} />
-      {adding ? (
-        <NewAccount keys={keys} accounts={accounts} onDone={() => setAdding(false)} />
+      {isAdding ? (
+        <NewAccount keys={keys} accounts={accounts} onDone={() => setIsAdding(false)} />
       ) : (
-        <Button variant="quiet" onClick={() => setAdding(true)}>
+        <Button variant="quiet" onClick={() => setIsAdding(true)}>
           {t('create')}
         </Button>
       )}
@@ -68,50 +68,54 @@ interface FaucetProps {
   balance: ReturnType<typeof useBalance>;
 }
 
-/** Fills the account, or empties it into where its tokens came from. */
+/** Requests test tokens from the faucet, or returns them. */
 function Faucet({ keys, account, balance }: FaucetProps) {
-  const [busy, setBusy] = useState(false);
+  const [isBusy, setIsBusy] = useState(false);
   const [message, setMessage] = useState('');
-  const move = async (moving: () => Promise<void>, done: Key, failed: Key) => {
-    setBusy(true);
+  const run = async (transfer: () => Promise<void>, doneKey: Key, failedKey: Key) => {
+    setIsBusy(true);
     setMessage('');
     try {
-      await moving();
-      setMessage(t(done));
+      await transfer();
+      setMessage(t(doneKey));
       balance.refresh();
     } catch (error) {
-      setMessage(t(failed, { message: error instanceof Error ? error.message : String(error) }));
+      setMessage(t(failedKey, { message: error instanceof Error ? error.message : String(error) }));
     }
-    setBusy(false);
+    setIsBusy(false);
   };
-  const held = Array.isArray(balance.tokens) ? balance.tokens : [];
-  const giveBack = async () => {
+  const tokens = Array.isArray(balance.tokens) ? balance.tokens : [];
+  const returnTokens = async () => {
     if (!keys) return;
     const chain = await chainId();
-    for (const { address, value } of held) {
+    for (const { address, value } of tokens) {
       await sendTransaction(await keys.transfer(account, address, { address, value }, chain));
     }
   };
   return (
     <div>
-      <Button wide loading={busy} onClick={() => move(() => askFaucet(account.address), 'faucetDone', 'faucetFailed')}>
-        {busy ? t('faucetBusy') : t('faucet')}
+      <Button
+        wide
+        loading={isBusy}
+        onClick={() => run(() => requestTokens(account.address), 'faucetDone', 'faucetFailed')}
+      >
+        {isBusy ? t('faucetBusy') : t('faucet')}
       </Button>
-      <p className="k-hint wallet-said" role="status">
+      <p className="k-hint wallet-status" role="status">
         {message}
       </p>
-      {held.length > 0 && (
+      {tokens.length > 0 && (
         <>
           <Button
             variant="quiet"
             wide
-            disabled={busy || !keys}
-            aria-describedby="give-back"
-            onClick={() => move(giveBack, 'gaveBack', 'giveBackFailed')}
+            disabled={isBusy || !keys}
+            aria-describedby="return-hint"
+            onClick={() => run(returnTokens, 'gaveBack', 'giveBackFailed')}
           >
             {t('giveBack')}
           </Button>
-          <p id="give-back" className="k-hint">
+          <p id="return-hint" className="k-hint">
             {t('giveBackHint')}
           </p>
         </>
@@ -122,10 +126,10 @@ function Faucet({ keys, account, balance }: FaucetProps) {
 
 const KINDS: KeyKind[] = ['ed25519', 'ethereum', 'secp256k1'];
 
-/** A new key pair. The first account is one tap away; the kind of key is for those who care. */
+/** Creates an account with a key type of choice. */
 export function NewAccount({ keys, accounts, onDone }: { keys: Keys | null; accounts: Accounts; onDone?: () => void }) {
   const [kind, setKind] = useState<KeyKind>('ed25519');
-  const first = accounts.list.length === 0;
+  const isFirst = accounts.list.length === 0;
   const create = () => {
     if (!keys) return;
     accounts.create(keys, kind, t('accountNamed', { n: accounts.list.length + 1 }));
@@ -140,14 +144,14 @@ export function NewAccount({ keys, accounts, onDone }: { keys: Keys | null; acco
         value={kind}
         onChange={(event) => setKind(event.target.value as KeyKind)}
       >
-        {KINDS.map((it) => (
-          <option key={it} value={it}>
-            {t(`keyType.${it}`)}
+        {KINDS.map((each) => (
+          <option key={each} value={each}>
+            {t(`keyType.${each}`)}
           </option>
         ))}
       </SelectField>
       <Button variant="primary" wide loading={!keys} onClick={create}>
-        {keys ? t(first ? 'createFirst' : 'create') : t('libraries')}
+        {keys ? t(isFirst ? 'createFirst' : 'create') : t('libraries')}
       </Button>
     </div>
   );

@@ -1,14 +1,14 @@
 import { store, stored } from '@/lib/storage';
-import type { Account } from './wire';
+import type { Account } from './types';
 
 const LIST = 'souk-sandbox-accounts';
 const CURRENT = 'souk-sandbox-account';
 
-/** Keys of test money, kept in this browser only. */
+/** Accounts with keys for test tokens, stored only in this browser. */
 export function loadAccounts(): Account[] {
   try {
     const list: unknown = JSON.parse(stored(LIST) ?? '[]');
-    return Array.isArray(list) ? (list as Account[]).filter((it) => it.address && it.secretKey) : [];
+    return Array.isArray(list) ? (list as Account[]).filter((account) => account.address && account.secretKey) : [];
   } catch {
     return [];
   }
@@ -18,8 +18,8 @@ export const saveAccounts = (accounts: Account[]) => store(LIST, JSON.stringify(
 export const currentAddress = () => stored(CURRENT);
 export const saveCurrent = (address: string) => store(CURRENT, address);
 
-/** `z1abc…6789`: enough to tell accounts apart; the whole address stands beside it once. */
-export const short = (address: string) => {
-  const bare = address.replace(/^did:abt:/, '');
-  return bare.length > 14 ? `${bare.slice(0, 7)}…${bare.slice(-5)}` : bare;
+/** `z1abc…6789`: a shortened address. */
+export const shortAddress = (address: string) => {
+  const did = address.replace(/^did:abt:/, '');
+  return did.length > 14 ? `${did.slice(0, 7)}…${did.slice(-5)}` : did;
 };

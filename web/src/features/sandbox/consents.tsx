@@ -1,47 +1,47 @@
 import { Alert } from '@/kit/alert';
 import { Lead, useAmounts } from './strings';
 import { t } from './text';
-import type { Intention } from './transaction';
-import type { Claim } from './wire';
+import type { ParsedTransaction } from './transaction';
+import type { Claim } from './types';
 
 const DAY = 86_400;
 
-interface PromiseProps<Kind extends Intention['kind']> {
-  intention: Extract<Intention, { kind: Kind }>;
+interface ConsentProps<Kind extends ParsedTransaction['kind']> {
+  parsed: Extract<ParsedTransaction, { kind: Kind }>;
   claim: Claim;
   appName: string;
 }
 
-/** What a store may take later without asking: the limits, or that there are none. */
-export function Permission({ intention, claim, appName }: PromiseProps<'delegate'>) {
-  const amount = useAmounts(intention.allowances, ' / ');
+/** A delegation: the limits of later payments without confirmation, or a warning that there are none. */
+export function DelegationConsent({ parsed, claim, appName }: ConsentProps<'delegate'>) {
+  const amount = useAmounts(parsed.allowances, ' / ');
   return (
     <>
-      {intention.allowances.length > 0 && <Lead text={t('ask.delegate', { amount })} note={claim.description} />}
-      {intention.unlimited && <Alert severity="warn" title={t('ask.delegateNoLimit')} />}
-      {intention.others.length > 0 && (
-        <Alert severity="warn" title={t('ask.delegateMore', { types: intention.others.join(', ') })} />
+      {parsed.allowances.length > 0 && <Lead text={t('ask.delegate', { amount })} note={claim.description} />}
+      {parsed.unlimited && <Alert severity="warn" title={t('ask.delegateNoLimit')} />}
+      {parsed.others.length > 0 && (
+        <Alert severity="warn" title={t('ask.delegateMore', { types: parsed.others.join(', ') })} />
       )}
-      <Receiver appName={appName} address={intention.to} />
+      <Recipient appName={appName} address={parsed.to} />
     </>
   );
 }
 
-/** What a store holds for the account, and when it comes back. */
-export function Deposit({ intention, claim, appName, amount }: PromiseProps<'stake'> & { amount: string }) {
-  const count = Math.ceil(intention.revokeWaitingPeriod / DAY);
+/** A refundable deposit, and when it is returned. */
+export function DepositConsent({ parsed, claim, appName, amount }: ConsentProps<'stake'> & { amount: string }) {
+  const count = Math.ceil(parsed.revokeWaitingPeriod / DAY);
   const text = count > 0 ? t('ask.deposit', { amount, count }) : t('ask.depositAtOnce', { amount });
   return (
     <>
       <Lead text={text} note={claim.description} />
-      {intention.slashers.length > 0 && <p className="k-hint">{t('ask.depositTaken')}</p>}
-      {intention.locked && <Alert severity="warn" title={t('ask.depositLocked')} />}
-      <Receiver appName={appName} address={intention.receiver} />
+      {parsed.slashers.length > 0 && <p className="k-hint">{t('ask.depositTaken')}</p>}
+      {parsed.locked && <Alert severity="warn" title={t('ask.depositLocked')} />}
+      <Recipient appName={appName} address={parsed.receiver} />
     </>
   );
 }
 
-function Receiver({ appName, address }: { appName: string; address: string }) {
+function Recipient({ appName, address }: { appName: string; address: string }) {
   return (
     <dl className="wallet-facts">
       <dt>{t('ask.payTo')}</dt>

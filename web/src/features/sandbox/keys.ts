@@ -4,12 +4,12 @@ import { decode, verify } from '@arcblock/jwt';
 import Client from '@ocap/client/legacy';
 import { fromBase58, toBase58 } from '@ocap/util';
 import { fromRandom, fromSecretKey, type WalletObject } from '@ocap/wallet';
-import { type Intention, intentionOf, methodName, type RawData, type TokenAmount } from './transaction';
-import type { Account, Claim, Envelope, KeyKind, Permission, Profile } from './wire';
+import { methodName, type ParsedTransaction, parseTransaction, type RawData, type TokenAmount } from './transaction';
+import type { Account, Claim, Envelope, KeyKind, Permission, Profile } from './types';
 
 /**
- * Everything that needs the published client libraries: keys, envelopes, transactions. They are loaded with this
- * file, when a wallet is first used.
+ * Functions that need the published client libraries: keys, envelopes, transactions. This file and the libraries load
+ * when a wallet is first used.
  */
 
 const { KeyType, HashType, RoleType } = types;
@@ -34,14 +34,14 @@ export function createAccount(kind: KeyKind, name: string, profile: Profile): Ac
   };
 }
 
-/** Checks that an answer is signed by the store that sends it, and opens it. Null when it is not. */
-export async function openEnvelope(appPk: string, authInfo: string): Promise<Envelope | null> {
+/** Verifies that the store signed a response, and decodes it; null if not. */
+export async function verifyEnvelope(appPk: string, authInfo: string): Promise<Envelope | null> {
   const valid = await verify(authInfo, fromBase58(appPk)).catch(() => false);
   return valid ? (decode(authInfo, true) as Envelope) : null;
 }
 
-/** Version 1.1.0: the hash of the text is signed, whatever the kind of key. */
-export const seal = (account: Account, payload: object): Promise<string> =>
+/** Version 1.1.0 signs the hash of the text for every key type. */
+export const signPayload = (account: Account, payload: object): Promise<string> =>
   walletOf(account).signJWT(payload, true, '1.1.0');
 
 interface DecodedTx {
@@ -52,7 +52,7 @@ interface DecodedTx {
   itx: { typeUrl: string; value: string };
 }
 
-/** A client that only encodes and signs: what it would ask the network for, it is told. */
+/** A client that only encodes and signs; the chain data that it would fetch is passed in. */
 function encoder({ chainId, serviceFee, itx }: DecodedTx) {
   const client = new Client('http://localhost/', false) as never as Record<
     string,
@@ -67,29 +67,29 @@ function encoder({ chainId, serviceFee, itx }: DecodedTx) {
   return client;
 }
 
-const NOTHING: DecodedTx = { from: '', nonce: 0, chainId: '', serviceFee: '0', itx: { typeUrl: '', value: '' } };
-const decodeTx = (encoded: string): DecodedTx => encoder(NOTHING).decodeTx(encoded) as never;
+const EMPTY_TX: DecodedTx = { from: '', nonce: 0, chainId: '', serviceFee: '0', itx: { typeUrl: '', value: '' } };
+const decodeTx = (encoded: string): DecodedTx => encoder(EMPTY_TX).decodeTx(encoded) as never;
 
-/** What a transaction would do, and whether it is the account's own. */
-export function readTransaction(encoded: string): { from: string; chainId: string; intention: Intention } {
+/** The effect of a transaction, its sender and its chain. */
+export function readTransaction(encoded: string): { from: string; chainId: string; parsed: ParsedTransaction } {
   const { from, chainId, itx } = decodeTx(encoded);
-  return { from, chainId, intention: intentionOf(itx.typeUrl, Buffer.from(itx.value, 'base64')) };
+  return { from, chainId, parsed: parseTransaction(itx.typeUrl, Buffer.from(itx.value, 'base64')) };
 }
 
-/** The library writes JSON notes from their value, and other notes from base64. */
-const encodable = ({ typeUrl, value }: RawData) => {
+/** The library encodes JSON data from its value, and other data from base64. */
+const encodableData = ({ typeUrl, value }: RawData) => {
   const bytes = Buffer.from(value);
   return { typeUrl, value: typeUrl === 'json' ? JSON.parse(bytes.toString('utf8')) : bytes.toString('base64') };
 };
 
-/** Fills the account's inputs into what the store prepared, signs inside and outside, and encodes it. */
+/** Adds the account's inputs to the prepared transaction, adds the inner and outer signatures, and encodes it. */
 async function finalize(account: Account, claim: Claim): Promise<string> {
   const partial = decodeTx(claim.partialTx ?? '');
   const wallet = walletOf(account);
-  const read = intentionOf(partial.itx.typeUrl, Buffer.from(partial.itx.value, 'base64'));
-  if (read.kind === 'delegate') return signAlone(wallet, partial);
-  if (read.kind === 'other') throw new Error(`cannot prepare ${partial.itx.typeUrl}`);
-  const { kind: _, data, ...itx } = read;
+  const parsed = parseTransaction(partial.itx.typeUrl, Buffer.from(partial.itx.value, 'base64'));
+  if (parsed.kind === 'delegate') return signSingle(wallet, partial);
+  if (parsed.kind === 'other') throw new Error(`cannot prepare ${partial.itx.typeUrl}`);
+  const { kind: _, data, ...itx } = parsed;
   const tokens = claim.requirement?.tokens ?? [];
   const inputs = [{ owner: account.address, tokens, assets: [] }];
   const tx = {
@@ -97,38 +97,38 @@ async function finalize(account: Account, claim: Claim): Promise<string> {
     pk: wallet.publicKey,
     nonce: partial.nonce,
     chainId: partial.chainId,
-    itx: { ...itx, inputs, ...(data ? { data: encodable(data) } : {}) },
+    itx: { ...itx, inputs, ...(data ? { data: encodableData(data) } : {}) },
     signatures: [{ signer: account.address, pk: wallet.publicKey }],
   };
   const client = encoder(partial);
   const name = methodName(partial.itx.typeUrl);
-  const signedInside = await client[`multiSign${name}`]?.({ tx, wallet });
-  return client[`sign${name}`]?.({ tx: signedInside, wallet, encoding: 'base58' }) as Promise<string>;
+  const multiSigned = await client[`multiSign${name}`]?.({ tx, wallet });
+  return client[`sign${name}`]?.({ tx: multiSigned, wallet, encoding: 'base58' }) as Promise<string>;
 }
 
-/** Signs what nobody but the sender signs, leaving its inside as it came. */
-async function signAlone(wallet: WalletObject, { from, nonce, chainId, serviceFee, itx }: DecodedTx): Promise<string> {
+/** Signs a transaction with a single signer, without changing its content. */
+async function signSingle(wallet: WalletObject, { from, nonce, chainId, serviceFee, itx }: DecodedTx): Promise<string> {
   const tx = { from, pk: wallet.publicKey, nonce, chainId, itx };
   const sign = encoder({ from, nonce, chainId, serviceFee, itx })[`sign${methodName(itx.typeUrl)}`];
   return sign?.({ tx, wallet, encoding: 'base58' }) as Promise<string>;
 }
 
-/** The transaction by which an account takes a permission back, in base64url. */
+/** The transaction that revokes a permission, in base64url. */
 export async function revocation(account: Account, permission: Permission, chainId: string): Promise<string> {
   const wallet = walletOf(account);
   const { address, to, types: typeUrls } = permission;
   const nonce = Date.now() * 1000;
   const tx = { from: account.address, pk: wallet.publicKey, nonce, chainId, itx: { address, to, typeUrls } };
-  const client = encoder({ ...NOTHING, chainId, itx: { typeUrl: 'fg:t:revoke_delegate', value: '' } });
+  const client = encoder({ ...EMPTY_TX, chainId, itx: { typeUrl: 'fg:t:revoke_delegate', value: '' } });
   return base64url(await client.signRevokeDelegateTx?.({ tx, wallet, encoding: 'base58' }));
 }
 
-/** The transaction that sends tokens of one kind to another account, in base64url. */
+/** The transaction that sends one token to another account, in base64url. */
 export async function transfer(account: Account, to: string, token: TokenAmount, chainId: string): Promise<string> {
   const wallet = walletOf(account);
   const itx = { to, tokens: [token], assets: [] };
   const tx = { from: account.address, pk: wallet.publicKey, nonce: Date.now() * 1000, chainId, itx };
-  const client = encoder({ ...NOTHING, chainId, itx: { typeUrl: 'fg:t:transfer_v2', value: '' } });
+  const client = encoder({ ...EMPTY_TX, chainId, itx: { typeUrl: 'fg:t:transfer_v2', value: '' } });
   return base64url(await client.signTransferV2Tx?.({ tx, wallet, encoding: 'base58' }));
 }
 
@@ -146,29 +146,29 @@ async function signature(account: Account, claim: Claim): Promise<string> {
   return toBase58(await wallet.sign(fromBase58(claim.origin ?? ''), hash));
 }
 
-/** The answer to one claim: the claim itself with what was asked for. */
-export async function answerClaim(account: Account, claim: Claim): Promise<Claim & Record<string, unknown>> {
+/** The response to a claim: the claim with the requested data. */
+export async function completeClaim(account: Account, claim: Claim): Promise<Claim & Record<string, unknown>> {
   const code = claim.mfaCode?.[0];
-  const base = { ...claim, ...(code === undefined ? {} : { mfaCode: [code] }) };
+  const response = { ...claim, ...(code === undefined ? {} : { mfaCode: [code] }) };
   switch (claim.type) {
     case 'authPrincipal':
-      return { ...base, userDid: `did:abt:${account.address}`, userPk: account.publicKey };
+      return { ...response, userDid: `did:abt:${account.address}`, userPk: account.publicKey };
     case 'profile': {
-      const known: Record<string, string | undefined> = {
+      const values: Record<string, string | undefined> = {
         ...account.profile,
         did: account.address,
         avatar: '',
         signature: '',
       };
-      const shared = (claim.items ?? []).map((item) => [item, known[item] ?? '']);
-      return { ...base, ...Object.fromEntries(shared) };
+      const shared = (claim.items ?? []).map((item) => [item, values[item] ?? '']);
+      return { ...response, ...Object.fromEntries(shared) };
     }
     case 'signature':
-      return { ...base, sig: await signature(account, claim) };
+      return { ...response, sig: await signature(account, claim) };
     case 'prepareTx':
-      return { ...base, finalTx: await finalize(account, claim) };
+      return { ...response, finalTx: await finalize(account, claim) };
     case 'agreement':
-      return { ...base, agreed: true, sig: await signature(account, claim) };
+      return { ...response, agreed: true, sig: await signature(account, claim) };
     default:
       throw new Error(`unknown claim ${claim.type}`);
   }

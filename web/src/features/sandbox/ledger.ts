@@ -1,22 +1,22 @@
 import { mountPrefix } from '@/api/client';
-import type { Permission, Token } from './wire';
+import type { Permission, Token } from './types';
 
 const ledger = () => `${mountPrefix()}/sandbox/arcblock`;
 const ADDRESS = /^[A-Za-z0-9]+$/;
 
 async function query<T>(host: string, text: string): Promise<T> {
-  const answer = await fetch(host, {
+  const response = await fetch(host, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ query: text }),
   });
-  if (!answer.ok) throw new Error(`ledger answered ${answer.status}`);
-  const { data, errors } = (await answer.json()) as { data?: T; errors?: { message: string }[] };
-  if (!data) throw new Error(errors?.[0]?.message ?? 'ledger gave no data');
+  if (!response.ok) throw new Error(`ledger responded with ${response.status}`);
+  const { data, errors } = (await response.json()) as { data?: T; errors?: { message: string }[] };
+  if (!data) throw new Error(errors?.[0]?.message ?? 'ledger returned no data');
   return data;
 }
 
-/** The tokens of an account; none for an account the ledger has not met. */
+/** The tokens of an account; empty for an account that the ledger does not know. */
 export async function balances(address: string): Promise<Token[]> {
   if (!ADDRESS.test(address)) return [];
   const fields = 'code state{address tokens{address value decimal symbol}}';
@@ -27,7 +27,7 @@ export async function balances(address: string): Promise<Token[]> {
   return (getAccountState.state?.tokens ?? []).filter((token) => token.value !== '0');
 }
 
-/** How a token is called and counted, as its ledger says. */
+/** The symbol and decimals of a token on the ledger. */
 export async function tokenState(address: string): Promise<{ symbol: string; decimal: number }> {
   if (!ADDRESS.test(address)) throw new Error('not a token address');
   const { getTokenState } = await query<{ getTokenState: { state: { symbol: string; decimal: number } | null } }>(
@@ -38,7 +38,7 @@ export async function tokenState(address: string): Promise<{ symbol: string; dec
   return getTokenState.state;
 }
 
-/** What an account permits to others, without what was revoked. */
+/** The active permissions that an account has granted. */
 export async function permissions(address: string): Promise<Permission[]> {
   if (!ADDRESS.test(address)) return [];
   interface Op {
@@ -49,17 +49,17 @@ export async function permissions(address: string): Promise<Permission[]> {
   const { listDelegations } = await query<{
     listDelegations: { delegations: { address: string; to: string; ops: Op[] }[] };
   }>(`${ledger()}/api/`, `{listDelegations(from:"${address}"){code delegations{${fields}}}}`);
-  const found = listDelegations.delegations.map(({ address, to, ops }) => {
+  const granted = listDelegations.delegations.map(({ address, to, ops }) => {
     const limits = ops.flatMap((op) => op.value.limit.tokens);
     const allowances = limits.map((limit) => ({ address: limit.address, value: limit.txAllowance || '0' }));
-    const limited =
+    const isLimited =
       ops.every((op) => op.value.limit.tokens.length > 0) && allowances.every(({ value }) => value !== '0');
-    return { address, to, types: ops.map((op) => op.key), allowances: limited ? allowances : [] };
+    return { address, to, types: ops.map((op) => op.key), allowances: isLimited ? allowances : [] };
   });
-  return found.filter((permission) => permission.types.length > 0);
+  return granted.filter((permission) => permission.types.length > 0);
 }
 
-/** The name of the ledger's chain, which transactions must carry. */
+/** The name of the ledger's chain, which transactions must contain. */
 export async function chainId(): Promise<string> {
   const { getChainInfo } = await query<{ getChainInfo: { info: { network: string } } }>(
     `${ledger()}/api/`,
@@ -68,13 +68,13 @@ export async function chainId(): Promise<string> {
   return getChainInfo.info.network;
 }
 
-/** Sends a signed transaction (base64url); a refusal is thrown with its words. */
+/** Sends a signed transaction (base64url); throws the ledger's message if it is rejected. */
 export async function sendTransaction(tx: string): Promise<void> {
   if (!/^[\w-]+$/.test(tx)) throw new Error('not a transaction');
   await query(`${ledger()}/api/`, `mutation{sendTx(tx:"${tx}"){code hash}}`);
 }
 
-/** Has the ledger met this account? One that it has met has had its first tokens. */
+/** Whether the ledger knows the account. A known account has already received its first tokens. */
 async function isKnown(address: string): Promise<boolean> {
   if (!ADDRESS.test(address)) return false;
   const { getAccountState } = await query<{ getAccountState: { state: object | null } }>(
@@ -87,27 +87,26 @@ async function isKnown(address: string): Promise<boolean> {
 const fundings = new Map<string, Promise<void>>();
 
 /**
- * Gives a new account its first test tokens. Called again it answers the same; an account that has ever held tokens gets no
- * more, so that an emptied one stays empty.
+ * Funds a new account once. An account that has ever held tokens gets no more, so that an emptied account stays empty.
  */
 export function fundOnce(address: string): Promise<void> {
-  const known = fundings.get(address);
-  if (known) return known;
-  const funding = isKnown(address).then((isOld) => (isOld ? undefined : askFaucet(address)));
+  const pending = fundings.get(address);
+  if (pending) return pending;
+  const funding = isKnown(address).then((isFunded) => (isFunded ? undefined : requestTokens(address)));
   fundings.set(address, funding);
-  // It may be tried again after a failure.
+  // A failed attempt can be repeated.
   funding.catch(() => fundings.delete(address));
   return funding;
 }
 
-/** Asks the faucet; its refusal (too often) is thrown with its words. */
-export async function askFaucet(address: string): Promise<void> {
-  const answer = await fetch(`${ledger()}/faucet`, {
+/** Requests tokens from the faucet; throws its message if it declines, for example by rate limit. */
+export async function requestTokens(address: string): Promise<void> {
+  const response = await fetch(`${ledger()}/faucet`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ address }),
   });
-  if (answer.ok) return;
-  const { error } = (await answer.json().catch(() => ({}))) as { error?: string };
-  throw new Error(error ?? String(answer.status));
+  if (response.ok) return;
+  const { error } = (await response.json().catch(() => ({}))) as { error?: string };
+  throw new Error(error ?? String(response.status));
 }

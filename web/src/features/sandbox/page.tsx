@@ -7,23 +7,23 @@ import { setLocale } from '@/lib/locale';
 import { AccountPanel, NewAccount } from './account-panel';
 import { Permissions } from './permissions';
 import { ProfileFields } from './profile-fields';
-import { requestAddress } from './request';
+import { parseRequestUrl } from './request';
 import { RequestView } from './request-view';
 import { t } from './text';
 import { type Accounts, type Keys, useAccounts, useBalance, useKeys } from './use-wallet';
 import './wallet.css';
 
-const asked = () => {
-  const given = new URLSearchParams(window.location.search).get('url');
-  return given ? requestAddress(given, window.location.origin) : null;
+const initialRequestUrl = () => {
+  const text = new URLSearchParams(window.location.search).get('url');
+  return text ? parseRequestUrl(text, window.location.origin) : null;
 };
 
-/** A wallet for test mode: it speaks DID Connect as any wallet does, and keeps its keys in this browser. */
+/** A wallet for test mode. It uses DID Connect like any wallet, and stores its keys in this browser. */
 export function WalletPage() {
   const locale = useLocale();
   const keys = useKeys();
   const accounts = useAccounts();
-  const [address, setAddress] = useState(asked);
+  const [address, setAddress] = useState(initialRequestUrl);
   const account = accounts.current;
 
   useEffect(() => {
@@ -46,7 +46,7 @@ export function WalletPage() {
         </button>
       </header>
       <main>
-        {!account && <First keys={keys} accounts={accounts} />}
+        {!account && <FirstAccount keys={keys} accounts={accounts} />}
         {account && address && !keys && (
           <section className="wallet-card wallet-wait" aria-busy="true">
             <Spinner />
@@ -60,7 +60,7 @@ export function WalletPage() {
             address={address}
             accounts={accounts}
             account={account}
-            onOther={() => setAddress(null)}
+            onBack={() => setAddress(null)}
           />
         )}
         {account && !address && <Home keys={keys} accounts={accounts} onRequest={setAddress} />}
@@ -69,7 +69,7 @@ export function WalletPage() {
   );
 }
 
-function First({ keys, accounts }: { keys: Keys | null; accounts: Accounts }) {
+function FirstAccount({ keys, accounts }: { keys: Keys | null; accounts: Accounts }) {
   return (
     <section className="wallet-card">
       <p>{t('lead')}</p>
@@ -90,7 +90,7 @@ function Home({ keys, accounts, onRequest }: HomeProps) {
   if (!account) return null;
   return (
     <>
-      <Paste onRequest={onRequest} />
+      <RequestInput onRequest={onRequest} />
       <AccountPanel keys={keys} accounts={accounts} account={account} balance={balance} />
       <Permissions key={account.address} keys={keys} account={account} />
       <section className="wallet-card" aria-labelledby="profile-heading">
@@ -106,13 +106,13 @@ function Home({ keys, accounts, onRequest }: HomeProps) {
   );
 }
 
-function Paste({ onRequest }: { onRequest: (address: string) => void }) {
+function RequestInput({ onRequest }: { onRequest: (address: string) => void }) {
   const [text, setText] = useState('');
-  const [wrong, setWrong] = useState(false);
+  const [isInvalid, setInvalid] = useState(false);
   const open = (event: FormEvent) => {
     event.preventDefault();
-    const address = requestAddress(text, window.location.origin);
-    setWrong(!address);
+    const address = parseRequestUrl(text, window.location.origin);
+    setInvalid(!address);
     if (address) onRequest(address);
     else document.getElementById('paste')?.focus();
   };
@@ -125,12 +125,12 @@ function Paste({ onRequest }: { onRequest: (address: string) => void }) {
           label={t('pasteLabel')}
           hint={t('pasteHint')}
           value={text}
-          error={wrong ? t('pasteInvalid') : undefined}
+          error={isInvalid ? t('pasteInvalid') : undefined}
           autoComplete="off"
           spellCheck={false}
           onChange={(event) => {
             setText(event.target.value);
-            setWrong(false);
+            setInvalid(false);
           }}
         />
         <Button type="submit">{t('pasteOpen')}</Button>

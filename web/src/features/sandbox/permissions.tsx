@@ -3,14 +3,14 @@ import { Button } from '@/kit/button';
 import { chainId, permissions, sendTransaction } from './ledger';
 import { useAmounts } from './strings';
 import { t } from './text';
+import type { Account, Permission } from './types';
 import type { Keys } from './use-wallet';
-import type { Account, Permission } from './wire';
 
-/** What the account allows stores to take, each with a way to take it back. Nothing where nothing was allowed. */
+/** The permissions that the account has granted, with revoke buttons; hidden if there are none. */
 export function Permissions({ keys, account }: { keys: Keys | null; account: Account }) {
   const [list, setList] = useState<Permission[]>([]);
-  const [said, setSaid] = useState('');
-  const read = useCallback(
+  const [status, setStatus] = useState('');
+  const reload = useCallback(
     () =>
       permissions(account.address).then(setList, () => {
         setList([]);
@@ -18,53 +18,53 @@ export function Permissions({ keys, account }: { keys: Keys | null; account: Acc
     [account.address],
   );
   useEffect(() => {
-    read();
-  }, [read]);
+    reload();
+  }, [reload]);
 
   const revoke = async (permission: Permission) => {
     if (!keys) return;
     try {
       await sendTransaction(await keys.revocation(account, permission, await chainId()));
-      setSaid(t('permissionRevoked'));
+      setStatus(t('permissionRevoked'));
     } catch (error) {
-      setSaid(t('permissionStays', { message: error instanceof Error ? error.message : String(error) }));
+      setStatus(t('permissionStays', { message: error instanceof Error ? error.message : String(error) }));
     }
-    await read();
+    await reload();
   };
 
-  if (list.length === 0 && !said) return null;
+  if (list.length === 0 && !status) return null;
   return (
     <section className="wallet-card" aria-labelledby="permissions-heading">
       <h2 id="permissions-heading">{t('permissions')}</h2>
       {list.map((permission) => (
-        <Given key={permission.address} permission={permission} ready={keys !== null} onRevoke={revoke} />
+        <PermissionRow key={permission.address} permission={permission} isReady={keys !== null} onRevoke={revoke} />
       ))}
-      <p className="k-hint wallet-said" role="status">
-        {said}
+      <p className="k-hint wallet-status" role="status">
+        {status}
       </p>
     </section>
   );
 }
 
-interface GivenProps {
+interface PermissionRowProps {
   permission: Permission;
-  ready: boolean;
+  isReady: boolean;
   onRevoke: (permission: Permission) => Promise<void>;
 }
 
-function Given({ permission, ready, onRevoke }: GivenProps) {
-  const [busy, setBusy] = useState(false);
+function PermissionRow({ permission, isReady, onRevoke }: PermissionRowProps) {
+  const [isBusy, setIsBusy] = useState(false);
   const amount = useAmounts(permission.allowances, ' / ');
   const revoke = async () => {
-    setBusy(true);
+    setIsBusy(true);
     await onRevoke(permission);
-    setBusy(false);
+    setIsBusy(false);
   };
   return (
     <div className="wallet-fields">
       <p>{permission.allowances.length > 0 ? t('permissionLimit', { amount }) : t('permissionNoLimit')}</p>
       <p className="wallet-code">{permission.to}</p>
-      <Button loading={busy || !ready} onClick={revoke}>
+      <Button loading={isBusy || !isReady} onClick={revoke}>
         {t('permissionRevoke')}
       </Button>
     </div>

@@ -1,6 +1,6 @@
 import { TextField } from '@/kit/field';
 import { type Key, t } from './text';
-import type { Account, Profile } from './wire';
+import type { Account, Profile } from './types';
 
 const EDITABLE = ['fullName', 'email', 'phone', 'birthday', 'url'] as const;
 type Item = (typeof EDITABLE)[number];
@@ -15,7 +15,7 @@ const INPUTS: Record<Item, { type: string; autoComplete: string }> = {
 
 export const editable = (items: string[]): Item[] => EDITABLE.filter((item) => items.includes(item));
 
-/** A store that asks for name and e-mail expects them; the rest may stay empty. */
+/** Name and email are required if a store requests them; other fields are optional. */
 export function profileErrors(profile: Profile, items: string[]): Partial<Record<Item, Key>> {
   const errors: Partial<Record<Item, Key>> = {};
   for (const item of editable(items)) {
@@ -33,7 +33,7 @@ interface ProfileFieldsProps {
   onChange: (account: Account) => void;
 }
 
-/** What is shared with a store, editable where it is shared. */
+/** The profile fields that are shared with a store, editable in place. */
 export function ProfileFields({ items, account, errors, onChange }: ProfileFieldsProps) {
   return (
     <div className="wallet-fields">

@@ -1,31 +1,31 @@
-/** Reads protobuf without a schema: values by field number, in the order they came. */
+/** Parses protobuf without a schema: values by field number, in order. */
 export type Fields = Map<number, (bigint | Uint8Array)[]>;
 
-/** Fields of one message. Throws on bytes that are no message. */
+/** The fields of a message. Throws on malformed bytes. */
 export function readFields(bytes: Uint8Array): Fields {
   const fields: Fields = new Map();
-  let at = 0;
+  let offset = 0;
   const varint = (): bigint => {
     let value = 0n;
     for (let shift = 0n; shift < 70n; shift += 7n) {
-      const byte = bytes[at++];
+      const byte = bytes[offset++];
       if (byte === undefined) throw new Error('message ends inside a number');
       value |= BigInt(byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
     throw new Error('number is too long');
   };
-  while (at < bytes.length) {
+  while (offset < bytes.length) {
     const tag = Number(varint());
-    const wire = tag & 7;
+    const wireType = tag & 7;
     let value: bigint | Uint8Array;
-    if (wire === 0) value = varint();
-    else if (wire === 2) {
+    if (wireType === 0) value = varint();
+    else if (wireType === 2) {
       const length = Number(varint());
-      if (at + length > bytes.length) throw new Error('message ends inside a field');
-      value = bytes.slice(at, at + length);
-      at += length;
-    } else throw new Error(`unexpected wire type ${wire}`);
+      if (offset + length > bytes.length) throw new Error('message ends inside a field');
+      value = bytes.slice(offset, offset + length);
+      offset += length;
+    } else throw new Error(`unexpected wire type ${wireType}`);
     const list = fields.get(tag >> 3);
     if (list) list.push(value);
     else fields.set(tag >> 3, [value]);

@@ -1,91 +1,91 @@
 import { Alert } from '@/kit/alert';
 import { locale } from '@/lib/locale';
-import { short } from './accounts';
-import { Deposit, Permission } from './consents';
+import { shortAddress } from './accounts';
+import { DelegationConsent, DepositConsent } from './consents';
 import { Lead, useAmounts } from './strings';
 import { type Key, t } from './text';
-import { type Intention, noteOf, type TokenAmount, totals } from './transaction';
+import { noteOf, type ParsedTransaction, type TokenAmount, totals } from './transaction';
+import type { Account, Claim, Token } from './types';
 import type { Keys } from './use-wallet';
-import type { Account, Claim, Token } from './wire';
 
-export interface Demand {
-  /** Tokens that accepting would take from the account. */
+export interface ClaimDetails {
+  /** The tokens that the account would pay. */
   tokens: TokenAmount[];
-  /** What is asked cannot be done, or is not what it says it is. */
-  refusal: string | null;
-  intention: Intention | null;
+  /** The claim is unsupported, or its transaction differs from its description. */
+  error: string | null;
+  parsed: ParsedTransaction | null;
 }
 
 const KNOWN = new Set(['authPrincipal', 'profile', 'signature', 'prepareTx', 'agreement']);
 
-/** Reads what a claim would really do, from the bytes that would be signed. */
-export function demandOf(keys: Keys, claim: Claim, account: Account): Demand {
-  const none: Demand = { tokens: [], refusal: null, intention: null };
-  if (!KNOWN.has(claim.type)) return { ...none, refusal: t('ask.unknown', { type: claim.type }) };
+/** Inspects a claim by the bytes that would be signed. */
+export function inspectClaim(keys: Keys, claim: Claim, account: Account): ClaimDetails {
+  const nothing: ClaimDetails = { tokens: [], error: null, parsed: null };
+  if (!KNOWN.has(claim.type)) return { ...nothing, error: t('ask.unknown', { type: claim.type }) };
   if (claim.type === 'authPrincipal') {
     const target = claim.target?.replace(/^did:abt:/, '');
-    const other = target && target !== account.address;
-    return { ...none, refusal: other ? t('error.mismatch') : null };
+    const isOtherAccount = target && target !== account.address;
+    return { ...nothing, error: isOtherAccount ? t('error.mismatch') : null };
   }
   const encoded = claim.type === 'prepareTx' ? claim.partialTx : isTransaction(claim) ? claim.origin : undefined;
-  if (!encoded) return none;
+  if (!encoded) return nothing;
   try {
-    const { from, intention } = keys.readTransaction(encoded);
-    const tokens = tokensOf(claim, intention);
-    const honest = from === account.address && (claim.type !== 'prepareTx' || asksForWhatItMoves(intention, tokens));
-    return { tokens, refusal: honest ? null : t('ask.mismatch'), intention };
+    const { from, parsed } = keys.readTransaction(encoded);
+    const tokens = tokensOf(claim, parsed);
+    const isConsistent = from === account.address && (claim.type !== 'prepareTx' || matchesOutputs(parsed, tokens));
+    return { tokens, error: isConsistent ? null : t('ask.mismatch'), parsed };
   } catch {
-    return { ...none, refusal: t('ask.mismatch') };
+    return { ...nothing, error: t('ask.mismatch') };
   }
 }
 
-/** The type is that of transactions, or that of the one inside. */
+/** A signature claim for a transaction, by its type or the type of its content. */
 const isTransaction = (claim: Claim) => claim.type === 'signature' && claim.typeUrl?.startsWith('fg:t:');
 
-/** What is prepared takes what its requirement names; what is signed as it came takes what stands in it. */
-function tokensOf(claim: Claim, intention: Intention): TokenAmount[] {
+/** A prepared transaction pays its requirement; a finished one pays its inputs. */
+function tokensOf(claim: Claim, parsed: ParsedTransaction): TokenAmount[] {
   const required = claim.requirement?.tokens ?? [];
-  const given = 'inputs' in intention ? totals(intention.inputs.map((input) => input.tokens)) : required;
-  return claim.type === 'prepareTx' ? required : given;
+  const inputTokens = 'inputs' in parsed ? totals(parsed.inputs.map((input) => input.tokens)) : required;
+  return claim.type === 'prepareTx' ? required : inputTokens;
 }
 
-/** The tokens it asks for must be the ones that reach the receivers, no more. */
-function asksForWhatItMoves(intention: Intention, required: TokenAmount[]): boolean {
-  if (intention.kind === 'stake') return true;
-  if (intention.kind === 'delegate') return required.length === 0;
-  if (intention.kind !== 'transfer') return false;
-  const sorted = (list: TokenAmount[]) =>
+/** The required tokens must be exactly those that the recipients get. */
+function matchesOutputs(parsed: ParsedTransaction, required: TokenAmount[]): boolean {
+  if (parsed.kind === 'stake') return true;
+  if (parsed.kind === 'delegate') return required.length === 0;
+  if (parsed.kind !== 'transfer') return false;
+  const normalize = (list: TokenAmount[]) =>
     JSON.stringify(totals([list]).sort((a, b) => a.address.localeCompare(b.address)));
-  const paid = totals(intention.outputs.map((output) => output.tokens));
-  return sorted(paid) === sorted(required);
+  const paid = totals(parsed.outputs.map((output) => output.tokens));
+  return normalize(paid) === normalize(required);
 }
 
 interface ClaimProps {
   keys: Keys;
   claim: Claim;
-  demand: Demand;
+  details: ClaimDetails;
   account: Account;
   appName: string;
-  /** The store's own account, where it says which. */
+  /** The account of the store, if known. */
   appDid?: string;
 }
 
-/** One claim in plain words. */
-export function ClaimText({ keys, claim, demand, account, appName, appDid }: ClaimProps) {
-  const amount = useAmounts(demand.tokens);
-  if (demand.refusal) {
+/** Describes a claim. */
+export function ClaimText({ keys, claim, details, account, appName, appDid }: ClaimProps) {
+  const amount = useAmounts(details.tokens);
+  if (details.error) {
     return (
-      <Alert severity="danger" urgent title={demand.refusal}>
+      <Alert severity="danger" urgent title={details.error}>
         {claim.type === 'authPrincipal' && claim.target && (
-          <p>{t('ask.authTarget', { name: appName, account: short(claim.target) })}</p>
+          <p>{t('ask.authTarget', { name: appName, account: shortAddress(claim.target) })}</p>
         )}
       </Alert>
     );
   }
-  const { intention } = demand;
-  if (intention?.kind === 'delegate') return <Permission intention={intention} claim={claim} appName={appName} />;
-  if (intention?.kind === 'stake') {
-    return <Deposit intention={intention} amount={amount} claim={claim} appName={appName} />;
+  const { parsed } = details;
+  if (parsed?.kind === 'delegate') return <DelegationConsent parsed={parsed} claim={claim} appName={appName} />;
+  if (parsed?.kind === 'stake') {
+    return <DepositConsent parsed={parsed} amount={amount} claim={claim} appName={appName} />;
   }
   switch (claim.type) {
     case 'authPrincipal':
@@ -93,10 +93,10 @@ export function ClaimText({ keys, claim, demand, account, appName, appDid }: Cla
     case 'profile': {
       const items = (claim.items ?? []).filter((item) => item !== 'avatar');
       const names = items.map((item) => t(`ask.item.${item}` as Key));
-      return <Lead text={t('ask.profile', { items: listed(names) })} note={claim.description} />;
+      return <Lead text={t('ask.profile', { items: formatList(names) })} note={claim.description} />;
     }
     case 'prepareTx':
-      return <Spending {...{ intention, amount, account, appName, appDid, claim }} />;
+      return <PaymentDetails {...{ parsed, amount, account, appName, appDid, claim }} />;
     case 'agreement':
       return (
         <>
@@ -105,29 +105,29 @@ export function ClaimText({ keys, claim, demand, account, appName, appDid }: Cla
         </>
       );
     default:
-      return <Signing keys={keys} claim={claim} intention={intention} />;
+      return <SignatureDetails keys={keys} claim={claim} parsed={parsed} />;
   }
 }
 
-const listed = (names: string[]) =>
+const formatList = (names: string[]) =>
   new Intl.ListFormat(locale() === 'zh' ? 'zh-Hans' : 'en', { type: 'conjunction' }).format(names);
 
-function Spending({
-  intention,
+function PaymentDetails({
+  parsed,
   amount,
   account,
   appName,
   appDid,
   claim,
-}: Omit<ClaimProps, 'keys' | 'demand'> & { intention: Intention | null; amount: string }) {
-  const receivers = intention?.kind === 'transfer' ? intention.outputs.map((it) => it.owner) : [];
-  // What a store asks for may be somebody else's.
-  const others = appDid !== undefined && receivers.some((address) => address !== appDid);
-  const note = intention && 'data' in intention ? noteOf(intention.data) : null;
+}: Omit<ClaimProps, 'keys' | 'details'> & { parsed: ParsedTransaction | null; amount: string }) {
+  const recipients = parsed?.kind === 'transfer' ? parsed.outputs.map((each) => each.owner) : [];
+  // The payment can go to an account other than the store's.
+  const isOtherPayee = appDid !== undefined && recipients.some((address) => address !== appDid);
+  const note = parsed && 'data' in parsed ? noteOf(parsed.data) : null;
   const purpose =
     claim.description ||
     Object.values(note ?? {})
-      .filter((it) => typeof it === 'string')
+      .filter((each) => typeof each === 'string')
       .join(' · ');
   return (
     <>
@@ -135,8 +135,8 @@ function Spending({
       <dl className="wallet-facts">
         <dt>{t('ask.payTo')}</dt>
         <dd>
-          {others ? null : appName}
-          {receivers.map((address) => (
+          {isOtherPayee ? null : appName}
+          {recipients.map((address) => (
             <span key={address} className="wallet-code">
               {address}
             </span>
@@ -157,9 +157,9 @@ function Spending({
   );
 }
 
-function Signing({ keys, claim, intention }: { keys: Keys; claim: Claim; intention: Intention | null }) {
-  if (intention) {
-    const kind = intention.kind === 'other' ? intention.typeUrl : intention.kind;
+function SignatureDetails({ keys, claim, parsed }: { keys: Keys; claim: Claim; parsed: ParsedTransaction | null }) {
+  if (parsed) {
+    const kind = parsed.kind === 'other' ? parsed.typeUrl : parsed.kind;
     return <Lead text={t('ask.signTransaction', { kind })} note={claim.description} />;
   }
   if (claim.digest) {
@@ -178,11 +178,11 @@ function Signing({ keys, claim, intention }: { keys: Keys; claim: Claim; intenti
   );
 }
 
-/** Is there enough of everything that is asked for? Unknown balances do not stand in the way; the ledger decides. */
-export function covers(tokens: Token[] | 'unknown' | null, needed: TokenAmount[]): boolean {
+/** Whether the balance covers the needed tokens. Unknown balances count as sufficient, because the ledger decides. */
+export function hasSufficientBalance(tokens: Token[] | 'unknown' | null, needed: TokenAmount[]): boolean {
   if (tokens === null || tokens === 'unknown') return true;
   return totals([needed]).every(({ address, value }) => {
-    const held = tokens.find((token) => token.address === address);
-    return BigInt(held?.value ?? '0') >= BigInt(value);
+    const token = tokens.find((each) => each.address === address);
+    return BigInt(token?.value ?? '0') >= BigInt(value);
   });
 }

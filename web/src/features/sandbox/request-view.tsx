@@ -6,19 +6,19 @@ import { Button } from '@/kit/button';
 import { Spinner } from '@/kit/icons';
 import { AccountPanel } from './account-panel';
 import { ProfileFields, profileErrors } from './profile-fields';
-import { accept, ask, decline, type Reply } from './request';
-import { ClaimText, covers, demandOf } from './request-fields';
-import { UNREAD, useAmounts } from './strings';
+import { accept, decline, fetchRequest, type Reply } from './request';
+import { ClaimText, hasSufficientBalance, inspectClaim } from './request-fields';
+import { LOADING_AMOUNT, useAmounts } from './strings';
 import { t } from './text';
+import type { Account, Claim, Envelope } from './types';
 import { type Accounts, type Keys, useBalance } from './use-wallet';
-import type { Account, Claim, Envelope } from './wire';
 
-/** Time to read "Done" before a window that a store opened closes itself. */
+/** Time to read "Done" before a popup window closes. */
 const CLOSE_MS = 1200;
 
 type Step =
-  | { name: 'reading' }
-  | { name: 'asked'; envelope: Envelope; claims: Claim[]; number: number }
+  | { name: 'loading' }
+  | { name: 'request'; envelope: Envelope; claims: Claim[]; number: number }
   | { name: 'sending'; number: number }
   | { name: 'ended'; declined: boolean; message?: string }
   | { name: 'failed'; text: string };
@@ -28,75 +28,75 @@ interface RequestViewProps {
   address: string;
   accounts: Accounts;
   account: Account;
-  onOther: () => void;
+  onBack: () => void;
 }
 
-function failureText(reply: Extract<Reply, { name: 'failed' }>): string {
-  return reply.why === 'problem' ? translateProblem(reply.problem) : t(`error.${reply.why}`);
+function errorText(reply: Extract<Reply, { name: 'failed' }>): string {
+  return reply.reason === 'problem' ? translateProblem(reply.problem) : t(`error.${reply.reason}`);
 }
 
-/** One request of a store, step by step, until it is answered. */
-export function RequestView({ keys, address, accounts, account, onOther }: RequestViewProps) {
-  const [step, setStep] = useState<Step>({ name: 'reading' });
+/** Shows one request of a store, step by step, until it is completed. */
+export function RequestView({ keys, address, accounts, account, onBack }: RequestViewProps) {
+  const [step, setStep] = useState<Step>({ name: 'loading' });
   const [appName, setAppName] = useState('');
-  const [round, setRound] = useState(0);
-  const asking = useRef(account);
-  asking.current = account;
+  const [attempt, setAttempt] = useState(0);
+  const accountRef = useRef(account);
+  accountRef.current = account;
 
   const apply = (reply: Reply, number: number, declined = false) => {
-    if (reply.name === 'failed') setStep({ name: 'failed', text: failureText(reply) });
+    if (reply.name === 'failed') setStep({ name: 'failed', text: errorText(reply) });
     else if (reply.name === 'done') {
       setStep({ name: 'ended', declined, message: reply.message });
       announce(t('done.title'));
       if (window.opener) setTimeout(() => window.close(), CLOSE_MS);
     } else {
       if (reply.envelope.appInfo?.name) setAppName(reply.envelope.appInfo.name);
-      setStep({ name: 'asked', envelope: reply.envelope, claims: reply.claims, number });
+      setStep({ name: 'request', envelope: reply.envelope, claims: reply.claims, number });
     }
   };
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the account may change while the request stays.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another account must not reload the request.
   useEffect(() => {
-    let gone = false;
-    setStep({ name: 'reading' });
-    ask(keys, address, asking.current).then((reply) => {
-      if (!gone) apply(reply, 1);
+    let unmounted = false;
+    setStep({ name: 'loading' });
+    fetchRequest(keys, address, accountRef.current).then((reply) => {
+      if (!unmounted) apply(reply, 1);
     });
     return () => {
-      gone = true;
+      unmounted = true;
     };
-  }, [keys, address, round]);
+  }, [keys, address, attempt]);
 
-  const answer = async (yes: boolean) => {
-    if (step.name !== 'asked') return;
+  const respond = async (isAccepted: boolean) => {
+    if (step.name !== 'request') return;
     const { envelope, number } = step;
     setStep({ name: 'sending', number });
     try {
-      apply(await (yes ? accept : decline)(keys, envelope, address, account), number + 1, !yes);
+      apply(await (isAccepted ? accept : decline)(keys, envelope, address, account), number + 1, !isAccepted);
     } catch (error) {
       setStep({ name: 'failed', text: error instanceof Error ? error.message : String(error) });
     }
   };
 
   switch (step.name) {
-    case 'reading':
+    case 'loading':
     case 'sending':
       return (
         <section className="wallet-card wallet-wait" aria-busy="true">
           <Spinner />
-          <p role="status">{t(step.name === 'reading' ? 'loading' : 'sending')}</p>
+          <p role="status">{t(step.name === 'loading' ? 'loading' : 'sending')}</p>
         </section>
       );
-    case 'asked':
+    case 'request':
       return (
-        <Asked
+        <RequestForm
           key={step.envelope.challenge}
           keys={keys}
           step={step}
           account={account}
           accounts={accounts}
           appName={appName}
-          onAnswer={answer}
+          onRespond={respond}
         />
       );
     case 'ended':
@@ -110,7 +110,7 @@ export function RequestView({ keys, address, accounts, account, onOther }: Reque
               {t('done.close')}
             </Button>
           ) : (
-            <Button wide onClick={onOther}>
+            <Button wide onClick={onBack}>
               {t('otherRequest')}
             </Button>
           )}
@@ -122,10 +122,10 @@ export function RequestView({ keys, address, accounts, account, onOther }: Reque
           <Alert severity="danger" urgent title={t('error.title')}>
             <p>{step.text}</p>
           </Alert>
-          <Button variant="primary" wide onClick={() => setRound(round + 1)}>
+          <Button variant="primary" wide onClick={() => setAttempt(attempt + 1)}>
             {t('error.retry')}
           </Button>
-          <Button wide onClick={onOther}>
+          <Button wide onClick={onBack}>
             {t('otherRequest')}
           </Button>
         </section>
@@ -133,45 +133,45 @@ export function RequestView({ keys, address, accounts, account, onOther }: Reque
   }
 }
 
-interface AskedProps {
+interface RequestFormProps {
   keys: Keys;
-  step: Extract<Step, { name: 'asked' }>;
+  step: Extract<Step, { name: 'request' }>;
   account: Account;
   accounts: Accounts;
   appName: string;
-  onAnswer: (yes: boolean) => void;
+  onRespond: (isAccepted: boolean) => void;
 }
 
-function Asked({ keys, step, account, accounts, appName, onAnswer }: AskedProps) {
+function RequestForm({ keys, step, account, accounts, appName, onRespond }: RequestFormProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const [tried, setTried] = useState(false);
+  const [isSubmitted, setSubmitted] = useState(false);
   const balance = useBalance(account.address);
-  const demands = useMemo(
-    () => step.claims.map((claim) => ({ claim, demand: demandOf(keys, claim, account) })),
+  const claimDetails = useMemo(
+    () => step.claims.map((claim) => ({ claim, details: inspectClaim(keys, claim, account) })),
     [keys, step.claims, account],
   );
-  const needed = demands.flatMap(({ demand }) => demand.tokens);
+  const needed = claimDetails.flatMap(({ details }) => details.tokens);
   const amount = useAmounts(needed);
   const items = step.claims.flatMap((claim) => (claim.type === 'profile' ? (claim.items ?? []) : []));
   const errors = profileErrors(account.profile, items);
-  const refused = demands.some(({ demand }) => demand.refusal);
-  // Nobody agrees to an amount before it can be read.
-  const reading = needed.length > 0 && (balance.tokens === null || amount.includes(UNREAD));
-  const enough = covers(balance.tokens, needed);
-  const signIn = step.claims.every((claim) => claim.type === 'authPrincipal' || claim.type === 'profile');
+  const hasError = claimDetails.some(({ details }) => details.error);
+  // The amount must be visible before the user can accept.
+  const isLoadingAmounts = needed.length > 0 && (balance.tokens === null || amount.includes(LOADING_AMOUNT));
+  const isSufficient = hasSufficientBalance(balance.tokens, needed);
+  const isSignIn = step.claims.every((claim) => claim.type === 'authPrincipal' || claim.type === 'profile');
 
   useEffect(() => heading.current?.focus(), []);
 
   const onAccept = () => {
-    setTried(true);
-    if (Object.keys(errors).length === 0) onAnswer(true);
+    setSubmitted(true);
+    if (Object.keys(errors).length === 0) onRespond(true);
     else document.getElementById(`profile_${Object.keys(errors)[0]}`)?.focus();
   };
-  const kinds = new Set(demands.map(({ demand }) => demand.intention?.kind));
-  const pays =
+  const kinds = new Set(claimDetails.map(({ details }) => details.parsed?.kind));
+  const payLabel =
     kinds.has('transfer') || !kinds.has('stake') ? t('acceptPay', { amount }) : t('acceptDeposit', { amount });
-  const agrees = kinds.has('delegate') ? t('acceptDelegate') : t('accept');
-  const label = needed.length > 0 ? pays : signIn ? t('acceptSignIn') : agrees;
+  const acceptLabel = kinds.has('delegate') ? t('acceptDelegate') : t('accept');
+  const label = needed.length > 0 ? payLabel : isSignIn ? t('acceptSignIn') : acceptLabel;
 
   return (
     <>
@@ -182,21 +182,26 @@ function Asked({ keys, step, account, accounts, appName, onAnswer }: AskedProps)
             {t('request', { name: appName })}
           </h2>
         </div>
-        {demands.map(({ claim, demand }, index) => (
+        {claimDetails.map(({ claim, details }, index) => (
           <ClaimText
-            // biome-ignore lint/suspicious/noArrayIndexKey: the claims of one challenge never change places.
+            // biome-ignore lint/suspicious/noArrayIndexKey: the claims of a challenge have a fixed order.
             key={index}
-            {...{ keys, claim, demand, account, appName }}
+            {...{ keys, claim, details, account, appName }}
             appDid={step.envelope.appInfo?.publisher?.replace(/^did:abt:/, '')}
           />
         ))}
         {items.length > 0 && (
-          <ProfileFields items={items} account={account} errors={tried ? errors : {}} onChange={accounts.change} />
+          <ProfileFields
+            items={items}
+            account={account}
+            errors={isSubmitted ? errors : {}}
+            onChange={accounts.change}
+          />
         )}
-        {!enough && <Alert severity="warn">{t('balanceLow')}</Alert>}
-        <div className="wallet-answers">
-          <Button onClick={() => onAnswer(false)}>{t('decline')}</Button>
-          <Button variant="primary" loading={reading} disabled={refused || !enough} onClick={onAccept}>
+        {!isSufficient && <Alert severity="warn">{t('balanceLow')}</Alert>}
+        <div className="wallet-actions">
+          <Button onClick={() => onRespond(false)}>{t('decline')}</Button>
+          <Button variant="primary" loading={isLoadingAmounts} disabled={hasError || !isSufficient} onClick={onAccept}>
             {label}
           </Button>
         </div>

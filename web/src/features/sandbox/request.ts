@@ -1,22 +1,22 @@
 import { loadErrorMessages, type Problem } from '@/i18n/translate';
-import type { Account, Claim, Envelope } from './wire';
+import type { Account, Claim, Envelope } from './types';
 
 type Keys = typeof import('./keys');
 
 export type Failure = 'network' | 'signature' | 'expired' | 'mismatch';
 
-/** How a call to the store ended: it asks (more), it is done, or it failed. */
+/** The result of a call to the store: a request, completion, or a failure. */
 export type Reply =
-  | { name: 'asks'; envelope: Envelope; claims: Claim[] }
+  | { name: 'request'; envelope: Envelope; claims: Claim[] }
   | { name: 'done'; message?: string }
-  | { name: 'failed'; why: Failure }
-  | { name: 'failed'; why: 'problem'; problem: Problem };
+  | { name: 'failed'; reason: Failure }
+  | { name: 'failed'; reason: 'problem'; problem: Problem };
 
 /**
- * The address of a request from what was scanned, pasted or given in the page's address: the plain address, a deep
- * link with the address encoded twice in it, or the address still encoded. Null when there is none.
+ * The request URL in a scanned or pasted text or query parameter: plain, encoded, or doubly encoded in a deep link.
+ * Null if there is none.
  */
-export function requestAddress(text: string, origin: string): string | null {
+export function parseRequestUrl(text: string, origin: string): string | null {
   let candidate = text.trim();
   for (let depth = 0; depth < 4; depth++) {
     if (/^https?%3a/i.test(candidate)) {
@@ -44,58 +44,58 @@ export function requestAddress(text: string, origin: string): string | null {
   return null;
 }
 
-/** Errors that the wallet has a text of its own for, by the store's codes. */
+/** Failures with their own text, by error code of the store. */
 const FAILURES: Record<string, Failure> = { CONNECT_EXPIRED: 'expired', CONNECT_OTHER_WALLET: 'mismatch' };
 
-async function replyOf(keys: Keys, answer: Promise<Response>): Promise<Reply> {
+async function readReply(keys: Keys, response: Promise<Response>): Promise<Reply> {
   let body: { appPk?: string; authInfo?: string } & Problem;
   try {
-    body = await (await answer).json();
+    body = await (await response).json();
   } catch {
-    return { name: 'failed', why: 'network' };
+    return { name: 'failed', reason: 'network' };
   }
   if (!body.appPk || !body.authInfo) return failure(body);
-  const envelope = await keys.openEnvelope(body.appPk, body.authInfo);
-  if (!envelope) return { name: 'failed', why: 'signature' };
+  const envelope = await keys.verifyEnvelope(body.appPk, body.authInfo);
+  if (!envelope) return { name: 'failed', reason: 'signature' };
   if (envelope.status === 'error') {
     const { errorMessage, errorCode, errorParams } = envelope;
     return failure({ error: errorMessage, code: errorCode, params: errorParams });
   }
-  if (envelope.requestedClaims?.length) return { name: 'asks', envelope, claims: envelope.requestedClaims };
+  if (envelope.requestedClaims?.length) return { name: 'request', envelope, claims: envelope.requestedClaims };
   return { name: 'done', message: envelope.successMessage };
 }
 
 async function failure(problem: Problem): Promise<Reply> {
-  const why = FAILURES[problem.code ?? ''];
-  if (why) return { name: 'failed', why };
+  const reason = FAILURES[problem.code ?? ''];
+  if (reason) return { name: 'failed', reason };
   await loadErrorMessages();
-  return { name: 'failed', why: 'problem', problem };
+  return { name: 'failed', reason: 'problem', problem };
 }
 
-/** Asks the store what it wants; it learns that a wallet is there. */
-export function ask(keys: Keys, address: string, account: Account | null): Promise<Reply> {
+/** Fetches the request; the store then knows that a wallet has connected. */
+export function fetchRequest(keys: Keys, address: string, account: Account | null): Promise<Reply> {
   const url = new URL(address);
   if (account) {
     url.searchParams.set('userDid', account.address);
     url.searchParams.set('userPk', account.publicKey);
   }
-  return replyOf(keys, fetch(url, { credentials: 'omit' }));
+  return readReply(keys, fetch(url, { credentials: 'omit' }));
 }
 
 async function send(keys: Keys, address: string, account: Account, payload: object): Promise<Reply> {
-  const userInfo = await keys.seal(account, payload);
-  const call = fetch(address, {
+  const userInfo = await keys.signPayload(account, payload);
+  const response = fetch(address, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ userPk: account.publicKey, userInfo }),
     credentials: 'omit',
   });
-  return replyOf(keys, call);
+  return readReply(keys, response);
 }
 
 export async function accept(keys: Keys, envelope: Envelope, address: string, account: Account): Promise<Reply> {
   const requestedClaims = [];
-  for (const claim of envelope.requestedClaims ?? []) requestedClaims.push(await keys.answerClaim(account, claim));
+  for (const claim of envelope.requestedClaims ?? []) requestedClaims.push(await keys.completeClaim(account, claim));
   return send(keys, address, account, { action: 'responseAuth', challenge: envelope.challenge, requestedClaims });
 }
 

@@ -1,5 +1,5 @@
 import { Buffer } from 'buffer';
 import process from 'process';
 
-// The wallet libraries were written for node: they look for these two by their global names.
+// The wallet libraries expect these Node globals.
 Object.assign(globalThis, { Buffer, process });

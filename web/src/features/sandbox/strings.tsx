@@ -1,35 +1,35 @@
 import { useEffect, useState } from 'react';
 import { formatMoney } from '@/lib/amount';
 import { locale } from '@/lib/locale';
-import { short } from './accounts';
+import { shortAddress } from './accounts';
 import { tokenState } from './ledger';
 import type { TokenAmount } from './transaction';
 
-/** Stands for an amount whose token is not known yet. */
-export const UNREAD = '…';
+/** Placeholder for an amount whose token is still loading. */
+export const LOADING_AMOUNT = '…';
 
-/** Amounts in the words of their token; where nobody knows how it is called, with its address. */
-export function useAmounts(tokens: TokenAmount[], joint = ' + '): string {
+/** Formats token amounts; a token that the ledger does not know is shown by its address. */
+export function useAmounts(tokens: TokenAmount[], separator = ' + '): string {
   const [units, setUnits] = useState<Record<string, { symbol: string; decimal: number } | 'unknown'>>({});
-  const wanted = tokens.map((token) => token.address).join(',');
+  const addresses = tokens.map((token) => token.address).join(',');
   useEffect(() => {
-    for (const address of wanted.split(',').filter(Boolean)) {
+    for (const address of addresses.split(',').filter(Boolean)) {
       tokenState(address).then(
         (unit) => setUnits((all) => ({ ...all, [address]: unit })),
         () => setUnits((all) => ({ ...all, [address]: 'unknown' })),
       );
     }
-  }, [wanted]);
+  }, [addresses]);
   return tokens
     .map(({ address, value }) => {
       const unit = units[address];
-      if (!unit) return UNREAD;
-      return unit === 'unknown' ? `${value} × ${short(address)}` : formatMoney(value, unit, locale());
+      if (!unit) return LOADING_AMOUNT;
+      return unit === 'unknown' ? `${value} × ${shortAddress(address)}` : formatMoney(value, unit, locale());
     })
-    .join(joint);
+    .join(separator);
 }
 
-/** What is asked in one sentence, and what the store says about it. */
+/** The request in one sentence, and the store's description of it. */
 export function Lead({ text, note }: { text: string; note?: string }) {
   return (
     <div>

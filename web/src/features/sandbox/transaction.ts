@@ -1,6 +1,6 @@
 import { bytesOf, type Fields, messages, numberOf, readFields, textOf, texts } from './protobuf';
 
-/** Field numbers are those of chains.md 3.1, which names them from the chain's own specification. */
+/** Field numbers as in chains.md 3.1, named after the chain's specification. */
 
 export interface TokenAmount {
   address: string;
@@ -8,7 +8,7 @@ export interface TokenAmount {
   value: string;
 }
 
-export interface Share {
+export interface TokenInput {
   owner: string;
   tokens: TokenAmount[];
   assets: string[];
@@ -19,11 +19,11 @@ export interface RawData {
   value: Uint8Array;
 }
 
-export type Intention =
-  | { kind: 'transfer'; inputs: Share[]; outputs: Share[]; data?: RawData }
+export type ParsedTransaction =
+  | { kind: 'transfer'; inputs: TokenInput[]; outputs: TokenInput[]; data?: RawData }
   | {
       kind: 'stake';
-      inputs: Share[];
+      inputs: TokenInput[];
       address: string;
       receiver: string;
       locked: boolean;
@@ -36,11 +36,11 @@ export type Intention =
   | {
       kind: 'delegate';
       to: string;
-      /** The most of one payment, per token. */
+      /** The maximum of a single payment, per token. */
       allowances: TokenAmount[];
-      /** Some payment has no limit: no token is named, or one without an allowance. */
+      /** At least one payment has no limit: without a token, or without an allowance. */
       unlimited: boolean;
-      /** What else may be sent in the account's name. */
+      /** Other transaction types that are allowed. */
       others: string[];
     }
   | { kind: 'other'; typeUrl: string };
@@ -48,11 +48,11 @@ export type Intention =
 const tokensOf = (fields: Fields, field: number): TokenAmount[] =>
   messages(fields, field).map((token) => ({ address: textOf(token, 1), value: textOf(token, 2) || '0' }));
 
-const sharesOf = (fields: Fields, field: number): Share[] =>
-  messages(fields, field).map((share) => ({
-    owner: textOf(share, 1),
-    tokens: tokensOf(share, 2),
-    assets: texts(share, 3),
+const inputsOf = (fields: Fields, field: number): TokenInput[] =>
+  messages(fields, field).map((input) => ({
+    owner: textOf(input, 1),
+    tokens: tokensOf(input, 2),
+    assets: texts(input, 3),
   }));
 
 function dataOf(fields: Fields, field: number): RawData | undefined {
@@ -60,35 +60,37 @@ function dataOf(fields: Fields, field: number): RawData | undefined {
   return data && { typeUrl: textOf(data, 1), value: bytesOf(data, 2) ?? new Uint8Array() };
 }
 
-/** The one type of transaction that takes a payment by permission. */
-const PULL = 'fg:t:transfer_v2';
+/** The only transaction type that collects a payment by delegation. */
+const COLLECT = 'fg:t:transfer_v2';
 
-function delegationOf(fields: Fields): Intention {
+function delegationOf(fields: Fields): ParsedTransaction {
   const ops = messages(fields, 3);
-  const pulls = ops.filter((op) => textOf(op, 1) === PULL);
+  const collects = ops.filter((op) => textOf(op, 1) === COLLECT);
   const limitsOf = (op: Fields) => messages(op, 3).flatMap((limit) => messages(limit, 1));
-  const allowances = pulls.flatMap(limitsOf).map((limit) => ({ address: textOf(limit, 1), value: textOf(limit, 4) }));
+  const allowances = collects
+    .flatMap(limitsOf)
+    .map((limit) => ({ address: textOf(limit, 1), value: textOf(limit, 4) }));
   return {
     kind: 'delegate',
     to: textOf(fields, 2),
     allowances: allowances.filter(({ value }) => /^\d*[1-9]\d*$/.test(value)),
-    unlimited: pulls.some((op) => limitsOf(op).length === 0) || allowances.some(({ value }) => /^0*$/.test(value)),
-    others: ops.map((op) => textOf(op, 1)).filter((typeUrl) => typeUrl !== PULL),
+    unlimited: collects.some((op) => limitsOf(op).length === 0) || allowances.some(({ value }) => /^0*$/.test(value)),
+    others: ops.map((op) => textOf(op, 1)).filter((typeUrl) => typeUrl !== COLLECT),
   };
 }
 
-/** What a transaction does, read from its inner message. */
-export function intentionOf(typeUrl: string, value: Uint8Array): Intention {
+/** Parses the effect of a transaction from its inner message. */
+export function parseTransaction(typeUrl: string, value: Uint8Array): ParsedTransaction {
   const fields = readFields(value);
   switch (typeUrl) {
     case 'fg:t:transfer_v3':
-      return { kind: 'transfer', inputs: sharesOf(fields, 1), outputs: sharesOf(fields, 2), data: dataOf(fields, 15) };
+      return { kind: 'transfer', inputs: inputsOf(fields, 1), outputs: inputsOf(fields, 2), data: dataOf(fields, 15) };
     case 'fg:t:stake':
       return {
         kind: 'stake',
         address: textOf(fields, 1),
         receiver: textOf(fields, 2),
-        inputs: sharesOf(fields, 3),
+        inputs: inputsOf(fields, 3),
         locked: numberOf(fields, 4) === 1,
         message: textOf(fields, 5),
         revokeWaitingPeriod: numberOf(fields, 6),
@@ -103,7 +105,7 @@ export function intentionOf(typeUrl: string, value: Uint8Array): Intention {
   }
 }
 
-/** The readable note a transaction carries, when it is JSON. */
+/** The JSON data of a transaction, if any. */
 export function noteOf(data: RawData | undefined): Record<string, unknown> | null {
   if (data?.typeUrl !== 'json') return null;
   try {
@@ -113,15 +115,15 @@ export function noteOf(data: RawData | undefined): Record<string, unknown> | nul
   }
 }
 
-/** Sums per token: what an answer to this would take from the account. */
+/** Totals per token. */
 export function totals(lists: TokenAmount[][]): TokenAmount[] {
-  const sums = new Map<string, bigint>();
-  for (const { address, value } of lists.flat()) sums.set(address, (sums.get(address) ?? 0n) + BigInt(value));
-  return [...sums].map(([address, value]) => ({ address, value: value.toString() }));
+  const byAddress = new Map<string, bigint>();
+  for (const { address, value } of lists.flat()) byAddress.set(address, (byAddress.get(address) ?? 0n) + BigInt(value));
+  return [...byAddress].map(([address, value]) => ({ address, value: value.toString() }));
 }
 
-/** The name of the library's methods for a type: `fg:t:transfer_v3` is `TransferV3Tx`. */
+/** The library's method suffix for a type: `fg:t:transfer_v3` is `TransferV3Tx`. */
 export function methodName(typeUrl: string): string {
-  const words = typeUrl.replace(/^fg:t:/, '').split('_');
-  return `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Tx`;
+  const parts = typeUrl.replace(/^fg:t:/, '').split('_');
+  return `${parts.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join('')}Tx`;
 }

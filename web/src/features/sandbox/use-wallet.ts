@@ -1,20 +1,20 @@
 import { useCallback, useEffect, useState } from 'react';
 import { currentAddress, loadAccounts, saveAccounts, saveCurrent } from './accounts';
 import { balances, fundOnce } from './ledger';
-import type { Account, KeyKind, Token } from './wire';
+import type { Account, KeyKind, Token } from './types';
 
 export type Keys = typeof import('./keys');
 
-/** The libraries of the wallet; null while they are on their way. */
+/** The wallet libraries; null while they load. */
 export function useKeys(): Keys | null {
   const [keys, setKeys] = useState<Keys | null>(null);
   useEffect(() => {
-    let gone = false;
+    let unmounted = false;
     import('./keys').then((loaded) => {
-      if (!gone) setKeys(loaded);
+      if (!unmounted) setKeys(loaded);
     });
     return () => {
-      gone = true;
+      unmounted = true;
     };
   }, []);
   return keys;
@@ -32,7 +32,7 @@ export function useAccounts(): Accounts {
   const [list, setList] = useState(loadAccounts);
   const [address, setAddress] = useState(currentAddress);
 
-  const keep = (next: Account[]) => {
+  const save = (next: Account[]) => {
     setList(next);
     saveAccounts(next);
   };
@@ -43,38 +43,38 @@ export function useAccounts(): Accounts {
   const create = (keys: Keys, kind: KeyKind, name: string) => {
     const number = list.length + 1;
     const account = keys.createAccount(kind, name, { fullName: name, email: `account${number}@example.com` });
-    keep([...list, account]);
+    save([...list, account]);
     choose(account.address);
   };
-  const change = (account: Account) => keep(list.map((it) => (it.address === account.address ? account : it)));
+  const change = (account: Account) => save(list.map((each) => (each.address === account.address ? account : each)));
 
-  const current = list.find((it) => it.address === address) ?? list[0] ?? null;
+  const current = list.find((each) => each.address === address) ?? list[0] ?? null;
   return { list, current, choose, create, change };
 }
 
-/** The tokens of an account: null while they are read, 'unknown' when the ledger does not answer. */
+/** The tokens of an account: null while loading, 'unknown' if the ledger does not respond. */
 export function useBalance(address: string | undefined): { tokens: Token[] | 'unknown' | null; refresh: () => void } {
   const [tokens, setTokens] = useState<Token[] | 'unknown' | null>(null);
-  const [round, setRound] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each round reads again.
+  const [reloads, setReloads] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `reloads` triggers a reload.
   useEffect(() => {
     if (!address) return;
-    let gone = false;
-    // A new account is funded before its balance is read; without a faucet it is read as it is.
-    const funded = fundOnce(address).catch(() => undefined);
-    funded
+    let unmounted = false;
+    // A new account is funded first; without a faucet its balance is still loaded.
+    const funding = fundOnce(address).catch(() => undefined);
+    funding
       .then(() => balances(address))
       .then(
-        (found) => {
-          if (!gone) setTokens(found);
+        (loaded) => {
+          if (!unmounted) setTokens(loaded);
         },
         () => {
-          if (!gone) setTokens('unknown');
+          if (!unmounted) setTokens('unknown');
         },
       );
     return () => {
-      gone = true;
+      unmounted = true;
     };
-  }, [address, round]);
-  return { tokens, refresh: useCallback(() => setRound((it) => it + 1), []) };
+  }, [address, reloads]);
+  return { tokens, refresh: useCallback(() => setReloads((each) => each + 1), []) };
 }

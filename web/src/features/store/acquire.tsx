@@ -8,7 +8,7 @@ import styles from './acquire.module.css';
 import { pricesOf } from './price';
 import { bundleUrl, checkoutUrl } from './queries';
 
-/** One button that says what it does and what it costs, and a line below that says the rest. */
+/** A button with the price or the download, and a hint below it. */
 export function Acquire({ app }: { app: AppDetail }) {
   const { t, language } = useTexts();
   const [started, setStarted] = useState<string | null>(null);

@@ -8,7 +8,7 @@ import styles from './app-card.module.css';
 import { AppIcon } from './app-icon';
 import { pricesOf } from './price';
 
-/** One app of a shelf or a result: the whole card is the link, its name is the link's text. */
+/** An app in a shelf or a result list. The whole card is clickable; the link text is the name. */
 export function AppCard({ app }: { app: App }) {
   const { t, text, language } = useTexts();
   const { first } = pricesOf(app, language);
@@ -45,7 +45,7 @@ export function AppCard({ app }: { app: App }) {
   );
 }
 
-/** The card's place while it is on its way. */
+/** Placeholder of a card. */
 export function AppCardSkeleton() {
   return (
     <div className={`${styles.card} ${styles.skeleton}`} aria-hidden="true">

@@ -4,16 +4,24 @@ import styles from './app-grid.module.css';
 
 const SHELF_LENGTH = 4;
 
-/** Fills from 280 px. A shelf keeps to one row on wide pages; null is a grid whose apps are on their way. */
-export function AppGrid({ apps, shelf = false, places = 8 }: { apps: App[] | null; shelf?: boolean; places?: number }) {
+/** A grid with columns of at least 280 px. A shelf has one row on wide pages. `apps` is null while loading. */
+export function AppGrid({
+  apps,
+  shelf = false,
+  skeletons = 8,
+}: {
+  apps: App[] | null;
+  shelf?: boolean;
+  skeletons?: number;
+}) {
   const className = `${styles.grid} ${shelf ? styles.shelf : ''}`;
-  const length = shelf ? SHELF_LENGTH : places;
+  const length = shelf ? SHELF_LENGTH : skeletons;
   if (!apps) {
     return (
       <div className={className} aria-hidden="true">
-        {Array.from({ length }, (_, place) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: places have no other name.
-          <AppCardSkeleton key={place} />
+        {Array.from({ length }, (_, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: placeholders have no other key.
+          <AppCardSkeleton key={index} />
         ))}
       </div>
     );

@@ -4,11 +4,11 @@ import { useTexts } from '@/app/i18n';
 import styles from './category-chips.module.css';
 import { categoriesQuery, type ListingSearch } from './queries';
 
-/** Categories as links that keep what was searched for. The row keeps its height while they are on their way. */
+/** Category links that keep the search. The row keeps its height while loading. */
 export function CategoryChips({ current, search }: { current?: string; search: ListingSearch }) {
   const { t, text } = useTexts();
   const { data } = useQuery(categoriesQuery);
-  const kept: ListingSearch = { ...search, page: undefined };
+  const nextSearch: ListingSearch = { ...search, page: undefined };
   const filtering = Boolean(search.keyword || search.price || search.sort);
   return (
     <nav className={styles.chips} aria-label={t('listing.categories')}>
@@ -16,7 +16,7 @@ export function CategoryChips({ current, search }: { current?: string; search: L
         <li>
           <Link
             to={filtering ? '/search' : '/'}
-            search={kept}
+            search={nextSearch}
             className={styles.chip}
             aria-current={current ? undefined : 'page'}
           >
@@ -28,7 +28,7 @@ export function CategoryChips({ current, search }: { current?: string; search: L
             <Link
               to="/category/$category"
               params={{ category: category.slug }}
-              search={kept}
+              search={nextSearch}
               className={styles.chip}
               aria-current={category.slug === current ? 'page' : undefined}
             >

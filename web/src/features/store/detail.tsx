@@ -34,7 +34,7 @@ export function Detail({ did, version }: { did: string; version?: string }) {
         title={t('app.notFound')}
         text={t('app.notFoundText')}
         action={
-          <Link to="/" className={styles.way}>
+          <Link to="/" className={styles.backLink}>
             {t('app.toStore')}
           </Link>
         }
@@ -48,7 +48,7 @@ export function Detail({ did, version }: { did: string; version?: string }) {
 function App({ app }: { app: AppDetail }) {
   const { t, text } = useTexts();
   const name = text(app.title) || app.name;
-  // The page already carries the app's name; a readme's own first heading would say it again.
+  // Removes the readme's title, which the page heading already shows.
   const readme = text(app.readme).replace(/^\s*#\s[^\n]*\n+/, '');
   return (
     <article className={styles.detail}>
@@ -92,7 +92,7 @@ function App({ app }: { app: AppDetail }) {
   );
 }
 
-/** What people ask first, in one line. */
+/** The key facts in one line. */
 function FactsStrip({ app }: { app: AppDetail }) {
   const { t, text, language } = useTexts();
   const facts: [string, string][] = [

@@ -8,7 +8,7 @@ import { countText, dateText } from '@/lib/format';
 import styles from './facts.module.css';
 import { pricesOf } from './price';
 
-/** Beside the readme: what the app is, and why it can be trusted. */
+/** The sidebar: facts about the app, and why it can be trusted. */
 export function Facts({ app }: { app: AppDetail }) {
   const { t, text, language } = useTexts();
   const { first, others } = pricesOf(app, language);

@@ -9,7 +9,7 @@ interface FiltersProps {
   onChange: (next: Partial<ListingSearch>) => void;
 }
 
-/** Free or paid, and the order of what is listed. */
+/** Price filter and sort order. */
 export function Filters({ search, onChange }: FiltersProps) {
   const { t } = useTexts();
   const group = useId();

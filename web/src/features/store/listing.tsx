@@ -14,7 +14,7 @@ import styles from './listing.module.css';
 import { APPS_PER_PAGE, appsQuery, categoriesQuery, type ListingSearch } from './queries';
 import { Shelves } from './shelves';
 
-/** Home, search and category are one screen: with nothing asked it shows shelves, else what matches. */
+/** Home, search and category share this screen: shelves without filters, else the matching apps. */
 export function Listing({
   search,
   category,
@@ -24,12 +24,12 @@ export function Listing({
   category?: string;
   home?: boolean;
 }) {
-  const asked = Boolean(search.keyword || search.price || search.sort || search.page);
+  const isFiltered = Boolean(search.keyword || search.price || search.sort || search.page);
   return (
     <div className={styles.listing}>
-      <Heading search={search} slug={category} home={home && !asked} />
+      <Heading search={search} slug={category} home={home && !isFiltered} />
       <CategoryChips current={category} search={search} />
-      {home && !asked ? <Shelves /> : <Results search={search} category={category} />}
+      {home && !isFiltered ? <Shelves /> : <Results search={search} category={category} />}
     </div>
   );
 }
@@ -86,7 +86,7 @@ function Results({ search, category }: { search: ListingSearch; category?: strin
         />
       ) : (
         <div className={isPlaceholderData ? styles.stale : undefined} aria-busy={!data || isPlaceholderData}>
-          <AppGrid apps={data?.list ?? null} places={12} />
+          <AppGrid apps={data?.list ?? null} skeletons={12} />
           <Pager page={search.page ?? 1} pages={pages} />
         </div>
       )}

@@ -11,10 +11,10 @@ import { checkoutUrl } from './queries';
 
 const t = translator({ en, zh });
 
-/** The subscriptions to an app: what each costs, how often, and how long it can be tried for free. */
+/** The plans of an app: price, interval and trial. */
 export function Plans({ plans }: { plans: AppPlan[] }) {
-  const sold = plans.filter(({ prices }) => prices.length > 0);
-  if (sold.length === 0) return null;
+  const purchasable = plans.filter(({ prices }) => prices.length > 0);
+  if (purchasable.length === 0) return null;
   return (
     <section aria-labelledby="plans">
       <h2 id="plans" className={styles.title}>
@@ -22,7 +22,7 @@ export function Plans({ plans }: { plans: AppPlan[] }) {
       </h2>
       <p className={styles.quiet}>{t('plans.lead')}</p>
       <ul className={styles.plans}>
-        {sold.map((plan) => (
+        {purchasable.map((plan) => (
           <Plan key={plan.payment_link_id} plan={plan} />
         ))}
       </ul>
@@ -37,7 +37,7 @@ function Plan({ plan }: { plan: AppPlan }) {
   const count = plan.trial_days;
   return (
     <li className={styles.plan}>
-      <div className={styles.words}>
+      <div className={styles.description}>
         <h3>{name}</h3>
         <p className={styles.quiet}>{text(plan.description)}</p>
       </div>
@@ -62,7 +62,7 @@ function Plan({ plan }: { plan: AppPlan }) {
   );
 }
 
-/** Whoever subscribes already goes to the subscription. */
+/** Subscribers go to their subscription. */
 function Manage({ id, name }: { id: string; name: string }) {
   return (
     <Link
@@ -76,7 +76,7 @@ function Manage({ id, name }: { id: string; name: string }) {
   );
 }
 
-/** "/ month", "every 3 months", "/ message / month" where usage is counted. */
+/** "/ month", "every 3 months", or "/ message / month" for metered prices. */
 function billedEvery(recurring: Recurring, unit?: string): string {
   const label = unit || (recurring.usage_type === 'metered' ? t('plans.unit') : '');
   return [label && `/ ${label}`, every(recurring)].filter(Boolean).join(' ');

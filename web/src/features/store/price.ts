@@ -4,7 +4,7 @@ import type { Locale } from '@/lib/locale';
 
 export const priceOf = (price: AppPrice, language: Locale) => formatMoney(price.unit_amount, price, language);
 
-/** The price that stands on the button first, and what else it can be paid in. */
+/** The price on the button, and the alternatives in other currencies. */
 export function pricesOf(app: Pick<App, 'prices'>, language: Locale): { first: string | null; others: string[] } {
   const [first = null, ...others] = app.prices.map((price) => priceOf(price, language));
   return { first, others };

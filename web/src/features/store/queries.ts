@@ -7,7 +7,7 @@ export const PRICES = ['free', 'paid'] as const;
 export const SORTS = ['downloads', 'updated', 'created', 'name'] as const;
 export const APPS_PER_PAGE = 24;
 
-/** What the listing reads from its address; the category stands in the path. */
+/** Search parameters of the listing; the category is part of the path. */
 export interface ListingSearch {
   keyword?: string;
   price?: (typeof PRICES)[number];
@@ -55,16 +55,16 @@ export function appQuery(did: string, version?: string) {
   return queryOptions({
     queryKey: ['apps', 'detail', did, version ?? null],
     queryFn: () => api.get<AppDetail>(`/api/apps/${encodeURIComponent(did)}`, { version }),
-    placeholderData: (former) => (former?.did === did ? former : undefined),
+    placeholderData: (previous) => (previous?.did === did ? previous : undefined),
   });
 }
 
-/** Where the file of a version is; the session's cookie opens a paid one. */
+/** The download URL of a version; paid apps need the session cookie. */
 export function bundleUrl(did: string, version: string): string {
   return apiUrl(`/api/apps/${encodeURIComponent(did)}/${encodeURIComponent(version)}/bundle`);
 }
 
-/** The hosted checkout is a page of its own, outside of this router. */
+/** The hosted checkout is a separate page outside of this router. */
 export function checkoutUrl(paymentLinkId: string): string {
   return `/checkout/pay/${encodeURIComponent(paymentLinkId)}`;
 }

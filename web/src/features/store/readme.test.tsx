@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import Readme from './readme';
 
 describe('a readme', () => {
-  it('runs nothing that its author put in', () => {
+  it('runs no scripts', () => {
     const { container } = render(
       <Readme
         source={'<script>x()</script><img src=x onerror=y()>\n\n[run](javascript:alert(1)) ![a](data:text/html,1)'}
@@ -13,13 +13,13 @@ describe('a readme', () => {
     expect(screen.getByText('run').getAttribute('href')).toBe('');
   });
 
-  it('keeps its headings below those of the page', () => {
+  it('has headings below those of the page', () => {
     render(<Readme source={'# Title\n\n## Part'} />);
     expect(screen.queryByRole('heading', { level: 1 })).toBeNull();
     expect(screen.getAllByRole('heading', { level: 3 })).toHaveLength(2);
   });
 
-  it('sends links out without reputation', () => {
+  it('marks its links as nofollow', () => {
     render(<Readme source={'[site](https://example.com)'} />);
     expect(screen.getByRole('link').getAttribute('rel')).toContain('nofollow');
   });

@@ -2,9 +2,9 @@ import Markdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import styles from './readme.module.css';
 
-/** Written by developers: links leave in a tab of their own and hand on no reputation; images come from secure places only. */
+/** Developers write readmes: links open in a new tab with nofollow, and images need https or the same origin. */
 const components: Components = {
-  // The page has its own h1, the section its h2.
+  // The page uses h1 and h2 itself.
   h1: ({ children }) => <h3>{children}</h3>,
   h2: ({ children }) => <h3>{children}</h3>,
   h3: ({ children }) => <h4>{children}</h4>,
@@ -16,7 +16,7 @@ const components: Components = {
   ),
   img: ({ src, alt }) =>
     typeof src === 'string' && /^(https:|\/[^/])/.test(src) ? <img src={src} alt={alt ?? ''} loading="lazy" /> : null,
-  // A wide table scrolls by itself; the keyboard must be able to reach it.
+  // A wide table scrolls; keyboard users must be able to focus it.
   table: ({ children }) => (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs focus.
     <section className={styles.scroll} tabIndex={0} aria-label="table">
@@ -27,11 +27,11 @@ const components: Components = {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs focus.
     <pre tabIndex={0}>{children}</pre>
   ),
-  // Of a task list only the marks are left; they cannot be ticked here.
+  // Task lists show symbols; they cannot be checked.
   input: ({ checked }) => <span>{checked ? '☑ ' : '☐ '}</span>,
 };
 
-/** Markdown without raw HTML; addresses other than http(s), mail and in-page ones are dropped by the parser. */
+/** Markdown without raw HTML. The parser drops URLs other than http(s), mailto and anchors. */
 export default function Readme({ source }: { source: string }) {
   return (
     <div className={styles.readme}>

@@ -5,21 +5,21 @@ import { Close } from '@/kit/icons';
 import { ChevronLeft, ChevronRight } from '@/kit/store-icons';
 import styles from './screenshots.module.css';
 
-/** A row of pictures; each opens large in a modal dialog, where the arrow keys turn. */
+/** A row of screenshots. Each opens in a modal dialog with arrow key navigation. */
 export function Screenshots({ shots }: { shots: AppDetail['screenshots'] }) {
   const { t, text } = useTexts();
   const dialog = useRef<HTMLDialogElement>(null);
   const [index, setIndex] = useState(0);
   if (shots.length === 0) return null;
 
-  const open = (place: number) => {
-    setIndex(place);
+  const open = (position: number) => {
+    setIndex(position);
     dialog.current?.showModal();
   };
-  const turn = (by: number) => setIndex((now) => Math.min(shots.length - 1, Math.max(0, now + by)));
+  const move = (step: number) => setIndex((now) => Math.min(shots.length - 1, Math.max(0, now + step)));
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === 'ArrowLeft') turn(-1);
-    if (event.key === 'ArrowRight') turn(1);
+    if (event.key === 'ArrowLeft') move(-1);
+    if (event.key === 'ArrowRight') move(1);
   };
   const shown = shots[index];
 
@@ -29,11 +29,11 @@ export function Screenshots({ shots }: { shots: AppDetail['screenshots'] }) {
         {t('app.screenshots')}
       </h2>
       <ul className={styles.row}>
-        {shots.map((shot, place) => (
+        {shots.map((shot, position) => (
           <li key={shot.url}>
             <button
               type="button"
-              onClick={() => open(place)}
+              onClick={() => open(position)}
               aria-label={t('app.openScreenshot', { name: text(shot.alt) })}
             >
               <img
@@ -48,7 +48,7 @@ export function Screenshots({ shots }: { shots: AppDetail['screenshots'] }) {
           </li>
         ))}
       </ul>
-      {/* The dialog closes on Esc and gives the focus back by itself. */}
+      {/* The native dialog handles Esc and restores the focus. */}
       <dialog ref={dialog} className={styles.dialog} aria-label={t('app.screenshots')} onKeyDown={onKeyDown}>
         {shown ? (
           <figure>
@@ -62,7 +62,7 @@ export function Screenshots({ shots }: { shots: AppDetail['screenshots'] }) {
                 <button
                   type="button"
                   disabled={index === 0}
-                  onClick={() => turn(-1)}
+                  onClick={() => move(-1)}
                   aria-label={t('app.previousScreenshot')}
                 >
                   <ChevronLeft />
@@ -70,7 +70,7 @@ export function Screenshots({ shots }: { shots: AppDetail['screenshots'] }) {
                 <button
                   type="button"
                   disabled={index === shots.length - 1}
-                  onClick={() => turn(1)}
+                  onClick={() => move(1)}
                   aria-label={t('app.nextScreenshot')}
                 >
                   <ChevronRight />

@@ -6,7 +6,7 @@ import { AppGrid } from './app-grid';
 import styles from './listing.module.css';
 import { shelvesQuery } from './queries';
 
-/** Each shelf and the order in which all of its kind are listed. */
+/** Each shelf and the sort order of its full list. */
 const SHELVES = [
   ['new', 'created'],
   ['updated', 'updated'],

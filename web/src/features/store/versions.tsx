@@ -7,14 +7,14 @@ import styles from './versions.module.css';
 
 const Readme = lazy(() => import('./readme'));
 
-/** The time line of versions, newest first, each with what changed. */
+/** The timeline of versions, newest first, with their changelogs. */
 export function Versions({ app }: { app: AppDetail }) {
   const { t, text, language } = useTexts();
   return (
     <section aria-labelledby="versions">
       <h2 id="versions">{t('app.versions')}</h2>
       <ol className={styles.versions}>
-        {app.versions.map((each, place) => (
+        {app.versions.map((each, index) => (
           <li key={each.version} aria-current={each.version === app.version ? 'true' : undefined}>
             <h3>
               {each.version === app.version ? (
@@ -22,14 +22,14 @@ export function Versions({ app }: { app: AppDetail }) {
               ) : (
                 <Link
                   to="/apps/$did/{-$version}"
-                  params={{ did: app.did, version: place === 0 ? undefined : each.version }}
+                  params={{ did: app.did, version: index === 0 ? undefined : each.version }}
                   aria-label={t('app.showVersion', { version: each.version })}
                 >
                   {each.version}
                 </Link>
               )}
-              {place === 0 ? <span className={styles.tag}>{t('app.latest')}</span> : null}
-              {each.version === app.version && place !== 0 ? (
+              {index === 0 ? <span className={styles.tag}>{t('app.latest')}</span> : null}
+              {each.version === app.version && index !== 0 ? (
                 <span className={styles.tag}>{t('app.current')}</span>
               ) : null}
             </h3>

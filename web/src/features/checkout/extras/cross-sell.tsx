@@ -3,37 +3,37 @@ import { useLocale } from '@/i18n/light';
 import { Button } from '@/kit/button';
 import type { Order } from '../hooks/use-order';
 import { Picture } from '../parts/picture';
-import { knowsCurrency, priceText, productName } from '../rules/price';
-import type { Price } from '../wire';
+import { priceText, productName, supportsCurrency } from '../rules/price';
+import type { Price } from '../types';
 import { addCrossSell, fetchCrossSell } from './calls';
-import { Change } from './item-extras';
+import { ChangeButton } from './item-extras';
 import { t } from './text';
 
 interface CrossSellProps {
-  /** As it was when the page was loaded; another currency may have another one. */
+  /** The offer at page load; other currencies can have other offers. */
   offer: Price | null;
   order: Order;
   sessionId: string;
-  /** The order needs it. */
+  /** The order cannot be placed without it. */
   required: boolean;
 }
 
-/** What goes with the order, until it is taken. */
-export function CrossSell({ offer: first, order, sessionId, required }: CrossSellProps) {
+/** Offers the cross-sell product until it is added. */
+export function CrossSell({ offer: initialOffer, order, sessionId, required }: CrossSellProps) {
   const locale = useLocale();
   const { currency } = order;
-  const { offer, lost, askAgain } = useOffer(first, sessionId, order);
-  const taken = order.items.some((item) => item.cross_sell || item.price_id === offer?.id);
-  if (lost && required && !taken) {
+  const { offer, failed, retry } = useOffer(initialOffer, sessionId, order);
+  const isAdded = order.items.some((item) => item.cross_sell || item.price_id === offer?.id);
+  if (failed && required && !isAdded) {
     return (
       <section className="extras-cross" aria-labelledby="cross-sell">
         <h2 id="cross-sell">{t('crossSell.required')}</h2>
         <p role="alert">{t('crossSell.lost')}</p>
-        <Button onClick={askAgain}>{t('action.retry')}</Button>
+        <Button onClick={retry}>{t('action.retry')}</Button>
       </section>
     );
   }
-  if (!offer || !currency || taken || !knowsCurrency(offer, currency.id)) return null;
+  if (!offer || !currency || isAdded || !supportsCurrency(offer, currency.id)) return null;
   const name = productName(offer, locale) ?? offer.id;
   return (
     <section className="extras-cross" aria-labelledby="cross-sell">
@@ -44,41 +44,41 @@ export function CrossSell({ offer: first, order, sessionId, required }: CrossSel
           <p className="checkout-item-name">{name}</p>
           <p className="checkout-detail money">{priceText(offer, currency, 1, locale)}</p>
         </div>
-        <Change
+        <ChangeButton
           order={order}
           send={() => addCrossSell(sessionId, offer.id, currency.id)}
           className={`k-button k-button-${required ? 'primary' : 'secondary'}`}
           label={t('crossSell.addOf', { name })}
         >
           {t('crossSell.add')}
-        </Change>
+        </ChangeButton>
       </div>
     </section>
   );
 }
 
-/** What is offered in the currency that is chosen; asked for where the first offer cannot be paid in it. */
-function useOffer(first: Price | null, sessionId: string, { currency, shakes }: Order) {
-  const [found, setFound] = useState<{ currencyId: string; offer: Price | null; lost: boolean } | null>(null);
-  const [round, setRound] = useState(0);
+/** The offer in the chosen currency; loaded if the initial offer is not priced in it. */
+function useOffer(initialOffer: Price | null, sessionId: string, { currency, shakes }: Order) {
+  const [loaded, setLoaded] = useState<{ currencyId: string; offer: Price | null; failed: boolean } | null>(null);
+  const [attempt, setAttempt] = useState(0);
   const currencyId = currency?.id;
-  const fits = Boolean(first && currencyId && knowsCurrency(first, currencyId));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: an order that was refused for want of it asks again.
+  const isPayable = Boolean(initialOffer && currencyId && supportsCurrency(initialOffer, currencyId));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a submit that failed without the cross-sell reloads the offer.
   useEffect(() => {
-    if (fits || !currencyId) return;
-    let latest = true;
+    if (isPayable || !currencyId) return;
+    let isCurrent = true;
     fetchCrossSell(sessionId, currencyId).then(
-      (offer) => latest && setFound({ currencyId, offer, lost: false }),
-      () => latest && setFound({ currencyId, offer: null, lost: true }),
+      (offer) => isCurrent && setLoaded({ currencyId, offer, failed: false }),
+      () => isCurrent && setLoaded({ currencyId, offer: null, failed: true }),
     );
     return () => {
-      latest = false;
+      isCurrent = false;
     };
-  }, [fits, sessionId, currencyId, round, shakes]);
-  const known = found?.currencyId === currencyId ? found : null;
+  }, [isPayable, sessionId, currencyId, attempt, shakes]);
+  const current = loaded?.currencyId === currencyId ? loaded : null;
   return {
-    offer: fits ? first : (known?.offer ?? null),
-    lost: !fits && Boolean(known?.lost),
-    askAgain: () => setRound((count) => count + 1),
+    offer: isPayable ? initialOffer : (current?.offer ?? null),
+    failed: !isPayable && Boolean(current?.failed),
+    retry: () => setAttempt((count) => count + 1),
   };
 }

@@ -3,17 +3,17 @@ import { useLocale } from '@/i18n/light';
 import { controlProps, FieldFrame } from '@/kit/field';
 import { afterPointerUp } from '@/kit/pointer';
 import { formatAmount, formatMoney } from '@/lib/amount';
-import { repeated } from '../calls';
-import { readAmount } from '../rules/custom';
-import type { CustomUnitAmount } from '../wire';
+import { withRetries } from '../calls';
+import { parseAmount } from '../rules/custom';
+import type { CustomUnitAmount } from '../types';
 import { setAmount } from './calls';
 import type { ItemExtrasProps } from './item-extras';
 import { t } from './text';
 
-const SETTLE_MS = 300;
-const LOST_CHANGES = 2;
+const DEBOUNCE_MS = 300;
+const CHANGE_RETRIES = 2;
 
-/** An amount that the buyer chooses: presets as buttons, and a box for any other. */
+/** An amount chosen by the buyer: preset buttons and a text field. */
 export function CustomAmount({
   item,
   order,
@@ -23,60 +23,60 @@ export function CustomAmount({
 }: ItemExtrasProps & { custom: CustomUnitAmount }) {
   const locale = useLocale();
   const presets = custom.presets ?? [];
-  const [first] = useState(() => item.custom_amount ?? custom.preset ?? presets[0] ?? null);
-  const [text, setText] = useState(() => (first ? formatAmount(first, currency.decimal) : ''));
+  const [initial] = useState(() => item.custom_amount ?? custom.preset ?? presets[0] ?? null);
+  const [text, setText] = useState(() => (initial ? formatAmount(initial, currency.decimal) : ''));
   const [error, setError] = useState<string | undefined>();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const sent = useRef(item.custom_amount ?? null);
+  const lastSent = useRef(item.custom_amount ?? null);
   const id = `amount-${item.price_id}`;
-  /** What stands in the box, null where it is no amount: only the answer to that says whether it can be paid. */
-  const wanted = useRef(first);
+  /** The latest valid amount of the field, null if invalid; responses to older amounts are ignored. */
+  const latestAmount = useRef(initial);
   const { block, amend } = order;
 
   const send = async (amount: string) => {
-    if (amount === sent.current) return block(false);
-    sent.current = amount;
-    const refusal = await amend(() =>
-      repeated(() => setAmount(sessionId, item.price_id, amount, currency.id), LOST_CHANGES),
+    if (amount === lastSent.current) return block(false);
+    lastSent.current = amount;
+    const message = await amend(() =>
+      withRetries(() => setAmount(sessionId, item.price_id, amount, currency.id), CHANGE_RETRIES),
     );
-    if (refusal && sent.current === amount) sent.current = null;
-    if (wanted.current !== amount) return;
-    setError(refusal ?? undefined);
-    block(Boolean(refusal));
+    if (message && lastSent.current === amount) lastSent.current = null;
+    if (latestAmount.current !== amount) return;
+    setError(message ?? undefined);
+    block(Boolean(message));
   };
-  const latest = useRef(send);
-  latest.current = send;
+  const sendRef = useRef(send);
+  sendRef.current = send;
 
-  // The amount that stands there is the one that is paid: also when the currency has just been changed.
+  // Sends the shown amount at first render, and again after a change of currency.
   useEffect(() => {
-    if (first) latest.current(first);
+    if (initial) sendRef.current(initial);
     else block(true);
     return () => {
       clearTimeout(timer.current);
       block(false);
     };
-  }, [first, block]);
+  }, [initial, block]);
 
   const change = (next: string) => {
     setText(next);
     clearTimeout(timer.current);
-    const read = readAmount(next, custom, currency, locale);
-    wanted.current = 'amount' in read ? read.amount : null;
+    const parsed = parseAmount(next, custom, currency, locale);
+    latestAmount.current = 'amount' in parsed ? parsed.amount : null;
     block(true);
-    if ('fault' in read) {
-      // Somebody is still typing; what is wrong is said when the box is left.
-      if (error) setError(faultText(read));
+    if ('error' in parsed) {
+      // New errors appear on blur, not while typing.
+      if (error) setError(errorText(parsed));
       return;
     }
     setError(undefined);
-    timer.current = setTimeout(() => latest.current(read.amount), SETTLE_MS);
+    timer.current = setTimeout(() => sendRef.current(parsed.amount), DEBOUNCE_MS);
   };
-  const leave = () => {
-    const read = readAmount(text, custom, currency, locale);
-    if ('fault' in read) afterPointerUp(() => setError(faultText(read)));
+  const validate = () => {
+    const parsed = parseAmount(text, custom, currency, locale);
+    if ('error' in parsed) afterPointerUp(() => setError(errorText(parsed)));
   };
-  const typed = readAmount(text, custom, currency, locale);
-  const chosen = 'amount' in typed ? typed.amount : null;
+  const parsedText = parseAmount(text, custom, currency, locale);
+  const selected = 'amount' in parsedText ? parsedText.amount : null;
 
   return (
     <div className="extras-amount">
@@ -88,7 +88,7 @@ export function CustomAmount({
               key={preset}
               type="button"
               className="k-button k-button-secondary"
-              aria-pressed={preset === chosen}
+              aria-pressed={preset === selected}
               onClick={() => change(formatAmount(preset, currency.decimal))}
             >
               {formatMoney(preset, currency, locale)}
@@ -107,13 +107,13 @@ export function CustomAmount({
           disabled={order.locked}
           value={text}
           onChange={(event) => change(event.target.value)}
-          onBlur={leave}
-          onKeyDown={(event) => event.key === 'Enter' && leave()}
+          onBlur={validate}
+          onKeyDown={(event) => event.key === 'Enter' && validate()}
         />
       </FieldFrame>
     </div>
   );
 }
 
-const faultText = ({ fault }: Extract<ReturnType<typeof readAmount>, { fault: unknown }>) =>
-  t(fault.key, 'values' in fault ? fault.values : undefined);
+const errorText = ({ error }: Extract<ReturnType<typeof parseAmount>, { error: unknown }>) =>
+  t(error.key, 'values' in error ? error.values : undefined);

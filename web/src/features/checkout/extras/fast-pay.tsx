@@ -3,7 +3,7 @@ import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import { formatMoney } from '@/lib/amount';
 import type { Payment } from '../hooks/use-payment';
-import type { Currency, FastPayInfo } from '../wire';
+import type { Currency, FastPayInfo } from '../types';
 import { Address } from './address';
 import { t } from './text';
 
@@ -14,7 +14,7 @@ interface FastPayProps {
   payment: Payment;
 }
 
-/** Confirms a payment by an earlier authorization or by the balance: how, how much and from where. */
+/** Confirms a payment with an existing mandate or balance: method, amount and account. */
 export function FastPay({ info, currency, storeName, payment }: FastPayProps) {
   const locale = useLocale();
   const isConfirming = payment.state.name === 'fastPayConfirmation' && payment.state.isConfirming;

@@ -2,9 +2,9 @@ import { type ReactNode, useState } from 'react';
 import { useLocale } from '@/i18n/light';
 import type { Order } from '../hooks/use-order';
 import { customOf } from '../rules/custom';
-import { knowsCurrency, renewalText, unitAmount } from '../rules/price';
+import { renewalText, supportsCurrency, unitAmount } from '../rules/price';
 import { upsellPercent } from '../rules/upsell';
-import type { CheckoutSession, Currency, LineItem } from '../wire';
+import type { CheckoutSession, Currency, LineItem } from '../types';
 import { downsell, removeCrossSell, upsell } from './calls';
 import { CustomAmount } from './custom-amount';
 import { t } from './text';
@@ -16,7 +16,7 @@ export interface ItemExtrasProps {
   sessionId: string;
 }
 
-/** Below an item: another rhythm, an amount to choose, or the way to leave it out. */
+/** Options of an item: upsell, custom amount, and removal of a cross-sell. */
 export function ItemExtras(props: ItemExtrasProps) {
   const { item, order, currency, sessionId } = props;
   const custom = customOf(item.price, currency.id);
@@ -24,17 +24,17 @@ export function ItemExtras(props: ItemExtrasProps) {
   return (
     <>
       {custom && <CustomAmount key={currency.id} {...props} custom={custom} />}
-      {target?.recurring && knowsCurrency(target, currency.id) && <Upsell {...props} />}
+      {target?.recurring && supportsCurrency(target, currency.id) && <Upsell {...props} />}
       {item.cross_sell && (
-        <Change order={order} send={() => removeCrossSell(sessionId)} className="extras-remove">
+        <ChangeButton order={order} send={() => removeCrossSell(sessionId)} className="extras-remove">
           {t('crossSell.remove')}
-        </Change>
+        </ChangeButton>
       )}
     </>
   );
 }
 
-interface ChangeProps {
+interface ChangeButtonProps {
   order: Order;
   send: () => Promise<CheckoutSession>;
   className: string;
@@ -42,9 +42,9 @@ interface ChangeProps {
   children: ReactNode;
 }
 
-/** A button that changes the order and says when it was refused. */
-export function Change({ order, send, className, label, children }: ChangeProps) {
-  const [refusal, setRefusal] = useState<string | null>(null);
+/** A button that changes the order and shows an error if that fails. */
+export function ChangeButton({ order, send, className, label, children }: ChangeButtonProps) {
+  const [error, setError] = useState<string | null>(null);
   return (
     <>
       <button
@@ -52,24 +52,24 @@ export function Change({ order, send, className, label, children }: ChangeProps)
         className={className}
         aria-label={label}
         disabled={order.locked || order.amending}
-        onClick={async () => setRefusal(await order.amend(send))}
+        onClick={async () => setError(await order.amend(send))}
       >
         {children}
       </button>
-      {refusal && (
+      {error && (
         <p className="k-error" role="alert">
-          {refusal}
+          {error}
         </p>
       )}
     </>
   );
 }
 
-/** The longer rhythm as a switch, with what it saves. */
+/** A switch for the longer interval, with its saving. */
 function Upsell({ item, order, currency, sessionId }: ItemExtrasProps) {
   const locale = useLocale();
-  const [refusal, setRefusal] = useState<string | null>(null);
-  const on = Boolean(item.upsell_price);
+  const [error, setError] = useState<string | null>(null);
+  const isUpsold = Boolean(item.upsell_price);
   const target = item.upsell_price ?? item.price.upsell?.upsells_to;
   const { recurring } = item.price;
   if (!target?.recurring || !recurring) return null;
@@ -78,11 +78,11 @@ function Upsell({ item, order, currency, sessionId }: ItemExtrasProps) {
     { amount: unitAmount(item.price, currency.id), recurring },
     { amount, recurring: target.recurring },
   );
-  const price = renewalText({ rhythm: target.recurring, amount, metered: false }, currency, locale);
+  const price = renewalText({ recurring: target.recurring, amount, metered: false }, currency, locale);
   const toggle = async () =>
-    setRefusal(
+    setError(
       await order.amend(() =>
-        on ? downsell(sessionId, target.id) : upsell(sessionId, item.price_id, target.id, currency.id),
+        isUpsold ? downsell(sessionId, target.id) : upsell(sessionId, item.price_id, target.id, currency.id),
       ),
     );
   return (
@@ -90,7 +90,7 @@ function Upsell({ item, order, currency, sessionId }: ItemExtrasProps) {
       <button
         type="button"
         role="switch"
-        aria-checked={on}
+        aria-checked={isUpsold}
         aria-busy={order.amending || undefined}
         className="extras-switch"
         disabled={order.locked || order.amending}
@@ -102,9 +102,9 @@ function Upsell({ item, order, currency, sessionId }: ItemExtrasProps) {
           {percent > 0 && <strong className="extras-save">{t('upsell.save', { percent })}</strong>}
         </span>
       </button>
-      {refusal && (
+      {error && (
         <p className="k-error" role="alert">
-          {refusal}
+          {error}
         </p>
       )}
     </>

@@ -7,22 +7,22 @@ import { Skeleton } from '@/kit/skeleton';
 import { formatMoney } from '@/lib/amount';
 import { isCard } from '../rules/currency';
 import { pageAt } from '../rules/view';
-import type { Overdue } from '../wire';
+import type { Overdue } from '../types';
 import { t } from './text';
 import { useOverdue } from './use-overdue';
 
 interface OverdueDialogProps {
-  /** A customer's id or DID. */
+  /** Customer id or DID. */
   owner: string;
   appPid: string | undefined;
-  /** Nothing is left to pay. */
+  /** Called when all invoices are paid. */
   onPaid: () => void;
   onClose: () => void;
 }
 
-const detailsAddress = () => pageAt(`/customer/invoice/past-due?referer=${encodeURIComponent(window.location.href)}`);
+const detailsUrl = () => pageAt(`/customer/invoice/past-due?referer=${encodeURIComponent(window.location.href)}`);
 
-/** Unpaid invoices that stand in the way of an order, one sum for each currency. */
+/** Unpaid invoices that block an order, with one total per currency. */
 export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogProps) {
   const locale = useLocale();
   const { state, paying, pay, retry } = useOverdue({ owner, appPid, onPaid });
@@ -59,40 +59,40 @@ export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogP
           <p>{leadText(state.overdue, locale)}</p>
           <ul className="extras-overdue">
             {rows.map(([id, { amount, currency, method }]) => {
-              const money = formatMoney(amount, currency, locale);
-              const now = paying[id] ?? 'idle';
+              const amountText = formatMoney(amount, currency, locale);
+              const payState = paying[id] ?? 'idle';
               return (
-                <li key={id} data-state={now}>
+                <li key={id} data-state={payState}>
                   <div>
-                    <p className="checkout-item-name money">{money}</p>
+                    <p className="checkout-item-name money">{amountText}</p>
                     <p className="checkout-detail">
                       {t(isCard(method.type) ? 'overdue.byCard' : 'overdue.byWallet')} ·{' '}
                       {t('overdue.count', { count: countOf(state.overdue, id) })}
                     </p>
                   </div>
                   {isCard(method.type) ? (
-                    <ButtonLink href={detailsAddress()} aria-label={t('overdue.detailsOf', { amount: money })}>
+                    <ButtonLink href={detailsUrl()} aria-label={t('overdue.detailsOf', { amount: amountText })}>
                       {t('overdue.details')}
                     </ButtonLink>
-                  ) : now === 'confirming' ? (
+                  ) : payState === 'confirming' ? (
                     <p className="extras-confirming">
                       <Spinner /> {t('overdue.confirming')}
                     </p>
-                  ) : now === 'success' ? (
+                  ) : payState === 'success' ? (
                     <p className="extras-confirming">
                       <Check /> {t('overdue.paid')}
                     </p>
                   ) : (
                     <Button
-                      variant={now === 'error' ? 'danger' : 'primary'}
-                      loading={now === 'open'}
+                      variant={payState === 'error' ? 'danger' : 'primary'}
+                      loading={payState === 'open'}
                       onClick={() => pay(id)}
-                      aria-label={t('overdue.payOf', { amount: money })}
+                      aria-label={t('overdue.payOf', { amount: amountText })}
                     >
-                      {t(now === 'error' ? 'action.retry' : 'overdue.pay')}
+                      {t(payState === 'error' ? 'action.retry' : 'overdue.pay')}
                     </Button>
                   )}
-                  {now === 'error' && (
+                  {payState === 'error' && (
                     <p className="k-error" role="alert">
                       {t('overdue.unconfirmed')}
                     </p>
@@ -103,7 +103,7 @@ export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogP
             })}
           </ul>
           <p>
-            <a className="extras-link" href={detailsAddress()}>
+            <a className="extras-link" href={detailsUrl()}>
               {t('overdue.all')}
             </a>
           </p>
@@ -116,15 +116,15 @@ export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogP
 const countOf = ({ invoices }: Overdue, currencyId: string) =>
   invoices.filter((invoice) => invoice.currency_id === currencyId).length;
 
-/** One currency: how many invoices, how much and by what; several: only that there are some. */
+/** One currency: count, total and method. Several currencies: a general text. */
 function leadText(overdue: Overdue, locale: string): string {
   const rows = Object.values(overdue.summary);
-  const [only] = rows;
-  if (!only || rows.length > 1) return t('overdue.lead');
-  const total = formatMoney(only.amount, only.currency, locale);
+  const [single] = rows;
+  if (!single || rows.length > 1) return t('overdue.lead');
+  const total = formatMoney(single.amount, single.currency, locale);
   return t('overdue.leadOne', {
     count: overdue.invoices.length,
     total,
-    method: t(isCard(only.method.type) ? 'overdue.byCard' : 'overdue.byWallet'),
+    method: t(isCard(single.method.type) ? 'overdue.byCard' : 'overdue.byWallet'),
   });
 }

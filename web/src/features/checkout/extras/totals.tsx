@@ -1,10 +1,10 @@
 import { useLocale } from '@/i18n/light';
 import { formatMoney } from '@/lib/amount';
 import type { Order } from '../hooks/use-order';
-import type { Currency } from '../wire';
+import type { Currency } from '../types';
 import { t } from './text';
 
-/** What is due now and what of it is a refundable deposit, and what is due at each renewal. */
+/** The amount due now, its refundable deposit, and the renewal amount. */
 export function Totals({ order, currency }: { order: Order; currency: Currency }) {
   const locale = useLocale();
   return (

@@ -3,19 +3,19 @@ import { listenToRelay, type RelayIds } from '@/api/relay';
 import { openConnect } from '@/features/connect';
 import { translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
-import { PATIENCE_MS, POLL_MS } from '../settlement';
-import type { Overdue } from '../wire';
+import { POLL_MS, POLL_TIMEOUT_MS } from '../settlement';
+import type { Overdue } from '../types';
 import { fetchOverdue } from './calls';
 import { t } from './text';
 
-/** SPEC.md 9: after an event the list is asked for 1 s later, and at most 5 s after the first of many. */
-const SETTLE_MS = 1000;
-const LONGEST_MS = 5000;
-/** How long what was paid stands there before it goes. */
-const SHOWN_MS = 1200;
+/** SPEC.md 9: the list reloads 1 s after an event, and at most 5 s after the first of several. */
+const DEBOUNCE_MS = 1000;
+const DEBOUNCE_MAX_MS = 5000;
+/** How long a paid amount stays visible. */
+const PAID_VISIBLE_MS = 1200;
 
-/** `open`: the wallet is asked. `confirming`: it has paid, the invoices do not say so yet. */
-export type Paying = 'idle' | 'open' | 'confirming' | 'success' | 'error';
+/** `open`: the wallet dialog is open. `confirming`: the wallet has paid, and the invoices are not updated yet. */
+export type PayState = 'idle' | 'open' | 'confirming' | 'success' | 'error';
 
 export type OverdueState = { name: 'loading' } | { name: 'error'; text: string } | { name: 'ready'; overdue: Overdue };
 
@@ -27,14 +27,14 @@ interface OverdueInput {
 
 export function useOverdue({ owner, appPid, onPaid }: OverdueInput) {
   const [state, setState] = useState<OverdueState>({ name: 'loading' });
-  const [paying, setPaying] = useState<Record<string, Paying>>({});
+  const [paying, setPaying] = useState<Record<string, PayState>>({});
   const shown = useRef<Overdue | null>(null);
-  const settled = useRef(new Set<string>());
+  const paidCurrencies = useRef(new Set<string>());
   const finished = useRef(false);
-  const end = useRef(onPaid);
-  end.current = onPaid;
+  const onPaidRef = useRef(onPaid);
+  onPaidRef.current = onPaid;
   const timers = useRef(new Set<ReturnType<typeof setTimeout>>());
-  const later = useCallback((run: () => void, ms: number) => {
+  const schedule = useCallback((run: () => void, ms: number) => {
     const timer = setTimeout(() => {
       timers.current.delete(timer);
       run();
@@ -42,30 +42,30 @@ export function useOverdue({ owner, appPid, onPaid }: OverdueInput) {
     timers.current.add(timer);
     return timer;
   }, []);
-  const mark = useCallback((id: string, now: Paying) => setPaying((all) => ({ ...all, [id]: now })), []);
+  const setPayState = useCallback((id: string, now: PayState) => setPaying((states) => ({ ...states, [id]: now })), []);
 
-  /** Takes the sums as they are; those that are gone are told as paid, and stand there for a moment. */
+  /** Shows new totals. Currencies that are gone were paid; they stay visible for a moment. */
   const setOverdue = useCallback(
     (overdue: Overdue) => {
-      const before = shown.current?.summary ?? {};
-      const gone = Object.entries(before).filter(([id]) => !overdue.summary[id]);
-      for (const [id] of gone) {
-        settled.current.add(id);
-        mark(id, 'success');
+      const previous = shown.current?.summary ?? {};
+      const paid = Object.entries(previous).filter(([id]) => !overdue.summary[id]);
+      for (const [id] of paid) {
+        paidCurrencies.current.add(id);
+        setPayState(id, 'success');
       }
-      if (gone.length > 0) announce(t('overdue.paid'));
+      if (paid.length > 0) announce(t('overdue.paid'));
       const show = () => {
         shown.current = overdue;
         setState({ name: 'ready', overdue });
-        if (gone.length > 0 && Object.keys(overdue.summary).length === 0 && !finished.current) {
+        if (paid.length > 0 && Object.keys(overdue.summary).length === 0 && !finished.current) {
           finished.current = true;
-          end.current();
+          onPaidRef.current();
         }
       };
-      if (gone.length > 0) later(show, SHOWN_MS);
+      if (paid.length > 0) schedule(show, PAID_VISIBLE_MS);
       else show();
     },
-    [mark, later],
+    [setPayState, schedule],
   );
 
   const refresh = useCallback(
@@ -78,31 +78,31 @@ export function useOverdue({ owner, appPid, onPaid }: OverdueInput) {
 
   useEffect(() => {
     refresh();
-    const all = timers.current;
+    const pending = timers.current;
     return () => {
-      for (const timer of all) clearTimeout(timer);
+      for (const timer of pending) clearTimeout(timer);
     };
   }, [refresh]);
 
-  // Invoices that are paid elsewhere: many events, one question.
+  // Invoices can be paid elsewhere; several events cause one reload.
   const channel = window.blocklet?.appPid ?? window.blocklet?.appId ?? appPid;
   useEffect(() => {
     if (!channel) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let since = 0;
-    const onEvent = (name: string, { customer_id: whose }: RelayIds) => {
-      // The channel tells of everybody's. Before the first answer it is not known whose these are.
-      const own = shown.current?.customer?.id;
-      if (name !== 'invoice.paid' || (own && whose !== own)) return;
+    let firstEventAt = 0;
+    const onEvent = (name: string, { customer_id: eventCustomerId }: RelayIds) => {
+      // The channel has the events of all customers. Before the first response this customer's id is unknown.
+      const customerId = shown.current?.customer?.id;
+      if (name !== 'invoice.paid' || (customerId && eventCustomerId !== customerId)) return;
       const now = Date.now();
-      if (!timer) since = now;
+      if (!timer) firstEventAt = now;
       clearTimeout(timer);
       timer = setTimeout(
         () => {
           timer = undefined;
           refresh();
         },
-        Math.max(0, Math.min(SETTLE_MS, since + LONGEST_MS - now)),
+        Math.max(0, Math.min(DEBOUNCE_MS, firstEventAt + DEBOUNCE_MAX_MS - now)),
       );
     };
     const stop = listenToRelay(channel, { onEvent, onUp: () => undefined });
@@ -112,33 +112,33 @@ export function useOverdue({ owner, appPid, onPaid }: OverdueInput) {
     };
   }, [channel, refresh]);
 
-  /** The wallet has paid: asks until no invoice of the currency remains. */
-  const confirm = (id: string, began: number) => {
-    later(
+  /** Polls after a wallet payment until no invoice of the currency remains. */
+  const confirm = (id: string, startedAt: number) => {
+    schedule(
       async () => {
         await refresh();
-        if (settled.current.has(id)) return;
-        if (Date.now() - began > PATIENCE_MS) mark(id, 'error');
-        else confirm(id, began);
+        if (paidCurrencies.current.has(id)) return;
+        if (Date.now() - startedAt > POLL_TIMEOUT_MS) setPayState(id, 'error');
+        else confirm(id, startedAt);
       },
-      Date.now() - began < SETTLE_MS ? SETTLE_MS : POLL_MS,
+      Date.now() - startedAt < DEBOUNCE_MS ? DEBOUNCE_MS : POLL_MS,
     );
   };
 
   const pay = (id: string) => {
-    const sum = shown.current?.summary[id];
-    if (!sum) return;
-    mark(id, 'open');
+    const total = shown.current?.summary[id];
+    if (!total) return;
+    setPayState(id, 'open');
     openConnect({
       action: 'collect-batch',
       extraParams: { currencyId: id, customerId: shown.current?.customer?.id ?? owner },
       title: t('overdue.connect'),
       onSuccess: () => {
-        mark(id, 'confirming');
+        setPayState(id, 'confirming');
         confirm(id, Date.now());
       },
       onClose: () => {
-        mark(id, 'idle');
+        setPayState(id, 'idle');
         refresh();
       },
     });

@@ -1,36 +1,36 @@
-import { tellHost } from '../broadcast';
+import { postToHost } from '../broadcast';
 
-/** Parts that are as high as what they hold; a dialog may need more than the page below it. */
-const PARTS =
+/** Elements whose height follows their content; an open dialog can be taller than the page. */
+const CONTENT =
   '.checkout-form-inner, .checkout-summary-inner, .checkout-notice, .checkout-completed, dialog[open] .k-dialog-body';
-/** What a dialog leaves free around itself. */
-const AROUND_DIALOG = 26;
+/** Margin around a dialog. */
+const DIALOG_MARGIN = 26;
 
 function neededHeight(page: HTMLElement): number {
-  // The page fills the frame: how high it would be by itself shows only without that.
+  // The page fills the iframe; its natural height is measurable only without the minimum height.
   page.style.minHeight = '0';
-  const own = page.offsetHeight;
+  const pageHeight = page.offsetHeight;
   page.style.minHeight = '';
   const dialogs = [...document.querySelectorAll('dialog[open] .k-dialog-body')];
-  return Math.max(own, ...dialogs.map((it) => it.scrollHeight + AROUND_DIALOG));
+  return Math.max(pageHeight, ...dialogs.map((dialog) => dialog.scrollHeight + DIALOG_MARGIN));
 }
 
-/** Posts `height` (CSS px) to the page around this one, now and whenever it changes, so that it can size the frame. */
-export function tellHeight(): void {
-  let told = 0;
-  const tell = () => {
+/** Posts `height` (CSS px) to the embedding page now and after each change, so that it can resize the iframe. */
+export function reportHeight(): void {
+  let lastHeight = 0;
+  const post = () => {
     const page = document.querySelector<HTMLElement>('.checkout');
     const height = page ? neededHeight(page) : 0;
-    if (height === 0 || height === told) return;
-    told = height;
-    tellHost('height', { height });
+    if (height === 0 || height === lastHeight) return;
+    lastHeight = height;
+    postToHost('height', { height });
   };
-  const sizes = new ResizeObserver(tell);
-  const watch = () => {
-    sizes.disconnect();
-    for (const part of document.querySelectorAll(PARTS)) sizes.observe(part);
-    tell();
+  const resizeObserver = new ResizeObserver(post);
+  const observe = () => {
+    resizeObserver.disconnect();
+    for (const element of document.querySelectorAll(CONTENT)) resizeObserver.observe(element);
+    post();
   };
-  new MutationObserver(watch).observe(document.body, { childList: true, subtree: true });
-  watch();
+  new MutationObserver(observe).observe(document.body, { childList: true, subtree: true });
+  observe();
 }

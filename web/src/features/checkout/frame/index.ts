@@ -1,12 +1,12 @@
-import { tellHeight } from './height';
+import { reportHeight } from './height';
 
-/** What the page needs inside another one only: loaded there, with the order. */
-export { InTab } from './in-tab';
-export { holdsLogin } from './login';
+export { canStoreSession } from './login';
+/** Code that only an embedded checkout needs; loaded together with the order. */
+export { OpenInTab } from './open-in-tab';
 
-// The pages of the store refuse to be framed: what leaves this one leaves the frame.
+// Store pages refuse to be framed, so links open in a new tab.
 const base = document.createElement('base');
 base.target = '_blank';
 document.head.append(base);
 
-tellHeight();
+reportHeight();

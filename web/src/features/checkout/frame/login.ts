@@ -1,21 +1,21 @@
 const PROBE = 'souk_frame';
 
 /**
- * Can somebody stay signed in here? The cookie of the login is `SameSite=Lax`, which browsers keep from a frame in the
- * page of another site; one of the same kind is tried. Which pages are one site, only the browser knows.
+ * Tests whether the session cookie works in this iframe. It is `SameSite=Lax`, which browsers block in cross-site
+ * iframes, so the test sets a cookie of the same kind.
  */
-function tried(): boolean {
+function testCookie(): boolean {
   try {
     // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is asynchronous, and missing in Firefox and Safari.
     document.cookie = `${PROBE}=1; path=/; samesite=lax`;
-    const held = document.cookie.includes(`${PROBE}=1`);
+    const isStored = document.cookie.includes(`${PROBE}=1`);
     // biome-ignore lint/suspicious/noDocumentCookie: as above.
     document.cookie = `${PROBE}=; path=/; samesite=lax; max-age=0`;
-    return held;
+    return isStored;
   } catch {
-    // A sandboxed frame.
+    // A sandboxed iframe.
     return false;
   }
 }
 
-export const holdsLogin = tried();
+export const canStoreSession = testCookie();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Checkout, FastPayInfo, StripeContext } from '../wire';
+import type { Checkout, FastPayInfo, StripeContext } from '../types';
 import {
   initialPayment,
   type PaymentEvent,
@@ -39,7 +39,7 @@ const STATES: PaymentState[] = [
 ];
 
 describe('a payment', () => {
-  test('by wallet goes from the submit over the wallet and polling to paid', () => {
+  test('by wallet goes from submit through the wallet and polling to paid', () => {
     expect(
       names(
         SUBMITTED,
@@ -51,7 +51,7 @@ describe('a payment', () => {
     ).toEqual(['submitting', 'submitting', 'paying', 'paying', 'paid']);
   });
 
-  test('by card goes over the card form, and back to the form when that is closed', () => {
+  test('by card goes through the card form, and returns to idle when the form closes', () => {
     expect(
       names(
         SUBMITTED,
@@ -64,7 +64,7 @@ describe('a payment', () => {
     ).toEqual(['submitting', 'cardPaying', 'idle', 'submitting', 'cardPaying', 'paying']);
   });
 
-  test('by an earlier authorization is confirmed first, and falls back to the wallet', () => {
+  test('by an existing authorization needs confirmation, and falls back to the wallet', () => {
     expect(
       names(SUBMITTED, { type: 'fastPayOffered', info }, { type: 'fastPayConfirmed' }, { type: 'walletOpened' }),
     ).toEqual(['submitting', 'fastPayConfirmation', 'fastPayConfirmation', 'submitting']);
@@ -75,7 +75,7 @@ describe('a payment', () => {
     expect(reducePayment(confirming, { type: 'fastPayDismissed' })).toBe(confirming);
   });
 
-  test('of a limited customer is sent again once the invoices are paid, and the banner stays when they are not', () => {
+  test('of a limited customer is submitted again once the invoices are paid, else the banner stays', () => {
     expect(names(SUBMITTED, { type: 'customerLimited' }, SUBMITTED)).toEqual([
       'submitting',
       'customerLimited',
@@ -85,13 +85,13 @@ describe('a payment', () => {
     expect([dismissed.state.name, dismissed.problem]).toEqual(['idle', { kind: 'limited' }]);
   });
 
-  test('that is not seen in time can be checked again', () => {
+  test('that times out can be checked again', () => {
     const timedOut = reached(SUBMITTED, { type: 'paymentSent', by: 'card' }, { type: 'pollTimedOut' });
     expect(timedOut.state).toEqual({ name: 'paying', by: 'card', timedOut: true });
     expect(reducePayment(timedOut, { type: 'paymentSent', by: 'card' }).state).toMatchObject({ timedOut: false });
   });
 
-  test('that fails says why until the next submit', () => {
+  test('that fails shows the reason until the next submit', () => {
     const failed = reached(SUBMITTED, { type: 'failed', text: 'declined' });
     expect(failed.problem).toEqual({ kind: 'failed', text: 'declined', crossSell: false });
     expect(reducePayment(failed, SUBMITTED).problem).toBeNull();
@@ -105,20 +105,20 @@ describe('a payment', () => {
 });
 
 describe('an event', () => {
-  test('of a wallet or card form that is not open any more changes nothing', () => {
+  test('of a closed wallet or card form changes nothing', () => {
     const paying = at({ name: 'paying', by: 'wallet', timedOut: false });
     for (const type of ['walletClosed', 'cardFormClosed', 'limitDismissed', 'fastPayDismissed', 'rejected'] as const)
       expect(reducePayment(paying, { type }), type).toBe(paying);
     expect(reducePayment(at({ name: 'idle' }), { type: 'cardFormOpened', context }).state.name).toBe('idle');
   });
 
-  test('after the end changes nothing', () => {
+  test('after a final state changes nothing', () => {
     for (const state of [{ name: 'paid' }, { name: 'expired' }] as const)
       for (const event of [SUBMITTED, { type: 'paymentSent', by: 'card' }, { type: 'failed', text: 'no' }] as const)
         expect(reducePayment(at(state), event)).toEqual(at(state));
   });
 
-  test('that tells of a complete or expired session ends every state', () => {
+  test('of a complete or expired session ends every state', () => {
     for (const state of STATES) {
       const read = (status: string) =>
         reducePayment(at(state), { type: 'sessionRead', checkout: session(status) }).state.name;
@@ -126,7 +126,7 @@ describe('an event', () => {
     }
   });
 
-  test('submits once: a second submit while one is under way changes nothing', () => {
+  test('that repeats a running submit changes nothing', () => {
     for (const state of STATES.filter(({ name }) => name !== 'idle' && name !== 'customerLimited'))
       expect(reducePayment(at(state), SUBMITTED), state.name).toEqual(at(state));
   });
@@ -135,11 +135,11 @@ describe('an event', () => {
 describe('a page', () => {
   const found = { sent: false, by: 'card' as const, problem: null };
 
-  test('begins with the form', () => {
+  test('starts with the form', () => {
     expect(initialPayment(session('open'), found).state.name).toBe('idle');
   });
 
-  test('goes on watching a payment that was under way before it was opened', () => {
+  test('polls a payment that was processing before it loaded', () => {
     expect(initialPayment(session('open', 'processing'), found).state).toEqual({
       name: 'paying',
       by: 'card',
@@ -148,7 +148,7 @@ describe('a page', () => {
     expect(initialPayment(session('open'), { ...found, sent: true }).state.name).toBe('paying');
   });
 
-  test('follows a payment that another tab began', () => {
+  test('polls a payment that another tab started', () => {
     const read = reducePayment(at({ name: 'idle' }), { type: 'sessionRead', checkout: session('open', 'processing') });
     expect(read.state.name).toBe('paying');
   });

@@ -1,32 +1,32 @@
 import { inFlight, isComplete } from '../rules/view';
-import type { Checkout, FastPayInfo, StripeContext } from '../wire';
+import type { Checkout, FastPayInfo, StripeContext } from '../types';
 
-/** Who moves the money of a payment that has been sent. */
+/** How a sent payment is processed. */
 export type Rail = 'wallet' | 'card';
 
 /** The states of SPEC.md 4. `paid` and `expired` are final. */
 export type PaymentState =
   | { name: 'idle' }
-  /** The order is being sent, or the wallet is asked to confirm it. */
+  /** The order is being submitted, or the wallet dialog is open. */
   | { name: 'submitting'; waitingFor: 'server' | 'wallet' }
-  /** The payment was sent: the server is polled until it is settled, `timedOut` once it is not any more. */
+  /** The payment was sent, and the server is polled; `timedOut` once polling has stopped. */
   | { name: 'paying'; by: Rail; timedOut: boolean }
   /** The card form is open. */
   | { name: 'cardPaying'; context: StripeContext }
-  /** An earlier authorization, or the balance, can pay: the customer only confirms. */
+  /** A mandate or the balance can pay; the customer only confirms. */
   | { name: 'fastPayConfirmation'; info: FastPayInfo; isConfirming: boolean }
-  /** Unpaid invoices have to be paid first; they are shown. */
+  /** Unpaid invoices must be paid first; they are shown. */
   | { name: 'customerLimited' }
   | { name: 'paid' }
   | { name: 'expired' };
 
-/** Why the last try did not lead to a payment; shown above the form. */
+/** Why the last attempt failed; shown above the form. */
 export type Problem = { kind: 'limited' } | { kind: 'failed'; text: string; crossSell: boolean };
 
 export interface PaymentMachine {
   state: PaymentState;
   problem: Problem | null;
-  /** Counts the submits that lacked a required cross-sell: the order summary shakes once for each. */
+  /** Counts submits without a required cross-sell: the order summary shakes once for each. */
   shakes: number;
 }
 
@@ -49,21 +49,21 @@ export type PaymentEvent =
 
 const IDLE: PaymentState = { name: 'idle' };
 
-/** Where a page begins: a payment may be under way already, or the last one may have failed. */
+/** The initial state: a payment can be processing already, or the last one can have failed. */
 export function initialPayment(
   checkout: Checkout,
-  found: { sent: boolean; by: Rail; problem: Problem | null },
+  initial: { sent: boolean; by: Rail; problem: Problem | null },
 ): PaymentMachine {
-  const machine: PaymentMachine = { state: IDLE, problem: found.problem, shakes: 0 };
+  const machine: PaymentMachine = { state: IDLE, problem: initial.problem, shakes: 0 };
   const read = reducePayment(machine, { type: 'sessionRead', checkout });
-  if (read.state.name === 'paying' || (found.sent && read.state.name === 'idle'))
-    return { ...machine, state: { name: 'paying', by: found.by, timedOut: false } };
+  if (read.state.name === 'paying' || (initial.sent && read.state.name === 'idle'))
+    return { ...machine, state: { name: 'paying', by: initial.by, timedOut: false } };
   return read;
 }
 
 const isFinal = (state: PaymentState) => state.name === 'paid' || state.name === 'expired';
 
-/** The next state after an event. An event that the present state does not expect changes nothing. */
+/** The next state after an event. Events that do not apply to the current state change nothing. */
 export function reducePayment(machine: PaymentMachine, event: PaymentEvent): PaymentMachine {
   const { state } = machine;
   if (isFinal(state)) return machine;
@@ -78,7 +78,7 @@ export function reducePayment(machine: PaymentMachine, event: PaymentEvent): Pay
       const failed = to(IDLE, { kind: 'failed', text: event.text, crossSell });
       return crossSell ? { ...failed, shakes: machine.shakes + 1 } : failed;
     }
-    // The form itself shows what is wrong.
+    // The form shows the errors.
     case 'rejected':
       return state.name === 'submitting' ? to(IDLE) : machine;
     case 'customerLimited':
@@ -110,7 +110,7 @@ export function reducePayment(machine: PaymentMachine, event: PaymentEvent): Pay
     case 'sessionRead':
       if (isComplete(event.checkout.checkoutSession)) return to({ name: 'paid' }, null);
       if (event.checkout.checkoutSession.status === 'expired') return to({ name: 'expired' });
-      // It is being paid in another tab.
+      // Another tab is paying.
       return state.name === 'idle' && inFlight(event.checkout)
         ? to({ name: 'paying', by: 'wallet', timedOut: false }, null)
         : machine;

@@ -1,16 +1,16 @@
 import { useCallback, useRef, useState } from 'react';
 import { translateError } from '@/i18n/translate';
-import { isLost } from '../calls';
+import { isNetworkError } from '../calls';
 import { t } from '../text';
-import type { CheckoutSession } from '../wire';
+import type { CheckoutSession } from '../types';
 import type { SetCheckout } from './use-checkout';
 
-/** Sends a change of the order and takes what it answers; the sentence to show when it was refused. */
+/** Sends a change of the order and applies the response. Resolves with an error text, or null. */
 export type Amend = (send: () => Promise<CheckoutSession>) => Promise<string | null>;
 
 /**
- * Changes of the order that the server makes: a quantity, another rhythm, something beside it, a chosen amount. One
- * at a time and in their order: of two that run beside each other the server might apply the older one last.
+ * Changes of the order on the server: quantity, upsell, cross-sell, custom amount. They run one at a time, in order,
+ * because parallel requests could be applied in the wrong order.
  */
 export function useAmendments(setCheckout: SetCheckout) {
   const [waiting, setWaiting] = useState(0);
@@ -20,19 +20,22 @@ export function useAmendments(setCheckout: SetCheckout) {
   const amend: Amend = useCallback(
     (send) => {
       setWaiting((count) => count + 1);
-      const turn = last.current.then(async () => {
+      const request = last.current.then(async () => {
         try {
           const session = await send();
-          setCheckout((now) => ({ ...now, checkoutSession: { ...now.checkoutSession, due: null, ...session } }));
+          setCheckout((current) => ({
+            ...current,
+            checkoutSession: { ...current.checkoutSession, due: null, ...session },
+          }));
           return null;
         } catch (error) {
-          return isLost(error) ? t('error.network') : translateError(error);
+          return isNetworkError(error) ? t('error.network') : translateError(error);
         } finally {
           setWaiting((count) => count - 1);
         }
       });
-      last.current = turn;
-      return turn;
+      last.current = request;
+      return request;
     },
     [setCheckout],
   );

@@ -4,30 +4,30 @@ import { fetchSession } from '@/api/session';
 import type { StoreInfo } from '@/api/types';
 import { translateError } from '@/i18n/translate';
 import { livemode, setLivemode } from '@/lib/livemode';
-import { framed } from '../broadcast';
-import { backoff, fetchCustomer, isLost, retrieve, start } from '../calls';
-import { crossSells, extrasModule, frameModule, needsExtras, outcomeModule } from '../lazy-modules';
+import { isFramed } from '../broadcast';
+import { backoff, fetchCustomer, isNetworkError, retrieve, start } from '../calls';
+import { extrasModule, frameModule, hasCrossSell, needsExtras, outcomeModule } from '../lazy-modules';
 import { idOf, inFlight, isComplete, modeOf, mountPrefix } from '../rules/view';
 import { t } from '../text';
-import type { Checkout, Price, SessionUser } from '../wire';
+import type { Checkout, Price, SessionUser } from '../types';
 
 export interface Loaded {
   checkout: Checkout;
   user: SessionUser | null;
   store: StoreInfo | null;
-  /** What is offered beside the order. */
+  /** The cross-sell offer. */
   crossSell: Price | null;
 }
 
 export type LoadState =
-  /** `lost`: the server did not answer; it is asked again by itself. */
+  /** `lost`: no response; the request is retried. */
   { name: 'loading'; lost: boolean } | { name: 'error'; text: string } | ({ name: 'ready' } & Loaded);
 
 const pageQuery = () => new URLSearchParams(window.location.search);
 
-/** Starts a link or retrieves a session; everything the screen shows is rebuilt from this answer. */
-async function load(known: string | null): Promise<Loaded> {
-  const target = known ? { kind: 'session', id: known } : idOf(window.location.pathname);
+/** Starts a link or retrieves a session; the whole page is rendered from the response. */
+async function load(sessionId: string | null): Promise<Loaded> {
+  const target = sessionId ? { kind: 'session', id: sessionId } : idOf(window.location.pathname);
   if (!target) throw new Error(t('state.wrongId'));
   const [checkout, session, store] = await Promise.all([
     target.kind === 'link' ? start(target.id, pageQuery()) : retrieve(target.id),
@@ -35,13 +35,13 @@ async function load(known: string | null): Promise<Loaded> {
     fetchStore(),
   ]);
   const { checkoutSession } = checkout;
-  // Shown together with the order, so that nothing moves when it arrives.
+  // Loaded before the order is shown, to avoid layout shifts.
   if (isComplete(checkoutSession) || inFlight(checkout)) await outcomeModule.load();
   const extras = needsExtras(checkoutSession) && !isComplete(checkoutSession) ? await extrasModule.load() : null;
-  if (framed) await frameModule.load();
-  const offers = extras && crossSells(checkoutSession);
-  // One that cannot be had now is asked for again where it stands.
-  const crossSell = offers ? await extras.fetchCrossSell(checkoutSession.id).catch(() => null) : null;
+  if (isFramed) await frameModule.load();
+  const hasOffer = extras && hasCrossSell(checkoutSession);
+  // CrossSell retries a failed request itself.
+  const crossSell = hasOffer ? await extras.fetchCrossSell(checkoutSession.id).catch(() => null) : null;
   if (checkoutSession.livemode !== livemode()) setLivemode(checkoutSession.livemode);
   if (target.kind === 'link' && modeOf(pageQuery()).startsWith('standalone')) {
     const path = `${mountPrefix(window.location.pathname)}/checkout/pay/${checkoutSession.id}`;
@@ -53,37 +53,37 @@ async function load(known: string | null): Promise<Loaded> {
 
 export interface CheckoutState {
   state: LoadState;
-  /** Asks the server again, keeping what is shown until it answers. */
+  /** Reloads while keeping the current content. */
   reload: () => void;
   setCheckout: SetCheckout;
 }
 
-/** Takes an answer that something else has fetched, or what follows from the order as it is by then. */
-export type SetCheckout = (next: Checkout | ((now: Checkout) => Checkout)) => void;
+/** Replaces the checkout with a response fetched elsewhere, or updates the current one. */
+export type SetCheckout = (next: Checkout | ((current: Checkout) => Checkout)) => void;
 
 export function useCheckout(): CheckoutState {
   const [state, setState] = useState<LoadState>({ name: 'loading', lost: false });
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const run = useRef(0);
+  const currentRound = useRef(0);
 
-  /** The address of an inline page goes on naming the link, but the order that was begun is this one. */
-  const known = useRef<string>(null);
+  /** The URL of an inline page keeps naming the link; this is the id of the started session. */
+  const sessionId = useRef<string>(null);
 
   const attempt = useCallback((round: number, retries: number) => {
     timer.current = undefined;
-    load(known.current).then(
+    load(sessionId.current).then(
       (loaded) => {
-        known.current = loaded.checkout.checkoutSession.id;
-        if (run.current === round) setState({ name: 'ready', ...loaded });
+        sessionId.current = loaded.checkout.checkoutSession.id;
+        if (currentRound.current === round) setState({ name: 'ready', ...loaded });
       },
       (error: unknown) => {
-        if (run.current !== round) return;
-        if (!isLost(error) || !idOf(window.location.pathname)) {
+        if (currentRound.current !== round) return;
+        if (!isNetworkError(error) || !idOf(window.location.pathname)) {
           const text = translateError(error);
           setState({ name: 'error', text });
           return;
         }
-        setState((before) => (before.name === 'ready' ? before : { name: 'loading', lost: true }));
+        setState((previous) => (previous.name === 'ready' ? previous : { name: 'loading', lost: true }));
         timer.current = setTimeout(() => attempt(round, retries + 1), backoff(retries));
       },
     );
@@ -91,30 +91,30 @@ export function useCheckout(): CheckoutState {
 
   const reload = useCallback(() => {
     clearTimeout(timer.current);
-    run.current += 1;
-    setState((before) => (before.name === 'ready' ? before : { name: 'loading', lost: false }));
-    attempt(run.current, 0);
+    currentRound.current += 1;
+    setState((previous) => (previous.name === 'ready' ? previous : { name: 'loading', lost: false }));
+    attempt(currentRound.current, 0);
   }, [attempt]);
 
   useEffect(() => {
     reload();
-    const again = () => {
+    const onOnline = () => {
       if (timer.current) reload();
     };
-    window.addEventListener('online', again);
+    window.addEventListener('online', onOnline);
     return () => {
-      run.current += 1;
+      currentRound.current += 1;
       clearTimeout(timer.current);
-      window.removeEventListener('online', again);
+      window.removeEventListener('online', onOnline);
     };
   }, [reload]);
 
   const setCheckout: SetCheckout = useCallback((next) => {
-    setState((before) => {
-      if (before.name !== 'ready') return before;
-      const checkout = typeof next === 'function' ? next(before.checkout) : next;
-      const customer = checkout.customer ?? before.checkout.customer;
-      return { ...before, checkout: { ...checkout, customer } };
+    setState((previous) => {
+      if (previous.name !== 'ready') return previous;
+      const checkout = typeof next === 'function' ? next(previous.checkout) : next;
+      const customer = checkout.customer ?? previous.checkout.customer;
+      return { ...previous, checkout: { ...checkout, customer } };
     });
   }, []);
 

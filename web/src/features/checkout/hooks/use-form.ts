@@ -10,14 +10,14 @@ import {
   fieldError,
   formErrors,
   prefilled,
-  shownFields,
+  visibleFields,
 } from '../rules/fields';
 import { loadPhoneReader, type PhoneReader, patternReader } from '../rules/phone';
-import type { CheckoutSession, Customer, SessionUser } from '../wire';
+import type { CheckoutSession, Customer, SessionUser } from '../types';
 
 const anyCode: FieldContext['isPostalCode'] = () => true;
 
-/** Without its rules a code is left to the server. */
+/** The server checks postal codes if the rules fail to load. */
 const loadPostal = () =>
   import('../rules/postal').then(
     ({ isPostalCode }) => isPostalCode,
@@ -26,16 +26,16 @@ const loadPostal = () =>
 
 export interface Form {
   values: FormValues;
-  /** Only what may be said already: after leaving a field, or after an attempt to pay. Nothing under a name: it is right. */
+  /** Errors to show: of fields that were blurred, or all after a submit. A key without an error marks a valid field. */
   errors: FieldErrors;
   context: FieldContext;
   change: (name: keyof FormValues, value: string) => void;
-  leave: (name: FieldName) => void;
-  /** Number rules are loaded when somebody is about to type a number. */
+  validate: (name: FieldName) => void;
+  /** Loads the phone number rules when a phone field gets the focus. */
   preparePhone: () => void;
-  /** Checks everything and shows it. Resolves with the context that was used, or null when something is wrong. */
+  /** Validates all fields and shows the errors. Resolves with the context used and the errors. */
   check: () => Promise<{ context: FieldContext; errors: FieldErrors }>;
-  /** Shows what the server found wrong. */
+  /** Shows errors from the server. */
   showErrors: (errors: FieldErrors) => void;
 }
 
@@ -59,11 +59,11 @@ export function useForm({ session, customer, user, card, locale }: FormInput): F
     if (address) loadPostal().then((rule) => setPostal(() => rule));
   }, [address]);
 
-  // Signing in on this page fills what is still empty; what was typed stays.
+  // Signing in fills empty fields; entered values stay.
   useEffect(() => {
-    const known = prefilled(customer, user, suggestedCountry(navigator.languages));
+    const defaults = prefilled(customer, user, suggestedCountry(navigator.languages));
     setValues((typed) => {
-      const next = { ...known };
+      const next = { ...defaults };
       for (const name of dirty.current) next[name] = typed[name];
       return next;
     });
@@ -72,28 +72,29 @@ export function useForm({ session, customer, user, card, locale }: FormInput): F
   const change = useCallback(
     (name: keyof FormValues, value: string) => {
       dirty.current.add(name);
-      const next = { ...values, [name]: value };
-      setValues(next);
+      const nextValues = { ...values, [name]: value };
+      setValues(nextValues);
       const checked: FieldName[] = name === 'phone_country' ? ['customer_phone'] : [name];
       if (name === 'billing_address.country') checked.push('billing_address.postal_code');
-      setErrors((shown) => {
-        const left = { ...shown };
+      setErrors((current) => {
+        const next = { ...current };
         for (const field of checked) {
-          if (left[field])
-            left[field] = fieldError(field, next, { session, card, locale, readPhone, isPostalCode }) ?? undefined;
-          // What is being typed is not looked at before the field is left.
-          else delete left[field];
+          if (next[field])
+            next[field] =
+              fieldError(field, nextValues, { session, card, locale, readPhone, isPostalCode }) ?? undefined;
+          // A field without an error is validated on blur only.
+          else delete next[field];
         }
-        return left;
+        return next;
       });
     },
     [values, session, card, locale, readPhone, isPostalCode],
   );
 
-  const leave = (name: FieldName) => {
+  const validate = (name: FieldName) => {
     if (!dirty.current.has(name)) return;
     const error = fieldError(name, values, context);
-    afterPointerUp(() => setErrors((shown) => ({ ...shown, [name]: error ?? undefined })));
+    afterPointerUp(() => setErrors((current) => ({ ...current, [name]: error ?? undefined })));
   };
 
   const preparePhone = useCallback(() => {
@@ -102,14 +103,14 @@ export function useForm({ session, customer, user, card, locale }: FormInput): F
 
   const check = async () => {
     const reader = session.phone_number_collection?.enabled ? await loadPhoneReader() : readPhone;
-    const used = { ...context, readPhone: reader, isPostalCode: address ? await loadPostal() : isPostalCode };
-    const found = formErrors(values, used);
-    // All of them have been looked at now: what is right is marked so.
-    setErrors({ ...Object.fromEntries(shownFields(used).map((name) => [name, undefined])), ...found });
-    return { context: used, errors: found };
+    const fullContext = { ...context, readPhone: reader, isPostalCode: address ? await loadPostal() : isPostalCode };
+    const newErrors = formErrors(values, fullContext);
+    // All fields are validated now, so valid ones get their check mark.
+    setErrors({ ...Object.fromEntries(visibleFields(fullContext).map((name) => [name, undefined])), ...newErrors });
+    return { context: fullContext, errors: newErrors };
   };
 
-  const showErrors = (found: FieldErrors) => setErrors((shown) => ({ ...shown, ...found }));
+  const showErrors = (newErrors: FieldErrors) => setErrors((current) => ({ ...current, ...newErrors }));
 
-  return { values, errors, context, change, leave, preparePhone, check, showErrors };
+  return { values, errors, context, change, validate, preparePhone, check, showErrors };
 }

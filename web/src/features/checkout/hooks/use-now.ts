@@ -2,16 +2,16 @@ import { useEffect, useState } from 'react';
 
 const seconds = () => Math.floor(Date.now() / 1000);
 
-/** Unix seconds, renewed every `everyMs` and when the page is looked at again. */
+/** The current Unix time, updated every `everyMs` and when the page becomes visible. */
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(seconds);
   useEffect(() => {
-    const renew = () => setNow(seconds());
-    const timer = setInterval(renew, everyMs);
-    document.addEventListener('visibilitychange', renew);
+    const update = () => setNow(seconds());
+    const timer = setInterval(update, everyMs);
+    document.addEventListener('visibilitychange', update);
     return () => {
       clearInterval(timer);
-      document.removeEventListener('visibilitychange', renew);
+      document.removeEventListener('visibilitychange', update);
     };
   }, [everyMs]);
   return now;

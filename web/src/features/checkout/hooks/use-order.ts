@@ -3,18 +3,18 @@ import { useLocale } from '@/i18n/light';
 import { announce } from '@/kit/announce';
 import { formatMoney, toUnits } from '@/lib/amount';
 import {
+  defaultOption,
   isCard,
   type PayOption,
   payOptions,
   rememberCurrency,
   rememberedCurrency,
-  startingOption,
 } from '../rules/currency';
 import {
   dueOf,
+  effectivePrice,
   headline,
   isMetered,
-  pricedAs,
   priceText,
   renewals,
   renewalText,
@@ -24,12 +24,12 @@ import {
 } from '../rules/price';
 import { recurringPhrase } from '../rules/recurring';
 import { type Phrase, t, translate } from '../text';
-import type { Buyer, Checkout, Currency, LineItem, SessionUser } from '../wire';
+import type { Buyer, Checkout, Currency, LineItem, SessionUser } from '../types';
 import { type Amend, useAmendments } from './use-amendments';
 import type { SetCheckout } from './use-checkout';
 import { type Quantities, useQuantities } from './use-quantities';
 
-/** Storage may be closed to a frame; then nothing is remembered. */
+/** Storage can be blocked in an iframe; then nothing is remembered. */
 const storage = {
   getItem: (key: string) => {
     try {
@@ -42,7 +42,7 @@ const storage = {
     try {
       localStorage.setItem(key, value);
     } catch {
-      // Held for this page only.
+      // The value lasts for this page only.
     }
   },
 };
@@ -55,32 +55,32 @@ export interface Order extends Omit<Quantities, 'blocked'> {
   /** Base units due now, stake included. */
   total: string;
   totalText: string;
-  /** The same as `total` if it were paid that way. */
+  /** `total` for another pay option. */
   totalIn: (by: PayOption) => string;
-  /** Its parts, in base units: what is paid for the items, and a deposit that is returned. */
+  /** The parts of `total` in base units: the payment for the items, and the refundable deposit. */
   payment: string;
   stake: string;
   stakeReturnDays: number;
   headline: Phrase;
-  /** What stands large where nothing is due now: "7 days free", or the price of a unit. */
-  large: string | null;
-  /** What follows: "Then 1.5 TBA per month". */
-  then: string | null;
+  /** Replaces the total if nothing is due now: "7 days free", or the price of a unit. */
+  totalLabel: string | null;
+  /** The charge that follows: "Then 1.5 TBA per month". */
+  nextChargeText: string | null;
   trial: Trial | null;
-  /** What is paid again and again; null for an order that is paid once. */
+  /** The renewal amounts; null for a one-time order. */
   renewal: string | null;
   recurring: boolean;
   choose: (currencyId: string) => void;
   amend: Amend;
-  /** A change is on its way. */
+  /** A change is being saved. */
   amending: boolean;
-  /** Says whether an amount that is being typed cannot be paid yet. */
+  /** Blocks payment while an entered amount is invalid or not saved. */
   block: (isBlocked: boolean) => void;
-  /** What the customer has of the order's products already. */
+  /** What the customer already owns of the order's products. */
   buyer: Buyer | null;
-  /** No payment may begin: a quantity or an amount is wrong or still being settled. */
+  /** Payment is blocked: a quantity or amount is invalid or not saved. */
   blocked: boolean;
-  /** A payment is under way: the order may not change any more. */
+  /** A payment is running: the order cannot change. */
   locked: boolean;
   shakes: number;
 }
@@ -96,26 +96,26 @@ export function useOrder({ checkout, user, now, setCheckout }: OrderInput): Omit
   const locale = useLocale();
   const { checkoutSession: session, paymentMethods } = checkout;
   const options = useMemo(() => payOptions(paymentMethods, session), [paymentMethods, session]);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const starting = useMemo(
+  const [chosenId, setChosenId] = useState<string | null>(null);
+  const initialOption = useMemo(
     () =>
-      startingOption(options, {
-        asked: new URLSearchParams(window.location.search).get('currencyId'),
+      defaultOption(options, {
+        requested: new URLSearchParams(window.location.search).get('currencyId'),
         remembered: rememberedCurrency(user, storage),
         session: session.currency_id,
         user,
       }),
     [options, user, session.currency_id],
   );
-  const option = options.find((it) => it.currency.id === chosen) ?? starting;
+  const option = options.find((each) => each.currency.id === chosenId) ?? initialOption;
   const currency = option?.currency ?? null;
-  // An amount was chosen in the session's currency: in another it would be another amount.
-  const elsewhere = useMemo(
+  // A custom amount applies only to the session's currency.
+  const itemsWithoutCustomAmount = useMemo(
     () => session.line_items.map((item) => ({ ...item, custom_amount: null })),
     [session.line_items],
   );
   const itemsIn = (currencyId: string | undefined) =>
-    currencyId === session.currency_id ? session.line_items : elsewhere;
+    currencyId === session.currency_id ? session.line_items : itemsWithoutCustomAmount;
   const items = itemsIn(currency?.id);
   const { isBlocked, ...amendments } = useAmendments(setCheckout);
   const { blocked, ...quantities } = useQuantities(session, amendments.amend);
@@ -123,7 +123,7 @@ export function useOrder({ checkout, user, now, setCheckout }: OrderInput): Omit
   const buyer = checkout.buyer ?? null;
   // One free trial for each customer and product.
   const data = buyer?.trial_used ? withoutTrial(session.subscription_data) : session.subscription_data;
-  const recurring = items.filter((item) => pricedAs(item).type === 'recurring');
+  const recurring = items.filter((item) => effectivePrice(item).type === 'recurring');
   const trialIn = (currencyId: string) => (recurring.length > 0 ? trialOf(data, currencyId, now) : null);
   const trial = currency && trialIn(currency.id);
   const dueIn = (by: PayOption) => {
@@ -132,45 +132,48 @@ export function useOrder({ checkout, user, now, setCheckout }: OrderInput): Omit
     return dueOf(itemsIn(id), by, { trialing, data, quoted: id === session.currency_id ? session.due : null });
   };
   const due = option ? dueIn(option) : { total: '0', renew: '0', stake: '0' };
-  const sumOf = (it: typeof due) => (toUnits(it.total) + toUnits(it.stake)).toString();
-  const total = sumOf(due);
+  const totalWithStake = (each: typeof due) => (toUnits(each.total) + toUnits(each.stake)).toString();
+  const total = totalWithStake(due);
   const totalText = currency ? formatMoney(total, currency, locale) : '';
-  const again = currency ? renewals(items, currency.id) : [];
+  const renewalList = currency ? renewals(items, currency.id) : [];
   const renewal =
-    currency && again.length > 0
+    currency && renewalList.length > 0
       ? new Intl.ListFormat(locale === 'zh' ? 'zh-CN' : 'en').format(
-          again.map((it) => renewalText(it, currency, locale)),
+          renewalList.map((each) => renewalText(each, currency, locale)),
         )
       : null;
-  const only = recurring.length === items.length && again.length === 1 ? again[0] : undefined;
-  const metered = recurring.length === items.length && recurring.every((item) => isMetered(pricedAs(item)));
-  const first = recurring[0];
+  const singleRenewal = recurring.length === items.length && renewalList.length === 1 ? renewalList[0] : undefined;
+  const isAllMetered = recurring.length === items.length && recurring.every((item) => isMetered(effectivePrice(item)));
+  const firstRecurring = recurring[0];
 
-  const large = (() => {
+  const totalLabel = (() => {
     if (total !== '0') return null;
     if (trial && recurring.length === items.length) return t(`trial.${trial.unit}`, { count: trial.count });
-    if (metered && items.length === 1 && first && currency) return unitText(first, currency, locale);
+    if (isAllMetered && items.length === 1 && firstRecurring && currency)
+      return unitText(firstRecurring, currency, locale);
     return null;
   })();
-  const then = (() => {
+  const nextChargeText = (() => {
     if (!renewal) return null;
     if (trial) {
-      if (large) return t('price.then', { amount: renewal });
+      if (totalLabel) return t('price.then', { amount: renewal });
       return t('price.trialThen', { trial: t(`trial.${trial.unit}`, { count: trial.count }), amount: renewal });
     }
-    if (metered || due.stake !== '0') return renewal;
-    if (only && !only.metered && session.mode !== 'setup') return translate(recurringPhrase(only.rhythm));
+    if (isAllMetered || due.stake !== '0') return renewal;
+    if (singleRenewal && !singleRenewal.metered && session.mode !== 'setup')
+      return translate(recurringPhrase(singleRenewal.recurring));
     return t('price.then', { amount: renewal });
   })();
 
-  const before = useRef(totalText);
+  const previousTotal = useRef(totalText);
   useEffect(() => {
-    if (before.current && before.current !== totalText) announce(t('order.totalChanged', { amount: totalText }));
-    before.current = totalText;
+    if (previousTotal.current && previousTotal.current !== totalText)
+      announce(t('order.totalChanged', { amount: totalText }));
+    previousTotal.current = totalText;
   }, [totalText]);
 
   const choose = (currencyId: string) => {
-    setChosen(currencyId);
+    setChosenId(currencyId);
     rememberCurrency(user, currencyId, storage);
   };
 
@@ -181,13 +184,13 @@ export function useOrder({ checkout, user, now, setCheckout }: OrderInput): Omit
     currency,
     total,
     totalText,
-    totalIn: (by) => sumOf(dueIn(by)),
+    totalIn: (by) => totalWithStake(dueIn(by)),
     payment: due.total,
     stake: due.stake,
     stakeReturnDays: session.stake_return_days ?? 0,
     headline: headline(items, trial, locale),
-    large,
-    then,
+    totalLabel,
+    nextChargeText,
     trial,
     renewal,
     recurring: recurring.length > 0,
@@ -199,9 +202,9 @@ export function useOrder({ checkout, user, now, setCheckout }: OrderInput): Omit
   };
 }
 
-/** "0.01 TBA / call": the price of one unit of what is metered. */
+/** "0.01 TBA / call": the price of one metered unit. */
 function unitText(item: LineItem, currency: Currency, locale: string): string {
-  const { recurring: _, ...price } = pricedAs(item);
+  const { recurring: _, ...price } = effectivePrice(item);
   const text = priceText({ ...price, type: 'one_time' }, currency, 1, locale);
   return price.product?.unit_label ? text : `${text} ${t('price.perUnit')}`;
 }

@@ -7,7 +7,7 @@ import { translateDecline, translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
 import { toast } from '@/kit/toast';
 import { broadcast } from '../broadcast';
-import { abortCard, confirmFast, isLost, repeated, retrieve, submit } from '../calls';
+import { abortCard, confirmFast, isNetworkError, retrieve, submit, withRetries } from '../calls';
 import { outcomeModule } from '../lazy-modules';
 import { isCard, type PayOption } from '../rules/currency';
 import { FIELDS, type FieldErrors, type FieldName, submitBody } from '../rules/fields';
@@ -15,7 +15,7 @@ import { isPayer } from '../rules/payer';
 import { isComplete, paymentError, returnedFromBank } from '../rules/view';
 import { type Outcome, watchSettlement } from '../settlement';
 import { t } from '../text';
-import type { Checkout, SessionUser, StripeContext, Submitted } from '../wire';
+import type { Checkout, SessionUser, StripeContext, Submitted } from '../types';
 import { initialPayment, type PaymentState, type Problem, type Rail, reducePayment } from './payment-state';
 import type { SetCheckout } from './use-checkout';
 import type { Form } from './use-form';
@@ -23,11 +23,11 @@ import { useRelay } from './use-relay';
 
 /** SPEC.md 9: the card form opens 0.2 s after submit. */
 const CARD_DELAY_MS = 200;
-/** How often a session is read without a relay while a wallet or a card form is open. */
+/** How often the session is polled without a relay while the wallet or card form is open. */
 const FALLBACK_MS = 5000;
-const LOST_SUBMITS = 3;
+const SUBMIT_RETRIES = 3;
 
-/** SPEC.md 8: a failed payment is logged and passed to the page around this one. */
+/** SPEC.md 8: failed payments are logged and reported to the embedding page. */
 const reportError = (code: string, message: string) => {
   broadcast(`error.${code}`, { code, message });
   void sendErrorReport(new Error(`${code} ${message}`)).catch(() => undefined);
@@ -37,15 +37,15 @@ export interface Payment {
   state: PaymentState;
   problem: Problem | null;
   shakes: number;
-  /** Resolves with the fields that are wrong, for the form to point at; empty when the order was sent. */
+  /** Resolves with the invalid fields; empty if the order was sent. */
   pay: () => Promise<FieldErrors>;
   closeCardForm: () => void;
   confirmFastPay: () => Promise<void>;
   dismissFastPay: () => void;
   dismissLimit: () => void;
-  /** The processor has accepted the card, or its answer is unknown: polls what the server sees. */
+  /** Polls the server after the card was accepted or its outcome is unknown. */
   poll: (by: Rail) => void;
-  /** The order is paid in another tab: watches it from here. */
+  /** Polls the order while it is paid in another tab. */
   follow: () => void;
 }
 
@@ -90,7 +90,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     [setCheckout],
   );
 
-  /** Reads the session once: it may have been paid in a way that this page did not see. */
+  /** Reads the session once; it can have been paid elsewhere. */
   const refresh = useCallback(async () => {
     if (watcher.current) return watcher.current.checkNow();
     const latest = await retrieve(session.id).catch(() => null);
@@ -101,7 +101,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
   const by = state.name === 'paying' ? state.by : rail;
   useEffect(() => {
     if (!isPolling) return;
-    const settle = (outcome: Outcome) => {
+    const onOutcome = (outcome: Outcome) => {
       watcher.current = undefined;
       if (outcome.name === 'completed') read(outcome.checkout);
       else if (outcome.name === 'failed') {
@@ -114,7 +114,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
         reportError('payment_timeout', '');
       }
     };
-    watcher.current = watchSettlement(session.id, settle);
+    watcher.current = watchSettlement(session.id, onOutcome);
     return () => {
       watcher.current?.stop();
       watcher.current = undefined;
@@ -123,31 +123,31 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
 
   const isRelayUp = useRelay(session.id, appPid, refresh);
   const [isFollowing, setFollowing] = useState(false);
-  const isElsewhere =
+  const isWaitingElsewhere =
     state.name === 'cardPaying' ||
     (state.name === 'submitting' && state.waitingFor === 'wallet') ||
     (state.name === 'paying' && state.timedOut);
   useEffect(() => {
-    // The relay tells only of completed sessions; what another tab begins is found by polling.
-    if (!isFollowing && (isRelayUp || !isElsewhere)) return;
+    // The relay reports only completed sessions; a payment started in another tab is found by polling.
+    if (!isFollowing && (isRelayUp || !isWaitingElsewhere)) return;
     const timer = setInterval(refresh, FALLBACK_MS);
     return () => clearInterval(timer);
-  }, [isRelayUp, isElsewhere, isFollowing, refresh]);
+  }, [isRelayUp, isWaitingElsewhere, isFollowing, refresh]);
 
   const reject = (error: unknown): FieldErrors => {
-    if (isLost(error)) {
+    if (isNetworkError(error)) {
       dispatch({ type: 'failed', text: t('error.network') });
       toast(t('error.network'));
       return {};
     }
     const { code, fields } = error as ApiError;
-    const wrong = fieldErrors(fields);
-    if (Object.keys(wrong).length > 0) {
+    const invalid = fieldErrors(fields);
+    if (Object.keys(invalid).length > 0) {
       dispatch({ type: 'rejected' });
-      form.showErrors(wrong);
-      return wrong;
+      form.showErrors(invalid);
+      return invalid;
     }
-    // Another tab, or this one before a reload, has paid already.
+    // Another tab, or this one before a reload, has already paid.
     if (code === 'PAYMENT_IN_FLIGHT') dispatch({ type: 'paymentSent', by: rail });
     else if (code === 'CUSTOMER_LIMITED') dispatch({ type: 'customerLimited' });
     else {
@@ -155,7 +155,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
       if (code) broadcast(`error.${code}`, { code, message: text });
       dispatch({ type: 'failed', text, crossSell: code === 'REQUIRE_CROSS_SELL' });
       toast(text);
-      // It may have expired or sold out meanwhile: show the order as it now is.
+      // The session can have expired or sold out: reload the order.
       if (code === 'EXPIRED' || code === 'EXCEED_INVENTORY') refresh();
     }
     return {};
@@ -181,20 +181,20 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     else setTimeout(() => dispatch({ type: 'cardFormOpened', context }), CARD_DELAY_MS);
   };
 
-  /** The order is complete. If it cannot be read right now, polling finds it. */
+  /** Shows the completed order, or polls for it if it cannot be read now. */
   const finish = async () => {
     const latest = await retrieve(session.id).catch(() => null);
     if (latest && isComplete(latest.checkoutSession)) read(latest);
     else dispatch({ type: 'paymentSent', by: rail });
   };
 
-  const advance = async ({ checkoutSession, ...answer }: Submitted) => {
-    const isSufficient = answer.balance?.sufficient || answer.delegation?.sufficient;
+  const advance = async ({ checkoutSession, ...response }: Submitted) => {
+    const isSufficient = response.balance?.sufficient || response.delegation?.sufficient;
     if (checkoutSession && isComplete(checkoutSession)) await finish();
-    else if (rail === 'card') openCardForm(answer.stripeContext);
-    else if (answer.paymentIntent?.status === 'succeeded') dispatch({ type: 'paymentSent', by: 'wallet' });
-    else if (answer.fastPayInfo && isSufficient && session.submit_type !== 'donate')
-      dispatch({ type: 'fastPayOffered', info: answer.fastPayInfo });
+    else if (rail === 'card') openCardForm(response.stripeContext);
+    else if (response.paymentIntent?.status === 'succeeded') dispatch({ type: 'paymentSent', by: 'wallet' });
+    else if (response.fastPayInfo && isSufficient && session.submit_type !== 'donate')
+      dispatch({ type: 'fastPayOffered', info: response.fastPayInfo });
     else openWallet();
   };
 
@@ -208,10 +208,10 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
       dispatch({ type: 'submitted' });
       const body = submitBody(form.values, context, option.method.id, option.currency.id);
       const key = idempotencyKey();
-      const answer = await repeated(() => submit(session.id, body, key), LOST_SUBMITS);
-      const { customer } = answer;
-      if (customer) setCheckout((now) => ({ ...now, customer }));
-      await advance(answer);
+      const response = await withRetries(() => submit(session.id, body, key), SUBMIT_RETRIES);
+      const { customer } = response;
+      if (customer) setCheckout((current) => ({ ...current, customer }));
+      await advance(response);
       return {};
     } catch (error) {
       return reject(error);
@@ -236,12 +236,12 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
         return;
       }
       const key = idempotencyKey();
-      const { fastPaid } = await repeated(() => confirmFast(session.id, info, key), LOST_SUBMITS);
+      const { fastPaid } = await withRetries(() => confirmFast(session.id, info, key), SUBMIT_RETRIES);
       if (fastPaid) dispatch({ type: 'paymentSent', by: 'wallet' });
       else payByWallet(t('fast.failed'));
     } catch (error) {
-      // Without an answer it may have been paid: what the server sees decides.
-      if (isLost(error)) dispatch({ type: 'paymentSent', by: 'wallet' });
+      // Without a response it can have been paid: the server's status decides.
+      if (isNetworkError(error)) dispatch({ type: 'paymentSent', by: 'wallet' });
       else payByWallet(translateError(error));
     }
   };

@@ -1,83 +1,83 @@
 import { useRef, useState } from 'react';
-import { adjustQuantity, repeated } from '../calls';
-import { pricedAs } from '../rules/price';
+import { adjustQuantity, withRetries } from '../calls';
+import { effectivePrice } from '../rules/price';
 import { quantityError, quantityRange } from '../rules/quantity';
-import type { CheckoutSession, LineItem } from '../wire';
+import type { CheckoutSession, LineItem } from '../types';
 import type { Amend } from './use-amendments';
 
-const SETTLE_MS = 300;
-const LOST_CHANGES = 2;
+const DEBOUNCE_MS = 300;
+const CHANGE_RETRIES = 2;
 
 export interface Quantities {
-  /** By price: a code of the catalogue, `range` for what is no quantity at all, or the server's sentence. */
+  /** By price id: an error code, `range` for an invalid quantity, or a server message. */
   quantityErrors: Record<string, string>;
   quantityOf: (item: LineItem) => number;
-  /** Null: what stands in the box is no number. */
+  /** `quantity` is null if the field has no valid number. */
   setQuantity: (priceId: string, quantity: number | null) => void;
-  /** No payment may begin: a quantity is wrong or not yet what the server has. */
+  /** Payment is blocked: a quantity is invalid or not saved. */
   blocked: boolean;
 }
 
-/** What the buyer wants, beside what the server has accepted. Wishes are sent once the typing has settled. */
+/** Pending quantities beside those that the server has accepted. They are sent after a pause in typing. */
 export function useQuantities({ id, line_items: items }: CheckoutSession, amend: Amend): Quantities {
-  const [wishes, setWishes] = useState<Record<string, number>>({});
-  const [refusals, setRefusals] = useState<Record<string, string>>({});
+  const [pending, setPending] = useState<Record<string, number>>({});
+  const [rejections, setRejections] = useState<Record<string, string>>({});
   const timers = useRef(new Map<string, ReturnType<typeof setTimeout>>());
-  /** What the server was told last, while its answer is awaited; `quantity` null once it refused: it is told anew. */
-  const sent = useRef(new Map<string, { quantity: number | null }>());
+  /** The request in flight per price; `quantity` is null after a rejection, so that the same value is sent again. */
+  const requests = useRef(new Map<string, { quantity: number | null }>());
 
   const errors: Record<string, string> = {};
   for (const item of items) {
-    const error = quantityError(pricedAs(item), wishes[item.price_id] ?? item.quantity);
+    const error = quantityError(effectivePrice(item), pending[item.price_id] ?? item.quantity);
     if (error) errors[item.price_id] = error;
   }
-  Object.assign(errors, refusals);
+  Object.assign(errors, rejections);
 
   const send = async (priceId: string, quantity: number) => {
-    const mine = { quantity };
-    sent.current.set(priceId, mine);
-    const refusal = await amend(() => repeated(() => adjustQuantity(id, priceId, quantity), LOST_CHANGES));
-    // Another wish is on its way by now: what becomes of that one counts.
-    if (sent.current.get(priceId) !== mine) return;
-    if (refusal) {
-      sent.current.set(priceId, { quantity: null });
-      setRefusals((all) => ({ ...all, [priceId]: refusal }));
+    const request = { quantity };
+    requests.current.set(priceId, request);
+    const rejection = await amend(() => withRetries(() => adjustQuantity(id, priceId, quantity), CHANGE_RETRIES));
+    // A newer request is in flight; its result counts.
+    if (requests.current.get(priceId) !== request) return;
+    if (rejection) {
+      requests.current.set(priceId, { quantity: null });
+      setRejections((all) => ({ ...all, [priceId]: rejection }));
       return;
     }
-    sent.current.delete(priceId);
-    setWishes((all) => (all[priceId] === quantity ? without(all, priceId) : all));
+    requests.current.delete(priceId);
+    setPending((all) => (all[priceId] === quantity ? omit(all, priceId) : all));
   };
 
   const setQuantity = (priceId: string, quantity: number | null) => {
-    const item = items.find((it) => it.price_id === priceId);
+    const item = items.find((each) => each.price_id === priceId);
     if (!item) return;
     clearTimeout(timers.current.get(priceId));
     const { minimum, maximum } = quantityRange(item);
     if (quantity === null || quantity < minimum || quantity > maximum) {
-      setRefusals((all) => ({ ...all, [priceId]: 'range' }));
+      setRejections((all) => ({ ...all, [priceId]: 'range' }));
       return;
     }
-    setRefusals((all) => without(all, priceId));
-    const told = sent.current.get(priceId);
-    const known = told ? told.quantity : item.quantity;
-    const settled = !told && quantity === item.quantity;
-    setWishes((all) => (settled ? without(all, priceId) : { ...all, [priceId]: quantity }));
-    if (quantity === known || quantityError(pricedAs(item), quantity)) return;
+    setRejections((all) => omit(all, priceId));
+    const inFlight = requests.current.get(priceId);
+    const lastSent = inFlight ? inFlight.quantity : item.quantity;
+    const isUnchanged = !inFlight && quantity === item.quantity;
+    setPending((all) => (isUnchanged ? omit(all, priceId) : { ...all, [priceId]: quantity }));
+    if (quantity === lastSent || quantityError(effectivePrice(item), quantity)) return;
     timers.current.set(
       priceId,
-      setTimeout(() => send(priceId, quantity), SETTLE_MS),
+      setTimeout(() => send(priceId, quantity), DEBOUNCE_MS),
     );
   };
 
   return {
     quantityErrors: errors,
-    quantityOf: (item) => wishes[item.price_id] ?? item.quantity,
+    quantityOf: (item) => pending[item.price_id] ?? item.quantity,
     setQuantity,
-    blocked: Object.keys(errors).length > 0 || Object.keys(wishes).length > 0,
+    blocked: Object.keys(errors).length > 0 || Object.keys(pending).length > 0,
   };
 }
 
-function without<T>(all: Record<string, T>, name: string): Record<string, T> {
-  const { [name]: _, ...rest } = all;
-  return rest;
+function omit<T>(all: Record<string, T>, name: string): Record<string, T> {
+  const { [name]: _, ...others } = all;
+  return others;
 }

@@ -1,29 +1,29 @@
 import { useEffect, useRef, useState } from 'react';
 
-/** Calls `onCompleted` when the store says this session is complete. Answers whether the channel is up. */
+/** Calls `onCompleted` when the session is complete. Returns whether the relay is connected. */
 export function useRelay(sessionId: string, appPid: string | undefined, onCompleted: () => void): boolean {
   const [up, setUp] = useState(false);
-  const call = useRef(onCompleted);
-  call.current = onCompleted;
+  const callback = useRef(onCompleted);
+  callback.current = onCompleted;
   const channel = window.blocklet?.appPid ?? window.blocklet?.appId ?? appPid;
   useEffect(() => {
     if (!channel) return;
     let stop: (() => void) | undefined;
-    let gone = false;
-    // The page is there before the channel is; without it the page polls.
+    let unmounted = false;
+    // Loaded after the page, which polls until then.
     import('@/api/relay')
       .then(({ listenToRelay }) => {
-        if (gone) return;
+        if (unmounted) return;
         stop = listenToRelay(channel, {
           onUp: setUp,
           onEvent: (name, { id }) => {
-            if (name === 'checkout.session.completed' && id === sessionId) call.current();
+            if (name === 'checkout.session.completed' && id === sessionId) callback.current();
           },
         });
       })
       .catch(() => undefined);
     return () => {
-      gone = true;
+      unmounted = true;
       stop?.();
     };
   }, [channel, sessionId]);

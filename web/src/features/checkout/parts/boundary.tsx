@@ -1,14 +1,14 @@
 import { Component, type ReactNode } from 'react';
 import { loadErrorMessages, translate } from '@/i18n/translate';
-import { Oops } from './notice';
+import { ErrorState } from './states';
 
-interface BoundaryProps {
+interface ErrorBoundaryProps {
   onRetry: () => void;
   children: ReactNode;
 }
 
-/** An order that cannot be shown (its rules contradict each other) is told like any other error, not as an empty page. */
-export class Boundary extends Component<BoundaryProps, { error: Error | null }> {
+/** Shows an error page if the order cannot be rendered, for example if its rules contradict each other. */
+export class ErrorBoundary extends Component<ErrorBoundaryProps, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
 
   static getDerivedStateFromError(error: Error) {
@@ -16,7 +16,7 @@ export class Boundary extends Component<BoundaryProps, { error: Error | null }> 
   }
 
   override componentDidCatch() {
-    // No call was refused, so the words are not there yet.
+    // The API client loads the messages only after failed requests.
     void loadErrorMessages().then(() => this.forceUpdate());
   }
 
@@ -27,6 +27,6 @@ export class Boundary extends Component<BoundaryProps, { error: Error | null }> 
       this.setState({ error: null });
       this.props.onRetry();
     };
-    return <Oops text={translate(error.message)} onRetry={retry} />;
+    return <ErrorState text={translate(error.message)} onRetry={retry} />;
   }
 }

@@ -3,39 +3,39 @@ import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import type { Order } from '../hooks/use-order';
-import { pricedAs, productName } from '../rules/price';
+import { effectivePrice, productName } from '../rules/price';
 import { pageAt } from '../rules/view';
 import { t } from '../text';
-import type { LineItem } from '../wire';
+import type { LineItem } from '../types';
 
-/** The names of the items that a rule picks, as one text. */
+/** The names of items as one text. */
 function namesOf(items: LineItem[], locale: string): string {
-  const names = [...new Set(items.map((item) => productName(pricedAs(item), locale) ?? item.price_id))];
+  const names = [...new Set(items.map((item) => productName(effectivePrice(item), locale) ?? item.price_id))];
   return new Intl.ListFormat(locale === 'zh' ? 'zh-Hans' : 'en').format(names);
 }
 
-/** The items whose apps the customer can download already. */
+/** The items whose apps the customer already owns. */
 export const ownedItems = ({ items, buyer }: Order): LineItem[] =>
   items.filter((item) => {
-    const price = pricedAs(item);
+    const price = effectivePrice(item);
     return price.type === 'one_time' && buyer?.owned_apps.includes(price.product?.app_did ?? '');
   });
 
-/** What the customer should know before the order is sent: a subscription that they have, a free trial that they had. */
+/** Notices before the order: an existing subscription, or a used trial. */
 export function BuyerNotices({ order }: { order: Order }) {
   const locale = useLocale();
   const { buyer, items } = order;
   if (!buyer) return null;
-  const subscribed = buyer.subscriptions.map(({ id, product_id }) => ({
+  const subscriptions = buyer.subscriptions.map(({ id, product_id }) => ({
     id,
     name: namesOf(
-      items.filter((item) => pricedAs(item).product?.id === product_id),
+      items.filter((item) => effectivePrice(item).product?.id === product_id),
       locale,
     ),
   }));
   return (
     <>
-      {subscribed.map(({ id, name }) => (
+      {subscriptions.map(({ id, name }) => (
         <Alert key={id} severity="info" title={t('buyer.subscribed', { name })}>
           <p>
             <a href={pageAt(`/customer/subscription/${id}`)}>{t('buyer.manage')}</a>
@@ -51,11 +51,11 @@ export function BuyerNotices({ order }: { order: Order }) {
   );
 }
 
-/** Asks before an app is bought that the customer owns. */
+/** Asks for confirmation before an owned app is bought again. */
 export function BuyAgain({ order, onBuy, onClose }: { order: Order; onBuy: () => void; onClose: () => void }) {
   const locale = useLocale();
   const owned = ownedItems(order);
-  const did = owned[0] && pricedAs(owned[0]).product?.app_did;
+  const did = owned[0] && effectivePrice(owned[0]).product?.app_did;
   return (
     <Dialog title={t('buyer.owned', { name: namesOf(owned, locale) })} closeLabel={t('action.close')} onClose={onClose}>
       <p>

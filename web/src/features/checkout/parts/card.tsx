@@ -2,7 +2,7 @@ import CardDialog, { type CardContact, type CardDialogProps } from '@/features/c
 import type { FormValues } from '../rules/fields';
 import { mountPrefix } from '../rules/view';
 
-/** What the card form needs of the order's form. */
+/** The contact details of the order's form. */
 const contactOf = (values: FormValues): CardContact => ({
   name: values.customer_name,
   email: values.customer_email,
@@ -15,14 +15,14 @@ const contactOf = (values: FormValues): CardContact => ({
   line2: values['billing_address.line2'],
 });
 
-/** The card dialog of an order: whose card it is, the order's form says. */
+/** The card dialog of an order, with the contact details of its form. */
 export default function OrderCard({
   values,
   sessionId,
   ...rest
 }: Omit<CardDialogProps, 'contact'> & { values: FormValues; sessionId: string }) {
-  // An inline page's address names the link, which would begin another order.
-  const back = new URL(`${mountPrefix(window.location.pathname)}/checkout/pay/${sessionId}`, window.location.href);
-  back.search = window.location.search;
-  return <CardDialog {...rest} contact={contactOf(values)} returnUrl={back.href} />;
+  // The URL of an inline page names the link, which would start another order.
+  const returnUrl = new URL(`${mountPrefix(window.location.pathname)}/checkout/pay/${sessionId}`, window.location.href);
+  returnUrl.search = window.location.search;
+  return <CardDialog {...rest} contact={contactOf(values)} returnUrl={returnUrl.href} />;
 }

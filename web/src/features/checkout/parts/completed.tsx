@@ -7,36 +7,36 @@ import { Download } from '@/kit/icons';
 import { formatMoney, toUnits } from '@/lib/amount';
 import { t } from '../completed-text';
 import { localized } from '../rules/fields';
-import { pricedAs, productName } from '../rules/price';
+import { effectivePrice, productName } from '../rules/price';
 import { pageAt, safeUrl } from '../rules/view';
-import type { Checkout, CheckoutSession, LineItem } from '../wire';
+import type { Checkout, CheckoutSession, LineItem } from '../types';
 import { Picture } from './picture';
 
-/** What was paid in all, deposit included, as the server settled it; the deposit of it; and what was refunded. Null: nothing. */
+/** The settled total with deposit, the deposit, and the refunded amount; each null if zero. */
 export function paidAmounts({ checkoutSession: session, paymentIntent, paymentMethods }: Checkout, locale: string) {
   const currencyId = paymentIntent?.currency_id ?? session.currency_id;
-  const currency = paymentMethods.flatMap((it) => it.payment_currencies).find((it) => it.id === currencyId);
+  const currency = paymentMethods.flatMap((each) => each.payment_currencies).find((each) => each.id === currencyId);
   const deposit = toUnits(session.stake_amount);
   const total = toUnits(session.amount_total ?? paymentIntent?.amount) + deposit;
-  const shown = (units: bigint) => (currency && units > 0n ? formatMoney(units.toString(), currency, locale) : null);
-  return { total: shown(total), deposit: shown(deposit), refunded: shown(toUnits(session.amount_refunded)) };
+  const format = (units: bigint) => (currency && units > 0n ? formatMoney(units.toString(), currency, locale) : null);
+  return { total: format(total), deposit: format(deposit), refunded: format(toUnits(session.amount_refunded)) };
 }
 
-/** What the order has begun, several where it was split by rhythm. */
+/** The subscriptions that the order created; several if items have different intervals. */
 function subscriptionsOf(session: CheckoutSession): { id: string; price_ids?: string[] }[] {
   if (session.subscriptions?.length) return session.subscriptions;
   return session.subscription_id ? [{ id: session.subscription_id }] : [];
 }
 
-/** What a subscription is for. */
+/** The names of a subscription's items. */
 function namesOf(priceIds: string[], items: LineItem[], locale: string): string {
-  const names = items.filter((item) => priceIds.includes(pricedAs(item).id)).map((item) => nameOf(item, locale));
+  const names = items.filter((item) => priceIds.includes(effectivePrice(item).id)).map((item) => nameOf(item, locale));
   return new Intl.ListFormat(locale === 'zh' ? 'zh-Hans' : 'en').format(names);
 }
 
-const nameOf = (item: LineItem, locale: string) => productName(pricedAs(item), locale) ?? item.price_id;
+const nameOf = (item: LineItem, locale: string) => productName(effectivePrice(item), locale) ?? item.price_id;
 
-/** Which texts tell that the order is complete. */
+/** The texts of a completed order. */
 function textsOf({ checkoutSession: session }: Checkout) {
   const free = session.payment_status === 'no_payment_required' || session.amount_total === '0';
   if (session.mode === 'setup') return { title: 'setup', message: 'message.setup' } as const;
@@ -50,25 +50,25 @@ function textsOf({ checkoutSession: session }: Checkout) {
 interface CompletedProps {
   checkout: Checkout;
   storeName: string;
-  /** Completed while the page was open: the heading is focused and the check drawn. */
-  fresh: boolean;
+  /** Completed while the page was open: focuses the heading and animates the check mark. */
+  justCompleted: boolean;
 }
 
-export function Completed({ checkout, storeName, fresh }: CompletedProps) {
+export function Completed({ checkout, storeName, justCompleted }: CompletedProps) {
   const locale = useLocale();
   const heading = useRef<HTMLHeadingElement>(null);
   const { checkoutSession: session, paymentLink, customer } = checkout;
   const { total, deposit, refunded } = paidAmounts(checkout, locale);
   const texts = textsOf(checkout);
-  const done = t(texts.title);
+  const title = t(texts.title);
   useEffect(() => {
-    document.title = t('pageTitle', { done, name: storeName });
-  }, [done, storeName]);
+    document.title = t('pageTitle', { done: title, name: storeName });
+  }, [title, storeName]);
   useEffect(() => {
-    if (!fresh) return;
-    announce(t('announced', { done }));
+    if (!justCompleted) return;
+    announce(t('announced', { done: title }));
     heading.current?.focus();
-  }, [fresh, done]);
+  }, [justCompleted, title]);
   const confirmation = paymentLink?.after_completion?.hosted_confirmation;
   const message =
     localized(confirmation?.custom_messages ?? undefined, locale) ||
@@ -82,7 +82,7 @@ export function Completed({ checkout, storeName, fresh }: CompletedProps) {
     <section className="checkout-completed">
       <svg
         className="checkout-check"
-        data-fresh={fresh || undefined}
+        data-fresh={justCompleted || undefined}
         viewBox="0 0 56 56"
         width="56"
         height="56"

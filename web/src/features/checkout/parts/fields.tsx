@@ -9,14 +9,14 @@ import {
   isOptional,
   LINE_MAX,
   purposeText,
-  shownFields,
+  visibleFields,
 } from '../rules/fields';
 import { t } from '../text';
 
 export const errorText = (error: FieldError | undefined): string | undefined =>
   error && ('text' in error ? error.text : t(error.key));
 
-/** What browsers fill in, and which keyboard a phone shows. */
+/** Autofill tokens, and the keyboard on phones. */
 const INPUTS: Record<FieldName, { autoComplete: string; type?: string; inputMode?: 'email' | 'tel' }> = {
   customer_name: { autoComplete: 'name' },
   customer_email: { autoComplete: 'email', type: 'email', inputMode: 'email' },
@@ -29,15 +29,15 @@ const INPUTS: Record<FieldName, { autoComplete: string; type?: string; inputMode
   'billing_address.postal_code': { autoComplete: 'billing postal-code' },
 };
 
-/** Contact and address: only what this order asks for. */
+/** The contact and address fields that this order needs. */
 export function Fields({ form }: { form: Form }) {
   const { session, locale } = form.context;
-  const shown = shownFields(form.context);
-  const last = shown[shown.length - 1];
+  const visible = visibleFields(form.context);
+  const last = visible[visible.length - 1];
   const purpose = purposeText(session.metadata?.page_info ?? undefined, locale);
-  const contact = shown.filter((name) => !name.startsWith('billing_address.'));
-  const address = shown.filter((name) => name.startsWith('billing_address.'));
-  const field = (name: FieldName) => <OneField key={name} name={name} form={form} last={name === last} />;
+  const contact = visible.filter((name) => !name.startsWith('billing_address.'));
+  const address = visible.filter((name) => name.startsWith('billing_address.'));
+  const field = (name: FieldName) => <FormField key={name} name={name} form={form} last={name === last} />;
 
   return (
     <>
@@ -60,18 +60,18 @@ export function Fields({ form }: { form: Form }) {
   );
 }
 
-function OneField({ name, form, last }: { name: FieldName; form: Form; last: boolean }) {
-  const shared = {
+function FormField({ name, form, last }: { name: FieldName; form: Form; last: boolean }) {
+  const sharedProps = {
     id: name,
     name,
     label: t(`form.label.${name}`),
     value: form.values[name],
     error: errorText(form.errors[name]),
     autoComplete: INPUTS[name].autoComplete,
-    onBlur: () => form.leave(name),
+    onBlur: () => form.validate(name),
   };
   const valid = name in form.errors && !form.errors[name] && form.values[name] !== '';
-  if (name === 'billing_address.country') return <CountryField {...shared} form={form} />;
+  if (name === 'billing_address.country') return <CountryField {...sharedProps} form={form} />;
   const input = {
     ...INPUTS[name],
     enterKeyHint: last ? ('go' as const) : ('next' as const),
@@ -79,10 +79,10 @@ function OneField({ name, form, last }: { name: FieldName; form: Form; last: boo
     valid,
     onChange: (event: { target: { value: string } }) => form.change(name, event.target.value),
   };
-  if (name === 'customer_phone') return <PhoneField {...shared} {...input} form={form} />;
+  if (name === 'customer_phone') return <PhoneField {...sharedProps} {...input} form={form} />;
   return (
     <TextField
-      {...shared}
+      {...sharedProps}
       {...input}
       hint={name === 'customer_email' ? t('form.hint.customer_email') : undefined}
       optional={isOptional(name) ? t('form.optional') : undefined}
@@ -104,10 +104,14 @@ interface SharedProps {
   form: Form;
 }
 
-function CountryField({ form, ...shared }: SharedProps) {
+function CountryField({ form, ...sharedProps }: SharedProps) {
   const list = useMemo(() => countries(form.context.locale), [form.context.locale]);
   return (
-    <SelectField {...shared} required onChange={(event) => form.change('billing_address.country', event.target.value)}>
+    <SelectField
+      {...sharedProps}
+      required
+      onChange={(event) => form.change('billing_address.country', event.target.value)}
+    >
       <option value="" disabled hidden>
         {t('form.chooseCountry')}
       </option>
@@ -133,7 +137,7 @@ function PhoneField({ form, id, label, error, valid, ...input }: PhoneProps) {
   const list = useMemo(() => countries(form.context.locale), [form.context.locale]);
   const hint = t('form.hint.customer_phone');
   const country = form.values.phone_country;
-  const dial = list.find((it) => it.code === country)?.dial;
+  const dial = list.find((each) => each.code === country)?.dial;
   return (
     <FieldFrame {...{ id, label, hint, error, valid }}>
       <div className="checkout-phone">

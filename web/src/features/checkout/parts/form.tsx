@@ -7,10 +7,10 @@ import type { Form } from '../hooks/use-form';
 import { type Order, paysByCard } from '../hooks/use-order';
 import type { Payment } from '../hooks/use-payment';
 import { frameModule } from '../lazy-modules';
-import { type FieldName, shownFields } from '../rules/fields';
+import { type FieldName, visibleFields } from '../rules/fields';
 import { pageAt } from '../rules/view';
 import { type Key, t } from '../text';
-import type { SessionUser } from '../wire';
+import type { SessionUser } from '../types';
 import { BuyAgain, BuyerNotices, ownedItems } from './buyer';
 import { errorText, Fields } from './fields';
 import { Methods } from './methods';
@@ -25,54 +25,54 @@ interface OrderFormProps {
 }
 
 /**
- * Right, on surface: contact, method, what happens next, and the button with the amount. Contact comes first even where
- * a wallet pays: every method needs it, it is filled in already, and the choice stands beside the button it names.
+ * The right column: contact, payment method, note and pay button. Contact comes first because every method needs it;
+ * the method is next to the button that names it.
  */
 export function OrderForm({ order, form, payment, user, storeName, onSignedIn }: OrderFormProps) {
-  const [pointing, setPointing] = useState<{ at: FieldName[] } | null>(null);
+  const [invalidFields, setInvalidFields] = useState<{ names: FieldName[] } | null>(null);
   const summary = useRef<HTMLDivElement>(null);
-  const [asksAgain, setAsksAgain] = useState(false);
-  const sending = ['submitting', 'cardPaying', 'fastPayConfirmation'].includes(payment.state.name);
+  const [isConfirmingRepeat, setConfirmingRepeat] = useState(false);
+  const isSending = ['submitting', 'cardPaying', 'fastPayConfirmation'].includes(payment.state.name);
   const card = paysByCard(order.option);
 
   const frame = frameModule.loaded;
-  const elsewhere = !user && frame && !frame.holdsLogin ? frame : null;
+  const externalCheckout = !user && frame && !frame.canStoreSession ? frame : null;
 
-  // The button loses the focus while it is busy; whoever comes back from a dialog is where they were.
+  // A disabled button loses the focus; it is restored when the dialog closes.
   const button = useRef<HTMLDivElement>(null);
-  const wasSending = useRef(sending);
+  const wasSendingBefore = useRef(isSending);
   useEffect(() => {
-    const back = wasSending.current && !sending && document.activeElement === document.body;
-    wasSending.current = sending;
-    if (back) button.current?.querySelector('button')?.focus({ preventScroll: true });
-  }, [sending]);
+    const hasLostFocus = wasSendingBefore.current && !isSending && document.activeElement === document.body;
+    wasSendingBefore.current = isSending;
+    if (hasLostFocus) button.current?.querySelector('button')?.focus({ preventScroll: true });
+  }, [isSending]);
 
-  // One wrong field is focused; several are listed first.
+  // Focuses a single invalid field; several are listed in a summary first.
   useEffect(() => {
-    if (!pointing) return;
-    if (pointing.at.length > 1) summary.current?.focus();
-    else focusField(pointing.at[0]);
-  }, [pointing]);
+    if (!invalidFields) return;
+    if (invalidFields.names.length > 1) summary.current?.focus();
+    else focusField(invalidFields.names[0]);
+  }, [invalidFields]);
 
   const pay = async () => {
-    setAsksAgain(false);
+    setConfirmingRepeat(false);
     const errors = await payment.pay();
-    setPointing({ at: shownFields(form.context).filter((name) => errors[name]) });
+    setInvalidFields({ names: visibleFields(form.context).filter((name) => errors[name]) });
   };
   const onSubmit = async (event: FormEvent) => {
     event.preventDefault();
-    if (elsewhere) return;
+    if (externalCheckout) return;
     if (!user) {
       openConnect({ action: 'login', title: t('form.connectTitle', { name: storeName }), onSuccess: onSignedIn });
       return;
     }
-    if (order.blocked || sending) return;
-    if (ownedItems(order).length > 0) setAsksAgain(true);
+    if (order.blocked || isSending) return;
+    if (ownedItems(order).length > 0) setConfirmingRepeat(true);
     else await pay();
   };
 
   return (
-    // Another form once somebody is signed in: what is in it appears, nothing is pushed down.
+    // The key remounts the form after sign-in.
     <form
       key={String(Boolean(user))}
       className="checkout-order-form"
@@ -82,22 +82,26 @@ export function OrderForm({ order, form, payment, user, storeName, onSignedIn }:
     >
       <ProblemBanner payment={payment} />
       <BuyerNotices order={order} />
-      {pointing && pointing.at.length > 1 && <ErrorSummary ref={summary} form={form} />}
+      {invalidFields && invalidFields.names.length > 1 && <ErrorSummary ref={summary} form={form} />}
       {user && <Fields form={form} />}
       <Methods order={order} />
-      {elsewhere ? (
-        <elsewhere.InTab sessionId={form.context.session.id} currencyId={order.currency?.id} onLeave={payment.follow} />
+      {externalCheckout ? (
+        <externalCheckout.OpenInTab
+          sessionId={form.context.session.id}
+          currencyId={order.currency?.id}
+          onLeave={payment.follow}
+        />
       ) : (
         <>
-          <p className="checkout-detail">{t(noteOf(order, Boolean(user), card))}</p>
+          <p className="checkout-detail">{t(noteKey(order, Boolean(user), card))}</p>
           <div className="checkout-pay" ref={button}>
-            <Button type="submit" variant="primary" wide loading={sending} disabled={Boolean(user) && order.blocked}>
-              {user ? (sending ? t(waitingFor(payment.state)) : payLabel(order)) : t('form.connectFirst')}
+            <Button type="submit" variant="primary" wide loading={isSending} disabled={Boolean(user) && order.blocked}>
+              {user ? (isSending ? t(waitingFor(payment.state)) : payLabel(order)) : t('form.connectFirst')}
             </Button>
           </div>
         </>
       )}
-      {asksAgain && <BuyAgain order={order} onBuy={pay} onClose={() => setAsksAgain(false)} />}
+      {isConfirmingRepeat && <BuyAgain order={order} onBuy={pay} onClose={() => setConfirmingRepeat(false)} />}
     </form>
   );
 }
@@ -107,7 +111,7 @@ function waitingFor(state: PaymentState): Key {
   return state.name === 'submitting' && state.waitingFor === 'wallet' ? 'form.waitingWallet' : 'form.submitting';
 }
 
-function noteOf(order: Order, signedIn: boolean, card: boolean): Key {
+function noteKey(order: Order, signedIn: boolean, card: boolean): Key {
   if (!signedIn) return 'form.connectHint';
   if (order.recurring) return card ? 'form.cardNoteRecurring' : 'form.walletNoteRecurring';
   return card ? 'form.cardNote' : 'form.walletNote';
@@ -126,12 +130,12 @@ function focusField(name: FieldName | undefined): void {
 }
 
 function ErrorSummary({ form, ref }: { form: Form; ref: React.Ref<HTMLDivElement> }) {
-  const wrong = shownFields(form.context).filter((name) => form.errors[name]);
-  if (wrong.length === 0) return null;
+  const invalid = visibleFields(form.context).filter((name) => form.errors[name]);
+  if (invalid.length === 0) return null;
   return (
     <Alert severity="danger" title={t('form.summaryTitle')} ref={ref}>
       <ul>
-        {wrong.map((name) => (
+        {invalid.map((name) => (
           <li key={name}>
             <a
               href={`#${name}`}
@@ -156,12 +160,12 @@ function ProblemBanner({ payment: { problem } }: { payment: Payment }) {
   }, [problem]);
   if (!problem) return null;
   if (problem.kind === 'limited') {
-    const back = encodeURIComponent(window.location.href);
+    const referer = encodeURIComponent(window.location.href);
     return (
       <Alert ref={banner} severity="warn" urgent title={t('error.CUSTOMER_LIMITED.title')}>
         <p>{t('error.CUSTOMER_LIMITED.text')}</p>
         <p>
-          <a href={pageAt(`/customer/invoice/past-due?referer=${back}`)}>{t('error.CUSTOMER_LIMITED.link')}</a>
+          <a href={pageAt(`/customer/invoice/past-due?referer=${referer}`)}>{t('error.CUSTOMER_LIMITED.link')}</a>
         </p>
       </Alert>
     );

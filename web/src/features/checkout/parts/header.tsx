@@ -7,11 +7,11 @@ import { onTheme, setTheme, theme } from '@/lib/theme';
 import { pageAt } from '../rules/view';
 import { t } from '../text';
 
-/** The store, and what the visitor may want to change before reading on. */
+/** Store link, language and theme. */
 export function Header({ store }: { store: StoreInfo | null }) {
   const locale = useLocale();
-  const shown = useSyncExternalStore(onTheme, theme);
-  const dark = shown === 'dark';
+  const currentTheme = useSyncExternalStore(onTheme, theme);
+  const dark = currentTheme === 'dark';
   return (
     <header className="checkout-header">
       <a href={pageAt('/')} className="checkout-brand">
@@ -39,9 +39,9 @@ export function Header({ store }: { store: StoreInfo | null }) {
   );
 }
 
-/** `shown` false keeps its place while nobody knows yet. */
-export function TestBar({ shown }: { shown: boolean }) {
-  if (!shown) return <div className="checkout-test checkout-test-place" />;
+/** Without `isVisible` the bar only reserves its space, while the mode is unknown. */
+export function TestBar({ isVisible }: { isVisible: boolean }) {
+  if (!isVisible) return <div className="checkout-test checkout-test-placeholder" />;
   return (
     <aside className="checkout-test" aria-label={t('mode.test')}>
       {t('mode.bar')}

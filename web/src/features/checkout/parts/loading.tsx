@@ -2,26 +2,26 @@ import { useEffect, useState } from 'react';
 import { Skeleton } from '@/kit/skeleton';
 import { t } from '../text';
 
-/** SPEC.md 9: only a wait longer than this is worth a word. */
+/** SPEC.md 9: only a longer wait is announced. */
 const LATE_MS = 500;
 
-/** What the server wrote into the page, in the places of what is to come: it stays until the order is there. */
-const written = [...document.querySelectorAll('.checkout-opening > main > *')];
+/** The order prerendered by the server; it stays until the order has loaded. */
+const prerendered = [...document.querySelectorAll('.checkout-opening > main > *')];
 
-/** The order in grey, in the places and sizes of the real one; where the page came with the order itself, that. */
+/** The loading state: the prerendered order if available, else a skeleton of the same size. */
 export function Loading({ minimal }: { minimal: boolean }) {
-  const [late, setLate] = useState(false);
+  const [isLate, setIsLate] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setLate(true), LATE_MS);
+    const timer = setTimeout(() => setIsLate(true), LATE_MS);
     return () => clearTimeout(timer);
   }, []);
-  if (written.length > 0) {
+  if (prerendered.length > 0) {
     return (
       <>
         <p role="status" className="sr-only">
-          {late ? t('state.loading') : ''}
+          {isLate ? t('state.loading') : ''}
         </p>
-        <div className="checkout-written" ref={(place) => place?.replaceChildren(...written)} />
+        <div className="checkout-prerendered" ref={(container) => container?.replaceChildren(...prerendered)} />
       </>
     );
   }
@@ -29,7 +29,7 @@ export function Loading({ minimal }: { minimal: boolean }) {
     <div className="checkout-columns" data-testid="skeleton">
       <h1 className="sr-only">{t('title.checkout')}</h1>
       <p role="status" className="sr-only">
-        {late ? t('state.loading') : ''}
+        {isLate ? t('state.loading') : ''}
       </p>
       {!minimal && (
         <div className="checkout-summary">

@@ -4,22 +4,22 @@ import { RadioCards } from '@/kit/radio-cards';
 import { formatMoney } from '@/lib/amount';
 import type { Order } from '../hooks/use-order';
 import { isCard, type PayOption } from '../rules/currency';
-import { isCustom, pricedAs } from '../rules/price';
+import { effectivePrice, isCustom } from '../rules/price';
 import { t } from '../text';
 
 const nameOf = ({ currency, method }: PayOption) =>
   t(isCard(method.type) ? 'method.cardOf' : 'method.walletOf', { symbol: currency.symbol });
 
-/** The network is only worth a word when there is a choice of them. */
-const detailOf = ({ method }: PayOption, named: boolean) =>
+/** The network is named only if there are several. */
+const detailOf = ({ method }: PayOption, withNetwork: boolean) =>
   isCard(method.type)
     ? t('method.cardDetail')
-    : [named && method.name, t('method.walletDetail')].filter(Boolean).join(' · ');
+    : [withNetwork && method.name, t('method.walletDetail')].filter(Boolean).join(' · ');
 
-/** How to pay: currencies and methods in one choice, wallets first. */
+/** Payment options: currencies and methods in one list, wallets first. */
 export function Methods({ order }: { order: Order }) {
   const locale = useLocale();
-  const custom = order.items.some((item) => isCustom(pricedAs(item)));
+  const custom = order.items.some((item) => isCustom(effectivePrice(item)));
   const amountOf = (option: PayOption) => {
     const total = custom ? '0' : order.totalIn(option);
     return total === '0' ? undefined : formatMoney(total, option.currency, locale);

@@ -1,3 +1,3 @@
-/** What follows the press of the button: loaded while the order is sent. */
+/** Components for the time after submit; loaded during submit. */
 export { Completed } from './completed';
 export { Paying, PayingTimeout } from './paying';

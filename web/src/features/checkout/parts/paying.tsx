@@ -9,25 +9,25 @@ import { pageAt } from '../rules/view';
 
 const SLOW_S = 15;
 
-/** The money is on its way: what is waited for, and for how long already. */
+/** Shown while the payment is processed: what the page waits for, and the elapsed time. */
 export function Paying({ by }: { by: 'wallet' | 'card' }) {
   const [seconds, setSeconds] = useState(0);
   useEffect(() => {
-    const began = Date.now();
-    const timer = setInterval(() => setSeconds(Math.floor((Date.now() - began) / 1000)), 1000);
+    const startedAt = Date.now();
+    const timer = setInterval(() => setSeconds(Math.floor((Date.now() - startedAt) / 1000)), 1000);
     return () => clearInterval(timer);
   }, []);
   useEffect(() => announce(t(`paying.${by}`)), [by]);
-  const slow = seconds >= SLOW_S;
+  const isSlow = seconds >= SLOW_S;
   useEffect(() => {
-    if (slow) announce(t('paying.slow'));
-  }, [slow]);
+    if (isSlow) announce(t('paying.slow'));
+  }, [isSlow]);
   return (
     <section className="checkout-paying" aria-busy="true" data-testid="paying">
       <Spinner />
       <h2>{t('paying.title')}</h2>
       <p>{t(`paying.${by}`)}</p>
-      {slow && <p className="checkout-detail">{t('paying.slow')}</p>}
+      {isSlow && <p className="checkout-detail">{t('paying.slow')}</p>}
       <p className="checkout-detail figures" aria-hidden="true">
         {seconds > 2 ? t('paying.seconds', { n: seconds }) : '\u00a0'}
       </p>
@@ -35,7 +35,7 @@ export function Paying({ by }: { by: 'wallet' | 'card' }) {
   );
 }
 
-export function PayingTimeout({ onAgain }: { onAgain: () => void }) {
+export function PayingTimeout({ onRetry }: { onRetry: () => void }) {
   useEffect(() => toast(t('paying.timeoutTitle')), []);
   return (
     <section className="checkout-order-form">
@@ -43,7 +43,7 @@ export function PayingTimeout({ onAgain }: { onAgain: () => void }) {
         <p>{t('paying.timeoutText')}</p>
       </Alert>
       <div className="checkout-actions">
-        <Button variant="primary" onClick={onAgain}>
+        <Button variant="primary" onClick={onRetry}>
           {t('paying.checkAgain')}
         </Button>
         <ButtonLink href={pageAt('/customer')}>{t('paying.invoices')}</ButtonLink>

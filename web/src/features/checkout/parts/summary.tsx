@@ -6,50 +6,50 @@ import { formatAmount, formatMoney, isNational } from '@/lib/amount';
 import { usePhone } from '@/lib/use-phone';
 import type { Order } from '../hooks/use-order';
 import { extrasModule } from '../lazy-modules';
-import { lineAmount, pricedAs, priceSuffix, priceText, productDescription, productName } from '../rules/price';
+import { effectivePrice, lineAmount, priceSuffix, priceText, productDescription, productName } from '../rules/price';
 import { parseQuantity, type QuantityError, quantityRange } from '../rules/quantity';
 import { t, translate } from '../text';
-import type { Currency, LineItem, Price } from '../wire';
+import type { Currency, LineItem, Price } from '../types';
 import { Picture } from './picture';
 
-/** SPEC.md 9: on a phone the list folds from this many items on. */
-const FOLDED_FROM = 3;
+/** SPEC.md 9: on a phone the list is collapsible from this many items. */
+const COLLAPSE_FROM = 3;
 
 interface SummaryProps {
   order: Order;
   sessionId: string;
-  /** What is offered beside the order. */
+  /** The cross-sell offer at page load. */
   crossSell: Price | null;
-  /** Something goes with the order, in one currency or another. */
+  /** The order has a cross-sell in at least one currency. */
   offers: boolean;
-  /** The order needs it. */
+  /** The order cannot be placed without the cross-sell. */
   required: boolean;
 }
 
-/** Left, on ground: who is paid, what for, and the total, large. */
+/** The left column: headline, total and items. */
 export function Summary({ order, sessionId, crossSell, offers, required }: SummaryProps) {
   const locale = useLocale();
   const extras = extrasModule.loaded;
-  const narrow = usePhone();
-  const [unfolded, setUnfolded] = useState(false);
+  const isPhone = usePhone();
+  const [isExpanded, setExpanded] = useState(false);
   const listId = useId();
   const { items, currency } = order;
-  const folds = narrow && items.length >= FOLDED_FROM;
-  const shown = !folds || unfolded;
+  const isCollapsible = isPhone && items.length >= COLLAPSE_FROM;
+  const isListVisible = !isCollapsible || isExpanded;
 
   return (
     <section className="checkout-summary" aria-labelledby="order-heading">
       <div className="checkout-summary-inner" key={order.shakes} data-shake={order.shakes > 0 || undefined}>
         <h1 id="order-heading">{translate(order.headline)}</h1>
         <p className="checkout-total money" data-testid="total">
-          {order.large ?? (
+          {order.totalLabel ?? (
             <>
               <span className="sr-only">{t('order.total')} </span>
               {currency && <Total amount={order.total} currency={currency} />}
             </>
           )}
         </p>
-        {order.then && <p className="checkout-detail">{order.then}</p>}
+        {order.nextChargeText && <p className="checkout-detail">{order.nextChargeText}</p>}
         {currency && order.stake !== '0' && (
           <p className="checkout-detail">
             {t(order.payment === '0' ? 'order.depositOnly' : 'order.depositIncluded', {
@@ -57,19 +57,19 @@ export function Summary({ order, sessionId, crossSell, offers, required }: Summa
             })}
           </p>
         )}
-        {folds && (
+        {isCollapsible && (
           <button
             type="button"
             className="k-button k-button-quiet checkout-fold"
-            aria-expanded={unfolded}
+            aria-expanded={isExpanded}
             aria-controls={listId}
-            onClick={() => setUnfolded(!unfolded)}
+            onClick={() => setExpanded(!isExpanded)}
           >
-            {unfolded ? t('order.hide') : t('order.show', { count: items.length })}
+            {isExpanded ? t('order.hide') : t('order.show', { count: items.length })}
             <Chevron />
           </button>
         )}
-        <ul id={listId} className="checkout-items" aria-label={t('order.items')} hidden={!shown}>
+        <ul id={listId} className="checkout-items" aria-label={t('order.items')} hidden={!isListVisible}>
           {items.map(
             (item) =>
               currency && (
@@ -92,7 +92,7 @@ export function Summary({ order, sessionId, crossSell, offers, required }: Summa
   );
 }
 
-/** The amount large; what is rounded in sight is exact for who asks (title) and in what is signed. */
+/** The large amount. A rounded token amount has the exact value as its title. */
 function Total({ amount, currency }: { amount: string; currency: Currency }) {
   const locale = useLocale();
   const text = formatMoney(amount, currency, locale);
@@ -112,7 +112,7 @@ const MESSAGES = {
 } as const;
 
 function quantityText(error: QuantityError, item: LineItem): string {
-  const count = pricedAs(item).quantity_limit_per_checkout ?? 0;
+  const count = effectivePrice(item).quantity_limit_per_checkout ?? 0;
   return t(MESSAGES[error], { count });
 }
 
@@ -126,18 +126,19 @@ interface ItemProps {
 function Item({ item, order, currency, sessionId }: ItemProps) {
   const extras = extrasModule.loaded;
   const locale = useLocale();
-  const price = pricedAs(item);
+  const price = effectivePrice(item);
   const name = productName(price, locale) ?? item.price_id;
   const description = productDescription(price, locale);
   const suffix = price.type === 'recurring' ? priceSuffix(price) : '';
   const range = quantityRange(item);
-  const refused = order.quantityErrors[item.price_id];
+  const quantityProblem = order.quantityErrors[item.price_id];
   const error =
-    refused === 'range'
+    quantityProblem === 'range'
       ? Number.isFinite(range.maximum)
         ? t('order.quantityAtMost', { min: range.minimum, max: range.maximum })
         : t('order.quantityInvalid', { min: range.minimum })
-      : refused && (refused in MESSAGES ? quantityText(refused as QuantityError, item) : refused);
+      : quantityProblem &&
+        (quantityProblem in MESSAGES ? quantityText(quantityProblem as QuantityError, item) : quantityProblem);
 
   return (
     <li className="checkout-item">

@@ -1,7 +1,7 @@
-import type { CheckoutSession, Currency, MethodType, PaymentMethod, SessionUser } from '../wire';
-import { knowsCurrency, pricedAs } from './price';
+import type { CheckoutSession, Currency, MethodType, PaymentMethod, SessionUser } from '../types';
+import { effectivePrice, supportsCurrency } from './price';
 
-/** One way to pay: a currency together with the method that moves it. */
+/** A payment option: a currency and its payment method. */
 export interface PayOption {
   currency: Currency;
   method: PaymentMethod;
@@ -9,17 +9,17 @@ export interface PayOption {
 
 export const isCard = (type: MethodType): boolean => type === 'stripe';
 
-/** The ways this order can be paid: active currencies that every price of it knows, wallets first. */
+/** The payment options of an order: active currencies in which every item is priced, wallets first. */
 export function payOptions(methods: PaymentMethod[], session: CheckoutSession): PayOption[] {
   const options = methods
     .filter((method) => method.active !== false && method.type !== 'bitcoin')
     .flatMap((method) =>
-      method.payment_currencies.filter((it) => it.active !== false).map((currency) => ({ currency, method })),
+      method.payment_currencies.filter((each) => each.active !== false).map((currency) => ({ currency, method })),
     );
   const usable = options.filter(({ currency }) =>
-    session.line_items.every((item) => knowsCurrency(pricedAs(item), currency.id)),
+    session.line_items.every((item) => supportsCurrency(effectivePrice(item), currency.id)),
   );
-  return [...usable.filter((it) => !isCard(it.method.type)), ...usable.filter((it) => isCard(it.method.type))];
+  return [...usable.filter((each) => !isCard(each.method.type)), ...usable.filter((each) => isCard(each.method.type))];
 }
 
 export function hasWallet(user: SessionUser | null): boolean {
@@ -40,18 +40,29 @@ export function rememberCurrency(
   storage.setItem(preferenceKey(user?.did), currencyId);
 }
 
-export interface CurrencyWishes {
-  /** The query `currencyId`. */
-  asked: string | null;
+export interface CurrencyPreferences {
+  /** The `currencyId` parameter. */
+  requested: string | null;
   remembered: string | null;
   /** The currency of the session. */
   session: string;
   user: SessionUser | null;
 }
 
-/** Where the choice starts: asked for in the address, card without a wallet, remembered, the session's own, the first. */
-export function startingOption(options: PayOption[], wishes: CurrencyWishes): PayOption | null {
-  const byId = (id: string | null) => options.find((it) => it.currency.id === id);
-  const card = wishes.user && !hasWallet(wishes.user) ? options.find((it) => isCard(it.method.type)) : undefined;
-  return byId(wishes.asked) ?? card ?? byId(wishes.remembered) ?? byId(wishes.session) ?? options[0] ?? null;
+/**
+ * The initial option: the requested currency, a card if the user has no wallet, the remembered one, the session's, the
+ * first.
+ */
+export function defaultOption(options: PayOption[], preferences: CurrencyPreferences): PayOption | null {
+  const byId = (id: string | null) => options.find((each) => each.currency.id === id);
+  const card =
+    preferences.user && !hasWallet(preferences.user) ? options.find((each) => isCard(each.method.type)) : undefined;
+  return (
+    byId(preferences.requested) ??
+    card ??
+    byId(preferences.remembered) ??
+    byId(preferences.session) ??
+    options[0] ??
+    null
+  );
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isEmail } from '@/lib/email';
-import type { CheckoutSession } from '../wire';
-import { type FieldContext, fieldError, formErrors, prefilled, shownFields, submitBody } from './fields';
+import type { CheckoutSession } from '../types';
+import { type FieldContext, fieldError, formErrors, prefilled, submitBody, visibleFields } from './fields';
 import { patternReader, splitPhone } from './phone';
 import { isPostalCode } from './postal';
 
@@ -24,9 +24,9 @@ const context = (changes: Partial<FieldContext> = {}): FieldContext => ({
   isPostalCode,
   ...changes,
 });
-const known = prefilled({ name: 'Mei', email: 'mei@example.com' }, null, 'us');
+const defaults = prefilled({ name: 'Mei', email: 'mei@example.com' }, null, 'us');
 
-describe('an e-mail address', () => {
+describe('an email address', () => {
   test.each([
     [`${'a'.repeat(64)}@example.com`, true],
     [`${'a'.repeat(65)}@example.com`, false],
@@ -60,7 +60,7 @@ describe('a postal code', () => {
   });
 });
 
-describe('a phone number, without the library', () => {
+describe('a phone number without the library', () => {
   test.each([
     ['415 555 2671', 'us', '+14155552671'],
     ['07911 123456', 'gb', '+447911123456'],
@@ -80,21 +80,21 @@ describe('a phone number, without the library', () => {
 });
 
 describe('the form', () => {
-  test('asks for name and e-mail only when a wallet pays', () => {
-    expect(shownFields(context())).toEqual(['customer_name', 'customer_email']);
+  test('has name and email for a wallet', () => {
+    expect(visibleFields(context())).toEqual(['customer_name', 'customer_email']);
   });
 
-  test('asks for the postal code as well when a card pays', () => {
-    expect(shownFields(context({ card: true }))).toEqual([
+  test('has the postal code as well for a card', () => {
+    expect(visibleFields(context({ card: true }))).toEqual([
       'customer_name',
       'customer_email',
       'billing_address.postal_code',
     ]);
   });
 
-  test('asks for the whole address and phone when the seller wants them', () => {
-    const wanted = session({ billing_address_collection: 'required', phone_number_collection: { enabled: true } });
-    const errors = formErrors(known, context({ session: wanted }));
+  test('has the whole address and the phone number if the session requires them', () => {
+    const configured = session({ billing_address_collection: 'required', phone_number_collection: { enabled: true } });
+    const errors = formErrors(defaults, context({ session: configured }));
     expect(Object.keys(errors)).toEqual([
       'customer_phone',
       'billing_address.country',
@@ -105,27 +105,31 @@ describe('the form', () => {
     ]);
   });
 
-  test('applies the pattern of the seller in the language of the page', () => {
+  test('validates against the seller’s pattern, with a message in the page language', () => {
     const rule = { pattern: '^[A-Z]', pattern_message: { en: 'Begin with a capital', zh: '首字母须大写' } };
-    const ruled = session({ metadata: { page_info: { field_validation: { customer_name: rule } } } });
-    const values = { ...known, customer_name: 'mei' };
-    expect(fieldError('customer_name', values, context({ session: ruled }))).toEqual({ text: 'Begin with a capital' });
-    expect(fieldError('customer_name', values, context({ session: ruled, locale: 'zh' }))).toEqual({
+    const validated = session({ metadata: { page_info: { field_validation: { customer_name: rule } } } });
+    const values = { ...defaults, customer_name: 'mei' };
+    expect(fieldError('customer_name', values, context({ session: validated }))).toEqual({
+      text: 'Begin with a capital',
+    });
+    expect(fieldError('customer_name', values, context({ session: validated, locale: 'zh' }))).toEqual({
       text: '首字母须大写',
     });
   });
 
-  test('falls back to the generic message, and leaves a broken pattern to the server', () => {
+  test('falls back to the generic message, and ignores an invalid pattern', () => {
     const generic = session({ metadata: { page_info: { field_validation: { customer_name: { pattern: '^z' } } } } });
-    expect(fieldError('customer_name', known, context({ session: generic }))).toEqual({ key: 'form.invalid.generic' });
+    expect(fieldError('customer_name', defaults, context({ session: generic }))).toEqual({
+      key: 'form.invalid.generic',
+    });
     const broken = session({ metadata: { page_info: { field_validation: { customer_name: { pattern: '(' } } } } });
-    expect(fieldError('customer_name', known, context({ session: broken }))).toBeNull();
+    expect(fieldError('customer_name', defaults, context({ session: broken }))).toBeNull();
   });
 
-  test('sends only what it asked for, trimmed, the number in international form', () => {
-    const wanted = session({ phone_number_collection: { enabled: true } });
-    const values = { ...known, customer_name: ' Mei ', customer_phone: '13800138000', phone_country: 'cn' };
-    expect(submitBody(values, context({ session: wanted }), 'pm_1', 'pc_1')).toEqual({
+  test('submits only its own fields, trimmed, with an international phone number', () => {
+    const configured = session({ phone_number_collection: { enabled: true } });
+    const values = { ...defaults, customer_name: ' Mei ', customer_phone: '13800138000', phone_country: 'cn' };
+    expect(submitBody(values, context({ session: configured }), 'pm_1', 'pc_1')).toEqual({
       customer_name: 'Mei',
       customer_email: 'mei@example.com',
       customer_phone: '+8613800138000',
@@ -135,7 +139,7 @@ describe('the form', () => {
     });
   });
 
-  test('has no country that the customer did not enter', () => {
+  test('does not prefill a country that the customer did not enter', () => {
     const values = prefilled({ name: 'Customer' }, null, 'de');
     expect([values['billing_address.country'], values.phone_country]).toEqual(['', 'de']);
     const card = context({ card: true });
@@ -143,7 +147,7 @@ describe('the form', () => {
     expect(submitBody(typed, card, 'pm_1', 'pc_1').billing_address).toEqual({ postal_code: '94103' });
   });
 
-  test('takes what is known of the customer before what the account says', () => {
+  test('is prefilled from the customer first, then from the account', () => {
     const user = { did: 'z1', fullName: 'Account', email: 'account@example.com' };
     const values = prefilled({ name: 'Customer', address: { country: 'CN', postal_code: '100080' } }, user, 'us');
     expect(values).toMatchObject({

@@ -1,9 +1,9 @@
 import { isEmail } from '@/lib/email';
 import type { Phrase } from '../text';
-import type { CheckoutSession, Customer, FieldRule, Localized, PageInfo, SessionUser } from '../wire';
+import type { CheckoutSession, Customer, FieldRule, Localized, PageInfo, SessionUser } from '../types';
 import { type PhoneReader, splitPhone } from './phone';
 
-/** The names of the form's fields are those of the wire, so that a refusal of the server finds its field. */
+/** Field names match the API, so that server errors can be assigned to fields. */
 export const FIELDS = [
   'customer_name',
   'customer_email',
@@ -18,10 +18,10 @@ export const FIELDS = [
 
 export type FieldName = (typeof FIELDS)[number];
 
-/** What stands in the form. `phone_country` belongs to the phone box and is not sent. */
+/** The values of the form. `phone_country` belongs to the phone field and is not sent. */
 export type FormValues = Record<FieldName, string> & { phone_country: string };
 
-/** Why a field is refused: a word of the catalogue, or a sentence that the seller or the server wrote. */
+/** The error of a field: a catalogue key, or a text of the seller or the server. */
 export type FieldError = Pick<Phrase, 'key'> | { text: string };
 export type FieldErrors = Partial<Record<FieldName, FieldError>>;
 
@@ -30,29 +30,29 @@ export interface FieldContext {
   card: boolean;
   locale: string;
   readPhone: PhoneReader;
-  /** Any code passes until the rules of the countries are there. */
+  /** Accepts any code until the country rules have loaded. */
   isPostalCode: (text: string, country: string) => boolean;
 }
 
 export const addressRequired = (session: CheckoutSession) => session.billing_address_collection === 'required';
 
-/** The fields this order asks for, in the order of the form. */
-export function shownFields({ session, card }: Pick<FieldContext, 'session' | 'card'>): FieldName[] {
-  const shown: FieldName[] = ['customer_name', 'customer_email'];
-  if (session.phone_number_collection?.enabled) shown.push('customer_phone');
+/** The fields of this order, in display order. */
+export function visibleFields({ session, card }: Pick<FieldContext, 'session' | 'card'>): FieldName[] {
+  const visible: FieldName[] = ['customer_name', 'customer_email'];
+  if (session.phone_number_collection?.enabled) visible.push('customer_phone');
   if (addressRequired(session)) {
-    return [...shown, ...FIELDS.filter((name) => name.startsWith('billing_address.'))];
+    return [...visible, ...FIELDS.filter((name) => name.startsWith('billing_address.'))];
   }
-  return card ? [...shown, 'billing_address.postal_code'] : shown;
+  return card ? [...visible, 'billing_address.postal_code'] : visible;
 }
 
-/** What the server keeps of a name and of a line of an address, in characters. */
+/** The server's maximum lengths of a name and an address line, in characters. */
 const NAME_MAX = 128;
 export const LINE_MAX = 200;
 
 export const isOptional = (name: FieldName) => name === 'billing_address.line2';
 
-/** Checks one field: present, of its kind, and of the pattern the seller set for it. */
+/** Validates a field: required, format, and the seller's pattern. */
 export function fieldError(name: FieldName, values: FormValues, context: FieldContext): FieldError | null {
   const value = values[name].trim();
   if (!value) return isOptional(name) ? null : { key: `form.missing.${name}` };
@@ -72,7 +72,7 @@ function patternError(value: string, rule: FieldRule | undefined, locale: string
   try {
     pattern = new RegExp(rule.pattern);
   } catch {
-    return null; // The server holds the same rule and decides.
+    return null; // The server validates the same pattern.
   }
   if (pattern.test(value)) return null;
   const text = localized(rule.pattern_message, locale);
@@ -89,7 +89,7 @@ export function purposeText(info: PageInfo | undefined, locale: string): string 
 
 export function formErrors(values: FormValues, context: FieldContext): FieldErrors {
   const errors: FieldErrors = {};
-  for (const name of shownFields(context)) {
+  for (const name of visibleFields(context)) {
     const error = fieldError(name, values, context);
     if (error) errors[name] = error;
   }
@@ -97,8 +97,8 @@ export function formErrors(values: FormValues, context: FieldContext): FieldErro
 }
 
 /**
- * Fills the form with what is known of the customer, so that nothing is asked twice. `country` is where the browser may be: it
- * only suggests a dial code. An address has the country that the customer chose, or none.
+ * Prefills the form with the known customer data. `country` comes from the browser and only suggests a dial code; the
+ * address gets a country only if the customer has chosen one.
  */
 export function prefilled(
   customer: Customer | null | undefined,
@@ -106,14 +106,14 @@ export function prefilled(
   country: string,
 ): FormValues {
   const address = customer?.address ?? user?.address ?? {};
-  const chosen = (address.country ?? '').toLowerCase();
-  const phone = splitPhone(customer?.phone || user?.phone || '', chosen || country.toLowerCase());
+  const addressCountry = (address.country ?? '').toLowerCase();
+  const phone = splitPhone(customer?.phone || user?.phone || '', addressCountry || country.toLowerCase());
   return {
     customer_name: customer?.name || customer?.fullName || user?.fullName || '',
     customer_email: customer?.email || user?.email || '',
     customer_phone: phone.number,
     phone_country: phone.country,
-    'billing_address.country': chosen,
+    'billing_address.country': addressCountry,
     'billing_address.line1': address.line1 ?? '',
     'billing_address.line2': address.line2 ?? '',
     'billing_address.city': address.city ?? '',
@@ -131,18 +131,18 @@ export interface SubmitBody {
   billing_address: Record<string, string>;
 }
 
-/** The body of submit: only what was asked for, the number in international form. */
+/** The submit body: only visible fields, with an international phone number. */
 export function submitBody(values: FormValues, context: FieldContext, method: string, currency: string): SubmitBody {
-  const shown = shownFields(context);
+  const visible = visibleFields(context);
   const address: Record<string, string> = {};
-  // A postal code is read by the rules of the country that is known already.
-  if (shown.includes('billing_address.postal_code') && values['billing_address.country'])
+  // Postal codes are validated for a known country.
+  if (visible.includes('billing_address.postal_code') && values['billing_address.country'])
     address.country = values['billing_address.country'];
-  for (const name of shown) {
+  for (const name of visible) {
     if (name.startsWith('billing_address.') && values[name].trim())
       address[name.slice('billing_address.'.length)] = values[name].trim();
   }
-  const phone = shown.includes('customer_phone')
+  const phone = visible.includes('customer_phone')
     ? context.readPhone(values.customer_phone, values.phone_country)
     : null;
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { setLocale } from '@/lib/locale';
-import type { Checkout, CheckoutSession, LineItem, PaymentMethod, Price, SessionUser } from '../wire';
-import { payOptions, startingOption } from './currency';
+import type { Checkout, CheckoutSession, LineItem, PaymentMethod, Price, SessionUser } from '../types';
+import { defaultOption, payOptions } from './currency';
 import { parseQuantity, quantityError, quantityRange } from './quantity';
 import { idOf, modeOf, mountPrefix, pageAt, paymentError, safeUrl, viewOf } from './view';
 
@@ -42,18 +42,18 @@ const methods = [method('stripe', 'pc_usd'), method('arcblock', 'pc_skt'), metho
 const wallet: SessionUser = { did: 'z1', connectedAccounts: [{ provider: 'wallet' }] };
 
 describe('quantity', () => {
-  test('inventory is refused before the purchase limit', () => {
+  test('the inventory is checked before the purchase limit', () => {
     const scarce = price({ quantity_available: 5, quantity_sold: 3, quantity_limit_per_checkout: 1 });
     expect(quantityError(scarce, 3)).toBe('Exceed inventory');
     expect(quantityError(scarce, 2)).toBe('Exceed purchase limit');
     expect(quantityError(scarce, 1)).toBeNull();
   });
 
-  test('zero means no bound', () => {
+  test('zero means unlimited', () => {
     expect(quantityError(price({ quantity_available: 0, quantity_limit_per_checkout: 0 }), 1000)).toBeNull();
   });
 
-  test('the box takes whole numbers only', () => {
+  test('only whole numbers are parsed', () => {
     expect(['2', ' 3 ', '0', '1.5', '-1', '', '99999999'].map(parseQuantity)).toEqual([
       2,
       3,
@@ -70,49 +70,61 @@ describe('quantity', () => {
   });
 });
 
-describe('ways to pay', () => {
+describe('payment options', () => {
   const options = payOptions(methods, session());
 
-  test('are those that every price knows, wallets first', () => {
-    expect(options.map((it) => it.currency.id)).toEqual(['pc_skt', 'pc_usd']);
+  test('are the currencies of every price, wallets first', () => {
+    expect(options.map((each) => each.currency.id)).toEqual(['pc_skt', 'pc_usd']);
   });
 
   test.each([
-    ['the address asks', { asked: 'pc_usd', remembered: null, session: 'pc_skt', user: wallet }, 'pc_usd'],
     [
-      'a user without wallet starts on card',
-      { asked: null, remembered: 'pc_skt', session: 'pc_skt', user: { did: 'z2' } },
+      'the currencyId parameter wins',
+      { requested: 'pc_usd', remembered: null, session: 'pc_skt', user: wallet },
       'pc_usd',
     ],
-    ['the last choice is remembered', { asked: null, remembered: 'pc_usd', session: 'pc_skt', user: wallet }, 'pc_usd'],
-    ['the session decides', { asked: 'pc_gone', remembered: 'pc_gone', session: 'pc_skt', user: null }, 'pc_skt'],
-  ])('%s', (_, wishes, expected) => {
-    expect(startingOption(options, wishes)?.currency.id).toBe(expected);
+    [
+      'a user without a wallet starts with a card',
+      { requested: null, remembered: 'pc_skt', session: 'pc_skt', user: { did: 'z2' } },
+      'pc_usd',
+    ],
+    [
+      'the remembered currency wins over the session',
+      { requested: null, remembered: 'pc_usd', session: 'pc_skt', user: wallet },
+      'pc_usd',
+    ],
+    [
+      'the currency of the session is the fallback',
+      { requested: 'pc_gone', remembered: 'pc_gone', session: 'pc_skt', user: null },
+      'pc_skt',
+    ],
+  ])('%s', (_, preferences, expected) => {
+    expect(defaultOption(options, preferences)?.currency.id).toBe(expected);
   });
 });
 
-describe('what the screen shows', () => {
+describe('the view', () => {
   const checkout = (changes: Partial<CheckoutSession>): Checkout => ({
     checkoutSession: session(changes),
     paymentMethods: methods,
   });
 
   test.each([
-    ['a form while the session is open', {}, 'form'],
-    ['expired at the very second', { expires_at: 1000 }, 'expired'],
-    ['expired when the server says so', { status: 'expired' as const }, 'expired'],
-    ['that nothing is ordered', { line_items: [] }, 'empty'],
+    ['is the form while the session is open', {}, 'form'],
+    ['is expired from the exact second', { expires_at: 1000 }, 'expired'],
+    ['is expired if the server says so', { status: 'expired' as const }, 'expired'],
+    ['is empty without items', { line_items: [] }, 'empty'],
     [
-      'completed, however late',
+      'is completed even after the expiry',
       { status: 'complete' as const, payment_status: 'paid' as const, expires_at: 1 },
       'completed',
     ],
-    ['no completion while unpaid', { status: 'complete' as const }, 'form'],
+    ['is not completed while unpaid', { status: 'complete' as const }, 'form'],
   ])('%s', (_, changes, view) => {
     expect(viewOf(checkout(changes), 1000)).toBe(view);
   });
 
-  test('the clock ends only what nobody is paying', () => {
+  test('an order with a running payment does not expire by the local clock', () => {
     const paying = { ...checkout({}), paymentIntent: { id: 'pi', status: 'processing' } };
     expect(viewOf(checkout({}), 2000)).toBe('expired');
     expect(viewOf(paying, 2000)).toBe('form');
@@ -120,7 +132,7 @@ describe('what the screen shows', () => {
     expect(viewOf(checkout({ status: 'expired' }), 1000, true)).toBe('expired');
   });
 
-  test('only requires_action with an error ends the waiting', () => {
+  test('only requires_action with an error ends polling', () => {
     const error = { message: 'Challenge failed' };
     expect(paymentError({ id: 'pi', status: 'requires_action', last_payment_error: error })).toBe(error);
     expect(paymentError({ id: 'pi', status: 'processing', last_payment_error: error })).toBeNull();
@@ -128,8 +140,8 @@ describe('what the screen shows', () => {
   });
 });
 
-describe('the address', () => {
-  test('names a link or a session, under any prefix', () => {
+describe('the URL', () => {
+  test('identifies a link or a session, under any prefix', () => {
     expect(idOf('/checkout/pay/plink_1')).toEqual({ kind: 'link', id: 'plink_1' });
     expect(idOf('/payment/checkout/pay/cs_1/')).toEqual({ kind: 'session', id: 'cs_1' });
     expect(idOf('/checkout/pay/in_1')).toBeNull();
@@ -137,7 +149,7 @@ describe('the address', () => {
     expect(mountPrefix('/checkout/pay/cs_1')).toBe('');
   });
 
-  test('of another page keeps the prefix, and the language that was asked for', () => {
+  test('of another page keeps the prefix and the locale parameter', () => {
     setLocale('zh');
     window.history.replaceState(null, '', '/payment/checkout/pay/cs_1?locale=en&mode=inline');
     expect(pageAt('/customer')).toBe('/payment/customer?locale=zh');
@@ -146,12 +158,12 @@ describe('the address', () => {
     expect(pageAt('/')).toBe('/');
   });
 
-  test('has a mode', () => {
+  test('sets the mode', () => {
     expect(modeOf(new URLSearchParams('mode=inline-minimal'))).toBe('inline-minimal');
     expect(modeOf(new URLSearchParams('mode=other'))).toBe('standalone');
   });
 
-  test('a way back is a web address or none', () => {
+  test('to return to must be http or https', () => {
     expect(safeUrl('javascript:alert(1)', 'https://souk.example')).toBeNull();
     expect(safeUrl('/apps?x=1', 'https://souk.example')).toBe('https://souk.example/apps?x=1');
     expect(safeUrl('https://shop.example/cart', 'https://souk.example')).toBe('https://shop.example/cart');

@@ -1,14 +1,14 @@
 import { fetchSession } from '@/api/session';
-import type { SessionUser } from '../wire';
+import type { SessionUser } from '../types';
 
-/** `did:abt:z1…` and `z1…` are one account. */
-const bare = (did: string) => did.replace(/^did:abt:/, '');
+/** `did:abt:z1…` and `z1…` are the same account. */
+const withoutPrefix = (did: string) => did.replace(/^did:abt:/, '');
 
-/** Is the account that would pay one of the user's, who is still signed in here? */
+/** Whether the paying account belongs to the user, who must still be signed in. */
 export async function isPayer(payer: string, user: SessionUser | null): Promise<boolean> {
-  const present = (await fetchSession().catch(() => null))?.user ?? user;
-  if (!present || present.did !== user?.did) return false;
-  return [present.did, ...(present.connectedAccounts ?? []).map((it) => it.did)].some(
-    (did) => did && bare(did) === bare(payer),
+  const currentUser = (await fetchSession().catch(() => null))?.user ?? user;
+  if (!currentUser || currentUser.did !== user?.did) return false;
+  return [currentUser.did, ...(currentUser.connectedAccounts ?? []).map((account) => account.did)].some(
+    (did) => did && withoutPrefix(did) === withoutPrefix(payer),
   );
 }

@@ -1,25 +1,25 @@
 import { dialCodes } from '@/lib/countries';
 
-/** What libphonenumber answers us: null when the text is no valid number. */
+/** Returns the international number, or null if the text is not valid. */
 export type PhoneReader = (text: string, country: string) => string | null;
 
 const separators = /[\s().\-/]/g;
 
-/** Used when the library could not be loaded: plus and 7 to 15 digits, the country's code put in front. */
+/** Fallback without the library: a plus and 7 to 15 digits, prefixed with the country's dial code. */
 export const patternReader: PhoneReader = (text, country) => {
-  const bare = text.replace(separators, '');
-  const international = bare.startsWith('00') ? `+${bare.slice(2)}` : bare;
+  const stripped = text.replace(separators, '');
+  const international = stripped.startsWith('00') ? `+${stripped.slice(2)}` : stripped;
   const candidate = international.startsWith('+')
     ? international
     : `+${dialCodes[country] ?? ''}${international.replace(/^0+/, '')}`;
   return /^\+[1-9]\d{6,14}$/.test(candidate) ? candidate : null;
 };
 
-let loading: Promise<PhoneReader> | null = null;
+let loadingReader: Promise<PhoneReader> | null = null;
 
-/** Loads the number rules once, when somebody is about to type a number; falls back to the pattern. */
+/** Loads libphonenumber once, when a phone field gets the focus; falls back to the pattern. */
 export function loadPhoneReader(): Promise<PhoneReader> {
-  loading ??= import('libphonenumber-js/min')
+  loadingReader ??= import('libphonenumber-js/min')
     .then(
       ({ parsePhoneNumberFromString }): PhoneReader =>
         (text, country) => {
@@ -28,17 +28,17 @@ export function loadPhoneReader(): Promise<PhoneReader> {
         },
     )
     .catch(() => {
-      loading = null;
+      loadingReader = null;
       return patternReader;
     });
-  return loading;
+  return loadingReader;
 }
 
-/** Splits a stored international number into country and what the box shows. */
+/** Splits a stored international number into country and national number. */
 export function splitPhone(phone: string, fallbackCountry: string): { country: string; number: string } {
-  const bare = phone.replace(separators, '');
-  if (!bare.startsWith('+')) return { country: fallbackCountry, number: phone };
-  const digits = bare.slice(1);
+  const stripped = phone.replace(separators, '');
+  if (!stripped.startsWith('+')) return { country: fallbackCountry, number: phone };
+  const digits = stripped.slice(1);
   const preferred = dialCodes[fallbackCountry];
   if (preferred && digits.startsWith(preferred))
     return { country: fallbackCountry, number: digits.slice(preferred.length) };

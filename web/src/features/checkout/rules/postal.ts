@@ -1,4 +1,4 @@
-/** Postal codes of the countries we know. Elsewhere any text is accepted: a wrong rule would turn buyers away. */
+/** Postal code patterns. Other countries accept any text, because a wrong rule would lose sales. */
 const PATTERNS: Record<string, RegExp> = {
   ar: /^([A-HJ-NP-Z])?\d{4}([A-Z]{3})?$/i,
   at: /^\d{4}$/,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { setLocale } from '@/lib/locale';
 import { translate } from '../text';
-import type { Currency, LineItem, Price } from '../wire';
+import type { Currency, LineItem, Price } from '../types';
 import { headline, lineAmount, orderAmount, priceText, trialOf, unitAmount } from './price';
 import { recurringPhrase } from './recurring';
 
@@ -28,7 +28,7 @@ const item = (of: Price, changes: Partial<LineItem> = {}): LineItem => ({
 beforeEach(() => setLocale('en'));
 
 describe('the unit amount', () => {
-  test('comes from the option of the currency, its preset first', () => {
+  test('comes from the currency option, preset first', () => {
     const options = [{ currency_id: 'pc_usd', unit_amount: '500', custom_unit_amount: { presets: ['700', '900'] } }];
     expect(unitAmount(price({ currency_options: options }), 'pc_usd')).toBe('700');
     expect(unitAmount(price({ currency_options: [{ currency_id: 'pc_usd', unit_amount: '500' }] }), 'pc_usd')).toBe(
@@ -36,7 +36,7 @@ describe('the unit amount', () => {
     );
   });
 
-  test('is nothing, with a warning, in a currency the price does not know', () => {
+  test('is zero with a warning in an unsupported currency', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
     expect(unitAmount(price(), 'pc_other')).toBe('0');
     expect(warn).toHaveBeenCalledWith(expect.stringContaining('Currency not configured for price'));
@@ -56,11 +56,11 @@ describe('the text of a price', () => {
     [monthly({ recurring: { interval: 'month', interval_count: 3 } }), 1, '1.5 TBA every 3 months'],
     [price({ custom_unit_amount: { preset: '1' } }), 1, 'Custom (TBA)'],
     [price(), 2, '3 TBA'],
-  ])('%#: reads as the reference does', (of, quantity, text) => {
+  ])('%#: matches the reference', (of, quantity, text) => {
     expect(priceText(of, tba, quantity, 'en')).toBe(text);
   });
 
-  test('speaks Chinese rhythms', () => {
+  test('has Chinese intervals', () => {
     setLocale('zh');
     expect(translate(recurringPhrase({ interval: 'month', interval_count: 3 }))).toBe('每季度');
     expect(translate(recurringPhrase({ interval: 'month', interval_count: 6 }))).toBe('每半年');
@@ -69,17 +69,17 @@ describe('the text of a price', () => {
 });
 
 describe('the amount of an order', () => {
-  test('multiplies beyond what a float can hold', () => {
+  test('is exact beyond the range of a float', () => {
     const dear = price({ unit_amount: '12345678901234567890500000000000000000' });
     expect(lineAmount(item(dear, { quantity: 3 }), 'pc_tba')).toBe('37037036703703703671500000000000000000');
   });
 
-  test('takes a custom amount as it is, whatever the quantity', () => {
+  test('uses a custom amount independent of the quantity', () => {
     const custom = price({ custom_unit_amount: { preset: '1' } });
     expect(orderAmount([item(custom, { custom_amount: '70', quantity: 5 })], 'pc_tba', false).total).toBe('70');
   });
 
-  test('keeps renewals and metered use out of what is due now', () => {
+  test('excludes renewals and metered usage from the amount due now', () => {
     const metered = monthly({ id: 'm', recurring: { interval: 'month', interval_count: 1, usage_type: 'metered' } });
     const items = [
       item(price({ unit_amount: '10' })),
@@ -90,14 +90,14 @@ describe('the amount of an order', () => {
     expect(orderAmount(items, 'pc_tba', true)).toEqual({ total: '10', renew: '11' });
   });
 
-  test('lets an accepted upsell replace the price', () => {
+  test('uses the price of an accepted upsell', () => {
     expect(
       orderAmount([item(price({ unit_amount: '1' }), { upsell_price: price({ unit_amount: '9' }) })], 'pc_tba', false)
         .total,
     ).toBe('9');
   });
 
-  test('refuses several items when one has a custom amount', () => {
+  test('throws for several items if one has a custom amount', () => {
     const items = [item(price({ custom_unit_amount: { preset: '1' } })), item(price())];
     expect(() => orderAmount(items, 'pc_tba', false)).toThrow(
       'Multiple items with custom unit amount are not supported',
@@ -113,11 +113,11 @@ describe('a trial', () => {
     [86_399, { unit: 'hour', count: 24 }],
     [86_400, { unit: 'day', count: 1 }],
     [86_401, { unit: 'day', count: 2 }],
-  ])('that ends in %i s is shown in the right unit', (left, shown) => {
+  ])('that ends in %i s has the right unit', (left, shown) => {
     expect(trialOf({ trial_end: 1000 + left, trial_period_days: 30 }, 'pc_tba', 1000)).toEqual(shown);
   });
 
-  test('is only for the currencies it names', () => {
+  test('applies only to its currencies', () => {
     expect(trialOf({ trial_period_days: 7, trial_currency: 'pc_usd, pc_eur' }, 'pc_tba', 0)).toBeNull();
     expect(trialOf({ trial_period_days: 7, trial_currency: 'pc_usd,pc_tba' }, 'pc_tba', 0)).toEqual({
       unit: 'day',
@@ -129,13 +129,13 @@ describe('a trial', () => {
 describe('the headline', () => {
   const text = (...of: Parameters<typeof headline>) => translate(headline(...of));
 
-  test('names what is bought, and counts the other items', () => {
+  test('names the first item, and counts the others', () => {
     expect(text([item(price())], null)).toBe('Buy Lantern');
     expect(text([item(price()), item(price())], null)).toBe('Buy Lantern and 1 more item');
     expect(text([item(price()), item(price()), item(price())], null)).toBe('Buy Lantern and 2 more items');
   });
 
-  test('says subscribe or try, and how many more', () => {
+  test('uses subscribe or try, and counts the others', () => {
     expect(text([item(monthly())], null)).toBe('Subscribe to Lantern');
     expect(text([item(monthly()), item(monthly())], null)).toBe('Subscribe to Lantern and 1 more');
     expect(text([item(monthly())], { unit: 'day', count: 7 })).toBe('Try Lantern');

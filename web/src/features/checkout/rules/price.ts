@@ -11,36 +11,36 @@ import type {
   Recurring,
   SubscriptionData,
   Tier,
-} from '../wire';
+} from '../types';
 import { recurringPhrase, recurringSuffix } from './recurring';
 
 function customPreset(custom: CustomUnitAmount | null | undefined): string | null {
   return custom?.preset ?? custom?.presets?.[0] ?? null;
 }
 
-/** The unit amount of a price in a currency; '0' with a warning when the price does not know the currency. */
+/** The unit amount of a price in a currency; '0' with a warning if the currency is not supported. */
 export function unitAmount(price: Price, currencyId: string): string {
-  const option = price.currency_options?.find((it) => it.currency_id === currencyId);
+  const option = price.currency_options?.find((each) => each.currency_id === currencyId);
   if (option) return customPreset(option.custom_unit_amount) ?? option.unit_amount ?? '0';
   if (price.currency_id === currencyId) return customPreset(price.custom_unit_amount) ?? price.unit_amount ?? '0';
-  // biome-ignore lint/suspicious/noConsole: SPEC.md 8 asks for this warning; the amount is then 0.
+  // biome-ignore lint/suspicious/noConsole: SPEC.md 8 requires this warning; the amount is then 0.
   console.warn(`Currency not configured for price ${price.id}: ${currencyId}`);
   return '0';
 }
 
-export function knowsCurrency(price: Price, currencyId: string): boolean {
+export function supportsCurrency(price: Price, currencyId: string): boolean {
   return (
-    price.currency_id === currencyId || Boolean(price.currency_options?.some((it) => it.currency_id === currencyId))
+    price.currency_id === currencyId || Boolean(price.currency_options?.some((each) => each.currency_id === currencyId))
   );
 }
 
-/** The price that counts: an accepted upsell replaces the one it grew from. */
-export function pricedAs(item: LineItem): Price {
+/** The effective price: an accepted upsell replaces the original price. */
+export function effectivePrice(item: LineItem): Price {
   return item.upsell_price ?? item.price;
 }
 
 export function isCustom(price: Price): boolean {
-  return Boolean(price.custom_unit_amount) || Boolean(price.currency_options?.some((it) => it.custom_unit_amount));
+  return Boolean(price.custom_unit_amount) || Boolean(price.currency_options?.some((each) => each.custom_unit_amount));
 }
 
 export interface Trial {
@@ -48,24 +48,24 @@ export interface Trial {
   count: number;
 }
 
-/** The free time before the first charge; an end in the future wins over a number of days. `now`: unix seconds. */
+/** The trial before the first charge. A future `trial_end` wins over a number of days. `now`: Unix seconds. */
 export function trialOf(data: SubscriptionData | null | undefined, currencyId: string, now: number): Trial | null {
   if (!data) return null;
-  const only = (data.trial_currency ?? '')
+  const currencies = (data.trial_currency ?? '')
     .split(',')
-    .map((it) => it.trim())
+    .map((each) => each.trim())
     .filter(Boolean);
-  if (only.length > 0 && !only.includes(currencyId)) return null;
+  if (currencies.length > 0 && !currencies.includes(currencyId)) return null;
   if (data.trial_end && data.trial_end > now) {
-    const left = data.trial_end - now;
-    if (left < 3600) return { unit: 'minute', count: Math.ceil(left / 60) };
-    if (left < 86_400) return { unit: 'hour', count: Math.ceil(left / 3600) };
-    return { unit: 'day', count: Math.ceil(left / 86_400) };
+    const secondsLeft = data.trial_end - now;
+    if (secondsLeft < 3600) return { unit: 'minute', count: Math.ceil(secondsLeft / 60) };
+    if (secondsLeft < 86_400) return { unit: 'hour', count: Math.ceil(secondsLeft / 3600) };
+    return { unit: 'day', count: Math.ceil(secondsLeft / 86_400) };
   }
   return data.trial_period_days ? { unit: 'day', count: data.trial_period_days } : null;
 }
 
-/** The terms for a customer who has had their trial. */
+/** The terms for a customer who has used their trial. */
 export const withoutTrial = (data: SubscriptionData | null | undefined): SubscriptionData | null =>
   data ? { ...data, trial_period_days: null, trial_end: null } : null;
 
@@ -76,15 +76,15 @@ export interface OrderAmount {
   renew: string;
 }
 
-/** What is due now and at each renewal. Metered and trialing items are due later. */
+/** The amounts due now and at each renewal. Metered and trialing items are due later. */
 export function orderAmount(items: LineItem[], currencyId: string, trialing: boolean): OrderAmount {
-  if (items.length > 1 && items.some((item) => isCustom(pricedAs(item)))) {
+  if (items.length > 1 && items.some((item) => isCustom(effectivePrice(item)))) {
     throw new Error('Multiple items with custom unit amount are not supported');
   }
   let total = 0n;
   let renew = 0n;
   for (const item of items) {
-    const price = pricedAs(item);
+    const price = effectivePrice(item);
     const amount = lineUnits(item, currencyId);
     if (price.type === 'recurring') {
       renew += amount;
@@ -96,36 +96,38 @@ export function orderAmount(items: LineItem[], currencyId: string, trialing: boo
 }
 
 function tiersOf(price: Price, currencyId: string): Tier[] {
-  const option = price.currency_options?.find((it) => it.currency_id === currencyId);
+  const option = price.currency_options?.find((each) => each.currency_id === currencyId);
   return option?.tiers ?? (price.currency_id === currencyId ? price.tiers : null) ?? [];
 }
 
-/** Graduated: each unit by its own tier and each tier's flat amount once. Volume: all by the tier of the quantity. */
+/**
+ * Graduated: each unit at its own tier, plus each tier's flat amount. Volume: all units at the tier of the quantity.
+ */
 function tieredUnits(tiers: Tier[], volume: boolean, quantity: bigint): bigint {
-  let below = 0n;
+  let previousEnd = 0n;
   let sum = 0n;
   for (const tier of tiers) {
     const end = tier.up_to ? BigInt(tier.up_to) : quantity;
     const last = quantity <= end;
-    const counted = volume ? quantity : (last ? quantity : end) - below;
-    const part = toUnits(tier.unit_amount) * counted + toUnits(tier.flat_amount);
-    sum = volume ? part : sum + part;
+    const counted = volume ? quantity : (last ? quantity : end) - previousEnd;
+    const tierAmount = toUnits(tier.unit_amount) * counted + toUnits(tier.flat_amount);
+    sum = volume ? tierAmount : sum + tierAmount;
     if (last) break;
-    below = end;
+    previousEnd = end;
   }
   return quantity > 0n ? sum : 0n;
 }
 
 function lineUnits(item: LineItem, currencyId: string): bigint {
   if (item.custom_amount) return toUnits(item.custom_amount);
-  const price = pricedAs(item);
+  const price = effectivePrice(item);
   const quantity = BigInt(item.quantity);
   const tiers = price.tiers_mode ? tiersOf(price, currencyId) : [];
   if (tiers.length > 0) return tieredUnits(tiers, price.tiers_mode === 'volume', quantity);
   return toUnits(unitAmount(price, currencyId)) * quantity;
 }
 
-/** The amount of one line of the order, in base units. */
+/** The amount of a line item, in base units. */
 export function lineAmount(item: LineItem, currencyId: string): string {
   return lineUnits(item, currencyId).toString();
 }
@@ -141,7 +143,7 @@ export function priceText(price: Price, currency: Currency, quantity: number, lo
 
 export const isMetered = (price: Price) => price.recurring?.usage_type === 'metered';
 
-/** What stands behind the amount of a price: "/ seat / month", nothing for one that is paid once without a unit. */
+/** The suffix of a price: "/ seat / month"; empty for a one-time price without a unit. */
 export function priceSuffix(price: Price): string {
   const parts: string[] = [];
   const product = price.product;
@@ -153,71 +155,71 @@ export function priceSuffix(price: Price): string {
 }
 
 export interface Renewal {
-  rhythm: Recurring;
-  /** Base units that are certain; use comes on top of it. */
+  recurring: Recurring;
+  /** The fixed amount in base units, without usage. */
   amount: string;
   metered: boolean;
 }
 
-/** What is paid again and again, by rhythm. */
+/** Renewal amounts by interval. */
 export function renewals(items: LineItem[], currencyId: string): Renewal[] {
-  const found: Renewal[] = [];
+  const result: Renewal[] = [];
   for (const item of items) {
-    const price = pricedAs(item);
-    const rhythm = price.recurring;
-    if (price.type !== 'recurring' || !rhythm) continue;
-    let renewal = found.find(
-      ({ rhythm: it }) => it.interval === rhythm.interval && it.interval_count === rhythm.interval_count,
+    const price = effectivePrice(item);
+    const recurring = price.recurring;
+    if (price.type !== 'recurring' || !recurring) continue;
+    let renewal = result.find(
+      ({ recurring: each }) => each.interval === recurring.interval && each.interval_count === recurring.interval_count,
     );
     if (!renewal) {
-      renewal = { rhythm, amount: '0', metered: false };
-      found.push(renewal);
+      renewal = { recurring, amount: '0', metered: false };
+      result.push(renewal);
     }
     if (isMetered(price)) renewal.metered = true;
     else renewal.amount = (toUnits(renewal.amount) + lineUnits(item, currencyId)).toString();
   }
-  return found;
+  return result;
 }
 
 /** "1.5 TBA per month", "per month based on usage", "1.5 TBA per month plus usage". */
-export function renewalText({ rhythm, amount, metered }: Renewal, currency: Currency, locale: string): string {
-  const interval = translate(recurringPhrase(rhythm));
+export function renewalText({ recurring, amount, metered }: Renewal, currency: Currency, locale: string): string {
+  const interval = translate(recurringPhrase(recurring));
   if (amount === '0' && metered) return t('price.byUsage', { interval });
   const text = t('price.renewal', { amount: formatMoney(amount, currency, locale), interval });
   return metered ? t('price.plusUsage', { amount: text }) : text;
 }
 
-/** What a wallet stakes for a subscription, in base units: what the seller asks for, else one period of all that recurs. */
+/** The stake of a wallet subscription in base units: the configured minimum, else one period of all recurring items. */
 export function stakeAmount(
   items: LineItem[],
   { currency, method }: { currency: Currency; method: PaymentMethod },
   data: SubscriptionData | null | undefined,
 ): string {
-  const recurs = items.some((item) => pricedAs(item).type === 'recurring');
-  if (!recurs || method.type !== 'arcblock' || data?.no_stake) return '0';
-  const asked = [data?.billing_threshold_amount, data?.min_stake_amount].map((it) =>
-    toUnits(parseDecimal(String(it ?? 0), currency.decimal)),
+  const isRecurring = items.some((item) => effectivePrice(item).type === 'recurring');
+  if (!isRecurring || method.type !== 'arcblock' || data?.no_stake) return '0';
+  const minimums = [data?.billing_threshold_amount, data?.min_stake_amount].map((each) =>
+    toUnits(parseDecimal(String(each ?? 0), currency.decimal)),
   );
-  const least = asked.reduce((a, b) => (a > b ? a : b), 0n);
-  return least > 0n ? least.toString() : orderAmount(items, currency.id, false).renew;
+  const minimum = minimums.reduce((a, b) => (a > b ? a : b), 0n);
+  return minimum > 0n ? minimum.toString() : orderAmount(items, currency.id, false).renew;
 }
 
-/** What is due: as the server quotes it where it does, else by the same rules here. */
+/** The amounts due: the server's quote if available, else computed here. */
 export function dueOf(
   items: LineItem[],
   option: { currency: Currency; method: PaymentMethod },
   terms: { trialing: boolean; data: SubscriptionData | null | undefined; quoted: Due | null | undefined },
 ): OrderAmount & { stake: string } {
-  const own = orderAmount(items, option.currency.id, terms.trialing);
+  const computed = orderAmount(items, option.currency.id, terms.trialing);
   const stake = option.method.type === 'arcblock' ? terms.quoted?.stake : '0';
   return {
-    total: terms.quoted?.now ?? own.total,
-    renew: terms.quoted?.renew ?? own.renew,
+    total: terms.quoted?.now ?? computed.total,
+    renew: terms.quoted?.renew ?? computed.renew,
     stake: stake ?? stakeAmount(items, option, terms.data),
   };
 }
 
-/** What a price's product is called in the language of the page. */
+/** The product name in the page language. */
 export function productName({ product }: Price, locale: string): string | undefined {
   return (locale === 'zh' && product?.name_zh) || product?.name;
 }
@@ -226,14 +228,14 @@ export function productDescription({ product }: Price, locale: string): string |
   return (locale === 'zh' && product?.description_zh) || product?.description || undefined;
 }
 
-/** The line above the amount: what the customer is about to do, and with how many items. */
+/** The headline above the amount: the action and the items. */
 export function headline(items: LineItem[], trial: Trial | null, locale = 'en'): Phrase {
-  const recurring = items.filter((item) => pricedAs(item).type === 'recurring');
+  const recurring = items.filter((item) => effectivePrice(item).type === 'recurring');
   const first = recurring[0] ?? items[0];
-  const name = (first && productName(pricedAs(first), locale)) ?? '';
-  const isPure = recurring.length === items.length;
-  const verb = recurring.length === 0 ? 'buy' : trial && isPure ? 'try' : 'subscribe';
+  const name = (first && productName(effectivePrice(first), locale)) ?? '';
+  const isAllRecurring = recurring.length === items.length;
+  const verb = recurring.length === 0 ? 'buy' : trial && isAllRecurring ? 'try' : 'subscribe';
   if (items.length < 2) return { key: `headline.${verb}`, values: { name } };
   const values = { name, count: items.length - 1, total: items.length };
-  return { key: recurring.length > 0 && !isPure ? 'headline.subscribeItems' : `headline.${verb}More`, values };
+  return { key: recurring.length > 0 && !isAllRecurring ? 'headline.subscribeItems' : `headline.${verb}More`, values };
 }

@@ -1,8 +1,8 @@
-import type { LineItem, Price } from '../wire';
+import type { LineItem, Price } from '../types';
 
 export type QuantityError = 'Exceed inventory' | 'Exceed purchase limit';
 
-/** Stock is asked before the limit, as the server does. */
+/** Checks stock before the limit, like the server. */
 export function quantityError(price: Price, quantity: number): QuantityError | null {
   const available = price.quantity_available ?? 0;
   if (available > 0 && (price.quantity_sold ?? 0) + quantity > available) return 'Exceed inventory';
@@ -13,11 +13,11 @@ export function quantityError(price: Price, quantity: number): QuantityError | n
 
 export interface QuantityRange {
   minimum: number;
-  /** Infinity when nothing bounds it. */
+  /** Infinity if unlimited. */
   maximum: number;
 }
 
-/** What the seller lets a buyer choose. Stock and purchase limit are left to `quantityError`, which says why. */
+/** The configured range. Stock and purchase limit are checked by `quantityError`, which has messages for them. */
 export function quantityRange(item: LineItem): QuantityRange {
   return {
     minimum: Math.max(item.adjustable_quantity?.minimum || 1, 1),
@@ -25,12 +25,12 @@ export function quantityRange(item: LineItem): QuantityRange {
   };
 }
 
-const LARGEST = 1_000_000;
+const MAX_QUANTITY = 1_000_000;
 
-/** Reads what was typed into the box; null when it is not a whole number that an order could hold. */
+/** Parses the quantity field; null if it is not a whole number in range. */
 export function parseQuantity(text: string): number | null {
   const trimmed = text.trim();
   if (!/^\d{1,7}$/.test(trimmed)) return null;
   const value = Number(trimmed);
-  return value >= 1 && value <= LARGEST ? value : null;
+  return value >= 1 && value <= MAX_QUANTITY ? value : null;
 }

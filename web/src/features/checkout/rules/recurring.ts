@@ -1,5 +1,5 @@
 import type { Phrase } from '../text';
-import type { Recurring } from '../wire';
+import type { Recurring } from '../types';
 
 /** How often a recurring price is due: "per month", "every 3 months", "every 2 weeks". */
 export function recurringPhrase({ interval, interval_count: count }: Recurring): Phrase {
@@ -9,7 +9,7 @@ export function recurringPhrase({ interval, interval_count: count }: Recurring):
   return { key: `interval.every.${interval}`, values: { n: count } };
 }
 
-/** The short form behind an amount: "/ month". Longer rhythms use the long form. */
+/** The short form after an amount: "/ month". Longer intervals use the long form. */
 export function recurringSuffix(recurring: Recurring): Phrase {
   return recurring.interval_count === 1 ? { key: `interval.slash.${recurring.interval}` } : recurringPhrase(recurring);
 }

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { setLocale } from '@/lib/locale';
-import type { Currency, CustomUnitAmount, LineItem, PaymentMethod, Price, Recurring } from '../wire';
-import { customOf, readAmount } from './custom';
+import type { Currency, CustomUnitAmount, LineItem, PaymentMethod, Price, Recurring } from '../types';
+import { customOf, parseAmount } from './custom';
 import { dueOf, headline, lineAmount, orderAmount, priceText, renewals, renewalText, stakeAmount } from './price';
 import { periodSeconds, upsellPercent } from './upsell';
 
@@ -42,12 +42,12 @@ describe('a period', () => {
     expect(periodSeconds(recurring)).toBe(seconds);
   });
 
-  test('of another interval is refused', () => {
+  test('with another interval throws', () => {
     expect(() => periodSeconds(every('minute'))).toThrow('Unsupported recurring interval: minute');
   });
 });
 
-describe('what a longer rhythm saves', () => {
+describe('the saving of a longer interval', () => {
   test.each([
     [10, 'month', 100, 'year', 16],
     [10, 'month', 99, 'year', 17],
@@ -56,9 +56,9 @@ describe('what a longer rhythm saves', () => {
     [10, 'month', 130, 'year', 0],
     [0, 'month', 100, 'year', 0],
     [100, 'year', 5, 'month', 0],
-  ])('%i a %s against %i a %s: %i %%', (from, short, to, long, percent) => {
+  ])('%i a %s against %i a %s: %i %%', (from, shortAddress, to, long, percent) => {
     const amounts = [
-      { amount: units(from), recurring: every(short) },
+      { amount: units(from), recurring: every(shortAddress) },
       { amount: units(to), recurring: every(long) },
     ] as const;
     expect(upsellPercent(...amounts)).toBe(percent);
@@ -66,7 +66,7 @@ describe('what a longer rhythm saves', () => {
 });
 
 describe('renewals', () => {
-  test('are told by rhythm, use as use', () => {
+  test('are grouped by interval, with usage mentioned', () => {
     expect(texts([plan(1.5, every('month'))])).toEqual(['1.5 TBA per month']);
     expect(texts([plan(0.01, every('month', 1, 'metered'))])).toEqual(['billed by usage per month']);
     expect(texts([plan(1.5, every('month')), plan(0.01, every('month', 1, 'metered'))])).toEqual([
@@ -78,7 +78,7 @@ describe('renewals', () => {
     ]);
   });
 
-  test('are told in Chinese', () => {
+  test('are formatted in Chinese', () => {
     setLocale('zh');
     expect(texts([plan(1.5, every('month', 3))], 'zh')).toEqual(['每季度 1.5 TBA']);
     expect(texts([plan(0.01, every('month', 1, 'metered'))], 'zh')).toEqual(['每月按用量计费']);
@@ -90,24 +90,24 @@ describe('the stake', () => {
   const items = [plan(10, every('month')), plan(3, every('month', 1, 'metered')), plan(50, null)];
   const stake = (data: object, method = wallet) => stakeAmount(items, { currency: tba, method }, data);
 
-  test('is what recurs in a period, or the larger of what the seller asks for', () => {
+  test('is the recurring amount of a period, or the larger of the configured minimums', () => {
     expect(stake({})).toBe(units(13));
     expect(stake({ billing_threshold_amount: 2 })).toBe(units(2));
     expect(stake({ billing_threshold_amount: 2, min_stake_amount: '7.5' })).toBe(units(7.5));
   });
 
-  test('is asked of wallets on arcblock alone, of what recurs, and not when the seller wants none', () => {
+  test('is required only for recurring prices paid by an ArcBlock wallet, and not if disabled', () => {
     expect(stake({}, card)).toBe('0');
     expect(stake({ no_stake: true })).toBe('0');
     expect(stakeAmount([plan(5, null)], { currency: tba, method: wallet }, {})).toBe('0');
   });
 });
 
-describe('what is due', () => {
+describe('the amount due', () => {
   const items = [plan(10, every('month')), plan(50, null)];
   const option = { currency: tba, method: wallet };
 
-  test('is reckoned here', () => {
+  test('is computed without a server quote', () => {
     expect(dueOf(items, option, { trialing: true, data: {}, quoted: null })).toEqual({
       total: units(50),
       renew: units(10),
@@ -115,7 +115,7 @@ describe('what is due', () => {
     });
   });
 
-  test('is what the server says, a stake only for a wallet', () => {
+  test('is the server’s quote, with a stake only for wallets', () => {
     const due = { now: '7', renew: '8', stake: '9' };
     expect(dueOf(items, option, { trialing: false, data: {}, quoted: due })).toEqual({
       total: '7',
@@ -148,35 +148,35 @@ describe('tiers', () => {
   });
 });
 
-describe('an amount of choice', () => {
+describe('a custom amount', () => {
   const usd: Currency = { id: 'pc_usd', symbol: 'USD', decimal: 2, name: 'Dollar', payment_method_id: 'pm_2' };
   const range: CustomUnitAmount = { minimum: '100', maximum: '10000' };
 
   test.each([
     ['5', { amount: '500' }],
     [' 2.50 ', { amount: '250' }],
-    ['1,000', { fault: { key: 'amount.between', values: { min: '$1.00', max: '$100.00' } } }],
-    ['0.99', { fault: { key: 'amount.between', values: { min: '$1.00', max: '$100.00' } } }],
-    ['2.505', { fault: { key: 'amount.precision', values: { count: 2 } } }],
-    ['-5', { fault: { key: 'amount.invalid' } }],
-    ['', { fault: { key: 'amount.invalid' } }],
-  ])('%s', (text, read) => {
-    expect(readAmount(text, range, usd, 'en')).toEqual(read);
+    ['1,000', { error: { key: 'amount.between', values: { min: '$1.00', max: '$100.00' } } }],
+    ['0.99', { error: { key: 'amount.between', values: { min: '$1.00', max: '$100.00' } } }],
+    ['2.505', { error: { key: 'amount.precision', values: { count: 2 } } }],
+    ['-5', { error: { key: 'amount.invalid' } }],
+    ['', { error: { key: 'amount.invalid' } }],
+  ])('%s', (text, expected) => {
+    expect(parseAmount(text, range, usd, 'en')).toEqual(expected);
   });
 
-  test('has no more decimals than the currency allows, and is never nothing', () => {
+  test('has at most the decimals of its currency, and is not zero', () => {
     const precise = { ...tba, maximum_precision: 3 };
-    expect(readAmount('1.2345', {}, precise, 'en')).toEqual({
-      fault: { key: 'amount.precision', values: { count: 3 } },
+    expect(parseAmount('1.2345', {}, precise, 'en')).toEqual({
+      error: { key: 'amount.precision', values: { count: 3 } },
     });
-    expect(readAmount('1.2340', {}, precise, 'en')).toEqual({ amount: units(1.234) });
-    expect(readAmount('0', {}, precise, 'en')).toEqual({ fault: { key: 'amount.invalid' } });
-    expect(readAmount('0.5', { minimum: units(1) }, tba, 'en')).toEqual({
-      fault: { key: 'amount.atLeast', values: { min: '1 TBA' } },
+    expect(parseAmount('1.2340', {}, precise, 'en')).toEqual({ amount: units(1.234) });
+    expect(parseAmount('0', {}, precise, 'en')).toEqual({ error: { key: 'amount.invalid' } });
+    expect(parseAmount('0.5', { minimum: units(1) }, tba, 'en')).toEqual({
+      error: { key: 'amount.atLeast', values: { min: '1 TBA' } },
     });
   });
 
-  test('belongs to the currency it is offered in', () => {
+  test('is available only in the currency that offers it', () => {
     const { price } = plan(1, null, {
       currency_options: [{ currency_id: 'pc_usd', unit_amount: '0', custom_unit_amount: range }],
     });

@@ -1,5 +1,5 @@
 import { toUnits } from '@/lib/amount';
-import type { Recurring } from '../wire';
+import type { Recurring } from '../types';
 
 const DAY_S = 86_400;
 const SECONDS: Record<string, number> = {
@@ -10,21 +10,21 @@ const SECONDS: Record<string, number> = {
   year: 365 * DAY_S,
 };
 
-/** The length of a period of fixed intervals, in seconds. */
+/** The length of a period in seconds, with fixed-length intervals. */
 export function periodSeconds({ interval, interval_count }: Recurring): number {
   const length = SECONDS[interval];
   if (!length) throw new Error(`Unsupported recurring interval: ${interval}`);
   return length * interval_count;
 }
 
-/** How many per cent the longer rhythm saves over the shorter one repeated; 0 when it saves nothing. Base units. */
+/** The percentage that the longer interval saves over repeating the shorter one, at least 0. Amounts in base units. */
 export function upsellPercent(
   from: { amount: string; recurring: Recurring },
   to: { amount: string; recurring: Recurring },
 ): number {
   const times = Math.floor(periodSeconds(to.recurring) / periodSeconds(from.recurring));
-  const repeated = toUnits(from.amount) * BigInt(times);
-  if (repeated <= 0n) return 0;
-  const percent = Number(((repeated - toUnits(to.amount)) * 100n) / repeated);
+  const withRetries = toUnits(from.amount) * BigInt(times);
+  if (withRetries <= 0n) return 0;
+  const percent = Number(((withRetries - toUnits(to.amount)) * 100n) / withRetries);
   return percent > 0 ? percent : 0;
 }

@@ -2,24 +2,24 @@ import { useLocale } from '@/i18n/light';
 import type { Order } from '../hooks/use-order';
 import { customOf } from '../rules/custom';
 import { priceText, productName } from '../rules/price';
-import type { Currency, Price } from '../wire';
+import type { Currency, Price } from '../types';
 import { removeCrossSell } from './calls';
 import { CrossSell } from './cross-sell';
 import { CustomAmount } from './custom-amount';
-import { Change } from './item-extras';
+import { ChangeButton } from './item-extras';
 import { t } from './text';
 
-interface NeededProps {
+interface RequiredExtrasProps {
   order: Order;
   currency: Currency;
   sessionId: string;
   offer: Price | null;
-  /** The order needs what is offered with it. */
+  /** The order cannot be placed without the offer. */
   required: boolean;
 }
 
-/** Where no summary is shown: what has to be chosen nevertheless, an amount or what must go with the order. */
-export function Needed({ order, currency, sessionId, offer, required }: NeededProps) {
+/** In minimal mode: the choices that the order still needs, a custom amount or a required cross-sell. */
+export function RequiredExtras({ order, currency, sessionId, offer, required }: RequiredExtrasProps) {
   const locale = useLocale();
   return (
     <>
@@ -32,12 +32,12 @@ export function Needed({ order, currency, sessionId, offer, required }: NeededPr
       {order.items.map(
         (item) =>
           item.cross_sell && (
-            <div key={item.price_id} className="extras-taken">
+            <div key={item.price_id} className="extras-added">
               <p className="checkout-item-name">{productName(item.price, locale) ?? item.price_id}</p>
               <p className="money">{priceText(item.price, currency, 1, locale)}</p>
-              <Change order={order} send={() => removeCrossSell(sessionId)} className="extras-remove">
+              <ChangeButton order={order} send={() => removeCrossSell(sessionId)} className="extras-remove">
                 {t('crossSell.remove')}
-              </Change>
+              </ChangeButton>
             </div>
           ),
       )}

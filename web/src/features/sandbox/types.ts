@@ -33,7 +33,7 @@ export type Claim = {
   uri?: string;
 };
 
-/** What the store asks, or how it ended: the body of its signed envelope. */
+/** The signed content of a response: a request or the result. */
 export interface Envelope {
   action?: string;
   challenge?: string;
@@ -55,10 +55,10 @@ export type Profile = Partial<Record<'fullName' | 'email' | 'phone' | 'birthday'
 
 export interface Account {
   kind: KeyKind;
-  /** Hex. It never leaves this browser. */
+  /** Hex; it never leaves this browser. */
   secretKey: string;
   address: string;
-  /** base58btc, as it goes over the wire. */
+  /** In base58btc, as in the protocol. */
   publicKey: string;
   name: string;
   profile: Profile;
@@ -72,12 +72,12 @@ export interface Token {
   value: string;
 }
 
-/** What an account permits another to do in its name. */
+/** A permission for another account to collect payments. */
 export interface Permission {
   address: string;
   to: string;
   /** Types of transactions. */
   types: string[];
-  /** The most of one payment, per token; none when some payment has no limit. */
+  /** The maximum of a single payment, per token; empty if a payment has no limit. */
   allowances: TokenAmount[];
 }

@@ -7,39 +7,39 @@ import { t } from './text';
 
 interface InTabProps {
   sessionId: string;
-  /** The way to pay that is chosen here. */
+  /** The chosen currency. */
   currencyId: string | undefined;
-  /** The other tab is open: from now on this page looks what becomes of the order. */
+  /** Called when the other tab opens; this page then polls the order. */
   onLeave: () => void;
 }
 
-/** Where nobody can sign in: the same order in a tab of its own, and what to do meanwhile. */
-export function InTab({ sessionId, currencyId, onLeave }: InTabProps) {
+/** Shown in iframes that block the session cookie: opens the order in a new tab. */
+export function OpenInTab({ sessionId, currencyId, onLeave }: InTabProps) {
   const locale = useLocale();
-  const [left, setLeft] = useState(false);
+  const [isOpened, setOpened] = useState(false);
   const query = new URLSearchParams({ locale, ...(currencyId ? { currencyId } : {}) });
-  const leave = () => {
-    setLeft(true);
+  const open = () => {
+    setOpened(true);
     onLeave();
   };
   return (
     <>
       <div role="status">
         <p className="checkout-detail frame-note">
-          {left && <Spinner />}
-          {t(left ? 'waiting' : 'why')}
+          {isOpened && <Spinner />}
+          {t(isOpened ? 'waiting' : 'why')}
         </p>
       </div>
       <div className="checkout-pay">
         <ButtonLink
           wide
-          variant={left ? 'secondary' : 'primary'}
+          variant={isOpened ? 'secondary' : 'primary'}
           target="_blank"
           rel="noopener"
           href={`${mountPrefix(window.location.pathname)}/checkout/pay/${sessionId}?${query}`}
-          onClick={leave}
+          onClick={open}
         >
-          {t(left ? 'again' : 'go')}
+          {t(isOpened ? 'again' : 'go')}
         </ButtonLink>
       </div>
     </>

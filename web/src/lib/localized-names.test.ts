@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { renamed } from './written-names';
+import { localizeNames } from './localized-names';
 
 const names: Record<string, string> = { Atlas: '图集', Quill: '羽笔', 'Atlas + 2': '图集加二' };
 
@@ -13,6 +13,6 @@ it.each([
   ['Atlas, Slate', 'Atlas, Slate'],
   ['Slate + 1', 'Slate + 1'],
   ['Subscription cycle', 'Subscription cycle'],
-])('%s is called %s', (written, said) => {
-  expect(renamed(written, (name) => names[name])).toBe(said);
+])('%s is called %s', (stored, expected) => {
+  expect(localizeNames(stored, (name) => names[name])).toBe(expected);
 });

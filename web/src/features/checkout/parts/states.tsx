@@ -3,16 +3,16 @@ import { Button, ButtonLink } from '@/kit/button';
 import { pageAt } from '../rules/view';
 import { t } from '../text';
 
-interface NoticeProps {
+interface EmptyStateProps {
   title: string;
   text: string;
   detail?: string;
-  /** Something other than the store to go on with; comes first. */
+  /** The primary action, before the link to the store. */
   action?: ReactNode;
 }
 
-/** A page that cannot take a payment: says why, that no money moved, and one way on. */
-export function Notice({ title, text, detail, action }: NoticeProps) {
+/** A page without a payment form: the reason and how to continue. */
+export function EmptyState({ title, text, detail, action }: EmptyStateProps) {
   return (
     <section className="checkout-notice" role="alert">
       <h1>{title}</h1>
@@ -28,9 +28,9 @@ export function Notice({ title, text, detail, action }: NoticeProps) {
   );
 }
 
-export function Oops({ text, onRetry }: { text: string; onRetry: () => void }) {
+export function ErrorState({ text, onRetry }: { text: string; onRetry: () => void }) {
   return (
-    <Notice
+    <EmptyState
       title={t('state.oopsTitle')}
       text={text}
       detail={t('state.oopsMoney')}

@@ -1,4 +1,7 @@
-/** What the payment kit sends: the names of the wire, only the fields this screen reads. `amt`: base units as text. */
+/**
+ * Response types of the payment kit: API field names, only the fields that this page reads. Amounts are base units as
+ * strings.
+ */
 
 import type { Address, Recurring, StripeContext } from '@/api/types';
 
@@ -43,7 +46,7 @@ export interface CustomUnitAmount {
   maximum?: string | null;
 }
 
-/** Units up to and including `up_to`; the last tier has no end. */
+/** Covers units up to and including `up_to`; the last tier has no upper bound. */
 export interface Tier {
   up_to?: number | null;
   unit_amount: string;
@@ -60,7 +63,7 @@ export interface CurrencyOption {
 export interface Product {
   id: string;
   name: string;
-  /** Where the seller gave them; `name` and so on stand in every other language. */
+  /** Chinese texts of the seller; `name` etc. are used for every other language. */
   name_zh?: string | null;
   description?: string | null;
   description_zh?: string | null;
@@ -115,7 +118,7 @@ export interface SubscriptionData {
   trial_end?: number | null;
   trial_currency?: string | null;
   no_stake?: boolean | null;
-  /** Human units of the chosen currency, like the next. */
+  /** Decimal units of the chosen currency, like the next field. */
   min_stake_amount?: number | string | null;
   billing_threshold_amount?: number | string | null;
 }
@@ -131,12 +134,12 @@ export interface CheckoutSession {
   expires_at: number;
   livemode: boolean;
   amount_total?: string;
-  /** Once complete: what was refunded or is about to be. */
+  /** Once complete: refunded, or about to be. */
   amount_refunded?: string | null;
   cancel_url?: string | null;
   success_url?: string | null;
   invoice_id?: string | null;
-  /** Once complete: what the buyer may now download. */
+  /** Once complete: the apps that the buyer can download. */
   entitlements?: Entitlement[];
   customer_id?: string | null;
   cross_sell_behavior?: string | null;
@@ -144,18 +147,18 @@ export interface CheckoutSession {
   billing_address_collection?: string | null;
   subscription_data?: SubscriptionData | null;
   due?: Due | null;
-  /** Once complete: what a wallet has deposited, in base units. */
+  /** Once complete: the deposit in base units. */
   stake_amount?: string | null;
-  /** How many days after the end of the subscriptions a deposit is returned. */
+  /** Days after the end of the subscriptions until the deposit is returned. */
   stake_return_days?: number;
   submit_type?: string | null;
   subscription_id?: string | null;
-  /** When the session has made more than one. */
+  /** Set if the session created several. */
   subscriptions?: { id: string; description?: string | null; price_ids?: string[] }[] | null;
   metadata?: { page_info?: PageInfo } | null;
 }
 
-/** Why a network or a bank declined. */
+/** The reason of a decline by a network or a bank. */
 export interface PaymentError {
   code?: string;
   message?: string;
@@ -188,7 +191,7 @@ export interface Entitlement {
   status?: 'active' | 'revoked' | 'suspended';
 }
 
-/** The server's own arithmetic, in the currency of the session. `stake` comes on top of `now`. */
+/** The server's quote in the currency of the session. `stake` is added to `now`. */
 export interface Due {
   now: string;
   renew: string;
@@ -207,19 +210,19 @@ export interface Checkout {
     } | null;
   } | null;
   customer?: Customer | null;
-  /** Of whoever is signed in, while the session is open. */
+  /** Data of the signed-in user, while the session is open. */
   buyer?: Buyer | null;
 }
 
-/** What the customer has of an order's products already. */
+/** What the customer already owns of the order's products. */
 export interface Buyer {
   trial_used: boolean;
   subscriptions: { id: string; product_id: string }[];
-  /** DIDs of apps that would be bought again. */
+  /** DIDs of owned apps in the order. */
   owned_apps: string[];
 }
 
-/** What was permitted or is held already, so that no wallet is needed. */
+/** An existing mandate or balance that can pay without the wallet. */
 export interface FastPayInfo {
   type: 'delegation' | 'credit';
   amount: string;

@@ -10,7 +10,7 @@ const all = process.env.MATRIX === 'all';
 /** Screens with the display settings of the phone. */
 const PHONE_SCREEN = /\bin zh, dark\b/;
 /** Flows about the width, touch input or keyboard of a phone. */
-const PHONE_FLOW = /\bon a phone\b|\btelephone|\bsideways\b|\b44 px\b|\bsticks\b/;
+const PHONE_FLOW = /\bon a phone\b|\bon-screen keyboard\b|\bhorizontal scroll|\b44 px\b|\bsticky bar\b/;
 const server = process.env.SOUK_URL;
 const preview = 'http://127.0.0.1:4173';
 const launchOptions = {

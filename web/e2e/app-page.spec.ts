@@ -1,12 +1,12 @@
 import { expect, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
 import { freeApp, paidApp } from './fixtures/data';
-import { wear } from './fixtures/look';
+import { applyDisplaySettings } from './fixtures/display-settings';
 import { serve } from './fixtures/server';
 
-test.beforeEach(({ page }) => wear(page));
+test.beforeEach(({ page }) => applyDisplaySettings(page));
 
-test('a paid app says what it costs and leads to its checkout', async ({ page }) => {
+test('a paid app shows its price and links to its checkout', async ({ page }) => {
   await serve(page);
   await page.goto(`/apps/${paidApp.did}`);
   const buy = page.getByRole('link', { name: 'Buy for 5 SKT' });
@@ -15,7 +15,7 @@ test('a paid app says what it costs and leads to its checkout', async ({ page })
   await expect(page).toHaveTitle('Lantern Notes · Souk');
 });
 
-test('a free app is downloaded by its button', async ({ page }) => {
+test('a free app can be downloaded', async ({ page }) => {
   await serve(page);
   await page.goto(`/apps/${freeApp.did}`);
   const download = page.waitForEvent('download');
@@ -24,35 +24,35 @@ test('a free app is downloaded by its button', async ({ page }) => {
   await expect(page.getByText('The download of version 1.4.0 has started.')).toBeVisible();
 });
 
-test('an app that was bought is downloaded, not sold again', async ({ page }) => {
+test('an owned app offers a download instead of a purchase', async ({ page }) => {
   await serve(page, { signedIn: true, owned: [paidApp.did] });
   await page.goto(`/apps/${paidApp.did}`);
   await expect(page.getByRole('link', { name: 'Download', exact: true })).toBeVisible();
   await expect(page.getByRole('link', { name: /^Buy/ })).toHaveCount(0);
 });
 
-test('the short address leads to the page of the app', async ({ page }) => {
+test('the short URL redirects to the page of the app', async ({ page }) => {
   await serve(page);
   await page.goto(`/app/${paidApp.did}`);
   await expect(page).toHaveURL(`/apps/${paidApp.did}`);
 });
 
-test('an older version can be looked at and left', async ({ page }) => {
-  const seen = await serve(page);
+test('an older version can be viewed', async ({ page }) => {
+  const recorded = await serve(page);
   await page.goto(`/apps/${paidApp.did}`);
-  // What comes in its place moves the versions: a press and its release would fall on two elements.
+  // The loaded readme moves the versions, so a click before that could miss the link.
   await expect(page.getByRole('link', { name: 'the handbook' })).toBeVisible();
   await page.getByRole('link', { name: 'View version 1.3.2' }).click();
   await expect(page).toHaveURL(`/apps/${paidApp.did}/1.3.2`);
   await expect(page.getByRole('note').filter({ hasText: "You're viewing version 1.3.2." })).toBeVisible();
   expect(
-    seen.calls.some(({ path, query }) => path === `/apps/${paidApp.did}` && query.get('version') === '1.3.2'),
+    recorded.calls.some(({ path, query }) => path === `/apps/${paidApp.did}` && query.get('version') === '1.3.2'),
   ).toBe(true);
   await page.getByRole('link', { name: 'View the latest version' }).click();
   await expect(page).toHaveURL(`/apps/${paidApp.did}`);
 });
 
-test('screenshots open large in a dialog, turn by arrow keys, and give the focus back', async ({ page }) => {
+test('screenshots open in a dialog, change with the arrow keys, and restore the focus', async ({ page }) => {
   await serve(page);
   await page.goto(`/apps/${paidApp.did}`);
   const first = page.getByRole('button', { name: 'Open screenshot: All notes in one list' });
@@ -68,7 +68,7 @@ test('screenshots open large in a dialog, turn by arrow keys, and give the focus
   await expect(first).toBeFocused();
 });
 
-test('a readme runs nothing and has no second h1', async ({ page }) => {
+test('a readme adds no second h1, and its links are nofollow', async ({ page }) => {
   await serve(page);
   await page.goto(`/apps/${paidApp.did}`);
   await expect(page.getByRole('heading', { name: 'What it does', level: 3 })).toBeVisible();
@@ -76,7 +76,7 @@ test('a readme runs nothing and has no second h1', async ({ page }) => {
   await expect(page.getByRole('link', { name: 'the handbook' })).toHaveAttribute('rel', /nofollow/);
 });
 
-test('an app that does not exist says so and leads back', async ({ page }) => {
+test('an unknown app shows a message and links to the store', async ({ page }) => {
   await serve(page);
   await page.goto('/apps/z0');
   await expect(page.getByRole('heading', { level: 1, name: "This app doesn't exist" })).toBeVisible();

@@ -13,16 +13,16 @@ import {
   yearly,
 } from './fixtures/checkout';
 import { go, serveConnect, submit } from './fixtures/checkout-page';
-import { hold } from './fixtures/held';
+import { delayResponse } from './fixtures/delay-response';
 
-/** What good checkouts have in common, beyond what is shown in each state. */
+/** Common requirements of a good checkout, beyond the individual states. */
 
 const limited = { status: 403, body: { error: 'limited', code: 'CUSTOMER_LIMITED' } };
 const pay = (page: Page) => submit(page).click();
-const sidewaysIn = (page: Page) =>
+const overflowOf = (page: Page) =>
   page.evaluate(() => {
     const wide = [document.documentElement, ...document.querySelectorAll('dialog[open], dialog[open] .k-dialog-body')];
-    return Math.max(...wide.map((it) => it.scrollWidth - it.clientWidth));
+    return Math.max(...wide.map((element) => element.scrollWidth - element.clientWidth));
   });
 
 test.describe('on the narrowest screen, and at 400 % zoom', () => {
@@ -63,16 +63,16 @@ test.describe('on the narrowest screen, and at 400 % zoom', () => {
       return page.getByRole('heading', { name: 'Payment successful' });
     },
   };
-  for (const [name, reach] of Object.entries(states)) {
-    test(`${name} needs no sideways scroll`, async ({ page }) => {
+  for (const [name, openState] of Object.entries(states)) {
+    test(`${name} needs no horizontal scrolling`, async ({ page }) => {
       await page.setViewportSize({ width: 320, height: 640 });
-      await expect(await reach(page)).toBeVisible();
-      expect(await sidewaysIn(page)).toBeLessThanOrEqual(0);
+      await expect(await openState(page)).toBeVisible();
+      expect(await overflowOf(page)).toBeLessThanOrEqual(0);
     });
   }
 });
 
-test('the focus ring stands out from what is around it by 3 to 1, in both schemes', async ({ page }) => {
+test('the focus ring has a contrast of at least 3:1 in both schemes', async ({ page }) => {
   const item = planItem(
     { adjustable_quantity: { enabled: true } },
     { upsell: { upsells_to_id: yearly.id, upsells_to: yearly } },
@@ -83,45 +83,45 @@ test('the focus ring stands out from what is around it by 3 to 1, in both scheme
     await go(page);
     await submit(page).waitFor();
     await page.locator('body').press('Tab');
-    const seen = new Set<string>();
+    const recorded = new Set<string>();
     for (let i = 0; i < 30; i++) {
       const ring = await page.evaluate(() => {
-        const it = document.activeElement as HTMLElement;
-        if (it === document.body) return null;
-        const isFramed = (it.closest('.k-card') as HTMLElement | null) ?? it;
-        const { outlineColor, outlineStyle, outlineWidth } = getComputedStyle(isFramed);
-        let around: HTMLElement | null = isFramed.parentElement;
-        while (around && /, 0\)$|transparent/.test(getComputedStyle(around).backgroundColor))
-          around = around.parentElement;
-        const ground = getComputedStyle(around ?? document.documentElement).backgroundColor;
-        const light = (color: string) => {
-          const [r = 0, g = 0, b = 0] = (color.match(/[\d.]+/g) ?? []).slice(0, 3).map((it) => {
-            const part = Number(it) / 255;
+        const element = document.activeElement as HTMLElement;
+        if (element === document.body) return null;
+        const focusTarget = (element.closest('.k-card') as HTMLElement | null) ?? element;
+        const { outlineColor, outlineStyle, outlineWidth } = getComputedStyle(focusTarget);
+        let background: HTMLElement | null = focusTarget.parentElement;
+        while (background && /, 0\)$|transparent/.test(getComputedStyle(background).backgroundColor))
+          background = background.parentElement;
+        const backgroundColor = getComputedStyle(background ?? document.documentElement).backgroundColor;
+        const luminance = (color: string) => {
+          const [r = 0, g = 0, b = 0] = (color.match(/[\d.]+/g) ?? []).slice(0, 3).map((element) => {
+            const part = Number(element) / 255;
             return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
           });
           return 0.2126 * r + 0.7152 * g + 0.0722 * b;
         };
-        const [high = 0, low = 0] = [light(outlineColor), light(ground)].sort((a, b) => b - a);
+        const [high = 0, low = 0] = [luminance(outlineColor), luminance(backgroundColor)].sort((a, b) => b - a);
         return {
-          name: it.getAttribute('name') ?? it.textContent ?? '',
+          name: element.getAttribute('name') ?? element.textContent ?? '',
           drawn: outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2,
           contrast: (high + 0.05) / (low + 0.05),
         };
       });
       if (!ring) break;
-      seen.add(ring.name);
+      recorded.add(ring.name);
       expect(ring.drawn, `${ring.name} in ${colorScheme}`).toBe(true);
       expect(ring.contrast, `${ring.name} in ${colorScheme}`).toBeGreaterThanOrEqual(3);
       await page.keyboard.press('Tab');
     }
-    expect(seen.size).toBeGreaterThan(8);
+    expect(recorded.size).toBeGreaterThan(8);
   }
 });
 
 test.describe('Esc does not interrupt a payment', () => {
-  test('that was permitted before', async ({ page }) => {
+  test('with an existing mandate', async ({ page }) => {
     await serve(page, { submit: fastSubmit });
-    const answer = await hold(page, '**/fast-checkout-confirm?*', (route) =>
+    const release = await delayResponse(page, '**/fast-checkout-confirm?*', (route) =>
       route.fulfill({ json: { fastPaid: true } }),
     );
     await go(page);
@@ -133,29 +133,29 @@ test.describe('Esc does not interrupt a payment', () => {
     await page.keyboard.press('Escape');
     await expect(dialog).toBeVisible();
     await expect(dialog.getByRole('button', { name: 'Close' })).toBeDisabled();
-    answer();
+    release();
     await expect(page.getByTestId('paying')).toBeVisible();
   });
 
-  test('of what is past due: it closes the wallet above, and only then the debts', async ({ page }) => {
+  test('of past-due invoices: it closes the wallet dialog first, then the invoice dialog', async ({ page }) => {
     await serve(page, { submit: limited, overdue: overdue() });
     await serveConnect(page);
     await go(page);
     await pay(page);
-    const debts = page.getByRole('dialog', { name: 'You have unpaid invoices' });
-    await debts.getByRole('button', { name: 'Pay 3.5 SKT' }).click();
+    const invoiceDialog = page.getByRole('dialog', { name: 'You have unpaid invoices' });
+    await invoiceDialog.getByRole('button', { name: 'Pay 3.5 SKT' }).click();
     const wallet = page.getByRole('dialog', { name: 'Pay overdue invoices' });
     await expect(wallet).toBeVisible();
     await page.keyboard.press('Escape');
     await expect(wallet).toBeHidden();
-    await expect(debts).toBeVisible();
+    await expect(invoiceDialog).toBeVisible();
     await page.keyboard.press('Escape');
-    await expect(debts).toBeHidden();
+    await expect(invoiceDialog).toBeHidden();
     await expect(submit(page)).toBeFocused();
   });
 });
 
-test('waiting for a card is said to those who do not see it', async ({ page }) => {
+test('waiting for a card is announced to screen readers', async ({ page }) => {
   const stripeContext = { client_secret: 'x', intent_type: 'payment_intent', status: 'processing' };
   await serve(page, { submit: { status: 200, body: { stripeContext } } });
   await go(page, '?currencyId=pc_usd');
@@ -164,7 +164,7 @@ test('waiting for a card is said to those who do not see it', async ({ page }) =
   await expect(page.locator('#announcer')).toHaveText('Waiting for the card processor…');
 });
 
-test('nothing of the card form is loaded before a card is chosen', async ({ page }) => {
+test('the card form is not loaded before a card is chosen', async ({ page }) => {
   const forms: string[] = [];
   page.on('response', async (response) => {
     if (!/\.js$/.test(new URL(response.url()).pathname)) return;
@@ -179,7 +179,7 @@ test('nothing of the card form is loaded before a card is chosen', async ({ page
   await expect.poll(() => forms.length).toBe(1);
 });
 
-test('the bar that sticks stays above a telephone’s keyboard', async ({ page }) => {
+test('the sticky bar stays above the on-screen keyboard', async ({ page }) => {
   await page.addInitScript(() => {
     const view = Object.assign(new EventTarget(), { height: window.innerHeight, offsetTop: 0, scale: 1 });
     Object.defineProperty(window, 'visualViewport', { value: view });
@@ -197,18 +197,18 @@ test('the bar that sticks stays above a telephone’s keyboard', async ({ page }
       },
       [height, scale],
     );
-  const foot = async () => {
+  const bottom = async () => {
     const bar = await page.locator('.checkout-pay').boundingBox();
     return Math.round((bar?.y ?? 0) + (bar?.height ?? 0));
   };
   await page.getByLabel('Full name').focus();
   await keyboard(320);
-  await expect.poll(foot).toBeLessThanOrEqual(844 - 320);
+  await expect.poll(bottom).toBeLessThanOrEqual(844 - 320);
   await page.getByLabel('City').focus();
   const field = await page.getByLabel('City').boundingBox();
   const bar = await page.locator('.checkout-pay').boundingBox();
   expect((field?.y ?? 0) + (field?.height ?? 0)).toBeLessThanOrEqual(bar?.y ?? 0);
-  // A browser's own bar, and a page that was zoomed into, are no keyboard.
+  // A browser toolbar or a zoomed page is not taken for a keyboard.
   await keyboard(60);
   await expect
     .poll(() => page.evaluate(() => document.documentElement.style.getPropertyValue('--keyboard')))
@@ -219,7 +219,7 @@ test('the bar that sticks stays above a telephone’s keyboard', async ({ page }
     .toBe('0px');
 });
 
-test('whoever wants no motion sees the check at once, and reads the same', async ({ page }) => {
+test('with reduced motion the check mark appears at once', async ({ page }) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
   const { backend } = await serve(page, {
     checkout: checkout({ paymentIntent: { id: 'pi_1', status: 'processing' } }),
@@ -231,7 +231,7 @@ test('whoever wants no motion sees the check at once, and reads the same', async
   await expect(page.locator('.checkout-check[data-fresh] path')).toHaveCSS('animation-duration', '0.001s');
 });
 
-test('what is wrong is told by a sign and words, not by colour only', async ({ page }) => {
+test('errors have an icon and a text, not only a color', async ({ page }) => {
   await serve(page, {
     submit: { status: 400, body: { error: 'Out of tea', code: 'OUT_OF_TEA' } },
     checkout: checkout({ customer: null }, { billing_address_collection: 'required' }),
@@ -247,7 +247,7 @@ test('what is wrong is told by a sign and words, not by colour only', async ({ p
   for (const alert of await page.locator('.k-alert').all()) await expect(alert.locator('svg').first()).toBeVisible();
 });
 
-test('an order without items has a way on', async ({ page }) => {
+test('an order without items links to the store and to a restart', async ({ page }) => {
   await serve(page, { checkout: checkout({}, { line_items: [] }) });
   await go(page);
   await expect(page.getByRole('link', { name: 'Start again' })).toHaveAttribute('href', /\/apps\/z8iZ1$/);
@@ -255,14 +255,14 @@ test('an order without items has a way on', async ({ page }) => {
   await expect(page).toHaveURL(/\/$/);
 });
 
-test('an order that cannot be had is asked for ever less often', async ({ page }) => {
-  // It stands but for what is run below: a busy machine's own seconds would count else.
+test('loading a failing order backs off', async ({ page }) => {
+  // The clock stands still except for `runFor`, so that the machine's speed does not matter.
   await page.clock.install({ time: new Date('2026-05-01T12:00:00Z') });
   await page.clock.pauseAt(new Date('2026-05-01T12:00:01Z'));
   await serve(page);
-  let asked = 0;
+  let requests = 0;
   await page.route('**/api/checkout-sessions/retrieve/**', (route) => {
-    asked++;
+    requests++;
     return route.abort();
   });
   let failed = 0;
@@ -274,19 +274,19 @@ test('an order that cannot be had is asked for ever less often', async ({ page }
   await expect(page.getByText(/You're offline/)).toBeVisible();
   for (const [n, seconds] of [1, 2, 4, 8, 15, 15].entries()) {
     await page.clock.runFor(seconds * 1000 - 200);
-    expect(asked).toBe(n + 1);
+    expect(requests).toBe(n + 1);
     await page.clock.runFor(200);
     await expect.poll(() => failed).toBe(n + 2);
-    // What the page heard before it said so has been taken up: the next wait begins.
+    // The page has processed the failure, so the next wait begins.
     await page.evaluate(() => undefined);
   }
 });
 
-test.describe('coming back', () => {
+test.describe('returning', () => {
   const back = (status: string) =>
     `?payment_intent=pi_1&payment_intent_client_secret=pi_1_secret_x&redirect_status=${status}&currencyId=pc_usd`;
 
-  test('from a bank with a payment waits for it, and keeps its secrets out of the address', async ({ page }) => {
+  test('from a bank after a payment polls for it, and removes the secrets from the URL', async ({ page }) => {
     const { backend } = await serve(page);
     await go(page, back('succeeded'));
     await expect(page.getByTestId('paying')).toBeVisible();
@@ -295,30 +295,30 @@ test.describe('coming back', () => {
     await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
   });
 
-  test('from a bank without one shows the order again', async ({ page }) => {
+  test('from a bank without a payment shows the order again', async ({ page }) => {
     await serve(page);
     await go(page, back('failed'));
     await expect(submit(page)).toBeEnabled();
     await expect(page).toHaveURL(/\/checkout\/pay\/cs_1\?currencyId=pc_usd$/);
   });
 
-  test('from the wallet’s app looks at once what it has done', async ({ page }) => {
+  test('from the wallet app checks the result at once', async ({ page }) => {
     await page.clock.install();
     const { backend } = await serve(page);
     const connect = await serveConnect(page);
     await go(page);
     await pay(page);
     await expect(page.getByRole('dialog', { name: 'Pay 5 SKT' })).toBeVisible();
-    const look = (hidden: boolean) =>
+    const setHidden = (hidden: boolean) =>
       page.evaluate((to) => {
         Object.defineProperty(document, 'hidden', { value: to, configurable: true });
         document.dispatchEvent(new Event('visibilitychange'));
       }, hidden);
-    await look(true);
+    await setHidden(true);
     await page.clock.runFor(20_000);
     connect.status = 'succeed';
     backend.checkout = completed();
-    await look(false);
+    await setHidden(false);
     await page.clock.runFor(100);
     await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
   });
@@ -338,37 +338,37 @@ test('the wallet’s link can be copied', async ({ page, context }) => {
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(link);
 });
 
-test('the account that pays is written in groups that can be compared', async ({ page }) => {
+test('the paying account is shown in groups for comparison', async ({ page }) => {
   const payer = 'z1XbJTNHhZ9tF1cYGSmtvn8SHGHMYDtqr3d';
   const fastPayInfo = { ...fastSubmit.body.fastPayInfo, payer };
   await serve(page, { submit: { status: 200, body: { ...fastSubmit.body, fastPayInfo } } });
   await go(page);
   await pay(page);
-  const written = page.getByRole('dialog').locator('.extras-address');
-  await expect(written).toHaveText(payer);
-  await expect(written.locator('span').first()).toHaveText('z1Xb');
-  await expect(written.locator('span')).toHaveCount(Math.ceil(payer.length / 4));
+  const address = page.getByRole('dialog').locator('.extras-address');
+  await expect(address).toHaveText(payer);
+  await expect(address.locator('span').first()).toHaveText('z1Xb');
+  await expect(address.locator('span')).toHaveCount(Math.ceil(payer.length / 4));
 });
 
-test('nothing breaks the policy that the server sends with the page', async ({ page }) => {
+test('the page respects the server’s content security policy', async ({ page }) => {
   const source = readFileSync(new URL('../../crates/server/src/pages.rs', import.meta.url), 'utf8');
   const policy = /Self::Checkout => \{\s*"([^"]+)"/.exec(source)?.[1]?.replace(/\\\s+/g, '');
   expect(policy).toContain("script-src 'self' https://js.stripe.com");
-  const broken: string[] = [];
-  await page.exposeFunction('brokeThePolicy', (what: string) => broken.push(what));
+  const violations: string[] = [];
+  await page.exposeFunction('reportViolation', (what: string) => violations.push(what));
   await page.addInitScript(() =>
     document.addEventListener('securitypolicyviolation', (event) =>
-      (window as unknown as { brokeThePolicy: (what: string) => void }).brokeThePolicy(
+      (window as unknown as { reportViolation: (what: string) => void }).reportViolation(
         `${event.violatedDirective} ${event.blockedURI}`,
       ),
     ),
   );
   const { backend } = await serve(page, { submit: cardSubmit, banner: true });
   await page.route('**/checkout/pay/*', async (route) => {
-    const answer = await route.fetch();
+    const release = await route.fetch();
     return route.fulfill({
-      response: answer,
-      headers: { ...answer.headers(), 'content-security-policy': policy ?? '' },
+      response: release,
+      headers: { ...release.headers(), 'content-security-policy': policy ?? '' },
     });
   });
   await go(page, '?currencyId=pc_usd');
@@ -383,16 +383,16 @@ test('nothing breaks the policy that the server sends with the page', async ({ p
   backend.checkout = completed();
   connect.status = 'succeed';
   await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
-  expect(broken).toEqual([]);
+  expect(violations).toEqual([]);
 });
 
-test('nothing personal is written to the console or told to whoever counts visits', async ({ page }) => {
-  const told: string[] = [];
-  page.on('console', (message) => told.push(message.text()));
+test('no personal data reaches the console or the analytics', async ({ page }) => {
+  const output: string[] = [];
+  page.on('console', (message) => output.push(message.text()));
   const fields = { customer_email: 'This mailbox does not exist' };
   const { backend } = await serve(page, { submit: { status: 400, body: { error: 'no', code: 'VALIDATION', fields } } });
   page.on('request', (request) => {
-    if (!request.url().includes('/api/checkout-sessions/')) told.push(request.url(), request.postData() ?? '');
+    if (!request.url().includes('/api/checkout-sessions/')) output.push(request.url(), request.postData() ?? '');
   });
   await go(page);
   await page.getByLabel('Full name').fill('Ximena Quispe');
@@ -405,7 +405,7 @@ test('nothing personal is written to the console or told to whoever counts visit
   backend.checkout = checkout({}, { line_items: [lineItem(1, {}, { product: null })] });
   await page.reload();
   await expect(page.locator('h1')).toBeVisible();
-  const written = told.join('\n');
+  const written = output.join('\n');
   for (const personal of ['Ximena', 'Quispe', 'quispe.example', 'mei@example.com', 'Mei Lin'])
     expect(written).not.toContain(personal);
 });

@@ -2,36 +2,39 @@ import { expect, type Page, test } from '@playwright/test';
 import { checkout, completed, customItem, fastSubmit, serve, user } from './fixtures/checkout';
 import { accessible, serveConnect } from './fixtures/checkout-page';
 
-/** The checkout inside the page of somebody else. */
+/** The checkout embedded in another page. */
 
-interface Heard {
+interface HostMessage {
   source: string;
   type: string;
   height?: number;
 }
 
 const port = () => new URL(test.info().project.use.baseURL ?? 'http://127.0.0.1').port;
-/** Another site, another origin of the same site, and the store itself. */
+/** Another site, another origin of the same site, and the store's own origin. */
 const FOREIGN = () => `http://localhost:${port()}`;
 const SIBLING = () => 'http://127.0.0.1:9';
 const OWN = () => `http://127.0.0.1:${port()}`;
 
-/** Shows the checkout in a frame of `host`, which writes down what it is told. */
+/** Embeds the checkout in a page of `host` that records its messages. */
 async function embed(page: Page, host: string, query = '?mode=inline') {
   await page.route(`${host}/host.html`, (route) =>
     route.fulfill({
       contentType: 'text/html',
       body: `<!doctype html><html lang="en"><title>A shop</title>
-        <script>window.heard=[];addEventListener('message',(e)=>heard.push(e.data))</script>
+        <script>window.receivedMessages=[];addEventListener('message',(e)=>receivedMessages.push(e.data))</script>
         <section aria-label="A shop"><h1>A shop</h1><iframe title="Checkout" src="${OWN()}/checkout/pay/cs_1${query}" width="800" height="300"></iframe></section>`,
     }),
   );
   await page.goto(`${host}/host.html`);
   return page.frameLocator('iframe');
 }
-const heard = (page: Page) => page.evaluate(() => (window as unknown as { heard: Heard[] }).heard);
-const types = async (page: Page) => (await heard(page)).map((it) => it.type).filter((type) => type !== 'height');
-const height = async (page: Page) => (await heard(page)).findLast((it) => it.type === 'height')?.height ?? 0;
+const receivedMessages = (page: Page) =>
+  page.evaluate(() => (window as unknown as { receivedMessages: HostMessage[] }).receivedMessages);
+const types = async (page: Page) =>
+  (await receivedMessages(page)).map((each) => each.type).filter((type) => type !== 'height');
+const height = async (page: Page) =>
+  (await receivedMessages(page)).findLast((each) => each.type === 'height')?.height ?? 0;
 const pay = '.checkout-pay button';
 
 for (const [name, host] of [
@@ -39,7 +42,7 @@ for (const [name, host] of [
   ['another origin', SIBLING],
   ['the store', OWN],
 ] as const) {
-  test(`tells a page of ${name} what went wrong, and how high it is`, async ({ page }) => {
+  test(`posts errors and its height to a page of ${name}`, async ({ page }) => {
     const { backend } = await serve(page, {
       submit: { status: 400, body: { error: 'Out of tea', code: 'OUT_OF_TEA' } },
     });
@@ -47,30 +50,30 @@ for (const [name, host] of [
     const signedIn = host() !== FOREIGN();
     await (signedIn ? frame.locator(pay) : frame.getByTestId('total')).waitFor();
     await expect.poll(() => height(page)).toBeGreaterThan(300);
-    const content = await frame.locator('.checkout-form-inner').evaluate((it) => it.getBoundingClientRect().bottom);
+    const content = await frame.locator('.checkout-form-inner').evaluate((each) => each.getBoundingClientRect().bottom);
     expect(await height(page)).toBeGreaterThanOrEqual(Math.floor(content));
-    expect((await heard(page)).every((it) => it.source === 'souk-checkout')).toBe(true);
+    expect((await receivedMessages(page)).every((each) => each.source === 'souk-checkout')).toBe(true);
     await frame.locator(pay).click();
     await expect.poll(() => types(page)).toEqual(['error.OUT_OF_TEA']);
     expect(backend.submit.status).toBe(400);
   });
 }
 
-test('says nothing to a page that is not the one it was made for', async ({ page }) => {
+test('posts nothing to a page with another origin', async ({ page }) => {
   await serve(page, { submit: { status: 400, body: { error: 'Out of tea', code: 'OUT_OF_TEA' } } });
   const frame = await embed(page, FOREIGN(), '?mode=inline&origin=https://shop.example');
   await frame.locator(pay).click();
   await expect(frame.getByRole('alert')).toContainText('Out of tea');
-  expect(await heard(page)).toEqual([]);
+  expect(await receivedMessages(page)).toEqual([]);
 });
 
-test('posts its height again when it grows, shrinks, or opens a dialog', async ({ page }) => {
+test('posts its height when it grows or shrinks', async ({ page }) => {
   await serve(page, { checkout: checkout({}, { line_items: [customItem()] }), submit: fastSubmit });
   const frame = await embed(page, SIBLING());
   await expect.poll(() => height(page)).toBeGreaterThan(300);
   const first = await height(page);
-  // The host follows: a frame that is high enough is not asked to grow on and on.
-  await page.locator('iframe').evaluate((it, to) => it.setAttribute('height', String(to)), first);
+  // The host resizes the iframe, which must not grow further then.
+  await page.locator('iframe').evaluate((each, to) => each.setAttribute('height', String(to)), first);
   const box = frame.getByRole('textbox', { name: /^Amount/ });
   await box.fill('500');
   await box.blur();
@@ -82,21 +85,21 @@ test('posts its height again when it grows, shrinks, or opens a dialog', async (
   await expect.poll(() => height(page)).toBe(first);
 });
 
-test('sizes the frame for a dialog that is higher than the page', async ({ page }) => {
+test('posts the height of a dialog that is taller than the page', async ({ page }) => {
   await serve(page);
   await serveConnect(page);
   const frame = await embed(page, SIBLING(), '?mode=inline-minimal');
   await frame.locator(pay).click();
   const dialog = frame.getByRole('dialog');
   await expect(dialog.getByRole('img', { name: /QR code/ })).toBeVisible();
-  const needed = await dialog.locator('.k-dialog-body').evaluate((it) => it.scrollHeight);
-  await expect.poll(() => height(page)).toBeGreaterThanOrEqual(needed);
+  const dialogHeight = await dialog.locator('.k-dialog-body').evaluate((each) => each.scrollHeight);
+  await expect.poll(() => height(page)).toBeGreaterThanOrEqual(dialogHeight);
 });
 
-test.describe('where nobody can sign in', () => {
+test.describe('without a session cookie', () => {
   const signedOut = () => ({ user: null, checkout: checkout({ customer: null }) });
 
-  test('the order goes on in a tab of its own, and the frame follows', async ({ page, context }) => {
+  test('the order continues in a new tab, and the iframe follows it', async ({ page, context }) => {
     const { backend } = await serve(page, signedOut());
     const frame = await embed(page, FOREIGN());
     await expect(frame.locator(pay)).toHaveCount(0);
@@ -115,7 +118,7 @@ test.describe('where nobody can sign in', () => {
     await accessible(page);
   });
 
-  test('a page of the same site asks for the wallet as ever', async ({ page }) => {
+  test('a page of the same site opens the wallet dialog', async ({ page }) => {
     await serve(page, signedOut());
     await serveConnect(page);
     const frame = await embed(page, SIBLING());
@@ -124,7 +127,7 @@ test.describe('where nobody can sign in', () => {
   });
 });
 
-test('what leaves the checkout leaves the frame', async ({ page, context }) => {
+test('links open outside of the iframe', async ({ page, context }) => {
   await serve(page, { checkout: completed(), user });
   const frame = await embed(page, SIBLING());
   for (const name of ['View invoice', 'Back to store']) {

@@ -18,7 +18,7 @@ import {
 } from './fixtures/checkout';
 import { go, type State, serveConnect, showStates, submit } from './fixtures/checkout-page';
 
-/** What subscriptions add to the checkout, against answers of our own. */
+/** Subscriptions in the checkout, against mocked responses. */
 
 const upsells = () => planItem({}, { upsell: { upsells_to_id: yearly.id, upsells_to: yearly } });
 const metered = () =>
@@ -135,7 +135,7 @@ const STATES: Record<string, State> = {
 showStates(STATES);
 
 test.describe('the price of a subscription', () => {
-  test('names one amount, a refundable deposit included, and what follows the trial', async ({ page }) => {
+  test('shows one amount with the refundable deposit, and the charge after the trial', async ({ page }) => {
     await serve(page, { checkout: trial() });
     await go(page);
     await expect(page).toHaveTitle('Try Lantern Cloud · 3 SKT');
@@ -153,8 +153,8 @@ test.describe('the price of a subscription', () => {
     await expect(submit(page)).toHaveText('Start free trial');
   });
 
-  test('stands on each way to pay as it is due that way', async ({ page }) => {
-    const way = (name: RegExp) => page.locator('.k-card').filter({ hasText: name }).locator('.k-card-aside');
+  test('is shown on each payment option', async ({ page }) => {
+    const optionAmount = (name: RegExp) => page.locator('.k-card').filter({ hasText: name }).locator('.k-card-aside');
     const { backend } = await serve(page, {
       checkout: subscription({
         line_items: [planItem(), lineItem(2)],
@@ -162,24 +162,24 @@ test.describe('the price of a subscription', () => {
       }),
     });
     await go(page);
-    // The plan is free at first, the item beside it is not; a stake of one period comes on top.
-    await expect(way(/SKT from your wallet/)).toHaveText('10 SKT');
+    // The plan is in its trial, the other item is not; a stake of one period is added.
+    await expect(optionAmount(/SKT from your wallet/)).toHaveText('10 SKT');
     await expect(submit(page)).toHaveText('Pay 10 SKT and subscribe');
-    // There is no trial in dollars, and cards stake nothing.
-    await expect(way(/Card, USD/)).toHaveText('$10.00');
+    // There is no trial in USD, and cards need no stake.
+    await expect(optionAmount(/Card, USD/)).toHaveText('$10.00');
     await page.getByText('Card, USD').click();
     await expect(submit(page)).toHaveText('Pay $10.00 and subscribe');
-    await expect(way(/SKT from your wallet/)).toHaveText('10 SKT');
+    await expect(optionAmount(/SKT from your wallet/)).toHaveText('10 SKT');
 
     const trial = { trial_period_days: 7, trial_currency: 'pc_usd', no_stake: true };
     backend.checkout = subscription({ subscription_data: trial });
     await page.reload();
-    await expect(way(/SKT from your wallet/)).toHaveText('5 SKT');
-    await expect(way(/Card, USD/)).toHaveCount(0);
+    await expect(optionAmount(/SKT from your wallet/)).toHaveText('5 SKT');
+    await expect(optionAmount(/Card, USD/)).toHaveCount(0);
     await expect(submit(page)).toHaveText('Start free trial');
   });
 
-  test('is what the server reckons, until the order changes', async ({ page }) => {
+  test('is the server’s quote until the order changes', async ({ page }) => {
     const due = { now: '4000000000000000000', renew: '5000000000000000000', stake: '0' };
     await serve(page, { checkout: subscription({ line_items: [upsells()], due }) });
     await go(page);
@@ -188,7 +188,7 @@ test.describe('the price of a subscription', () => {
     await expect(submit(page)).toHaveText('Pay 50 SKT and subscribe');
   });
 
-  test('moves nothing when its parts arrive', async ({ page }) => {
+  test('causes no layout shift while loading', async ({ page }) => {
     await page.addInitScript(() => {
       const shifts = window as unknown as { shift: number };
       shifts.shift = 0;
@@ -204,8 +204,8 @@ test.describe('the price of a subscription', () => {
 });
 
 test.describe('a change of the order', () => {
-  test('takes the longer rhythm and gives it back', async ({ page }) => {
-    const { seen } = await serve(page, { checkout: subscription({ line_items: [upsells()] }) });
+  test('switches to the longer interval and back', async ({ page }) => {
+    const { recorded } = await serve(page, { checkout: subscription({ line_items: [upsells()] }) });
     await go(page);
     const toggle = page.getByRole('switch', { name: /Pay 50 SKT per year instead/ });
     await toggle.press('Space');
@@ -214,13 +214,13 @@ test.describe('a change of the order', () => {
     await expect(page.locator('#announcer')).toHaveText(/The total is now 50 SKT/);
     await toggle.click();
     await expect(page.getByTestId('total')).toContainText('5 SKT');
-    expect(seen.changes).toEqual([
+    expect(recorded.changes).toEqual([
       ['PUT upsell', { from: 'price_1', to: 'price_year', currency_id: 'pc_skt' }],
       ['PUT downsell', { from: 'price_year' }],
     ]);
   });
 
-  test('says why it was refused', async ({ page }) => {
+  test('shows why it was rejected', async ({ page }) => {
     await serve(page, { checkout: subscription({ line_items: [upsells()] }) });
     await page.route('**/upsell?*', (route) =>
       route.fulfill({ status: 400, json: { error: 'Currency not configured for price' } }),
@@ -233,8 +233,8 @@ test.describe('a change of the order', () => {
     await expect(submit(page)).toBeEnabled();
   });
 
-  test('adds what is offered, and leaves it out again', async ({ page }) => {
-    const { seen } = await serve(page, {
+  test('adds and removes the cross-sell', async ({ page }) => {
+    const { recorded } = await serve(page, {
       crossSell: offer,
       checkout: subscription({ cross_sell_behavior: 'required' }),
     });
@@ -244,13 +244,13 @@ test.describe('a change of the order', () => {
     await expect(page.getByRole('button', { name: 'Add Lantern Themes' })).toHaveCount(0);
     await page.getByRole('button', { name: 'Remove' }).click();
     await expect(page.getByTestId('due')).toHaveText('5 SKT');
-    expect(seen.changes).toEqual([
+    expect(recorded.changes).toEqual([
       ['PUT cross-sell', { to: 'price_extra', currency_id: 'pc_skt' }],
       ['DELETE cross-sell', null],
     ]);
   });
 
-  test('shakes for a second and leads to what is needed', async ({ page }) => {
+  test('shakes the summary and links to the required item', async ({ page }) => {
     await serve(page, {
       crossSell: offer,
       submit: required,
@@ -263,8 +263,8 @@ test.describe('a change of the order', () => {
     await expect(page.getByRole('link', { name: 'Show the required item' })).toHaveAttribute('href', '#cross-sell');
   });
 
-  test('takes an amount from the presets or the box, in the currency that is paid', async ({ page }) => {
-    const { seen } = await serve(page, { checkout: checkout({}, { line_items: [customItem()] }) });
+  test('accepts an amount from the presets or the field', async ({ page }) => {
+    const { recorded } = await serve(page, { checkout: checkout({}, { line_items: [customItem()] }) });
     await go(page);
     await expect(amount(page)).toHaveValue('5');
     await page.getByRole('button', { name: '10 SKT' }).click();
@@ -279,45 +279,46 @@ test.describe('a change of the order', () => {
     await expect(page.locator('.extras-amount .k-error')).toHaveCount(0);
     await expect(submit(page)).toHaveText('Pay 2.5 SKT');
     await expect(submit(page)).toBeEnabled();
-    expect(seen.changes.at(-1)).toEqual([
+    expect(recorded.changes.at(-1)).toEqual([
       'PUT amount',
       { priceId: 'price_1', amount: '2500000000000000000', currencyId: 'pc_skt' },
     ]);
   });
 });
 
-test('an amount is sent after the one before it was answered, and paid only once it was', async ({ page }) => {
-  const { seen, backend } = await serve(page, { checkout: checkout({}, { line_items: [customItem()] }) });
+test('amounts are sent one at a time, and payment waits for the last one', async ({ page }) => {
+  const { recorded, backend } = await serve(page, { checkout: checkout({}, { line_items: [customItem()] }) });
   await go(page);
   await expect(submit(page)).toBeEnabled();
   backend.changeMs = 900;
-  // One that began before is none of these, however late its end is heard of.
+  // Requests that started earlier are not counted.
   const open = new Set<Request>();
-  let most = 0;
+  let maxConcurrent = 0;
   page.on('request', (request) => {
     if (!request.url().includes('/amount?')) return;
     open.add(request);
-    most = Math.max(most, open.size);
+    maxConcurrent = Math.max(maxConcurrent, open.size);
   });
   page.on('requestfinished', (request) => open.delete(request));
-  // The amount that the page begins with is sent by itself, sooner or later.
-  const sent = () => seen.changes.map(([, body]) => body?.amount).filter((typed) => typed !== '5000000000000000000');
+  // The page sends its initial amount by itself.
+  const sent = () =>
+    recorded.changes.map(([, body]) => body?.amount).filter((value) => value !== '5000000000000000000');
   await amount(page).fill('50');
   await expect.poll(sent).toEqual(['50000000000000000000']);
   await amount(page).fill('20');
   await expect(submit(page)).toBeDisabled();
   await expect(submit(page)).toBeEnabled();
   await expect(submit(page)).toHaveText('Pay 20 SKT');
-  expect(most).toBe(1);
+  expect(maxConcurrent).toBe(1);
   expect(sent()).toEqual(['50000000000000000000', '20000000000000000000']);
 });
 
 test.describe('without a summary', () => {
-  const bare = '?mode=inline-minimal';
+  const minimal = '?mode=inline-minimal';
 
-  test('what the order needs can be added and left out', async ({ page }) => {
+  test('a required item can be added and removed', async ({ page }) => {
     await serve(page, { crossSell: offer, checkout: subscription({ cross_sell_behavior: 'required' }) });
-    await go(page, bare);
+    await go(page, minimal);
     await expect(page.getByRole('heading', { name: 'Required with this order' })).toBeVisible();
     await page.getByRole('button', { name: 'Add Lantern Themes' }).click();
     await expect(submit(page)).toHaveText('Pay 7 SKT and subscribe');
@@ -328,14 +329,14 @@ test.describe('without a summary', () => {
 
   test('an amount can be chosen', async ({ page }) => {
     await serve(page, { checkout: checkout({}, { line_items: [customItem()] }) });
-    await go(page, bare);
+    await go(page, minimal);
     await amount(page).fill('12');
     await expect(submit(page)).toHaveText('Pay 12 SKT');
     await expect(submit(page)).toBeEnabled();
   });
 });
 
-test('what must go with the order is asked for again when it could not be had', async ({ page }) => {
+test('a required cross-sell that failed to load is retried', async ({ page }) => {
   await serve(page, {
     crossSell: offer,
     submit: required,
@@ -353,23 +354,23 @@ test('what must go with the order is asked for again when it could not be had', 
   const before = failures;
   await pay(page);
   await expect(page.getByRole('link', { name: 'Show the required item' })).toBeVisible();
-  // The refusal has made the page ask again by itself.
+  // The rejected submit makes the page retry.
   await expect.poll(() => failures).toBe(before + 1);
   down = false;
   await page.getByRole('button', { name: 'Try again' }).click();
   await expect(page.getByRole('button', { name: 'Add Lantern Themes' })).toBeVisible();
 });
 
-test('what was begun is called, and leads on, in the language that the address asked for', async ({ page }) => {
+test('links to new subscriptions are localized and keep the locale parameter', async ({ page }) => {
   const items = [
     planItem({}, { product: { name: 'Lantern Cloud', name_zh: '提灯云' } }),
     planItem({ price_id: 'price_2' }, { id: 'price_2', product: { name: 'Lantern Vault', metadata: {} } }),
   ];
-  const begun = [
+  const subscriptions = [
     { id: 'sub_1', description: 'Lantern Cloud', price_ids: ['price_1'] },
     { id: 'sub_2', description: 'Lantern Vault', price_ids: ['price_2'] },
   ];
-  const done = { mode: 'subscription', line_items: items, entitlements: [], subscriptions: begun };
+  const done = { mode: 'subscription', line_items: items, entitlements: [], subscriptions };
   await serve(page, { checkout: completed({}, done) });
   await go(page, '?locale=zh');
   const link = page.getByRole('link', { name: '查看 提灯云' });
@@ -384,18 +385,18 @@ test('what was begun is called, and leads on, in the language that the address a
 
 test.describe('submitting', () => {
   for (const mode of ['subscription', 'setup']) {
-    test(`asks the wallet for a ${mode}, however many steps it takes`, async ({ page }) => {
+    test(`opens a ${mode} connection that can have several steps`, async ({ page }) => {
       const { backend } = await serve(page, { submit: pending, checkout: subscription({ mode }) });
-      const asked: string[] = [];
+      const requests: string[] = [];
       page.on('request', (request) => {
         const action = /\/api\/did\/(\w+)\/token/.exec(request.url())?.[1];
-        if (action) asked.push(action);
+        if (action) requests.push(action);
       });
       const connect = await serveConnect(page);
       await go(page);
       await pay(page);
       await expect(page.getByRole('dialog', { name: 'Subscribe to Lantern Cloud' })).toBeVisible();
-      expect(asked).toEqual([mode]);
+      expect(requests).toEqual([mode]);
       expect(connect.tokens[0]?.get('checkoutSessionId')).toBe('cs_1');
       connect.status = 'scanned';
       await expect(page.getByText(/Your wallet is connected/).first()).toBeVisible();
@@ -411,7 +412,7 @@ test.describe('submitting', () => {
     });
   }
 
-  test('saves a card for what comes later', async ({ page }) => {
+  test('saves a card during a trial', async ({ page }) => {
     const stripeContext = {
       client_secret: 'seti_1_secret_x',
       intent_type: 'setup_intent',
@@ -428,30 +429,30 @@ test.describe('submitting', () => {
 });
 
 test.describe('fast pay', () => {
-  test('pays by what was permitted, once it is confirmed', async ({ page }) => {
-    const { seen, backend } = await serve(page, { submit: fastSubmit });
+  test('pays with the mandate after confirmation', async ({ page }) => {
+    const { recorded, backend } = await serve(page, { submit: fastSubmit });
     await go(page);
     await pay(page);
     const dialog = page.getByRole('dialog', { name: 'Confirm your payment' });
     await expect(dialog).toContainText('z1abc');
-    expect(seen.fastPaid).toEqual([]);
+    expect(recorded.fastPaid).toEqual([]);
     await dialog.getByRole('button', { name: 'Pay 5 SKT' }).click();
     await expect(page.getByTestId('paying')).toBeVisible();
-    expect(seen.fastPaid).toEqual(['delegation 5000000000000000000']);
+    expect(recorded.fastPaid).toEqual(['delegation 5000000000000000000']);
     backend.checkout = completed();
     await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
   });
 
-  test('goes back to the order when it is not wanted', async ({ page }) => {
-    const { seen } = await serve(page, { submit: fastSubmit });
+  test('returns to the order on cancel', async ({ page }) => {
+    const { recorded } = await serve(page, { submit: fastSubmit });
     await go(page);
     await pay(page);
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     await expect(submit(page)).toBeEnabled();
-    expect(seen.fastPaid).toEqual([]);
+    expect(recorded.fastPaid).toEqual([]);
   });
 
-  test('falls back to the wallet when it does not work', async ({ page }) => {
+  test('falls back to the wallet if it fails', async ({ page }) => {
     await serve(page, { submit: fastSubmit, fast: { status: 200, body: { fastPaid: false } } });
     await serveConnect(page);
     await go(page);
@@ -461,8 +462,8 @@ test.describe('fast pay', () => {
     await expect(page.getByText('Open the sandbox wallet')).toBeVisible();
   });
 
-  test('leaves it to the wallet when another account has signed in meanwhile', async ({ page }) => {
-    const { backend, seen } = await serve(page, { submit: fastSubmit });
+  test('falls back to the wallet if another account has signed in', async ({ page }) => {
+    const { backend, recorded } = await serve(page, { submit: fastSubmit });
     await serveConnect(page);
     await go(page);
     await pay(page);
@@ -470,10 +471,10 @@ test.describe('fast pay', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Pay 5 SKT' }).click();
     await expect(page.locator('.k-toast')).toHaveText('Account changed, please pay manually.');
     await expect(page.getByText('Open the sandbox wallet')).toBeVisible();
-    expect(seen.fastPaid).toEqual([]);
+    expect(recorded.fastPaid).toEqual([]);
   });
 
-  test('is not offered when neither permission nor balance is enough, nor for a donation', async ({ page }) => {
+  test('is not offered without a sufficient mandate or balance, nor for a donation', async ({ page }) => {
     const { backend } = await serve(page, {
       submit: { status: 200, body: { ...fastSubmit.body, delegation: { sufficient: false } } },
     });
@@ -489,15 +490,15 @@ test.describe('fast pay', () => {
   });
 });
 
-/** It stands there for little more than a second: looked for in every frame. */
-const saysPaid = (page: Page) =>
+/** The text is visible for about a second, so every frame is checked. */
+const waitForPaidText = (page: Page) =>
   page.waitForFunction(() =>
-    [...document.querySelectorAll('dialog[open]')].some((it) => it.textContent?.includes('Paid')),
+    [...document.querySelectorAll('dialog[open]')].some((each) => each.textContent?.includes('Paid')),
   );
 
 test.describe('past-due invoices', () => {
-  test('are paid by the wallet, and the order goes off again', async ({ page }) => {
-    const { backend, seen } = await serve(page, { submit: limited });
+  test('are paid by wallet, and the order is submitted again', async ({ page }) => {
+    const { backend, recorded } = await serve(page, { submit: limited });
     const connect = await serveConnect(page);
     await go(page);
     await pay(page);
@@ -512,15 +513,15 @@ test.describe('past-due invoices', () => {
     await expect(dialog).toContainText('Confirming…');
     connect.status = 'created';
     backend.submit = pending;
-    const told = saysPaid(page);
+    const paidShown = waitForPaidText(page);
     backend.overdue = nothingDue;
-    await told;
+    await paidShown;
     await expect(dialog).toHaveCount(0);
     await expect(page.getByText('Open the sandbox wallet')).toBeVisible();
-    expect(seen.submits).toHaveLength(2);
+    expect(recorded.submits).toHaveLength(2);
   });
 
-  test('are asked for again when one of this customer is paid, not when anybody else’s is', async ({ page }) => {
+  test('reload when one of this customer is paid, but not for other customers', async ({ page }) => {
     const { backend } = await serve(page, { submit: limited });
     let paid: (customer: string) => void = () => {};
     await page.routeWebSocket(/\/\.well-known\/service\/relay/, (socket) => {
@@ -535,28 +536,28 @@ test.describe('past-due invoices', () => {
           ]),
         );
     });
-    let asked = 0;
+    let requests = 0;
     page.on('request', (request) => {
-      if (request.url().includes('/overdue/invoices')) asked++;
+      if (request.url().includes('/overdue/invoices')) requests++;
     });
     await page.clock.install();
     await go(page);
     await pay(page);
     const dialog = page.getByRole('dialog', { name: 'You have unpaid invoices' });
     await expect(dialog).toContainText('2 unpaid invoices (3.5 SKT');
-    const before = asked;
+    const before = requests;
     backend.overdue = nothingDue;
     paid('cus_other');
     await page.clock.runFor(6000);
-    expect(asked).toBe(before);
-    const told = saysPaid(page);
+    expect(requests).toBe(before);
+    const paidShown = waitForPaidText(page);
     paid('cus_1');
     await page.clock.runFor(1100);
-    await told;
-    expect(asked).toBe(before + 1);
+    await paidShown;
+    expect(requests).toBe(before + 1);
   });
 
-  test('of a card lead to their page', async ({ page }) => {
+  test('of a card link to their page', async ({ page }) => {
     await serve(page, { submit: limited, overdue: overdue(true) });
     await go(page);
     await pay(page);
@@ -566,7 +567,7 @@ test.describe('past-due invoices', () => {
     );
   });
 
-  test('can be asked for again, and left alone', async ({ page }) => {
+  test('can be reloaded after an error, and dismissed', async ({ page }) => {
     const { backend } = await serve(page, {
       submit: limited,
       overdue: { refused: 500, body: { error: 'Sorry, something went wrong.' } },

@@ -1,9 +1,9 @@
 import { expect, type Page, test } from '@playwright/test';
 import { type Backend, cardSubmit, checkout, completed, lineItem, serve } from './fixtures/checkout';
 import { accessible, go, type State, serveConnect, showStates, submit } from './fixtures/checkout-page';
-import { hold } from './fixtures/held';
+import { delayResponse } from './fixtures/delay-response';
 
-/** Every state of the checkout against answers of our own: what is shown, in both languages, and that it is accessible. */
+/** Every state of the checkout with mocked responses, in both languages, with accessibility checks. */
 
 const required = () =>
   checkout(
@@ -123,7 +123,7 @@ const STATES: Record<string, State> = {
 showStates(STATES);
 
 test.describe('the page', () => {
-  test('has a title, one main landmark, and no sideways scroll at 320 px', async ({ page }) => {
+  test('has a title, one main landmark, and no horizontal scrolling at 320 px', async ({ page }) => {
     await page.setViewportSize({ width: 320, height: 640 });
     await serve(page, { checkout: required() });
     await go(page);
@@ -141,23 +141,23 @@ test.describe('the page', () => {
       .all()) {
       expect(
         (await control.boundingBox())?.height,
-        await control.evaluate((it) => it.outerHTML),
+        await control.evaluate((each) => each.outerHTML),
       ).toBeGreaterThanOrEqual(44);
     }
     const sizes = await page
       .locator('input.k-input, select.k-input')
-      .evaluateAll((all) => all.map((it) => getComputedStyle(it).fontSize));
+      .evaluateAll((all) => all.map((each) => getComputedStyle(each).fontSize));
     expect(new Set(sizes)).toEqual(new Set(['16px']));
   });
 
-  test('swaps its address to the session after starting a link, and starts once', async ({ page }) => {
-    const { seen } = await serve(page);
+  test('replaces its URL by the session after starting a link, and starts once', async ({ page }) => {
+    const { recorded } = await serve(page);
     await go(page, '?foo=1', 'plink_1');
     await expect(page).toHaveURL(/\/checkout\/pay\/cs_1\?foo=1$/);
-    expect(seen.starts).toBe(1);
+    expect(recorded.starts).toBe(1);
   });
 
-  test('keeps its address inline, without header or way back', async ({ page }) => {
+  test('keeps its URL in inline mode, without header or back link', async ({ page }) => {
     await serve(page);
     await go(page, '?mode=inline', 'plink_1');
     await submit(page).waitFor();
@@ -166,10 +166,10 @@ test.describe('the page', () => {
     await expect(page.getByRole('link', { name: /Back|Cancel/ })).toHaveCount(0);
   });
 
-  test('stays with the order that was begun, inline too, when somebody signs in', async ({ page }) => {
+  test('keeps the started session on sign-in, also in inline mode', async ({ page }) => {
     await page.clock.install();
     const item = lineItem(1, { adjustable_quantity: { enabled: true } });
-    const { backend, seen } = await serve(page, {
+    const { backend, recorded } = await serve(page, {
       user: null,
       checkout: checkout({ customer: null }, { line_items: [item] }),
     });
@@ -177,18 +177,18 @@ test.describe('the page', () => {
     await go(page, '?mode=inline', 'plink_1');
     await page.getByRole('button', { name: 'Increase quantity' }).click();
     await expect(page.getByTestId('total')).toContainText('10 SKT');
-    // Later than repeated starts of one link share an answer.
+    // After the time in which repeated starts share a response.
     await page.clock.fastForward(3200);
     await submit(page).click();
     const { user } = await import('./fixtures/checkout');
     backend.user = user;
     connect.status = 'succeed';
     await expect(submit(page)).toHaveText('Pay 10 SKT');
-    expect([seen.starts, seen.retrieves]).toEqual([1, 1]);
+    expect([recorded.starts, recorded.retrieves]).toEqual([1, 1]);
   });
 
-  test('asks no more once it was answered, however often the network comes back', async ({ page }) => {
-    const { seen } = await serve(page);
+  test('does not reload a loaded order when the network returns', async ({ page }) => {
+    const { recorded } = await serve(page);
     let down = true;
     await page.route('**/api/checkout-sessions/start/**', (route) => (down ? route.abort() : route.fallback()));
     await go(page, '?mode=inline', 'plink_1');
@@ -196,12 +196,12 @@ test.describe('the page', () => {
     down = false;
     await expect(submit(page)).toBeVisible();
     for (let i = 0; i < 2; i++) await page.evaluate(() => window.dispatchEvent(new Event('online')));
-    // Whatever the page asks because of it was asked before this.
+    // Any request caused by the events has started before this one.
     await page.evaluate(async () => {
       for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
       await fetch('/api/settings');
     });
-    expect([seen.starts, seen.retrieves]).toEqual([1, 0]);
+    expect([recorded.starts, recorded.retrieves]).toEqual([1, 0]);
   });
 
   test('hides the summary in the minimal modes', async ({ page }) => {
@@ -213,7 +213,7 @@ test.describe('the page', () => {
     }
   });
 
-  test('moves nothing while it loads', async ({ page }) => {
+  test('causes no layout shift while loading', async ({ page }) => {
     await page.addInitScript(() => {
       const shifts = window as unknown as { shift: number };
       shifts.shift = 0;
@@ -228,7 +228,7 @@ test.describe('the page', () => {
     expect(await page.evaluate(() => (window as unknown as { shift: number }).shift)).toBeLessThanOrEqual(0.02);
   });
 
-  test('hides its skeleton from screen readers and speaks only when it is late', async ({ page }) => {
+  test('hides its skeleton from screen readers and announces only a slow load', async ({ page }) => {
     await serve(page, { delayMs: 20_000 });
     await go(page);
     await expect(page.getByTestId('skeleton')).toBeVisible();
@@ -236,14 +236,14 @@ test.describe('the page', () => {
     await expect(page.getByRole('status').filter({ hasText: 'Loading your order' })).toHaveCount(1);
   });
 
-  test('asks nobody else before a card is chosen', async ({ page }) => {
-    const { seen } = await serve(page);
+  test('makes no third-party request before a card is chosen', async ({ page }) => {
+    const { recorded } = await serve(page);
     await go(page);
     await submit(page).waitFor();
-    expect(seen.foreign).toEqual([]);
+    expect(recorded.foreign).toEqual([]);
   });
 
-  test('says when it is offline and goes on by itself', async ({ page, context }) => {
+  test('shows when it is offline and recovers by itself', async ({ page, context }) => {
     await serve(page);
     let down = true;
     await page.route('**/api/checkout-sessions/retrieve/**', (route) => (down ? route.abort() : route.fallback()));
@@ -257,7 +257,7 @@ test.describe('the page', () => {
     await expect(page.getByText(/You're offline/)).toBeHidden();
   });
 
-  test('says that it expires before it does, and then that it has', async ({ page }) => {
+  test('warns before it expires, and then shows that it has', async ({ page }) => {
     await page.clock.install();
     await serve(page, { checkout: checkout({}, { expires_at: Math.floor(Date.now() / 1000) + 50 }) });
     await go(page);
@@ -267,7 +267,7 @@ test.describe('the page', () => {
     await expect(page.getByRole('link', { name: 'Start again' })).toHaveAttribute('href', /\/apps\/z8iZ1$/);
   });
 
-  test('waits on for a payment that was on its way when the time ran out', async ({ page }) => {
+  test('keeps polling a payment that was processing at the expiry', async ({ page }) => {
     const paymentIntent = { id: 'pi_1', status: 'processing' };
     const { backend } = await serve(page, { checkout: checkout({ paymentIntent }, { expires_at: 1000 }) });
     await go(page);
@@ -276,14 +276,14 @@ test.describe('the page', () => {
     await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeFocused();
   });
 
-  test('lets nobody’s clock end what the wallet is being asked', async ({ page }) => {
+  test('does not expire by the local clock while the wallet dialog is open', async ({ page }) => {
     const expires_at = Math.floor(Date.now() / 1000) + 6;
     const { backend } = await serve(page, { checkout: checkout({}, { expires_at }) });
     const connect = await serveConnect(page);
     await go(page);
     await submit(page).click();
     await expect(page.getByRole('dialog', { name: 'Pay 5 SKT' })).toBeVisible();
-    // The clock runs by itself: one that is turned would end the questions that are under way, too.
+    // Uses real time: a mocked clock would also end the running requests.
     await expect.poll(() => Date.now() / 1000, { timeout: 10_000 }).toBeGreaterThan(expires_at + 1);
     await expect(page.getByRole('dialog', { name: 'Pay 5 SKT' })).toBeVisible();
     connect.status = 'succeed';
@@ -292,17 +292,17 @@ test.describe('the page', () => {
     await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible({ timeout: 10_000 });
   });
 
-  test('does not say that nothing was charged before the server does', async ({ page }) => {
+  test('confirms that nothing was charged only if the server says so', async ({ page }) => {
     const { backend } = await serve(page, { checkout: checkout({}, { expires_at: 1000 }) });
     await go(page);
-    const told = page.getByRole('alert');
-    await expect(told).toContainText(/don't pay again/);
-    await expect(told).not.toContainText('not been charged');
+    const alert = page.getByRole('alert');
+    await expect(alert).toContainText(/don't pay again/);
+    await expect(alert).not.toContainText('not been charged');
     backend.checkout = checkout({}, { status: 'expired', expires_at: 1000 });
-    await expect(told).toContainText('not been charged', { timeout: 10_000 });
+    await expect(alert).toContainText('not been charged', { timeout: 10_000 });
   });
 
-  test('finds a payment that has arrived after its time', async ({ page }) => {
+  test('finds a payment that completed after the expiry', async ({ page }) => {
     const { backend } = await serve(page, { checkout: checkout({}, { expires_at: 1000 }) });
     await go(page);
     await expect(page.getByRole('alert')).toContainText(/don't pay again/);
@@ -310,7 +310,7 @@ test.describe('the page', () => {
     await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible({ timeout: 10_000 });
   });
 
-  test('shows what the error says, and tries again', async ({ page }) => {
+  test('shows the error message, and retries', async ({ page }) => {
     const { backend } = await serve(page, {
       checkout: { refused: 404, body: { error: 'Sorry, the page you visited does not exist.' } },
     });
@@ -321,7 +321,7 @@ test.describe('the page', () => {
     await expect(submit(page)).toBeVisible();
   });
 
-  test('shows an order that contradicts itself as an error', async ({ page }) => {
+  test('shows a contradictory order as an error', async ({ page }) => {
     const custom = lineItem(2, {}, { custom_unit_amount: { preset: '1' } });
     await serve(page, { checkout: checkout({}, { line_items: [lineItem(1), custom] }) });
     await go(page);
@@ -330,7 +330,7 @@ test.describe('the page', () => {
     );
   });
 
-  test('leads back to where the seller says', async ({ page }) => {
+  test('links back to the seller’s URL', async ({ page }) => {
     await serve(page);
     await go(page);
     for (const name of [/Back to Souk Demo/, 'Cancel and return']) {
@@ -338,7 +338,7 @@ test.describe('the page', () => {
     }
   });
 
-  test('changes its language on the spot', async ({ page }) => {
+  test('switches the language without a reload', async ({ page }) => {
     await serve(page);
     await go(page);
     await page.getByRole('button', { name: '切换到中文' }).click();
@@ -349,7 +349,7 @@ test.describe('the page', () => {
 });
 
 test.describe('the order', () => {
-  test('folds on a phone from three items on, the total in sight', async ({ page }) => {
+  test('collapses on a phone from three items, with the total visible', async ({ page }) => {
     await serve(page, { checkout: checkout({}, { line_items: [lineItem(1), lineItem(2), lineItem(3)] }) });
     await page.setViewportSize({ width: 390, height: 844 });
     await go(page);
@@ -364,14 +364,14 @@ test.describe('the order', () => {
     await expect(page.getByRole('button', { name: /items/ })).toHaveCount(0);
   });
 
-  test('takes another quantity, announces the total, and refuses what the stock cannot give', async ({ page }) => {
-    const { seen } = await serve(page, { checkout: required() });
+  test('changes the quantity, announces the total, and rejects more than the stock', async ({ page }) => {
+    const { recorded } = await serve(page, { checkout: required() });
     await page.setViewportSize({ width: 1280, height: 800 });
     await go(page);
     const box = page.getByRole('textbox', { name: 'Quantity of Lantern Notes' });
     await page.getByRole('button', { name: 'Increase quantity' }).click();
     await expect(page.getByTestId('total')).toContainText('25 SKT');
-    expect(seen.adjusted).toEqual([{ itemId: 'price_1', quantity: 3 }]);
+    expect(recorded.adjusted).toEqual([{ itemId: 'price_1', quantity: 3 }]);
     await expect(page.locator('#announcer')).toHaveText(/The total is now 25 SKT/);
     await box.fill('4');
     await box.blur();
@@ -387,8 +387,8 @@ test.describe('the order', () => {
     checkout({}, { line_items: [lineItem(1, { adjustable_quantity: { enabled: true, minimum: 1, maximum: 10 } })] });
   const quantity = (page: Page) => page.getByRole('textbox', { name: 'Quantity of Lantern Notes' });
 
-  test('cannot be paid while the box holds what is no quantity', async ({ page }) => {
-    const { seen } = await serve(page, { checkout: several() });
+  test('cannot be paid while the quantity is invalid', async ({ page }) => {
+    const { recorded } = await serve(page, { checkout: several() });
     await go(page);
     for (const wrong of ['99', 'abc', '0', '']) {
       await quantity(page).fill(wrong);
@@ -400,19 +400,19 @@ test.describe('the order', () => {
     await quantity(page).press('Enter');
     await expect(page.locator('.k-error')).toHaveCount(0);
     await expect(submit(page)).toBeEnabled();
-    expect(seen.adjusted).toEqual([]);
+    expect(recorded.adjusted).toEqual([]);
   });
 
-  test('ends at the quantity that was wanted last, though an earlier one was still on its way', async ({ page }) => {
-    const { seen } = await serve(page, { checkout: several(), changeMs: 800 });
+  test('ends at the last quantity, although an earlier request was still running', async ({ page }) => {
+    const { recorded } = await serve(page, { checkout: several(), changeMs: 800 });
     await go(page);
     await page.getByRole('button', { name: 'Increase quantity' }).click();
-    await expect.poll(() => seen.adjusted.length).toBe(1);
+    await expect.poll(() => recorded.adjusted.length).toBe(1);
     await page.getByRole('button', { name: 'Decrease quantity' }).click();
     await expect(quantity(page)).toHaveValue('1');
     await expect(submit(page)).toBeDisabled();
     await expect
-      .poll(() => seen.adjusted)
+      .poll(() => recorded.adjusted)
       .toEqual([
         { itemId: 'price_1', quantity: 2 },
         { itemId: 'price_1', quantity: 1 },
@@ -422,14 +422,14 @@ test.describe('the order', () => {
     await expect(quantity(page)).toHaveValue('1');
   });
 
-  test('is not paid for two while the third is on its way', async ({ page }) => {
-    const { seen } = await serve(page, { checkout: several(), changeMs: 800 });
+  test('cannot be paid while a quantity is being saved', async ({ page }) => {
+    const { recorded } = await serve(page, { checkout: several(), changeMs: 800 });
     await go(page);
     await page.getByRole('button', { name: 'Increase quantity' }).click();
-    await expect.poll(() => seen.adjusted.length).toBe(1);
+    await expect.poll(() => recorded.adjusted.length).toBe(1);
     await page.getByRole('button', { name: 'Increase quantity' }).click();
-    await expect.poll(() => seen.adjusted.length).toBe(2);
-    // The first is answered by now, the second is not: they go one after the other.
+    await expect.poll(() => recorded.adjusted.length).toBe(2);
+    // The first request has completed, the second has not: they run one after the other.
     await expect(page.getByTestId('total')).toContainText('10 SKT');
     await expect(quantity(page)).toHaveValue('3');
     await expect(submit(page)).toBeDisabled();
@@ -437,7 +437,7 @@ test.describe('the order', () => {
     await expect(submit(page)).toBeEnabled();
   });
 
-  test('says that a quantity was refused, and can be put right', async ({ page }) => {
+  test('shows that a quantity was rejected, and can be corrected', async ({ page }) => {
     await serve(page, { checkout: several() });
     await page.route('**/adjust-quantity?*', (route) =>
       route.request().postDataJSON().quantity > 2
@@ -455,7 +455,7 @@ test.describe('the order', () => {
     await expect(submit(page)).toBeEnabled();
   });
 
-  test('names the purchase limit after the stock', async ({ page }) => {
+  test('checks the stock before the purchase limit', async ({ page }) => {
     const limited = lineItem(
       1,
       { adjustable_quantity: { enabled: true } },
@@ -473,9 +473,7 @@ test.describe('the order', () => {
     await expect(box).toHaveAccessibleDescription(/Purchase limit exceeded/);
   });
 
-  test('switches the currency by arrow keys, remembers it, and begins with the one in the address', async ({
-    page,
-  }) => {
+  test('switches the currency with the arrow keys, remembers it, and prefers the URL parameter', async ({ page }) => {
     await serve(page);
     await go(page);
     await page.getByRole('radio', { name: /SKT from your wallet/ }).focus();
@@ -488,14 +486,14 @@ test.describe('the order', () => {
     await expect(page.getByRole('radio', { name: /SKT from your wallet/ })).toBeChecked();
   });
 
-  test('starts on the card for a user without a wallet', async ({ page }) => {
+  test('starts with the card for a user without a wallet', async ({ page }) => {
     const { user } = await import('./fixtures/checkout');
     await serve(page, { user: { ...user, connectedAccounts: [] } });
     await go(page);
     await expect(page.getByRole('radio', { name: /Card, USD/ })).toBeChecked();
   });
 
-  test('writes tokens exactly, beyond what a float can hold', async ({ page }) => {
+  test('shows token amounts exactly beyond the range of a float', async ({ page }) => {
     const dear = lineItem(1, {}, { unit_amount: '12345678901234567890500000000000000000', currency_options: [] });
     await serve(page, { checkout: checkout({}, { line_items: [dear] }) });
     await go(page);
@@ -504,7 +502,7 @@ test.describe('the order', () => {
 });
 
 test.describe('cookies', () => {
-  test('are asked about once by itself, and the way to pay stays free', async ({ page }) => {
+  test('show a banner once, which does not cover the pay button', async ({ page }) => {
     await serve(page, { banner: true });
     await go(page);
     const banner = page.getByRole('region', { name: 'Cookies' });
@@ -523,7 +521,7 @@ test.describe('cookies', () => {
     await expect(banner).toHaveCount(0);
   });
 
-  test('are the business of the page around an inline checkout', async ({ page }) => {
+  test('show no banner in an inline checkout', async ({ page }) => {
     await serve(page, { banner: true });
     await go(page, '?mode=inline');
     await expect(submit(page)).toBeVisible();
@@ -532,7 +530,7 @@ test.describe('cookies', () => {
 });
 
 test.describe('the form', () => {
-  test('has no fields while nobody is signed in, and connects first', async ({ page }) => {
+  test('has no fields while signed out, and signs in first', async ({ page }) => {
     const { backend } = await serve(page, { user: null, checkout: checkout({ customer: null }) });
     const connect = await serveConnect(page);
     await go(page);
@@ -546,14 +544,14 @@ test.describe('the form', () => {
     await expect(submit(page)).toHaveText('Pay 5 SKT');
   });
 
-  test('asks nothing twice: what is known stands in the fields', async ({ page }) => {
+  test('is prefilled with the known data', async ({ page }) => {
     const { customer } = await import('./fixtures/checkout');
-    const known = {
+    const knownCustomer = {
       ...customer,
       phone: '+8613800138000',
       address: { country: 'cn', line1: 'Road 1', city: 'Beijing', state: 'Beijing', postal_code: '100080' },
     };
-    await serve(page, { checkout: { ...required(), customer: known } });
+    await serve(page, { checkout: { ...required(), customer: knownCustomer } });
     await go(page);
     await expect(page.getByLabel('Email')).toHaveValue('mei@example.com');
     await expect(page.getByLabel('Phone number')).toHaveValue('13800138000');
@@ -561,7 +559,7 @@ test.describe('the form', () => {
     await expect(page.getByLabel('Postal code')).toHaveValue('100080');
   });
 
-  test('tells browsers what each field is', async ({ page }) => {
+  test('has autofill attributes', async ({ page }) => {
     await serve(page, { checkout: required() });
     await go(page);
     const attributes: Record<string, string[]> = {
@@ -576,14 +574,14 @@ test.describe('the form', () => {
     await submit(page).waitFor();
     for (const [id, expected] of Object.entries(attributes)) {
       const field = page.locator(`[id="${id}"]`);
-      const found = await field.evaluate((it: HTMLInputElement) => [it.autocomplete, it.type, it.inputMode]);
+      const found = await field.evaluate((each: HTMLInputElement) => [each.autocomplete, each.type, each.inputMode]);
       expect([id, ...found]).toEqual([id, ...expected]);
       await expect(field).toHaveAttribute('enterkeyhint', id.endsWith('postal_code') ? 'go' : 'next');
     }
     await expect(page.getByPlaceholder(/./)).toHaveCount(0);
   });
 
-  test('complains on leaving a field, never while it is first typed, and stops at once', async ({ page }) => {
+  test('shows an error on blur, not while typing, and clears it at once', async ({ page }) => {
     await serve(page);
     await go(page);
     const email = page.getByLabel('Email');
@@ -597,69 +595,69 @@ test.describe('the form', () => {
     await expect(page.locator('.k-error')).toHaveCount(0);
   });
 
-  test('marks what was looked at and is right, until it is typed in again', async ({ page }) => {
+  test('marks a valid field until it is edited again', async ({ page }) => {
     await serve(page);
     await go(page);
     const email = page.getByLabel('Email');
-    const mark = page.locator('label[for=customer_email] .k-valid');
+    const validIcon = page.locator('label[for=customer_email] .k-valid');
     await email.fill('mei@');
     await email.blur();
     await expect(email).toHaveAttribute('aria-invalid', 'true');
-    await expect(mark).toHaveCount(0);
+    await expect(validIcon).toHaveCount(0);
     await email.fill('mei@example.org');
-    await expect(mark).toBeVisible();
+    await expect(validIcon).toBeVisible();
     await email.pressSequentially('.');
-    await expect(mark).toHaveCount(0);
+    await expect(validIcon).toHaveCount(0);
     await email.fill('mei@example.net');
     await email.blur();
-    await expect(mark).toBeVisible();
+    await expect(validIcon).toBeVisible();
     await expect(email).toHaveAccessibleName('Email');
   });
 
-  test('marks what is right when Pay is pressed, beside what is wrong or refused', async ({ page }) => {
+  test('marks valid fields on submit, beside invalid and rejected ones', async ({ page }) => {
     const fields = { customer_name: 'This name cannot be used' };
     await serve(page, { submit: { status: 400, body: { error: 'refused', code: 'VALIDATION', fields } } });
     await go(page);
-    const marked = page.locator('label:has(.k-valid)');
+    const validLabels = page.locator('label:has(.k-valid)');
     const name = page.getByLabel('Full name');
     const email = page.getByLabel('Email');
     await name.fill('Mei L');
     await name.blur();
-    await expect(marked).toHaveText(['Full name']);
+    await expect(validLabels).toHaveText(['Full name']);
     await email.fill('mei@');
     await submit(page).click();
     await expect(email).toBeFocused();
-    await expect(marked).toHaveText(['Full name']);
+    await expect(validLabels).toHaveText(['Full name']);
     await email.fill('mei@example.org');
-    await expect(marked).toHaveText(['Full name', 'Email']);
+    await expect(validLabels).toHaveText(['Full name', 'Email']);
     await submit(page).click();
     await expect(name).toHaveAccessibleDescription(/This name cannot be used/);
-    await expect(marked).toHaveText(['Email']);
+    await expect(validLabels).toHaveText(['Email']);
   });
 
-  test('does not move the button away from under the pointer that leaves a wrong field', async ({ page }) => {
-    const { seen } = await serve(page, { checkout: checkout({ customer: { address: { country: 'us' } } }) });
+  test('does not move the button when clicking it blurs an invalid field', async ({ page }) => {
+    const { recorded } = await serve(page, { checkout: checkout({ customer: { address: { country: 'us' } } }) });
     await go(page, '?currencyId=pc_usd');
     await page.getByLabel('Postal code').fill('9410');
     await submit(page).click();
     await expect(page.getByLabel('Postal code')).toBeFocused();
-    expect(seen.submits).toHaveLength(0);
+    expect(recorded.submits).toHaveLength(0);
   });
 
-  test('takes what a browser fills in without a key being pressed', async ({ page }) => {
-    const { seen } = await serve(page);
+  test('accepts autofilled values', async ({ page }) => {
+    const { recorded } = await serve(page);
     await go(page);
-    await page.getByLabel('Full name').evaluate((it: HTMLInputElement) => {
-      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(it, 'Filled In');
-      it.dispatchEvent(new Event('input', { bubbles: true }));
+    await page.getByLabel('Full name').evaluate((each: HTMLInputElement) => {
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(each, 'Filled In');
+      each.dispatchEvent(new Event('input', { bubbles: true }));
     });
     await serveConnect(page);
     await submit(page).click();
-    await expect.poll(() => seen.submits[0]?.body.customer_name).toBe('Filled In');
+    await expect.poll(() => recorded.submits[0]?.body.customer_name).toBe('Filled In');
   });
 
-  test('focuses the one wrong field, or the list of several with the same words', async ({ page }) => {
-    // A customer without an address: no country is suggested in its place.
+  test('focuses the single invalid field, or a summary of several', async ({ page }) => {
+    // The customer has no address, and no country is suggested.
     await serve(page, { checkout: { ...required(), customer: { address: null } } });
     await go(page);
     await submit(page).click();
@@ -690,20 +688,18 @@ test.describe('the form', () => {
     await expect(page.getByLabel('City')).toHaveValue('San Francisco');
   });
 
-  test('sends the number in international form, with the fallback when its rules cannot be loaded', async ({
-    page,
-  }) => {
-    const { seen } = await serve(page, { checkout: checkout({}, { phone_number_collection: { enabled: true } }) });
+  test('sends an international phone number, even if the phone library fails to load', async ({ page }) => {
+    const { recorded } = await serve(page, { checkout: checkout({}, { phone_number_collection: { enabled: true } }) });
     await page.route(/(max|min|libphonenumber)[^/]*\.js/, (route) => route.abort());
     await serveConnect(page);
     await go(page);
     await page.getByLabel('Country code').selectOption('gb');
     await page.getByLabel('Phone number').fill('07911 123456');
     await submit(page).click();
-    await expect.poll(() => seen.submits[0]?.body.customer_phone).toBe('+447911123456');
+    await expect.poll(() => recorded.submits[0]?.body.customer_phone).toBe('+447911123456');
   });
 
-  test('applies the seller’s patterns in the language of the page', async ({ page }) => {
+  test('validates the seller’s patterns with messages in the page language', async ({ page }) => {
     const rule = { pattern: '^[A-Z]', pattern_message: { en: 'Begin with a capital', zh: '首字母须大写' } };
     await serve(page, {
       checkout: checkout({}, { metadata: { page_info: { field_validation: { customer_name: rule } } } }),
@@ -715,7 +711,7 @@ test.describe('the form', () => {
     await expect(page.getByLabel('姓名')).toBeFocused();
   });
 
-  test('puts the server’s refusals on their fields', async ({ page }) => {
+  test('shows the server’s field errors on their fields', async ({ page }) => {
     const fields = { customer_email: 'This mailbox does not exist' };
     await serve(page, { submit: { status: 400, body: { error: 'refused', code: 'VALIDATION', fields } } });
     await go(page);
@@ -725,7 +721,7 @@ test.describe('the form', () => {
     await expect(submit(page)).toBeEnabled();
   });
 
-  test('says other refusals in a banner, broadcasts their code, and shakes for a missing cross-sell', async ({
+  test('shows other errors in a banner, broadcasts their code, and shakes for a missing cross-sell', async ({
     page,
   }) => {
     await page.addInitScript(() => {
@@ -760,7 +756,7 @@ test.describe('the form', () => {
     await expect(page.locator('[data-shake]')).toHaveCSS('animation-duration', '0.001s');
   });
 
-  test('waits when the order is being paid already', async ({ page }) => {
+  test('polls if the order is already being paid', async ({ page }) => {
     const { backend } = await serve(page, {
       submit: { status: 409, body: { error: 'on its way', code: 'PAYMENT_IN_FLIGHT' } },
     });
@@ -771,21 +767,21 @@ test.describe('the form', () => {
     await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
   });
 
-  test('says the server’s known sentences in the language of the page', async ({ page }) => {
+  test('translates the server’s messages', async ({ page }) => {
     await serve(page, { submit: { status: 400, body: { error: 'This payment method is not supported' } } });
     await go(page, '?locale=zh');
     await submit(page).click();
     await expect(page.getByRole('alert')).toContainText('不支持此支付方式');
   });
 
-  test('leads a limited customer to what is past due', async ({ page }) => {
+  test('links a limited customer to the past-due page', async ({ page }) => {
     await serve(page, { submit: { status: 403, body: { error: 'limited', code: 'CUSTOMER_LIMITED' } } });
     await go(page);
     await submit(page).click();
     const link = page.getByRole('link', { name: 'Pay overdue invoices' });
     await expect(link).toHaveAttribute('href', /\/customer\/invoice\/past-due\?referer=http[^&]*$/);
     await expect(page.locator('.k-toast')).toHaveCount(0);
-    // The language that the address asks for goes along, here and to the store.
+    // The locale parameter is kept, also in the link to the store.
     await go(page, '?locale=zh');
     await submit(page).click();
     const inChinese = page.getByRole('alert').getByRole('link');
@@ -793,25 +789,25 @@ test.describe('the form', () => {
     await expect(page.locator('.checkout-brand')).toHaveAttribute('href', '/?locale=zh');
   });
 
-  test('sends one request for a double click and for Enter, with a key, and is busy meanwhile', async ({ page }) => {
-    const { seen, backend } = await serve(page, { submit: { status: 400, body: { error: 'no' } } });
-    const answer = await hold(page, '**/submit?*');
+  test('sends one request per double click or Enter, with an idempotency key and a busy state', async ({ page }) => {
+    const { recorded, backend } = await serve(page, { submit: { status: 400, body: { error: 'no' } } });
+    const release = await delayResponse(page, '**/submit?*');
     await go(page);
     await submit(page).dblclick();
     await expect(submit(page)).toBeDisabled();
     await expect(submit(page)).toHaveAttribute('aria-busy', 'true');
-    answer();
+    release();
     await expect(submit(page)).toBeEnabled();
-    expect(seen.submits).toHaveLength(1);
+    expect(recorded.submits).toHaveLength(1);
     await page.getByLabel('Full name').press('Enter');
-    await expect.poll(() => seen.submits.length).toBe(2);
-    expect(seen.submits[0]?.key).toBeTruthy();
-    expect(seen.submits[0]?.key).not.toBe(seen.submits[1]?.key);
+    await expect.poll(() => recorded.submits.length).toBe(2);
+    expect(recorded.submits[0]?.key).toBeTruthy();
+    expect(recorded.submits[0]?.key).not.toBe(recorded.submits[1]?.key);
     expect(backend.submit.status).toBe(400);
   });
 
-  test('repeats a submit whose answer was lost with the same key', async ({ page }) => {
-    const { seen } = await serve(page);
+  test('retries a failed submit with the same idempotency key', async ({ page }) => {
+    const { recorded } = await serve(page);
     await serveConnect(page);
     const keys: (string | undefined)[] = [];
     await page.route('**/api/checkout-sessions/*/submit?*', (route) => {
@@ -823,10 +819,10 @@ test.describe('the form', () => {
     await expect(page.getByRole('dialog')).toBeVisible();
     expect(keys).toHaveLength(2);
     expect(keys[0]).toBe(keys[1]);
-    expect(seen.submits).toHaveLength(1);
+    expect(recorded.submits).toHaveLength(1);
   });
 
-  test('keeps the focused field clear of the bar that sticks', async ({ page }) => {
+  test('keeps the focused field clear of the sticky bar', async ({ page }) => {
     await page.setViewportSize({ width: 390, height: 560 });
     await serve(page, { checkout: required() });
     await go(page);
@@ -843,7 +839,7 @@ test.describe('the form', () => {
     await expect(submit(page)).toBeInViewport();
   });
 
-  test('can be walked by keyboard with a visible focus', async ({ page }) => {
+  test('can be navigated by keyboard with a visible focus', async ({ page }) => {
     await serve(page);
     await go(page);
     await submit(page).waitFor();
@@ -851,9 +847,9 @@ test.describe('the form', () => {
     const path: string[] = [];
     for (let i = 0; i < 4; i++) {
       const focus = await page.evaluate(() => {
-        const it = document.activeElement as HTMLElement;
-        const isFramed = (it.closest('.k-card') as HTMLElement | null) ?? it;
-        return [it.getAttribute('name') ?? it.textContent ?? '', getComputedStyle(isFramed).outlineStyle];
+        const each = document.activeElement as HTMLElement;
+        const focusTarget = (each.closest('.k-card') as HTMLElement | null) ?? each;
+        return [each.getAttribute('name') ?? each.textContent ?? '', getComputedStyle(focusTarget).outlineStyle];
       });
       path.push(focus[0] ?? '');
       expect(focus[1], focus[0]).toBe('solid');
@@ -864,11 +860,11 @@ test.describe('the form', () => {
 });
 
 test.describe('paying by wallet', () => {
-  test('asks no wallet where nothing is to be paid', async ({ page }) => {
+  test('opens no wallet if nothing is due', async ({ page }) => {
     const free = { unit_amount: '0', currency_options: [{ currency_id: 'pc_skt', unit_amount: '0' }] };
     const order = { line_items: [lineItem(1, {}, free)], amount_total: '0' };
     const done = completed({}, { ...order, payment_status: 'no_payment_required' });
-    const { backend, seen } = await serve(page, { checkout: checkout({}, order) });
+    const { backend, recorded } = await serve(page, { checkout: checkout({}, order) });
     const connect = await serveConnect(page);
     await go(page);
     await submit(page).waitFor();
@@ -878,10 +874,10 @@ test.describe('paying by wallet', () => {
     await expect(page.getByRole('heading', { level: 1, name: /thank|complete|order/i })).toBeVisible();
     await expect(page.getByRole('dialog')).toHaveCount(0);
     expect(connect.tokens).toHaveLength(0);
-    expect(seen.submits).toHaveLength(1);
+    expect(recorded.submits).toHaveLength(1);
   });
 
-  test('asks the wallet with the session and its user, traps focus, and gives it back', async ({ page }) => {
+  test('opens the wallet dialog for the session and its user, traps the focus, and restores it', async ({ page }) => {
     await serve(page);
     const connect = await serveConnect(page);
     await go(page);
@@ -913,7 +909,7 @@ test.describe('paying by wallet', () => {
     await expect.poll(() => connect.timeouts).toBe(1);
   });
 
-  test('opens the sandbox wallet with the address it talks to', async ({ page }) => {
+  test('opens the sandbox wallet with the auth URL', async ({ page }) => {
     await serve(page);
     await serveConnect(page);
     await go(page);
@@ -927,7 +923,7 @@ test.describe('paying by wallet', () => {
     await expect(page.getByRole('dialog')).toBeVisible();
   });
 
-  test('goes from wallet to waiting to completed, announced and drawn once', async ({ page }) => {
+  test('goes from wallet through polling to completed, and animates once', async ({ page }) => {
     const { backend } = await serve(page);
     const connect = await serveConnect(page, 'scanned');
     await go(page);
@@ -951,7 +947,7 @@ test.describe('paying by wallet', () => {
     ['timeout', 'The code has expired'],
     ['forbidden', 'A different wallet answered'],
   ] as const) {
-    test(`says that the connection ended in ${status}, and offers a new one`, async ({ page }) => {
+    test(`shows that the connection ended in ${status}, and offers a new one`, async ({ page }) => {
       await serve(page);
       const connect = await serveConnect(page, status);
       connect.problem = status === 'error' ? { error: 'You have declined the request', code: 'CONNECT_DECLINED' } : {};
@@ -973,19 +969,19 @@ test.describe('paying by card', () => {
     page: Page,
     card: Backend['card'] = { status: 200, body: { id: 'pi_1', status: 'succeeded' } },
   ) => {
-    const served = await serve(page, { submit: cardSubmit, card });
+    const mocks = await serve(page, { submit: cardSubmit, card });
     await go(page, '?currencyId=pc_usd');
-    return served;
+    return mocks;
   };
 
-  test('sends the card to its processor alone and waits for the server', async ({ page }) => {
-    const { seen, backend } = await byCard(page);
+  test('sends the card only to its processor and polls the server', async ({ page }) => {
+    const { recorded, backend } = await byCard(page);
     await submit(page).click();
     await expect(page.locator('#card_number')).toBeFocused();
     await fillCard(page);
     await page.locator('#card_name').press('Enter');
     await expect(page.getByTestId('paying')).toBeVisible();
-    expect(Object.fromEntries(seen.cards[0] ?? [])).toMatchObject({
+    expect(Object.fromEntries(recorded.cards[0] ?? [])).toMatchObject({
       client_secret: 'pi_1_secret_x',
       'payment_method_data[type]': 'card',
       'payment_method_data[card][number]': '4242424242424242',
@@ -993,12 +989,12 @@ test.describe('paying by card', () => {
       'payment_method_data[card][exp_year]': '2034',
       'payment_method_data[billing_details][name]': 'Mei Lin',
     });
-    expect(JSON.stringify(seen.submits)).not.toContain('4242');
+    expect(JSON.stringify(recorded.submits)).not.toContain('4242');
     backend.checkout = completed();
     await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
   });
 
-  test('goes straight to waiting when the card has already succeeded', async ({ page }) => {
+  test('starts polling at once if the card has already succeeded', async ({ page }) => {
     const { backend } = await byCard(page);
     backend.submit.body = { stripeContext: { client_secret: 'x', intent_type: 'payment_intent', status: 'succeeded' } };
     await submit(page).click();
@@ -1006,7 +1002,7 @@ test.describe('paying by card', () => {
     await expect(page.getByRole('dialog')).toHaveCount(0);
   });
 
-  test('names what autofill may fill, and groups the number', async ({ page }) => {
+  test('has autofill attributes, and groups the card number', async ({ page }) => {
     await byCard(page);
     await submit(page).click();
     for (const [id, name] of [
@@ -1023,7 +1019,7 @@ test.describe('paying by card', () => {
     await expect(page.locator('#card_expiry')).toHaveValue('12 / 34');
   });
 
-  test('keeps the entries after a decline and says why', async ({ page }) => {
+  test('keeps the values after a decline and shows the reason', async ({ page }) => {
     const { backend } = await byCard(page, {
       status: 402,
       body: { error: { code: 'card_declined', decline_code: 'generic_decline', message: 'Your card was declined.' } },
@@ -1038,8 +1034,8 @@ test.describe('paying by card', () => {
     await expect(page.getByTestId('paying')).toBeVisible();
   });
 
-  test('asks for a second step, which can be completed or failed', async ({ page }) => {
-    const { seen } = await byCard(page, {
+  test('shows a challenge that can be completed or failed', async ({ page }) => {
+    const { recorded } = await byCard(page, {
       status: 200,
       body: { id: 'pi_1', status: 'requires_action', next_action: { type: 'use_sandbox_challenge' } },
     });
@@ -1049,12 +1045,12 @@ test.describe('paying by card', () => {
     await page.locator('dialog button[type=submit]').click();
     await page.getByRole('button', { name: 'Complete' }).click();
     await expect(page.getByTestId('paying')).toBeVisible();
-    expect(seen.authenticated).toEqual(['false', 'true']);
+    expect(recorded.authenticated).toEqual(['false', 'true']);
   });
 
-  test('says that a bank is slow, cannot be closed meanwhile, and lets go when it takes too long', async ({ page }) => {
+  test('shows that a bank is slow, stays open, and can be left after a while', async ({ page }) => {
     await page.clock.install();
-    const { seen } = await byCard(page, { status: 200, body: {}, delayMs: 60_000 });
+    const { recorded } = await byCard(page, { status: 200, body: {}, delayMs: 60_000 });
     await submit(page).click();
     await page.clock.runFor(500);
     await fillCard(page);
@@ -1068,46 +1064,46 @@ test.describe('paying by card', () => {
     await page.clock.runFor(20_000);
     await page.getByRole('button', { name: 'Close and keep checking' }).click();
     await expect(page.getByTestId('paying')).toBeVisible();
-    expect(seen.aborts).toBe(0);
+    expect(recorded.aborts).toBe(0);
   });
 
-  test('gives the intent back when the form is closed', async ({ page }) => {
-    const { seen } = await byCard(page);
+  test('aborts the intent when the form is closed', async ({ page }) => {
+    const { recorded } = await byCard(page);
     await submit(page).click();
     await page.getByRole('button', { name: 'Close' }).click();
     await expect(page.getByRole('dialog')).toBeHidden();
     await expect(submit(page)).toBeEnabled();
-    await expect.poll(() => seen.aborts).toBe(1);
+    await expect.poll(() => recorded.aborts).toBe(1);
   });
 
-  test('fills in a test card by its name', async ({ page }) => {
-    const { seen } = await byCard(page);
+  test('fills in a test card', async ({ page }) => {
+    const { recorded } = await byCard(page);
     await submit(page).click();
     await page.getByText('Test cards').click();
     await page.getByRole('button', { name: 'Use the test card: Declined', exact: true }).click();
     await page.locator('dialog button[type=submit]').click();
-    await expect.poll(() => seen.cards[0]?.get('payment_method_data[card][number]')).toBe('4000000000000002');
+    await expect.poll(() => recorded.cards[0]?.get('payment_method_data[card][number]')).toBe('4000000000000002');
   });
 
-  test('loads the processor’s own form only for its own keys, and says when it cannot', async ({ page }) => {
+  test('loads the processor’s form only for real keys, and shows a load error', async ({ page }) => {
     const { methods } = await import('./fixtures/checkout');
-    const live = methods.map((it) =>
-      it.type === 'stripe' ? { ...it, settings: { stripe: { publishable_key: 'pk_test_1' } } } : it,
+    const live = methods.map((each) =>
+      each.type === 'stripe' ? { ...each, settings: { stripe: { publishable_key: 'pk_test_1' } } } : each,
     );
-    const { seen } = await serve(page, { submit: cardSubmit, checkout: checkout({ paymentMethods: live }) });
+    const { recorded } = await serve(page, { submit: cardSubmit, checkout: checkout({ paymentMethods: live }) });
     await go(page, '?currencyId=pc_usd');
     await submit(page).waitFor();
-    expect(seen.foreign).toEqual([]);
+    expect(recorded.foreign).toEqual([]);
     await submit(page).click();
     await expect(page.getByRole('alert')).toContainText("We couldn't load the card form. You have not been charged.");
-    expect(seen.foreign).toEqual(['https://js.stripe.com/v3/']);
+    expect(recorded.foreign).toEqual(['https://js.stripe.com/v3/']);
   });
 });
 
-test.describe('waiting', () => {
+test.describe('polling', () => {
   const processing = checkout({ paymentIntent: { id: 'pi_1', status: 'processing' } });
 
-  test('goes on after a reload, from what the server says', async ({ page }) => {
+  test('continues after a reload', async ({ page }) => {
     const { backend } = await serve(page, { checkout: processing });
     await go(page);
     await expect(page.getByTestId('paying')).toBeVisible();
@@ -1115,14 +1111,14 @@ test.describe('waiting', () => {
     await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
   });
 
-  /** What a page that embeds this one, or listens on it, is told. */
+  /** Records the detail of an event on the window. */
   const listen = (page: Page, type: string) =>
     page.addInitScript((name) => {
-      window.addEventListener(name, (event) => Object.assign(window, { told: (event as CustomEvent).detail }));
+      window.addEventListener(name, (event) => Object.assign(window, { eventDetail: (event as CustomEvent).detail }));
     }, type);
-  const told = (page: Page) => page.evaluate(() => (window as unknown as { told?: unknown }).told);
+  const eventDetail = (page: Page) => page.evaluate(() => (window as unknown as { eventDetail?: unknown }).eventDetail);
 
-  test('ends with the error of a payment that needs the buyer', async ({ page }) => {
+  test('ends with the error of a payment that requires action', async ({ page }) => {
     await listen(page, 'error.payment_failed');
     const { backend } = await serve(page, { checkout: processing });
     await go(page);
@@ -1136,25 +1132,25 @@ test.describe('waiting', () => {
     });
     await expect(page.getByRole('alert')).toContainText('Your wallet has insufficient funds.');
     await expect(submit(page)).toBeEnabled();
-    expect(await told(page)).toEqual({ code: 'payment_failed', message: 'no' });
+    expect(await eventDetail(page)).toEqual({ code: 'payment_failed', message: 'no' });
   });
 
-  test('says after three minutes what to do, and looks again', async ({ page }) => {
+  test('stops after three minutes with advice, and can check again', async ({ page }) => {
     await page.clock.install();
     await listen(page, 'error.payment_timeout');
     const { backend } = await serve(page, { checkout: processing });
     await go(page);
     await expect(page.getByTestId('paying')).toBeVisible();
-    // At once: how often it asks meanwhile is the unit test's, with a clock that no browser slows down.
+    // Fast-forwards: the unit test covers the polling interval with a reliable clock.
     await page.clock.fastForward('03:01');
     await expect(page.getByRole('alert')).toContainText(/Don't pay again/);
-    expect(await told(page)).toMatchObject({ code: 'payment_timeout' });
+    expect(await eventDetail(page)).toMatchObject({ code: 'payment_timeout' });
     backend.checkout = completed();
     await page.getByRole('button', { name: 'Check again' }).click();
     await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
   });
 
-  test('hears of its completion over the relay, by the session’s id only', async ({ page }) => {
+  test('receives the completion of its session over the relay', async ({ page }) => {
     const { backend } = await serve(page);
     const frames: unknown[][] = [];
     let push: (event: string, id: string) => void = () => {};
@@ -1177,8 +1173,8 @@ test.describe('waiting', () => {
     await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
   });
 
-  test('hears of its completion by a long poll where sockets are blocked', async ({ page }) => {
-    const { backend, seen } = await serve(page);
+  test('receives the completion by long polling if WebSockets are blocked', async ({ page }) => {
+    const { backend, recorded } = await serve(page);
     await page.routeWebSocket(/\/\.well-known\/service\/relay/, (socket) => socket.close());
     const frames: unknown[][] = [];
     const waiting: unknown[][] = [];
@@ -1206,19 +1202,19 @@ test.describe('waiting', () => {
     await go(page);
     await submit(page).waitFor();
     await expect.poll(() => frames[0]?.slice(2)).toEqual(['relay:zNKpid:events', 'phx_join', {}]);
-    const asked = seen.retrieves;
+    const requestsBefore = recorded.retrieves;
     backend.checkout = completed();
     const completes = (id: string) => ['checkout.session.completed', { status: 'ok', response: { id } }];
     waiting.push([null, null, 'relay:zNKpid:events', ...completes('cs_other')]);
     waiting.push([null, null, 'relay:zNKpid:events', ...completes('cs_1')]);
     wake();
     await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeVisible();
-    expect(seen.retrieves).toBe(asked + 1);
+    expect(recorded.retrieves).toBe(requestsBefore + 1);
   });
 });
 
 test.describe('completed', () => {
-  test('tells amount, what was bought and where it is, the invoice and the receipt', async ({ page }) => {
+  test('shows the amount, the apps with downloads, the invoice and the receipt', async ({ page }) => {
     await serve(page, { checkout: completed() });
     await go(page);
     await expect(page.getByText('5 SKT')).toBeVisible();
@@ -1243,14 +1239,14 @@ test.describe('completed', () => {
     await expect(page.getByText('Welcome aboard!')).toBeVisible();
   });
 
-  test('leads on to where the seller wants the buyer to go', async ({ page }) => {
+  test('links to the seller’s success URL', async ({ page }) => {
     await serve(page, { checkout: completed({}, { success_url: 'https://a.example/done' }) });
     await go(page);
     await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', 'https://a.example/done');
     await expect(page.getByRole('link', { name: 'Back to store' })).toHaveCount(0);
   });
 
-  test('lists the order when nothing can be downloaded', async ({ page }) => {
+  test('lists the items if nothing can be downloaded', async ({ page }) => {
     await serve(page, { checkout: completed({}, { entitlements: [] }) });
     await go(page);
     await expect(page.getByRole('listitem')).toContainText(['Lantern Notes']);

@@ -1,24 +1,24 @@
 import { expect, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
-import { wear } from './fixtures/look';
+import { applyDisplaySettings } from './fixtures/display-settings';
 import { serve } from './fixtures/server';
 
-test.beforeEach(({ page }) => wear(page));
+test.beforeEach(({ page }) => applyDisplaySettings(page));
 
-test('the one-time link explains ownership and asks before it makes somebody the owner', async ({ page }) => {
-  const seen = await serve(page, { signedIn: true });
+test('the one-time link explains ownership and requires confirmation', async ({ page }) => {
+  const recorded = await serve(page, { signedIn: true });
   await page.goto('/claim-owner?token=first');
-  const own = page.getByRole('button', { name: 'Claim ownership as Mei Lin' });
-  await expect(own).toBeVisible();
+  const claimButton = page.getByRole('button', { name: 'Claim ownership as Mei Lin' });
+  await expect(claimButton).toBeVisible();
   await expect(page.getByText('see all sales, customers, subscriptions and invoices, and issue refunds')).toBeVisible();
   await expect(page.getByText('This link works once')).toBeVisible();
   await expectAccessible(page);
-  expect(seen.calls.some(({ path }) => path === '/session/claim-owner')).toBe(false);
-  await own.click();
+  expect(recorded.calls.some(({ path }) => path === '/session/claim-owner')).toBe(false);
+  await claimButton.click();
   await expect(page.getByRole('heading', { level: 1, name: 'You own this store now' })).toBeVisible();
 });
 
-test('a used link says so', async ({ page }) => {
+test('a used link shows an error', async ({ page }) => {
   await serve(page, { signedIn: true });
   await page.goto('/claim-owner?token=used');
   await page.getByRole('button', { name: 'Claim ownership as Mei Lin' }).click();
@@ -26,7 +26,7 @@ test('a used link says so', async ({ page }) => {
   await expect(page.getByRole('heading', { level: 1, name: "This link can't be used" })).toBeVisible();
 });
 
-test('a visitor connects first and stays on the link', async ({ page }) => {
+test('a visitor signs in first and stays on the link', async ({ page }) => {
   await serve(page);
   await page.goto('/claim-owner?token=first');
   await expect(page.getByRole('dialog')).toBeVisible();

@@ -2,23 +2,23 @@ import { expect, type Page, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
 import { type BillingState, NOW } from './fixtures/billing';
 import { entitlements } from './fixtures/data';
-import { looks, wear } from './fixtures/look';
+import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
 import { type ServerOptions, serve } from './fixtures/server';
 
-async function begin(page: Page, path: string, more: ServerOptions = {}, billing: Partial<BillingState> = {}) {
+async function openPage(page: Page, path: string, options: ServerOptions = {}, billing: Partial<BillingState> = {}) {
   await page.clock.setFixedTime(NOW * 1000);
-  const seen = await serve(page, { signedIn: true, billing, ...more });
+  const recorded = await serve(page, { signedIn: true, billing, ...options });
   await page.goto(path);
-  return seen;
+  return recorded;
 }
 
 const dialog = (page: Page) => page.getByRole('dialog');
 const balance = (page: Page) => page.getByRole('region', { name: 'Account balance' });
 
-test.beforeEach(({ page }) => wear(page));
+test.beforeEach(({ page }) => applyDisplaySettings(page));
 
-test('a customer sees their balance by currency and what changed it', async ({ page }) => {
-  await begin(page, '/customer');
+test('a customer sees their balance by currency and its transactions', async ({ page }) => {
+  await openPage(page, '/customer');
   await expect(balance(page)).toContainText('7 SKT');
   await expect(balance(page).getByRole('table', { name: 'Balance transactions' }).getByRole('row')).toHaveText([
     /Transaction.*Amount.*Balance/,
@@ -30,14 +30,14 @@ test('a customer sees their balance by currency and what changed it', async ({ p
   await expect(page).toHaveURL('/customer/invoice/in_change');
 });
 
-test('an account without a balance says so', async ({ page }) => {
-  await begin(page, '/customer', {}, { balances: [], transactions: [] });
+test('an account without a balance shows a message', async ({ page }) => {
+  await openPage(page, '/customer', {}, { balances: [], transactions: [] });
   await expect(balance(page)).toContainText('No balance');
   await expect(balance(page).getByRole('table')).toHaveCount(0);
 });
 
-test('an administrator pays a balance out, as far as no unpaid invoice needs it', async ({ page }) => {
-  const seen = await begin(page, '/console/customers/cus_1', { role: 'owner' });
+test('an administrator pays out a balance up to the limit', async ({ page }) => {
+  const recorded = await openPage(page, '/console/customers/cus_1', { role: 'owner' });
   await expect(page.getByRole('heading', { level: 1, name: 'Mei Lin' })).toBeVisible();
   await balance(page).getByRole('button', { name: 'Pay out' }).click();
   const amount = dialog(page).getByLabel('Amount in SKT');
@@ -49,21 +49,21 @@ test('an administrator pays a balance out, as far as no unpaid invoice needs it'
   await expectAccessible(page);
   await dialog(page).getByRole('button', { name: 'Pay out 4 SKT' }).click();
   await expect(dialog(page)).toHaveCount(0);
-  const call = seen.calls.find(({ path }) => path === '/customers/cus_1/balance/payout');
+  const call = recorded.calls.find(({ path }) => path === '/customers/cus_1/balance/payout');
   expect(call?.body).toEqual({ currency_id: 'pc_skt', amount: '4' });
   await expect(balance(page)).toContainText('3 SKT');
 });
 
-test('a balance that unpaid invoices need is not paid out', async ({ page }) => {
+test('a balance reserved for unpaid invoices cannot be paid out', async ({ page }) => {
   const [only] = (await import('./fixtures/billing')).balances;
-  const owed = only ? [{ ...only, payout_limit: '0' }] : [];
-  await begin(page, '/console/customers/cus_1', { role: 'owner' }, { balances: owed });
+  const reserved = only ? [{ ...only, payout_limit: '0' }] : [];
+  await openPage(page, '/console/customers/cus_1', { role: 'owner' }, { balances: reserved });
   await expect(balance(page)).toContainText('Reserved for unpaid invoices');
   await expect(balance(page).getByRole('button', { name: 'Pay out' })).toHaveCount(0);
 });
 
-test('the credit notes of the store lead to their invoices and customers', async ({ page }) => {
-  await begin(page, '/console/credit-notes', { role: 'admin' });
+test('the credit notes of the store link to their invoices and customers', async ({ page }) => {
+  await openPage(page, '/console/credit-notes', { role: 'admin' });
   const table = page.getByRole('table', { name: 'Credit notes' });
   await expect(table.getByRole('row')).toHaveCount(3);
   await expect(table.getByRole('link', { name: 'PDF of credit note SOUK-CN-000001' })).toBeVisible();
@@ -74,19 +74,19 @@ test('the credit notes of the store lead to their invoices and customers', async
   await expect(page.getByRole('heading', { level: 1, name: 'Invoice SOUK-0105' })).toBeVisible();
 });
 
-test('the disputes of the store are listed, or the open ones alone', async ({ page }) => {
-  const seen = await begin(page, '/console/disputes', { role: 'owner' });
+test('the disputes of the store can be filtered to open ones', async ({ page }) => {
+  const recorded = await openPage(page, '/console/disputes', { role: 'owner' });
   const table = page.getByRole('table', { name: 'Disputes' });
   await expect(table.getByRole('row').nth(1)).toContainText('Needs response');
   await page.getByText('Open', { exact: true }).click();
   await expect(page).toHaveURL('/console/disputes?open=true');
   await expect
-    .poll(() => seen.calls.some(({ path, query }) => path === '/disputes' && query.get('open') === 'true'))
+    .poll(() => recorded.calls.some(({ path, query }) => path === '/disputes' && query.get('open') === 'true'))
     .toBe(true);
 });
 
-test('an administrator opens the lists from the menu of the account', async ({ page }) => {
-  await begin(page, '/', { role: 'owner' });
+test('an administrator opens the lists from the account menu', async ({ page }) => {
+  await openPage(page, '/', { role: 'owner' });
   await page.getByRole('button', { name: 'Account of Mei Lin' }).click();
   await page.getByRole('menuitem', { name: 'Disputes' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Disputes' })).toBeVisible();
@@ -94,12 +94,12 @@ test('an administrator opens the lists from the menu of the account', async ({ p
 
 for (const path of ['/console/credit-notes', '/console/disputes', '/console/customers/cus_1']) {
   test(`${path} is for administrators`, async ({ page }) => {
-    await begin(page, path);
+    await openPage(page, path);
     await expect(page.getByRole('heading', { level: 1, name: 'This page is for administrators' })).toBeVisible();
   });
 }
 
-test('a refunded and a disputed purchase say so, and cannot be downloaded', async ({ page }) => {
+test('refunded and disputed purchases show their status, and cannot be downloaded', async ({ page }) => {
   await serve(page, { signedIn: true });
   const [first, second] = entitlements;
   const list = [
@@ -116,14 +116,14 @@ test('a refunded and a disputed purchase say so, and cannot be downloaded', asyn
     await expect(button).toBeDisabled();
 });
 
-for (const look of looks) {
-  test(`balance, credit notes and disputes have no accessibility fault in ${look.locale}, ${look.scheme}`, async ({
+for (const display of displaySettings) {
+  test(`balance, credit notes and disputes have no accessibility fault in ${display.locale}, ${display.scheme}`, async ({
     page,
   }) => {
-    await wear(page, look);
+    await applyDisplaySettings(page, display);
     const pages = ['/customer', '/console/credit-notes', '/console/disputes', '/console/customers/cus_1'];
     for (const path of pages) {
-      await begin(page, path, path.startsWith('/console') ? { role: 'owner' } : {});
+      await openPage(page, path, path.startsWith('/console') ? { role: 'owner' } : {});
       await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
       await page.waitForLoadState('networkidle');
       await expectAccessible(page);
@@ -131,7 +131,7 @@ for (const look of looks) {
         0,
       );
       if (process.env.SHOTS) {
-        const name = `${path.replaceAll('/', '-').slice(1)}-${test.info().project.name}-${look.locale}-${look.scheme}`;
+        const name = `${path.replaceAll('/', '-').slice(1)}-${test.info().project.name}-${display.locale}-${display.scheme}`;
         await page.screenshot({ path: `${process.env.SHOTS}/${name}.png`, fullPage: true });
       }
     }

@@ -1,28 +1,28 @@
 import { expect, type Page, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
 import { type BillingState, NOW, refund } from './fixtures/billing';
-import { looks, wear } from './fixtures/look';
-import { type Seen, type ServerOptions, serve } from './fixtures/server';
+import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
+import { type Recorded, type ServerOptions, serve } from './fixtures/server';
 
-async function begin(page: Page, path: string, more: ServerOptions = {}, billing: Partial<BillingState> = {}) {
+async function openPage(page: Page, path: string, options: ServerOptions = {}, billing: Partial<BillingState> = {}) {
   await page.clock.setFixedTime(NOW * 1000);
-  const seen = await serve(page, { signedIn: true, billing, ...more });
+  const recorded = await serve(page, { signedIn: true, billing, ...options });
   await page.goto(path);
-  return seen;
+  return recorded;
 }
 
 const paid = '/customer/invoice/in_0Kq7Zt3';
 const paidInConsole = '/console/invoices/in_0Kq7Zt3';
 const dialog = (page: Page) => page.getByRole('dialog');
-const noteCalls = (seen: Seen) =>
-  seen.calls.filter(({ method, path }) => method === 'POST' && path === '/credit-notes');
+const noteCalls = (recorded: Recorded) =>
+  recorded.calls.filter(({ method, path }) => method === 'POST' && path === '/credit-notes');
 const preview = (page: Page) => dialog(page).getByRole('region', { name: 'Preview' });
 const section = (page: Page, name: string) => page.getByRole('region', { name });
 
-test.beforeEach(({ page }) => wear(page));
+test.beforeEach(({ page }) => applyDisplaySettings(page));
 
-test('an invoice shows its lines, and from the total to what was paid', async ({ page }) => {
-  await begin(page, '/customer/invoice/in_change');
+test('an invoice shows its lines, total and payments', async ({ page }) => {
+  await openPage(page, '/customer/invoice/in_change');
   await expect(page.getByRole('table', { name: 'Invoice items' }).getByRole('row')).toHaveText([
     /^Item/,
     /^Remaining time on Chorus Pro, by the year.*30 of 30 days of 48 SKT.*48 SKT$/,
@@ -34,8 +34,8 @@ test('an invoice shows its lines, and from the total to what was paid', async ({
   await expect(payments).toHaveText([/^Account balance.*3 SKT$/, /^Wallet \(ArcBlock\).*45 SKT$/]);
 });
 
-test('an invoice that is credited, refunded and disputed in part says what is due again', async ({ page }) => {
-  await begin(page, '/customer/invoice/in_credited');
+test('a partly credited, refunded and disputed invoice shows the amount due', async ({ page }) => {
+  await openPage(page, '/customer/invoice/in_credited');
   const rows = page.getByRole('table', { name: 'Invoice items' }).getByRole('row');
   await expect(rows.nth(1)).toContainText('Credited: 3 SKT for the time from Nov 20, 2026');
   await expect(rows).toHaveText([
@@ -66,7 +66,7 @@ test('an invoice that is credited, refunded and disputed in part says what is du
 });
 
 test('the disputes of an invoice are for administrators', async ({ page }) => {
-  await begin(page, '/console/invoices/in_credited', { role: 'owner' });
+  await openPage(page, '/console/invoices/in_credited', { role: 'owner' });
   const row = section(page, 'Disputes').getByRole('row');
   await expect(row).toContainText('Product not received');
   await expect(row).toContainText('Needs response');
@@ -78,16 +78,16 @@ test('the disputes of an invoice are for administrators', async ({ page }) => {
 
 test.describe('a refund', () => {
   test('is for administrators, and for paid invoices', async ({ page }) => {
-    await begin(page, paid);
+    await openPage(page, paid);
     await expect(page.getByRole('link', { name: 'PDF in English' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Refund', exact: true })).toHaveCount(0);
-    await begin(page, '/console/invoices/in_due1', { role: 'owner' });
+    await openPage(page, '/console/invoices/in_due1', { role: 'owner' });
     await expect(page.getByRole('link', { name: 'PDF in English' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Refund', exact: true })).toHaveCount(0);
   });
 
-  test('asks how much and why, shows where the money goes, and stands on the invoice then', async ({ page }) => {
-    const seen = await begin(page, paidInConsole, { role: 'admin' });
+  test('has an amount and a reason, previews the result, and is listed on the invoice', async ({ page }) => {
+    const recorded = await openPage(page, paidInConsole, { role: 'admin' });
     await page.getByRole('button', { name: 'Refund', exact: true }).click();
     await expect(dialog(page)).toContainText('Refunds go back to the payments of the invoice');
     const amount = dialog(page).getByLabel('Amount in SKT');
@@ -98,7 +98,7 @@ test.describe('a refund', () => {
     await dialog(page).getByRole('button', { name: 'Refund', exact: true }).click();
     await expect(amount).toHaveAccessibleDescription(/At most 3 SKT can be refunded/);
     await expect(amount).toBeFocused();
-    expect(noteCalls(seen)).toHaveLength(0);
+    expect(noteCalls(recorded)).toHaveLength(0);
     await amount.fill('2');
     await expect(preview(page)).toContainText('AccessNot affected');
     await dialog(page).getByRole('radio', { name: 'Duplicate payment' }).check();
@@ -106,7 +106,7 @@ test.describe('a refund', () => {
     await expectAccessible(page);
     await dialog(page).getByRole('button', { name: 'Refund 2 SKT' }).click();
     await expect(dialog(page)).toHaveCount(0);
-    expect(noteCalls(seen).map(({ body }) => body)).toEqual([
+    expect(noteCalls(recorded).map(({ body }) => body)).toEqual([
       {
         invoice_id: 'in_0Kq7Zt3',
         items: [{ invoice_item_id: 'ii_0', amount: '2', revokes: false }],
@@ -121,8 +121,8 @@ test.describe('a refund', () => {
     await expect(refunds.first()).toContainText('Pending');
   });
 
-  test('of all that was paid can leave the customer what they bought', async ({ page }) => {
-    const seen = await begin(page, paidInConsole, { role: 'owner' });
+  test('of the full amount can keep the customer’s access', async ({ page }) => {
+    const recorded = await openPage(page, paidInConsole, { role: 'owner' });
     await page.getByRole('button', { name: 'Refund', exact: true }).click();
     await dialog(page)
       .getByRole('checkbox', { name: /^Keep access/ })
@@ -130,11 +130,11 @@ test.describe('a refund', () => {
     await expect(preview(page)).toContainText('AccessKept, as you chose');
     await dialog(page).getByRole('button', { name: 'Refund 3 SKT' }).click();
     await expect(dialog(page)).toHaveCount(0);
-    expect(noteCalls(seen)[0]?.body).toMatchObject({ items: [{ amount: '3', revokes: false }] });
+    expect(noteCalls(recorded)[0]?.body).toMatchObject({ items: [{ amount: '3', revokes: false }] });
   });
 
-  test('is not offered if nothing can be refunded any more', async ({ page }) => {
-    await begin(
+  test('is not offered if nothing is refundable', async ({ page }) => {
+    await openPage(
       page,
       paidInConsole,
       { role: 'owner' },
@@ -144,10 +144,10 @@ test.describe('a refund', () => {
     await expect(page.getByRole('button', { name: 'Refund', exact: true })).toHaveCount(0);
   });
 
-  test('that failed is sent again or added to the balance', async ({ page }) => {
+  test('that failed is retried or added to the balance', async ({ page }) => {
     const failure = { code: 'expired_or_canceled_card', message: '' };
     const failed = { ...refund, status: 'failed' as const, failure };
-    const seen = await begin(page, paidInConsole, { role: 'owner' }, { refunds: [failed] });
+    const recorded = await openPage(page, paidInConsole, { role: 'owner' }, { refunds: [failed] });
     const row = section(page, 'Refunds').getByRole('row');
     await expect(row).toContainText('Failed');
     await expect(row).toContainText('The card has expired or was canceled.');
@@ -156,18 +156,18 @@ test.describe('a refund', () => {
     await expectAccessible(page);
     await dialog(page).getByRole('button', { name: 'Move to balance' }).click();
     await expect(row).toContainText('Moved to balance');
-    expect(seen.calls.some(({ path }) => path === '/refunds/re_1/move-to-balance')).toBe(true);
-    await begin(page, paidInConsole, { role: 'owner' }, { refunds: [failed] });
+    expect(recorded.calls.some(({ path }) => path === '/refunds/re_1/move-to-balance')).toBe(true);
+    await openPage(page, paidInConsole, { role: 'owner' }, { refunds: [failed] });
     await row.getByRole('button', { name: 'Retry refund' }).click();
     await dialog(page).getByRole('button', { name: 'Retry refund' }).click();
     await expect(row).toContainText('Pending');
-    await begin(page, paid, {}, { refunds: [failed] });
+    await openPage(page, paid, {}, { refunds: [failed] });
     await expect(row).toContainText("The refund didn't go through.");
     await expect(row.getByRole('button')).toHaveCount(0);
   });
 
-  test('that is refused says why, in the dialog', async ({ page }) => {
-    await begin(page, paidInConsole, { role: 'owner' });
+  test('that is rejected shows the reason in the dialog', async ({ page }) => {
+    await openPage(page, paidInConsole, { role: 'owner' });
     await page.getByRole('button', { name: 'Refund', exact: true }).click();
     await dialog(page).getByLabel(/^Note/).fill('too late');
     await dialog(page).getByRole('button', { name: 'Refund 3 SKT' }).click();
@@ -180,7 +180,7 @@ test.describe('a refund', () => {
 
 test.describe('a credit note', () => {
   test('is issued by items, the unpaid part first', async ({ page }) => {
-    const seen = await begin(page, '/console/invoices/in_credited', { role: 'owner' });
+    const recorded = await openPage(page, '/console/invoices/in_credited', { role: 'owner' });
     await page.getByRole('button', { name: 'Credit note', exact: true }).click();
     await dialog(page).getByRole('button', { name: 'Issue credit note' }).click();
     await expect(dialog(page).getByRole('alert')).toContainText('Enter an amount for at least one item.');
@@ -198,7 +198,7 @@ test.describe('a credit note', () => {
     await dialog(page).getByRole('button', { name: 'Credit 4 SKT' }).click();
     await expect(dialog(page)).toHaveCount(0);
     await expect(page.locator('#announcer')).toHaveText('Credit note SOUK-CN-000003 issued.');
-    expect(noteCalls(seen).map(({ body }) => body)).toEqual([
+    expect(noteCalls(recorded).map(({ body }) => body)).toEqual([
       {
         invoice_id: 'in_credited',
         items: [{ invoice_item_id: 'ii_credited', amount: '4', revokes: false }],
@@ -209,10 +209,10 @@ test.describe('a credit note', () => {
   });
 
   test('is not offered for a deposit, nor to customers', async ({ page }) => {
-    await begin(page, '/console/invoices/in_sub_active_7', { role: 'owner' });
+    await openPage(page, '/console/invoices/in_sub_active_7', { role: 'owner' });
     await expect(page.getByRole('link', { name: 'PDF in English' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Credit note', exact: true })).toHaveCount(0);
-    await begin(page, '/customer/invoice/in_credited');
+    await openPage(page, '/customer/invoice/in_credited');
     await expect(page.getByRole('link', { name: 'PDF in English' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Credit note', exact: true })).toHaveCount(0);
   });
@@ -223,31 +223,31 @@ test.describe('an unpaid invoice whose payment fails', () => {
     ['pay', "The invoice couldn't be paid"],
     ['renew', "The subscription couldn't be renewed"],
   ] as const) {
-    test(`says "${title}" where it was opened to ${action}`, async ({ page }) => {
-      await begin(page, `/customer/invoice/in_due1?action=${action}`, {}, { wallet: 'declines' });
+    test(`shows "${title}" if it was opened to ${action}`, async ({ page }) => {
+      await openPage(page, `/customer/invoice/in_due1?action=${action}`, {}, { wallet: 'declines' });
       await page.getByRole('button', { name: 'Pay 5 SKT' }).click();
       await expect(dialog(page).getByRole('alert')).toContainText(title, { timeout: 8000 });
     });
   }
 });
 
-for (const look of looks) {
-  test(`invoices and refunds have no accessibility fault in ${look.locale}, ${look.scheme}`, async ({ page }) => {
-    await wear(page, look);
-    await begin(page, '/console/invoices/in_credited', { role: 'owner' });
+for (const display of displaySettings) {
+  test(`invoices and refunds have no accessibility fault in ${display.locale}, ${display.scheme}`, async ({ page }) => {
+    await applyDisplaySettings(page, display);
+    await openPage(page, '/console/invoices/in_credited', { role: 'owner' });
     await expect(page.getByRole('table', { name: /^(Invoice items|账单明细)$/ })).toBeVisible();
     await expectAccessible(page);
     if (process.env.SHOTS) {
-      const name = `${process.env.SHOTS}/credited-${test.info().project.name}-${look.locale}-${look.scheme}`;
+      const name = `${process.env.SHOTS}/credited-${test.info().project.name}-${display.locale}-${display.scheme}`;
       await page.screenshot({ path: `${name}.png`, fullPage: true });
     }
-    await begin(page, '/console/invoices/in_change', { role: 'owner' });
+    await openPage(page, '/console/invoices/in_change', { role: 'owner' });
     await page.getByRole('button', { name: /^(Refund|退款)$/ }).click();
     await expect(dialog(page)).toBeVisible();
     await expectAccessible(page);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
     if (process.env.SHOTS) {
-      const name = `${process.env.SHOTS}/refund-${test.info().project.name}-${look.locale}-${look.scheme}`;
+      const name = `${process.env.SHOTS}/refund-${test.info().project.name}-${display.locale}-${display.scheme}`;
       await page.screenshot({ path: `${name}-dialog.png` });
       await page.keyboard.press('Escape');
       await page.screenshot({ path: `${name}.png`, fullPage: true });

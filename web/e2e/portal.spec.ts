@@ -1,11 +1,11 @@
 import { expect, test } from '@playwright/test';
 import { entitlements } from './fixtures/data';
-import { wear } from './fixtures/look';
+import { applyDisplaySettings } from './fixtures/display-settings';
 import { serve } from './fixtures/server';
 
-test.beforeEach(({ page }) => wear(page));
+test.beforeEach(({ page }) => applyDisplaySettings(page));
 
-test('a visitor is asked to sign in, and the address stays', async ({ page }) => {
+test('a visitor is asked to sign in, and the URL stays', async ({ page }) => {
   await serve(page);
   await page.goto('/customer');
   await expect(page.getByRole('dialog')).toBeVisible();
@@ -14,7 +14,7 @@ test('a visitor is asked to sign in, and the address stays', async ({ page }) =>
   await expect(page).toHaveURL('/customer');
 });
 
-test('a store that does not answer is not taken for a visitor who has not connected', async ({ page }) => {
+test('a failed session request does not count as signed out', async ({ page }) => {
   const failing: Record<string, number> = { '/session': 500 };
   await serve(page, { signedIn: true, failing });
   await page.goto('/customer');
@@ -25,7 +25,7 @@ test('a store that does not answer is not taken for a visitor who has not connec
   await expect(page.getByRole('heading', { level: 1, name: 'My account' })).toBeVisible();
 });
 
-test('what was bought can be downloaded and leads to its invoice', async ({ page }) => {
+test('a purchase can be downloaded and links to its invoice', async ({ page }) => {
   await serve(page, { signedIn: true });
   await page.goto('/customer');
   await expect(page.getByRole('link', { name: 'Download Lantern Notes 1.4.0' })).toHaveAttribute(
@@ -36,7 +36,7 @@ test('what was bought can be downloaded and leads to its invoice', async ({ page
   await expect(page.getByRole('heading', { level: 1, name: 'Invoice SOUK-0012' })).toBeVisible();
 });
 
-test('on a wide page invoices are a table in pages, void ones struck through', async ({ page }, info) => {
+test('on a wide page invoices are a paginated table, with void ones struck through', async ({ page }, info) => {
   test.skip(info.project.name === 'phone', 'a phone has the list');
   await serve(page, { signedIn: true });
   await page.goto('/customer');
@@ -64,7 +64,7 @@ test('on a wide page invoices are a table in pages, void ones struck through', a
   await expect(page.getByRole('heading', { level: 1, name: 'Invoice SOUK-0012' })).toBeVisible();
 });
 
-test('on a phone invoices stand under their days, and more come on demand', async ({ page }, info) => {
+test('on a phone invoices are grouped by day and loaded on demand', async ({ page }, info) => {
   test.skip(info.project.name !== 'phone', 'a wide page has the table');
   await serve(page, { signedIn: true });
   await page.goto('/customer');
@@ -76,7 +76,7 @@ test('on a phone invoices stand under their days, and more come on demand', asyn
   await expect(page.getByText('10 of 12')).toBeVisible();
 });
 
-test('payments say their state, and a failed one why', async ({ page }) => {
+test('payments show their state, and the reason of a failure', async ({ page }) => {
   await serve(page, { signedIn: true });
   await page.goto('/customer');
   const payments = page.getByRole('region', { name: 'Payments' });
@@ -84,7 +84,7 @@ test('payments say their state, and a failed one why', async ({ page }) => {
   await expect(payments.getByRole('row').nth(2)).toContainText('Reason: Your wallet has insufficient funds.');
 });
 
-test('a failed attempt asks for action only while its invoice is unpaid', async ({ page }) => {
+test('a failed attempt requires action only while its invoice is unpaid', async ({ page }) => {
   await serve(page, { signedIn: true });
   const attempt = (id: string, invoice_status: string) => ({
     id,
@@ -126,26 +126,26 @@ test('an app is listed once, with the purchase and the subscription that grant i
   await expect(page.getByRole('heading', { level: 1, name: 'Chorus Pro' })).toBeVisible();
 });
 
-test('a payment that arrives from elsewhere shows a message and reloads the lists', async ({ page }) => {
-  const seen = await serve(page, { signedIn: true, billing: {} });
+test('a payment made elsewhere shows a message and reloads the lists', async ({ page }) => {
+  const recorded = await serve(page, { signedIn: true, billing: {} });
   await page.goto('/customer');
   await expect(page.getByRole('heading', { level: 1, name: 'My account' })).toBeVisible();
-  await expect.poll(() => Boolean(seen.tell)).toBe(true);
-  const asked = () => seen.calls.filter(({ path }) => path === '/invoices').length;
-  await expect.poll(asked).toBeGreaterThan(0);
+  await expect.poll(() => Boolean(recorded.emitEvent)).toBe(true);
+  const invoiceRequests = () => recorded.calls.filter(({ path }) => path === '/invoices').length;
+  await expect.poll(invoiceRequests).toBeGreaterThan(0);
   await page.waitForLoadState('networkidle');
-  const before = asked();
-  seen.tell?.('invoice.paid', { customer_id: 'cus_other', id: 'in_x' });
-  seen.tell?.('invoice.paid', { customer_id: 'cus_1', id: 'in_due1' });
+  const before = invoiceRequests();
+  recorded.emitEvent?.('invoice.paid', { customer_id: 'cus_other', id: 'in_x' });
+  recorded.emitEvent?.('invoice.paid', { customer_id: 'cus_1', id: 'in_due1' });
   const toast = page.getByRole('alert').filter({ hasText: 'Payment successful' });
   await expect(toast).toHaveCount(1);
-  // Nothing lies over it.
+  // Nothing covers the message.
   await toast.click({ trial: true });
-  await expect.poll(asked).toBeGreaterThan(before);
+  await expect.poll(invoiceRequests).toBeGreaterThan(before);
   if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/paid-${test.info().project.name}.png` });
 });
 
-test('an empty portal says so and leads to the store', async ({ page }) => {
+test('an empty portal shows a message and links to the store', async ({ page }) => {
   await serve(page, { signedIn: true, empty: true });
   await page.goto('/customer');
   await expect(page.getByText("You haven't bought any apps yet.")).toBeVisible();
@@ -163,16 +163,14 @@ test('an invoice shows its lines, its method, its transaction, and a PDF in each
   await expect(page.getByRole('link', { name: 'PDF in Chinese' })).toHaveAttribute('href', /\/pdf\?locale=zh/);
 });
 
-test("somebody else's invoice is not shown", async ({ page }) => {
+test("another customer's invoice is not shown", async ({ page }) => {
   await serve(page, { signedIn: true, failing: { '/invoices/in_x': 403 } });
   await page.goto('/customer/invoice/in_x');
   await expect(page.getByRole('heading', { level: 1, name: 'This invoice does not exist' })).toBeVisible();
 });
 
-test('the profile checks on leaving a field, keeps what was typed, and shows what the server refuses on its field', async ({
-  page,
-}) => {
-  const seen = await serve(page, { signedIn: true });
+test('the profile validates on blur, keeps the values, and shows server errors on their fields', async ({ page }) => {
+  const recorded = await serve(page, { signedIn: true });
   await page.goto('/profile');
   const email = page.getByLabel('Email');
   await email.fill('mei@');
@@ -190,6 +188,6 @@ test('the profile checks on leaving a field, keeps what was typed, and shows wha
   await page.getByTitle('Germany').click();
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Saved.')).toBeVisible();
-  const sent = seen.calls.filter(({ method }) => method === 'PUT').at(-1)?.body;
+  const sent = recorded.calls.filter(({ method }) => method === 'PUT').at(-1)?.body;
   expect(sent).toMatchObject({ name: 'Mei Lin', email: 'mei@new.example', address: { country: 'de' } });
 });

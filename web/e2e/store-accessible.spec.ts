@@ -1,7 +1,7 @@
 import { expect, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
 import { freeApp, paidApp } from './fixtures/data';
-import { looks, wear } from './fixtures/look';
+import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
 import { serve } from './fixtures/server';
 
 const screens: [name: string, path: string, signedIn: boolean][] = [
@@ -19,16 +19,16 @@ const screens: [name: string, path: string, signedIn: boolean][] = [
 ];
 
 for (const [name, path, signedIn] of screens) {
-  for (const look of looks) {
-    test(`${name} has no accessibility fault in ${look.locale}, ${look.scheme}`, async ({ page }) => {
-      await wear(page, look);
+  for (const display of displaySettings) {
+    test(`${name} has no accessibility fault in ${display.locale}, ${display.scheme}`, async ({ page }) => {
+      await applyDisplaySettings(page, display);
       await serve(page, { signedIn });
       await page.goto(path);
       await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
       await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
-      expect(await page.locator('html').getAttribute('lang')).toBe(look.locale);
+      expect(await page.locator('html').getAttribute('lang')).toBe(display.locale);
       await expectAccessible(page);
-      // Nothing is wider than the page.
+      // The page has no horizontal overflow.
       expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(
         0,
       );
@@ -36,8 +36,8 @@ for (const [name, path, signedIn] of screens) {
   }
 }
 
-test('what can be tapped is at least 44 px high on the store front', async ({ page }) => {
-  await wear(page);
+test('touch targets on the home page are at least 44 px high', async ({ page }) => {
+  await applyDisplaySettings(page);
   await serve(page);
   await page.goto('/');
   await expect(page.getByRole('heading', { name: 'Trending' })).toBeVisible();

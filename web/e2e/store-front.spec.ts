@@ -1,12 +1,12 @@
 import { expect, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
 import { paidApp } from './fixtures/data';
-import { wear } from './fixtures/look';
+import { applyDisplaySettings } from './fixtures/display-settings';
 import { serve } from './fixtures/server';
 
-test.beforeEach(({ page }) => wear(page));
+test.beforeEach(({ page }) => applyDisplaySettings(page));
 
-test('the home page shows what the store is, its categories and three shelves', async ({ page }) => {
+test('the home page shows the store’s description, categories and three shelves', async ({ page }) => {
   await serve(page);
   await page.goto('/');
   await expect(
@@ -18,16 +18,16 @@ test('the home page shows what the store is, its categories and three shelves', 
   await expect(page).toHaveTitle('Souk');
 });
 
-test('"/" goes to the search, typing waits 300 ms and asks once', async ({ page }) => {
-  const seen = await serve(page);
+test('"/" focuses the search, which is debounced by 300 ms', async ({ page }) => {
+  const recorded = await serve(page);
   await page.clock.install();
   await page.goto('/search');
   await expect(page.getByText('8 apps')).toBeVisible();
-  seen.calls.length = 0;
+  recorded.calls.length = 0;
   await page.keyboard.press('/');
   const search = page.getByRole('textbox', { name: 'Search apps' });
   await expect(search).toBeFocused();
-  // However slowly this machine types, no time passes.
+  // The clock is paused, so that the typing speed does not matter.
   await page.clock.pauseAt(Date.now() + 60_000);
   await search.pressSequentially('quill');
   await page.clock.runFor(290);
@@ -37,20 +37,22 @@ test('"/" goes to the search, typing waits 300 ms and asks once', async ({ page 
   await expect(page).toHaveURL('/search?keyword=quill');
   await expect(page.getByText('1 app', { exact: true })).toBeVisible();
   await expect(page.getByRole('heading', { level: 1, name: 'Results for “quill”' })).toBeVisible();
-  expect(seen.calls.filter(({ path }) => path === '/apps').map(({ query }) => query.get('keyword'))).toEqual(['quill']);
+  expect(recorded.calls.filter(({ path }) => path === '/apps').map(({ query }) => query.get('keyword'))).toEqual([
+    'quill',
+  ]);
   await expect(search).toBeFocused();
 });
 
-test('a number can be searched for and stays as it was typed in the address', async ({ page }) => {
-  const seen = await serve(page);
+test('a number can be searched for and stays unquoted in the URL', async ({ page }) => {
+  const recorded = await serve(page);
   await page.goto('/search?keyword=2048&page=x&sort=nonsense');
   await expect(page.getByRole('heading', { level: 1, name: 'Results for “2048”' })).toBeVisible();
-  const asked = seen.calls.find(({ path }) => path === '/apps')?.query;
-  expect([asked?.get('keyword'), asked?.get('page'), asked?.get('sort')]).toEqual(['2048', '1', 'downloads']);
+  const query = recorded.calls.find(({ path }) => path === '/apps')?.query;
+  expect([query?.get('keyword'), query?.get('page'), query?.get('sort')]).toEqual(['2048', '1', 'downloads']);
 });
 
-test('a category keeps what was searched for, and the filters stand in the address', async ({ page }) => {
-  const seen = await serve(page);
+test('a category keeps the search, and the URL has the filters', async ({ page }) => {
+  const recorded = await serve(page);
   await page.goto('/search?keyword=a');
   await page.getByRole('link', { name: 'Productivity' }).click();
   await expect(page).toHaveURL('/category/productivity?keyword=a');
@@ -59,7 +61,7 @@ test('a category keeps what was searched for, and the filters stand in the addre
   await expect(page).toHaveURL('/category/productivity?keyword=a&price=free');
   await page.getByRole('combobox', { name: 'Sort by' }).selectOption('Name');
   await expect(page).toHaveURL('/category/productivity?keyword=a&price=free&sort=name');
-  const last = seen.calls.filter(({ path }) => path === '/apps').at(-1)?.query;
+  const last = recorded.calls.filter(({ path }) => path === '/apps').at(-1)?.query;
   expect(Object.fromEntries(last ?? [])).toMatchObject({
     category: 'productivity',
     keyword: 'a',
@@ -70,7 +72,7 @@ test('a category keeps what was searched for, and the filters stand in the addre
   });
 });
 
-test('nothing found says so and has a way on', async ({ page }) => {
+test('an empty result shows a message and a reset button', async ({ page }) => {
   await serve(page);
   await page.goto('/search?keyword=zzzz');
   await expect(page.getByText('No apps found')).toBeVisible();
@@ -78,7 +80,7 @@ test('nothing found says so and has a way on', async ({ page }) => {
   await expect(page.getByText('8 apps')).toBeVisible();
 });
 
-test('a list that fails says so and can be asked again', async ({ page }) => {
+test('a failed list shows an error and can be retried', async ({ page }) => {
   const failing: Record<string, number> = { '/apps': 400 };
   await serve(page, { failing });
   await page.goto('/search');
@@ -89,21 +91,21 @@ test('a list that fails says so and can be asked again', async ({ page }) => {
   await expect(page.getByText('8 apps')).toBeVisible();
 });
 
-test('apps that are on their way have their places kept', async ({ page }) => {
+test('loading apps have placeholders of the same size', async ({ page }) => {
   await serve(page, { silent: ['/apps'] });
   await page.goto('/search');
   const grid = page.locator('[aria-busy="true"]');
   await expect(grid).toBeVisible();
-  const place = await grid.locator('> div > div').first().boundingBox();
+  const placeholder = await grid.locator('> div > div').first().boundingBox();
   await page.unrouteAll({ behavior: 'ignoreErrors' });
   await serve(page);
   await page.goto('/search?sort=name');
   const card = await page.getByRole('article').first().boundingBox();
-  expect(Math.abs((card?.height ?? 0) - (place?.height ?? 0))).toBeLessThanOrEqual(24);
-  expect(card?.width).toBe(place?.width);
+  expect(Math.abs((card?.height ?? 0) - (placeholder?.height ?? 0))).toBeLessThanOrEqual(24);
+  expect(card?.width).toBe(placeholder?.width);
 });
 
-test('an address nobody knows goes home', async ({ page }) => {
+test('an unknown URL redirects to the home page', async ({ page }) => {
   await serve(page);
   await page.goto('/no/such/page');
   await expect(page).toHaveURL('/');

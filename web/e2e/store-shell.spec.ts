@@ -1,11 +1,11 @@
 import { expect, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
-import { hold } from './fixtures/held';
-import { wear } from './fixtures/look';
+import { delayResponse } from './fixtures/delay-response';
+import { applyDisplaySettings } from './fixtures/display-settings';
 import { serve } from './fixtures/server';
 
-test('the language is changed at once, kept in its cookie and set on the document', async ({ page }) => {
-  await wear(page);
+test('the language changes at once, is stored in a cookie and set on the document', async ({ page }) => {
+  await applyDisplaySettings(page);
   await serve(page);
   await page.goto('/');
   await page.getByRole('button', { name: 'Language: English' }).click();
@@ -19,8 +19,8 @@ test('the language is changed at once, kept in its cookie and set on the documen
   await expect(page.getByRole('heading', { level: 2, name: '热门' })).toBeVisible();
 });
 
-test('the theme is changed, kept, and follows the system until then', async ({ page }) => {
-  await wear(page, { scheme: 'dark' });
+test('the theme follows the system until it is changed, and is stored', async ({ page }) => {
+  await applyDisplaySettings(page, { scheme: 'dark' });
   await serve(page);
   await page.goto('/');
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
@@ -32,20 +32,18 @@ test('the theme is changed, kept, and follows the system until then', async ({ p
   await expect(page.locator('body')).toHaveCSS('background-color', 'rgb(250, 249, 247)');
 });
 
-test('a fresh browser begins in test mode in a demo store, and changing the mode asks everything again', async ({
-  page,
-}) => {
-  await wear(page);
-  const seen = await serve(page);
+test('a new browser starts a demo store in test mode, and changing the mode reloads all data', async ({ page }) => {
+  await applyDisplaySettings(page);
+  const recorded = await serve(page);
   await page.goto('/');
   await expect(page.getByRole('region', { name: 'Test mode' })).toBeVisible();
-  expect(seen.calls.find(({ path }) => path === '/apps/shelves')?.query.get('livemode')).toBe('false');
+  expect(recorded.calls.find(({ path }) => path === '/apps/shelves')?.query.get('livemode')).toBe('false');
   await page.getByRole('button', { name: 'Mode: Test mode' }).click();
   await page.getByRole('menuitem', { name: 'Live mode' }).click();
   await expect(page.getByRole('region', { name: 'Test mode' })).toHaveCount(0);
   await expect
     .poll(() =>
-      seen.calls
+      recorded.calls
         .filter(({ path }) => path === '/apps/shelves')
         .at(-1)
         ?.query.get('livemode'),
@@ -54,17 +52,17 @@ test('a fresh browser begins in test mode in a demo store, and changing the mode
   expect(await page.evaluate(() => localStorage.getItem('livemode'))).toBe('true');
 });
 
-test('each route change is one page view', async ({ page }) => {
-  await wear(page);
-  const seen = await serve(page);
+test('each route change sends one page view', async ({ page }) => {
+  await applyDisplaySettings(page);
+  const recorded = await serve(page);
   await page.goto('/');
   await page.getByRole('link', { name: 'Media' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Media' })).toBeVisible();
-  await expect.poll(() => seen.pageViews).toEqual(['/', '/category/media']);
+  await expect.poll(() => recorded.pageViews).toEqual(['/', '/category/media']);
 });
 
-test('the cookie banner is shown once, and its answer is kept for a year', async ({ page }) => {
-  await wear(page, {}, true);
+test('the cookie banner is shown once, and consent is stored for a year', async ({ page }) => {
+  await applyDisplaySettings(page, {}, true);
   await serve(page);
   await page.goto('/');
   const banner = page.getByRole('region', { name: 'Cookies' });
@@ -73,7 +71,7 @@ test('the cookie banner is shown once, and its answer is kept for a year', async
   await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
   const footer = await page.getByRole('contentinfo').boundingBox();
   const edge = (await banner.boundingBox())?.y ?? 0;
-  expect((footer?.y ?? edge) + (footer?.height ?? 1), 'it hides nothing for good').toBeLessThanOrEqual(edge);
+  expect((footer?.y ?? edge) + (footer?.height ?? 1), 'the banner does not cover the footer').toBeLessThanOrEqual(edge);
   await banner.getByRole('button', { name: 'Got it' }).click();
   await expect(banner).toHaveCount(0);
   const cookie = (await page.context().cookies()).find(({ name }) => name === 'CookieConsent');
@@ -84,8 +82,8 @@ test('the cookie banner is shown once, and its answer is kept for a year', async
   await expect(banner).toHaveCount(0);
 });
 
-test('inside a frame there is no cookie banner', async ({ page, baseURL }) => {
-  await wear(page, {}, true);
+test('there is no cookie banner inside an iframe', async ({ page, baseURL }) => {
+  await applyDisplaySettings(page, {}, true);
   await serve(page);
   await page.route('**/host.html', (route) =>
     route.fulfill({ contentType: 'text/html', body: `<iframe src="${baseURL}/" width="800" height="600"></iframe>` }),
@@ -96,51 +94,51 @@ test('inside a frame there is no cookie banner', async ({ page, baseURL }) => {
   await expect(frame.getByRole('region', { name: 'Cookies' })).toHaveCount(0);
 });
 
-test('each thing the front page needs is asked for once', async ({ page }) => {
-  await wear(page);
-  const seen = await serve(page);
+test('the home page makes each request once', async ({ page }) => {
+  await applyDisplaySettings(page);
+  const recorded = await serve(page);
   await page.goto('/');
   await expect(page.getByRole('region', { name: 'Trending' }).getByRole('article').first()).toBeVisible();
-  const asked = seen.calls.map(({ path }) => path).sort();
-  expect(asked).toEqual(['/apps/shelves', '/categories', '/session']);
+  const requests = recorded.calls.map(({ path }) => path).sort();
+  expect(requests).toEqual(['/apps/shelves', '/categories', '/session']);
 });
 
-test('the front page stands where its scripts will put it, before they are there', async ({ page }) => {
-  test.skip(!process.env.SOUK_URL, 'the server writes it');
-  await wear(page);
+test('the prerendered home page has the same layout as the rendered one', async ({ page }) => {
+  test.skip(!process.env.SOUK_URL, 'only the server prerenders');
+  await applyDisplaySettings(page);
   await serve(page);
-  const release = await hold(page, '**/assets/*.js');
+  const release = await delayResponse(page, '**/assets/*.js');
   await page.goto('/', { waitUntil: 'commit' });
   const heading = page.locator('h1:visible');
-  // The styles are not held back; before they are there, both languages are seen, and nothing stands where it will.
+  // The styles are not delayed; without them both languages are visible at other positions.
   await expect(heading).toHaveCount(1);
   await page.waitForFunction(() =>
-    [...document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet]')].every((it) => it.sheet !== null),
+    [...document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet]')].every((each) => each.sheet !== null),
   );
-  const said = await heading.textContent();
+  const statement = await heading.textContent();
   const before = await heading.boundingBox();
-  // The made-up store has another statement, of one line more or less: what counts is where it begins.
-  expect(said).toContain('Apps from');
+  // The mocked store has another statement with another number of lines, so only the start is compared.
+  expect(statement).toContain('Apps from');
   release();
   await expect(page.getByRole('region', { name: 'Trending' })).toBeVisible();
   const after = await heading.boundingBox();
   expect([after?.x, after?.y]).toEqual([before?.x, before?.y]);
 });
 
-test('what the server wrote is painted before any script of the page is asked for', async ({ page }) => {
-  test.skip(!process.env.SOUK_URL, 'the server writes it');
+test('the prerendered content is painted before any script is requested', async ({ page }) => {
+  test.skip(!process.env.SOUK_URL, 'only the server prerenders');
   await page.goto('/');
   await expect(page.getByRole('main').getByRole('article').first()).toBeVisible();
-  const { painted, asked } = await page.evaluate(() => ({
+  const { painted, requests } = await page.evaluate(() => ({
     painted: performance.getEntriesByName('first-paint')[0]?.startTime ?? Number.POSITIVE_INFINITY,
-    asked: performance.getEntriesByType('resource').filter((it) => /\/assets\/.*\.js$/.test(it.name)),
+    requests: performance.getEntriesByType('resource').filter((each) => /\/assets\/.*\.js$/.test(each.name)),
   }));
-  expect(asked.length).toBeGreaterThan(2);
-  for (const script of asked) expect(script.startTime, script.name).toBeGreaterThanOrEqual(painted);
+  expect(requests.length).toBeGreaterThan(2);
+  for (const script of requests) expect(script.startTime, script.name).toBeGreaterThanOrEqual(painted);
 });
 
-test('a page whose paint nobody tells of is opened all the same', async ({ page }) => {
-  test.skip(!process.env.SOUK_URL, 'the server writes it');
+test('the scripts load even if the paint event is missing', async ({ page }) => {
+  test.skip(!process.env.SOUK_URL, 'only the server prerenders');
   await page.addInitScript(() => {
     PerformanceObserver.prototype.observe = () => {};
   });
@@ -148,12 +146,12 @@ test('a page whose paint nobody tells of is opened all the same', async ({ page 
   await expect(page.getByRole('main').getByRole('article').first()).toBeVisible();
 });
 
-test('the first tab stop leads past the header', async ({ page }, info) => {
-  test.skip(info.project.name === 'phone', 'a keyboard matter');
-  await wear(page);
+test('the first tab stop skips the header', async ({ page }, info) => {
+  test.skip(info.project.name === 'phone', 'needs a keyboard');
+  await applyDisplaySettings(page);
   await serve(page);
   await page.goto('/');
-  // The statement stands there before the page can be used.
+  // The prerendered statement is visible before the page is interactive.
   const skip = page.getByRole('link', { name: 'Skip to content' });
   await expect(skip).toBeAttached();
   await page.keyboard.press('Tab');
@@ -162,15 +160,15 @@ test('the first tab stop leads past the header', async ({ page }, info) => {
   await expect(page.locator('#content')).toBeFocused();
 });
 
-test('whoever logs out is a visitor on the store front', async ({ page }) => {
-  await wear(page);
+test('logging out leads to the home page as a visitor', async ({ page }) => {
+  await applyDisplaySettings(page);
   const options = { signedIn: true };
-  const seen = await serve(page, options);
+  const recorded = await serve(page, options);
   await page.goto('/profile');
   await page.getByRole('button', { name: 'Account of Mei Lin' }).click();
   options.signedIn = false;
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
   await expect(page).toHaveURL('/');
   await expect(page.getByRole('button', { name: 'Sign in' })).toBeVisible();
-  expect(seen.calls.some(({ method, path }) => method === 'POST' && path === '/session/logout')).toBe(true);
+  expect(recorded.calls.some(({ method, path }) => method === 'POST' && path === '/session/logout')).toBe(true);
 });

@@ -2,35 +2,34 @@ import { expect, type Page, test } from '@playwright/test';
 import type { InvoiceDetail, Subscription } from '../src/api/types';
 import { expectAccessible } from './fixtures/axe';
 import { type BillingState, byCard, invoicesOf, NOW, subscription, unpaid } from './fixtures/billing';
-import { looks, wear } from './fixtures/look';
-import { type Seen, serve } from './fixtures/server';
+import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
+import { type Recorded, serve } from './fixtures/server';
 
 const customer = { id: 'cus_1', did: 'z1Somebody', name: 'Ada Park', email: 'ada@example.com' };
-const theirs = (changes = {}) => subscription({ customer, ...changes });
+const customerSubscription = (changes = {}) => subscription({ customer, ...changes });
 
-/** An administrator on the console's page of a customer's subscription. */
-async function begin(page: Page, changes = {}, more: Partial<BillingState> = {}): Promise<Seen> {
+/** Opens the console page of a customer's subscription as an administrator. */
+async function openPage(page: Page, changes = {}, billing: Partial<BillingState> = {}): Promise<Recorded> {
   await page.clock.setFixedTime(NOW * 1000);
-  const seen = await serve(page, {
+  const recorded = await serve(page, {
     signedIn: true,
     role: 'owner',
-    billing: { subscriptions: [theirs(changes)], ...more },
+    billing: { subscriptions: [customerSubscription(changes)], ...billing },
   });
   await page.goto('/console/subscriptions/sub_active');
-  return seen;
+  return recorded;
 }
 
-const last = (seen: Seen, path: RegExp) => seen.calls.filter((call) => path.test(`${call.method} ${call.path}`)).at(-1);
+const last = (recorded: Recorded, path: RegExp) =>
+  recorded.calls.filter((call) => path.test(`${call.method} ${call.path}`)).at(-1);
 const dialog = (page: Page) => page.getByRole('dialog');
 const admin = (page: Page) => page.getByRole('region', { name: 'Admin actions' });
 const press = (page: Page, name: string) => admin(page).getByRole('button', { name, exact: true }).click();
 
-test.beforeEach(({ page }) => wear(page));
+test.beforeEach(({ page }) => applyDisplaySettings(page));
 
-test("a customer's subscription offers what the store can do, and nothing that needs their wallet", async ({
-  page,
-}) => {
-  await begin(page, { status: 'past_due', past_due_since: NOW - 86_400 });
+test("a customer's subscription has only the actions of the store", async ({ page }) => {
+  await openPage(page, { status: 'past_due', past_due_since: NOW - 86_400 });
   await expect(admin(page)).toContainText('This subscription belongs to Ada Park · ada@example.com.');
   await expect(admin(page).getByRole('button')).toHaveText([
     'Pause',
@@ -41,11 +40,11 @@ test("a customer's subscription offers what the store can do, and nothing that n
   await expect(page.getByRole('button', { name: /^Pay|Change/ })).toHaveCount(0);
 });
 
-test("the customer's address of a subscription leads administrators to the console, and customers back", async ({
+test('the customer URL of a subscription redirects administrators to the console, and the console URL redirects customers back', async ({
   page,
 }) => {
   await page.clock.setFixedTime(NOW * 1000);
-  await serve(page, { signedIn: true, role: 'admin', billing: { subscriptions: [theirs()] } });
+  await serve(page, { signedIn: true, role: 'admin', billing: { subscriptions: [customerSubscription()] } });
   await page.goto('/customer/subscription/sub_active');
   await expect(page).toHaveURL('/console/subscriptions/sub_active');
   await expect(admin(page)).toBeVisible();
@@ -55,7 +54,7 @@ test("the customer's address of a subscription leads administrators to the conso
   await expect(page.getByRole('button', { name: 'Change payment method' })).toBeVisible();
 });
 
-test('their own subscription they manage as its customer', async ({ page }) => {
+test('administrators manage their own subscription as a customer', async ({ page }) => {
   await page.clock.setFixedTime(NOW * 1000);
   await serve(page, { signedIn: true, role: 'owner', billing: {} });
   await page.goto('/customer/subscription/sub_active');
@@ -63,7 +62,7 @@ test('their own subscription they manage as its customer', async ({ page }) => {
   await expect(admin(page)).toHaveCount(0);
 });
 
-test('an unpaid invoice of a customer is theirs to pay', async ({ page }) => {
+test('an unpaid invoice can only be paid by its customer', async ({ page }) => {
   await page.clock.setFixedTime(NOW * 1000);
   await serve(page, { signedIn: true, role: 'owner', billing: {} });
   await page.route(/\/api\/invoices\/in_due1\?/, (route) => route.fulfill({ json: { ...unpaid, customer } }));
@@ -73,9 +72,9 @@ test('an unpaid invoice of a customer is theirs to pay', async ({ page }) => {
   await expect(page.getByRole('button', { name: /^Pay/ })).toHaveCount(0);
 });
 
-test.describe('cancelling for a customer', () => {
+test.describe('canceling for a customer', () => {
   test('at the end of the period moves no money', async ({ page }) => {
-    const seen = await begin(page);
+    const recorded = await openPage(page);
     await press(page, 'Cancel subscription');
     await expect(dialog(page).getByRole('radio')).toHaveCount(3);
     await expect(dialog(page)).toContainText('Nov 30, 2026. The customer is not charged again.');
@@ -84,7 +83,7 @@ test.describe('cancelling for a customer', () => {
       .fill('Asked for by mail');
     await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
     await expect(admin(page)).toContainText('Subscription canceled.');
-    expect(last(seen, /PUT .*cancel/)?.body).toEqual({
+    expect(last(recorded, /PUT .*cancel/)?.body).toEqual({
       at: 'current_period_end',
       refund: 'none',
       staking: 'none',
@@ -93,8 +92,8 @@ test.describe('cancelling for a customer', () => {
     await expect(page.getByText('Ends on Nov 30, 2026').first()).toBeVisible();
   });
 
-  test('now decides what becomes of the last payment and of the stake, and names what is taken', async ({ page }) => {
-    const seen = await begin(page);
+  test('now has options for the last payment and the deposit, and names the forfeited amount', async ({ page }) => {
+    const recorded = await openPage(page);
     await press(page, 'Cancel subscription');
     await dialog(page).getByRole('radio', { name: /^Now/ }).check();
     await dialog(page).getByRole('radio', { name: 'Refund the unused time' }).check();
@@ -103,11 +102,11 @@ test.describe('cancelling for a customer', () => {
     const reason = dialog(page).getByLabel('Reason for forfeiting the deposit');
     await expect(reason).toBeFocused();
     await expect(reason).toHaveAccessibleDescription(/Enter a reason\./);
-    expect(last(seen, /PUT .*cancel/)).toBeUndefined();
+    expect(last(recorded, /PUT .*cancel/)).toBeUndefined();
     await reason.fill('Broke the rules');
     await dialog(page).getByRole('button', { name: 'Cancel now and forfeit 5 SKT' }).click();
     await expect(admin(page)).toContainText('Subscription canceled.');
-    expect(last(seen, /PUT .*cancel/)?.body).toEqual({
+    expect(last(recorded, /PUT .*cancel/)?.body).toEqual({
       at: 'now',
       refund: 'proration',
       staking: 'slash',
@@ -117,7 +116,7 @@ test.describe('cancelling for a customer', () => {
   });
 
   test('on a date requires a future one', async ({ page }) => {
-    const seen = await begin(page);
+    const recorded = await openPage(page);
     await press(page, 'Cancel subscription');
     await dialog(page)
       .getByRole('radio', { name: /^On a date/ })
@@ -129,19 +128,19 @@ test.describe('cancelling for a customer', () => {
     await when.press('Enter');
     await dialog(page).getByRole('button', { name: 'Cancel on this date' }).click();
     await expect(admin(page)).toContainText('Subscription canceled.');
-    const body = last(seen, /PUT .*cancel/)?.body as { time: number };
+    const body = last(recorded, /PUT .*cancel/)?.body as { time: number };
     expect(body).toMatchObject({ at: 'custom', refund: 'none', staking: 'none' });
     expect(body.time).toBe(await page.evaluate(() => new Date('2026-12-24T12:00').getTime() / 1000));
   });
 
-  test('can be taken back, unless only their wallet can', async ({ page }) => {
+  test('can be undone, unless it needs the customer’s wallet', async ({ page }) => {
     const ends = { cancel_at_period_end: true, cancel_at: subscription().current_period_end };
-    const seen = await begin(page, ends);
+    const recorded = await openPage(page, ends);
     await press(page, 'Undo cancellation');
     await dialog(page).getByRole('button', { name: 'Undo cancellation' }).click();
     await expect(admin(page)).toContainText('Cancellation undone.');
-    expect(last(seen, /PUT .*recover/)).toBeTruthy();
-    await begin(page, ends);
+    expect(last(recorded, /PUT .*recover/)).toBeTruthy();
+    await openPage(page, ends);
     await page.route(/\/recover\?/, (route) => route.fulfill({ json: { subscription: {}, needStake: true } }));
     await press(page, 'Undo cancellation');
     await dialog(page).getByRole('button', { name: 'Undo cancellation' }).click();
@@ -149,8 +148,8 @@ test.describe('cancelling for a customer', () => {
   });
 });
 
-test('pausing and resuming are each a yes away', async ({ page }) => {
-  const seen = await begin(page);
+test('pausing and resuming require confirmation', async ({ page }) => {
+  const recorded = await openPage(page);
   await press(page, 'Pause');
   await expect(dialog(page)).toContainText('The customer is not charged until you resume the subscription.');
   await dialog(page).getByRole('button', { name: 'Pause', exact: true }).click();
@@ -158,25 +157,25 @@ test('pausing and resuming are each a yes away', async ({ page }) => {
   await press(page, 'Resume');
   await dialog(page).getByRole('button', { name: 'Resume', exact: true }).click();
   await expect(admin(page)).toContainText('Subscription resumed.');
-  expect(seen.calls.filter(({ method }) => method === 'PUT').map(({ path }) => path)).toEqual([
+  expect(recorded.calls.filter(({ method }) => method === 'PUT').map(({ path }) => path)).toEqual([
     '/subscriptions/sub_active/pause',
     '/subscriptions/sub_active/resume',
   ]);
 });
 
-test('billing that is on hold says why and can be resumed', async ({ page }) => {
-  const seen = await begin(page, { on_hold: true, on_hold_reason: 'currency_not_configured' });
+test('billing on hold shows the reason and can be resumed', async ({ page }) => {
+  const recorded = await openPage(page, { on_hold: true, on_hold_reason: 'currency_not_configured' });
   await expect(admin(page)).toContainText('Billing of this subscription is on hold');
   await expect(admin(page)).toContainText('One of its prices has no amount in SKT');
   await press(page, 'Resume billing');
   await dialog(page).getByRole('button', { name: 'Resume billing' }).click();
   await expect(admin(page)).toContainText('Billing resumed.');
   await expect(admin(page)).not.toContainText('is on hold');
-  expect(last(seen, /PUT .*resume-billing/)).toBeTruthy();
+  expect(last(recorded, /PUT .*resume-billing/)).toBeTruthy();
 });
 
 test('a deposit is forfeited only after a confirmation that names the amount', async ({ page }) => {
-  const seen = await begin(page);
+  const recorded = await openPage(page);
   await press(page, 'Forfeit deposit');
   const amount = dialog(page).getByLabel('Amount in SKT');
   await expect(amount).toHaveValue('5');
@@ -189,25 +188,25 @@ test('a deposit is forfeited only after a confirmation that names the amount', a
   await expect(page.getByRole('dialog', { name: 'Forfeit 2.5 SKT?' })).toContainText(
     '2.5 SKT of the deposit of Ada Park',
   );
-  expect(last(seen, /slash/)).toBeUndefined();
+  expect(last(recorded, /slash/)).toBeUndefined();
   await dialog(page).getByRole('button', { name: 'Forfeit 2.5 SKT' }).click();
   await expect(admin(page)).toContainText('The deposit is being forfeited.');
-  expect(last(seen, /PUT .*slash-stake/)?.body).toEqual({ amount: '2.5', reason: 'Never gave the book back' });
+  expect(last(recorded, /PUT .*slash-stake/)?.body).toEqual({ amount: '2.5', reason: 'Never gave the book back' });
 });
 
-test('a deposit that waits after the end is returned at once', async ({ page }) => {
+test('a waiting deposit of an ended subscription can be returned at once', async ({ page }) => {
   const staking = { ...subscription().staking, status: 'waiting', return_at: NOW + 86_400 };
-  const seen = await begin(page, { status: 'canceled', ended_at: NOW - 60, canceled_at: NOW - 60, staking });
+  const recorded = await openPage(page, { status: 'canceled', ended_at: NOW - 60, canceled_at: NOW - 60, staking });
   await press(page, 'Return deposit now');
   await expect(dialog(page)).toContainText('5 SKT is returned to the customer now instead of on Nov 21, 2026.');
   await dialog(page).getByRole('button', { name: 'Return deposit now' }).click();
   await expect(admin(page)).toContainText('The deposit is being returned.');
-  expect(last(seen, /PUT .*return-stake/)).toBeTruthy();
+  expect(last(recorded, /PUT .*return-stake/)).toBeTruthy();
 });
 
-test('what is refused is said in the dialog, in the language of the page', async ({ page }) => {
-  await wear(page, { locale: 'zh' });
-  await begin(page);
+test('a rejected action shows the translated reason in the dialog', async ({ page }) => {
+  await applyDisplaySettings(page, { locale: 'zh' });
+  await openPage(page);
   await page.route(/\/pause\?/, (route) =>
     route.fulfill({
       status: 400,
@@ -220,33 +219,33 @@ test('what is refused is said in the dialog, in the language of the page', async
 });
 
 test.describe('a refund of the last payment', () => {
-  /** On its page, with `paid` above the renewals of the subscription. */
-  async function beginWith(page: Page, paid: Partial<InvoiceDetail>, byBalance = '0'): Promise<Seen> {
-    const [renewal, ...others] = invoicesOf(theirs());
+  /** Opens the subscription page with the invoice `paid` above the renewals. */
+  async function openWithInvoice(page: Page, paid: Partial<InvoiceDetail>, byBalance = '0'): Promise<Recorded> {
+    const [renewal, ...others] = invoicesOf(customerSubscription());
     const newest = { ...renewal, id: 'in_newest', number: 'SOUK-0031', ...paid };
     const refundable = { in_newest: { amount: '5000000000000000000', to_balance: byBalance } };
     await page.clock.setFixedTime(NOW * 1000);
-    const seen = await serve(page, {
+    const recorded = await serve(page, {
       signedIn: true,
       role: 'owner',
-      billing: { subscriptions: [theirs()], refundable },
+      billing: { subscriptions: [customerSubscription()], refundable },
     });
     const list = [newest, renewal, ...others];
     await page.route(/\/api\/invoices\?/, (route) => route.fulfill({ json: { count: list.length, list } }));
     await page.route(/\/api\/invoices\/in_newest\?/, (route) => route.fulfill({ json: newest }));
     await page.goto('/console/subscriptions/sub_active');
-    return seen;
+    return recorded;
   }
 
-  test('is of what the store got: funds that were added are none of it', async ({ page }) => {
-    await beginWith(page, { billing_reason: 'recharge', paymentIntent: null });
+  test('skips top-ups, which are not revenue', async ({ page }) => {
+    await openWithInvoice(page, { billing_reason: 'recharge', paymentIntent: null });
     await press(page, 'Refund');
     await expect(page.getByRole('dialog', { name: 'Refund invoice SOUK-0021' })).toBeVisible();
   });
 
-  test('of a renewal that the balance paid is balance again at once', async ({ page }) => {
+  test('of a renewal paid from the balance goes back to the balance at once', async ({ page }) => {
     const all = '5000000000000000000';
-    const seen = await beginWith(page, { applied_credit: all, paymentIntent: null }, all);
+    const recorded = await openWithInvoice(page, { applied_credit: all, paymentIntent: null }, all);
     await press(page, 'Refund');
     await expect(page.getByRole('dialog', { name: 'Refund invoice SOUK-0031' })).toBeVisible();
     await expect(dialog(page).getByLabel('Amount in SKT')).toHaveValue('5');
@@ -255,7 +254,7 @@ test.describe('a refund of the last payment', () => {
     );
     await dialog(page).getByRole('button', { name: 'Refund 5 SKT' }).click();
     await expect(page.locator('#announcer')).toHaveText('Added to the account balance.');
-    expect(last(seen, /POST .*credit-notes$/)?.body).toEqual({
+    expect(last(recorded, /POST .*credit-notes$/)?.body).toEqual({
       invoice_id: 'in_newest',
       items: [{ invoice_item_id: 'ii_0', amount: '5', revokes: false }],
       reason: 'other',
@@ -265,9 +264,9 @@ test.describe('a refund of the last payment', () => {
   });
 });
 
-test('a card that has expired is told without asking the store for another one', async ({ page }) => {
+test('an expired card is shown without an action for the store', async ({ page }) => {
   const mandate = { ...byCard.mandate, exp_month: 10, exp_year: 2026 } as Subscription['mandate'];
-  await begin(page, { mandate });
+  await openPage(page, { mandate });
   await expect(page.getByText('The card for Chorus Pro has expired')).toBeVisible();
   await expect(page.getByText('Only the customer can change the payment method')).toBeVisible();
   await expect(page.getByText(/Change the payment method to avoid/)).toHaveCount(0);
@@ -290,10 +289,12 @@ const BUTTONS: Record<string, RegExp> = {
 };
 
 for (const [name, changes, open] of screens) {
-  for (const look of looks) {
-    test(`${name} of the console have no accessibility fault in ${look.locale}, ${look.scheme}`, async ({ page }) => {
-      await wear(page, look);
-      await begin(page, changes);
+  for (const display of displaySettings) {
+    test(`${name} of the console have no accessibility fault in ${display.locale}, ${display.scheme}`, async ({
+      page,
+    }) => {
+      await applyDisplaySettings(page, display);
+      await openPage(page, changes);
       await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
       await expect(page.getByRole('button', { name: /^(Refund|退款)$/ })).toBeVisible();
       if (open) {

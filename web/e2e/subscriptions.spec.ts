@@ -14,27 +14,28 @@ import {
   unpaidByCard,
 } from './fixtures/billing';
 import { usd } from './fixtures/data';
-import { hold } from './fixtures/held';
-import { looks, wear } from './fixtures/look';
-import { type Seen, type ServerOptions, serve } from './fixtures/server';
+import { delayResponse } from './fixtures/delay-response';
+import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
+import { type Recorded, type ServerOptions, serve } from './fixtures/server';
 
-/** A signed-in customer with subscriptions, on the day the fixtures were written. */
-async function begin(page: Page, path: string, billing: Partial<BillingState> = {}, more: ServerOptions = {}) {
+/** Opens a page as a signed-in customer with subscriptions, at the time of the fixtures. */
+async function openPage(page: Page, path: string, billing: Partial<BillingState> = {}, options: ServerOptions = {}) {
   await page.clock.setFixedTime(NOW * 1000);
-  const seen = await serve(page, { signedIn: true, billing, ...more });
+  const recorded = await serve(page, { signedIn: true, billing, ...options });
   await page.goto(path);
-  return seen;
+  return recorded;
 }
 
-const last = (seen: Seen, path: RegExp) => seen.calls.filter((call) => path.test(`${call.method} ${call.path}`)).at(-1);
+const last = (recorded: Recorded, path: RegExp) =>
+  recorded.calls.filter((call) => path.test(`${call.method} ${call.path}`)).at(-1);
 const detail = (id: string) => `/customer/subscription/${id}`;
 const dialog = (page: Page) => page.getByRole('dialog');
 
-test.beforeEach(({ page }) => wear(page));
+test.beforeEach(({ page }) => applyDisplaySettings(page));
 
 test.describe('the portal', () => {
-  test('says first what needs the customer, then what they are subscribed to', async ({ page }) => {
-    await begin(page, '/customer');
+  test('lists required actions first, then the subscriptions', async ({ page }) => {
+    await openPage(page, '/customer');
     const summary = page.getByRole('region', { name: 'Summary' });
     await expect(summary).toContainText('10 SKT + $27.00 past due');
     await expect(summary).toContainText('Your trial of Almanac Plus ends on Nov 22, 2026');
@@ -50,20 +51,20 @@ test.describe('the portal', () => {
     await expect(page.getByRole('heading', { level: 1, name: 'Chorus Pro' })).toBeVisible();
   });
 
-  test('lets name, mail, phone and address be changed', async ({ page }) => {
-    const seen = await begin(page, '/customer');
+  test('has a form for the billing details', async ({ page }) => {
+    const recorded = await openPage(page, '/customer');
     const details = page.getByRole('region', { name: 'My details' });
     await details.getByLabel('City (optional)').fill('Lisbon');
     await details.getByRole('button', { name: 'Save' }).click();
     await expect(details.getByText('Saved.')).toBeVisible();
-    expect(last(seen, /PUT \/customers\/me/)?.body).toMatchObject({ address: { city: 'Lisbon' } });
+    expect(last(recorded, /PUT \/customers\/me/)?.body).toMatchObject({ address: { city: 'Lisbon' } });
   });
 
-  test('offers another try when subscriptions cannot be loaded, and says when there are none', async ({ page }) => {
-    await begin(page, '/customer', {}, { failing: { '/subscriptions': 500 } });
+  test('offers a retry if the subscriptions fail to load, and a message if there are none', async ({ page }) => {
+    await openPage(page, '/customer', {}, { failing: { '/subscriptions': 500 } });
     await expect(page.getByText("Your subscriptions couldn't be loaded.")).toBeVisible();
     await expect(page.getByRole('region', { name: 'Subscriptions' }).getByRole('button')).toHaveText('Try again');
-    // What is owed is known all the same.
+    // The overdue balance still loads.
     await expect(page.getByRole('region', { name: 'Summary' })).toContainText('10 SKT + $27.00 past due');
     await serve(page, { signedIn: true });
     await page.reload();
@@ -72,33 +73,33 @@ test.describe('the portal', () => {
 });
 
 test.describe('a subscription', () => {
-  test('shows its time line, plan, next invoice, payment method and stake', async ({ page }) => {
-    await begin(page, detail('sub_active'));
-    const line = page.getByRole('region', { name: 'Timeline' });
-    await expect(line.getByRole('listitem')).toHaveText([/^Started/, /^Renewed/, /^RenewsNov 30, 2026/]);
-    const facts = page.getByRole('region', { name: 'Details' });
-    await expect(facts).toContainText('5 SKT on Nov 30, 2026');
-    await expect(facts).toContainText('Authorized for up to 10 SKT per payment');
-    await expect(facts.getByRole('link', { name: /Transaction/ })).toHaveAttribute('href', /\/txs\/5TAKE0A1D2E4/);
+  test('shows its timeline, plan, next invoice, payment method and stake', async ({ page }) => {
+    await openPage(page, detail('sub_active'));
+    const timeline = page.getByRole('region', { name: 'Timeline' });
+    await expect(timeline.getByRole('listitem')).toHaveText([/^Started/, /^Renewed/, /^RenewsNov 30, 2026/]);
+    const details = page.getByRole('region', { name: 'Details' });
+    await expect(details).toContainText('5 SKT on Nov 30, 2026');
+    await expect(details).toContainText('Authorized for up to 10 SKT per payment');
+    await expect(details.getByRole('link', { name: /Transaction/ })).toHaveAttribute('href', /\/txs\/5TAKE0A1D2E4/);
   });
 
-  test('names the card, and tells the time of its test clock', async ({ page }) => {
-    await begin(page, detail('sub_card'));
+  test('shows the card, and the time of its test clock', async ({ page }) => {
+    await openPage(page, detail('sub_card'));
     await expect(page.getByText('Visa •••• 4242')).toBeVisible();
-    await begin(page, detail('sub_trial'));
+    await openPage(page, detail('sub_trial'));
     await expect(page.getByText(/This customer is on a test clock: Nov 20, 2026/)).toBeVisible();
   });
 
-  test('that is not there is said to be so, and one that cannot be loaded can be tried again', async ({ page }) => {
-    await begin(page, detail('sub_none'));
+  test('that is missing or fails to load shows a message', async ({ page }) => {
+    await openPage(page, detail('sub_none'));
     await expect(page.getByRole('heading', { level: 1, name: 'This subscription does not exist' })).toBeVisible();
-    await begin(page, detail('sub_active'), {}, { failing: { '/subscriptions/sub_active': 500 } });
+    await openPage(page, detail('sub_active'), {}, { failing: { '/subscriptions/sub_active': 500 } });
     await expect(page.getByText("The subscription couldn't be loaded")).toBeVisible();
   });
 
-  test('has its invoices, the unpaid ones with a way to pay', async ({ page }, info) => {
+  test('lists its invoices, with a pay button for unpaid ones', async ({ page }, info) => {
     const phone = info.project.name === 'phone';
-    const seen = await begin(page, detail('sub_due'));
+    const recorded = await openPage(page, detail('sub_due'));
     const invoices = page.getByRole('region', { name: 'Invoices' });
     await expect(invoices.getByRole('button', { name: 'Pay invoice SOUK-0101' })).toBeVisible();
     if (phone) {
@@ -110,21 +111,21 @@ test.describe('a subscription', () => {
       await expect(invoices.getByRole('row').filter({ hasText: 'Void' }).locator('s')).toHaveText('5 SKT');
       await expect(invoices.getByRole('row').last()).toContainText('Refundable deposit');
     }
-    expect(last(seen, /GET \/invoices/)?.query.get('include_staking')).toBe('true');
+    expect(last(recorded, /GET \/invoices/)?.query.get('include_staking')).toBe('true');
     await invoices.getByRole('button', { name: 'Pay invoice SOUK-0101' }).click();
     await expect(invoices.getByRole('button', { name: 'Pay invoice SOUK-0101' })).toHaveCount(0, { timeout: 8000 });
-    expect(last(seen, /did\/collect\/token/)?.query.get('invoiceId')).toBe('in_due1');
+    expect(last(recorded, /did\/collect\/token/)?.query.get('invoiceId')).toBe('in_due1');
   });
 
-  test('without invoices says when the next one is due', async ({ page }) => {
-    await begin(page, detail('sub_active'), {}, { empty: true });
+  test('without invoices shows the date of the next one', async ({ page }) => {
+    await openPage(page, detail('sub_active'), {}, { empty: true });
     await expect(page.getByText('No invoices yet. The next one is due on Nov 30, 2026.')).toBeVisible();
   });
 });
 
-test.describe('cancelling', () => {
-  test('names the consequences, takes a reason, and works by keyboard', async ({ page }) => {
-    const seen = await begin(page, detail('sub_active'));
+test.describe('canceling', () => {
+  test('shows the consequences, accepts a reason, and works by keyboard', async ({ page }) => {
+    const recorded = await openPage(page, detail('sub_active'));
     await page.getByRole('button', { name: 'Cancel subscription' }).press('Enter');
     await expect(dialog(page)).toContainText('You can use your subscription until Nov 30, 2026');
     await expect(page.getByRole('radio')).toHaveCount(8);
@@ -135,7 +136,7 @@ test.describe('cancelling', () => {
     await dialog(page).getByRole('button', { name: 'Cancel at period end' }).press('Enter');
     await expect(page.getByText("Canceled. Your subscription won't renew.")).toBeVisible();
     await expect(page.getByText('Ends on Nov 30, 2026')).toBeVisible();
-    expect(last(seen, /PUT .*cancel/)?.body).toEqual({
+    expect(last(recorded, /PUT .*cancel/)?.body).toEqual({
       at: 'current_period_end',
       refund: 'none',
       feedback: 'missing_features',
@@ -145,19 +146,19 @@ test.describe('cancelling', () => {
   });
 
   test('works without a reason', async ({ page }) => {
-    const seen = await begin(page, detail('sub_active'));
+    const recorded = await openPage(page, detail('sub_active'));
     await page.getByRole('button', { name: 'Cancel subscription' }).click();
     await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
     await expect(page.getByText("Canceled. Your subscription won't renew.")).toBeVisible();
-    expect(last(seen, /PUT .*cancel/)?.body).toEqual({
+    expect(last(recorded, /PUT .*cancel/)?.body).toEqual({
       at: 'current_period_end',
       refund: 'none',
       cancel_from: 'customer',
     });
   });
 
-  test('works while a payment is past due, and shows the end then', async ({ page }) => {
-    await begin(page, detail('sub_due'));
+  test('works while a payment is past due, and shows the end date', async ({ page }) => {
+    await openPage(page, detail('sub_due'));
     await page.getByRole('button', { name: 'Cancel subscription' }).click();
     await expect(dialog(page)).toContainText('Your subscription will end on Nov 30, 2026.');
     await expect(dialog(page)).toContainText('the overdue balance remains due');
@@ -169,8 +170,8 @@ test.describe('cancelling', () => {
     await expect(page.getByRole('region', { name: 'Timeline' })).toContainText('EndsNov 30, 2026');
   });
 
-  test('ends a trial at once', async ({ page }) => {
-    await begin(page, detail('sub_trial'));
+  test('ends a trial immediately', async ({ page }) => {
+    await openPage(page, detail('sub_trial'));
     await page.getByRole('button', { name: 'Cancel subscription' }).click();
     await expect(dialog(page)).toContainText('Your trial will end immediately.');
     await page.getByRole('radio', { name: 'Other', exact: true }).check();
@@ -179,23 +180,23 @@ test.describe('cancelling', () => {
     await expect(page.getByRole('button', { name: 'Cancel subscription' })).toHaveCount(0);
   });
 
-  test('that is refused says why and keeps what was chosen', async ({ page }) => {
-    await begin(page, detail('sub_active'), {}, { failing: { '/subscriptions/sub_active/cancel': 409 } });
-    const opener = page.getByRole('button', { name: 'Cancel subscription' });
-    await opener.click();
+  test('that is rejected shows the reason and keeps the choice', async ({ page }) => {
+    await openPage(page, detail('sub_active'), {}, { failing: { '/subscriptions/sub_active/cancel': 409 } });
+    const trigger = page.getByRole('button', { name: 'Cancel subscription' });
+    await trigger.click();
     await page.getByRole('radio', { name: "It's too expensive" }).check();
     await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
     await expect(dialog(page).getByRole('alert').last()).toContainText('Failed with 409');
     await expect(page.getByRole('radio', { name: "It's too expensive" })).toBeChecked();
     await page.keyboard.press('Escape');
     await expect(dialog(page)).toHaveCount(0);
-    await expect(opener).toBeFocused();
+    await expect(trigger).toBeFocused();
   });
 });
 
-test('what the server refuses is said in the language of the page', async ({ page }) => {
-  await wear(page, { locale: 'zh' });
-  await begin(page, detail('sub_active'));
+test('a rejected cancellation shows the translated reason', async ({ page }) => {
+  await applyDisplaySettings(page, { locale: 'zh' });
+  await openPage(page, detail('sub_active'));
   await page.route(/\/cancel\?/, (route) =>
     route.fulfill({ status: 400, json: { error: 'The store has decided when this subscription ends' } }),
   );
@@ -206,22 +207,22 @@ test('what the server refuses is said in the language of the page', async ({ pag
 });
 
 test.describe('resuming', () => {
-  test('takes the cancellation back', async ({ page }) => {
-    const seen = await begin(page, detail('sub_ending'));
+  test('undoes the cancellation', async ({ page }) => {
+    const recorded = await openPage(page, detail('sub_ending'));
     await page.getByRole('button', { name: 'Resume subscription' }).click();
     await dialog(page).getByRole('button', { name: 'Resume subscription' }).click();
     await expect(page.getByText('Subscription resumed.')).toBeVisible();
-    expect(last(seen, /PUT .*recover/)).toBeTruthy();
+    expect(last(recorded, /PUT .*recover/)).toBeTruthy();
   });
 
-  test('asks the wallet to stake again where the stake is gone', async ({ page }) => {
-    const seen = await begin(page, detail('sub_ending'), { needStake: true });
+  test('requests a new stake if the old one is gone', async ({ page }) => {
+    const recorded = await openPage(page, detail('sub_ending'), { needStake: true });
     await page.getByRole('button', { name: 'Resume subscription' }).click();
     await expect(dialog(page)).toContainText('your wallet will ask for a new one');
     await dialog(page).getByRole('button', { name: 'Pay deposit and resume' }).click();
     await expect(page.getByText('Subscription resumed.')).toBeVisible({ timeout: 8000 });
-    expect(last(seen, /did\/re-stake\/token/)?.query.get('subscriptionId')).toBe(ending.id);
-    expect(last(seen, /PUT .*recover/)).toBeUndefined();
+    expect(last(recorded, /did\/re-stake\/token/)?.query.get('subscriptionId')).toBe(ending.id);
+    expect(last(recorded, /PUT .*recover/)).toBeUndefined();
   });
 });
 
@@ -232,8 +233,8 @@ test.describe('changing the plan', () => {
     await dialog(page).getByRole('button', { name: 'Preview change' }).click();
   };
 
-  test('shows each line with its formula and changes to exactly what was agreed to', async ({ page }) => {
-    const seen = await begin(page, detail('sub_active'));
+  test('shows each line with its formula and applies exactly the confirmed preview', async ({ page }) => {
+    const recorded = await openPage(page, detail('sub_active'));
     await open(page);
     const lines = dialog(page).getByRole('table', { name: 'Items' }).locator('tbody').getByRole('row');
     await expect(lines).toHaveText([/5 SKT × 864,000 s ÷ 2,592,000 s.*−1.666667 SKT/, /1 × 48 SKT.*48 SKT/]);
@@ -243,7 +244,7 @@ test.describe('changing the plan', () => {
     await page.getByRole('checkbox').press('Space');
     await action.press('Enter');
     await expect(page.getByText('Plan changed.')).toBeVisible();
-    expect(last(seen, /PUT .*change-plan/)?.body).toEqual({
+    expect(last(recorded, /PUT .*change-plan/)?.body).toEqual({
       price_id: 'price_year',
       proration_date: preview.proration_date,
       expected_total: preview.total,
@@ -252,8 +253,8 @@ test.describe('changing the plan', () => {
     await expect(page.getByText('48 SKT / year').first()).toBeVisible();
   });
 
-  test('asks the wallet first where it permits less than the plan can cost', async ({ page }) => {
-    await begin(page, detail('sub_active'));
+  test('asks the wallet for approval first if the mandate is too low', async ({ page }) => {
+    await openPage(page, detail('sub_active'));
     await page.route(/\/change-plan(\?|$)/, (route) => {
       if (route.request().method() !== 'PUT') return route.fallback();
       const extraParams = { subscriptionId: 'sub_active', currencyId: 'pc_skt', priceId: 'price_year' };
@@ -262,27 +263,27 @@ test.describe('changing the plan', () => {
     await open(page);
     await expect(dialog(page)).toContainText('your wallet will ask for your approval first.');
     await page.getByRole('checkbox').check();
-    const asked = page.waitForRequest(/did\/change-payment\/token/);
+    const request = page.waitForRequest(/did\/change-payment\/token/);
     await dialog(page).getByRole('button', { name: 'Change plan' }).click();
-    expect(new URL((await asked).url()).searchParams.get('priceId')).toBe('price_year');
+    expect(new URL((await request).url()).searchParams.get('priceId')).toBe('price_year');
     await expect(page.getByRole('dialog', { name: 'Approve the new plan' })).toBeVisible();
-    // Whether the limit or the stake is too small, the words hold.
+    // The text covers a low limit and a low stake.
     await expect(page.getByText('a higher payment limit, a larger deposit, or both')).toBeVisible();
   });
 
-  test('tells of the stake that it waits for, beside what is due', async ({ page }) => {
-    await begin(page, detail('sub_active'), { previews: [{ ...preview, stake: '7000000000000000000' }] });
+  test('shows the additional stake beside the amount due', async ({ page }) => {
+    await openPage(page, detail('sub_active'), { previews: [{ ...preview, stake: '7000000000000000000' }] });
     await open(page);
     await expect(dialog(page)).toContainText('Additional refundable deposit7 SKT');
     await expect(dialog(page)).toContainText('Your wallet will first ask you to approve the additional deposit');
-    await begin(page, detail('sub_active'), { previews: [{ ...preview, stake: '0' }] });
+    await openPage(page, detail('sub_active'), { previews: [{ ...preview, stake: '0' }] });
     await open(page);
     await expect(dialog(page)).toContainText('Due now');
     await expect(dialog(page)).not.toContainText('dditional refundable deposit');
   });
 
-  test('shows new amounts and asks again when they have changed meanwhile', async ({ page }) => {
-    await begin(page, detail('sub_active'), {
+  test('shows new amounts and requires a new confirmation if they have changed', async ({ page }) => {
+    await openPage(page, detail('sub_active'), {
       previews: [preview, { ...preview, total: '47000000000000000000' }],
     });
     await open(page);
@@ -293,8 +294,8 @@ test.describe('changing the plan', () => {
     await expect(page.getByRole('checkbox')).not.toBeChecked();
   });
 
-  test('that is refused says so and keeps the consent', async ({ page }) => {
-    await begin(page, detail('sub_active'));
+  test('that is rejected shows the reason and keeps the confirmation', async ({ page }) => {
+    await openPage(page, detail('sub_active'));
     await page.route(/\/change-plan\?/, (route) =>
       route.request().method() === 'PUT'
         ? route.fulfill({ status: 400, json: { error: 'A payment is under way' } })
@@ -309,9 +310,9 @@ test.describe('changing the plan', () => {
     await expect(dialog(page).getByRole('checkbox')).toBeChecked();
   });
 
-  test('says what the new plan costs for as many as there are now', async ({ page }) => {
+  test('shows the price of the new plan for the current quantity', async ({ page }) => {
     const items = [{ id: 'si_1', price_id: 'price_monthly', quantity: 3, price: price() }];
-    await begin(page, detail('sub_active'), { subscriptions: [subscription({ items })] });
+    await openPage(page, detail('sub_active'), { subscriptions: [subscription({ items })] });
     await page.getByRole('button', { name: 'Change plan' }).click();
     await expect(dialog(page)).toContainText('15 SKT / month');
     await expect(page.getByRole('radio', { name: /by the year/ })).toHaveAccessibleName(/144 SKT \/ year/);
@@ -320,38 +321,38 @@ test.describe('changing the plan', () => {
     await expect(dialog(page)).toContainText('144 SKT / year');
   });
 
-  test('says where there is nothing to change to', async ({ page }) => {
-    await begin(page, detail('sub_active'), { plans: [] });
+  test('shows a message if there is no other plan', async ({ page }) => {
+    await openPage(page, detail('sub_active'), { plans: [] });
     await page.getByRole('button', { name: 'Change plan' }).click();
     await expect(dialog(page)).toContainText('There is no other plan to switch to.');
   });
 });
 
 test.describe('changing the payment method', () => {
-  test('to a wallet asks the wallet', async ({ page }) => {
-    const seen = await begin(page, detail('sub_active'));
+  test('to a wallet opens the wallet dialog', async ({ page }) => {
+    const recorded = await openPage(page, detail('sub_active'));
     await page.getByRole('button', { name: 'Change payment method' }).click();
     await page.getByRole('radio', { name: /Wallet/ }).check();
     await dialog(page).getByRole('button', { name: 'Approve in wallet' }).click();
     await expect(page.getByText('Payment method changed.')).toBeVisible({ timeout: 8000 });
-    const query = last(seen, /did\/change-payment\/token/)?.query;
+    const query = last(recorded, /did\/change-payment\/token/)?.query;
     expect([query?.get('subscriptionId'), query?.get('currencyId')]).toEqual(['sub_active', 'pc_skt']);
   });
 
-  test('offers the methods of its own mode, whatever the browser is in', async ({ page }) => {
-    const seen = await begin(page, detail('sub_live'), {
+  test('offers the methods of the subscription’s mode', async ({ page }) => {
+    const recorded = await openPage(page, detail('sub_live'), {
       subscriptions: [subscription({ id: 'sub_live', livemode: true })],
     });
     await page.getByRole('button', { name: 'Change payment method' }).click();
     await expect(dialog(page).getByRole('radio')).toHaveCount(1);
-    expect(last(seen, /GET \/settings/)?.query.get('livemode')).toBe('true');
+    expect(last(recorded, /GET \/settings/)?.query.get('livemode')).toBe('true');
   });
 
-  test('to a card asks for the card', async ({ page }) => {
-    const seen = await begin(page, detail('sub_active'));
-    const asked: string[] = [];
+  test('to a card opens the card form', async ({ page }) => {
+    const recorded = await openPage(page, detail('sub_active'));
+    const request: string[] = [];
     await page.route('**/sandbox/stripe/v1/**', (route) => {
-      asked.push(new URL(route.request().url()).pathname);
+      request.push(new URL(route.request().url()).pathname);
       return route.fulfill({ json: { id: 'seti_1', status: 'succeeded' } });
     });
     await page.getByRole('button', { name: 'Change payment method' }).click();
@@ -361,21 +362,21 @@ test.describe('changing the payment method', () => {
     await dialog(page).getByRole('button', { name: 'Use the test card: Succeeds' }).click();
     await dialog(page).getByRole('button', { name: 'Save card' }).click();
     await expect(page.getByText(/Your bank is confirming the card/)).toBeVisible();
-    expect(asked).toEqual(['/sandbox/stripe/v1/setup_intents/seti_1/confirm']);
-    expect(last(seen, /POST .*change-payment/)?.body).toEqual({
+    expect(request).toEqual(['/sandbox/stripe/v1/setup_intents/seti_1/confirm']);
+    expect(last(recorded, /POST .*change-payment/)?.body).toEqual({
       payment_method: 'pm_card',
       payment_currency: 'pc_usd',
     });
   });
 });
 
-const runsOut = (exp_month: number) => ({
+const cardExpiring = (exp_month: number) => ({
   subscriptions: [{ ...byCard, mandate: { ...byCard.mandate, exp_month, exp_year: 2026 } }] as Subscription[],
 });
 
-test.describe('a card that is not good for as long as it is needed', () => {
-  test('is told in the portal, and its action opens the change of the payment method', async ({ page }) => {
-    await begin(page, '/customer', runsOut(11));
+test.describe('an expiring card', () => {
+  test('is shown in the portal, with a link that opens the payment dialog', async ({ page }) => {
+    await openPage(page, '/customer', cardExpiring(11));
     const summary = page.getByRole('region', { name: 'Summary' });
     await expect(summary).toContainText('The card for Kiln Team expires before the next payment');
     await expect(summary).toContainText(
@@ -390,15 +391,15 @@ test.describe('a card that is not good for as long as it is needed', () => {
     await expect(page).toHaveURL(/\/sub_card$/);
   });
 
-  test('is told on its page when it has expired, with the way to another one', async ({ page }) => {
-    await begin(page, detail('sub_card'), runsOut(10));
+  test('that has expired is shown on the subscription page, with a button to change it', async ({ page }) => {
+    await openPage(page, detail('sub_card'), cardExpiring(10));
     await expect(page.getByText('The card for Kiln Team has expired')).toBeVisible();
     await page.getByRole('button', { name: 'Change payment method' }).click();
     await expect(page.getByRole('dialog', { name: 'Change payment method' })).toBeVisible();
   });
 
-  test('is not told of while it is good', async ({ page }) => {
-    await begin(page, detail('sub_card'), runsOut(12));
+  test('is not shown while it is valid', async ({ page }) => {
+    await openPage(page, detail('sub_card'), cardExpiring(12));
     await expect(page.getByText('Expires December 2026')).toBeVisible();
     await expect(page.getByText('The card for')).toHaveCount(0);
   });
@@ -407,23 +408,23 @@ test.describe('a card that is not good for as long as it is needed', () => {
 test.describe('a top-up', () => {
   const open = (page: Page) => page.getByRole('button', { name: 'Top up', exact: true }).click();
 
-  test('is by so many periods, and asks the wallet for exactly what they cost', async ({ page }) => {
-    const seen = await begin(page, detail('sub_active'));
-    const facts = page.getByRole('region', { name: 'Details' });
-    await expect(facts).toContainText(/Paying account12 SKT \(covers 2 months\)z1/);
+  test('is for a number of periods, at their exact price', async ({ page }) => {
+    const recorded = await openPage(page, detail('sub_active'));
+    const details = page.getByRole('region', { name: 'Details' });
+    await expect(details).toContainText(/Paying account12 SKT \(covers 2 months\)z1/);
     await open(page);
     await expect(dialog(page)).toContainText('12 SKT (covers 2 months)');
     await expect(page.getByRole('radio', { name: '1 month 5 SKT' })).toBeChecked();
     await page.getByRole('radio', { name: '12 months 60 SKT' }).check();
     await dialog(page).getByRole('button', { name: 'Top up 60 SKT' }).click();
     await expect(page.getByText(/Top-up sent/)).toBeVisible({ timeout: 8000 });
-    await expect(facts).toContainText('72 SKT (covers 14 months)');
-    const query = last(seen, /did\/recharge\/token/)?.query;
+    await expect(details).toContainText('72 SKT (covers 14 months)');
+    const query = last(recorded, /did\/recharge\/token/)?.query;
     expect([query?.get('subscriptionId'), query?.get('amount')]).toEqual(['sub_active', '60000000000000000000']);
   });
 
-  test('may be of another amount, which is checked first, by keyboard', async ({ page }) => {
-    const seen = await begin(page, detail('sub_active'));
+  test('can have another amount, which is validated, by keyboard', async ({ page }) => {
+    const recorded = await openPage(page, detail('sub_active'));
     await page.getByRole('button', { name: 'Top up', exact: true }).press('Enter');
     await page.getByRole('radio', { name: '1 month 5 SKT' }).focus();
     for (const _ of [3, 12, 'other']) await page.keyboard.press('ArrowDown');
@@ -436,11 +437,11 @@ test.describe('a top-up', () => {
     await expect(amount).toHaveAccessibleDescription(/Enter at most 1,000 SKT/);
     await amount.fill('7.25');
     await amount.press('Enter');
-    await expect.poll(() => last(seen, /did\/recharge\/token/)?.query.get('amount')).toBe('7250000000000000000');
+    await expect.poll(() => last(recorded, /did\/recharge\/token/)?.query.get('amount')).toBe('7250000000000000000');
   });
 
-  test('that the wallet refuses says why and keeps the dialog', async ({ page }) => {
-    await begin(page, detail('sub_active'), { wallet: 'declines' });
+  test('that the wallet declines shows the reason and keeps the dialog open', async ({ page }) => {
+    await openPage(page, detail('sub_active'), { wallet: 'declines' });
     await open(page);
     await dialog(page).getByRole('button', { name: 'Top up 5 SKT' }).click();
     await expect(dialog(page).last()).toContainText('The top-up failed', { timeout: 8000 });
@@ -449,29 +450,29 @@ test.describe('a top-up', () => {
     await expect(dialog(page).getByRole('button', { name: 'Top up 5 SKT' })).toBeEnabled();
   });
 
-  test('where usage decides what a period costs is by amount alone', async ({ page }) => {
+  test('has only an amount field for metered prices', async ({ page }) => {
     const funds = { payer: 'z1payer', currency_id: 'pc_skt', balance: null, period_amount: null, maximum: '9' };
-    await begin(page, detail('sub_due'), { funds });
+    await openPage(page, detail('sub_due'), { funds });
     await open(page);
     await expect(dialog(page)).toContainText('The overdue balance is charged as soon as the funds arrive.');
     await expect(dialog(page).getByRole('radio')).toHaveCount(0);
     await expect(dialog(page).getByLabel('Amount in SKT')).toBeVisible();
   });
 
-  test('is not offered where a card pays, or nothing is charged any more', async ({ page }) => {
+  test('is not offered for cards or ending subscriptions', async ({ page }) => {
     for (const id of ['sub_card', 'sub_ended', 'sub_ending']) {
-      await begin(page, detail(id));
+      await openPage(page, detail(id));
       await expect(page.getByRole('region', { name: 'Timeline' })).toBeVisible();
       await expect(page.getByRole('button', { name: 'Top up' })).toHaveCount(0);
     }
   });
 
-  test('is by amount as soon as usage decides, though so many periods were chosen', async ({ page }) => {
-    const seen = await begin(page, detail('sub_active'));
+  test('switches to the amount field if the price per period becomes unknown', async ({ page }) => {
+    const recorded = await openPage(page, detail('sub_active'));
     await open(page);
     await page.getByRole('radio', { name: '3 months 15 SKT' }).check();
-    seen.billing.funds = { ...seen.billing.funds, period_amount: null };
-    // Back from a lost connection the page asks again.
+    recorded.billing.funds = { ...recorded.billing.funds, period_amount: null };
+    // The page refetches when the connection returns.
     await page.clock.setFixedTime((NOW + 60) * 1000);
     for (const name of ['offline', 'online'])
       await page.evaluate((event) => window.dispatchEvent(new Event(event)), name);
@@ -479,51 +480,51 @@ test.describe('a top-up', () => {
     await expect(dialog(page).getByRole('button', { name: 'Top up' })).toBeVisible();
   });
 
-  test('tells no periods while something is past due', async ({ page }) => {
-    await begin(page, detail('sub_due'));
-    const facts = page.getByRole('region', { name: 'Details' });
-    await expect(facts).toContainText('Paying account12 SKT');
-    await expect(facts).not.toContainText('covers');
+  test('shows no covered periods while an invoice is past due', async ({ page }) => {
+    await openPage(page, detail('sub_due'));
+    const details = page.getByRole('region', { name: 'Details' });
+    await expect(details).toContainText('Paying account12 SKT');
+    await expect(details).not.toContainText('covers');
     await open(page);
     await expect(dialog(page)).toContainText('12 SKT');
     await expect(dialog(page)).not.toContainText('covers');
   });
 
-  test('keeps the place of what the account holds, whatever its network does', async ({ page }) => {
+  test('reserves the space of the balance while loading and on errors', async ({ page }) => {
     await page.clock.setFixedTime(NOW * 1000);
     await serve(page, { signedIn: true, billing: {} });
-    const answer = await hold(page, /\/funds\?/, (route) =>
+    const release = await delayResponse(page, /\/funds\?/, (route) =>
       route.fulfill({ status: 502, json: { error: 'The network is silent' } }),
     );
     await page.goto(detail('sub_active'));
     const account = page.getByRole('region', { name: 'Details' });
     await expect(account.locator('[aria-busy="true"]')).toContainText('Loading…');
     const before = await account.boundingBox();
-    answer();
+    release();
     await expect(account).toContainText('Balance not available right now');
     expect((await account.boundingBox())?.height).toBe(before?.height);
   });
 
-  test('is never waited for, nor shown in a currency that it is not in', async ({ page }) => {
-    const seen = await begin(page, detail('sub_active'));
-    const facts = page.getByRole('region', { name: 'Details' });
-    await expect(facts).toContainText('12 SKT (covers 2 months)');
+  test('balance never blocks other actions, and is not shown in another currency', async ({ page }) => {
+    const recorded = await openPage(page, detail('sub_active'));
+    const details = page.getByRole('region', { name: 'Details' });
+    await expect(details).toContainText('12 SKT (covers 2 months)');
     await page.route(/\/funds\?/, () => {});
-    Object.assign(seen.billing.subscriptions[0] ?? {}, { currency_id: usd.id, paymentCurrency: usd });
+    Object.assign(recorded.billing.subscriptions[0] ?? {}, { currency_id: usd.id, paymentCurrency: usd });
     await page.getByRole('button', { name: 'Cancel subscription' }).click();
     await dialog(page).getByRole('radio').first().check();
     await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
     await expect(page.getByText("Canceled. Your subscription won't renew.")).toBeVisible();
-    await expect(facts.locator('[aria-busy="true"]')).toHaveCount(1);
-    await expect(facts).not.toContainText('covers');
+    await expect(details.locator('[aria-busy="true"]')).toHaveCount(1);
+    await expect(details).not.toContainText('covers');
   });
 });
 
-test.describe('what is past due', () => {
-  const page_ = '/customer/invoice/past-due?referer=%2Fcheckout%2Fpay%2Fcs_1';
+test.describe('the overdue balance', () => {
+  const pastDuePath = '/customer/invoice/past-due?referer=%2Fcheckout%2Fpay%2Fcs_1';
 
-  test('is paid by currency, a card is led to its subscription', async ({ page }) => {
-    const seen = await begin(page, page_);
+  test('is paid by currency, and cards link to their subscription', async ({ page }) => {
+    const recorded = await openPage(page, pastDuePath);
     await expect(page.getByRole('link', { name: 'Back', exact: true })).toHaveAttribute(
       'href',
       /^http:\/\/127\.0\.0\.1:\d+\/checkout\/pay\/cs_1$/,
@@ -535,13 +536,13 @@ test.describe('what is past due', () => {
     );
     await page.getByRole('button', { name: 'Pay 10 SKT' }).click();
     await expect(page.getByRole('button', { name: 'Pay 10 SKT' })).toHaveCount(0, { timeout: 8000 });
-    const query = last(seen, /did\/collect-batch\/token/)?.query;
+    const query = last(recorded, /did\/collect-batch\/token/)?.query;
     expect(query?.get('currencyId')).toBe('pc_skt');
     expect(query?.get('customerId')).toMatch(/^z1/);
   });
 
-  test('that could not be paid says why and offers another try', async ({ page }) => {
-    await begin(page, page_, { wallet: 'declines' });
+  test('that could not be paid shows the reason and a retry button', async ({ page }) => {
+    await openPage(page, pastDuePath, { wallet: 'declines' });
     await page.getByRole('button', { name: 'Pay 10 SKT' }).click();
     await expect(dialog(page)).toContainText('The balance is not sufficient', { timeout: 8000 });
     await page.keyboard.press('Escape');
@@ -549,16 +550,16 @@ test.describe('what is past due', () => {
     await expect(page.getByRole('button', { name: 'Try again: pay 10 SKT' })).toBeVisible();
   });
 
-  test('goes from the page when the store says that it was paid elsewhere', async ({ page }) => {
+  test('disappears when it was paid elsewhere', async ({ page }) => {
     await page.clock.install();
-    const seen = await begin(page, page_);
+    const recorded = await openPage(page, pastDuePath);
     await expect(page.getByRole('button', { name: 'Pay 10 SKT' })).toBeVisible();
-    await expect.poll(() => Boolean(seen.tell)).toBe(true);
-    seen.billing.overdue.all = nothingOverdue;
-    seen.tell?.('invoice.paid', { customer_id: 'cus_other', id: 'in_x' });
+    await expect.poll(() => Boolean(recorded.emitEvent)).toBe(true);
+    recorded.billing.overdue.all = nothingOverdue;
+    recorded.emitEvent?.('invoice.paid', { customer_id: 'cus_other', id: 'in_x' });
     await page.clock.fastForward(6000);
     await expect(page.getByRole('button', { name: 'Pay 10 SKT' })).toBeVisible();
-    seen.tell?.('invoice.paid', { customer_id: 'cus_1', id: 'in_due1' });
+    recorded.emitEvent?.('invoice.paid', { customer_id: 'cus_1', id: 'in_due1' });
     await expect(page.getByRole('heading', { level: 1, name: 'No overdue payments' })).toBeVisible();
     await expect(page.getByRole('link', { name: 'Continue', exact: true })).toHaveAttribute(
       'href',
@@ -567,9 +568,9 @@ test.describe('what is past due', () => {
   });
 
   for (const referer of ['https://evil.example/', '/.//evil.example/x', 'OWN//evil.example/x', 'OWN/\\evil.example/x'])
-    test(`never leads to another site, such as ${referer}`, async ({ page, baseURL }) => {
+    test(`never links to another site, such as ${referer}`, async ({ page, baseURL }) => {
       const target = encodeURIComponent(referer.replace('OWN', baseURL ?? ''));
-      await begin(page, `/customer/invoice/past-due?referer=${target}`, {
+      await openPage(page, `/customer/invoice/past-due?referer=${target}`, {
         overdue: { all: nothingOverdue, one: nothingOverdue },
       });
       await expect(page.getByRole('heading', { level: 1, name: 'No overdue payments' })).toBeVisible();
@@ -579,8 +580,8 @@ test.describe('what is past due', () => {
       expect(new Set(hosts).has('evil.example')).toBe(false);
     });
 
-  test('is paid from the subscription, whose dialog closes by itself', async ({ page }) => {
-    const seen = await begin(page, detail('sub_due'));
+  test('is paid from the subscription page, and the dialog closes', async ({ page }) => {
+    const recorded = await openPage(page, detail('sub_due'));
     await page.getByRole('button', { name: 'Pay overdue balance' }).click();
     await expect(dialog(page)).toContainText(
       'Payment failed for 2 invoices of Tidepool Watch (10 SKT, Wallet (ArcBlock)).',
@@ -592,14 +593,18 @@ test.describe('what is past due', () => {
     await dialog(page).getByRole('button', { name: 'Pay 10 SKT' }).click();
     await expect(dialog(page)).toHaveCount(0, { timeout: 8000 });
     await expect(page.getByText('Payment successful').first()).toBeVisible();
-    expect(last(seen, /did\/collect-batch\/token/)?.query.get('subscriptionId')).toBe('sub_due');
+    expect(last(recorded, /did\/collect-batch\/token/)?.query.get('subscriptionId')).toBe('sub_due');
   });
 });
 
-test.describe('what is past due of a card', () => {
+test.describe('the overdue balance of a card', () => {
   const due = { ...byCard, status: 'past_due' as const, past_due_since: NOW - 86_400 };
-  const owed = { ...overdueAll, invoices: [unpaidByCard], summary: { [usd.id]: overdueAll.summary[usd.id] as never } };
-  const billing = { subscriptions: [due], overdue: { all: owed, one: owed } };
+  const overdue = {
+    ...overdueAll,
+    invoices: [unpaidByCard],
+    summary: { [usd.id]: overdueAll.summary[usd.id] as never },
+  };
+  const billing = { subscriptions: [due], overdue: { all: overdue, one: overdue } };
   const form = {
     client_secret: 'seti_1_secret_1',
     publishable_key: 'pk_sandbox_1',
@@ -607,47 +612,52 @@ test.describe('what is past due of a card', () => {
     customer: { name: 'Mei Lin', email: 'mei@example.com' },
   };
 
-  for (const [who, path, more] of [
+  for (const [who, path, options] of [
     ['its customer', detail('sub_card'), {}],
     [
-      'the link of a mail',
+      'an email link',
       `${detail('sub_card')}?authToken=in_due3.9.seal`,
       { signedIn: false, authToken: 'in_due3.9.seal' },
     ],
   ] as const)
-    test(`is paid by ${who} with a card that is given now, on the page of the subscription`, async ({ page }) => {
-      const seen = await begin(page, path, billing, more);
+    test(`is paid by ${who} with a new card on the subscription page`, async ({ page }) => {
+      const recorded = await openPage(page, path, billing, options);
       await page.route('**/sandbox/stripe/v1/**', (route) =>
         route.fulfill({ json: { id: 'seti_1', status: 'succeeded' } }),
       );
       await page.route(/\/api\/invoices\/pay-stripe/, (route) => route.fulfill({ json: form }));
       await page.getByRole('button', { name: 'Pay overdue balance' }).click();
-      const asked = page.waitForRequest(/pay-stripe/);
+      const request = page.waitForRequest(/pay-stripe/);
       await page.getByRole('button', { name: 'Pay $27.00 by card' }).click();
-      expect((await asked).postDataJSON()).toEqual({ subscription_id: 'sub_card', currency_id: 'pc_usd' });
+      expect((await request).postDataJSON()).toEqual({ subscription_id: 'sub_card', currency_id: 'pc_usd' });
       const card = dialog(page).last();
       await expect(card.getByLabel('Card number')).toBeVisible();
-      // Esc closes the dialog that is in front, and no other.
+      // Esc closes only the top dialog.
       await page.keyboard.press('Escape');
       await expect(page.getByRole('button', { name: 'Pay $27.00 by card' })).toBeVisible();
       await page.getByRole('button', { name: 'Pay $27.00 by card' }).click();
       await card.getByText('Test cards').click();
       await card.getByRole('button', { name: 'Use the test card: Succeeds' }).click();
       await card.getByRole('button', { name: 'Save card' }).click();
-      seen.billing.overdue = { all: nothingOverdue, one: nothingOverdue };
+      recorded.billing.overdue = { all: nothingOverdue, one: nothingOverdue };
       await expect(dialog(page)).toHaveCount(0, { timeout: 8000 });
       await expect(page.getByText('Payment successful').first()).toBeVisible();
     });
 });
 
-test.describe('the link of a mail', () => {
+test.describe('an email link', () => {
   const unsigned = { signedIn: false, authToken: 'in_due1.9.seal' };
 
-  test('opens its invoice to be paid without signing in, and that page only', async ({ page }) => {
-    const seen = await begin(page, '/customer/invoice/in_due1?action=pay&authToken=in_due1.9.seal', {}, unsigned);
+  test('opens only its invoice without signing in', async ({ page }) => {
+    const recorded = await openPage(
+      page,
+      '/customer/invoice/in_due1?action=pay&authToken=in_due1.9.seal',
+      {},
+      unsigned,
+    );
     await page.getByRole('button', { name: 'Pay 5 SKT' }).click();
-    await expect.poll(() => last(seen, /did\/collect\/token/)?.query.get('authToken')).toBe('in_due1.9.seal');
-    expect(last(seen, /refunds/)).toBeUndefined();
+    await expect.poll(() => last(recorded, /did\/collect\/token/)?.query.get('authToken')).toBe('in_due1.9.seal');
+    expect(last(recorded, /refunds/)).toBeUndefined();
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'All invoices' }).click();
     await expect(page.getByRole('dialog')).toBeVisible();
@@ -655,32 +665,32 @@ test.describe('the link of a mail', () => {
     await expect(page.getByRole('heading', { level: 1, name: 'Sign in to see this page' })).toBeVisible();
   });
 
-  test('opens its subscription, where it pays and changes nothing', async ({ page }) => {
-    const seen = await begin(page, `${detail('sub_due')}?authToken=in_due1.9.seal`, {}, unsigned);
+  test('opens its subscription for payment only', async ({ page }) => {
+    const recorded = await openPage(page, `${detail('sub_due')}?authToken=in_due1.9.seal`, {}, unsigned);
     await expect(page.getByRole('button', { name: 'Pay overdue balance' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Change payment method' })).toHaveCount(0);
-    // What the account holds is the customer's to know.
+    // The balance is visible to the customer only.
     await expect(page.getByRole('region', { name: 'Details' })).not.toContainText('Paying account');
-    expect(last(seen, /\/funds$/)).toBeUndefined();
+    expect(last(recorded, /\/funds$/)).toBeUndefined();
   });
 
-  test('tells of a card that has expired how it can be changed', async ({ page }) => {
-    await begin(page, `${detail('sub_card')}?authToken=in_due3.9.seal`, runsOut(10), {
+  test('explains how to change an expired card', async ({ page }) => {
+    await openPage(page, `${detail('sub_card')}?authToken=in_due3.9.seal`, cardExpiring(10), {
       signedIn: false,
       authToken: 'in_due3.9.seal',
     });
     await expect(page.getByText('Sign in to change the payment method')).toBeVisible();
   });
 
-  test('that has expired says so and offers to connect', async ({ page }) => {
-    await begin(page, `${detail('sub_due')}?authToken=old`, {}, unsigned);
+  test('that has expired shows a message and a sign-in button', async ({ page }) => {
+    await openPage(page, `${detail('sub_due')}?authToken=old`, {}, unsigned);
     await expect(page.getByRole('heading', { level: 1, name: 'This link has expired' })).toBeVisible();
     await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
     await expect(page.getByRole('dialog')).toBeVisible();
   });
 
-  test('does not open all that is past due, and says so', async ({ page }) => {
-    await begin(page, '/customer/invoice/past-due?authToken=anything', {}, { signedIn: false });
+  test('does not open the past-due page', async ({ page }) => {
+    await openPage(page, '/customer/invoice/past-due?authToken=anything', {}, { signedIn: false });
     await expect(page.getByRole('heading', { level: 1, name: 'This link has expired' })).toBeVisible();
     await expectAccessible(page);
   });
@@ -688,42 +698,42 @@ test.describe('the link of a mail', () => {
 
 test.describe('for administrators', () => {
   test("a customer's subscription has their invoices", async ({ page }) => {
-    const seen = await begin(page, '/console/subscriptions/sub_trial', {}, { role: 'owner' });
+    const recorded = await openPage(page, '/console/subscriptions/sub_trial', {}, { role: 'owner' });
     await expect(page.getByRole('region', { name: 'Invoices' })).toContainText('SOUK-0021');
-    expect(last(seen, /GET \/invoices$/)?.query.get('customer_id')).toBe('cus_1');
+    expect(last(recorded, /GET \/invoices$/)?.query.get('customer_id')).toBe('cus_1');
   });
 });
 
 test.describe('an invoice', () => {
   test('that could not be paid is paid from its page', async ({ page }) => {
-    const seen = await begin(page, '/customer/invoice/in_due1?action=pay');
+    const recorded = await openPage(page, '/customer/invoice/in_due1?action=pay');
     await expect(page.getByRole('button', { name: 'Pay 5 SKT' })).toBeFocused();
     await expect(page.getByText("We'll try again on Nov 22, 2026")).toBeVisible();
     await page.getByRole('button', { name: 'Pay 5 SKT' }).press('Enter');
-    await expect.poll(() => last(seen, /did\/collect\/token/)?.query.get('action')).toBe('pay');
+    await expect.poll(() => last(recorded, /did\/collect\/token/)?.query.get('action')).toBe('pay');
   });
 
-  test('shows period and formula of each line, its subscription, and what was paid back', async ({ page }) => {
-    await begin(page, '/customer/invoice/in_due1');
+  test('shows the period and formula of each line, its subscription, and its refunds', async ({ page }) => {
+    await openPage(page, '/customer/invoice/in_due1');
     await expect(page.getByRole('row', { name: /Chorus Pro/ })).toContainText('Nov 16, 2026 – Dec 16, 2026');
     await expect(page.getByRole('row', { name: /Chorus Pro/ })).toContainText('1 × 5 SKT = 5 SKT');
     await expect(page.getByRole('link', { name: 'Tidepool Watch' })).toBeVisible();
-    await begin(page, '/customer/invoice/in_0Kq7Zt3');
+    await openPage(page, '/customer/invoice/in_0Kq7Zt3');
     await expect(page.getByRole('region', { name: 'Refunds' })).toContainText('2 SKT');
     await expect(page.getByRole('region', { name: 'Refunds' })).toContainText('Refunded');
   });
 
-  test('of a card is paid with a card that is given now', async ({ page }) => {
-    await begin(page, '/customer/invoice/in_due3');
+  test('of a card is paid with a new card', async ({ page }) => {
+    await openPage(page, '/customer/invoice/in_due3');
     await page.route(/\/api\/invoices\/pay-stripe/, (route) => {
       const customer = { name: 'Mei Lin', email: 'mei@example.com' };
       const form = { client_secret: 'seti_1_secret_1', publishable_key: 'pk_sandbox_1', api_host: '/sandbox/stripe' };
       return route.fulfill({ json: { ...form, customer } });
     });
-    const asked = page.waitForRequest(/pay-stripe/);
+    const request = page.waitForRequest(/pay-stripe/);
     await page.getByRole('button', { name: /^Pay .* by card$/ }).click();
     await expect(page.getByRole('dialog').getByLabel('Card number')).toBeVisible();
-    expect((await asked).postDataJSON()).toEqual({ invoice_ids: ['in_due3'], currency_id: 'pc_usd' });
+    expect((await request).postDataJSON()).toEqual({ invoice_ids: ['in_due3'], currency_id: 'pc_usd' });
   });
 });
 
@@ -735,7 +745,7 @@ const screens: Screen[] = [
     `the subscription ${id}`,
     detail(id),
   ]),
-  ['the notice of a card', detail('sub_card'), undefined, runsOut(11)],
+  ['the card notice', detail('sub_card'), undefined, cardExpiring(11)],
   ['the past-due page', '/customer/invoice/past-due'],
   ['an unpaid invoice', '/customer/invoice/in_due1?action=pay'],
   ['an unpaid invoice of a card', '/customer/invoice/in_due3?action=pay'],
@@ -743,7 +753,7 @@ const screens: Screen[] = [
   ['the resume dialog', detail('sub_ending'), button(/^(Resume subscription|恢复订阅)$/)],
   ['the plan dialog', detail('sub_active'), button(/^(Change plan|更换方案)$/)],
   [
-    'the preview of a plan',
+    'the plan preview',
     detail('sub_active'),
     async (page) => {
       await button(/^(Change plan|更换方案)$/)(page);
@@ -753,7 +763,7 @@ const screens: Screen[] = [
     },
   ],
   [
-    'the dialog of funds',
+    'the top-up dialog',
     detail('sub_active'),
     async (page) => {
       await button(/^(Top up|充值)$/)(page);
@@ -767,16 +777,16 @@ const screens: Screen[] = [
 ];
 
 for (const [name, path, open, billing] of screens) {
-  for (const look of looks) {
-    test(`${name} has no accessibility fault in ${look.locale}, ${look.scheme}`, async ({ page }) => {
-      await wear(page, look);
-      await begin(page, path, billing);
+  for (const display of displaySettings) {
+    test(`${name} has no accessibility fault in ${display.locale}, ${display.scheme}`, async ({ page }) => {
+      await applyDisplaySettings(page, display);
+      await openPage(page, path, billing);
       await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
       await open?.(page);
       await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
-      expect(await page.locator('html').getAttribute('lang')).toBe(look.locale);
+      expect(await page.locator('html').getAttribute('lang')).toBe(display.locale);
       await expectAccessible(page);
-      // Nothing is wider than the page.
+      // The page has no horizontal overflow.
       expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(
         0,
       );
@@ -784,8 +794,8 @@ for (const [name, path, open, billing] of screens) {
   }
 }
 
-test('a paused subscription can be ended by its customer', async ({ page }) => {
-  const seen = await begin(page, detail('sub_paused'), {
+test('a paused subscription can be canceled by its customer', async ({ page }) => {
+  const recorded = await openPage(page, detail('sub_paused'), {
     subscriptions: [subscription({ id: 'sub_paused', status: 'paused', next_invoice: null })],
   });
   await expect(page.getByText('Paused. You are not billed.')).toBeVisible();
@@ -795,12 +805,12 @@ test('a paused subscription can be ended by its customer', async ({ page }) => {
   await page.getByRole('radio').first().check();
   await dialog(page).getByRole('button', { name: 'Cancel at period end' }).click();
   await expect(page.getByText("Canceled. Your subscription won't renew.")).toBeVisible();
-  expect(last(seen, /PUT .*cancel/)?.body).toMatchObject({ at: 'current_period_end', cancel_from: 'customer' });
+  expect(last(recorded, /PUT .*cancel/)?.body).toMatchObject({ at: 'current_period_end', cancel_from: 'customer' });
 });
 
-test('one that is paused beyond its period ends at once', async ({ page }) => {
+test('a subscription paused beyond its period ends at once when canceled', async ({ page }) => {
   const over = { current_period_start: NOW - 40 * 86_400, current_period_end: NOW - 10 * 86_400 };
-  await begin(page, detail('sub_paused'), {
+  await openPage(page, detail('sub_paused'), {
     subscriptions: [subscription({ id: 'sub_paused', status: 'paused', next_invoice: null, ...over })],
   });
   await page.getByRole('button', { name: 'Cancel subscription' }).click();

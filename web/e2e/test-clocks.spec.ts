@@ -1,7 +1,7 @@
 import { expect, test } from '@playwright/test';
 import { expectAccessible } from './fixtures/axe';
 import { NOW } from './fixtures/billing';
-import { looks, wear } from './fixtures/look';
+import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
 import { serve } from './fixtures/server';
 
 const DAY = 86_400;
@@ -9,7 +9,7 @@ const clock = '/console/test-clocks?id=clock_1';
 
 test.beforeEach(async ({ page }) => {
   await page.clock.setFixedTime(NOW * 1000);
-  await wear(page);
+  await applyDisplaySettings(page);
 });
 
 test('only administrators can use test clocks', async ({ page }) => {
@@ -18,7 +18,7 @@ test('only administrators can use test clocks', async ({ page }) => {
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Only administrators can use test clocks');
 });
 
-test('live mode has no clocks but a way to test mode', async ({ page }) => {
+test('live mode has no clocks and a button to switch to test mode', async ({ page }) => {
   await page.addInitScript(() => localStorage.setItem('livemode', 'true'));
   await serve(page, { signedIn: true, billing: {}, role: 'owner' });
   await page.goto('/console/test-clocks');
@@ -27,7 +27,7 @@ test('live mode has no clocks but a way to test mode', async ({ page }) => {
 });
 
 test('a clock advances to the next invoice and lists its activity', async ({ page }) => {
-  const seen = await serve(page, { signedIn: true, billing: {}, role: 'owner' });
+  const recorded = await serve(page, { signedIn: true, billing: {}, role: 'owner' });
   await page.goto('/customer');
   await page.getByRole('button', { name: 'Account of Mei Lin' }).click();
   await page.getByRole('menuitem', { name: 'Test clocks' }).click();
@@ -38,11 +38,11 @@ test('a clock advances to the next invoice and lists its activity', async ({ pag
   await expect(page.getByText('Advancing to Nov 21, 2026, 09:30 AM UTC')).toBeVisible();
   const activity = page.getByRole('region', { name: 'Activity' }).getByRole('listitem');
   await expect(activity.first()).toHaveText(/Nov 21, 2026, 09:30 AM UTCSubscription renewedAlmanac Plus/);
-  expect(seen.calls.find(({ path }) => path.endsWith('/advance'))?.body).toEqual({ by: 'next_invoice' });
+  expect(recorded.calls.find(({ path }) => path.endsWith('/advance'))?.body).toEqual({ by: 'next_invoice' });
 });
 
 test('a clock advances to a date, and only forward', async ({ page }) => {
-  const seen = await serve(page, { signedIn: true, billing: {}, role: 'admin' });
+  const recorded = await serve(page, { signedIn: true, billing: {}, role: 'admin' });
   await page.goto(clock);
   const date = page.getByRole('textbox', { name: 'Advance to a date' });
   await date.fill('2026-11-01 00:00');
@@ -54,12 +54,12 @@ test('a clock advances to a date, and only forward', async ({ page }) => {
   await date.press('Enter');
   await page.getByRole('button', { name: 'Advance', exact: true }).click();
   await expect
-    .poll(() => seen.calls.find(({ path }) => path.endsWith('/advance'))?.body)
+    .poll(() => recorded.calls.find(({ path }) => path.endsWith('/advance'))?.body)
     .toEqual({ to: NOW + 3 * DAY + (await page.evaluate(() => new Date().getTimezoneOffset() * 60)) });
 });
 
-test('a clock is added for a customer; one that does not exist is refused', async ({ page }) => {
-  const seen = await serve(page, { signedIn: true, billing: {}, role: 'owner' });
+test('a clock can be added for an existing customer only', async ({ page }) => {
+  const recorded = await serve(page, { signedIn: true, billing: {}, role: 'owner' });
   await page.goto('/console/test-clocks');
   await page.getByRole('button', { name: 'Add test clock' }).click();
   await expect(page.getByLabel('Customer', { exact: true })).toHaveAccessibleDescription(/Enter a customer/);
@@ -70,15 +70,17 @@ test('a clock is added for a customer; one that does not exist is refused', asyn
   await page.getByLabel('Name (optional)').fill('Second');
   await page.getByRole('button', { name: 'Add test clock' }).click();
   await expect(page.getByRole('heading', { level: 2, name: 'Second' })).toBeVisible();
-  expect(seen.calls.filter(({ path, method }) => path === '/test-clocks' && method === 'POST').at(-1)?.body).toEqual({
+  expect(
+    recorded.calls.filter(({ path, method }) => path === '/test-clocks' && method === 'POST').at(-1)?.body,
+  ).toEqual({
     customer_id: 'cus_1',
     name: 'Second',
   });
 });
 
-for (const look of looks) {
-  test(`the clocks have no accessibility fault in ${look.locale}, ${look.scheme}`, async ({ page }) => {
-    await wear(page, look);
+for (const display of displaySettings) {
+  test(`the clocks have no accessibility fault in ${display.locale}, ${display.scheme}`, async ({ page }) => {
+    await applyDisplaySettings(page, display);
     await serve(page, { signedIn: true, billing: {}, role: 'owner' });
     await page.goto(clock);
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible();

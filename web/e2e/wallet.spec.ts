@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import AxeBuilder from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
-import { StoreSide, serveLedger, TOKEN } from './fixtures/connect';
-import { looks } from './fixtures/look';
+import { MockStore, serveLedger, TOKEN } from './fixtures/connect';
+import { displaySettings } from './fixtures/display-settings';
 
 const load = createRequire(import.meta.url);
 const { fromBase58, toBase58 } = load('@ocap/util');
@@ -21,7 +21,7 @@ test.use({ bypassCSP: true });
 test.beforeEach(({ page }) => serveLedger(page).then(() => undefined));
 
 test('signs in and shares the profile, step by step, in version 1.1.0', async ({ page }) => {
-  const store = new StoreSide([() => [signIn], () => [profile]]);
+  const store = new MockStore([() => [signIn], () => [profile]]);
   await store.serve(page);
   await open(page);
   await createAccount(page);
@@ -31,7 +31,7 @@ test('signs in and shares the profile, step by step, in version 1.1.0', async ({
   await page.getByLabel('Name', { exact: true }).fill('Mei Lin');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(page.getByText('You can go back to Souk Demo.')).toBeVisible();
-  const [first, second] = store.answers;
+  const [first, second] = store.responses;
   expect(first).toMatchObject({ action: 'responseAuth', challenge: 'C0', valid: true, version: '1.1.0' });
   expect(first?.requestedClaims[0]).toMatchObject({ type: 'authPrincipal', meta: { n: 1 } });
   expect(second).toMatchObject({ challenge: 'C1', valid: true });
@@ -39,10 +39,8 @@ test('signs in and shares the profile, step by step, in version 1.1.0', async ({
 });
 
 for (const kind of ['Ed25519 (default)', 'Ethereum', 'Secp256k1']) {
-  test(`pays with a ${kind} key: the transaction is the one that was asked for, signed inside and outside`, async ({
-    page,
-  }) => {
-    const store: StoreSide = new StoreSide([
+  test(`pays with a ${kind} key: the requested transaction has inner and outer signatures`, async ({ page }) => {
+    const store: MockStore = new MockStore([
       () => [signIn],
       async (address, pk) => [
         {
@@ -65,26 +63,26 @@ for (const kind of ['Ed25519 (default)', 'Ethereum', 'Secp256k1']) {
     await page.getByRole('button', { name: 'Pay 5 SKT' }).click();
     await expect(page.getByText('You can go back to Souk Demo.')).toBeVisible();
 
-    const answer = store.answers[1];
-    expect(answer?.valid).toBe(true);
-    const address = answer?.iss.replace('did:abt:', '');
-    const tx = store.client.decodeTx(String(answer?.requestedClaims[0]?.finalTx));
+    const response = store.responses[1];
+    expect(response?.valid).toBe(true);
+    const address = response?.iss.replace('did:abt:', '');
+    const tx = store.client.decodeTx(String(response?.requestedClaims[0]?.finalTx));
     expect(tx.from).toBe(address);
     expect(tx.signature.length).toBeGreaterThan(60);
     expect(tx.signaturesList).toHaveLength(1);
     expect(tx.signaturesList[0]).toMatchObject({ signer: address, delegator: '' });
     const itx = Buffer.from(tx.itx.value, 'base64').toString('latin1');
     expect(itx).toContain('{"checkoutSessionId":"cs_1"}');
-    const asked = store.client.decodeTx(String(answer?.requestedClaims[0]?.partialTx));
-    const outputs = Buffer.from(asked.itx.value, 'base64').toString('latin1');
+    const requested = store.client.decodeTx(String(response?.requestedClaims[0]?.partialTx));
+    const outputs = Buffer.from(requested.itx.value, 'base64').toString('latin1');
     expect(itx.endsWith(outputs)).toBe(true);
-    expect(fromBase58(answer?.userPk ?? '').length).toBeGreaterThan(31);
+    expect(fromBase58(response?.userPk ?? '').length).toBeGreaterThan(31);
   });
 }
 
 for (const kind of ['Ed25519 (default)', 'Ethereum']) {
-  test(`gives a permission and a deposit with a ${kind} key, in plain words`, async ({ page }) => {
-    const store: StoreSide = new StoreSide([
+  test(`approves a delegation and a deposit with a ${kind} key`, async ({ page }) => {
+    const store: MockStore = new MockStore([
       async (address, pk) => [
         {
           type: 'signature',
@@ -124,24 +122,30 @@ for (const kind of ['Ed25519 (default)', 'Ethereum']) {
     await page.getByRole('button', { name: 'Allow' }).click();
     await expect(page.getByText('You can go back to Souk Demo.')).toBeVisible();
 
-    const [signed, staked] = store.answers[0]?.requestedClaims ?? [];
-    const verifier = fromPublicKey(fromBase58(store.answers[0]?.userPk ?? ''), toTypeInfo(store.answers[0]?.iss ?? ''));
+    const [signed, staked] = store.responses[0]?.requestedClaims ?? [];
+    const verifier = fromPublicKey(
+      fromBase58(store.responses[0]?.userPk ?? ''),
+      toTypeInfo(store.responses[0]?.iss ?? ''),
+    );
     const origin = fromBase58(String(signed?.origin));
     expect(await verifier.verify(origin, fromBase58(String(signed?.sig)))).toBe(true);
     const deposit = store.client.decodeTx(String(staked?.finalTx));
     expect(deposit.signaturesList).toHaveLength(1);
     expect(deposit.signature.length).toBeGreaterThan(60);
 
-    const asked = store.answers[1]?.requestedClaims[0];
-    const given = store.client.decodeTx(String(asked?.finalTx));
-    const { signature, ...whole } = given;
+    const requested = store.responses[1]?.requestedClaims[0];
+    const signedTx = store.client.decodeTx(String(requested?.finalTx));
+    const { signature, ...unsigned } = signedTx;
     expect(signature.length).toBeGreaterThan(60);
-    expect({ ...whole, signature: '' }).toEqual({ ...store.client.decodeTx(String(asked?.partialTx)), signature: '' });
+    expect({ ...unsigned, signature: '' }).toEqual({
+      ...store.client.decodeTx(String(requested?.partialTx)),
+      signature: '',
+    });
   });
 }
 
-test('warns of a permission without a limit', async ({ page }) => {
-  const store: StoreSide = new StoreSide([
+test('warns of a delegation without a limit', async ({ page }) => {
+  const store: MockStore = new MockStore([
     async (address, pk) => [
       { type: 'signature', typeUrl: 'fg:t:delegate', origin: await store.permission(address, pk, '0'), meta: {} },
     ],
@@ -152,36 +156,41 @@ test('warns of a permission without a limit', async ({ page }) => {
   await expect(page.getByText('This store may charge any amount without asking again')).toBeVisible();
 });
 
-test('declines, and the store is told', async ({ page }) => {
-  const store = new StoreSide([() => [signIn]]);
+test('declines, and notifies the store', async ({ page }) => {
+  const store = new MockStore([() => [signIn]]);
   await store.serve(page);
   await open(page);
   await createAccount(page);
   await page.getByRole('button', { name: 'Decline' }).click();
   await expect(page.getByText('You declined the request, and Souk Demo has been notified.')).toBeVisible();
-  expect(store.answers[0]).toMatchObject({ action: 'declineAuth', challenge: 'C0', valid: true, requestedClaims: [] });
+  expect(store.responses[0]).toMatchObject({
+    action: 'declineAuth',
+    challenge: 'C0',
+    valid: true,
+    requestedClaims: [],
+  });
 });
 
-test('signs a text and a fingerprint, and agrees to a document', async ({ page }) => {
+test('signs a text and accepts an agreement', async ({ page }) => {
   const origin = 'zWv1EUaWQ8SUGbAFgk5QzN3HtMqFwk9SjX';
   const claims = [
     { type: 'signature', typeUrl: 'mime:text/plain', origin, meta: {} },
     { type: 'agreement', uri: 'https://souk.example/terms', method: 'sha3', digest: origin, meta: {} },
   ];
-  const store = new StoreSide([() => claims]);
+  const store = new MockStore([() => claims]);
   await store.serve(page);
   await open(page);
   await createAccount(page);
   await expect(page.getByText('https://souk.example/terms')).toBeVisible();
   await page.getByRole('button', { name: 'Accept' }).click();
   await expect(page.getByText('You can go back to Souk Demo.')).toBeVisible();
-  const [text, agreement] = store.answers[0]?.requestedClaims ?? [];
+  const [text, agreement] = store.responses[0]?.requestedClaims ?? [];
   expect(String(text?.sig)).toMatch(/^z/);
   expect(agreement).toMatchObject({ agreed: true });
 });
 
-test('refuses a transaction that moves more than it asks for', async ({ page }) => {
-  const store: StoreSide = new StoreSide([
+test('rejects a transaction that moves more than the requirement', async ({ page }) => {
+  const store: MockStore = new MockStore([
     async (address, pk) => [
       {
         type: 'prepareTx',
@@ -198,8 +207,8 @@ test('refuses a transaction that moves more than it asks for', async ({ page }) 
   await expect(page.getByRole('button', { name: /Pay/ })).toBeDisabled();
 });
 
-test('says when the request has expired, and when another account began it', async ({ page }) => {
-  const store = new StoreSide([() => [signIn]]);
+test('shows if the request has expired or belongs to another account', async ({ page }) => {
+  const store = new MockStore([() => [signIn]]);
   store.fail = { errorMessage: 'Session not found or expired', errorCode: 'CONNECT_EXPIRED' };
   await store.serve(page);
   await open(page);
@@ -213,23 +222,23 @@ test('says when the request has expired, and when another account began it', asy
   await expect(page.getByText('Sign in to Souk Demo as Account 1')).toBeVisible();
 });
 
-test('gives a new account its first test tokens by itself, and none to one that has been emptied', async ({ page }) => {
-  const { held } = await serveLedger(page);
-  const asked: string[] = [];
+test('funds a new account once, but not an emptied one', async ({ page }) => {
+  const { balances } = await serveLedger(page);
+  const requested: string[] = [];
   page.on('request', (request) => {
-    if (request.url().endsWith('/faucet')) asked.push(request.url());
+    if (request.url().endsWith('/faucet')) requested.push(request.url());
   });
   await page.goto('/sandbox/wallet');
   await createAccount(page);
   await expect(page.getByTestId('balance')).toHaveText('1,000 SKT');
-  for (const address of held.keys()) held.set(address, 0n);
+  for (const address of balances.keys()) balances.set(address, 0n);
   await page.reload();
   await expect(page.getByTestId('balance')).toHaveText('Empty');
-  expect(asked).toHaveLength(1);
+  expect(requested).toHaveLength(1);
 });
 
-test('opens a pasted deep link with the address encoded twice, and names a wrong one', async ({ page }) => {
-  const store = new StoreSide([() => [signIn]]);
+test('opens a pasted deep link, and rejects an invalid one', async ({ page }) => {
+  const store = new MockStore([() => [signIn]]);
   await store.serve(page);
   await open(page, null);
   await createAccount(page);
@@ -243,8 +252,8 @@ test('opens a pasted deep link with the address encoded twice, and names a wrong
   await expect(page.getByText('Sign in to Souk Demo as Account 1')).toBeVisible();
 });
 
-test('keeps its accounts, and answers with the chosen one', async ({ page }) => {
-  const store = new StoreSide([() => [signIn]]);
+test('stores its accounts, and uses the selected one', async ({ page }) => {
+  const store = new MockStore([() => [signIn]]);
   await store.serve(page);
   await open(page, null);
   await createAccount(page);
@@ -257,15 +266,15 @@ test('keeps its accounts, and answers with the chosen one', async ({ page }) => 
   await page.getByLabel('Accounts').selectOption({ index: 1 });
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(page.getByText('You can go back')).toBeVisible();
-  expect(store.answers).toHaveLength(1);
+  expect(store.responses).toHaveLength(1);
 });
 
-test('shows the permissions that were given, and takes one back', async ({ page }) => {
+test('shows and revokes delegations', async ({ page }) => {
   const ledger = await serveLedger(page);
-  const store = new StoreSide([]);
+  const store = new MockStore([]);
   const limit = { tokens: [{ address: TOKEN, txAllowance: FIVE }] };
   const ops = [{ key: 'fg:t:transfer_v2', value: { limit } }];
-  ledger.permitted.push({ address: 'z2b1', to: store.app.address, ops });
+  ledger.delegations.push({ address: 'z2b1', to: store.app.address, ops });
   await open(page, null);
   await createAccount(page);
   await expect(page.getByText('At most 5 SKT per payment')).toBeVisible();
@@ -278,10 +287,10 @@ test('shows the permissions that were given, and takes one back', async ({ page 
   expect(Buffer.from(tx.itx.value, 'base64').toString('latin1')).toContain('fg:t:transfer_v2');
 });
 
-for (const { locale: language, scheme } of looks) {
+for (const { locale: language, scheme } of displaySettings) {
   test(`has no accessibility violation in ${language}, ${scheme}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme: scheme });
-    const store = new StoreSide([() => [signIn]]);
+    const store = new MockStore([() => [signIn]]);
     await store.serve(page);
     await page.goto(`/sandbox/wallet?locale=${language}&url=${encodeURIComponent(AUTH)}`);
     const axe = () =>

@@ -2,20 +2,20 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, expect, type Page } from '@playwright/test';
-import { type Look, wear } from '../fixtures/look';
+import { applyDisplaySettings, type DisplaySettings } from '../fixtures/display-settings';
 
-/** The browser of the store's owner, as the set-up left it, for each server of its own. */
+/** The storage state of the owner's browser from the setup, one per server. */
 export const OWNER = join(tmpdir(), `souk-owner-${new URL(process.env.SOUK_URL ?? 'http://127.0.0.1').port}.json`);
 
 const open = (browser: Browser): Promise<BrowserContext> =>
-  // Writes are taken from the store's own pages only.
+  // The server accepts writes only from its own origin.
   browser.newContext({ storageState: OWNER, extraHTTPHeaders: { origin: new URL(process.env.SOUK_URL ?? '').origin } });
 
 export async function isOwner(browser: Browser): Promise<boolean> {
   if (!existsSync(OWNER)) return false;
   const context = await open(browser);
-  const answer = await context.request.get(`${process.env.SOUK_URL}/api/session`);
-  const session = await answer.json();
+  const response = await context.request.get(`${process.env.SOUK_URL}/api/session`);
+  const session = await response.json();
   await context.close();
   return session.user?.role === 'owner';
 }
@@ -27,7 +27,7 @@ export interface Clock {
   timeline: { at: number; what: string; subject: string }[];
 }
 
-/** The owner of the store, who moves the time of customers and gives their money back. */
+/** The owner of the store, who controls test clocks and refunds. */
 export class Owner {
   private constructor(readonly context: BrowserContext) {}
 
@@ -36,45 +36,48 @@ export class Owner {
   }
 
   async post<T>(path: string, data: object, method: 'POST' | 'PUT' = 'POST'): Promise<T> {
-    const answer = await this.context.request.fetch(`${process.env.SOUK_URL}${path}?livemode=false`, { method, data });
-    expect(answer.ok(), `${path}: ${await answer.text()}`).toBe(true);
-    return answer.json();
+    const response = await this.context.request.fetch(`${process.env.SOUK_URL}${path}?livemode=false`, {
+      method,
+      data,
+    });
+    expect(response.ok(), `${path}: ${await response.text()}`).toBe(true);
+    return response.json();
   }
 
   async get<T>(path: string, query: Record<string, string> = {}): Promise<T> {
     const params = { livemode: 'false', ...query };
-    const answer = await this.context.request.get(`${process.env.SOUK_URL}${path}`, { params });
-    expect(answer.ok(), `${path}: ${await answer.text()}`).toBe(true);
-    return answer.json();
+    const response = await this.context.request.get(`${process.env.SOUK_URL}${path}`, { params });
+    expect(response.ok(), `${path}: ${await response.text()}`).toBe(true);
+    return response.json();
   }
 
-  /** A page of the owner's browser, in the look of another. */
-  async page(beside: Page, look: Partial<Look>): Promise<Page> {
+  /** A page of the owner's browser with the size of another page. */
+  async page(reference: Page, display: Partial<DisplaySettings>): Promise<Page> {
     const page = await this.context.newPage();
-    await wear(page, look);
-    const size = beside.viewportSize();
+    await applyDisplaySettings(page, display);
+    const size = reference.viewportSize();
     if (size) await page.setViewportSize(size);
     return page;
   }
 
-  /** Puts a customer, by DID, on a clock of their own. */
+  /** Creates a test clock for a customer, by DID. */
   startClock(did: string, name: string): Promise<Clock> {
     return this.post('/api/test-clocks', { customer_id: did, name });
   }
 
-  /** Moves a clock and waits until it has come to rest. */
+  /** Advances a clock and waits until it is ready. */
   async advance(clock: Clock, step: { by: 'day' | 'next_invoice' | 'year' } | { to: number }): Promise<Clock> {
     await this.post(`/api/test-clocks/${clock.id}/advance`, step);
-    let rests = clock;
+    let current = clock;
     await expect
       .poll(
         async () => {
-          rests = await this.get<Clock>(`/api/test-clocks/${clock.id}`);
-          return rests.status;
+          current = await this.get<Clock>(`/api/test-clocks/${clock.id}`);
+          return current.status;
         },
         { timeout: 30_000 },
       )
       .toBe('ready');
-    return rests;
+    return current;
   }
 }

@@ -3,30 +3,30 @@ import { readFileSync } from 'node:fs';
 import { expect, type Page, test } from '@playwright/test';
 import type { App, AppDetail, Page as List } from '../../src/api/types';
 import { expectAccessible } from '../fixtures/axe';
-import { wear } from '../fixtures/look';
-import { answerInWallet, requireServer } from './wallet';
+import { applyDisplaySettings } from '../fixtures/display-settings';
+import { requireServer, respondInWallet } from './wallet';
 
-/** Whole purchases against the real server, its sandbox ledger and its sandbox card processor. */
+/** Complete purchases against the real server, its sandbox ledger and its sandbox card processor. */
 
 test.beforeEach(({ page }) => {
   requireServer();
   test.setTimeout(90_000);
-  return wear(page);
+  return applyDisplaySettings(page);
 });
 
 const SETTLED = { timeout: 40_000 };
 const pay = (page: Page) => page.locator('.checkout-pay button');
 
-/** One that never sells out, so that the flows can be repeated on one server. */
+/** An app with unlimited stock, so that tests can be repeated on one server. */
 async function paidApp(page: Page, index: number): Promise<AppDetail> {
-  const answer = await page.request.get('/api/apps?price=paid&pageSize=50&sort=name&livemode=false');
-  const { list } = (await answer.json()) as List<App>;
-  const plenty = list.filter((it) => it.title.en !== 'Compound Garden');
-  const app = plenty[index % plenty.length];
+  const response = await page.request.get('/api/apps?price=paid&pageSize=50&sort=name&livemode=false');
+  const { list } = (await response.json()) as List<App>;
+  const unlimited = list.filter((each) => each.title.en !== 'Compound Garden');
+  const app = unlimited[index % unlimited.length];
   return (await page.request.get(`/api/apps/${app?.did}?livemode=false`)).json();
 }
 
-/** From the store to the checkout of an app, signed in on the way. */
+/** Opens the checkout of an app and signs in. */
 async function toCheckout(page: Page, app: AppDetail): Promise<void> {
   await page.goto(`/apps/${app.did}`);
   await page
@@ -35,7 +35,7 @@ async function toCheckout(page: Page, app: AppDetail): Promise<void> {
     .click();
   await expect(page).toHaveURL(/\/checkout\/pay\/cs_/);
   await pay(page).click();
-  await answerInWallet(page, [/^Sign in/, /^Sign in/]);
+  await respondInWallet(page, [/^Sign in/, /^Sign in/]);
   await expect(page.getByLabel('Full name')).not.toHaveValue('', { timeout: 15_000 });
 }
 
@@ -47,7 +47,7 @@ const DETAILS: Record<string, string> = {
   'billing_address.postal_code': '94103',
 };
 
-/** Chooses how to pay and fills in what this app's seller asks for beyond the profile. */
+/** Chooses a payment method and fills in the required fields. */
 async function choose(page: Page, method: RegExp): Promise<void> {
   await page.getByRole('radio', { name: method }).check();
   const country = page.locator('[id="billing_address.country"]');
@@ -70,13 +70,11 @@ async function expectBought(page: Page, app: AppDetail): Promise<void> {
   const started = page.waitForEvent('download');
   await page.getByRole('link', { name: `Download ${app.title.en}` }).click();
   const path = await (await started).path();
-  const latest = app.versions.find((it) => it.version === app.version);
+  const latest = app.versions.find((each) => each.version === app.version);
   expect(createHash('sha256').update(readFileSync(path)).digest('hex')).toBe(latest?.sha256);
 }
 
-test('a visitor buys an app by wallet, from the store front to the checked download and the invoice', async ({
-  page,
-}) => {
+test('a visitor buys an app by wallet, then downloads it and opens the invoice', async ({ page }) => {
   const app = await paidApp(page, 0);
   await page.goto('/');
   await page.getByRole('textbox', { name: 'Search apps' }).fill(app.title.en);
@@ -85,7 +83,7 @@ test('a visitor buys an app by wallet, from the store front to the checked downl
   await expectAccessible(page);
   await choose(page, /from your wallet/);
   await pay(page).click();
-  await answerInWallet(page, [/^Pay/]);
+  await respondInWallet(page, [/^Pay/]);
   await expectBought(page, app);
   await expect(page.getByText("We'll email your receipt to account1@example.com.")).toBeVisible();
   await expectAccessible(page);
@@ -94,7 +92,7 @@ test('a visitor buys an app by wallet, from the store front to the checked downl
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
 });
 
-test('a visitor buys an app by card: declined first, then a second step failed and completed', async ({ page }) => {
+test('a visitor buys an app by card after a decline and a failed challenge', async ({ page }) => {
   const app = await paidApp(page, 1);
   await toCheckout(page, app);
   await choose(page, /Card/);
@@ -109,7 +107,7 @@ test('a visitor buys an app by card: declined first, then a second step failed a
   await expectBought(page, app);
 });
 
-test('a card that answers slowly is waited for', async ({ page }) => {
+test('a slow card payment completes', async ({ page }) => {
   const app = await paidApp(page, 2);
   await toCheckout(page, app);
   await choose(page, /Card/);
@@ -119,7 +117,7 @@ test('a card that answers slowly is waited for', async ({ page }) => {
   await expectBought(page, app);
 });
 
-test('a card that is declined later ends the waiting with its reason, and another card can pay', async ({ page }) => {
+test('a late decline shows its reason, and another card can pay', async ({ page }) => {
   const app = await paidApp(page, 3);
   await toCheckout(page, app);
   await choose(page, /Card/);
@@ -140,33 +138,33 @@ test('a closed card form lets the buyer pay by wallet instead', async ({ page })
   await page.getByRole('button', { name: 'Close' }).click();
   await choose(page, /from your wallet/);
   await pay(page).click();
-  await answerInWallet(page, [/^Pay/]);
+  await respondInWallet(page, [/^Pay/]);
   await expectBought(page, app);
 });
 
-test('a payment declined in the wallet moves nothing and can be tried again', async ({ page }) => {
+test('a payment declined in the wallet can be retried', async ({ page }) => {
   const app = await paidApp(page, 5);
   await toCheckout(page, app);
   await choose(page, /from your wallet/);
   await pay(page).click();
-  await answerInWallet(page, [/^Decline/]);
+  await respondInWallet(page, [/^Decline/]);
   await expect(page.getByRole('alert')).toContainText('declined', { timeout: 15_000 });
   await page.getByRole('button', { name: 'New code' }).click();
-  await answerInWallet(page, [/^Pay/]);
+  await respondInWallet(page, [/^Pay/]);
   await expectBought(page, app);
 });
 
-test('a buyer who closes the page while paying finds it paid when coming back', async ({ page }) => {
+test('a buyer who leaves during payment finds the order paid on return', async ({ page }) => {
   const app = await paidApp(page, 6);
   await toCheckout(page, app);
   await choose(page, /Card/);
   await pay(page).click();
-  const address = page.url();
-  // The card is confirmed; that the store is told of it is what closing the page takes away.
+  const url = page.url();
+  // Leaving the page after the card was confirmed skips the page's own completion request.
   const confirmed = page.waitForResponse(/\/sandbox\/stripe\/v1\/payment_intents\/[^/]+\/confirm$/);
   await fillCard(page, '4242 4242 4242 4242');
   await confirmed;
   await page.goto('/');
-  await page.goto(address);
+  await page.goto(url);
   await expectBought(page, app);
 });

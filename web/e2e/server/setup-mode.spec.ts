@@ -1,6 +1,6 @@
 import { expect, test } from '@playwright/test';
 import type { InvoiceDetail, Page as List, PaymentIntent, Price } from '../../src/api/types';
-import { Customer, inLooks, SETTLED } from './customer';
+import { Customer, forEachDisplay, SETTLED } from './customer';
 import { Owner } from './owner';
 
 interface NewSession {
@@ -8,7 +8,7 @@ interface NewSession {
   subscription_data?: { no_stake: boolean };
 }
 
-/** A session that an integrator opens for one of a price; the address of its checkout. */
+/** The checkout path of a session that an integrator creates for one item. */
 async function openSession(owner: Owner, price: Pick<Price, 'id'>, session: NewSession): Promise<string> {
   const line_items = [{ price_id: price.id, quantity: 1 }];
   const { id } = await owner.post<{ id: string }>('/api/checkout-sessions', { ...session, line_items });
@@ -17,8 +17,8 @@ async function openSession(owner: Owner, price: Pick<Price, 'id'>, session: NewS
 
 const SETUP: NewSession = { mode: 'setup', subscription_data: { no_stake: true } };
 
-/** Something that costs less in a token than a month of the plan. */
-async function trifle(owner: Owner, currencyId: string): Promise<Price> {
+/** A product that costs less than a month of the plan. */
+async function cheapProduct(owner: Owner, currencyId: string): Promise<Price> {
   const { prices } = await owner.post<{ prices: Price[] }>('/api/products', {
     name: 'A sticker',
     prices: [{ type: 'one_time', unit_amount: '0.5', currency_id: currencyId }],
@@ -28,40 +28,40 @@ async function trifle(owner: Owner, currencyId: string): Promise<Price> {
   return price;
 }
 
-/** A plan of a month that tokens and cards pay. */
+/** A monthly plan that can be paid in tokens and by card. */
 async function monthly(owner: Owner): Promise<Price> {
   const { list } = await owner.get<List<Price>>('/api/prices', { pageSize: '100' });
-  const found = list.find(
+  const plan = list.find(
     ({ recurring, billing_scheme: scheme, currency_options: options }) =>
       recurring?.interval === 'month' &&
       recurring.usage_type === 'licensed' &&
       scheme === 'per_unit' &&
       (options?.length ?? 0) > 1,
   );
-  if (!found) throw new Error('the demo has no plan of a month');
-  return found;
+  if (!plan) throw new Error('the demo has no monthly plan');
+  return plan;
 }
 
-inLooks(({ locale }) => {
-  test('a card is set up without being charged, and pays when the period is over', async ({ page, browser }) => {
+forEachDisplay(({ locale }) => {
+  test('a card is set up without a charge, and pays the next renewal', async ({ page, browser }) => {
     const customer = new Customer(page, locale);
-    const { say } = customer;
+    const { translate } = customer;
     const owner = await Owner.of(browser);
     await page.goto(await openSession(owner, await monthly(owner), SETUP));
-    await customer.connectFirst();
+    await customer.signInIfNeeded();
     await page.getByRole('radio', { name: /USD/ }).check();
     await page.locator('[id="billing_address.postal_code"]').fill('94103');
-    await customer.looksRight();
+    await customer.expectValidPage();
     await customer.pay.click();
     await page.locator('#card_number').fill('4242 4242 4242 4242');
     await page.locator('#card_expiry').fill('12 / 34');
     await page.locator('#card_cvc').fill('123');
-    await customer.looksRight();
+    await customer.expectValidPage();
     await page.getByRole('dialog').locator('button[type=submit]').click();
-    await expect(page.getByRole('heading', { level: 1, name: say('completed:setup') })).toBeVisible(SETTLED);
-    await customer.looksRight();
-    const begun = await customer.subscription();
-    expect([begun.status, begun.mandate?.last4, begun.mandate?.exp_month, begun.mandate?.exp_year]).toEqual([
+    await expect(page.getByRole('heading', { level: 1, name: translate('completed:setup') })).toBeVisible(SETTLED);
+    await customer.expectValidPage();
+    const created = await customer.subscription();
+    expect([created.status, created.mandate?.last4, created.mandate?.exp_month, created.mandate?.exp_year]).toEqual([
       'active',
       '4242',
       12,
@@ -69,14 +69,14 @@ inLooks(({ locale }) => {
     ]);
     expect((await customer.get<List<PaymentIntent>>('/api/payment-intents')).count, 'nothing was charged').toBe(0);
 
-    await page.getByRole('link', { name: say('completed:subscription') }).click();
+    await page.getByRole('link', { name: translate('completed:subscription') }).click();
     await expect(page).toHaveURL(/\/customer\/subscription\/sub_/);
     await expect(page.getByText('Visa •••• 4242').first()).toBeVisible();
     const clock = await owner.startClock(await customer.did(), `Set up, ${locale}`);
     await owner.advance(clock, { by: 'next_invoice' });
     await expect
       .poll(async () => {
-        const { list } = await customer.get<List<InvoiceDetail>>('/api/invoices', { subscription_id: begun.id });
+        const { list } = await customer.get<List<InvoiceDetail>>('/api/invoices', { subscription_id: created.id });
         return [list[0]?.paymentCurrency.symbol, list[0]?.status, list[0]?.total !== '0'];
       }, SETTLED)
       .toEqual(['USD', 'paid', true]);
@@ -87,33 +87,33 @@ inLooks(({ locale }) => {
     ).toEqual(['succeeded']);
   });
 
-  test('a wallet is set up without being charged, and what it permitted pays at once afterwards', async ({
+  test('a wallet is set up without a charge, and its delegation then enables fast payment', async ({
     page,
     browser,
   }) => {
     const customer = new Customer(page, locale);
-    const { say } = customer;
+    const { translate } = customer;
     const owner = await Owner.of(browser);
     const price = await monthly(owner);
     await page.goto(await openSession(owner, price, SETUP));
-    await customer.connectFirst();
-    await customer.looksRight();
+    await customer.signInIfNeeded();
+    await customer.expectValidPage();
     await customer.pay.click();
-    await customer.agree();
-    await expect(page.getByRole('heading', { level: 1, name: say('completed:setup') })).toBeVisible(SETTLED);
+    await customer.approve();
+    await expect(page.getByRole('heading', { level: 1, name: translate('completed:setup') })).toBeVisible(SETTLED);
     await expect(page.getByRole('dialog')).toHaveCount(0);
-    await customer.looksRight();
+    await customer.expectValidPage();
     expect((await customer.subscription()).mandate?.type).toBe('delegation');
     expect((await customer.get<List<PaymentIntent>>('/api/payment-intents')).count, 'nothing was charged').toBe(0);
 
-    await page.goto(await openSession(owner, await trifle(owner, price.currency_id), { mode: 'payment' }));
-    await customer.connectFirst();
+    await page.goto(await openSession(owner, await cheapProduct(owner, price.currency_id), { mode: 'payment' }));
+    await customer.signInIfNeeded();
     await customer.pay.click();
-    const confirm = page.getByRole('dialog', { name: say('extras:fast.title') });
+    const confirm = page.getByRole('dialog', { name: translate('extras:fast.title') });
     await expect(confirm).toBeVisible(SETTLED);
-    await customer.looksRight();
-    await confirm.getByRole('button', { name: say('extras:fast.confirm') }).click();
-    await expect(page.getByRole('heading', { level: 1, name: say('completed:title') })).toBeVisible(SETTLED);
+    await customer.expectValidPage();
+    await confirm.getByRole('button', { name: translate('extras:fast.confirm') }).click();
+    await expect(page.getByRole('heading', { level: 1, name: translate('completed:title') })).toBeVisible(SETTLED);
     const { list } = await customer.get<List<PaymentIntent>>('/api/payment-intents');
     expect(list.map(({ status }) => status)).toEqual(['succeeded']);
   });

@@ -3,24 +3,24 @@ import { readFileSync } from 'node:fs';
 import { expect, type Page, test } from '@playwright/test';
 import type { App, AppDetail, Page as List } from '../../src/api/types';
 import { expectAccessible } from '../fixtures/axe';
-import { wear } from '../fixtures/look';
-import { answerInWallet, requireServer } from './wallet';
+import { applyDisplaySettings } from '../fixtures/display-settings';
+import { requireServer, respondInWallet } from './wallet';
 
 test.beforeEach(({ page }) => {
   requireServer();
-  return wear(page);
+  return applyDisplaySettings(page);
 });
 
 async function apps(page: Page, price: 'free' | 'paid'): Promise<App[]> {
-  const answer = await page.request.get(`/api/apps?price=${price}&pageSize=50&sort=name&livemode=false`);
-  return ((await answer.json()) as List<App>).list;
+  const response = await page.request.get(`/api/apps?price=${price}&pageSize=50&sort=name&livemode=false`);
+  return ((await response.json()) as List<App>).list;
 }
 
 async function appOf(page: Page, did: string): Promise<AppDetail> {
   return (await page.request.get(`/api/apps/${did}?livemode=false`)).json();
 }
 
-/** Downloads by the button and compares what arrived with what the page promised. */
+/** Downloads the file and compares its digest with the page. */
 async function downloadChecked(page: Page, button: string | RegExp, sha256: string | undefined): Promise<void> {
   const started = page.waitForEvent('download');
   await page.getByRole('main').getByRole('link', { name: button }).first().click();
@@ -28,7 +28,7 @@ async function downloadChecked(page: Page, button: string | RegExp, sha256: stri
   expect(createHash('sha256').update(readFileSync(path)).digest('hex')).toBe(sha256);
 }
 
-test('a visitor finds a free app by its Chinese name and downloads what its digest promises', async ({ page }) => {
+test('a visitor finds a free app by its Chinese name and downloads a file with the right digest', async ({ page }) => {
   const [app] = await apps(page, 'free');
   const detail = await appOf(page, app?.did ?? '');
   await page.goto('/');
@@ -43,7 +43,7 @@ test('a visitor finds a free app by its Chinese name and downloads what its dige
   await expectAccessible(page);
 });
 
-test('every app of the store has a page without an accessibility fault', async ({ page }) => {
+test('every app page is accessible', async ({ page }) => {
   test.setTimeout(120_000);
   for (const app of [...(await apps(page, 'free')), ...(await apps(page, 'paid'))]) {
     await page.goto(`/apps/${app.did}`);
@@ -53,21 +53,19 @@ test('every app of the store has a page without an accessibility fault', async (
   }
 });
 
-test('a paid bundle is refused to a visitor', async ({ page }) => {
+test('a visitor cannot download a paid app', async ({ page }) => {
   const [app] = await apps(page, 'paid');
-  const answer = await page.request.get(`/api/apps/${app?.did}/${app?.version}/bundle`);
-  expect(answer.status()).toBe(401);
+  const response = await page.request.get(`/api/apps/${app?.did}/${app?.version}/bundle`);
+  expect(response.status()).toBe(401);
 });
 
-test('a buyer finds app, payment and invoice in the portal, its PDF in both languages, and downloads what was bought', async ({
-  page,
-}) => {
+test('a buyer finds app, payment, invoice and PDFs in the portal, and downloads the app', async ({ page }) => {
   test.setTimeout(120_000);
   const [app] = await apps(page, 'paid');
   const detail = await appOf(page, app?.did ?? '');
   await page.goto('/customer');
   await expect(page.getByRole('heading', { level: 1, name: 'Sign in to see this page' })).toBeVisible();
-  await answerInWallet(page, [/^Sign in/, /^Sign in/]);
+  await respondInWallet(page, [/^Sign in/, /^Sign in/]);
   await expect(page).toHaveURL('/customer');
   await expect(page.getByText("You haven't bought any apps yet.")).toBeVisible();
   await expect(page.getByText('No invoices yet.')).toBeVisible();

@@ -1,15 +1,15 @@
 import { expect, test } from '@playwright/test';
 import type { InvoiceDetail, Page as List, PaymentIntent } from '../../src/api/types';
-import { Customer, inLooks, SETTLED } from './customer';
+import { Customer, forEachDisplay, SETTLED } from './customer';
 import { Owner } from './owner';
 
-inLooks(({ locale }) => {
-  test('a subscription goes over to a card, is canceled and resumed, and a payment is refunded', async ({
+forEachDisplay(({ locale }) => {
+  test('a subscription switches to a card, is canceled and resumed, and a payment is refunded', async ({
     page,
     browser,
   }) => {
     const customer = new Customer(page, locale);
-    const { say } = customer;
+    const { translate } = customer;
     const owner = await Owner.of(browser);
     await customer.subscribe('invoice-desk');
     const { id } = await customer.subscription();
@@ -20,18 +20,18 @@ inLooks(({ locale }) => {
 
     await test.step('future invoices are paid by card', async () => {
       await customer.button('subscription:action.changePayment').click();
-      const dialog = page.getByRole('dialog', { name: say('subscription:payment.title') });
+      const dialog = page.getByRole('dialog', { name: translate('subscription:payment.title') });
       await dialog.getByRole('radio', { name: /\$2\.99/ }).check({ force: true });
-      await customer.looksRight();
-      await dialog.getByRole('button', { name: say('subscription:payment.toCard') }).click();
+      await customer.expectValidPage();
+      await dialog.getByRole('button', { name: translate('subscription:payment.toCard') }).click();
       await page.locator('#card_number').fill('4242 4242 4242 4242');
       await page.locator('#card_expiry').fill('12 / 34');
       await page.locator('#card_cvc').fill('123');
-      await customer.looksRight();
+      await customer.expectValidPage();
       await page.getByRole('dialog').locator('button[type=submit]').click();
-      await expect(page.getByText(say('subscription:payment.doneCard'))).toBeVisible(SETTLED);
+      await expect(page.getByText(translate('subscription:payment.doneCard'))).toBeVisible(SETTLED);
       await expect(page.getByText('Visa •••• 4242').first()).toBeVisible(SETTLED);
-      await customer.looksRight();
+      await customer.expectValidPage();
       await owner.advance(clock, { by: 'next_invoice' });
       await expect
         .poll(async () => {
@@ -42,53 +42,55 @@ inLooks(({ locale }) => {
       await page.reload();
     });
 
-    await test.step('it is cancelled for a reason, and stays until its period ends', async () => {
+    await test.step('it is canceled with a reason, and stays active until the period ends', async () => {
       await customer.button('subscription:action.cancelSubscription').click();
       const dialog = page.getByRole('dialog');
-      await customer.looksRight();
-      await dialog.getByRole('radio', { name: say('subscription:cancel.reason.unused') }).check({ force: true });
-      await dialog.getByRole('button', { name: say('subscription:cancel.action') }).click();
-      await expect(page.getByText(say('subscription:cancel.done'))).toBeVisible(SETTLED);
-      await expect(page.getByText(say('subscription:subscription.status.ending'), { exact: true })).toBeVisible();
-      const { cancelation_details: why, cancel_at_period_end: atEnd } = await customer.subscription();
-      expect([why?.reason, why?.feedback, atEnd]).toEqual(['cancellation_requested', 'unused', true]);
-      await customer.looksRight();
+      await customer.expectValidPage();
+      await dialog.getByRole('radio', { name: translate('subscription:cancel.reason.unused') }).check({ force: true });
+      await dialog.getByRole('button', { name: translate('subscription:cancel.action') }).click();
+      await expect(page.getByText(translate('subscription:cancel.done'))).toBeVisible(SETTLED);
+      await expect(page.getByText(translate('subscription:subscription.status.ending'), { exact: true })).toBeVisible();
+      const { cancelation_details: details, cancel_at_period_end: atEnd } = await customer.subscription();
+      expect([details?.reason, details?.feedback, atEnd]).toEqual(['cancellation_requested', 'unused', true]);
+      await customer.expectValidPage();
     });
 
     await test.step('it is resumed', async () => {
       await customer.button('subscription:action.resume').click();
       const dialog = page.getByRole('dialog');
-      await customer.looksRight();
-      await dialog.getByRole('button', { name: say('subscription:resume.action') }).click();
-      await expect(page.getByText(say('subscription:resume.done'))).toBeVisible(SETTLED);
-      await expect(page.getByText(say('subscription:subscription.status.active'), { exact: true })).toBeVisible();
-      await customer.looksRight();
+      await customer.expectValidPage();
+      await dialog.getByRole('button', { name: translate('subscription:resume.action') }).click();
+      await expect(page.getByText(translate('subscription:resume.done'))).toBeVisible(SETTLED);
+      await expect(page.getByText(translate('subscription:subscription.status.active'), { exact: true })).toBeVisible();
+      await customer.expectValidPage();
     });
 
-    await test.step('the owner gives a payment back, and the customer sees it on its invoice', async () => {
+    await test.step('the owner refunds a payment, and the invoice shows the refund', async () => {
       const { list } = await customer.get<List<PaymentIntent>>('/api/payment-intents');
       const paid = list.find(({ paymentCurrency: currency }) => currency.symbol === 'USD');
       await owner.post(`/api/payment-intents/${paid?.id}/refund`, { amount: '1.50', description: 'Half of it' }, 'PUT');
       await page.goto(`/customer/invoice/${paid?.invoice_id}`);
-      const refunds = page.getByRole('region', { name: say('portal:invoice.refunds') });
+      const refunds = page.getByRole('region', { name: translate('portal:invoice.refunds') });
       await expect(async () => {
         await page.reload();
-        await expect(refunds.getByText(say('subscription:refund.status.succeeded'))).toBeVisible({ timeout: 2_000 });
+        await expect(refunds.getByText(translate('subscription:refund.status.succeeded'))).toBeVisible({
+          timeout: 2_000,
+        });
       }).toPass(SETTLED);
       await expect(refunds.getByText(locale === 'zh' ? 'US$1.50' : '$1.50')).toBeVisible();
-      await customer.looksRight();
+      await customer.expectValidPage();
     });
 
-    await test.step('cancelled at once by the store, it has ended and says so', async () => {
+    await test.step('the store cancels it at once, and the page shows that it ended', async () => {
       await owner.post(`/api/subscriptions/${id}/cancel`, { at: 'now', refund: 'none', staking: 'none' }, 'PUT');
       await page.goto(detail);
       await expect(
-        page.getByText(say('subscription:subscription.status.canceled'), { exact: true }).first(),
+        page.getByText(translate('subscription:subscription.status.canceled'), { exact: true }).first(),
       ).toBeVisible();
-      await customer.looksRight();
+      await customer.expectValidPage();
       await page.goto('/customer');
-      await expect(page.getByRole('heading', { level: 1, name: say('portal:portal.title') })).toBeVisible();
-      await customer.looksRight();
+      await expect(page.getByRole('heading', { level: 1, name: translate('portal:portal.title') })).toBeVisible();
+      await customer.expectValidPage();
     });
   });
 });

@@ -1,23 +1,20 @@
 import { expect, test } from '@playwright/test';
 import type { InvoiceDetail, Page as List } from '../../src/api/types';
-import { Customer, inLooks, SETTLED } from './customer';
+import { Customer, forEachDisplay, SETTLED } from './customer';
 import { Owner } from './owner';
 
-inLooks(({ locale, scheme }) => {
-  test('a deposit pays a renewal that the wallet cannot, with its fee, after the grace period', async ({
-    page,
-    browser,
-  }) => {
+forEachDisplay(({ locale, scheme }) => {
+  test('after the grace period, the overdraft deposit pays a failed renewal and its fee', async ({ page, browser }) => {
     const customer = new Customer(page, locale);
-    const { say } = customer;
+    const { translate } = customer;
     const owner = await Owner.of(browser);
     const status = (name: string) =>
-      page.getByText(say(`subscription:subscription.status.${name}`), { exact: true }).first();
+      page.getByText(translate(`subscription:subscription.status.${name}`), { exact: true }).first();
     await customer.subscribe('invoice-desk');
     const { id, customer_id: customerId } = await customer.subscription();
     const clock = await owner.startClock(await customer.did(), `Overdraft, ${locale}`);
     await owner.advance(clock, { by: 'next_invoice' });
-    const dialog = page.getByRole('dialog', { name: say('subscription:overdraft.title') });
+    const dialog = page.getByRole('dialog', { name: translate('subscription:overdraft.title') });
     const openDialog = async () => {
       await page.goto(`/customer/subscription/${id}`);
       await customer.button('subscription:action.overdraft').click();
@@ -25,29 +22,31 @@ inLooks(({ locale, scheme }) => {
 
     await test.step('the customer turns the protection on, with a deposit of one cycle and its fee', async () => {
       await openDialog();
-      await expect(dialog.getByText(say('subscription:overdraft.required', { amount: '3.15 SKT' }))).toBeVisible();
-      await customer.looksRight();
-      await dialog.getByRole('button', { name: say('subscription:overdraft.on') }).click();
-      const deposit = say('sandbox:acceptDeposit', { amount: '3.15 SKT' });
-      expect(await customer.agree()).toEqual([expect.stringMatching(deposit)]);
-      await expect(page.getByText(say('subscription:overdraft.done'))).toBeVisible(SETTLED);
+      await expect(
+        dialog.getByText(translate('subscription:overdraft.required', { amount: '3.15 SKT' })),
+      ).toBeVisible();
+      await customer.expectValidPage();
+      await dialog.getByRole('button', { name: translate('subscription:overdraft.on') }).click();
+      const deposit = translate('sandbox:acceptDeposit', { amount: '3.15 SKT' });
+      expect(await customer.approve()).toEqual([expect.stringMatching(deposit)]);
+      await expect(page.getByText(translate('subscription:overdraft.done'))).toBeVisible(SETTLED);
       const isOn = async () =>
         (await customer.get<{ sufficient: boolean }>(`/api/subscriptions/${id}/overdraft-protection`)).sufficient;
       await expect.poll(isOn, SETTLED).toBe(true);
       await openDialog();
-      await expect(dialog.getByText(say('subscription:overdraft.held', { amount: '3.15 SKT' }))).toBeVisible();
-      await customer.looksRight();
+      await expect(dialog.getByText(translate('subscription:overdraft.held', { amount: '3.15 SKT' }))).toBeVisible();
+      await customer.expectValidPage();
     });
 
     await test.step('the owner sees the deposit', async () => {
       const admin = new Customer(await owner.page(page, { locale, scheme }), locale);
       await admin.page.goto('/console/stakes');
-      await expect(admin.page.getByText(say('console:stakes.purpose.overdraft')).first()).toBeVisible();
-      await admin.looksRight();
+      await expect(admin.page.getByText(translate('console:stakes.purpose.overdraft')).first()).toBeVisible();
+      await admin.expectValidPage();
       await admin.page.close();
     });
 
-    await test.step('a renewal that cannot be charged is past due, and nothing is taken within the grace period', async () => {
+    await test.step('a failed renewal is past due, and the deposit is untouched within the grace period', async () => {
       await customer.emptyWallet();
       await owner.advance(clock, { by: 'next_invoice' });
       await page.goto(`/customer/subscription/${id}`);
@@ -61,7 +60,7 @@ inLooks(({ locale, scheme }) => {
       for (let day = 0; day < 3; day += 1) await owner.advance(clock, { by: 'day' });
       await page.reload();
       await expect(status('active')).toBeVisible(SETTLED);
-      await customer.looksRight();
+      await customer.expectValidPage();
       const { list } = await customer.get<List<InvoiceDetail>>('/api/invoices', { subscription_id: id });
       const paid = list.map(({ billing_reason, status: state, total }) => [billing_reason, state, total]);
       expect(paid).toContainEqual(['subscription_cycle', 'paid', '3000000000000000000']);
@@ -70,10 +69,10 @@ inLooks(({ locale, scheme }) => {
         customer_id: customerId,
       });
       expect(stakes.find(({ purpose }) => purpose === 'overdraft')?.status).toBe('final');
-      // The deposit is used up: the protection is off until the customer leaves another one.
+      // The deposit is used up, so the protection is off until the customer leaves a new one.
       await openDialog();
-      await expect(dialog.getByRole('button', { name: say('subscription:overdraft.on') })).toBeVisible();
-      await customer.looksRight();
+      await expect(dialog.getByRole('button', { name: translate('subscription:overdraft.on') })).toBeVisible();
+      await customer.expectValidPage();
     });
   });
 });

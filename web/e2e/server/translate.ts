@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
-import type { Look } from '../fixtures/look';
+import type { DisplaySettings } from '../fixtures/display-settings';
 
 type Values = Record<string, string | number>;
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+const escapeRegExp = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /**
- * The page's words in a language, as patterns: `say('subscription:cancel.action')`. What is not given for a `{name}`
- * matches anything, so a test names a sentence by its key and the amounts that it knows.
+ * The texts of a language as patterns: `translate('subscription:cancel.action')`. Placeholders without a value match
+ * any text, so tests only pass the values that they know.
  */
-export function wordsIn(language: Look['locale']) {
+export function translatorFor(language: DisplaySettings['locale']) {
   const catalogues = new Map<string, Record<string, string>>();
   const find = (file: string): Record<string, string> => {
     const path = new URL(`../../src/i18n/${language}/${file}.json`, import.meta.url);
-    const known = catalogues.get(file) ?? (JSON.parse(readFileSync(path, 'utf8')) as Record<string, string>);
-    catalogues.set(file, known);
-    return known;
+    const catalogue = catalogues.get(file) ?? (JSON.parse(readFileSync(path, 'utf8')) as Record<string, string>);
+    catalogues.set(file, catalogue);
+    return catalogue;
   };
   const plurals = new Intl.PluralRules(language);
   return (name: `${string}:${string}`, values: Values = {}): RegExp => {
@@ -24,12 +24,12 @@ export function wordsIn(language: Look['locale']) {
     const text = texts[plural] ?? texts[key] ?? texts[`${key}_other`];
     if (text === undefined) throw new Error(`${language}/${file}.json has no ${key}`);
     const parts = text.split(/(\{\w+\})/).map((part) => {
-      const place = /^\{(\w+)\}$/.exec(part)?.[1];
-      if (!place) return escaped(part);
-      return place in values ? escaped(String(values[place])) : '.+';
+      const placeholder = /^\{(\w+)\}$/.exec(part)?.[1];
+      if (!placeholder) return escapeRegExp(part);
+      return placeholder in values ? escapeRegExp(String(values[placeholder])) : '.+';
     });
     return new RegExp(`^${parts.join('')}$`);
   };
 }
 
-export type Say = ReturnType<typeof wordsIn>;
+export type Translate = ReturnType<typeof translatorFor>;

@@ -1,7 +1,7 @@
 import { createFileRoute } from '@tanstack/react-router';
 import { PageSkeleton } from '@/app/page-skeleton';
 import { pageParam } from '@/app/search-params';
-import { customerBalanceQuery, firstInvoices, PAGE_SIZES } from '@/features/billing/queries';
+import { customerBalanceQuery, PAGE_SIZES, prefetchInvoices } from '@/features/billing/queries';
 import { CustomerPage } from '@/features/console/customer-page';
 import { customerPageQuery } from '@/features/console/queries';
 import { isAdmin } from '@/lib/roles';
@@ -23,7 +23,7 @@ export const Route = createFileRoute('/_auth/console/customers/$id')({
     if (!customer) return;
     await Promise.all([
       queryClient.prefetchQuery(customerBalanceQuery({ customerId: customer.id })),
-      firstInvoices(queryClient, { customerId: customer.id }, page, pageSize),
+      prefetchInvoices(queryClient, { customerId: customer.id }, page, pageSize),
     ]);
   },
   component: Customer,

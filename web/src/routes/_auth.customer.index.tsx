@@ -7,10 +7,10 @@ import {
   customerBalanceQuery,
   customerQuery,
   entitlementsQuery,
-  firstInvoices,
   overdueQuery,
   PAGE_SIZES,
   paymentsQuery,
+  prefetchInvoices,
   subscriptionsQuery,
 } from '@/features/billing/queries';
 import { Portal } from '@/features/portal/portal';
@@ -37,7 +37,7 @@ export const Route = createFileRoute('/_auth/customer/')({
       queryClient.prefetchQuery(customerQuery),
       queryClient.prefetchQuery(customerBalanceQuery('me')),
       queryClient.prefetchInfiniteQuery(balanceTransactionsQuery('me')),
-      firstInvoices(queryClient, {}, page, pageSize),
+      prefetchInvoices(queryClient, {}, page, pageSize),
     ]);
   },
   component: PortalPage,

@@ -15,5 +15,5 @@ export const BackAnchor = forwardRef<HTMLAnchorElement, AnchorHTMLAttributes<HTM
   );
 });
 
-/** The same for a route of the store. */
+/** The same link for a route of the store. */
 export const BackLink = createLink(BackAnchor);

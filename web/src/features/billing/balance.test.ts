@@ -11,20 +11,20 @@ const balance = (changes: Partial<SubscriptionFunds> = {}): SubscriptionFunds =>
   ...changes,
 });
 
-describe('the account that pays', () => {
+describe('the paying account', () => {
   it('covers whole periods only', () => {
     expect(periodsCovered(balance())).toBe(2500);
     expect(periodsCovered(balance({ balance: '999999999999999999' }))).toBe(1);
     expect(periodsCovered(balance({ balance: '0' }))).toBe(0);
   });
 
-  it('covers nobody knows how many where its network or the price says nothing', () => {
+  it('covers an unknown number of periods without a balance or a fixed price', () => {
     expect(periodsCovered(balance({ balance: null }))).toBeNull();
     expect(periodsCovered(balance({ period_amount: null }))).toBeNull();
     expect(periodsCovered(balance({ period_amount: '0' }))).toBeNull();
   });
 
-  it('is given exactly what so many periods cost', () => {
+  it('is topped up by the exact price of the periods', () => {
     expect(amountFor(12, balance({ period_amount: '333333333333333333' }))).toBe('3999999999999999996');
   });
 });

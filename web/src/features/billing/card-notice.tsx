@@ -9,13 +9,13 @@ import { useTexts } from './texts';
 
 interface CardNoticeProps {
   subscription: Subscription;
-  /** Who reads it: the customer, an administrator, or whoever holds the link of a mail. */
+  /** The reader: the customer, an administrator, or the holder of an email link. */
   reader: 'customer' | 'store' | 'link';
-  /** The way to another card, for whoever may change it. */
+  /** The action that changes the card, for readers who may do that. */
   children?: ReactNode;
 }
 
-/** Says that a card has expired or will before the next payment; nothing for a card that is valid. */
+/** Warns that a card has expired or will expire before the next payment. Renders nothing for a valid card. */
 export function CardNotice({ subscription, reader, children }: CardNoticeProps) {
   const texts = useTexts();
   const { t, language } = texts;

@@ -8,16 +8,16 @@ import { dateTimeText } from '@/lib/format';
 import { type InvoiceListProps, invoicePath } from './invoice-table';
 import { methodText } from './invoice-text';
 import { type BalanceOwner, balanceTransactionsQuery, customerBalanceQuery } from './queries';
-import { LoadError, Loading, Nothing } from './states';
+import { EmptyState, LoadError, Loading } from './states';
 import { useTexts } from './texts';
 
 interface BalanceProps extends Pick<InvoiceListProps, 'area'> {
   owner: BalanceOwner;
-  /** What can be done with the balance in one currency. */
+  /** The action for the balance in one currency. */
   action?: (balance: CurrencyBalance) => ReactNode;
 }
 
-/** What a customer has with the store, by currency, and its changes. */
+/** The balances of a customer with the store, by currency, and their transactions. */
 export function CustomerBalance({ owner, area, action }: BalanceProps) {
   const { t, language } = useTexts();
   const { data, error, refetch } = useQuery(customerBalanceQuery(owner));
@@ -29,7 +29,7 @@ export function CustomerBalance({ owner, area, action }: BalanceProps) {
       <Typography.Text type="secondary">
         {t(area === 'console' ? 'customerBalance.textAdmin' : 'customerBalance.text')}
       </Typography.Text>
-      {data.list.length === 0 ? <Nothing text={t('customerBalance.none')} /> : null}
+      {data.list.length === 0 ? <EmptyState text={t('customerBalance.none')} /> : null}
       {data.list.map((balance) => (
         <Card key={balance.currency_id} size="small">
           <Flex justify="space-between" align="center" gap={12} wrap>
@@ -50,7 +50,7 @@ export function CustomerBalance({ owner, area, action }: BalanceProps) {
   );
 }
 
-/** The changes of the balances, newest first; nothing where there are none. */
+/** The balance transactions, newest first. Renders nothing if there are none. */
 function BalanceTransactions({ owner, area }: Pick<BalanceProps, 'owner' | 'area'>) {
   const { t, language } = useTexts();
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = useInfiniteQuery(

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { debounced } from './debounce';
+import { debounce } from './debounce';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it('runs once after a second of quiet', () => {
+it('runs once after a second without calls', () => {
   const run = vi.fn();
-  const call = debounced(run);
+  const call = debounce(run);
   call();
   vi.advanceTimersByTime(900);
   call();
@@ -16,9 +16,9 @@ it('runs once after a second of quiet', () => {
   expect(run).toHaveBeenCalledTimes(1);
 });
 
-it('does not wait longer than five seconds however busy it is', () => {
+it('waits at most five seconds', () => {
   const run = vi.fn();
-  const call = debounced(run);
+  const call = debounce(run);
   for (let passed = 0; passed < 5000; passed += 500) {
     call();
     vi.advanceTimersByTime(500);
@@ -26,9 +26,9 @@ it('does not wait longer than five seconds however busy it is', () => {
   expect(run).toHaveBeenCalledTimes(1);
 });
 
-it('does nothing once it is cancelled', () => {
+it('does nothing after it is canceled', () => {
   const run = vi.fn();
-  const call = debounced(run);
+  const call = debounce(run);
   call();
   call.cancel();
   vi.advanceTimersByTime(10_000);

@@ -1,28 +1,28 @@
-/** SPEC.md 9: overdue balances are loaded again this long after the last event, and at most this long after the first. */
-export const QUIET_MS = 1000;
-export const LONGEST_MS = 5000;
+/** SPEC.md 9: overdue balances reload this long after the last event, and at most this long after the first. */
+export const DEBOUNCE_MS = 1000;
+export const DEBOUNCE_MAX_MS = 5000;
 
 export interface Debounced {
   (): void;
   cancel: () => void;
 }
 
-/** Runs once things have been quiet for `quiet` ms, and not later than `longest` ms after the first call. */
-export function debounced(run: () => void, quiet = QUIET_MS, longest = LONGEST_MS): Debounced {
+/** Calls `run` when no call has come for `delay` ms, and at most `maxDelay` ms after the first call. */
+export function debounce(run: () => void, delay = DEBOUNCE_MS, maxDelay = DEBOUNCE_MAX_MS): Debounced {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let first: number | undefined;
+  let firstCallAt: number | undefined;
   const fire = () => {
-    first = undefined;
+    firstCallAt = undefined;
     run();
   };
   const call = () => {
     clearTimeout(timer);
-    first ??= Date.now();
-    timer = setTimeout(fire, Math.max(0, Math.min(quiet, first + longest - Date.now())));
+    firstCallAt ??= Date.now();
+    timer = setTimeout(fire, Math.max(0, Math.min(delay, firstCallAt + maxDelay - Date.now())));
   };
   call.cancel = () => {
     clearTimeout(timer);
-    first = undefined;
+    firstCallAt = undefined;
   };
   return call;
 }

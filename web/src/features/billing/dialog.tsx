@@ -9,7 +9,7 @@ import { type Key, useTexts } from './texts';
 export interface SubscriptionDialogProps {
   subscription: Subscription;
   onClose: () => void;
-  /** The change is made: the page loads its data again and shows a message, by default the one of the action. */
+  /** Called after the change: the page reloads its data and shows a message, by default the one of the action. */
   onDone: (message?: Key) => void;
 }
 
@@ -29,24 +29,24 @@ const isBehindAnother = () => document.querySelector('dialog[open]') !== null;
 /** A modal dialog that is open as long as it is rendered. The focus returns to the element that had it before. */
 export function Dialog({ title, children, footer, isBusy = false, onClose }: DialogProps) {
   const { t } = useTexts();
-  const [opener] = useState(() => document.activeElement);
+  const [trigger] = useState(() => document.activeElement);
   // A dialog above this one handles Escape first and may be gone when the key arrives here.
   const wasBehind = useRef(false);
   useEffect(() => {
-    const note = (event: KeyboardEvent) => {
+    const onKeyDown = (event: KeyboardEvent) => {
       if (event.key === 'Escape') wasBehind.current = isBehindAnother();
     };
-    window.addEventListener('keydown', note, true);
-    return () => window.removeEventListener('keydown', note, true);
+    window.addEventListener('keydown', onKeyDown, true);
+    return () => window.removeEventListener('keydown', onKeyDown, true);
   }, []);
   useEffect(
     () => () => {
       // After the dialog has left the page; a page that focuses something else meanwhile keeps it there.
       requestAnimationFrame(() => {
-        if (opener instanceof HTMLElement && document.activeElement === document.body) opener.focus();
+        if (trigger instanceof HTMLElement && document.activeElement === document.body) trigger.focus();
       });
     },
-    [opener],
+    [trigger],
   );
   return (
     <Modal
@@ -69,7 +69,7 @@ export function Dialog({ title, children, footer, isBusy = false, onClose }: Dia
   );
 }
 
-/** An error of a request. It takes the focus, so that it is seen and read wherever it stands. */
+/** A request error. It takes the focus, so that it is visible and announced. */
 export function ErrorAlert({ title, text }: { title: string; text: string }) {
   const ref = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -4,8 +4,8 @@ import { type ReactNode, useState } from 'react';
 type CheckedFormProps<Values> = Omit<FormProps<Values>, 'children'> & { name: string; children: ReactNode };
 
 /**
- * A form whose fields are checked when it is sent and, once something was wrong, on each change. The first wrong field takes
- * the focus. Its name is the id of the form, for a button outside of it, and begins the ids of its fields.
+ * A form that validates on submit and, after an error, on each change. The first invalid field gets the focus. `name`
+ * is the id of the form, for a submit button outside of it, and the prefix of its field ids.
  */
 export function CheckedForm<Values>({ children, ...rest }: CheckedFormProps<Values>) {
   const [checked, setChecked] = useState(false);
@@ -23,7 +23,7 @@ export function CheckedForm<Values>({ children, ...rest }: CheckedFormProps<Valu
   );
 }
 
-/** A rule of a field. antd shows the text below the field; the role has it announced as well. */
+/** A validation rule. antd shows the text below the field; the role makes screen readers announce it. */
 export const rule = <Value,>(isValid: (value: Value) => boolean, text: string): FormRule => ({
   validator: (_, value: Value) => (isValid(value) ? Promise.resolve() : Promise.reject(new Error(text))),
   message: <span role="alert">{text}</span>,

@@ -7,7 +7,7 @@ import { countryName, dateText, dateTimeText } from '@/lib/format';
 import type { Locale } from '@/lib/locale';
 import { type InvoiceListProps, subscriptionPath } from './invoice-table';
 import { methodText, spanText } from './invoice-text';
-import { useNames } from './names';
+import { useLocalizeName } from './names';
 import styles from './pages.module.css';
 import { useTexts } from './texts';
 
@@ -15,7 +15,7 @@ import { useTexts } from './texts';
 export function InvoiceDetails({ invoice, area }: { invoice: InvoiceDetail; area: InvoiceListProps['area'] }) {
   const { t, language } = useTexts();
   const store = useStore();
-  const named = useNames();
+  const localizeName = useLocalizeName();
   const { customer, subscription_id: subscription } = invoice;
   const name = invoice.customer_name || customer?.name || customer?.fullName;
   const address = addressLines(invoice.customer_address ?? customer?.address, language);
@@ -48,7 +48,7 @@ export function InvoiceDetails({ invoice, area }: { invoice: InvoiceDetail; area
       label: t('invoice.subscription'),
       children: (
         <Link to={subscriptionPath(area)} params={{ id: subscription }}>
-          {named(invoice.subscription?.description || subscription)}
+          {localizeName(invoice.subscription?.description || subscription)}
         </Link>
       ),
     });
@@ -89,7 +89,7 @@ export function InvoiceDetails({ invoice, area }: { invoice: InvoiceDetail; area
   );
 }
 
-/** Older answers have Unix seconds, newer ones ISO text. */
+/** Older responses have Unix seconds, newer ones ISO dates. */
 function moment(value: string | number | null | undefined): Date | null {
   if (!value) return null;
   const date = new Date(typeof value === 'number' ? value * 1000 : value);
@@ -99,10 +99,10 @@ function moment(value: string | number | null | undefined): Date | null {
 export function addressLines(address: Address | null | undefined, language: Locale): string[] {
   if (!address) return [];
   const { line1, line2, city, state, postal_code: postal, country } = address;
-  const place = [postal, city, state].filter(Boolean).join(' ');
+  const cityLine = [postal, city, state].filter(Boolean).join(' ');
   // A country alone is the preset of a form, not an address that the customer entered.
-  if (!line1 && !line2 && !place) return [];
-  return [line1, line2, place, country ? countryName(country, language) : ''].filter((line): line is string =>
+  if (!line1 && !line2 && !cityLine) return [];
+  return [line1, line2, cityLine, country ? countryName(country, language) : ''].filter((line): line is string =>
     Boolean(line),
   );
 }

@@ -34,7 +34,7 @@ export function InvoiceDocument({ invoice, area, notice, more, actions, refundAc
   const total = money(invoice.total);
   return (
     <Card>
-      <article className={styles.paper}>
+      <article className={styles.document}>
         <PaymentToast customerId={invoice.customer_id} />
         <header>
           <div className={styles.head}>

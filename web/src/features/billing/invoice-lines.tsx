@@ -3,7 +3,7 @@ import type { InvoiceDetail, InvoiceLine } from '@/api/types';
 import { toUnits } from '@/lib/amount';
 import { dateText } from '@/lib/format';
 import { lineText, remainingUnits, spanText } from './invoice-text';
-import { useNames } from './names';
+import { useLocalizeName } from './names';
 import { type Texts, useTexts } from './texts';
 
 interface LinesProps {
@@ -36,7 +36,7 @@ function totalsOf(invoice: InvoiceDetail, money: LinesProps['money'], { t }: Pic
 export function InvoiceLines({ invoice, money }: LinesProps) {
   const texts = useTexts();
   const { t } = texts;
-  const named = useNames();
+  const localizeName = useLocalizeName();
   return (
     <Table<InvoiceLine & { key: number }>
       aria-label={t('invoice.lines')}
@@ -48,7 +48,7 @@ export function InvoiceLines({ invoice, money }: LinesProps) {
           title: t('invoice.line.item'),
           render: (_, line) => (
             <>
-              {lineText(line, texts, named)}
+              {lineText(line, texts, localizeName)}
               <Calculation line={line} money={money} />
             </>
           ),

@@ -6,9 +6,9 @@ import { InvoiceAmount } from './invoice-amount';
 import styles from './invoice-list.module.css';
 import { type InvoiceListProps, invoicePath } from './invoice-table';
 import { byDay, descriptionText, emptyText, reasonText } from './invoice-text';
-import { useNames } from './names';
+import { useLocalizeName } from './names';
 import { invoiceFeedQuery } from './queries';
-import { LoadError, Loading, Nothing } from './states';
+import { EmptyState, LoadError, Loading } from './states';
 import { InvoiceTags } from './status';
 import { useTexts } from './texts';
 
@@ -16,7 +16,7 @@ import { useTexts } from './texts';
 export function InvoiceList({ scope, area, action }: InvoiceListProps) {
   const texts = useTexts();
   const { t, language } = texts;
-  const named = useNames();
+  const localizeName = useLocalizeName();
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = useInfiniteQuery(
     invoiceFeedQuery(scope),
   );
@@ -24,7 +24,7 @@ export function InvoiceList({ scope, area, action }: InvoiceListProps) {
     return <LoadError title={t('portal.invoices.error')} error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading rows={10} />;
   const list = data.pages.flatMap((page) => page.list);
-  if (list.length === 0) return <Nothing text={emptyText(data.pages[0]?.subscription, texts)} />;
+  if (list.length === 0) return <EmptyState text={emptyText(data.pages[0]?.subscription, texts)} />;
   const count = data.pages.at(-1)?.count ?? list.length;
 
   return (
@@ -40,7 +40,7 @@ export function InvoiceList({ scope, area, action }: InvoiceListProps) {
                 <Card size="small" classNames={{ body: styles.body }}>
                   <Flex justify="space-between" gap={12}>
                     <Link to={invoicePath(area)} params={{ id: invoice.id }} className={styles.open}>
-                      {named(descriptionText(invoice, texts))}
+                      {localizeName(descriptionText(invoice, texts))}
                     </Link>
                     <strong className="money">
                       <InvoiceAmount invoice={invoice} />

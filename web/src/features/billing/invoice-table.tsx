@@ -6,9 +6,9 @@ import type { Invoice } from '@/api/types';
 import { dateText } from '@/lib/format';
 import { InvoiceAmount } from './invoice-amount';
 import { descriptionText, emptyText, reasonText } from './invoice-text';
-import { useNames } from './names';
+import { useLocalizeName } from './names';
 import { type InvoiceScope, invoicesQuery, PAGE_SIZE, PAGE_SIZES } from './queries';
-import { LoadError, Nothing } from './states';
+import { EmptyState, LoadError } from './states';
 import { InvoiceTags } from './status';
 import { useTexts } from './texts';
 
@@ -16,7 +16,7 @@ export interface InvoiceListProps {
   scope?: InvoiceScope;
   /** Where an invoice and a subscription open: on the pages of the customer or of the console. */
   area: 'customer' | 'console';
-  /** What can be done with an invoice from the list; nothing for most. */
+  /** The action for an invoice in the list; most invoices have none. */
   action?: (invoice: Invoice) => ReactNode;
 }
 
@@ -33,16 +33,16 @@ const PATHS = {
 export const invoicePath = (area: InvoiceListProps['area']) => PATHS[area].invoice;
 export const subscriptionPath = (area: InvoiceListProps['area']) => PATHS[area].subscription;
 
-/** Invoices in pages; the page and its length are in the address. */
+/** A paginated table of invoices. The page and its size are in the URL. */
 export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, action }: InvoiceTableProps) {
   const texts = useTexts();
   const { t, language } = texts;
-  const named = useNames();
+  const localizeName = useLocalizeName();
   const navigate = useNavigate();
   const { data, error, isFetching, isPlaceholderData, refetch } = useQuery(invoicesQuery(page, pageSize, scope));
   if (error && !data)
     return <LoadError title={t('portal.invoices.error')} error={error} onRetry={() => void refetch()} />;
-  if (data?.count === 0) return <Nothing text={emptyText(data.subscription, texts)} />;
+  if (data?.count === 0) return <EmptyState text={emptyText(data.subscription, texts)} />;
   const list = data?.list ?? [];
   const withSubscription = !scope?.subscriptionId && list.some((invoice) => invoice.subscription_id);
   const withAction = Boolean(action) && list.some((invoice) => action?.(invoice));
@@ -77,7 +77,7 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, acti
       render: (_, { subscription, subscription_id: id }) =>
         id ? (
           <Link to={subscriptionPath(area)} params={{ id }}>
-            {named(subscription?.description || id)}
+            {localizeName(subscription?.description || id)}
           </Link>
         ) : null,
     },
@@ -89,7 +89,7 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, acti
     {
       key: 'description',
       title: t('invoice.description'),
-      render: (_, invoice) => named(descriptionText(invoice, texts)),
+      render: (_, invoice) => localizeName(descriptionText(invoice, texts)),
     },
     { key: 'status', title: t('invoice.status'), render: (_, invoice) => <InvoiceTags invoice={invoice} /> },
     {
@@ -100,13 +100,13 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, acti
       render: (_, invoice) => action?.(invoice),
     },
   ];
-  const turn = (nextPage: number, size: number) => {
-    const changed = size !== pageSize;
+  const onPageChange = (nextPage: number, size: number) => {
+    const sizeChanged = size !== pageSize;
     const search = {
-      page: changed || nextPage === 1 ? undefined : nextPage,
+      page: sizeChanged || nextPage === 1 ? undefined : nextPage,
       pageSize: size === PAGE_SIZE ? undefined : size,
     };
-    void navigate({ to: '.', search: (kept: object) => ({ ...kept, ...search }), resetScroll: false } as never);
+    void navigate({ to: '.', search: (previous: object) => ({ ...previous, ...search }), resetScroll: false } as never);
   };
 
   return (
@@ -134,7 +134,7 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, acti
                 total: data.count,
                 pageSizeOptions: PAGE_SIZES,
                 showSizeChanger: { 'aria-label': t('portal.perPage') },
-                onChange: turn,
+                onChange: onPageChange,
               }
             : false
         }

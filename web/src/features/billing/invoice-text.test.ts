@@ -41,7 +41,7 @@ describe('paying an invoice', () => {
 });
 
 describe('a list without invoices', () => {
-  it('says when the next one is due while the subscription runs', () => {
+  it('shows the date of the next one while the subscription is active', () => {
     const end = Date.parse('2026-12-20T12:00:00Z') / 1000;
     expect(emptyText({ status: 'trialing', current_period_end: end }, texts)).toContain('Dec 20, 2026');
     expect(emptyText({ status: 'canceled', current_period_end: end }, texts)).toBe('No invoices yet.');
@@ -50,7 +50,7 @@ describe('a list without invoices', () => {
 });
 
 describe('invoices by day', () => {
-  it('stand under their day in the order they came', () => {
+  it('are grouped by day in their order', () => {
     const list = ['2026-01-02T09:00', '2026-01-02T08:00', '2026-01-01T08:00'].map((created_at) => ({ created_at }));
     const days = byDay(list, (iso) => iso.slice(0, 10));
     expect(days.map(([day, each]) => [day, each.length])).toEqual([

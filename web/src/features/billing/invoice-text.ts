@@ -77,11 +77,15 @@ const LINES: Record<string, Key> = {
   top_up: 'known.recharge',
 };
 
-type Described = Pick<InvoiceLine, 'description' | 'description_code' | 'description_params' | 'price'>;
+type DescribedLine = Pick<InvoiceLine, 'description' | 'description_code' | 'description_params' | 'price'>;
 
-/** What a line is for. `named` gives products their names in the reader's language. */
-export function lineText(line: Described, { t }: Pick<Texts, 't'>, named: (written: string) => string): string {
-  const name = named(line.description_params?.name ?? line.description ?? line.price?.product?.name ?? '');
+/** The description of a line. `localizeName` translates product names. */
+export function lineText(
+  line: DescribedLine,
+  { t }: Pick<Texts, 't'>,
+  localizeName: (stored: string) => string,
+): string {
+  const name = localizeName(line.description_params?.name ?? line.description ?? line.price?.product?.name ?? '');
   const key = LINES[line.description_code ?? ''];
   return key ? t(key, { name }) : name;
 }
@@ -94,7 +98,7 @@ export function invoiceAmount(invoice: Pick<Invoice, 'total' | 'paymentCurrency'
   return formatMoney(invoice.total, invoice.paymentCurrency, language);
 }
 
-/** What is still to be paid. */
+/** The remaining amount. */
 export const remainingUnits = ({ amount_remaining: remaining, amount_due: due, total }: Partial<Invoice>): string =>
   remaining ?? due ?? total ?? '0';
 
@@ -134,14 +138,16 @@ export function sourceText(
 
 type Credited = Pick<CreditNote, 'due_reduced' | 'to_balance' | 'refunded'>;
 
-/** Where the money of a credit note goes, one text for each place. */
+/** Where the money of a credit note goes, one text for each destination. */
 export function creditTexts(note: Credited, { t }: Pick<Texts, 't'>, money: (units: string) => string): string[] {
-  const places = [
+  const destinations = [
     ['credit.dueReduced', note.due_reduced],
     ['credit.toBalance', note.to_balance],
     ['credit.refunded', note.refunded],
   ] as const;
-  return places.filter(([, units]) => toUnits(units) > 0n).map(([key, units]) => t(key, { amount: money(units) }));
+  return destinations
+    .filter(([, units]) => toUnits(units) > 0n)
+    .map(([key, units]) => t(key, { amount: money(units) }));
 }
 
 /** Invoices grouped by their day in the reader's time zone, in their order. */

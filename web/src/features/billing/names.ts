@@ -9,12 +9,12 @@ import { useTexts } from './texts';
  * Descriptions of invoices and payments are stored in English. On a Chinese page this replaces the English names of the
  * customer's own products by their Chinese names.
  */
-export function useNames(): (written: string) => string {
+export function useLocalizeName(): (stored: string) => string {
   const { language } = useTexts();
   const user = useUser();
-  const wanted = { enabled: language === 'zh' && Boolean(user) };
-  const { data: subscriptions } = useQuery({ ...subscriptionsQuery, ...wanted });
-  const { data: owned } = useQuery({ ...entitlementsQuery, ...wanted });
+  const options = { enabled: language === 'zh' && Boolean(user) };
+  const { data: subscriptions } = useQuery({ ...subscriptionsQuery, ...options });
+  const { data: owned } = useQuery({ ...entitlementsQuery, ...options });
   return useMemo(() => {
     const names = new Map<string, string>();
     if (language === 'zh') {
@@ -26,6 +26,6 @@ export function useNames(): (written: string) => string {
         }
       }
     }
-    return (written) => localizeNames(written, (name) => names.get(name));
+    return (stored) => localizeNames(stored, (name) => names.get(name));
   }, [language, owned, subscriptions]);
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { needsAction, paymentState } from './payment-state';
 
 describe('a failed attempt', () => {
-  it('asks the customer for action while its invoice is unpaid', () => {
+  it('requires action by the customer while its invoice is unpaid', () => {
     const attempt = { status: 'requires_action', invoice_status: 'uncollectible' };
     expect(paymentState(attempt)).toBe('requires_action');
     expect(needsAction(attempt)).toBe(true);
@@ -15,13 +15,13 @@ describe('a failed attempt', () => {
     }
   });
 
-  it('of a checkout that was abandoned asks for nothing', () => {
+  it('of an abandoned checkout requires no action', () => {
     expect(needsAction({ status: 'requires_payment_method', invoice_status: 'draft' })).toBe(false);
     expect(needsAction({ status: 'requires_payment_method', invoice_status: 'uncollectible' })).toBe(true);
   });
 });
 
-it('a payment that succeeded or is under way asks for nothing', () => {
+it('a payment that succeeded or is processing requires no action', () => {
   for (const status of ['succeeded', 'processing', 'canceled', 'brand_new'])
     expect(needsAction({ status, invoice_status: 'open' })).toBe(false);
 });

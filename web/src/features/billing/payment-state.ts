@@ -14,7 +14,7 @@ export type PaymentState = (typeof STATES)[number] | 'failed';
 
 type Attempt = Pick<PaymentIntent, 'status' | 'invoice_status'>;
 
-/** Waits for the customer, as long as nothing else has settled its invoice. */
+/** Whether the payment waits for the customer; false once its invoice is settled. */
 const WAITING: readonly string[] = ['requires_payment_method', 'requires_confirmation', 'requires_action'];
 
 /** The state of a payment for its customer: an attempt on an invoice that is paid or void by now has failed for good. */
@@ -24,7 +24,7 @@ export function paymentState({ status, invoice_status: invoice }: Attempt): Paym
   return STATES.find((each) => each === status) ?? 'processing';
 }
 
-/** Whether the customer has to do something: their bank asks for a confirmation, or an overdue invoice needs another way to pay. */
+/** Whether the customer has to act: the bank requires a confirmation, or an overdue invoice needs another method. */
 export function needsAction(payment: Attempt): boolean {
   const state = paymentState(payment);
   return (

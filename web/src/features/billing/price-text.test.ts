@@ -25,8 +25,8 @@ const translate = (recurring: Recurring, language: 'en' | 'zh' = 'en') => {
   return texts[language].t(key, values);
 };
 
-describe('the words of a recurring price', () => {
-  it('name the rhythm, quarters and half years by their own names', () => {
+describe('the texts of a recurring price', () => {
+  it('name the interval, with special names for quarters and half years', () => {
     expect(translate({ interval: 'hour', interval_count: 1 })).toBe('per hour');
     expect(translate({ interval: 'month', interval_count: 3 })).toBe('every 3 months');
     expect(translate({ interval: 'month', interval_count: 3 }, 'zh')).toBe('每季度');
@@ -34,7 +34,7 @@ describe('the words of a recurring price', () => {
     expect(translate({ interval: 'week', interval_count: 2 })).toBe('every 2 weeks');
   });
 
-  it('say amount, unit and rhythm', () => {
+  it('show amount, unit and interval', () => {
     expect(priceText(price(), TBA, texts.en)).toBe('1.5 TBA / month');
     const seats = price({ product: { name: 'Seat', unit_label: 'seat' } });
     expect(priceText(seats, TBA, texts.en, 3)).toBe('4.5 TBA / seat / month');
@@ -45,20 +45,20 @@ describe('the words of a recurring price', () => {
     );
   });
 
-  it('name the unit in Chinese where its seller has', () => {
+  it('show the unit in Chinese if the seller has set it', () => {
     const product = { name: 'Relay', unit_label: 'message', unit_label_zh: '条消息' };
     expect(priceText(price({ product }), TBA, texts.zh)).toBe('1.5 TBA / 条消息 / 月');
     expect(priceText(price({ product }), TBA, texts.en)).toBe('1.5 TBA / message / month');
   });
 
-  it("use the currency's own option, and know none for a currency that the price does not have", () => {
+  it('use the option of the currency, and have no amount in a currency without one', () => {
     const both = price({ currency_options: [{ currency_id: 'pc_usd', unit_amount: '200' }] });
     expect(unitAmount(both, 'pc_usd')).toBe('200');
     expect(unitAmount(both, TBA.id)).toBe('1500000000000000000');
     expect(unitAmount(both, 'pc_none')).toBeNull();
   });
 
-  it('with tiers can be paid in the currencies that have some', () => {
+  it('with tiers is available in the currencies that have tiers', () => {
     const tiers = [{ up_to: null, unit_amount: '100' }];
     const option = { currency_id: 'pc_usd', unit_amount: null, tiers };
     const tiered = price({ billing_scheme: 'tiered', unit_amount: null, currency_options: [option] });
@@ -76,17 +76,17 @@ describe('a subscription', () => {
     expect(planText({ items, paymentCurrency: TBA }, texts.en)).toBe('1.5 TBA / month + 3 TBA / seat / month');
   });
 
-  it('is called by its description, else by its products, else by its id', () => {
+  it('is named after its description, else its products, else its id', () => {
     expect(subscriptionName({ id: 'sub_1', description: 'Team plan', items }, texts.en)).toBe('Team plan');
     expect(subscriptionName({ id: 'sub_1', description: null, items }, texts.en)).toBe('Chorus, Seat');
     expect(subscriptionName({ id: 'sub_1', description: null, items: [] }, texts.en)).toBe('sub_1');
   });
 
-  it('of several products is called by all of them', () => {
+  it('of several products is named after all of them', () => {
     expect(subscriptionName({ id: 'sub_1', description: 'Chorus + 1', items }, texts.en)).toBe('Chorus, Seat');
   });
 
-  it('is called in Chinese as its products are, unless it has a description of its own', () => {
+  it('has the Chinese names of its products, unless it has a description of its own', () => {
     const sold = { name: 'Chorus', name_zh: '合唱' };
     const own = [{ id: 'si_1', price_id: 'price_1', quantity: 1, price: price({ product: sold }) }];
     expect(subscriptionName({ id: 'sub_1', description: 'Chorus', items: own }, texts.zh)).toBe('合唱');
@@ -95,7 +95,7 @@ describe('a subscription', () => {
   });
 });
 
-describe('a new plan is for as many', () => {
+describe('the quantity of a new plan', () => {
   const item = (id: string, quantity: number, changes: Partial<Price>) => ({
     id,
     price_id: `price_${id}`,
@@ -109,16 +109,16 @@ describe('a new plan is for as many', () => {
     item('seat', 3, { product: seats }),
   ];
 
-  it('as there are of its product', () => {
+  it('is that of the item with its product', () => {
     expect(planQuantity({ items }, price({ id: 'price_new', product: seats }))).toBe(3);
   });
 
-  it('as there are of its group, of another product', () => {
+  it('is that of an item in its plan group with another product', () => {
     const other = { id: 'prod_desk', name: 'Desk', metadata: { plan_group: 'team' } };
     expect(planQuantity({ items }, price({ id: 'price_new', product: other }))).toBe(3);
   });
 
-  it('as there are of what is billed in the same way, where nothing else tells', () => {
+  it('is else that of the first item with the same usage type', () => {
     expect(planQuantity({ items }, price({ id: 'price_new' }))).toBe(1);
     expect(planQuantity({ items: items.slice(2) }, price({ id: 'price_new' }))).toBe(3);
   });

@@ -10,19 +10,19 @@ export function recurringPhrase({ interval, interval_count: count }: Recurring):
   return { key: `interval.every.${interval}`, values: { n: count } };
 }
 
-/** The short form behind an amount: "/ month"; longer rhythms have the long form only. */
+/** The short form after an amount: "/ month". Longer intervals only have the long form. */
 function suffix(recurring: Recurring): Phrase {
   return recurring.interval_count === 1 ? { key: `interval.slash.${recurring.interval}` } : recurringPhrase(recurring);
 }
 
-/** What one unit costs in a currency, in base units; null where tiers decide or the price has no such currency. */
+/** The unit price in a currency, in base units; null if the price has tiers or lacks the currency. */
 export function unitAmount(price: Price, currencyId: string): string | null {
   const option = price.currency_options?.find(({ currency_id: id }) => id === currencyId);
   if (option) return option.unit_amount;
   return price.currency_id === currencyId ? price.unit_amount : null;
 }
 
-/** Whether a price can be paid in a currency: by an amount or by tiers of its own. */
+/** Whether a price has an amount or tiers in a currency. */
 export function isPricedIn(price: Price, currencyId: string): boolean {
   const option = price.currency_options?.find(({ currency_id: id }) => id === currencyId);
   if (option) return option.unit_amount !== null || Boolean(option.tiers?.length);
@@ -32,15 +32,15 @@ export function isPricedIn(price: Price, currencyId: string): boolean {
 /** "1.5 SKT / month", "4.5 SKT / seat / month", "0.02 SKT / unit / month" by usage, "By tiers / month". */
 export function priceText(price: Price, currency: PaymentCurrency, { t, language }: Texts, quantity = 1): string {
   const unit = unitAmount(price, currency.id);
-  const rhythm = price.recurring ? ` ${phraseText(suffix(price.recurring), t)}` : '';
-  if (unit === null || price.billing_scheme === 'tiered') return `${t('price.tiered')}${rhythm}`;
+  const intervalText = price.recurring ? ` ${phraseText(suffix(price.recurring), t)}` : '';
+  if (unit === null || price.billing_scheme === 'tiered') return `${t('price.tiered')}${intervalText}`;
   const metered = isMetered(price);
   const amount = formatMoney((BigInt(unit) * BigInt(metered ? 1 : quantity)).toString(), currency, language);
   const label = unitLabel(price, language) || (metered ? t('price.unit') : '');
-  return `${amount}${label ? ` / ${label}` : ''}${rhythm}`;
+  return `${amount}${label ? ` / ${label}` : ''}${intervalText}`;
 }
 
-/** What one of it is called; sellers who speak Chinese have said so there too. */
+/** The unit label; the Chinese one on a Chinese page, if the seller has set it. */
 const unitLabel = ({ product }: Price, language: Texts['language']) =>
   (language === 'zh' && product?.unit_label_zh) || product?.unit_label;
 
@@ -53,28 +53,31 @@ export function planText({ items, paymentCurrency }: Pick<Subscription, 'items' 
 
 const isMetered = ({ recurring }: Price) => recurring?.usage_type === 'metered';
 
-/** How many of a new plan there will be: as many as of the item that it takes the place of (the server's choice of it). */
+/** The quantity of a new plan: that of the item that it replaces. The server chooses the item in the same way. */
 export function planQuantity({ items }: Pick<Subscription, 'items'>, plan: Price): number {
   const group = plan.product?.metadata?.plan_group;
-  const alike = items.filter(({ price }) => isMetered(price) === isMetered(plan));
+  const candidates = items.filter(({ price }) => isMetered(price) === isMetered(plan));
   const item =
-    alike.find(({ price }) => plan.product?.id !== undefined && price.product?.id === plan.product.id) ??
-    alike.find(({ price }) => group !== undefined && price.product?.metadata?.plan_group === group) ??
-    alike[0];
+    candidates.find(({ price }) => plan.product?.id !== undefined && price.product?.id === plan.product.id) ??
+    candidates.find(({ price }) => group !== undefined && price.product?.metadata?.plan_group === group) ??
+    candidates[0];
   return item?.quantity ?? 1;
 }
 
-/** What a product is called; sellers who speak Chinese have given it a name there too. */
+/** The product name; the Chinese one on a Chinese page, if the seller has set it. */
 export const productName = ({ product, id }: Price, { language }: Pick<Texts, 'language'>): string =>
   (language === 'zh' && product?.name_zh) || product?.name || id;
 
-/** What a subscription is called: its own description, else its products. A description that is their names is one of those. */
+/**
+ * The name of a subscription: its description, else its products. A description generated from product names is
+ * ignored.
+ */
 export function subscriptionName(
   { description, items, id }: Pick<Subscription, 'description' | 'items' | 'id'>,
   texts: Pick<Texts, 'language'>,
 ): string {
   const names = items.map(({ price }) => price.product?.name).filter(Boolean);
-  const written = [names.join(', '), `${names[0]} + ${names.length - 1}`];
-  const own = description && !written.includes(description) ? description : '';
+  const generated = [names.join(', '), `${names[0]} + ${names.length - 1}`];
+  const own = description && !generated.includes(description) ? description : '';
   return own || items.map(({ price }) => productName(price, texts)).join(', ') || id;
 }

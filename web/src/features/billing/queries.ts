@@ -27,15 +27,15 @@ export const PAGE_SIZES = [5, 10, 20, 50, 100];
 export const PAGE_SIZE = 10;
 export const PAGE_SIZE_ON_PHONES = 5;
 
-/** The most that one call answers; whoever has more sees the newest. */
-const AT_ONCE = 100;
+/** The maximum page size; customers with more entries see the newest ones. */
+const MAX_PAGE_SIZE = 100;
 
 /** Customers see no drafts; void invoices are struck through. */
-const SHOWN_STATUSES = 'open,paid,uncollectible,void';
+const VISIBLE_STATUSES = 'open,paid,uncollectible,void';
 
 export const entitlementsQuery = queryOptions({
   queryKey: ['entitlements'],
-  queryFn: () => api.get<Page<Entitlement>>('/api/entitlements', { page: 1, pageSize: AT_ONCE }),
+  queryFn: () => api.get<Page<Entitlement>>('/api/entitlements', { page: 1, pageSize: MAX_PAGE_SIZE }),
 });
 
 /** All invoices of the customer, or those of one subscription with its stakes. */
@@ -51,7 +51,7 @@ const invoicePage = (page: number, pageSize: number, { subscriptionId, customerI
   api.get<InvoicePage>('/api/invoices', {
     page,
     pageSize,
-    status: SHOWN_STATUSES,
+    status: VISIBLE_STATUSES,
     ignore_zero: true,
     customer_id: customerId,
     ...(subscriptionId && {
@@ -80,8 +80,8 @@ export const invoiceFeedQuery = (scope: InvoiceScope = {}) =>
     getNextPageParam: (last, pages) => nextPage(last, pages, PAGE_SIZE_ON_PHONES),
   });
 
-/** Loads the first invoices of a page as its width shows them: a page of the table, or the beginning of the list. */
-export const firstInvoices = (
+/** Loads the first invoices for the width of the page: a page of the table, or the beginning of the list. */
+export const prefetchInvoices = (
   client: QueryClient,
   scope: InvoiceScope,
   page = 1,
@@ -109,7 +109,7 @@ const segment = encodeURIComponent;
 
 export const subscriptionsQuery = queryOptions({
   queryKey: ['subscriptions', 'list'],
-  queryFn: () => api.get<Page<Subscription>>('/api/subscriptions', { page: 1, pageSize: AT_ONCE }),
+  queryFn: () => api.get<Page<Subscription>>('/api/subscriptions', { page: 1, pageSize: MAX_PAGE_SIZE }),
 });
 
 export const subscriptionQuery = (id: string) =>
@@ -122,7 +122,7 @@ export const subscriptionQuery = (id: string) =>
 export async function loadSubscriptionPage(client: QueryClient, id: string, page?: number, pageSize?: number) {
   const subscription = await client.ensureQueryData(subscriptionQuery(id)).catch(() => null);
   if (!subscription) return;
-  await firstInvoices(client, { subscriptionId: id, customerId: subscription.customer_id }, page, pageSize);
+  await prefetchInvoices(client, { subscriptionId: id, customerId: subscription.customer_id }, page, pageSize);
 }
 
 /** The overdue invoices of one subscription, or of the whole account (by customer id or DID). */
@@ -145,7 +145,7 @@ export const recoverQuery = (id: string) =>
     staleTime: 0,
   });
 
-/** Apart from the other keys: its network may answer late, and a payment does not wait for it. */
+/** A key of its own: the network can be slow, and a payment does not wait for this query. */
 export const BALANCE_KEY = 'balance';
 
 /** The balance of the paying account, from its network, in the currency that the subscription is shown in. */

@@ -13,7 +13,7 @@ import { useTexts } from './texts';
 export interface RefundsProps {
   invoice: InvoiceDetail;
   money: (amount: string | undefined) => string;
-  /** Below a refund, for whoever decides about a failed one; customers read that the store does. */
+  /** Shown below a failed refund for administrators, who decide about it; customers read that the store decides. */
   refundAction?: (refund: Refund) => ReactNode;
 }
 

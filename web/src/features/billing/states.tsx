@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { translateError } from '@/i18n/translate';
 import { useTexts } from './texts';
 
-/** A heading with what belongs to it. */
+/** A heading with its content. */
 export function Section({ id, title, children }: { id: string; title: string; children: ReactNode }) {
   return (
     <section aria-labelledby={id}>
@@ -30,7 +30,7 @@ export function LoadError({ title, error, onRetry }: { title: string; error: unk
 }
 
 /** A list without entries. */
-export function Nothing({ text, children }: { text: string; children?: ReactNode }) {
+export function EmptyState({ text, children }: { text: string; children?: ReactNode }) {
   return (
     <Empty image={Empty.PRESENTED_IMAGE_SIMPLE} description={text}>
       {children}
@@ -53,7 +53,7 @@ interface PageResultProps {
   status: 'info' | 'success' | 'error' | 'warning';
   title: string;
   text?: string;
-  /** The one way on. */
+  /** A link or button to continue. */
   action?: ReactNode;
 }
 

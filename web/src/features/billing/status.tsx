@@ -27,7 +27,7 @@ import { isEnding } from './subscription-rules';
 import { useTexts } from './texts';
 
 type Severity = 'success' | 'warning' | 'error' | 'default';
-type Mark = [severity: Severity, icon: ReactNode];
+type TagStyle = [severity: Severity, icon: ReactNode];
 
 const clock = <ClockCircleOutlined aria-hidden="true" />;
 const check = <CheckCircleOutlined aria-hidden="true" />;
@@ -36,8 +36,8 @@ const stop = <StopOutlined aria-hidden="true" />;
 const cross = <CloseCircleOutlined aria-hidden="true" />;
 const undo = <UndoOutlined aria-hidden="true" />;
 
-/** A state is a word with an icon; the colour only repeats it. */
-function StatusTag({ mark: [severity, icon], children }: { mark: Mark; children: string }) {
+/** A status tag has a text and an icon; the color only repeats them. */
+function StatusTag({ tagStyle: [severity, icon], children }: { tagStyle: TagStyle; children: string }) {
   return (
     <Tag color={severity} icon={icon} variant="filled">
       {children}
@@ -45,7 +45,7 @@ function StatusTag({ mark: [severity, icon], children }: { mark: Mark; children:
   );
 }
 
-const INVOICES: Record<InvoiceStatus, Mark> = {
+const INVOICES: Record<InvoiceStatus, TagStyle> = {
   draft: ['default', <FileOutlined key="draft" aria-hidden="true" />],
   open: ['warning', clock],
   paid: ['success', check],
@@ -55,7 +55,7 @@ const INVOICES: Record<InvoiceStatus, Mark> = {
 
 export function InvoiceTag({ status }: { status: InvoiceStatus }) {
   const { t } = useTexts();
-  const tag = <StatusTag mark={INVOICES[status] ?? INVOICES.open}>{t(`invoice.status.${status}`)}</StatusTag>;
+  const tag = <StatusTag tagStyle={INVOICES[status] ?? INVOICES.open}>{t(`invoice.status.${status}`)}</StatusTag>;
   if (status !== 'void') return tag;
   return (
     <Tooltip title={t('invoice.voidHint')}>
@@ -67,19 +67,19 @@ export function InvoiceTag({ status }: { status: InvoiceStatus }) {
   );
 }
 
-/** The state of an invoice, with a second tag once something of it was refunded. */
+/** The state of an invoice, with a second tag after a refund. */
 export function InvoiceTags({ invoice }: { invoice: Pick<Invoice, 'status' | 'amount_paid' | 'amount_refunded'> }) {
   const { t } = useTexts();
   const refund = refundState(invoice);
   return (
     <span>
       <InvoiceTag status={invoice.status} />
-      {refund ? <StatusTag mark={['default', undo]}>{t(`invoice.refund.${refund}`)}</StatusTag> : null}
+      {refund ? <StatusTag tagStyle={['default', undo]}>{t(`invoice.refund.${refund}`)}</StatusTag> : null}
     </span>
   );
 }
 
-const PAYMENTS: Record<ReturnType<typeof paymentState>, Mark> = {
+const PAYMENTS: Record<ReturnType<typeof paymentState>, TagStyle> = {
   requires_payment_method: ['warning', attention],
   requires_confirmation: ['warning', clock],
   requires_action: ['warning', attention],
@@ -93,10 +93,10 @@ const PAYMENTS: Record<ReturnType<typeof paymentState>, Mark> = {
 export function PaymentTag({ payment }: { payment: PaymentIntent }) {
   const { t } = useTexts();
   const state = paymentState(payment);
-  return <StatusTag mark={PAYMENTS[state]}>{t(`intent.${state}`)}</StatusTag>;
+  return <StatusTag tagStyle={PAYMENTS[state]}>{t(`intent.${state}`)}</StatusTag>;
 }
 
-const SUBSCRIPTIONS: Record<Subscription['status'], Mark> = {
+const SUBSCRIPTIONS: Record<Subscription['status'], TagStyle> = {
   trialing: ['success', <GiftOutlined key="trialing" aria-hidden="true" />],
   active: ['success', check],
   past_due: ['error', attention],
@@ -113,14 +113,16 @@ export function SubscriptionTag({ subscription }: { subscription: Subscription }
   return (
     <span>
       {replaced ? null : (
-        <StatusTag mark={SUBSCRIPTIONS[status] ?? SUBSCRIPTIONS.active}>{t(`subscription.status.${status}`)}</StatusTag>
+        <StatusTag tagStyle={SUBSCRIPTIONS[status] ?? SUBSCRIPTIONS.active}>
+          {t(`subscription.status.${status}`)}
+        </StatusTag>
       )}
-      {ending ? <StatusTag mark={['warning', clock]}>{t('subscription.status.ending')}</StatusTag> : null}
+      {ending ? <StatusTag tagStyle={['warning', clock]}>{t('subscription.status.ending')}</StatusTag> : null}
     </span>
   );
 }
 
-const REFUNDS: Record<Refund['status'], Mark> = {
+const REFUNDS: Record<Refund['status'], TagStyle> = {
   pending: ['default', clock],
   failed: ['error', cross],
   canceled: ['default', <WalletOutlined key="canceled" aria-hidden="true" />],
@@ -129,10 +131,10 @@ const REFUNDS: Record<Refund['status'], Mark> = {
 
 export function RefundTag({ status }: { status: Refund['status'] }) {
   const { t } = useTexts();
-  return <StatusTag mark={REFUNDS[status] ?? REFUNDS.pending}>{t(`refund.status.${status}`)}</StatusTag>;
+  return <StatusTag tagStyle={REFUNDS[status] ?? REFUNDS.pending}>{t(`refund.status.${status}`)}</StatusTag>;
 }
 
-const DISPUTES: Record<DisputeStatus, Mark> = {
+const DISPUTES: Record<DisputeStatus, TagStyle> = {
   inquiry: ['warning', attention],
   inquiry_under_review: ['default', clock],
   inquiry_closed: ['default', check],
@@ -144,17 +146,17 @@ const DISPUTES: Record<DisputeStatus, Mark> = {
 
 export function DisputeTag({ status }: { status: DisputeStatus }) {
   const { t } = useTexts();
-  return <StatusTag mark={DISPUTES[status] ?? DISPUTES.under_review}>{t(`dispute.status.${status}`)}</StatusTag>;
+  return <StatusTag tagStyle={DISPUTES[status] ?? DISPUTES.under_review}>{t(`dispute.status.${status}`)}</StatusTag>;
 }
 
-const ENTITLEMENTS: Record<Exclude<Entitlement['status'], 'active'>, Mark> = {
+const ENTITLEMENTS: Record<Exclude<Entitlement['status'], 'active'>, TagStyle> = {
   revoked: ['default', undo],
   suspended: ['warning', attention],
 };
 
-/** Why an entitlement gives nothing; one that is active needs no tag. */
+/** Why an entitlement is not active; an active one needs no tag. */
 export function EntitlementTag({ status }: Pick<Entitlement, 'status'>) {
   const { t } = useTexts();
   if (status === 'active') return null;
-  return <StatusTag mark={ENTITLEMENTS[status]}>{t(`entitlement.${status}`)}</StatusTag>;
+  return <StatusTag tagStyle={ENTITLEMENTS[status]}>{t(`entitlement.${status}`)}</StatusTag>;
 }

@@ -15,7 +15,7 @@ import { type Texts, useTexts } from './texts';
 
 interface DetailsProps {
   subscription: Subscription;
-  /** An administrator reads it, not its customer. */
+  /** For administrators, not for the customer. */
   forStore?: boolean;
 }
 
@@ -73,7 +73,7 @@ export function SubscriptionDetails({ subscription, forStore = false }: DetailsP
       ),
     },
   ];
-  // Whoever holds the link of a mail does not see the balance.
+  // The holder of an email link does not see the balance.
   if (isPaidByAccount(subscription) && user)
     items.push({ key: 'account', label: t('facts.account'), children: <Account subscription={subscription} /> });
   if (staking)
@@ -90,7 +90,7 @@ export function SubscriptionDetails({ subscription, forStore = false }: DetailsP
   return <Descriptions className={styles.details} layout="vertical" colon={false} column={1} items={items} />;
 }
 
-/** The balance of the paying account. Its space is reserved until the network has answered. */
+/** The balance of the paying account. Its space is reserved until the network responds. */
 function Account({ subscription }: { subscription: Subscription }) {
   const { t } = useTexts();
   const { data, isPending } = useQuery(balanceQuery(subscription));
@@ -109,7 +109,7 @@ function Account({ subscription }: { subscription: Subscription }) {
   );
 }
 
-/** What becomes of the deposit, and its transaction. */
+/** The status of the deposit, and its transaction. */
 function Deposit({ subscription, forStore }: { subscription: Subscription; forStore: boolean }) {
   const { t, language } = useTexts();
   const { staking, paymentMethod } = subscription;

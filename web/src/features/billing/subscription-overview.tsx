@@ -22,7 +22,7 @@ interface OverviewProps extends Pick<InvoiceListProps, 'area' | 'action'> {
   subscription: Subscription;
   page?: number;
   pageSize?: number;
-  /** The actions of whoever reads it. */
+  /** The actions of the reader. */
   children: ReactNode;
 }
 

@@ -37,9 +37,9 @@ describe('what a customer can do', () => {
     ['active', {}, ['changePlan', 'changePayment', 'cancel']],
     ['a trial', { status: 'trialing' }, ['changePlan', 'changePayment', 'cancel']],
     ['ending at the end of its period', ending, ['resume']],
-    ['a trial that is going to end', { ...ending, status: 'trialing' }, ['resume']],
+    ['a trial with a scheduled end', { ...ending, status: 'trialing' }, ['resume']],
     [
-      'ending for want of payment',
+      'ending because of unpaid invoices',
       { ...ending, cancelation_details: { reason: 'payment_failed', feedback: null, comment: null } },
       [],
     ],
@@ -62,7 +62,7 @@ describe('what a customer can do', () => {
     ['ending, and paid by an account', { ...ending, ...account }, ['resume']],
     ['ended, and paid by an account', { ...account, status: 'canceled' }, []],
     ['paused', { status: 'paused' }, ['cancel']],
-    ['paused, and going to end', { ...ending, status: 'paused' }, []],
+    ['paused, with a scheduled end', { ...ending, status: 'paused' }, []],
     ['ended', { status: 'canceled' }, []],
   ] as [string, Partial<Subscription>, string[]][])('%s', (_, changes, actions) => {
     expect(actionsOf(subscription(changes))).toEqual(actions);
@@ -77,44 +77,40 @@ describe('the card that pays', () => {
   const next = (iso: string) => ({ next_invoice: { amount: '1', at: Date.parse(iso) / 1000 } });
   const december = next('2026-12-15T00:00:00Z');
   it.each([
-    ['good for long', { ...card(2029, 12), ...december }, null],
-    ['good in the month of the next payment', { ...card(2026, 12), ...december }, null],
-    ['good until the month before', { ...card(2026, 11), ...december }, 'expiring'],
-    ['good to the last moment before', { ...card(2026, 12), ...next('2027-01-01T00:00:00Z') }, 'expiring'],
-    ['over since last month', { ...card(2026, 10), ...december }, 'expired'],
-    ['over, of a trial', { ...card(2026, 10), ...december, status: 'trialing' }, 'expired'],
-    ['over, and a payment is past due', { ...card(2026, 10), next_invoice: null, status: 'past_due' }, 'expired'],
-    ['over, and past due until the end', { ...card(2026, 10), ...ending, status: 'past_due' }, 'expired'],
-    ['over, where the end is set', { ...card(2026, 10), ...ending, next_invoice: null }, null],
+    ['valid for long', { ...card(2029, 12), ...december }, null],
+    ['valid in the month of the next payment', { ...card(2026, 12), ...december }, null],
+    ['valid until the month before', { ...card(2026, 11), ...december }, 'expiring'],
+    ['valid until just before the next payment', { ...card(2026, 12), ...next('2027-01-01T00:00:00Z') }, 'expiring'],
+    ['expired last month', { ...card(2026, 10), ...december }, 'expired'],
+    ['expired, of a trial', { ...card(2026, 10), ...december, status: 'trialing' }, 'expired'],
+    ['expired, and a payment is past due', { ...card(2026, 10), next_invoice: null, status: 'past_due' }, 'expired'],
+    ['expired, past due and ending', { ...card(2026, 10), ...ending, status: 'past_due' }, 'expired'],
+    ['expired, and the end is set', { ...card(2026, 10), ...ending, next_invoice: null }, null],
+    ['expired, and it renews before the set end', { ...card(2026, 10), ...december, cancel_at: END * 2 }, 'expired'],
     [
-      'over, where it renews before the end that is set',
-      { ...card(2026, 10), ...december, cancel_at: END * 2 },
-      'expired',
-    ],
-    [
-      'good until the month before a renewal before the end',
+      'valid until the month before a renewal before the end',
       { ...card(2026, 11), ...december, cancel_at: END * 2 },
       'expiring',
     ],
     [
-      'good until the month before nothing is due',
+      'valid until the month before, and nothing is due',
       { ...card(2026, 11), next_invoice: { ...december.next_invoice, amount: '0' } },
       null,
     ],
     [
-      'over, and nothing is due next',
+      'expired, and nothing is due next',
       { ...card(2026, 10), next_invoice: { ...december.next_invoice, amount: '0' } },
       'expired',
     ],
-    ['over, where it is paused', { ...card(2026, 10), status: 'paused' }, null],
-    ['over, of one that has ended', { ...card(2026, 10), status: 'canceled' }, null],
+    ['expired, and it is paused', { ...card(2026, 10), status: 'paused' }, null],
+    ['expired, of one that has ended', { ...card(2026, 10), status: 'canceled' }, null],
     ['without a date', { mandate: { ...card(2026, 10).mandate, exp_month: null, exp_year: null } }, null],
     ['no card at all', { mandate: null }, null],
-  ] as [string, Partial<Subscription>, string | null][])('%s', (_, changes, trouble) => {
-    expect(cardProblem(subscription(changes), now)).toBe(trouble);
+  ] as [string, Partial<Subscription>, string | null][])('%s', (_, changes, problem) => {
+    expect(cardProblem(subscription(changes), now)).toBe(problem);
   });
 
-  it('is judged by the end of the period where no invoice is told', () => {
+  it('is checked against the end of the period without a next invoice', () => {
     const until = { next_invoice: null, current_period_end: Date.UTC(2026, 11, 1) / 1000 };
     expect(cardProblem(subscription({ ...card(2026, 11), ...until }), now)).toBe('expiring');
     expect(cardProblem(subscription({ ...card(2026, 12), ...until }), now)).toBe(null);
@@ -124,7 +120,7 @@ describe('the card that pays', () => {
 const names = (of: Subscription, now = NOW) =>
   timeline(of, now).map(({ name, coming }) => (coming ? `${name}…` : name));
 
-describe('the time line', () => {
+describe('the timeline', () => {
   it.each([
     ['one that renews', {}, ['started', 'renewed', 'renews…']],
     [
@@ -141,22 +137,22 @@ describe('the time line', () => {
       ['started', 'canceled', 'ended'],
     ],
     [
-      'a trial that was cancelled ends at once and never came to its end',
+      'a canceled trial ends at once, without the end of the trial',
       { status: 'canceled', trial_start: START, trial_end: END, canceled_at: NOW, ended_at: NOW },
       ['trialStarted', 'ended'],
     ],
     [
-      'a trial is followed by what it turns into',
+      'a trial is followed by the paid subscription',
       { status: 'trialing', trial_start: START, trial_end: END, current_period_start: START },
       ['trialStarted', 'trialEnds…', 'renews…'],
     ],
     [
-      'after a trial the first paid period is its end',
+      'after a trial, the first paid period is not a renewal',
       { trial_start: START, trial_end: START + 60 * DAY },
       ['trialStarted', 'trialEnded', 'renews…'],
     ],
     [
-      'a trial that is going to end says so once',
+      'a trial with a scheduled end shows that once',
       { ...ending, status: 'trialing', trial_start: START, trial_end: END, current_period_start: START },
       ['trialStarted', 'canceled', 'willEnd…'],
     ],
@@ -164,7 +160,7 @@ describe('the time line', () => {
     expect(names(subscription(changes))).toEqual(expected);
   });
 
-  it('points at what comes next, or at the last that happened', () => {
+  it('points at the next event, or else at the last one', () => {
     expect(nextEvent(timeline(subscription(), NOW))?.name).toBe('renews');
     const ended = subscription({ status: 'canceled', canceled_at: NOW, ended_at: NOW });
     expect(nextEvent(timeline(ended, NOW))?.name).toBe('ended');
@@ -172,7 +168,7 @@ describe('the time line', () => {
 });
 
 describe('the order of subscriptions', () => {
-  it('begins with what is past due and closes with what has ended', () => {
+  it('starts with past due and ends with ended ones', () => {
     const list = [
       subscription({ id: 'ended', status: 'canceled' }),
       subscription({ id: 'ending', ...ending }),
@@ -183,7 +179,7 @@ describe('the order of subscriptions', () => {
     expect(byUrgency(list).map(({ id }) => id)).toEqual(['due', 'newer', 'older', 'ending', 'ended']);
   });
 
-  it('warns of a trial three days before it ends, unless it was cancelled', () => {
+  it('warns three days before a trial ends, unless it was canceled', () => {
     const trial = subscription({ status: 'trialing', trial_end: END });
     expect(trialEndsSoon(trial, END - 3 * DAY)).toBe(true);
     expect(trialEndsSoon(trial, END - 3 * DAY - 1)).toBe(false);

@@ -19,7 +19,7 @@ export interface Texts extends Omit<StoreTexts, 't'> {
 
 export type Key = Parameters<Texts['t']>[0];
 
-/** A text that a pure rule chooses and a component shows. */
+/** A text that a pure function selects and a component shows. */
 export interface Phrase {
   key: Key;
   values?: Record<string, string | number>;

@@ -14,6 +14,6 @@ it.each([
   ['0.000000000000000001', 18, null],
   ['0.0000000000000000001', 18, 'amountWrong'],
   ['5.000000000000000001', 18, 'amountMost'],
-] as const)('%j with %i decimals, of five: %s', (typed, decimals, fault) => {
-  expect(amountError(typed, decimals, 5n * 10n ** BigInt(decimals))).toBe(fault);
+] as const)('%j with %i decimals, of five: %s', (typed, decimals, error) => {
+  expect(amountError(typed, decimals, 5n * 10n ** BigInt(decimals))).toBe(error);
 });

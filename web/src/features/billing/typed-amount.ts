@@ -2,12 +2,12 @@ import { formatAmount, parseDecimal, toUnits } from '@/lib/amount';
 
 export type AmountError = 'amountWrong' | 'amountMost';
 
-/** The error of an amount as it was typed; null when it is above zero and at most `most`, in base units. */
-export function amountError(typed: string, decimals: number, most: bigint): AmountError | null {
+/** The error of a typed amount; null if it is above zero and at most `maximum`, in base units. */
+export function amountError(typed: string, decimals: number, maximum: bigint): AmountError | null {
   const amount = toUnits(parseDecimal(typed, decimals));
   if (amount <= 0n) return 'amountWrong';
-  return amount > most ? 'amountMost' : null;
+  return amount > maximum ? 'amountMost' : null;
 }
 
-/** Base units as somebody types them. */
+/** Formats base units as input for an amount field. */
 export const typedAmount = (units: bigint, decimals: number) => formatAmount(units.toString(), decimals);

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
 import { listenToRelay } from '@/api/relay';
 import { useStore } from '@/app/queries';
-import { debounced } from './debounce';
+import { debounce } from './debounce';
 import { refreshBilling } from './refresh';
 
 /**
@@ -15,11 +15,11 @@ export function usePaidInvoices(customerId: string | undefined, onPaid?: () => v
   const channel = window.blocklet?.appPid ?? window.blocklet?.appId ?? store?.appPid;
   useEffect(() => {
     if (!channel || !customerId) return;
-    const refresh = debounced(() => void refreshBilling());
+    const refresh = debounce(() => void refreshBilling());
     const stop = listenToRelay(channel, {
       onUp: () => undefined,
-      onEvent: (name, { customer_id: whose }) => {
-        if (whose !== customerId) return;
+      onEvent: (name, { customer_id: eventCustomerId }) => {
+        if (eventCustomerId !== customerId) return;
         if (name === 'invoice.paid') onPaidRef.current?.();
         else if (name !== 'subscription.recharged') return;
         refresh();

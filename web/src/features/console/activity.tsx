@@ -14,11 +14,11 @@ export function Activity({ events, customerId }: { events: Event[]; customerId: 
   const { data } = useQuery(customerSubscriptionsQuery(customerId));
   const { t, language } = useTexts();
   if (events.length === 0) return <Typography.Text type="secondary">{t('clocks.noActivity')}</Typography.Text>;
-  const latestFirst = events.map((event, place) => ({ event, place })).reverse();
+  const latestFirst = events.map((event, index) => ({ event, index })).reverse();
   return (
     <Timeline
-      items={latestFirst.map(({ event, place }) => ({
-        key: place,
+      items={latestFirst.map(({ event, index }) => ({
+        key: index,
         content: (
           <>
             <Typography.Text type="secondary">

@@ -17,7 +17,7 @@ import { type AdminTexts, useAdminTexts } from './admin-texts';
 import { ForfeitDepositDialog } from './forfeit-deposit-dialog';
 import { RefundButton } from './refund-button';
 
-/** What an administrator can do with the subscription of a customer; nothing of it needs the customer's wallet. */
+/** The actions of an administrator for a customer's subscription. None of them needs the customer's wallet. */
 export function AdminActions({ subscription }: { subscription: Subscription }) {
   const { t } = useAdminTexts();
   const [open, setOpen] = useState<AdminAction | null>(null);
@@ -39,7 +39,7 @@ export function AdminActions({ subscription }: { subscription: Subscription }) {
           </h2>
         }
       >
-        <div className={styles.paper}>
+        <div className={styles.document}>
           <p>{t('who', { name: [customer.name, customer.email].filter(Boolean).join(' · ') || customer.did })}</p>
           <p>
             <Link to="/console/customers/$id" params={{ id: customer.id }}>
@@ -110,16 +110,16 @@ interface ConfirmProps {
   onDone: () => void;
 }
 
-/** An action that needs no more than a confirmation. */
+/** An action that only needs a confirmation. */
 function Confirm({ action, subscription, onClose, onDone }: ConfirmProps) {
   const { t, language } = useAdminTexts();
   const { staking, paymentCurrency: currency } = subscription;
   const day = (at: number) => dateText(at * 1000, language);
   const run = async () => {
     const path = `/api/subscriptions/${encodeURIComponent(subscription.id)}/${PATHS[action]}`;
-    const answer = await api.put<{ needStake?: boolean } | null>(path);
-    // The answer means that nothing has changed.
-    if (action === 'recover' && answer?.needStake) throw new Error(t('recover.needStake'));
+    const response = await api.put<{ needStake?: boolean } | null>(path);
+    // With `needStake`, the server has not changed anything.
+    if (action === 'recover' && response?.needStake) throw new Error(t('recover.needStake'));
   };
   const textOf = (): string => {
     if (action === 'recover') return t('recover.text', { date: day(subscription.current_period_end) });
@@ -146,7 +146,7 @@ function Confirm({ action, subscription, onClose, onDone }: ConfirmProps) {
 /** Refunds the last payment of the subscription, as far as it can be refunded. */
 function RefundLast({ subscription: { id, customer_id: customerId } }: { subscription: Subscription }) {
   const { data: page } = useQuery(invoicesQuery(1, PAGE_SIZE, { subscriptionId: id, customerId }));
-  // A deposit has actions of its own, and the store never received a top-up.
+  // A deposit has its own actions, and the store never received the money of a top-up.
   const last = page?.list.find(
     ({ status, billing_reason: reason }) => status === 'paid' && !/stak|recharge/.test(reason),
   );

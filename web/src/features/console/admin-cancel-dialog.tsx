@@ -28,7 +28,10 @@ interface Values {
   reason: string;
 }
 
-/** Ends a subscription for the store: when and, if that is now, what becomes of the last payment and of the deposit. */
+/**
+ * Cancels a subscription as an administrator: when and, if that is now, what happens to the last payment and the
+ * deposit.
+ */
 export function AdminCancelDialog({ subscription, onClose, onDone }: SubscriptionDialogProps) {
   const { t, language } = useAdminTexts();
   const times = cancelTimes(subscription);

@@ -43,7 +43,7 @@ describe('an administrator', () => {
     expect(adminActions(subscription(changes))).toEqual(actions);
   });
 
-  it('moves a deposit that is held or waits, and no other', () => {
+  it('moves only deposits with the status held or waiting', () => {
     const moved = ['held', 'waiting', 'slashing', 'returned'].map((status) =>
       movableDeposit(subscription({ staking: deposit(status) })),
     );

@@ -18,28 +18,30 @@ export const movableDeposit = ({ staking }: Pick<Subscription, 'staking'>): bigi
 const isReturnable = ({ status, staking }: Pick<Subscription, 'status' | 'staking'>) =>
   status === 'canceled' && staking?.status === 'waiting';
 
-/** What an administrator can do with a customer's subscription, the most urgent first; nothing of it needs a wallet. */
+/**
+ * The actions of an administrator for a customer's subscription, the most urgent first. None of them needs a wallet.
+ */
 export function adminActions(subscription: Subscription): AdminAction[] {
   const { status, on_hold: onHold, cancel_at_period_end: atEnd, cancel_at: at, current_period_end: end } = subscription;
-  const over = status === 'canceled';
+  const isCanceled = status === 'canceled';
   const isRecoverable =
     atEnd && (at === null || at === end) && subscription.cancelation_details?.reason !== 'payment_failed';
   const hasDeposit = movableDeposit(subscription) > 0n;
-  const offered: [AdminAction, boolean][] = [
-    ['resumeBilling', onHold && !over],
+  const candidates: [AdminAction, boolean][] = [
+    ['resumeBilling', onHold && !isCanceled],
     ['resume', status === 'paused'],
-    ['pause', !over && status !== 'paused'],
-    ['recover', !over && isRecoverable],
+    ['pause', !isCanceled && status !== 'paused'],
+    ['recover', !isCanceled && isRecoverable],
     ['returnDeposit', hasDeposit && isReturnable(subscription)],
     ['forfeitDeposit', hasDeposit],
-    ['cancel', !over],
+    ['cancel', !isCanceled],
   ];
-  return offered.filter(([, can]) => can).map(([action]) => action);
+  return candidates.filter(([, isAllowed]) => isAllowed).map(([action]) => action);
 }
 
 export type CancelAt = 'current_period_end' | 'now' | 'custom';
 
-/** When a subscription can end: a trial, and a period that is over, have no end to wait for. */
+/** When a subscription can end. A trial, or a period that is over, has no period end to wait for. */
 export const cancelTimes = (subscription: Subscription): CancelAt[] =>
   subscription.status === 'trialing' || subscription.current_period_end <= timeOf(subscription)
     ? ['now', 'custom']

@@ -21,11 +21,11 @@ import { useTexts } from './texts';
 
 type Step = { by: 'day' | 'next_invoice' | 'year' } | { to: number };
 
-/** One clock: its current time, the ways to advance it, its customer's subscriptions, and what has happened. */
+/** One clock: its current time, the forms that advance it, its customer's subscriptions, and its events. */
 export function ClockPanel({ id }: { id: string }) {
   const { t, language } = useTexts();
   const { data: clock, error, refetch } = useQuery(clockQuery(id));
-  useArrival(clock);
+  useClockReady(clock);
   if (error && !clock) return <LoadError title={t('clocks.error')} error={error} onRetry={() => void refetch()} />;
   if (!clock) return <Loading title rows={10} />;
   const customer = [clock.customer?.name, clock.customer?.email].filter(Boolean).join(' · ');
@@ -61,8 +61,8 @@ export function ClockPanel({ id }: { id: string }) {
   );
 }
 
-/** When a clock has stopped, everything that depends on its time is loaded again. */
-function useArrival(clock: TestClock | undefined): void {
+/** Reloads everything that depends on the time of a clock when it has stopped advancing. */
+function useClockReady(clock: TestClock | undefined): void {
   const { t } = useTexts();
   const wasAdvancing = useRef(false);
   useEffect(() => {
@@ -108,7 +108,7 @@ function Advance({ clock }: { clock: TestClock }) {
   const { t } = useTexts();
   const advance = useMutation({
     mutationFn: (step: Step) => api.post<TestClock>(`/api/test-clocks/${encodeURIComponent(clock.id)}/advance`, step),
-    onSuccess: (moved) => queryClient.setQueryData(clockQuery(clock.id).queryKey, moved),
+    onSuccess: (updated) => queryClient.setQueryData(clockQuery(clock.id).queryKey, updated),
   });
   return (
     <Flex vertical gap={16}>
@@ -134,7 +134,7 @@ function Advance({ clock }: { clock: TestClock }) {
           <Flex gap={12} wrap align="start">
             <Form.Item<Values>
               name="date"
-              // A clock goes forward only.
+              // A clock only moves forward.
               rules={[rule((date?: Dayjs) => (date?.unix() ?? 0) > clock.now, t('clocks.toWrong'))]}
             >
               <DateTimeField from={clock.now} />

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Table, type TableColumnsType } from 'antd';
-import { LoadError, Nothing } from '@/features/billing/states';
-import { type consoleListQuery, ROWS } from './queries';
+import { EmptyState, LoadError } from '@/features/billing/states';
+import { CONSOLE_PAGE_SIZE, type consoleListQuery } from './queries';
 
 interface ConsoleListProps<T> {
   query: ReturnType<typeof consoleListQuery<T>>;
@@ -14,7 +14,7 @@ interface ConsoleListProps<T> {
   columns: TableColumnsType<T>;
 }
 
-/** A list of the store in pages; the page is in the address. */
+/** A paginated list of the store. The page is in the URL. */
 export function ConsoleList<T extends { id: string }>({
   query,
   page,
@@ -26,11 +26,11 @@ export function ConsoleList<T extends { id: string }>({
   const navigate = useNavigate();
   const { data, error, isFetching, isPlaceholderData, refetch } = useQuery(query);
   if (error && !data) return <LoadError title={failed} error={error} onRetry={() => void refetch()} />;
-  if (data?.count === 0) return <Nothing text={empty} />;
-  const turn = (next: number) =>
+  if (data?.count === 0) return <EmptyState text={empty} />;
+  const onPageChange = (next: number) =>
     void navigate({
       to: '.',
-      search: (kept: object) => ({ ...kept, page: next === 1 ? undefined : next }),
+      search: (previous: object) => ({ ...previous, page: next === 1 ? undefined : next }),
       resetScroll: false,
     } as never);
   return (
@@ -42,8 +42,14 @@ export function ConsoleList<T extends { id: string }>({
       loading={isFetching && (!data || isPlaceholderData)}
       scroll={{ x: 'max-content' }}
       pagination={
-        data && data.count > ROWS
-          ? { current: page, pageSize: ROWS, total: data.count, showSizeChanger: false, onChange: turn }
+        data && data.count > CONSOLE_PAGE_SIZE
+          ? {
+              current: page,
+              pageSize: CONSOLE_PAGE_SIZE,
+              total: data.count,
+              showSizeChanger: false,
+              onChange: onPageChange,
+            }
           : false
       }
     />

@@ -8,7 +8,7 @@ import { creditableUnits } from './note-order';
 /** Documents of deposits and top-ups are not creditable. */
 const STATEMENTS = /stake|recharge|recover/;
 
-/** Issues a credit note as long as a line of the invoice can give something. */
+/** Issues a credit note if a line of the invoice is creditable. */
 export function CreditNoteButton({ invoice }: { invoice: InvoiceDetail }) {
   const { t } = useAdminTexts();
   const [open, setOpen] = useState(false);

@@ -8,7 +8,7 @@ import { Dialog, ErrorAlert } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
 import { CheckedForm, rule } from '@/features/billing/form';
 import { lineText } from '@/features/billing/invoice-text';
-import { useNames } from '@/features/billing/names';
+import { useLocalizeName } from '@/features/billing/names';
 import { OptionList } from '@/features/billing/option-list';
 import { refreshAfterPayment } from '@/features/billing/refresh';
 import { useTexts } from '@/features/billing/texts';
@@ -54,7 +54,7 @@ const isCreditable = (line: InvoiceLine): line is CreditableLine => Boolean(line
 export function CreditNoteDialog({ invoice, onClose }: CreditNoteDialogProps) {
   const { t, language } = useAdminTexts();
   const billingTexts = useTexts();
-  const named = useNames();
+  const localizeName = useLocalizeName();
   const { paymentCurrency: currency } = invoice;
   const [form] = Form.useForm<Values>();
   const [isEmpty, setIsEmpty] = useState(false);
@@ -128,7 +128,10 @@ export function CreditNoteDialog({ invoice, onClose }: CreditNoteDialogProps) {
               <Form.Item
                 key={line.id}
                 name={['amounts', line.id]}
-                label={t('note.amountOf', { name: lineText(line, billingTexts, named), symbol: currency.symbol })}
+                label={t('note.amountOf', {
+                  name: lineText(line, billingTexts, localizeName),
+                  symbol: currency.symbol,
+                })}
                 extra={t('refund.most', limit)}
                 rules={[
                   rule((text?: string) => errorOf(text, line) !== 'amountWrong', t('refund.amountWrong')),

@@ -8,7 +8,7 @@ import { usePageTitle } from '@/app/page';
 import { CustomerBalance } from '@/features/billing/customer-balance';
 import { Invoices } from '@/features/billing/invoices';
 import { subscriptionName } from '@/features/billing/price-text';
-import { LoadError, Loading, Nothing, PageResult, Section } from '@/features/billing/states';
+import { EmptyState, LoadError, Loading, PageResult, Section } from '@/features/billing/states';
 import { SubscriptionTag } from '@/features/billing/status';
 import { useTexts as useBillingTexts } from '@/features/billing/texts';
 import { toUnits } from '@/lib/amount';
@@ -77,7 +77,7 @@ export function CustomerPage({ id, page, pageSize }: CustomerPageProps) {
   );
 }
 
-/** Pays a balance out; what unpaid invoices ask for stays. */
+/** Pays out a balance, except what is reserved for unpaid invoices. */
 function PayoutButton({ customerId, balance }: { customerId: string; balance: CurrencyBalance }) {
   const { t } = useAdminTexts();
   const [open, setOpen] = useState(false);
@@ -98,7 +98,7 @@ function Subscriptions({ customerId }: { customerId: string }) {
   if (error && !data)
     return <LoadError title={texts.t('subscriptions.error')} error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading rows={2} />;
-  if (data.list.length === 0) return <Nothing text={t('customer.noSubscriptions')} />;
+  if (data.list.length === 0) return <EmptyState text={t('customer.noSubscriptions')} />;
   return (
     <Flex vertical gap={8}>
       {data.list.map((subscription) => (

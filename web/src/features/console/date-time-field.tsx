@@ -1,15 +1,15 @@
 import { DatePicker, type DatePickerProps } from 'antd';
 import dayjs from 'dayjs';
 
-/** How dates are typed and shown, in the reader's time zone. */
+/** The format of typed and shown dates, in the reader's time zone. */
 const FORMAT = 'YYYY-MM-DD HH:mm';
 
 interface DateTimeFieldProps extends DatePickerProps {
-  /** The time from which on a date can be chosen, in Unix seconds. */
+  /** The earliest selectable time, in Unix seconds. */
   from: number;
 }
 
-/** A date with its time, picked or typed. Enter confirms what was typed and does not send the form. */
+/** A date with its time, picked or typed. Enter confirms the typed date without submitting the form. */
 export function DateTimeField({ from, ...rest }: DateTimeFieldProps) {
   return (
     <DatePicker

@@ -44,7 +44,7 @@ export function InvoiceDisputes({ invoice }: { invoice: InvoiceDetail }) {
   );
 }
 
-/** The complaints of card networks that have a text; others are shown as the network writes them. */
+/** The complaints with a translation; others are shown as the card network writes them. */
 const REASONS = [
   'fraudulent',
   'product_not_received',
@@ -56,18 +56,18 @@ const REASONS = [
   'general',
 ] as const;
 
-/** The complaint, when it was made, until when the store may answer, and whether the amount is withdrawn. */
+/** The complaint, its date, the deadline of the store's response, and whether the amount is withdrawn. */
 export function DisputeText({ dispute }: { dispute: Dispute }) {
   const { t, language } = useTexts();
   const reason = REASONS.find((each) => each === dispute.reason);
-  const answers = dispute.status === 'needs_response' || dispute.status === 'inquiry';
+  const canRespond = dispute.status === 'needs_response' || dispute.status === 'inquiry';
   return (
     <Flex vertical>
       {reason ? t(`dispute.reason.${reason}`) : dispute.reason || dispute.provider_id}
       <Typography.Text type="secondary">
         <time dateTime={dispute.created_at}>{dateText(dispute.created_at, language)}</time> · {dispute.provider_id}
       </Typography.Text>
-      {answers && dispute.respond_by ? (
+      {canRespond && dispute.respond_by ? (
         <Typography.Text type="secondary">
           {t('dispute.respondBy', { date: dateText(dispute.respond_by * 1000, language) })}
         </Typography.Text>

@@ -10,7 +10,7 @@ import { type AdminTexts, useAdminTexts } from './admin-texts';
 const PATHS = { retry: 'retry', toBalance: 'move-to-balance' } as const;
 type Action = keyof typeof PATHS;
 
-/** Why a network refuses a refund, by its code; other codes are shown as they are. */
+/** Why a network rejects a refund, by its code; other codes are shown as they are. */
 const CODES = {
   expired_or_canceled_card: 'failedRefund.code.cardClosed',
   lost_or_stolen_card: 'failedRefund.code.cardLost',
@@ -20,8 +20,8 @@ const CODES = {
 } as const;
 
 function failureText({ code, message }: NonNullable<Refund['failure']>, t: AdminTexts['t']): string {
-  const known = Object.entries(CODES).find(([each]) => each === code)?.[1];
-  return known ? t(known) : t('failedRefund.code.other', { code: code || message });
+  const messageKey = Object.entries(CODES).find(([each]) => each === code)?.[1];
+  return messageKey ? t(messageKey) : t('failedRefund.code.other', { code: code || message });
 }
 
 interface FailedRefundProps {
@@ -29,7 +29,9 @@ interface FailedRefundProps {
   invoice: InvoiceDetail;
 }
 
-/** Why a refund failed, and what an administrator can do: send it again, or add its amount to the customer's balance. */
+/**
+ * Why a refund failed, and the actions of an administrator: send it again, or add its amount to the customer's balance.
+ */
 export function FailedRefund({ refund, invoice }: FailedRefundProps) {
   const { t, language } = useAdminTexts();
   const [open, setOpen] = useState<Action | null>(null);

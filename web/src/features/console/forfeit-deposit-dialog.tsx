@@ -27,7 +27,7 @@ export function ForfeitDepositDialog({ subscription, onClose, onDone }: Subscrip
   const [entered, setEntered] = useState<Values>({ amount: typedAmount(deposit, currency.decimal), reason: '' });
   const [isConfirming, setIsConfirming] = useState(false);
   const money = (units: string) => formatMoney(units, currency, language);
-  const most = { amount: money(deposit.toString()) };
+  const maximum = { amount: money(deposit.toString()) };
   const amount = money(parseDecimal(entered.amount, currency.decimal) ?? '0');
   const errorOf = (text: string) => amountError(text, currency.decimal, deposit);
   const forfeit = useMutation({
@@ -76,7 +76,7 @@ export function ForfeitDepositDialog({ subscription, onClose, onDone }: Subscrip
       }
     >
       <div className={styles.body}>
-        <p>{t('forfeit.text', most)}</p>
+        <p>{t('forfeit.text', maximum)}</p>
         <CheckedForm<Values>
           name="forfeit"
           initialValues={entered}
@@ -88,10 +88,10 @@ export function ForfeitDepositDialog({ subscription, onClose, onDone }: Subscrip
           <Form.Item<Values>
             name="amount"
             label={t('forfeit.amount', { symbol: currency.symbol })}
-            extra={t('forfeit.most', most)}
+            extra={t('forfeit.most', maximum)}
             rules={[
               rule((text: string) => errorOf(text) !== 'amountWrong', t('forfeit.amountWrong')),
-              rule((text: string) => errorOf(text) !== 'amountMost', t('forfeit.amountMost', most)),
+              rule((text: string) => errorOf(text) !== 'amountMost', t('forfeit.amountMost', maximum)),
             ]}
           >
             <Input inputMode="decimal" autoComplete="off" />

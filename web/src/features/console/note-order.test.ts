@@ -16,13 +16,13 @@ const preview: CreditNotePreview = {
 };
 const order = { invoice_id: 'in_1', amount: '2.55', reason: 'duplicate', to: 'refund' } as const;
 
-describe('an ordered credit note', () => {
-  it('takes the lines with an amount above zero', () => {
+describe('a credit note order', () => {
+  it('contains the lines with an amount above zero', () => {
     const items = typedItems({ ii_1: ' 2.50 ', ii_2: '', ii_3: '0', ii_4: undefined, ii_5: 'x' }, 2);
     expect(items).toEqual([{ invoice_item_id: 'ii_1', amount: '2.50' }]);
   });
 
-  it('repeats what was previewed, item by item', () => {
+  it('has the previewed amount of each item', () => {
     expect(confirmedOrder(order, preview, 2, false)).toEqual({
       invoice_id: 'in_1',
       reason: 'duplicate',
@@ -34,13 +34,13 @@ describe('an ordered credit note', () => {
     });
   });
 
-  it('ends nothing if access is kept', () => {
+  it('revokes nothing if access is kept', () => {
     const items = confirmedOrder(order, preview, 2, true).items ?? [];
     expect(items.map(({ revokes }) => revokes)).toEqual([false, false]);
     expect(endsAccess(preview)).toBe(true);
   });
 
-  it('gives of a line what earlier notes have left of it', () => {
+  it('credits at most the rest of a line after earlier notes', () => {
     expect(creditableUnits({ amount: '500', credited: '120' })).toBe(380n);
     expect(creditableUnits({ amount: '500' })).toBe(500n);
   });

@@ -5,11 +5,11 @@ import { formatAmount, parseDecimal, toUnits } from '@/lib/amount';
 export const NOTE_REASONS = ['other', 'cancellation', 'duplicate', 'fraudulent'] as const satisfies CreditNoteReason[];
 export type NoteReason = (typeof NOTE_REASONS)[number];
 
-/** Where the part goes that was paid already: back to the payments, or to the customer's balance. */
+/** Where the paid part goes: back to the payments, or to the customer's balance. */
 export const NOTE_DESTINATIONS = ['refund', 'balance'] as const;
 export type NoteDestination = (typeof NOTE_DESTINATIONS)[number];
 
-/** A credit note as it is ordered, with amounts as people write them. */
+/** A credit note request, with amounts as typed. */
 export interface NoteOrder {
   invoice_id: string;
   items?: { invoice_item_id: string; amount: string; revokes?: boolean }[];
@@ -19,11 +19,11 @@ export interface NoteOrder {
   to: NoteDestination;
 }
 
-/** What can still be credited of a line, in base units. */
+/** The creditable rest of a line, in base units. */
 export const creditableUnits = ({ amount, credited }: Pick<InvoiceLine, 'amount' | 'credited'>): bigint =>
   toUnits(amount) - toUnits(credited);
 
-/** The items of an order from what was typed for each line; lines without an amount are left out. */
+/** The items of an order from the amount typed for each line; lines without an amount are left out. */
 export function typedItems(typed: Record<string, string | undefined>, decimals: number): NoteOrder['items'] {
   return Object.entries(typed).flatMap(([invoice_item_id, text]) => {
     const amount = text?.trim() ?? '';
@@ -31,7 +31,7 @@ export function typedItems(typed: Record<string, string | undefined>, decimals: 
   });
 }
 
-/** The order that does what was previewed; with `keepsAccess` none of its items ends what the customer has bought. */
+/** The order for exactly the previewed amounts. With `keepsAccess`, no item revokes a purchase. */
 export function confirmedOrder(
   order: NoteOrder,
   preview: CreditNotePreview,
@@ -47,5 +47,5 @@ export function confirmedOrder(
   return { ...rest, items };
 }
 
-/** Whether something that the customer has bought would end. */
+/** Whether an item revokes something that the customer has bought. */
 export const endsAccess = ({ items }: CreditNotePreview): boolean => items.some(({ revokes }) => revokes);

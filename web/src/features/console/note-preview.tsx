@@ -9,27 +9,27 @@ import { formatMoney, toUnits } from '@/lib/amount';
 import { useAdminTexts } from './admin-texts';
 import { endsAccess, type NoteOrder } from './note-order';
 
-/** How long nobody types before the preview is loaded. */
-const TYPING_MS = 300;
+/** The preview loads after this pause in typing. */
+const DEBOUNCE_MS = 300;
 
-/** What the order would do now; null as long as it is incomplete. */
+/** The preview of the order at this moment; null while the order is incomplete. */
 export function useNotePreview(order: NoteOrder | null) {
   const request = order ? JSON.stringify({ ...order, memo: undefined }) : null;
-  const [settled, setSettled] = useState(request);
+  const [debounced, setDebounced] = useState(request);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(request), TYPING_MS);
+    const timer = setTimeout(() => setDebounced(request), DEBOUNCE_MS);
     return () => clearTimeout(timer);
   }, [request]);
   const { data, error, isFetching } = useQuery({
-    queryKey: ['credit-notes', 'preview', settled],
-    queryFn: () => api.post<CreditNotePreview>('/api/credit-notes/preview', JSON.parse(settled ?? '{}')),
-    enabled: settled !== null,
+    queryKey: ['credit-notes', 'preview', debounced],
+    queryFn: () => api.post<CreditNotePreview>('/api/credit-notes/preview', JSON.parse(debounced ?? '{}')),
+    enabled: debounced !== null,
     placeholderData: keepPreviousData,
     staleTime: 0,
     gcTime: 0,
     retry: false,
   });
-  const isCurrent = request !== null && request === settled && !isFetching;
+  const isCurrent = request !== null && request === debounced && !isFetching;
   return {
     preview: request === null || error ? null : (data ?? null),
     error: request === null ? null : error,
@@ -40,11 +40,11 @@ export function useNotePreview(order: NoteOrder | null) {
 interface PreviewProps {
   state: ReturnType<typeof useNotePreview>;
   currency: PaymentCurrency;
-  /** The administrator has chosen that nothing ends. */
+  /** The administrator has chosen to keep the customer's access. */
   keepsAccess: boolean;
 }
 
-const PLACES = [
+const DESTINATIONS = [
   ['due_reduced', 'note.dueReduced'],
   ['refunded', 'note.refunded'],
   ['to_balance', 'note.toBalance'],
@@ -56,16 +56,16 @@ export function NotePreview({ state: { preview, error, isCurrent }, currency, ke
   if (error) return <Note type="error" title={t('note.notPreviewed')} description={translateError(error)} />;
   if (!preview) return <Typography.Text type="secondary">{t('note.previewEmpty')}</Typography.Text>;
   const money = (units: string) => formatMoney(units, currency, language);
-  const places = PLACES.filter(([field]) => toUnits(preview[field]) > 0n);
+  const destinations = DESTINATIONS.filter(([field]) => toUnits(preview[field]) > 0n);
   return (
     <section aria-label={t('note.preview')} aria-busy={!isCurrent || undefined}>
-      <Spin spinning={!isCurrent} delay={TYPING_MS}>
+      <Spin spinning={!isCurrent} delay={DEBOUNCE_MS}>
         <Descriptions
           size="small"
           bordered
           column={1}
           items={[
-            ...places.map(([field, key]) => ({ key: field, label: t(key), children: money(preview[field]) })),
+            ...destinations.map(([field, key]) => ({ key: field, label: t(key), children: money(preview[field]) })),
             {
               key: 'access',
               label: t('note.access'),

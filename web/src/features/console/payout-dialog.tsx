@@ -30,13 +30,13 @@ interface Values {
 export function PayoutDialog({ customerId, balance, onClose }: PayoutDialogProps) {
   const { t, language } = useAdminTexts();
   const { currency } = balance;
-  const most = toUnits(balance.payout_limit);
+  const maximum = toUnits(balance.payout_limit);
   const [form] = Form.useForm<Values>();
-  const initial: Values = { amount: typedAmount(most, currency.decimal) };
+  const initial: Values = { amount: typedAmount(maximum, currency.decimal) };
   const typed = Form.useWatch('amount', form) ?? initial.amount;
-  const errorOf = (text: string) => amountError(text, currency.decimal, most);
+  const errorOf = (text: string) => amountError(text, currency.decimal, maximum);
   const money = (units: string) => formatMoney(units, currency, language);
-  const limit = { amount: money(most.toString()) };
+  const limit = { amount: money(maximum.toString()) };
   const keyOf = useIdempotencyKey();
   const pay = useMutation({
     mutationFn: ({ amount, memo }: Values) => {

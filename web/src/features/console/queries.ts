@@ -4,11 +4,11 @@ import type { CreditNote, Customer, Dispute, Page, Stake, Subscription, TestCloc
 
 /** How often the page loads a clock that is advancing. */
 const POLL_MS = 1000;
-const AT_ONCE = 100;
+const MAX_PAGE_SIZE = 100;
 
 export const clocksQuery = queryOptions({
   queryKey: ['test-clocks', 'list'],
-  queryFn: () => api.get<Page<TestClock>>('/api/test-clocks', { page: 1, pageSize: AT_ONCE }),
+  queryFn: () => api.get<Page<TestClock>>('/api/test-clocks', { page: 1, pageSize: MAX_PAGE_SIZE }),
 });
 
 export const clockQuery = (id: string) =>
@@ -22,7 +22,7 @@ export const customerSubscriptionsQuery = (customerId: string) =>
   queryOptions({
     queryKey: ['subscriptions', 'customer', customerId],
     queryFn: () =>
-      api.get<Page<Subscription>>('/api/subscriptions', { customer_id: customerId, page: 1, pageSize: AT_ONCE }),
+      api.get<Page<Subscription>>('/api/subscriptions', { customer_id: customerId, page: 1, pageSize: MAX_PAGE_SIZE }),
   });
 
 /** A customer by id or DID, for administrators. */
@@ -32,14 +32,14 @@ export const customerPageQuery = (id: string) =>
     queryFn: () => api.get<Customer>(`/api/customers/${encodeURIComponent(id)}`),
   });
 
-/** How many rows a page of a list of the store has. */
-export const ROWS = 20;
+/** The page size of the store's lists. */
+export const CONSOLE_PAGE_SIZE = 20;
 
-/** One page of a list of the store. The first word of the key names it. */
+/** One page of a list of the store. `key` is the first part of the query key. */
 export const consoleListQuery = <T>(key: string, path: string, page: number, filter: Query) =>
   queryOptions({
     queryKey: [key, 'list', page, filter],
-    queryFn: () => api.get<Page<T>>(path, { ...filter, page, pageSize: ROWS }),
+    queryFn: () => api.get<Page<T>>(path, { ...filter, page, pageSize: CONSOLE_PAGE_SIZE }),
     placeholderData: keepPreviousData,
   });
 
@@ -50,6 +50,6 @@ export const creditNotesQuery = (page: number) =>
 export const disputesQuery = (page: number, open: boolean) =>
   consoleListQuery<Dispute>('disputes', '/api/disputes', page, { open: open || undefined });
 
-/** All deposits, or those that their network refuses to move again and again. */
+/** All deposits, or those whose transfers keep failing. */
 export const stakesQuery = (page: number, attention: boolean) =>
   consoleListQuery<Stake>('stakes', '/api/stakes', page, { needs_attention: attention || undefined });

@@ -7,20 +7,20 @@ import { toUnits } from '@/lib/amount';
 import { useAdminTexts } from './admin-texts';
 import { RefundDialog } from './refund-dialog';
 
-/** Refunds an invoice as long as something of it can be refunded. Of one that is partly unpaid, a credit note gives back. */
+/** Refunds an invoice while an amount is refundable. A partly unpaid invoice needs a credit note instead. */
 export function RefundButton({ invoice }: { invoice: InvoiceDetail }) {
   const { t } = useAdminTexts();
   const [open, setOpen] = useState(false);
   const isPaid = invoice.status === 'paid';
   const { data } = useQuery({ ...refundPreviewQuery(invoice.id), enabled: isPaid });
-  const most = toUnits(data?.amount);
-  if (!isPaid || (most <= 0n && !open)) return null;
+  const maximum = toUnits(data?.amount);
+  if (!isPaid || (maximum <= 0n && !open)) return null;
   return (
     <>
       <Button danger onClick={() => setOpen(true)}>
         {t('refund.open')}
       </Button>
-      {open ? <RefundDialog invoice={invoice} most={most} onClose={() => setOpen(false)} /> : null}
+      {open ? <RefundDialog invoice={invoice} maximum={maximum} onClose={() => setOpen(false)} /> : null}
     </>
   );
 }

@@ -19,8 +19,8 @@ import { useIdempotencyKey } from './use-idempotency-key';
 
 interface RefundDialogProps {
   invoice: InvoiceDetail;
-  /** What can be refunded, in base units. */
-  most: bigint;
+  /** The refundable amount, in base units. */
+  maximum: bigint;
   onClose: () => void;
 }
 
@@ -33,16 +33,16 @@ interface Values {
 
 export const MEMO_MAX = 500;
 
-/** Refunds an invoice by amount: shows where the money goes and whether access ends, then issues the credit note for it. */
-export function RefundDialog({ invoice, most, onClose }: RefundDialogProps) {
+/** Refunds an invoice by amount: shows where the money goes and whether access ends, then issues the credit note. */
+export function RefundDialog({ invoice, maximum, onClose }: RefundDialogProps) {
   const { t, language } = useAdminTexts();
   const { paymentCurrency: currency } = invoice;
   const [form] = Form.useForm<Values>();
-  const initial: Values = { amount: typedAmount(most, currency.decimal), reason: 'other', keepsAccess: false };
+  const initial: Values = { amount: typedAmount(maximum, currency.decimal), reason: 'other', keepsAccess: false };
   const chosen = { ...initial, ...Form.useWatch([], form) };
-  const errorOf = (text: string) => amountError(text, currency.decimal, most);
+  const errorOf = (text: string) => amountError(text, currency.decimal, maximum);
   const money = (units: string) => formatMoney(units, currency, language);
-  const limit = { amount: money(most.toString()) };
+  const limit = { amount: money(maximum.toString()) };
   const order: NoteOrder | null = errorOf(chosen.amount)
     ? null
     : { invoice_id: invoice.id, amount: chosen.amount.trim(), reason: chosen.reason, to: 'refund' };

@@ -4,7 +4,7 @@ import { PageResult } from '@/features/billing/states';
 import { isAdmin } from '@/lib/roles';
 import { useTexts } from './texts';
 
-/** A page of the console; others read that it is for administrators. */
+/** A page of the console; other users see that it is for administrators. */
 export function RequireAdmin({ children }: { children: ReactNode }) {
   const { t } = useTexts();
   const user = useUser();

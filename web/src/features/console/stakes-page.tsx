@@ -14,7 +14,7 @@ import { stakesQuery } from './queries';
 import { RequireAdmin } from './require-admin';
 import { useTexts } from './texts';
 
-/** The refundable deposits of the store: all, or those that a network refuses to return. */
+/** The refundable deposits of the store: all, or those whose transfers keep failing. */
 export function StakesPage({ page = 1, attention = false }: { page?: number; attention?: boolean }) {
   const { t, language } = useTexts();
   const { t: billing } = useBillingTexts();
@@ -119,7 +119,7 @@ export function StakesPage({ page = 1, attention = false }: { page?: number; att
   );
 }
 
-/** Returns a released deposit now. Nothing is offered while it moves. */
+/** Returns a released deposit now. There is no action while a transfer is pending. */
 function ReturnButton({ stake, amount }: { stake: Stake; amount: string }) {
   const { t } = useTexts();
   const [open, setOpen] = useState(false);

@@ -1,7 +1,7 @@
 import { useRef } from 'react';
 import { idempotencyKey } from '@/api/client';
 
-/** The same key for the same request: whoever sends it again after a lost answer does not do it twice. */
+/** Returns the same key for the same request, so that a retry after a lost response is not executed twice. */
 export function useIdempotencyKey(): (request: string) => string {
   const last = useRef({ request: '', key: '' });
   return (request) => {

@@ -26,28 +26,28 @@ const REASONS = [
 
 const COMMENT_MAX = 500;
 
-interface Answers {
+interface Values {
   feedback?: (typeof REASONS)[number];
   comment?: string;
 }
 
-type Case = 'trial' | 'atOnce' | 'pastDue' | 'paused' | 'text';
+type Consequence = 'trial' | 'atOnce' | 'pastDue' | 'paused' | 'text';
 
 /** The consequences of a cancellation. A period may be over during a pause. */
-function caseOf(subscription: Subscription): Case {
+function consequenceOf(subscription: Subscription): Consequence {
   const { status } = subscription;
   if (status === 'trialing') return 'trial';
   if (subscription.current_period_end <= timeOf(subscription)) return 'atOnce';
   return status === 'past_due' ? 'pastDue' : status === 'paused' ? 'paused' : 'text';
 }
 
-/** Names the consequences and the date, asks for a reason that may be left out, and cancels. */
+/** Shows the consequences and the date, offers an optional reason, and cancels. */
 export function CancelDialog({ subscription, onClose, onDone }: SubscriptionDialogProps) {
   const { t, language } = useTexts();
-  const consequence = caseOf(subscription);
+  const consequence = consequenceOf(subscription);
   const date = dateText(subscription.current_period_end * 1000, language);
   const cancel = useMutation({
-    mutationFn: ({ feedback, comment }: Answers) =>
+    mutationFn: ({ feedback, comment }: Values) =>
       api.put<Subscription>(`/api/subscriptions/${encodeURIComponent(subscription.id)}/cancel`, {
         at: 'current_period_end',
         refund: 'none',
@@ -77,14 +77,14 @@ export function CancelDialog({ subscription, onClose, onDone }: SubscriptionDial
     >
       <div className={styles.body}>
         <Note type="warning" title={t(`cancel.${consequence}`, { date })} />
-        <CheckedForm<Answers> name="cancel" onFinish={(answers) => cancel.mutate(answers)}>
-          <Form.Item<Answers> name="feedback" label={t('cancel.why')}>
+        <CheckedForm<Values> name="cancel" onFinish={(values) => cancel.mutate(values)}>
+          <Form.Item<Values> name="feedback" label={t('cancel.why')}>
             <OptionList
               label={t('cancel.why')}
               options={REASONS.map((reason) => ({ value: reason, title: t(`cancel.reason.${reason}`) }))}
             />
           </Form.Item>
-          <Form.Item<Answers> name="comment" label={t('cancel.comment')}>
+          <Form.Item<Values> name="comment" label={t('cancel.comment')}>
             <Input.TextArea maxLength={COMMENT_MAX} rows={3} />
           </Form.Item>
         </CheckedForm>

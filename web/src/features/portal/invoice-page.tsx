@@ -64,7 +64,7 @@ export function InvoicePage({ id, action }: InvoicePageProps) {
   );
 }
 
-/** The invoice is unpaid: when it is charged again, and the button that pays it now. */
+/** When an unpaid invoice is charged again, and the button that pays it now. */
 function Unpaid({ invoice, action }: { invoice: InvoiceDetail; action?: CollectAction }) {
   const { t, language } = useTexts();
   const ref = useRef<HTMLDivElement>(null);

@@ -3,7 +3,7 @@ import { methodOptions } from './method-options';
 
 const currency = (id: string, active = true) => ({ id, symbol: id.toUpperCase(), decimal: 2, active });
 
-it('offers each currency that the plan is priced in, of methods that can be asked again and again', () => {
+it('offers each currency of the plan, for methods that support recurring payments', () => {
   const methods = [
     { id: 'pm_1', type: 'arcblock', name: 'Wallet', payment_currencies: [currency('skt'), currency('old', false)] },
     { id: 'pm_2', type: 'stripe', name: 'Card', payment_currencies: [currency('usd'), currency('eur')] },

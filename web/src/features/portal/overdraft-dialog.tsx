@@ -16,24 +16,24 @@ import { formatMoney } from '@/lib/amount';
 export function OverdraftDialog({ subscription, onClose, onDone }: SubscriptionDialogProps) {
   const { t, language } = useTexts();
   const { data, error, refetch } = useQuery(overdraftQuery(subscription.id));
-  const [isAsking, setIsAsking] = useState(false);
+  const [isSigning, setIsSigning] = useState(false);
   const path = `/api/subscriptions/${encodeURIComponent(subscription.id)}/overdraft-protection`;
   const end = useMutation({
     mutationFn: () => api.delete<OverdraftProtection>(path),
     onSuccess: () => onDone('overdraft.doneOff'),
   });
   const stake = () => {
-    setIsAsking(true);
+    setIsSigning(true);
     openConnect({
       action: 'overdraft-protection',
       title: t('overdraft.title'),
       failedTitle: t('overdraft.failed'),
       extraParams: { subscriptionId: subscription.id },
       onSuccess: () => onDone(),
-      onClose: () => setIsAsking(false),
+      onClose: () => setIsSigning(false),
     });
   };
-  const isBusy = isAsking || end.isPending;
+  const isBusy = isSigning || end.isPending;
   const money = (amount: string) => formatMoney(amount, subscription.paymentCurrency, language);
   return (
     <Dialog
@@ -51,12 +51,12 @@ export function OverdraftDialog({ subscription, onClose, onDone }: SubscriptionD
               {t('action.close')}
             </Button>
             {data?.enabled ? (
-              <Button loading={end.isPending} disabled={isAsking} onClick={() => end.mutate()}>
+              <Button loading={end.isPending} disabled={isSigning} onClick={() => end.mutate()}>
                 {t('overdraft.off')}
               </Button>
             ) : null}
             {data && !data.sufficient ? (
-              <Button type="primary" loading={isAsking} disabled={end.isPending} onClick={stake}>
+              <Button type="primary" loading={isSigning} disabled={end.isPending} onClick={stake}>
                 {t(data.enabled ? 'overdraft.topUp' : 'overdraft.on')}
               </Button>
             ) : null}

@@ -4,7 +4,7 @@ import { Button, Card, Flex, Typography } from 'antd';
 import type { Invoice, Overdue } from '@/api/types';
 import { queryClient } from '@/app/queries';
 import { methodText } from '@/features/billing/invoice-text';
-import { useNames } from '@/features/billing/names';
+import { useLocalizeName } from '@/features/billing/names';
 import { overdueQuery } from '@/features/billing/queries';
 import { type Texts, useTexts } from '@/features/billing/texts';
 import { formatMoney } from '@/lib/amount';
@@ -17,7 +17,7 @@ interface OverdueBalancesProps {
   balances: OpenBalance[];
   invoices: Invoice[];
   payer: Payer;
-  /** The form of a card opens above the page, or closes. */
+  /** Called when the card form opens or closes. */
   onCardForm?: (open: boolean) => void;
 }
 
@@ -97,7 +97,7 @@ async function isPaid(subscriptionId: string, currencyId: string): Promise<boole
 /** Links to the subscriptions that a card pays: their pages accept a card. */
 function CardSubscriptions({ invoices }: { invoices: Invoice[] }) {
   const { t } = useTexts();
-  const named = useNames();
+  const localizeName = useLocalizeName();
   const subscriptions = new Map(
     invoices.flatMap(({ subscription_id: id, subscription }) =>
       id ? [[id, subscription?.description || id] as const] : [],
@@ -109,7 +109,7 @@ function CardSubscriptions({ invoices }: { invoices: Invoice[] }) {
       {[...subscriptions].map(([id, name]) => (
         <p key={id}>
           <Link to="/customer/subscription/$id" params={{ id }}>
-            {t('overdue.details', { name: named(name) })}
+            {t('overdue.details', { name: localizeName(name) })}
           </Link>
         </p>
       ))}
@@ -122,12 +122,12 @@ export function overdueText(
   overdue: Overdue,
   balances: OpenBalance[],
   texts: Texts,
-  named: (written: string) => string,
+  localizeName: (stored: string) => string,
 ): string {
   const { t, language } = texts;
   const [balance] = balances;
   const description = overdue.subscription?.description;
-  const name = description && named(description);
+  const name = description && localizeName(description);
   if (balances.length !== 1 || !balance) return name ? t('overdue.leadFor', { name }) : t('overdue.lead');
   const values = {
     count: overdue.invoices.length,

@@ -10,14 +10,14 @@ vi.mock('@/features/connect', () => ({ openConnect: vi.fn() }));
 const currency = { id: 'pc_skt', symbol: 'SKT', decimal: 2 };
 const wallet = { id: 'pm_1', type: 'arcblock', name: 'Wallet' };
 const invoice = { id: 'in_1', currency_id: 'pc_skt', customer_id: 'cus_1', subscription_id: 'sub_1' };
-const owed = { summary: { pc_skt: { amount: '500', currency, method: wallet } }, invoices: [invoice] };
-const nothing = { summary: {}, invoices: [] };
+const overdueBalance = { summary: { pc_skt: { amount: '500', currency, method: wallet } }, invoices: [invoice] };
+const nothingOverdue = { summary: {}, invoices: [] };
 let overdue: unknown;
 
 beforeEach(() => {
-  overdue = owed;
-  vi.stubGlobal('fetch', async (address: string) =>
-    Response.json(address.includes('/overdue/') ? overdue : { demo: true, appPid: '' }),
+  overdue = overdueBalance;
+  vi.stubGlobal('fetch', async (url: string) =>
+    Response.json(url.includes('/overdue/') ? overdue : { demo: true, appPid: '' }),
   );
 });
 afterEach(() => {
@@ -25,14 +25,14 @@ afterEach(() => {
   queryClient.clear();
 });
 
-it('in custom mode shows what it is given, which pays as its own rows do, and ends when nothing remains', async () => {
-  const paid = vi.fn();
+it('in custom mode renders the given content, pays like the default rows, and closes when nothing is overdue', async () => {
+  const onPaid = vi.fn();
   render(
     <QueryClientProvider client={queryClient}>
       <OverdueDialog
         payer={{ subscriptionId: 'sub_1' }}
         onClose={() => undefined}
-        onPaid={paid}
+        onPaid={onPaid}
         custom={([balance]) => (
           <button type="button" onClick={balance?.pay}>
             Settle {balance?.amount}
@@ -47,7 +47,7 @@ it('in custom mode shows what it is given, which pays as its own rows do, and en
     action: 'collect-batch',
     extraParams: { currencyId: 'pc_skt', subscriptionId: 'sub_1' },
   });
-  overdue = nothing;
+  overdue = nothingOverdue;
   options?.onSuccess({});
-  await waitFor(() => expect(paid).toHaveBeenCalled());
+  await waitFor(() => expect(onPaid).toHaveBeenCalled());
 });

@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Overdue } from '@/api/types';
 import { Dialog, ErrorAlert } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
-import { useNames } from '@/features/billing/names';
+import { useLocalizeName } from '@/features/billing/names';
 import { Loading } from '@/features/billing/states';
 import { useTexts } from '@/features/billing/texts';
 import { translateError } from '@/i18n/translate';
@@ -18,7 +18,7 @@ interface OverdueDialogProps {
   onClose: () => void;
   /** Nothing is unpaid any more. */
   onPaid: () => void;
-  /** Takes the place of the invoices and rows of the default mode. */
+  /** Replaces the invoices and rows of the default mode. */
   custom?: (balances: OpenBalance[], overdue: Overdue) => ReactNode;
 }
 
@@ -26,7 +26,7 @@ interface OverdueDialogProps {
 export function OverdueDialog({ payer, onClose, onPaid, custom }: OverdueDialogProps) {
   const texts = useTexts();
   const { t } = texts;
-  const named = useNames();
+  const localizeName = useLocalizeName();
   const { data, error, refetch, balances } = useOverdue(payer);
   const [isCardOpen, setIsCardOpen] = useState(false);
   const isPaying = balances.some(({ state }) => state.name === 'paying');
@@ -51,7 +51,7 @@ export function OverdueDialog({ payer, onClose, onPaid, custom }: OverdueDialogP
     >
       {data ? (
         <div className={styles.body}>
-          <p>{overdueText(data, balances, texts, named)}</p>
+          <p>{overdueText(data, balances, texts, localizeName)}</p>
           {custom ? (
             custom(balances, data)
           ) : (

@@ -3,7 +3,7 @@ import { Table, Typography } from 'antd';
 import type { Invoice } from '@/api/types';
 import { useUser } from '@/app/queries';
 import { descriptionText, remainingAmount } from '@/features/billing/invoice-text';
-import { useNames } from '@/features/billing/names';
+import { useLocalizeName } from '@/features/billing/names';
 import { useTexts } from '@/features/billing/texts';
 import { dateText } from '@/lib/format';
 
@@ -11,8 +11,8 @@ import { dateText } from '@/lib/format';
 export function OverdueInvoices({ invoices }: { invoices: Invoice[] }) {
   const texts = useTexts();
   const { t, language } = texts;
-  const named = useNames();
-  // The link of a mail opens one page only.
+  const localizeName = useLocalizeName();
+  // An email link opens one page only.
   const user = useUser();
   return (
     <Table<Invoice>
@@ -38,7 +38,7 @@ export function OverdueInvoices({ invoices }: { invoices: Invoice[] }) {
                 )}
                 <br />
                 <Typography.Text type="secondary">
-                  {named(invoice.subscription?.description || descriptionText(invoice, texts))} ·{' '}
+                  {localizeName(invoice.subscription?.description || descriptionText(invoice, texts))} ·{' '}
                   {dateText(invoice.created_at, language)}
                 </Typography.Text>
               </>

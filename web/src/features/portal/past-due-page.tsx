@@ -3,7 +3,7 @@ import { usePageTitle } from '@/app/page';
 import { useSessionError, useUser } from '@/app/queries';
 import { BackAnchor, BackLink } from '@/features/billing/back-link';
 import { LinkButton } from '@/features/billing/link-button';
-import { useNames } from '@/features/billing/names';
+import { useLocalizeName } from '@/features/billing/names';
 import { PaymentToast } from '@/features/billing/payment-toast';
 import { LoadError, Loading, PageResult, Section } from '@/features/billing/states';
 import { useTexts } from '@/features/billing/texts';
@@ -14,22 +14,22 @@ import { OverdueInvoices } from './overdue-invoices';
 import { ownReferer } from './referer';
 import { useOverdue } from './use-overdue';
 
-/** Everything overdue, by currency, with the way back to the page that asked for payment. */
+/** All overdue invoices by currency, with a link back to the page that required payment. */
 export function PastDuePage({ referer }: { referer?: string }) {
   const { t } = useTexts();
   const user = useUser();
   usePageTitle(t('overdue.title'));
-  const fault = useSessionError();
-  if (user === null && fault)
+  const sessionError = useSessionError();
+  if (user === null && sessionError)
     return (
       <PageResult
         status="error"
         title={t('guard.unknown')}
-        text={translateError(fault.error)}
-        action={<Button onClick={fault.retry}>{t('action.retry')}</Button>}
+        text={translateError(sessionError.error)}
+        action={<Button onClick={sessionError.retry}>{t('action.retry')}</Button>}
       />
     );
-  // The link of a mail opens one invoice or one subscription, not everything that a customer owes.
+  // An email link opens one invoice or one subscription, not all overdue invoices.
   if (user === null) return <ExpiredLink />;
   const back = ownReferer(referer, window.location.origin);
   return (
@@ -47,7 +47,7 @@ export function PastDuePage({ referer }: { referer?: string }) {
 function Balances({ customerId, back }: { customerId: string; back: string | undefined }) {
   const texts = useTexts();
   const { t } = texts;
-  const named = useNames();
+  const localizeName = useLocalizeName();
   const { data, error, refetch, balances } = useOverdue({ customerId });
   if (data && balances.length === 0) {
     return (
@@ -77,7 +77,7 @@ function Balances({ customerId, back }: { customerId: string; back: string | und
       {data ? (
         <>
           <PaymentToast customerId={data.customer?.id} />
-          <p>{overdueText(data, balances, texts, named)}</p>
+          <p>{overdueText(data, balances, texts, localizeName)}</p>
           <OverdueBalances balances={balances} invoices={data.invoices} payer={{ customerId }} />
           <Section id="unpaid" title={t('overdue.invoices')}>
             <OverdueInvoices invoices={data.invoices} />

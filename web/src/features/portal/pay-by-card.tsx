@@ -10,7 +10,7 @@ import { announce } from '@/kit/announce';
 
 const CardDialog = lazy(() => import('@/features/card/dialog'));
 
-/** How often, and how many times, the page asks whether the card was charged. */
+/** The poll interval and the number of polls for the charge. */
 const POLL_MS = 2000;
 const POLLS = 15;
 
@@ -34,9 +34,9 @@ interface PayByCardProps {
   text: string;
   name?: string;
   type?: ButtonProps['type'];
-  /** Asks the store whether the invoices are paid. */
+  /** Checks whether the invoices are paid. */
   isPaid: () => Promise<boolean>;
-  /** The form of the card opens above the page, or closes. */
+  /** Called when the card form opens or closes. */
   onForm?: (open: boolean) => void;
 }
 
@@ -44,17 +44,17 @@ interface PayByCardProps {
 export function PayByCard({ target, text, name, type, isPaid, onForm }: PayByCardProps) {
   const { t } = useTexts();
   const [form, setForm] = useState<CardForm | null>(null);
-  const show = (next: CardForm | null) => {
+  const updateForm = (next: CardForm | null) => {
     setForm(next);
     onForm?.(next !== null);
   };
   const open = useMutation({
     mutationFn: () => api.post<CardForm>('/api/invoices/pay-stripe', target),
-    onSuccess: show,
+    onSuccess: updateForm,
   });
   // The processor saves the card first; the store charges it a moment later.
   const charge = useMutation({
-    mutationFn: () => untilPaid(isPaid),
+    mutationFn: () => pollPaid(isPaid),
     onSuccess: async (paid) => {
       if (paid) announce(t('pay.done'));
       await refreshBilling();
@@ -91,10 +91,10 @@ export function PayByCard({ target, text, name, type, isPaid, onForm }: PayByCar
               postalCode: form.customer.address?.postal_code ?? '',
             }}
             onAccepted={() => {
-              show(null);
+              updateForm(null);
               charge.mutate();
             }}
-            onClose={() => show(null)}
+            onClose={() => updateForm(null)}
           />
         </Suspense>
       ) : null}
@@ -102,8 +102,8 @@ export function PayByCard({ target, text, name, type, isPaid, onForm }: PayByCar
   );
 }
 
-/** Whether it was paid within half a minute. A failed request says nothing; the next one may answer. */
-async function untilPaid(isPaid: () => Promise<boolean>): Promise<boolean> {
+/** Polls for half a minute. A failed request is retried. */
+async function pollPaid(isPaid: () => Promise<boolean>): Promise<boolean> {
   for (let poll = 0; poll < POLLS; poll += 1) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     if (await isPaid().catch(() => false)) return true;

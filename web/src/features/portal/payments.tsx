@@ -3,10 +3,10 @@ import { Link } from '@tanstack/react-router';
 import { Button, Flex, Table, Typography } from 'antd';
 import type { PaymentIntent } from '@/api/types';
 import { methodText } from '@/features/billing/invoice-text';
-import { useNames } from '@/features/billing/names';
+import { useLocalizeName } from '@/features/billing/names';
 import { needsAction } from '@/features/billing/payment-state';
 import { paymentsQuery } from '@/features/billing/queries';
-import { LoadError, Loading, Nothing } from '@/features/billing/states';
+import { EmptyState, LoadError, Loading } from '@/features/billing/states';
 import { PaymentTag } from '@/features/billing/status';
 import { useTexts } from '@/features/billing/texts';
 import { declineText } from '@/i18n/error-messages';
@@ -24,7 +24,7 @@ export function Payments() {
     return <LoadError title={t('portal.payments.error')} error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading rows={6} />;
   const list = data.pages.flatMap((page) => page.list);
-  if (list.length === 0) return <Nothing text={t('portal.payments.empty')} />;
+  if (list.length === 0) return <EmptyState text={t('portal.payments.empty')} />;
   const urgent = list.filter(needsAction);
   const history = list.filter((payment) => !needsAction(payment));
   return (
@@ -87,10 +87,10 @@ function PaymentTable({ label, payments }: { label: string; payments: PaymentInt
 /** Description, time, method, links and, for a failed attempt, the reason. */
 function Payment({ payment, withStatus }: { payment: PaymentIntent; withStatus: boolean }) {
   const { t, language } = useTexts();
-  const named = useNames();
+  const localizeName = useLocalizeName();
   const { paymentMethod: method, last_payment_error: failure, invoice_id: invoice, description } = payment;
   const link = transactionLink(method, payment.payment_details);
-  const name = named(description || payment.id);
+  const name = localizeName(description || payment.id);
   return (
     <Flex vertical gap={4} className={styles.payment}>
       {invoice && payment.invoice_status !== 'draft' ? (

@@ -27,14 +27,14 @@ interface ConfirmStepProps extends SubscriptionDialogProps {
 export function ConfirmStep({ subscription, plan, onBack, onClose, onDone }: ConfirmStepProps) {
   const texts = useTexts();
   const { t } = texts;
-  const [agreed, setAgreed] = useState(false);
-  const [changed, setChanged] = useState(false);
+  const [confirmed, setConfirmed] = useState(false);
+  const [hasChanged, setHasChanged] = useState(false);
   const [isSigning, setIsSigning] = useState(false);
   const { data: preview, error, isFetching, refetch } = useQuery(planPreviewQuery(subscription.id, plan.id));
-  // The amounts have changed: they need consent again.
+  // Changed amounts need a new confirmation.
   const previewAgain = () => {
-    setAgreed(false);
-    setChanged(true);
+    setConfirmed(false);
+    setHasChanged(true);
     void refetch();
   };
   // The store changes the plan as soon as the wallet has authorized its cost.
@@ -61,9 +61,9 @@ export function ConfirmStep({ subscription, plan, onBack, onClose, onDone }: Con
         `/api/subscriptions/${encodeURIComponent(subscription.id)}/change-plan`,
         { price_id: plan.id, proration_date, expected_total: total, expected_credited: credited },
       ),
-    onSuccess: (answer) => ('connect' in answer ? sign(answer.connect) : onDone()),
-    onError: (refusal) => {
-      if (refusal instanceof ApiError && refusal.code === 'PREVIEW_CHANGED') previewAgain();
+    onSuccess: (response) => ('connect' in response ? sign(response.connect) : onDone()),
+    onError: (error) => {
+      if (error instanceof ApiError && error.code === 'PREVIEW_CHANGED') previewAgain();
     },
   });
   const isBusy = change.isPending || isSigning || check.isPending;
@@ -86,7 +86,7 @@ export function ConfirmStep({ subscription, plan, onBack, onClose, onDone }: Con
             <Button
               type="primary"
               loading={!preview || isFetching || isBusy}
-              disabled={!agreed}
+              disabled={!confirmed}
               onClick={() => preview && change.mutate(preview)}
             >
               {t('plan.action')}
@@ -103,13 +103,13 @@ export function ConfirmStep({ subscription, plan, onBack, onClose, onDone }: Con
           </strong>
         </p>
         {error ? <ErrorAlert title={t('plan.notPreviewed')} text={translateError(error)} /> : null}
-        {changed ? (
+        {hasChanged ? (
           <Alert type="warning" showIcon title={t('plan.changed')} description={t('plan.changedText')} />
         ) : null}
         {preview ? (
           <>
             <PlanPreviewLines preview={preview} currency={subscription.paymentCurrency} isLoading={isFetching} />
-            <Checkbox checked={agreed} onChange={(event) => setAgreed(event.target.checked)}>
+            <Checkbox checked={confirmed} onChange={(event) => setConfirmed(event.target.checked)}>
               {t(preview.total === '0' ? 'plan.consentFree' : 'plan.consent')}
             </Checkbox>
             {isPaidByAccount(subscription) ? (

@@ -34,7 +34,7 @@ function SelectStep({ subscription, onClose, onSelect }: SelectStepProps) {
   const { data, error, refetch } = useQuery(plansQuery(subscription.id));
   const current = subscription.items.map(({ price_id: id }) => id);
   const plans = data?.plans.filter(({ id }) => !current.includes(id)) ?? [];
-  // The server answers with a refusal, or with no plan at all.
+  // The server responds with an error, or without a plan.
   const none = (error instanceof ApiError && error.status === 400) || (data && plans.length === 0);
   const plan = plans.find(({ id }) => id === selected) ?? plans[0];
   const dialog = { title: t('plan.title'), onClose };

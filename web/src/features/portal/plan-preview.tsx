@@ -1,7 +1,7 @@
 import { Table, Typography } from 'antd';
 import type { PaymentCurrency, PlanPreview, ProrationLine } from '@/api/types';
 import { lineText } from '@/features/billing/invoice-text';
-import { useNames } from '@/features/billing/names';
+import { useLocalizeName } from '@/features/billing/names';
 import { type Texts, useTexts } from '@/features/billing/texts';
 import { formatMoney, toUnits } from '@/lib/amount';
 import { dateText, dateTimeText } from '@/lib/format';
@@ -9,7 +9,7 @@ import { dateText, dateTimeText } from '@/lib/format';
 interface PlanPreviewProps {
   preview: PlanPreview;
   currency: PaymentCurrency;
-  /** It is loading again; the amounts may be old. */
+  /** The preview is reloading; its amounts may be outdated. */
   isLoading: boolean;
 }
 
@@ -17,7 +17,7 @@ interface PlanPreviewProps {
 export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewProps) {
   const texts = useTexts();
   const { t, language } = texts;
-  const named = useNames();
+  const localizeName = useLocalizeName();
   const money = (amount: string) => formatMoney(amount, currency, language);
   const totals: [key: string, name: string, amount: string][] = [
     ['credit', t('plan.credit'), minus(preview.credit, money)],
@@ -50,7 +50,7 @@ export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewPr
             key: 'line',
             render: (_, line) => (
               <>
-                {lineText(line, texts, named)}
+                {lineText(line, texts, localizeName)}
                 <br />
                 <Typography.Text type="secondary" className="figures">
                   {formulaText(line, texts)}
@@ -88,6 +88,6 @@ export const requiresDeposit = ({ stake }: PlanPreview) => toUnits(stake) > 0n;
 const minus = (amount: string, money: (amount: string) => string) =>
   amount === '0' ? money('0') : `−${money(amount)}`;
 
-/** In the reader's language; a server that knows one language sends that. */
+/** The description in the reader's language; a server with one language sends only that. */
 export const formulaText = ({ text }: Pick<ProrationLine, 'text'>, texts: Pick<Texts, 'text'>) =>
   typeof text === 'string' ? text : texts.text(text);

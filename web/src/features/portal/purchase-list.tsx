@@ -7,14 +7,14 @@ import type { App } from '@/api/types';
 import { LinkButton } from '@/features/billing/link-button';
 import { subscriptionName } from '@/features/billing/price-text';
 import { entitlementsQuery, subscriptionsQuery } from '@/features/billing/queries';
-import { LoadError, Loading, Nothing } from '@/features/billing/states';
+import { EmptyState, LoadError, Loading } from '@/features/billing/states';
 import { EntitlementTag } from '@/features/billing/status';
 import { useTexts } from '@/features/billing/texts';
 import { dateText } from '@/lib/format';
 import styles from './lists.module.css';
 import { type Grant, type PurchasedApp, purchasedApps } from './purchases';
 
-/** The customer's apps, each once, with its download and what grants it. */
+/** The customer's apps, each once, with its download and its grants. */
 export function Purchases() {
   const { t } = useTexts();
   const { data, error, refetch } = useQuery(entitlementsQuery);
@@ -23,9 +23,9 @@ export function Purchases() {
   if (!data) return <Loading />;
   if (data.list.length === 0) {
     return (
-      <Nothing text={t('portal.purchases.empty')}>
+      <EmptyState text={t('portal.purchases.empty')}>
         <LinkButton to="/">{t('portal.purchases.browse')}</LinkButton>
-      </Nothing>
+      </EmptyState>
     );
   }
   return (

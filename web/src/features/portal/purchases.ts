@@ -13,15 +13,15 @@ export interface Grant {
 export interface PurchasedApp {
   app: App;
   grants: Grant[];
-  /** Whether one of the grants still gives the app. */
+  /** Whether one of the grants is active. */
   isDownloadable: boolean;
 }
 
-/** Each app once, with everything that grants it or did until a refund or a dispute, in the order of the list. */
+/** Each app once, with all of its grants, also those that a refund or a dispute ended, in the order of the list. */
 export function purchasedApps(entitlements: Entitlement[]): PurchasedApp[] {
   const apps = new Map<string, PurchasedApp>();
   for (const { id, app, acquired_at, invoice_id, subscription_id, status } of entitlements) {
-    const known = apps.get(app.did) ?? { app, grants: [], isDownloadable: false };
+    const purchased = apps.get(app.did) ?? { app, grants: [], isDownloadable: false };
     const grant = {
       id,
       acquiredAt: acquired_at,
@@ -29,10 +29,11 @@ export function purchasedApps(entitlements: Entitlement[]): PurchasedApp[] {
       subscriptionId: subscription_id ?? null,
       status,
     };
-    const isKnown = grant.subscriptionId && known.grants.some((it) => it.subscriptionId === grant.subscriptionId);
-    if (!isKnown) known.grants.push(grant);
-    known.isDownloadable ||= status === 'active';
-    apps.set(app.did, known);
+    const isKnown =
+      grant.subscriptionId && purchased.grants.some((each) => each.subscriptionId === grant.subscriptionId);
+    if (!isKnown) purchased.grants.push(grant);
+    purchased.isDownloadable ||= status === 'active';
+    apps.set(app.did, purchased);
   }
   return [...apps.values()];
 }

@@ -13,7 +13,7 @@ it.each([
   ['javascript:alert(1)', undefined],
   ['https://', undefined],
   [undefined, undefined],
-])('%s leads back to %s', (referer, back) => {
+])('%s returns to %s', (referer, back) => {
   expect(ownReferer(referer, HERE)).toBe(back);
 });
 
@@ -22,7 +22,7 @@ it.each([
   'https://shop.example/\\evil.example/x',
   'https://shop.example/.//evil.example/x',
   '/.//evil.example/x',
-])('%s does not lead to another host', (referer) => {
+])('%s does not return to another host', (referer) => {
   const back = ownReferer(referer, HERE);
   expect(back && new URL(back, HERE).origin).toBe(HERE);
 });

@@ -13,7 +13,7 @@ import { translateError } from '@/i18n/translate';
 import { formatMoney } from '@/lib/amount';
 import { dateText } from '@/lib/format';
 
-/** Undoes a cancellation. If the deposit was withdrawn meanwhile, the wallet leaves a new one first. */
+/** Undoes a cancellation. If the deposit was withdrawn meanwhile, the wallet has to stake a new one first. */
 export function ResumeDialog({ subscription, onClose, onDone }: SubscriptionDialogProps) {
   const { t, language } = useTexts();
   const { data: info, error, refetch } = useQuery(recoverQuery(subscription.id));

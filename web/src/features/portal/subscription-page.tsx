@@ -87,11 +87,11 @@ function Actions({ subscription, initial }: { subscription: Subscription; initia
   const { t } = useTexts();
   const user = useUser();
   const navigate = useNavigate();
-  // The link of a mail lets its holder pay, and nothing else.
+  // The holder of an email link can only pay.
   const actions = actionsOf(subscription).filter((action) => user || action === 'pay');
   const [done, setDone] = useState<Key | null>(null);
   const [open, setOpen] = useState(() => actions.find((action) => action === initial) ?? null);
-  // The notice of a card has the button that changes it.
+  // The card notice has the button that changes the card.
   const isInNotice = actions.includes('changePayment') && cardProblem(subscription, timeOf(subscription)) !== null;
   const close = () => {
     setOpen(null);
@@ -99,7 +99,7 @@ function Actions({ subscription, initial }: { subscription: Subscription; initia
     if (initial)
       void navigate({ to: '.', search: ({ action: _, ...rest }) => rest, replace: true, resetScroll: false });
   };
-  const begin = (action: SubscriptionAction) => {
+  const openDialog = (action: SubscriptionAction) => {
     setDone(null);
     setOpen(action);
   };
@@ -116,7 +116,7 @@ function Actions({ subscription, initial }: { subscription: Subscription; initia
         {done ? <Alert type="success" showIcon role="presentation" title={t(done)} /> : null}
       </div>
       <CardNotice subscription={subscription} reader={user ? 'customer' : 'link'}>
-        {isInNotice ? <Button onClick={() => begin('changePayment')}>{t('action.changePayment')}</Button> : null}
+        {isInNotice ? <Button onClick={() => openDialog('changePayment')}>{t('action.changePayment')}</Button> : null}
       </CardNotice>
       {actions.length > 0 ? (
         <div className={styles.actions}>
@@ -127,7 +127,7 @@ function Actions({ subscription, initial }: { subscription: Subscription; initia
                 key={action}
                 type={action === 'pay' || action === 'resume' ? 'primary' : 'default'}
                 danger={action === 'cancel'}
-                onClick={() => begin(action)}
+                onClick={() => openDialog(action)}
               >
                 {t(action === 'cancel' ? 'action.cancelSubscription' : `action.${action}`)}
               </Button>

@@ -6,7 +6,7 @@ import type { Subscription } from '@/api/types';
 import { nextText } from '@/features/billing/next-text';
 import { planText, subscriptionName } from '@/features/billing/price-text';
 import { subscriptionsQuery } from '@/features/billing/queries';
-import { LoadError, Loading, Nothing } from '@/features/billing/states';
+import { EmptyState, LoadError, Loading } from '@/features/billing/states';
 import { SubscriptionTag } from '@/features/billing/status';
 import { byUrgency } from '@/features/billing/subscription-rules';
 import { useTexts } from '@/features/billing/texts';
@@ -20,11 +20,11 @@ export function Subscriptions() {
   if (error && !data)
     return <LoadError title={t('subscriptions.error')} error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
-  if (data.list.length === 0) return <Nothing text={t('subscriptions.empty')} />;
+  if (data.list.length === 0) return <EmptyState text={t('subscriptions.empty')} />;
   const list = byUrgency(data.list);
   const active = list.filter(({ status }) => status !== 'canceled');
   const ended = list.length - active.length;
-  // A customer with nothing but ended subscriptions sees those.
+  // Customers with only ended subscriptions see those.
   const shown = all || active.length === 0 ? list : active;
   return (
     <Flex vertical gap={12} align="start">

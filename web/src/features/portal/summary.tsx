@@ -25,7 +25,7 @@ export function Summary() {
   });
   const balance = overdueText(overdue, texts);
   if (!page) {
-    // The list below says that subscriptions could not be loaded; the overdue balance is known all the same.
+    // The list below shows that subscriptions failed to load; the overdue balance is independent of it.
     if (isError)
       return balance ? (
         <section aria-label={t('summary.title')}>

@@ -72,9 +72,9 @@ function TopUpForm({ subscription, balance, isBusy, onClose, onTopUp }: TopUpFor
   const [form] = Form.useForm<Values>();
   const { choice = String(TOP_UP_PERIODS[0]), amount: typed = '' } = Form.useWatch([], form) ?? {};
   const money = (amount: string) => formatMoney(amount, currency, language);
-  // Without a fixed price of a period there are no periods to choose from.
+  // Without a fixed price per period, only the amount can be entered.
   const isOther = choice === OTHER || balance.period_amount === null;
-  const most = { amount: money(balance.maximum) };
+  const maximum = { amount: money(balance.maximum) };
   const errorOf = (text: string) => amountError(text, currency.decimal, toUnits(balance.maximum));
   const amount = isOther ? parseDecimal(typed, currency.decimal) : amountFor(Number(choice), balance);
   const isValid = !isOther || errorOf(typed) === null;
@@ -127,10 +127,10 @@ function TopUpForm({ subscription, balance, isBusy, onClose, onTopUp }: TopUpFor
             <Form.Item<Values>
               name="amount"
               label={t('topUp.amountIn', { symbol: currency.symbol })}
-              extra={t('topUp.most', most)}
+              extra={t('topUp.most', maximum)}
               rules={[
                 rule((text: string) => errorOf(text) !== 'amountWrong', t('topUp.amountWrong')),
-                rule((text: string) => errorOf(text) !== 'amountMost', t('topUp.amountMost', most)),
+                rule((text: string) => errorOf(text) !== 'amountMost', t('topUp.amountMost', maximum)),
               ]}
             >
               <Input inputMode="decimal" autoComplete="off" />

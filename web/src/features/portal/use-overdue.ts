@@ -10,7 +10,7 @@ import { collectBatch, isPaidByWallet, type OverdueBalance, type Payer } from '.
 
 export type BalanceState = { name: 'idle' | 'paying' | 'success' } | { name: 'error'; message: string };
 
-/** How often the page asks whether a payment has arrived. */
+/** The poll interval for a payment that the network has not confirmed yet. */
 const POLL_MS = 2000;
 
 export interface OpenBalance extends OverdueBalance {
@@ -21,7 +21,7 @@ export interface OpenBalance extends OverdueBalance {
   pay: () => void;
 }
 
-/** The overdue balance of a payer in each currency, each with its own payment and the state of that. */
+/** The overdue balance of a payer in each currency, each with its own payment and payment state. */
 export function useOverdue(payer: Payer) {
   const { t, language } = useTexts();
   const [states, setStates] = useState<Record<string, BalanceState>>({});
@@ -33,20 +33,21 @@ export function useOverdue(payer: Payer) {
   });
   const { data } = query;
   usePaidInvoices(data?.customer?.id ?? data?.invoices[0]?.customer_id);
-  const set = (currencyId: string, state: BalanceState) => setStates((now) => ({ ...now, [currencyId]: state }));
+  const setBalanceState = (currencyId: string, state: BalanceState) =>
+    setStates((current) => ({ ...current, [currencyId]: state }));
 
   const pay = (currencyId: string, { amount, currency }: OverdueBalance) => {
     let failure: string | undefined;
-    set(currencyId, { name: 'paying' });
+    setBalanceState(currencyId, { name: 'paying' });
     collectBatch(t('overdue.payTitle', { amount: formatMoney(amount, currency, language) }), currencyId, payer, {
       onError: (message) => {
         failure = message || t('overdue.notPaid');
       },
       onSuccess: () => {
         announce(t('pay.done'));
-        void refreshBilling().finally(() => set(currencyId, { name: 'success' }));
+        void refreshBilling().finally(() => setBalanceState(currencyId, { name: 'success' }));
       },
-      onClose: () => set(currencyId, failure ? { name: 'error', message: failure } : { name: 'idle' }),
+      onClose: () => setBalanceState(currencyId, failure ? { name: 'error', message: failure } : { name: 'idle' }),
     });
   };
 

@@ -88,7 +88,7 @@ const STATES: Record<string, State> = {
     },
   },
   'past due failed': {
-    backend: { submit: limited, overdue: { refused: 500, body: { error: 'Sorry, something went wrong.' } } },
+    backend: { submit: limited, overdue: { errorStatus: 500, body: { error: 'Sorry, something went wrong.' } } },
     act: pay,
     says: { en: "We couldn't load your invoices", zh: '无法加载账单' },
   },
@@ -570,7 +570,7 @@ test.describe('past-due invoices', () => {
   test('can be reloaded after an error, and dismissed', async ({ page }) => {
     const { backend } = await serve(page, {
       submit: limited,
-      overdue: { refused: 500, body: { error: 'Sorry, something went wrong.' } },
+      overdue: { errorStatus: 500, body: { error: 'Sorry, something went wrong.' } },
     });
     await go(page);
     await pay(page);

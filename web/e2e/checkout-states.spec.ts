@@ -54,7 +54,7 @@ const STATES: Record<string, State> = {
     says: { en: 'Sign in to pay', zh: '登录后付款' },
   },
   oops: {
-    backend: { checkout: { refused: 404, body: { error: 'Sorry, the page you visited does not exist.' } } },
+    backend: { checkout: { errorStatus: 404, body: { error: 'Sorry, the page you visited does not exist.' } } },
     says: { en: 'Oops', zh: '出错了' },
   },
   'wrong id': {
@@ -312,7 +312,7 @@ test.describe('the page', () => {
 
   test('shows the error message, and retries', async ({ page }) => {
     const { backend } = await serve(page, {
-      checkout: { refused: 404, body: { error: 'Sorry, the page you visited does not exist.' } },
+      checkout: { errorStatus: 404, body: { error: 'Sorry, the page you visited does not exist.' } },
     });
     await go(page);
     await expect(page.getByRole('alert')).toContainText('Sorry, the page you visited does not exist.');
@@ -725,10 +725,10 @@ test.describe('the form', () => {
     page,
   }) => {
     await page.addInitScript(() => {
-      const heard: string[] = [];
-      (window as unknown as { heard: string[] }).heard = heard;
+      const codes: string[] = [];
+      (window as unknown as { codes: string[] }).codes = codes;
       for (const code of ['REQUIRE_CROSS_SELL', 'OUT_OF_TEA'])
-        window.addEventListener(`error.${code}`, () => heard.push(code));
+        window.addEventListener(`error.${code}`, () => codes.push(code));
     });
     const { backend } = await serve(page, {
       submit: { status: 400, body: { error: 'Out of tea', code: 'OUT_OF_TEA' } },
@@ -741,7 +741,7 @@ test.describe('the form', () => {
     await submit(page).click();
     await expect(page.getByRole('alert')).toContainText('Please add the required item to your order.');
     await expect(page.locator('[data-shake]')).toHaveCSS('animation-duration', '1s');
-    expect(await page.evaluate(() => (window as unknown as { heard: string[] }).heard)).toEqual([
+    expect(await page.evaluate(() => (window as unknown as { codes: string[] }).codes)).toEqual([
       'OUT_OF_TEA',
       'REQUIRE_CROSS_SELL',
     ]);

@@ -5,7 +5,7 @@ import styles from './cookie-banner.module.css';
 const COOKIE = 'CookieConsent';
 const DAYS = 365;
 
-/** Asked once a year, and never inside an iframe: the embedding page asks there. */
+/** Appears once a year, and never inside an iframe: the embedding page shows its own. */
 const needsConsent = () => window.self === window.top && !new RegExp(`(?:^|; )${COOKIE}=`).test(document.cookie);
 
 function storeConsent(): void {

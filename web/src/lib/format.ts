@@ -37,9 +37,9 @@ export function timeText(iso: string, locale: Locale): string {
   return new Intl.DateTimeFormat(localeTag(locale), { hour: '2-digit', minute: '2-digit' }).format(new Date(iso));
 }
 
-/** `1,234`, or `1.2K` / `1.2万` if `shortAddress`. */
-export function countText(count: number, locale: Locale, shortAddress = false): string {
-  const options: Intl.NumberFormatOptions = shortAddress ? { notation: 'compact', maximumFractionDigits: 1 } : {};
+/** `1,234`, or `1.2K` / `1.2万` if `compact`. */
+export function countText(count: number, locale: Locale, compact = false): string {
+  const options: Intl.NumberFormatOptions = compact ? { notation: 'compact', maximumFractionDigits: 1 } : {};
   return new Intl.NumberFormat(localeTag(locale), options).format(count);
 }
 

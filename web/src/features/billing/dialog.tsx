@@ -18,7 +18,7 @@ interface DialogProps {
   children: ReactNode;
   /** The buttons at the end. */
   footer: ReactNode;
-  /** A request is under way: the dialog cannot be closed. */
+  /** A request is pending: the dialog cannot be closed. */
   isBusy?: boolean;
   onClose: () => void;
 }

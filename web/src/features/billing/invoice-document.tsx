@@ -18,9 +18,9 @@ import { useTexts } from './texts';
 
 interface InvoiceDocumentProps extends Pick<InvoiceListProps, 'area'>, Pick<RefundsProps, 'refundAction'> {
   invoice: InvoiceDetail;
-  /** What is unpaid, above the details. */
+  /** The unpaid amount, above the details. */
   notice?: ReactNode;
-  /** What only administrators see, below the refunds. */
+  /** Content for administrators, below the refunds. */
   more?: ReactNode;
   /** More buttons beside those of the PDF. */
   actions?: ReactNode;

@@ -4,7 +4,7 @@ import { usePaidInvoices } from './use-paid-invoices';
 
 const DURATION_S = 6;
 
-/** Shows a message when an invoice of this customer is paid, wherever that happens, and reloads what is on the page. */
+/** Shows a message when an invoice of this customer is paid, on any device, and reloads the data of the page. */
 export function PaymentToast({ customerId }: { customerId: string | undefined }) {
   const { t } = useTexts();
   const { message } = App.useApp();

@@ -41,7 +41,7 @@ export const entitlementsQuery = queryOptions({
 /** All invoices of the customer, or those of one subscription with its stakes. */
 export interface InvoiceScope {
   subscriptionId?: string;
-  /** The customer, where an administrator reads the invoices of somebody else. */
+  /** The customer, if an administrator reads the invoices. */
   customerId?: string;
 }
 

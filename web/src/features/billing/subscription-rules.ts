@@ -71,9 +71,9 @@ export function timeline(subscription: Subscription, now: number): TimelineEvent
   const events: Omit<TimelineEvent, 'coming'>[] = [];
   const add = (name: EventName, at: number | null | undefined) => at != null && events.push({ name, at });
   const endsAt = cancelAt ?? (subscription.cancel_at_period_end ? subscription.current_period_end : null);
-  const over = status === 'canceled';
+  const isCanceled = status === 'canceled';
   // A cancellation may end a trial early.
-  const ended = over ? (subscription.ended_at ?? subscription.canceled_at) : null;
+  const ended = isCanceled ? (subscription.ended_at ?? subscription.canceled_at) : null;
 
   add(trialStart !== null && trialStart === start ? 'trialStarted' : 'started', start);
   if (trialStart !== null && trialStart !== start) add('trialStarted', trialStart);
@@ -83,10 +83,10 @@ export function timeline(subscription: Subscription, now: number): TimelineEvent
   // An unpaid period is not a renewal.
   const unpaidSince = subscription.past_due_since;
   const paid = unpaidSince === null || unpaidSince < begun;
-  if (!over && paid && begun > start && begun !== trialEnd && begun <= now) add('renewed', begun);
-  if (!over) add('pastDue', unpaidSince);
+  if (!isCanceled && paid && begun > start && begun !== trialEnd && begun <= now) add('renewed', begun);
+  if (!isCanceled) add('pastDue', unpaidSince);
   if (status === 'paused') add('paused', subscription.paused_at);
-  if (over) {
+  if (isCanceled) {
     if (subscription.canceled_at !== null && subscription.canceled_at !== ended)
       add('canceled', subscription.canceled_at);
     add('ended', ended);

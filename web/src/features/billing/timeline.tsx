@@ -5,7 +5,7 @@ import { dateTimeText } from '@/lib/format';
 import { timeline, timeOf } from './subscription-rules';
 import { useTexts } from './texts';
 
-/** The past and coming events of a subscription; coming ones have a clock and say so to screen readers. */
+/** The past and coming events of a subscription. Coming ones have a clock icon and a text for screen readers. */
 export function SubscriptionTimeline({ subscription }: { subscription: Subscription }) {
   const { t, language } = useTexts();
   const now = timeOf(subscription);

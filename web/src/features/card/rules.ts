@@ -24,8 +24,8 @@ export function groupedExpiry(text: string): string {
   let digits = digitsOf(text);
   if (/^[2-9]/.test(digits)) digits = `0${digits}`;
   const year = digits.slice(2);
-  const shortAddress = year.length === 4 ? year.slice(2) : year.slice(0, 2);
-  return digits.length > 2 ? `${digits.slice(0, 2)} / ${shortAddress}` : digits;
+  const shortYear = year.length === 4 ? year.slice(2) : year.slice(0, 2);
+  return digits.length > 2 ? `${digits.slice(0, 2)} / ${shortYear}` : digits;
 }
 
 /** Checks the Luhn digit. */

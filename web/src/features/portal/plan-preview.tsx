@@ -23,7 +23,7 @@ export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewPr
     ['credit', t('plan.credit'), minus(preview.credit, money)],
     ['charge', t('plan.charge'), money(preview.charge)],
   ];
-  // The balance pays with the credit first, then with what it held before.
+  // The balance pays with the credit first, then with its earlier funds.
   const fromBalance = toUnits(preview.applied_credit) - toUnits(preview.credit);
   if (fromBalance > 0n) totals.push(['balance', t('plan.balance'), minus(fromBalance.toString(), money)]);
   totals.push(['total', t('plan.total'), money(preview.total)]);

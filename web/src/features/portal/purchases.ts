@@ -29,9 +29,9 @@ export function purchasedApps(entitlements: Entitlement[]): PurchasedApp[] {
       subscriptionId: subscription_id ?? null,
       status,
     };
-    const isKnown =
+    const isListed =
       grant.subscriptionId && purchased.grants.some((each) => each.subscriptionId === grant.subscriptionId);
-    if (!isKnown) purchased.grants.push(grant);
+    if (!isListed) purchased.grants.push(grant);
     purchased.isDownloadable ||= status === 'active';
     apps.set(app.did, purchased);
   }

@@ -18,7 +18,7 @@ import { formatMoney, parseDecimal, toUnits } from '@/lib/amount';
 
 const OTHER = 'other';
 
-/** Tops up the paying account from another account, the customer's own or somebody else's. */
+/** Tops up the paying account from another account, of the customer or of another person. */
 export function TopUpDialog({ subscription, onClose, onDone }: SubscriptionDialogProps) {
   const { t } = useTexts();
   const { data: balance, error, refetch } = useQuery(balanceQuery(subscription));

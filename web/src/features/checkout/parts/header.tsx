@@ -41,7 +41,7 @@ export function Header({ store }: { store: StoreInfo | null }) {
 
 /** Without `isVisible` the bar only reserves its space, while the mode is unknown. */
 export function TestBar({ isVisible }: { isVisible: boolean }) {
-  if (!isVisible) return <div className="checkout-test checkout-test-placeholder" />;
+  if (!isVisible) return <div className="checkout-test checkout-test-place" />;
   return (
     <aside className="checkout-test" aria-label={t('mode.test')}>
       {t('mode.bar')}

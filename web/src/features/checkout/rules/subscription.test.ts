@@ -56,9 +56,9 @@ describe('the saving of a longer interval', () => {
     [10, 'month', 130, 'year', 0],
     [0, 'month', 100, 'year', 0],
     [100, 'year', 5, 'month', 0],
-  ])('%i a %s against %i a %s: %i %%', (from, shortAddress, to, long, percent) => {
+  ])('%i a %s against %i a %s: %i %%', (from, short, to, long, percent) => {
     const amounts = [
-      { amount: units(from), recurring: every(shortAddress) },
+      { amount: units(from), recurring: every(short) },
       { amount: units(to), recurring: every(long) },
     ] as const;
     expect(upsellPercent(...amounts)).toBe(percent);

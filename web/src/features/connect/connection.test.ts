@@ -9,7 +9,7 @@ const calls: ConnectCalls = { token: async () => ({ token: 't1', url: link }), s
 let hidden = false;
 let states: ConnectState[] = [];
 const names = () => states.map((state) => state.name);
-const begin = async () => {
+const startConnection = async () => {
   const connection = connect(calls, (state) => states.push(state));
   await vi.advanceTimersByTimeAsync(0);
   return connection;
@@ -38,7 +38,7 @@ describe('a connection', () => {
       .mockResolvedValueOnce({ status: 'created' })
       .mockResolvedValueOnce({ status: 'scanned', mfaCode: 42 })
       .mockResolvedValueOnce({ status: 'succeed', did: 'z1' });
-    await begin();
+    await startConnection();
     await vi.advanceTimersByTimeAsync(1999);
     expect(status).toHaveBeenCalledTimes(0);
     await vi.advanceTimersByTimeAsync(10_000);
@@ -48,7 +48,7 @@ describe('a connection', () => {
   });
 
   test('does not poll while the page is hidden, and polls at once when it is visible again', async () => {
-    await begin();
+    await startConnection();
     hidden = true;
     await vi.advanceTimersByTimeAsync(20_000);
     expect(status).not.toHaveBeenCalled();
@@ -58,7 +58,7 @@ describe('a connection', () => {
   });
 
   test('releases the token after 300 seconds without a scan', async () => {
-    await begin();
+    await startConnection();
     await vi.advanceTimersByTimeAsync(299_000);
     expect(names()).not.toContain('timeout');
     await vi.advanceTimersByTimeAsync(3000);
@@ -68,7 +68,7 @@ describe('a connection', () => {
 
   test('does not time out after a scan, and keeps the token when closed', async () => {
     status.mockResolvedValue({ status: 'scanned' });
-    const connection = await begin();
+    const connection = await startConnection();
     await vi.advanceTimersByTimeAsync(400_000);
     expect(names().at(-1)).toBe('scanned');
     connection.stop();
@@ -76,7 +76,7 @@ describe('a connection', () => {
   });
 
   test('releases an unused token when closed', async () => {
-    const connection = await begin();
+    const connection = await startConnection();
     connection.stop();
     expect(timeout).toHaveBeenCalledExactlyOnceWith('t1');
     await vi.advanceTimersByTimeAsync(10_000);
@@ -88,14 +88,14 @@ describe('a connection', () => {
     [400, 'timeout'],
   ])('a status request that fails with %i means %s', async (code, name) => {
     status.mockRejectedValueOnce(new ApiError('no', code, { error: 'no' }));
-    await begin();
+    await startConnection();
     await vi.advanceTimersByTimeAsync(2000);
     expect(names().at(-1)).toBe(name);
   });
 
   test('a failed status request is retried', async () => {
     status.mockRejectedValueOnce(new TypeError('network')).mockResolvedValueOnce({ status: 'busy' });
-    await begin();
+    await startConnection();
     await vi.advanceTimersByTimeAsync(4000);
     expect(names().at(-1)).toBe('busy');
   });

@@ -5426,7 +5426,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["PaymentChangeAsk"];
+                        "application/json; charset=utf-8": components["schemas"]["PaymentChangeRequest"];
                     };
                 };
                 /** @description The call is refused */
@@ -7736,10 +7736,10 @@ export interface components {
             payment_currency: string;
         };
         /**
-         * PaymentChangeAsk
+         * PaymentChangeRequest
          * @description One of the two: a card form to fill in, or a wallet to ask.
          */
-        PaymentChangeAsk: {
+        PaymentChangeRequest: {
             stripeContext?: components["schemas"]["SetupContext"];
             connect?: components["schemas"]["ConnectOrder"];
         };
@@ -8753,6 +8753,8 @@ export interface components {
             status: string;
             /** Format: int64 */
             current_period_end: number;
+            /** @description Whether it ends with the current period instead of renewing. */
+            cancel_at_period_end: boolean;
         };
         /** SubscriptionStake */
         SubscriptionStake: {

@@ -206,6 +206,7 @@ export interface InvoiceSubscription {
   description?: string | null;
   status?: SubscriptionStatus;
   current_period_end?: number;
+  cancel_at_period_end?: boolean;
 }
 
 export interface InvoiceLine {
@@ -569,7 +570,7 @@ export interface StripeContext {
 }
 
 export type PaymentChange = Narrow<
-  ServerObject<'PaymentChangeAsk'>,
+  ServerObject<'PaymentChangeRequest'>,
   {
     stripeContext: StripeContext | null;
     connect: { action: string; extraParams: Schemas['ConnectParams'] } | null;

@@ -3,7 +3,7 @@
 use super::email_service::EmailService;
 use super::receipt::{Deduction, PaidBy, ReceiptDeduction, ReceiptSubscription};
 use super::{Attached, Download, MailError, Mailbox, Outgoing, Receipt, ReceiptItem, receipt_mail};
-use crate::pdf::{PdfPrinter, money};
+use crate::pdf::{PdfPrinter, method_name, money};
 use async_trait::async_trait;
 use souk_domain::access::SignedLinks;
 use souk_domain::billing::{
@@ -101,7 +101,7 @@ impl StoreMails {
             deductions: deductions.into_iter().flatten().collect(),
             total: money(paid, &expanded.currency),
             paid_by: match (paid.is_zero(), applied.is_zero()) {
-                (false, _) => PaidBy::Method(expanded.method.name.clone()),
+                (false, _) => PaidBy::Method(method_name(expanded.method.kind, order.language).to_owned()),
                 (true, false) => PaidBy::Balance(money(applied, &expanded.currency)),
                 (true, true) => PaidBy::Nothing,
             },

@@ -4,7 +4,7 @@ use super::email_layout::Block;
 use super::email_service::EmailService;
 use super::mailbox::one_line;
 use super::strings::{format_day, translate};
-use crate::pdf::{format_time, money};
+use crate::pdf::{format_time, method_name, money};
 use souk_domain::billing::{BillingEmail, BillingReason, Invoice, SubscribedPlan, Subscription, SubscriptionStatus};
 use souk_domain::pricing::CycleForm;
 use souk_domain::shared::{Amount, Language, Timestamp};
@@ -58,7 +58,7 @@ impl TemplateWriter<'_> {
     }
 
     pub fn method(&self) -> String {
-        one_line(&self.email.method.name)
+        method_name(self.email.method.kind, self.language).to_owned()
     }
 
     pub fn subscription_link(&self, subscription: &Subscription) -> Block {

@@ -12,7 +12,7 @@ mod wrap;
 pub use fonts::InvoiceFonts;
 pub(crate) use printer::{CreditDestination, credit_destinations};
 pub use printer::{PdfPrinter, money};
-pub(crate) use strings::credit_reason;
+pub(crate) use strings::{credit_reason, method_name};
 pub use strings::format_time;
 
 use souk_domain::shared::Language;

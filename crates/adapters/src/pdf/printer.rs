@@ -2,7 +2,7 @@
 
 use super::{
     CreditNoteDocument, CreditNoteLine, DocumentLine, DocumentPayment, DocumentStatus, InvoiceDocument, InvoiceFonts, Party,
-    credit_note_pdf, credit_reason, format_time, invoice_pdf,
+    credit_note_pdf, credit_reason, format_time, invoice_pdf, method_name,
 };
 use souk_domain::billing::{
     BillTo, CreditNotePrinter, CreditedLine, ExpandedCreditNote, ExpandedInvoice, InvoiceItem, InvoicePrinter, InvoiceStatus, PrintError,
@@ -58,7 +58,7 @@ pub(crate) fn credit_destinations(expanded: &ExpandedCreditNote, language: Langu
     let due = part(note.due_reduced, said("Taken off the amount due".to_owned(), "抵减应付金额".to_owned()));
     let balance = part(note.to_balance, said("Added to your account balance".to_owned(), "转入账户余额".to_owned()));
     let refunds = refunds.iter().filter_map(|route| {
-        let method = &route.method.name;
+        let method = method_name(route.method.kind, language);
         part(route.refund.amount, said(format!("Refunded via {method}"), format!("通过 {method} 退款")))
     });
     due.into_iter().chain(balance).chain(refunds).collect()
@@ -104,7 +104,7 @@ impl PdfPrinter {
             applied_credit: less(applied),
             paid: money(invoice.amount_paid.minus(applied).unwrap_or_default(), currency),
             due: (!due.is_zero()).then(|| money(due, currency)),
-            payment: self.payment(expanded),
+            payment: self.payment(expanded, language),
             live: invoice.mode.is_live(),
         }
     }
@@ -131,7 +131,7 @@ impl PdfPrinter {
         }
     }
 
-    fn payment(&self, expanded: &ExpandedInvoice) -> Option<DocumentPayment> {
+    fn payment(&self, expanded: &ExpandedInvoice, language: Language) -> Option<DocumentPayment> {
         let reference = expanded.intent.as_ref().map(|intent| intent.reference.clone()).filter(|reference| !reference.is_empty())?;
         let host = |host: &str| match host.strip_prefix('/') {
             Some(path) => format!("{}/{path}", self.public_url.trim_end_matches('/')),
@@ -145,7 +145,7 @@ impl PdfPrinter {
             // Only the seller can open the processor's dashboard.
             MethodSettings::Stripe { .. } => None,
         };
-        Some(DocumentPayment { method: expanded.method.name.clone(), reference: Some(reference), reference_url: url })
+        Some(DocumentPayment { method: method_name(expanded.method.kind, language).to_owned(), reference: Some(reference), reference_url: url })
     }
 }
 

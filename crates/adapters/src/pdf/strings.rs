@@ -2,6 +2,7 @@
 
 use super::DocumentStatus;
 use souk_domain::billing::CreditNoteReason;
+use souk_domain::payment::MethodKind;
 use souk_domain::shared::{Language, Timestamp};
 
 pub(super) struct Strings {
@@ -143,5 +144,21 @@ pub fn format_time(at: Timestamp, language: Language) -> String {
     match language {
         Language::English => format!("{day} {month} {year}, {hour:02}:{minute:02} UTC"),
         Language::Chinese => format!("{year}年{}月{day}日 {hour:02}:{minute:02} UTC", u8::from(month)),
+    }
+}
+
+/// The name of a payment method, as on the pages.
+pub(crate) const fn method_name(kind: MethodKind, language: Language) -> &'static str {
+    match (kind, language) {
+        (MethodKind::Arcblock, Language::English) => "Wallet (ArcBlock)",
+        (MethodKind::Arcblock, Language::Chinese) => "钱包（ArcBlock）",
+        (MethodKind::Ethereum, Language::English) => "Wallet (Ethereum)",
+        (MethodKind::Ethereum, Language::Chinese) => "钱包（以太坊）",
+        (MethodKind::Base, Language::English) => "Wallet (Base)",
+        (MethodKind::Base, Language::Chinese) => "钱包（Base）",
+        (MethodKind::Bitcoin, Language::English) => "Bitcoin",
+        (MethodKind::Bitcoin, Language::Chinese) => "比特币",
+        (MethodKind::Stripe, Language::English) => "Card",
+        (MethodKind::Stripe, Language::Chinese) => "银行卡",
     }
 }

@@ -44,6 +44,8 @@ describe('a list without invoices', () => {
   it('shows the date of the next one while the subscription is active', () => {
     const end = Date.parse('2026-12-20T12:00:00Z') / 1000;
     expect(emptyText({ status: 'trialing', current_period_end: end }, texts)).toContain('Dec 20, 2026');
+    const ending = { status: 'active', current_period_end: end, cancel_at_period_end: true } as const;
+    expect(emptyText(ending, texts)).toBe('No invoices yet.');
     expect(emptyText({ status: 'canceled', current_period_end: end }, texts)).toBe('No invoices yet.');
     expect(emptyText(undefined, texts)).toBe('No invoices yet.');
   });

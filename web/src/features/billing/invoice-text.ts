@@ -168,10 +168,10 @@ export function methodText(method: Pick<PaymentMethod, 'type' | 'name'>, { t }: 
   return known ? t(`portal.method.${known}`) : method.name;
 }
 
-/** The text of an empty list: an active subscription names the date of its next invoice. */
+/** The text of an empty list: a subscription that will renew names the date of its next invoice. */
 export function emptyText(subscription: InvoiceSubscription | null | undefined, { t, language }: Texts): string {
   const runs = subscription?.status === 'active' || subscription?.status === 'trialing';
-  if (!runs || !subscription?.current_period_end) return t('portal.invoices.empty');
+  if (!runs || subscription.cancel_at_period_end || !subscription.current_period_end) return t('portal.invoices.empty');
   return t('invoices.emptyUntil', { date: dateText(subscription.current_period_end * 1000, language) });
 }
 

@@ -1,6 +1,19 @@
+import type { ReactNode } from 'react';
 import Markdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
+import { useTexts } from '@/app/i18n';
 import styles from './readme.module.css';
+
+/** A wide table scrolls; keyboard users must be able to focus it. */
+function ScrollingTable({ children }: { children?: ReactNode }) {
+  const { t } = useTexts();
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs focus.
+    <section className={styles.scroll} tabIndex={0} aria-label={t('readme.table')}>
+      <table>{children}</table>
+    </section>
+  );
+}
 
 /** Developers write readmes: links open in a new tab with nofollow, and images need https or the same origin. */
 const components: Components = {
@@ -16,13 +29,7 @@ const components: Components = {
   ),
   img: ({ src, alt }) =>
     typeof src === 'string' && /^(https:|\/[^/])/.test(src) ? <img src={src} alt={alt ?? ''} loading="lazy" /> : null,
-  // A wide table scrolls; keyboard users must be able to focus it.
-  table: ({ children }) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs focus.
-    <section className={styles.scroll} tabIndex={0} aria-label="table">
-      <table>{children}</table>
-    </section>
-  ),
+  table: ({ children }) => <ScrollingTable>{children}</ScrollingTable>,
   pre: ({ children }) => (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs focus.
     <pre tabIndex={0}>{children}</pre>

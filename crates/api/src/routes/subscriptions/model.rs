@@ -209,6 +209,8 @@ pub struct SubscriptionReference {
     pub description: String,
     pub status: String,
     pub current_period_end: i64,
+    /// Whether it ends with the current period instead of renewing.
+    pub cancel_at_period_end: bool,
 }
 
 impl From<&Subscription> for SubscriptionReference {
@@ -218,6 +220,7 @@ impl From<&Subscription> for SubscriptionReference {
             description: subscription.description.clone(),
             status: subscription.status.name().to_owned(),
             current_period_end: subscription.period.end.seconds(),
+            cancel_at_period_end: subscription.cancel_at_period_end,
         }
     }
 }

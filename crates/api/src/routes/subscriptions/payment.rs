@@ -53,8 +53,8 @@ pub struct ConnectOrderModel {
 
 /// One of the two: a card form to fill in, or a wallet to ask.
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "PaymentChangeAsk")]
-pub struct PaymentChangeAskModel {
+#[oai(rename = "PaymentChangeRequest")]
+pub struct PaymentChangeRequestModel {
     #[oai(rename = "stripeContext")]
     pub stripe_context: Option<SetupContextModel>,
     pub connect: Option<ConnectOrderModel>,
@@ -72,14 +72,14 @@ impl PaymentChangesApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
         change: Json<PaymentChangeModel>,
-    ) -> Result<Json<PaymentChangeAskModel>, Problem> {
+    ) -> Result<Json<PaymentChangeRequestModel>, Problem> {
         let (subscription, _) = authorize_action(&app, &actor, &id).await?;
         let (method, currency) = (MethodId::parse(&change.payment_method)?, CurrencyId::parse(&change.payment_currency)?);
         if !billing::takes_card(&app.ctx, &subscription.id, &method, &currency).await? {
             let subscription_id = subscription.id.to_string();
             let extra_params = ConnectParamsModel { subscription_id, currency_id: currency.to_string(), ..ConnectParamsModel::default() };
             let connect = ConnectOrderModel { action: "change-payment".to_owned(), extra_params };
-            return Ok(Json(PaymentChangeAskModel { stripe_context: None, connect: Some(connect) }));
+            return Ok(Json(PaymentChangeRequestModel { stripe_context: None, connect: Some(connect) }));
         }
         let secret = billing::change_to_card(&app.ctx, &subscription.id, &method, &currency).await?;
         let context = SetupContextModel {
@@ -87,6 +87,6 @@ impl PaymentChangesApi {
             intent_type: "setup_intent".to_owned(),
             status: "requires_payment_method".to_owned(),
         };
-        Ok(Json(PaymentChangeAskModel { stripe_context: Some(context), connect: None }))
+        Ok(Json(PaymentChangeRequestModel { stripe_context: Some(context), connect: None }))
     }
 }

@@ -35,5 +35,7 @@ done
 [ -n "$SOUK_URL" ] || { echo "e2e.sh: the store did not say where it listens" >&2; exit 1; }
 export SOUK_URL
 export SOUK_OWNER_LINK; SOUK_OWNER_LINK=$(sed -n 's/.*becomes it: \(.*\)$/\1/p' "$folder/out")
+# The store writes emails there, because it has no mail server.
+export SOUK_MAIL_FOLDER=$folder/data/mail
 # The owner's browser and what browsers put down are gone with the folder.
 (cd web && TMPDIR=$folder npx playwright test "$@")

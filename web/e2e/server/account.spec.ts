@@ -1,6 +1,7 @@
 import { expect, test } from '@playwright/test';
 import type { Entitlement, InvoiceDetail, Page as List, PaymentIntent } from '../../src/api/types';
 import { Customer, forEachDisplay, SETTLED } from './customer';
+import { emailSubjects } from './emails';
 import { Owner } from './owner';
 
 forEachDisplay(({ locale }) => {
@@ -98,6 +99,9 @@ forEachDisplay(({ locale }) => {
         page.getByText(translate('subscription:subscription.status.canceled'), { exact: true }).first(),
       ).toBeVisible();
       await expect(page.getByText(translate('subscription:next.ended'))).toBeVisible();
+      await expect
+        .poll(() => emailSubjects(id), SETTLED)
+        .toContainEqual(expect.stringMatching(locale === 'zh' ? /订阅已结束$/ : /subscription has ended$/));
       await customer.expectValidPage();
     });
   });

@@ -1,6 +1,7 @@
 import { expect, test } from '@playwright/test';
 import type { InvoiceDetail, Page as List, PaymentIntent } from '../../src/api/types';
 import { Customer, forEachDisplay, SETTLED } from './customer';
+import { emailSubjects } from './emails';
 import { Owner } from './owner';
 
 forEachDisplay(({ locale }) => {
@@ -52,6 +53,13 @@ forEachDisplay(({ locale }) => {
       await expect(page.getByText(translate('subscription:subscription.status.ending'), { exact: true })).toBeVisible();
       const { cancelation_details: details, cancel_at_period_end: atEnd } = await customer.subscription();
       expect([details?.reason, details?.feedback, atEnd]).toEqual(['cancellation_requested', 'unused', true]);
+      await expect
+        .poll(() => emailSubjects(id), SETTLED)
+        .toContainEqual(
+          expect.stringMatching(
+            locale === 'zh' ? /你的 开单台.*订阅将于 .+ 结束$/ : /^Your .+ subscription will end on /,
+          ),
+        );
       await customer.expectValidPage();
     });
 
@@ -62,6 +70,9 @@ forEachDisplay(({ locale }) => {
       await dialog.getByRole('button', { name: translate('subscription:resume.action') }).click();
       await expect(page.getByText(translate('subscription:resume.done'))).toBeVisible(SETTLED);
       await expect(page.getByText(translate('subscription:subscription.status.active'), { exact: true })).toBeVisible();
+      await expect
+        .poll(() => emailSubjects(id), SETTLED)
+        .toContainEqual(expect.stringMatching(locale === 'zh' ? /订阅将继续$/ : /subscription will continue$/));
       await customer.expectValidPage();
     });
 

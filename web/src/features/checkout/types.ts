@@ -150,7 +150,7 @@ export interface CheckoutSession {
   /** Once complete: the deposit in base units. */
   stake_amount?: string | null;
   /** Days after the end of the subscriptions until the deposit is returned. */
-  stake_return_days?: number;
+  stake_return_days: number;
   submit_type?: string | null;
   subscription_id?: string | null;
   /** Set if the session created several. */

@@ -187,7 +187,7 @@ export function useOrder({ checkout, user, now, setCheckout }: OrderInput): Omit
     totalIn: (by) => totalWithStake(dueIn(by)),
     payment: due.total,
     stake: due.stake,
-    stakeReturnDays: session.stake_return_days ?? 0,
+    stakeReturnDays: session.stake_return_days,
     headline: headline(items, trial, locale),
     totalLabel,
     nextChargeText,

@@ -99,7 +99,7 @@ export function Completed({ checkout, storeName, justCompleted }: CompletedProps
         <p className="checkout-detail">
           {t(deposit === total ? 'depositOnly' : 'depositIncluded', {
             amount: deposit,
-            count: session.stake_return_days ?? 0,
+            count: session.stake_return_days,
           })}
         </p>
       )}

@@ -18,6 +18,7 @@ const session = (changes: Partial<CheckoutSession> = {}): CheckoutSession => ({
   id: 'cs_1',
   status: 'open',
   payment_status: 'unpaid',
+  stake_return_days: 14,
   mode: 'payment',
   currency_id: 'pc_skt',
   line_items: [item],

@@ -11,18 +11,18 @@ use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
 /// The most invoices that one increase of a balance pays, oldest first.
-const INVOICES: u32 = 100;
-/// How often it is tried again after another unit of work changed the same rows.
-const TRIES: u32 = 8;
+const MAX_INVOICES: u32 = 100;
+/// Attempts before giving up when another unit of work changed the same rows.
+const MAX_TRIES: u32 = 8;
 
-/// Pays the unpaid invoices of a customer in a currency from the balance, oldest first, except those that a payment is on its way for.
-/// Safe to call at any time, also twice at once.
+/// Pays the unpaid invoices of a customer in a currency from the balance, oldest first, except those with a payment in flight. Idempotent,
+/// and safe to run concurrently.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when the rows kept changing.
+/// [`BillingError::Contended`] when the rows changed in each of [`MAX_TRIES`] attempts.
 #[tracing::instrument(skip_all, fields(customer = %customer, currency = %currency))]
 pub async fn pay_from_balance(ctx: &Context, customer: &CustomerId, currency: &CurrencyId) -> Result<(), BillingError> {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         match try_pay(ctx, customer, currency).await {
             Err(BillingError::Contended) => {}
             done => return done,
@@ -36,7 +36,7 @@ async fn try_pay(ctx: &Context, customer: &CustomerId, currency: &CurrencyId) ->
     if balance_of(unit.as_mut(), customer, currency).await?.is_zero() {
         return Ok(());
     }
-    let unpaid = unit.invoices().unpaid_in(customer, currency, INVOICES).await?;
+    let unpaid = unit.invoices().unpaid_in(customer, currency, MAX_INVOICES).await?;
     let unpaid = without_in_flight(unit.as_mut(), unpaid).await?;
     if unpaid.is_empty() {
         return Ok(());
@@ -57,7 +57,7 @@ async fn without_in_flight(unit: &mut dyn UnitOfWork, mut invoices: Vec<Invoice>
     Ok(invoices)
 }
 
-/// Locks the subscriptions of unpaid invoices, then the invoices. Answers those that still are unpaid and that nobody is paying, oldest
+/// Locks the subscriptions of unpaid invoices, then the invoices. Returns those that are still unpaid and have no payment in flight, oldest
 /// first.
 async fn lock(unit: &mut dyn UnitOfWork, unpaid: &[Invoice]) -> Result<Vec<Invoice>, BillingError> {
     let subscriptions: BTreeSet<_> = unpaid.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();

@@ -1,4 +1,4 @@
-//! What a round of the engine reads beforehand, in one statement for each kind.
+//! Everything that one batch of the billing engine needs, read up front with one statement per kind of object.
 
 use super::balance::amount_in;
 use super::invoice::plan_payments;
@@ -17,10 +17,11 @@ use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-/// The reconciler leaves a fresh attempt alone for this long: its message sends it, and where everybody is due at once, that takes time.
+/// How long the reconciler waits before it checks a new attempt. The attempt's own message sends it, which takes time when many renewals
+/// are due at once.
 const FIRST_CHECK: Duration = Duration::from_secs(600);
 
-/// Everything that subscriptions of one round refer to, by id.
+/// Everything that the subscriptions of one batch refer to, by id.
 #[derive(Debug, Default)]
 pub(super) struct BillingBatch {
     pub prices: HashMap<PriceId, Price>,
@@ -29,16 +30,16 @@ pub(super) struct BillingBatch {
     pub mandates: HashMap<MandateId, Mandate>,
     pub methods: HashMap<MethodId, Method>,
     pub currencies: HashMap<CurrencyId, Currency>,
-    /// What is left of the customers' balances.
+    /// The customers' balances, less what this batch plans to use.
     balances: Vec<Balance>,
 }
 
-/// A charge that a mandate permits, ready to be written down.
+/// A charge that a mandate allows, ready to be inserted.
 #[derive(Debug)]
 pub(super) struct Charge {
     pub intent: Intent,
     pub attempt: Attempt,
-    /// What the attempt is to pay.
+    /// The invoices that the attempt pays, with amounts.
     pub planned: Vec<PlannedPayment>,
 }
 
@@ -70,7 +71,7 @@ impl BillingBatch {
         Ok(batch)
     }
 
-    /// An invoice of a subscription that is about to be finalized, without its number.
+    /// Builds a subscription's invoice to be finalized; it has no number yet.
     pub fn invoice(
         &self,
         id: InvoiceId,
@@ -115,7 +116,7 @@ impl BillingBatch {
         amount_in(&self.balances, &subscription.customer_id, &subscription.currency_id)
     }
 
-    /// How much of an amount a balance pays: see [`Currency::applied_balance`].
+    /// Returns how much of `total` a balance pays: see [`Currency::applied_balance`].
     pub fn applied(&self, subscription: &Subscription, total: Amount, balance: Amount) -> Amount {
         let method = self.methods.get(&subscription.method_id);
         match (method, self.currencies.get(&subscription.currency_id)) {
@@ -124,25 +125,26 @@ impl BillingBatch {
         }
     }
 
-    /// Plans to pay as much of an amount from the balance as it reaches, after `added` was added to it. Several invoices of one round
-    /// share the balance.
+    /// Plans to pay `total` from the balance as far as it reaches. `added` is what was added to the balance after this batch read it.
+    /// Several invoices of one batch share the balance.
     pub fn use_balance(&mut self, subscription: &Subscription, total: Amount, added: Amount) -> Result<Amount, AmountError> {
         let balance = self.balance_of(subscription).plus(added)?;
         let applied = self.applied(subscription, total, balance);
-        let left = balance.minus(applied)?;
-        let is_own = |one: &&mut Balance| one.customer_id == subscription.customer_id && one.currency_id == subscription.currency_id;
-        match self.balances.iter_mut().find(is_own) {
-            Some(own) => own.amount = left,
+        let balance_left = balance.minus(applied)?;
+        let is_same_balance =
+            |one: &&mut Balance| one.customer_id == subscription.customer_id && one.currency_id == subscription.currency_id;
+        match self.balances.iter_mut().find(is_same_balance) {
+            Some(found) => found.amount = balance_left,
             None => self.balances.push(Balance {
                 customer_id: subscription.customer_id.clone(),
                 currency_id: subscription.currency_id.clone(),
-                amount: left,
+                amount: balance_left,
             }),
         }
         Ok(applied)
     }
 
-    /// A charge of what remains of an invoice, by the subscription's mandate. `None`: nothing permits one.
+    /// Builds a charge of an invoice's remaining amount on the subscription's mandate. `None`: there is no active mandate to charge.
     pub fn charge(
         &self,
         ctx: &Context,
@@ -187,7 +189,7 @@ impl BillingBatch {
             reference: String::new(),
             payer: String::new(),
             metadata: Metadata::new(),
-            // Whoever lives by a clock reads its dates.
+            // Customers on a test clock see their clock's dates.
             created_at: if invoice.clock_id.is_some() { invoice.created_at } else { wall },
             updated_at: wall,
         };

@@ -1,11 +1,11 @@
-//! What an email about billing says.
+//! The content of billing emails.
 
 use super::{ExpandedCreditNote, Invoice, ResumedFrom, Subscription};
 use crate::customer::Customer;
 use crate::payment::{Currency, Dispute, Intent, Method, Refund};
 use crate::shared::{Amount, CurrencyId, CustomerId, Language, MethodId, Timestamp};
 
-/// Whom an email goes to.
+/// The addressee of an email.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipient {
     /// May be empty.
@@ -21,33 +21,33 @@ impl Recipient {
     }
 }
 
-/// An email with everything it says, in the recipient's language.
+/// An email with all data it is rendered from. [`Recipient::language`] selects its language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BillingEmail {
-    /// The same for every attempt to send this email, and for no other email: letters, digits, `_` and `-`.
+    /// Idempotency key: the same on every attempt to send this email, and unique to it. Letters, digits, `_` and `-`.
     pub id: String,
     pub content: BillingEmailContent,
     /// When the event happened, in the customer's time.
     pub at: Timestamp,
     pub recipient: Recipient,
-    /// Whom the email is about: the recipient, unless it goes to the store.
+    /// The customer whom the email is about. Also its recipient, unless the email goes to the store.
     pub customer: Customer,
     pub currency: Currency,
     pub method: Method,
-    /// The wall time from which the lifetime of the links counts.
+    /// The wall time at which the lifetime of the links begins.
     pub links_from: Timestamp,
 }
 
-#[expect(clippy::large_enum_variant, reason = "one email is written at a time, and none is kept")]
+#[expect(clippy::large_enum_variant, reason = "one email exists at a time, and none is stored")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BillingEmailContent {
-    /// `first_invoice`: the subscription's invoice, if it has one already.
+    /// `first_invoice`: the subscription's latest invoice, if there is one.
     Started {
         plan: SubscribedPlan,
         first_invoice: Option<Invoice>,
     },
     TrialEnding(SubscribedPlan),
-    /// `code`: the network's reason. `subscription`: the one that the invoice belongs to.
+    /// `code`: the network's decline code. `subscription`: the invoice's subscription.
     PaymentFailed {
         subscription: Box<Subscription>,
         invoice: Box<Invoice>,
@@ -76,10 +76,10 @@ pub enum BillingEmailContent {
         invoice: Option<Box<Invoice>>,
     },
     Credited(Box<ExpandedCreditNote>),
-    /// To the store, here and below.
+    /// Sent to the store, like the variants below.
     RefundFailed(Box<Refund>),
     Disputed(Box<Dispute>),
-    /// `amount`: what the invoice lines of the payment could not give.
+    /// `amount`: the part of the refund that no credit note over the payment's invoice lines could cover.
     DashboardRefund {
         intent: Box<Intent>,
         reference: String,
@@ -100,7 +100,7 @@ impl BillingEmailContent {
 pub struct SubscribedPlan {
     pub subscription: Subscription,
     pub lines: Vec<SubscribedItem>,
-    /// An attempt forfeits a part of its security stake.
+    /// Whether an attempt to forfeit part of its stake is in flight.
     pub stake_pays: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Emails about subscriptions, refunds and credit notes: their content, read from the database when an email is written.
+//! Composes emails about subscriptions, refunds and credit notes. Their content is read from the database when the email is sent.
 
 use super::billing_email_content::{BillingEmail, BillingEmailContent, Draft, Recipient, SubscribedItem, SubscribedPlan};
 use super::{
@@ -11,13 +11,14 @@ use crate::shared::{CreditNoteId, InvoiceId, RefundId, StorageError, Subscriptio
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
-/// Sends emails about billing. Sending one twice hands over a message with the same id.
+/// Sends billing emails. Sending one twice sends a message with the same id, so that mail servers can drop the duplicate.
 #[async_trait]
 pub trait BillingMailer: Send + Sync {
     async fn send(&self, email: &BillingEmail) -> Result<(), MailingError>;
 }
 
-/// Writes the email of a notification. `None`: its subject is gone, it no longer holds, or its recipient has no email address.
+/// Composes the email of a notification. `None`: its subject is gone, the notification no longer applies, or the recipient has no email
+/// address.
 pub async fn compose_billing_email(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -49,7 +50,7 @@ pub async fn compose_billing_email(
     let recipient = if content.is_for_store() { store_emails::owner(unit).await? } else { Some(Recipient::of(&customer)) };
     let Some(recipient) = recipient.filter(|recipient| !recipient.email.is_empty()) else {
         if content.is_for_store() {
-            tracing::warn!(email = id, "no owner of the store has told an email address: only the console shows what this email says");
+            tracing::warn!(email = id, "the store's owner has no email address: the console alone shows this notification");
         }
         return Ok(None);
     };
@@ -83,13 +84,13 @@ async fn plan_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Resu
         Some(id) => unit.stakes().find(id).await?,
         None => None,
     };
-    let stake_pays = stake.and_then(|stake| stake.reservation).is_some_and(|moving| moving.kind == StakeTransferKind::Forfeit);
+    let stake_pays = stake.and_then(|stake| stake.reservation).is_some_and(|reservation| reservation.kind == StakeTransferKind::Forfeit);
     Ok(SubscribedPlan { subscription: subscription.clone(), lines, stake_pays })
 }
 
 async fn started(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<Option<Draft>, StorageError> {
     let found = unit.subscriptions().find(id).await?;
-    let Some(subscription) = found.filter(|one| one.status != SubscriptionStatus::Canceled) else { return Ok(None) };
+    let Some(subscription) = found.filter(|subscription| subscription.status != SubscriptionStatus::Canceled) else { return Ok(None) };
     let first_invoice = match &subscription.latest_invoice_id {
         Some(invoice) => unit.invoices().find(invoice).await?,
         None => None,
@@ -112,7 +113,7 @@ async fn trial_ending(
         None => time_of(ctx, unit, subscription.clock_id.as_ref()).await?,
     };
     let is_time = now >= reminder_at && now < trial.end;
-    // A test clock may have passed the end of the trial since: the email describes the time of the reminder.
+    // A test clock may have passed the end of the trial meanwhile: the email describes the time of the reminder.
     let renews = match subscription.status {
         SubscriptionStatus::Trialing => subscription.ends_at().is_none_or(|end| end > trial.end),
         SubscriptionStatus::Paused => false,
@@ -128,12 +129,12 @@ async fn trial_ending(
 
 async fn payment_failed(unit: &mut dyn UnitOfWork, id: &InvoiceId, failures: u32, code: &str) -> Result<Option<Draft>, StorageError> {
     let Some(invoice) = unit.invoices().find(id).await? else { return Ok(None) };
-    // Paid or void since, or another payment failed, which has an email of its own.
+    // It was paid or voided meanwhile, or a later payment failed and has its own email.
     if invoice.status != InvoiceStatus::Uncollectible || invoice.failure_count > failures {
         return Ok(None);
     }
-    let Some(owner) = &invoice.subscription_id else { return Ok(None) };
-    let Some(subscription) = unit.subscriptions().find(owner).await? else { return Ok(None) };
+    let Some(subscription_id) = &invoice.subscription_id else { return Ok(None) };
+    let Some(subscription) = unit.subscriptions().find(subscription_id).await? else { return Ok(None) };
     Ok(Some(Draft {
         id: format!("payment_failed-{id}-{failures}"),
         at: invoice.updated_at,
@@ -169,7 +170,7 @@ async fn overdue(
         None => time_of(ctx, unit, subscription.clock_id.as_ref()).await?,
     };
     let overdue = overdue_invoices(unit, &subscription).await?;
-    // A subscription that paid and became past due again gets a reminder of its own.
+    // A subscription that paid and became past due again gets its own reminder.
     if now < since.plus(OVERDUE_REMINDER) || overdue.is_empty() {
         return Ok(None);
     }
@@ -184,12 +185,12 @@ async fn cancellation_scheduled(
     canceled_at: Timestamp,
 ) -> Result<Option<Draft>, StorageError> {
     let Some(subscription) = unit.subscriptions().find(id).await? else { return Ok(None) };
-    // Resumed or canceled in another way since: the later change has an email of its own.
+    // Resumed or canceled again meanwhile: the later change has its own email.
     if subscription.ended_at.is_some() || subscription.canceled_at != Some(canceled_at) {
         return Ok(None);
     }
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
-    // The end that has come already is about to be written, and has an email of its own.
+    // The end has been reached: it is about to be recorded and has its own email.
     if subscription.ends_at().is_none_or(|end| end <= now) {
         return Ok(None);
     }
@@ -202,7 +203,7 @@ async fn resumed(unit: &mut dyn UnitOfWork, id: &SubscriptionId, from: ResumedFr
     let found = unit.subscriptions().find(id).await?;
     let Some(subscription) = found.filter(|one| one.ended_at.is_none()) else { return Ok(None) };
     let is_undone = match from {
-        // Canceled again: that cancellation has an email of its own.
+        // Canceled again: that cancellation has its own email.
         ResumedFrom::Cancellation => subscription.ends_at().is_some(),
         ResumedFrom::Pause => subscription.status == SubscriptionStatus::Paused,
     };

@@ -1,4 +1,4 @@
-//! Cancelling: at the end of the period, at once, or at a time; and taking it back before it has happened.
+//! Cancels subscriptions (at the end of the period, at once, or at a given time), and undoes a scheduled cancellation.
 
 use super::charges::publish_charges;
 use super::end_refund::refund_at_end;
@@ -14,7 +14,7 @@ use crate::shared::{SubscriptionId, Timestamp, check_text};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelAt {
     Now,
-    /// A trial ends at once all the same.
+    /// A trial ends at once nevertheless.
     PeriodEnd,
     Time(Timestamp),
 }
@@ -24,14 +24,14 @@ pub struct CancelTerms {
     pub at: CancelAt,
     pub refund: RefundChoice,
     pub stake: StakeChoice,
-    /// Why the stake is taken.
+    /// Why the stake is forfeited.
     pub slash_reason: String,
     pub feedback: Option<Feedback>,
     pub comment: String,
 }
 
 impl CancelTerms {
-    /// What a customer may ask for: the end of the period, without money.
+    /// Whether a customer may request this: cancellation at the period's end, without a refund and without a decision about the stake.
     const fn is_for_customers(&self) -> bool {
         matches!(self.at, CancelAt::PeriodEnd) && matches!(self.refund, RefundChoice::None) && matches!(self.stake, StakeChoice::None)
     }
@@ -41,7 +41,7 @@ impl CancelTerms {
     }
 }
 
-/// Whether a subscription that is cancelled now has nothing left to run out: a trial, or a period that is over.
+/// Whether the cancellation takes effect at once: it was requested so, or the subscription is in a trial or its period is over.
 fn ends_at_once(subscription: &Subscription, at: CancelAt, now: Timestamp) -> bool {
     match at {
         CancelAt::Now => true,
@@ -50,7 +50,7 @@ fn ends_at_once(subscription: &Subscription, at: CancelAt, now: Timestamp) -> bo
     }
 }
 
-/// Cancels a subscription. One that is cancelled for later may be cancelled otherwise until then.
+/// Cancels a subscription. A scheduled cancellation can be replaced by another one until it takes effect.
 pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &CancelTerms) -> Result<Subscription, ManageError> {
     if by == Requester::Customer && !terms.is_for_customers() {
         return Err(ManageError::Forbidden);
@@ -79,7 +79,7 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
         subscription.cancel_at = match terms.at {
             CancelAt::Time(at) if at <= now => return Err(ManageError::BadTime),
             CancelAt::Time(at) => Some(at),
-            // The engine looks at the periods of those that run only.
+            // The engine does not process periods of paused subscriptions, so their end is stored as a time.
             _ => (subscription.status == SubscriptionStatus::Paused).then_some(subscription.period.end),
         };
         save(unit.as_mut(), &subscription).await?;
@@ -101,23 +101,24 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
     super::find(ctx, id).await
 }
 
-/// A subscription whose end may be taken back.
+/// A subscription whose scheduled cancellation can be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
     pub subscription: Subscription,
-    /// Its stake was revoked: a new one has to be left before it goes on.
+    /// Its stake was revoked: a new stake is required before the subscription continues.
     pub needs_stake: bool,
 }
 
 impl Subscription {
-    /// Whether the store has asked for an end that is still to come.
+    /// Whether the store has scheduled a cancellation that has not taken effect yet.
     #[must_use]
     pub fn is_ended_by_store(&self) -> bool {
         let by_store = self.cancellation.as_ref().is_some_and(|cancellation| cancellation.reason == CancelReason::CancellationByStore);
         by_store && self.ends_at().is_some()
     }
 
-    /// Whether an end that was asked for may be taken back: one at the end of the period, not yet there, not for a debt.
+    /// Whether a scheduled cancellation can be undone: it is set for the end of the current period, has not taken effect, and was not made
+    /// because of unpaid invoices.
     #[must_use]
     pub fn is_recoverable(&self) -> bool {
         let for_debt = self.cancellation.as_ref().is_some_and(|cancellation| cancellation.reason == CancelReason::PaymentFailed);
@@ -125,7 +126,7 @@ impl Subscription {
         self.status != SubscriptionStatus::Canceled && self.cancel_at_period_end && at_period_end && !for_debt
     }
 
-    /// Whether `by` may take the end back: what the store has decided, only the store.
+    /// Checks whether `by` may undo the cancellation. Only the store can undo its own cancellation.
     pub(super) fn check_recovery(&self, by: Requester) -> Result<(), ManageError> {
         match (self.is_recoverable(), by) {
             (false, _) => Err(ManageError::NotRecoverable),
@@ -135,7 +136,7 @@ impl Subscription {
     }
 }
 
-/// Whether, and at what price, the end of a subscription may be taken back.
+/// Checks whether a scheduled cancellation can be undone, and whether that requires a new stake.
 pub async fn recovery(ctx: &Context, by: Requester, id: &SubscriptionId) -> Result<Recovery, ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
@@ -149,7 +150,7 @@ pub async fn recovery(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resu
     Ok(Recovery { subscription, needs_stake })
 }
 
-/// Takes the end back. Where the stake was revoked, nothing changes until there is a new one.
+/// Undoes a scheduled cancellation. If the stake was revoked, nothing changes until a new one is placed.
 pub async fn recover(ctx: &Context, by: Requester, id: &SubscriptionId) -> Result<Recovery, ManageError> {
     let found = recovery(ctx, by, id).await?;
     if found.needs_stake {
@@ -157,14 +158,14 @@ pub async fn recover(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resul
     }
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
-    // It may have ended while the network was asked, or the store has decided.
+    // During the network call it may have ended, or the store may have scheduled its own cancellation.
     subscription.check_recovery(by)?;
     subscription.updated_at = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     subscription.clear_cancellation();
     save(unit.as_mut(), &subscription).await?;
     if let Some(id) = &subscription.stake_id {
         let revoked = unit.stakes().lock(id).await?.filter(|stake| stake.is_revoked() && !stake.is_final());
-        // The network was asked just now: it holds all of it.
+        // The network has just confirmed that it still holds the full stake.
         let restored = revoked.as_ref().map(|stake| stake.restored(subscription.updated_at));
         if let (Some(before), Some(after)) = (&revoked, &restored)
             && !unit.stakes().update(before, after).await?
@@ -230,38 +231,41 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn only_an_end_of_the_period_that_somebody_asked_for_is_taken_back() {
-        let asked = |reason| Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1), taken_back_by: None };
-        let pending =
-            Subscription { cancellation: Some(asked(CancelReason::CancellationRequested)), ..subscription(SubscriptionStatus::Active) };
+    fn only_a_requested_cancellation_at_period_end_can_be_undone() {
+        let requested_for =
+            |reason| Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1), taken_back_by: None };
+        let pending = Subscription {
+            cancellation: Some(requested_for(CancelReason::CancellationRequested)),
+            ..subscription(SubscriptionStatus::Active)
+        };
         assert!(pending.is_recoverable());
         let paused = Subscription { status: SubscriptionStatus::Paused, cancel_at: Some(at(100)), ..pending.clone() };
-        assert!(paused.is_recoverable(), "the end of the period of a paused one is a time");
-        let others = [
+        assert!(paused.is_recoverable(), "a paused subscription stores the end of its period as a time");
+        let not_recoverable = [
             Subscription { status: SubscriptionStatus::Canceled, ..pending.clone() },
             Subscription { cancel_at_period_end: false, ..pending.clone() },
             Subscription { cancel_at: Some(at(50)), ..pending.clone() },
-            Subscription { cancellation: Some(asked(CancelReason::PaymentFailed)), ..pending },
+            Subscription { cancellation: Some(requested_for(CancelReason::PaymentFailed)), ..pending },
         ];
-        assert!(others.iter().all(|other| !other.is_recoverable()));
+        assert!(not_recoverable.iter().all(|other| !other.is_recoverable()));
     }
 
     #[test]
-    fn what_the_store_has_decided_only_the_store_takes_back() {
+    fn only_the_store_can_undo_its_own_cancellation() {
         let ends = |reason| {
-            let asked = Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1), taken_back_by: None };
-            Subscription { cancellation: Some(asked), ..subscription(SubscriptionStatus::Active) }
+            let cancellation = Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1), taken_back_by: None };
+            Subscription { cancellation: Some(cancellation), ..subscription(SubscriptionStatus::Active) }
         };
-        let (own, decided) = (ends(CancelReason::CancellationRequested), ends(CancelReason::CancellationByStore));
+        let (by_customer_request, by_store_request) = (ends(CancelReason::CancellationRequested), ends(CancelReason::CancellationByStore));
         for by in [Requester::Customer, Requester::Store] {
-            assert!(own.check_recovery(by).is_ok());
+            assert!(by_customer_request.check_recovery(by).is_ok());
         }
-        assert!(matches!(decided.check_recovery(Requester::Customer), Err(ManageError::StoreInitiated)));
-        assert!(decided.check_recovery(Requester::Store).is_ok());
+        assert!(matches!(by_store_request.check_recovery(Requester::Customer), Err(ManageError::StoreInitiated)));
+        assert!(by_store_request.check_recovery(Requester::Store).is_ok());
     }
 
     #[test]
-    fn a_trial_and_a_period_that_is_over_end_at_once() {
+    fn trials_and_finished_periods_end_at_once() {
         assert!(ends_at_once(&subscription(SubscriptionStatus::Trialing), CancelAt::PeriodEnd, at(5)));
         assert!(ends_at_once(&subscription(SubscriptionStatus::Paused), CancelAt::PeriodEnd, at(100)));
         assert!(!ends_at_once(&subscription(SubscriptionStatus::Active), CancelAt::PeriodEnd, at(99)));

@@ -1,4 +1,4 @@
-//! Events of card processors. An event is a hint: what has changed is asked of the network by a job (invariant 10).
+//! Webhook events of card processors. An event is only a hint: a job asks the network what has changed (invariant 10).
 
 use super::credit::{CardCheckError, check_card_payment, record_dispute, record_provider_refund};
 use crate::context::Context;
@@ -8,10 +8,11 @@ use crate::shared::{EventId, MethodId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
 
-/// Takes an event whose signature was checked: asks for a job that asks the network, where the event is about a payment of this store.
+/// Handles an event whose signature is verified. If it concerns a payment of this store, publishes a message for a job that queries the
+/// network.
 ///
 /// # Errors
-/// [`StorageError`] when the job could not be written: the processor sends the event again.
+/// [`StorageError`] when the message could not be written: the processor then sends the event again.
 #[tracing::instrument(skip_all, fields(method = %method.id, event = event.id, kind = event.kind))]
 pub async fn receive_card_event(ctx: &Context, method: &Method, event: &CardEvent) -> Result<(), StorageError> {
     let Some(hint) = &event.hint else { return Ok(()) };
@@ -21,7 +22,7 @@ pub async fn receive_card_event(ctx: &Context, method: &Method, event: &CardEven
     unit.commit().await
 }
 
-/// `None`: the event is about nothing that this store knows, or about a payment that is decided already.
+/// `None`: the event concerns no payment of this store, or a payment that is settled already.
 async fn message_for(unit: &mut dyn UnitOfWork, method: &Method, hint: &CardHint, now: Timestamp) -> Result<Option<Message>, StorageError> {
     match hint {
         CardHint::Intent { provider_id } => {
@@ -38,13 +39,13 @@ async fn message_for(unit: &mut dyn UnitOfWork, method: &Method, hint: &CardHint
     }
 }
 
-/// Several stores may share an account of the processor.
+/// Whether the payment belongs to this store: several stores can share one account at the processor.
 async fn is_ours(unit: &mut dyn UnitOfWork, method: &MethodId, payment: &str) -> Result<bool, StorageError> {
     let is_known = unit.intents().find_by_reference(method, payment).await?.is_some();
     Ok(is_known || unit.attempts().find_by_provider(method, payment).await?.is_some())
 }
 
-/// The message that asks for [`check_card_hint`].
+/// The message whose consumer calls [`check_card_hint`].
 fn hint_message(method: &MethodId, hint: &CardHint, now: Timestamp) -> Option<Message> {
     let message = Message::new(Topic::CheckCard, now).with("method", method);
     match hint {
@@ -55,7 +56,7 @@ fn hint_message(method: &MethodId, hint: &CardHint, now: Timestamp) -> Option<Me
     }
 }
 
-/// What a message of [`Topic::CheckCard`] asks about. `None`: the payload is malformed.
+/// Parses the payload of a [`Topic::CheckCard`] message. `None`: the payload is malformed.
 #[must_use]
 pub fn card_hint_of(payload: &BTreeMap<String, String>) -> Option<CardHint> {
     let value = |name: &str| payload.get(name).cloned();
@@ -65,16 +66,16 @@ pub fn card_hint_of(payload: &BTreeMap<String, String>) -> Option<CardHint> {
     payment.or(dispute).or(refund)
 }
 
-/// Asks the network about the object of a hint, and records what has changed.
+/// Queries the network for the object of a hint, and records what has changed.
 ///
 /// # Errors
-/// Those of [`check_card_payment`]. An object that the provider has never heard of is none.
+/// Those of [`check_card_payment`]. An object unknown to the provider is not an error.
 #[tracing::instrument(skip_all, fields(method = %method))]
 pub async fn check_card_hint(ctx: &Context, method: &MethodId, hint: &CardHint) -> Result<(), CardCheckError> {
     let Some(method) = ctx.store.read().await?.methods().find(method).await? else { return Ok(()) };
     let rail = ctx.networks.card(method.kind).ok_or(CardCheckError::NoCardNetwork)?;
     match hint {
-        // An attempt is settled by its own job.
+        // Attempts are settled by [`Topic::SettleAttempt`] messages.
         CardHint::Intent { .. } => {}
         CardHint::Charge { payment } => check_card_payment(ctx, &method, payment).await?,
         CardHint::Dispute { provider_id, .. } => {
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hint_reads_back_from_its_message() {
+    fn a_hint_round_trips_through_its_message() {
         let method = MethodId::parse("pm_1").expect("an id");
         let at = Timestamp::from_seconds(0);
         let read = |hint: &CardHint| hint_message(&method, hint, at).and_then(|message| card_hint_of(&message.payload));
@@ -106,7 +107,7 @@ mod tests {
         assert_eq!(read(&dispute(Some("pi_1"))), Some(dispute(None)));
         let refund = |payment: Option<&str>| CardHint::Refund { provider_id: "re_1".to_owned(), payment: payment.map(str::to_owned) };
         assert_eq!(read(&refund(None)), Some(refund(None)));
-        assert_eq!(read(&CardHint::Intent { provider_id: "pi_1".to_owned() }), None, "an attempt has a message of its own");
+        assert_eq!(read(&CardHint::Intent { provider_id: "pi_1".to_owned() }), None, "attempts have their own message");
         assert_eq!(card_hint_of(&BTreeMap::new()), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What future invoices of a subscription are charged by: another card, or a new permission of a wallet.
+//! Changes the payment method of a subscription's future invoices: another card, or a new delegation of a wallet.
 
 use super::change_plan::switch_plan;
 use super::charges::publish_charges;
@@ -17,7 +17,10 @@ use crate::shared::{Amount, CurrencyId, MandateId, MethodId, StakeId, Subscripti
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
-/// Whether a method is given by a card form, and not by a wallet. Refuses what the subscription cannot be charged by.
+/// Whether the method is set up by a card form rather than by a wallet.
+///
+/// # Errors
+/// [`ManageError`] when the subscription cannot be charged by this method and currency.
 pub async fn takes_card(ctx: &Context, id: &SubscriptionId, method: &MethodId, currency: &CurrencyId) -> Result<bool, ManageError> {
     let mut unit = ctx.store.read().await?;
     let target = target(unit.as_mut(), id, Some(method), currency).await?;
@@ -38,7 +41,7 @@ fn mandate_of(ctx: &Context, target: &PaymentTarget, details: Option<MandateDeta
     }
 }
 
-/// Opens the form that saves a card; once it is saved, the subscription is charged by it. Answers the form's secret.
+/// Opens a form that saves a card, and returns the form's client secret. Once the card is saved, the subscription is charged by it.
 pub async fn change_to_card(ctx: &Context, id: &SubscriptionId, method: &MethodId, currency: &CurrencyId) -> Result<String, ManageError> {
     let mut unit = ctx.store.begin().await?;
     let target = target(unit.as_mut(), id, Some(method), currency).await?;
@@ -46,8 +49,8 @@ pub async fn change_to_card(ctx: &Context, id: &SubscriptionId, method: &MethodI
     save_card(ctx, unit, customer, (&target.method, &target.currency), CardPurpose::Subscription(id)).await
 }
 
-/// What the customer's subscriptions with the method can cost in a period, by currency, this one in its new currency, and with its new
-/// plan, among them; and whether that depends on usage.
+/// The mandate limits for all of the customer's subscriptions with the method, by currency. They include this subscription in its new
+/// currency, and with its new plan if there is one. The flag says whether any amount depends on usage.
 async fn limits(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -55,24 +58,24 @@ async fn limits(
     plan: Option<&PlanOrder>,
 ) -> Result<(Vec<(Currency, Amount)>, bool), ManageError> {
     let PaymentTarget { subscription, method, currency } = target;
-    let whose = (&subscription.customer_id, &method.id);
-    let mut most = MandateLimits::of_customer(&ctx.policy, unit, whose, Some(&subscription.id)).await?;
+    let customer_and_method = (&subscription.customer_id, &method.id);
+    let mut limits_sum = MandateLimits::of_customer(&ctx.policy, unit, customer_and_method, Some(&subscription.id)).await?;
     match plan {
-        Some(order) => most = with_plan(ctx, unit, subscription.clone(), order, most).await?,
+        Some(order) => limits_sum = with_plan(ctx, unit, subscription.clone(), order, limits_sum).await?,
         None => {
             let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
             let prices = unit.prices().find_all(&ids).await?;
             let price_of = |item: &SubscriptionItem| prices.iter().find(|price| price.id == item.price_id);
             let items = subscription.items.iter().filter_map(|item| Some((price_of(item)?, item.quantity)));
             let threshold = threshold_in(unit, subscription, &currency.id).await?.map(|threshold| threshold.amount);
-            most.add(&currency.id, mandate_limit(&ctx.policy, items, threshold, &currency.id)?)?;
+            limits_sum.add(&currency.id, mandate_limit(&ctx.policy, items, threshold, &currency.id)?)?;
         }
     }
-    most.raise(&currency.id, Amount::ZERO);
-    Ok((most.limits(unit, subscription.mode, &method.id).await?, most.by_usage))
+    limits_sum.raise(&currency.id, Amount::ZERO);
+    Ok((limits_sum.limits(unit, subscription.mode, &method.id).await?, limits_sum.by_usage))
 }
 
-fn permission_ask(target: &PaymentTarget, limits: &[(Currency, Amount)], payer: &Wallet, nonce: u64) -> MandateRequest {
+fn mandate_request(target: &PaymentTarget, limits: &[(Currency, Amount)], payer: &Wallet, nonce: u64) -> MandateRequest {
     MandateRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
@@ -82,7 +85,8 @@ fn permission_ask(target: &PaymentTarget, limits: &[(Currency, Amount)], payer: 
     }
 }
 
-/// Builds the permission by which a wallet is charged from now on; with `plan`, for another plan. The same nonce builds the same one.
+/// Builds the delegation by which a wallet is charged from now on; with `plan`, its limits cover that plan. The same nonce builds the same
+/// transaction.
 pub async fn prepare_payment_change(
     ctx: &Context,
     id: &SubscriptionId,
@@ -95,7 +99,7 @@ pub async fn prepare_payment_change(
     let target = target(unit.as_mut(), id, None, currency).await?;
     let (limits, by_usage) = limits(ctx, unit.as_mut(), &target, plan).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
-    let prepared = rail.prepare_mandate(&target.method, &permission_ask(&target, &limits, payer, nonce))?;
+    let prepared = rail.prepare_mandate(&target.method, &mandate_request(&target, &limits, payer, nonce))?;
     Ok(PreparedMandate {
         prepared,
         method: target.method,
@@ -105,8 +109,8 @@ pub async fn prepare_payment_change(
     })
 }
 
-/// Checks and sends the signed permission. Once the network has it, the subscription is charged by it, and its plan changes where
-/// that was asked for and agreed to; a plan for which the wallet is to leave a stake waits for that. Answers the hash.
+/// Checks and sends the signed delegation, and returns its transaction hash. Once the network accepts it, the subscription is charged by
+/// it. The requested plan change follows, unless it requires a stake that the wallet has yet to place.
 pub async fn submit_signed_payment_change(
     ctx: &Context,
     id: &SubscriptionId,
@@ -119,9 +123,9 @@ pub async fn submit_signed_payment_change(
     let target = target(unit.as_mut(), id, None, currency).await?;
     let (limits, _) = limits(ctx, unit.as_mut(), &target, plan).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
-    let signed = rail.check_mandate(&target.method, &permission_ask(&target, &limits, payer, nonce), signed)?;
-    let given = limits.iter().map(|(currency, most)| (currency.id.clone(), *most)).collect();
-    let details = MandateDetails::Delegation { payer: payer.did.clone(), limits: given, reference: signed.hash.clone() };
+    let signed = rail.check_mandate(&target.method, &mandate_request(&target, &limits, payer, nonce), signed)?;
+    let granted_limits = limits.iter().map(|(currency, limit)| (currency.id.clone(), *limit)).collect();
+    let details = MandateDetails::Delegation { payer: payer.did.clone(), limits: granted_limits, reference: signed.hash.clone() };
     let mandate = mandate_of(ctx, &target, Some(details));
     unit.mandates().put(&mandate).await?;
     unit.mandates().link_subscription(&mandate.id, id).await?;
@@ -129,46 +133,46 @@ pub async fn submit_signed_payment_change(
     if let Some(order) = plan
         && matches!(missing(ctx, id, payer, StakeFor::ChangedPlan(order)).await, Err(ManageError::NoStake))
     {
-        // The permission stands in any case. Where the price has changed meanwhile, or the network takes its time, the page finds the
-        // plan unchanged and says so.
+        // The delegation stands in any case. If the price has changed meanwhile or the network is slow, the page shows the plan unchanged.
         let _ = switch_plan(ctx, id, order, Requester::Customer).await;
     }
     Ok(hash)
 }
 
-/// What was promised for when a permission is given: the subscriptions that waited for it are charged by it from now on. A stake at
-/// a network that they leave goes back.
+/// Switches the subscriptions that are linked to a mandate which has just become active: they are charged by it from now on. Stakes that
+/// they no longer use are returned.
 pub(super) async fn switch_over(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     attempt: &Attempt,
     mandate: &MandateId,
 ) -> Result<(), BillingError> {
-    let promised = unit.mandates().linked_subscriptions(mandate).await?;
-    let mut waiting = unit.subscriptions().find_all(&promised).await?;
-    waiting.sort_by(|a, b| a.id.cmp(&b.id));
-    let (mut left, mut switched) = (BTreeSet::new(), Vec::new());
-    let asked_at = unit.mandates().find(mandate).await?.ok_or(BillingError::Orphan)?.created_at;
-    for mut subscription in waiting {
+    let linked_ids = unit.mandates().linked_subscriptions(mandate).await?;
+    let mut linked = unit.subscriptions().find_all(&linked_ids).await?;
+    linked.sort_by(|a, b| a.id.cmp(&b.id));
+    let (mut unused_stakes, mut switched) = (BTreeSet::new(), Vec::new());
+    let requested_at = unit.mandates().find(mandate).await?.ok_or(BillingError::Orphan)?.created_at;
+    for mut subscription in linked {
         if subscription.status == SubscriptionStatus::Canceled {
             continue;
         }
-        // What was asked for before the permission that holds now was given up for that one.
-        let holds = match &subscription.mandate_id {
-            Some(holds) => unit.mandates().find(holds).await?,
+        // The current mandate is newer: it supersedes this one.
+        let current_mandate = match &subscription.mandate_id {
+            Some(current_id) => unit.mandates().find(current_id).await?,
             None => None,
         };
-        if holds.is_some_and(|holds| holds.created_at > asked_at) {
+        if current_mandate.is_some_and(|current| current.created_at > requested_at) {
             continue;
         }
         if subscription.currency_id != attempt.currency_id {
-            // It has been billed since the form was opened, and would be refused one now. The permission stands.
+            // It was billed in its current currency since the form was opened; a new request would be refused. The delegation itself
+            // stands.
             if !unpaid_in_currency(unit, &subscription).await?.is_empty() {
                 continue;
             }
             enter_currency(unit, &mut subscription, &attempt.currency_id).await?;
             unit.subscriptions().put_items(&subscription).await?;
-            left.extend([subscription.stake_id.take(), subscription.overdraft_stake_id.take()].into_iter().flatten());
+            unused_stakes.extend([subscription.stake_id.take(), subscription.overdraft_stake_id.take()].into_iter().flatten());
             subscription.overdraft_at = None;
             subscription.stake_id = stake_to_share(unit, &subscription, &attempt.currency_id).await?;
         }
@@ -181,21 +185,21 @@ pub(super) async fn switch_over(
         }
         switched.push(subscription);
     }
-    release_left(ctx, unit, left).await?;
+    release_unused_stakes(ctx, unit, unused_stakes).await?;
     for subscription in &switched {
-        // What could not be collected before is tried now, whatever its schedule says: that is what the permission was given for.
+        // Collects overdue invoices now, whatever the retry schedule says: that is what the customer expects of a new payment method.
         let collected = collect_now(ctx, unit, subscription).await?;
         publish_charges(ctx, unit, &collected).await?;
     }
     Ok(())
 }
 
-/// Releases the stakes that subscriptions have left behind, where no other subscription names them.
-async fn release_left(ctx: &Context, unit: &mut dyn UnitOfWork, left: BTreeSet<StakeId>) -> Result<(), BillingError> {
-    if left.is_empty() {
+/// Releases the stakes that subscriptions no longer use, unless another subscription names them.
+async fn release_unused_stakes(ctx: &Context, unit: &mut dyn UnitOfWork, unused_stakes: BTreeSet<StakeId>) -> Result<(), BillingError> {
+    if unused_stakes.is_empty() {
         return Ok(());
     }
-    let ids: Vec<_> = left.into_iter().collect();
+    let ids: Vec<_> = unused_stakes.into_iter().collect();
     let stakes = unit.stakes().lock_all(&ids).await?;
     for stake in stakes {
         let now = customer_time(ctx, unit, &stake.customer_id).await?;

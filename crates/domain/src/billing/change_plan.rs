@@ -1,4 +1,4 @@
-//! Changing the plan: which plans there are, what a change would cost now, and the change itself, at the price that was shown.
+//! Changes a subscription's plan at the price that the customer was shown.
 
 use super::billing_batch::BillingBatch;
 use super::charges::{nonce, publish_charges};
@@ -16,17 +16,16 @@ use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
 use std::time::Duration;
 
-/// What became of an order.
+/// The outcome of a plan order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanSwitch {
     Switched,
-    /// The wallet permits less than the plan can cost at a time, or has staked less than it asks for: it is to be asked for more, and
-    /// nothing has changed.
+    /// The wallet's delegation or stake does not cover the new plan, and must be extended first. Nothing has changed.
     NeedsPermission,
 }
 
-/// Makes the change that was shown, if it still comes to the same, the wallet permits what it can cost from now on, and has staked what
-/// it asks for. For the store itself, whom the stake secures, whatever is staked.
+/// Makes the plan change if its price still equals the previewed one, and the wallet's delegation and stake cover the new plan. The stake
+/// is not required when the store requests the change, since the stake secures the store.
 pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, requester: Requester) -> Result<PlanSwitch, ManageError> {
     if !permits(ctx, id, order).await? {
         return Ok(PlanSwitch::NeedsPermission);
@@ -36,36 +35,36 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     lock_security(unit.as_mut(), &subscription).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     let at = shown_for(unit.as_mut(), order, &subscription, now).await?;
-    // Several within one second, which is as long as a test clock stands, are billed a microsecond apart: no two invoices of one
-    // reason begin together (invariant 2).
+    // Changes within one second (a test clock can stand still for longer) start a microsecond apart: no two invoices of one reason share a
+    // start (invariant 2).
     let changed_at = unit.invoices().last_start(id, BillingReason::SubscriptionUpdate).await?;
-    let same = changed_at.filter(|changed_at| changed_at.seconds() == at.seconds());
-    let start = same.map_or(at, |changed_at| changed_at.plus(Duration::from_micros(1)).max(at));
+    let changed_in_same_second = changed_at.filter(|changed_at| changed_at.seconds() == at.seconds());
+    let start = changed_in_same_second.map_or(at, |changed_at| changed_at.plus(Duration::from_micros(1)).max(at));
     let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
-    let Draft { mut subscription, mut batch, invoice, preview, unused, corrections, moves: (from, to) } = drafted;
+    let Draft { mut subscription, mut batch, invoice, preview, unused, corrections, moves: (stock_returned, stock_taken) } = drafted;
     if !order.fits(&preview) {
         return Err(ManageError::PreviewChanged);
     }
     if requester == Requester::Customer && !preview.stake.is_zero() {
         return Ok(PlanSwitch::NeedsPermission);
     }
-    // Invoices before stock, stock before balance and numbers: everybody locks in this order.
+    // Lock order: invoices, stock, balance, number series.
     unused.lock(unit.as_mut()).await?;
     if let Some(session) = &subscription.session_id
-        && !unit.prices().exchange(session, &from, &to, now).await?
+        && !unit.prices().exchange(session, &stock_returned, &stock_taken, now).await?
     {
         return Err(QuantityError::ExceedInventory.into());
     }
     subscription.updated_at = now;
-    // No charge, no invoice.
+    // Without a charge there is no invoice.
     let lines = if preview.charge.is_zero() { Vec::new() } else { preview.lines };
     grant(ctx, unit.as_mut(), &subscription, &batch, &lines, (&invoice, now)).await?;
     let added = unused.to_balance(&subscription)?;
     let reason = CreditNoteReason::PlanChange;
     let mut attempts = unused.issue(ctx, unit.as_mut(), &subscription, reason, &Destination::Balance, now).await?;
-    let span = Period { start, end: preview.period.end };
+    let billed_period = Period { start, end: preview.period.end };
     let reason = BillingReason::SubscriptionUpdate;
-    let bill = Bill { id: invoice, reason, period: span, lines, corrections, added };
+    let bill = Bill { id: invoice, reason, period: billed_period, lines, corrections, added };
     attempts.extend(issue(ctx, unit.as_mut(), &mut batch, &mut subscription, bill, nonce(ctx), now).await?);
     save(unit.as_mut(), &subscription).await?;
     unit.subscriptions().put_items(&subscription).await?;
@@ -74,7 +73,7 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     Ok(PlanSwitch::Switched)
 }
 
-/// Grants the apps of the new plan. Those of the old plan end because no item of the subscription contains them any more.
+/// Grants the apps of the new plan. Access to the old plan's apps ends because no item of the subscription contains them any more.
 async fn grant(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,

@@ -1,4 +1,4 @@
-//! Charges of a batch: what it wrote, the nonces of its transactions, and the message that sends them.
+//! Charges of a batch: its result, the nonces of its transactions, and the messages that send them.
 
 use super::{BillingError, ClockEvent};
 use crate::context::Context;
@@ -7,18 +7,18 @@ use crate::payment::RailError;
 use crate::shared::{AttemptId, EventId};
 use crate::storage::UnitOfWork;
 
-/// Attempts in one message.
+/// The number of attempts in one message.
 const CHARGE_CHUNK: usize = 100;
 
-/// What a batch of due subscriptions or stakes wrote.
+/// The result of one batch of due subscriptions, invoices or stakes.
 #[derive(Debug, Default)]
 pub struct BatchResult {
-    /// How many subscriptions were due.
+    /// How many objects were due.
     pub due: usize,
-    /// What is to be sent now.
+    /// Attempts to send now.
     pub attempts: Vec<AttemptId>,
     pub timeline: Vec<ClockEvent>,
-    /// Why a charge could not be written: the store's own settings of a method. What the round did stands.
+    /// Why a charge could not be signed: a method's settings are wrong. The rest of the batch stands.
     pub trouble: Option<RailError>,
 }
 
@@ -31,14 +31,14 @@ impl BatchResult {
     }
 }
 
-/// Nonces of one round begin here and count up: milliseconds, and twelve random bits below, so that rounds of the same
-/// millisecond differ. Networks take any nonce but the account's last one; all of them stay below 2^53.
+/// The first nonce of a batch; further nonces count up from it. The upper bits are milliseconds and the lower twelve bits are random, so
+/// that batches of the same millisecond differ. Networks accept any nonce except the account's last one. All nonces stay below 2^53.
 pub(super) fn nonces(ctx: &Context) -> u64 {
     let millis = u64::try_from(ctx.now().micros() / 1_000).unwrap_or_default();
     millis << 12 | u64::from(u16::from_le_bytes(ctx.random.bytes()) & 0xfff)
 }
 
-/// Asks for attempts to be sent, in chunks.
+/// Publishes the messages that send attempts, in chunks.
 pub(crate) async fn publish_charges(ctx: &Context, unit: &mut dyn UnitOfWork, attempts: &[AttemptId]) -> Result<(), BillingError> {
     let now = ctx.now();
     let message = |chunk: &[AttemptId]| {
@@ -49,7 +49,7 @@ pub(crate) async fn publish_charges(ctx: &Context, unit: &mut dyn UnitOfWork, at
     Ok(unit.outbox().publish_all(&messages, now).await?)
 }
 
-/// A nonce that no other transaction of this store's own account has: those of rounds are counted up from the time.
+/// A nonce for a single transaction of the store's account, with random bits added so that it differs from those of batches.
 pub(crate) fn nonce(ctx: &Context) -> u64 {
     nonces(ctx).saturating_add(u64::from(u32::from_le_bytes(ctx.random.bytes()) >> 8))
 }

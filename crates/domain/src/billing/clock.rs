@@ -5,10 +5,10 @@ use crate::shared::{ClockId, CustomerId, Listed, Page, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
-/// Whose time a round of the engine goes by.
+/// Which customers a batch of the engine processes, by the clock they follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// Everybody without a clock of their own.
+    /// All customers without a test clock.
     Wall,
     Clock(ClockId),
 }
@@ -18,16 +18,16 @@ pub struct TestClock {
     pub id: ClockId,
     pub name: String,
     pub customer_id: CustomerId,
-    /// The time that the customer lives in.
+    /// The customer's current time.
     pub now: Timestamp,
-    /// Where it is being advanced to; `None` when it stands.
+    /// The time to which it is being advanced; `None` when it is not advancing.
     pub target: Option<Timestamp>,
-    /// What happened when, newest last, at most [`CLOCK_STORY_MAX`].
+    /// What happened while the clock advanced, newest last, at most [`CLOCK_STORY_MAX`] events.
     pub timeline: Vec<ClockEvent>,
     pub created_at: Timestamp,
 }
 
-/// The most events that a clock remembers.
+/// The most events that a clock keeps.
 pub const CLOCK_STORY_MAX: usize = 200;
 
 /// Something that happened while a clock was advanced.
@@ -35,23 +35,23 @@ pub const CLOCK_STORY_MAX: usize = 200;
 pub struct ClockEvent {
     pub at: Timestamp,
     pub what: TimelineEvent,
-    /// The subscription or invoice it happened to.
+    /// The id of the subscription, invoice or stake concerned.
     pub subject: String,
 }
 
-/// What can happen on the way of a clock.
+/// What can happen while a clock advances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimelineEvent {
     Renewed,
     TrialEnded,
-    /// An invoice was paid; the first time, or when it was tried again.
+    /// An invoice was paid, by the first attempt or by a retry.
     Paid,
     PaymentRefused,
     Retried,
-    /// A subscription fell behind.
+    /// A subscription became past due.
     PastDue,
     Canceled,
-    /// A deposit waits for the time of its return.
+    /// A stake waits for the time of its return.
     StakeWaits,
     StakeSlashed,
     StakeReturned,
@@ -89,11 +89,11 @@ impl TimelineEvent {
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|happening| happening.name() == name)
+        Self::ALL.into_iter().find(|event| event.name() == name)
     }
 }
 
-/// One step of a clock.
+/// One step of an advancing clock. `arrived`: the clock has reached its target.
 #[derive(Debug, Clone, Copy)]
 pub struct ClockStep<'a> {
     pub now: Timestamp,
@@ -103,32 +103,32 @@ pub struct ClockStep<'a> {
 
 #[async_trait]
 pub trait TestClocks: Send {
-    /// [`StorageError::Duplicate`] when the customer has one.
+    /// [`StorageError::Duplicate`] when the customer has a clock already.
     async fn insert(&mut self, clock: &TestClock) -> Result<(), StorageError>;
-    /// All of the customer's subscriptions, those that are paused or over too, and what they owe live by the clock from now on.
+    /// From now on all of the customer's subscriptions, paused and ended ones included, and unpaid invoices follow the clock.
     async fn adopt(&mut self, clock: &TestClock) -> Result<(), StorageError>;
     async fn find(&mut self, id: &ClockId) -> Result<Option<TestClock>, StorageError>;
     async fn of_customer(&mut self, customer: &CustomerId) -> Result<Option<TestClock>, StorageError>;
     async fn list(&mut self, page: &Page) -> Result<Listed<TestClock>, StorageError>;
-    /// Sets the target of a clock that stands. False when it is being advanced already.
+    /// Sets the target of a clock that is not advancing. False when it is advancing already.
     async fn aim(&mut self, id: &ClockId, target: Timestamp) -> Result<bool, StorageError>;
-    /// Takes a clock that is under way in hand, unless somebody has touched it since `before`. True for one of several at once.
+    /// Claims an advancing clock that no worker has touched since `before`. Of several concurrent callers, one gets true.
     async fn claim(&mut self, id: &ClockId, before: Timestamp, wall: Timestamp) -> Result<bool, StorageError>;
-    /// Moves a clock on, never back, and remembers what happened. With `arrived` it stands again. `wall` is the time of day at
-    /// which it is touched now, `touched` that of the last time: false when somebody else has touched it since.
+    /// Advances a clock, never back, and appends to its timeline. With `arrived` it stops advancing. `wall` is the wall time of this step,
+    /// `touched` that of the previous one: false when another worker has touched the clock since.
     async fn tick(&mut self, id: &ClockId, tick: &ClockStep<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError>;
-    /// Clocks that are under way and that nobody has touched since `before`.
+    /// Advancing clocks that no worker has touched since `before`.
     async fn under_way(&mut self, before: Timestamp, limit: u32) -> Result<Vec<ClockId>, StorageError>;
 }
 
-/// The time that a customer lives in: their test clock's, or everybody's.
+/// The current time of a customer: that of their test clock, else wall time.
 pub async fn time_of(ctx: &Context, unit: &mut dyn UnitOfWork, clock: Option<&ClockId>) -> Result<Timestamp, StorageError> {
     let Some(clock) = clock else { return Ok(ctx.now()) };
     let clock = unit.clocks().find(clock).await?;
     Ok(clock.map_or_else(|| ctx.now(), |clock| clock.now))
 }
 
-/// As [`time_of`], for what belongs to a customer.
+/// As [`time_of`], by the customer.
 pub(super) async fn time_of_customer(ctx: &Context, unit: &mut dyn UnitOfWork, customer: &CustomerId) -> Result<Timestamp, StorageError> {
     let clock = unit.clocks().of_customer(customer).await?;
     Ok(clock.map_or_else(|| ctx.now(), |clock| clock.now))

@@ -1,4 +1,4 @@
-//! Credit notes as documents.
+//! The data of credit note documents.
 
 use super::{CreditNote, CreditNoteItem, Invoice, InvoiceItem, PrintError};
 use crate::customer::Customer;
@@ -14,11 +14,11 @@ pub struct ExpandedCreditNote {
     pub invoice: Invoice,
     pub customer: Customer,
     pub currency: Currency,
-    /// What it sends back over networks. Where it names the invoice's payments, several.
+    /// Its refunds over networks: one per payment that is refunded.
     pub refunds: Vec<RefundRoute>,
 }
 
-/// What a credit note gives of an invoice line.
+/// An item of a credit note with its invoice line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditedLine {
     pub item: CreditNoteItem,
@@ -55,7 +55,7 @@ pub async fn expand_credit_note(unit: &mut dyn UnitOfWork, id: &CreditNoteId) ->
     Ok(Some(ExpandedCreditNote { items: items.into_iter().filter_map(with_line).collect(), note, invoice, customer, currency, refunds }))
 }
 
-/// Draws credit notes as PDF.
+/// Renders credit notes as PDF.
 pub trait CreditNotePrinter: Send + Sync {
     fn print_credit_note(&self, note: &ExpandedCreditNote, language: Language) -> Result<Vec<u8>, PrintError>;
 }

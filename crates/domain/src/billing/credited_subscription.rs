@@ -1,12 +1,12 @@
-//! The end of a subscription whose current period a credit note has given back.
+//! Ends subscriptions whose current period was credited.
 
 use super::charges::publish_charges;
 use super::{BillingError, CancelReason, termination, time_of};
 use crate::context::Context;
 use crate::shared::CreditNoteId;
 
-/// Ends the subscription of a credit note at once, without a further refund: the note revoked what the current period had paid for. One
-/// that has ended is left alone.
+/// Ends the subscription of a credit note at once, without a further refund: the note revoked what the current period had paid for. Does
+/// nothing if the subscription has ended already.
 ///
 /// # Errors
 /// [`BillingError::Contended`] when the subscription changed meanwhile.

@@ -1,4 +1,4 @@
-//! Invoices that could not be collected: noted, tried again, given up, paid after all.
+//! Dunning: records declined collections, and retries them by the schedule or on demand.
 
 use super::billing_batch::{BillingBatch, Charge};
 use super::charges::{nonces, publish_charges};
@@ -12,8 +12,8 @@ use crate::shared::{AttemptId, InvoiceId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
-/// A declined charge of an invoice: the invoice is uncollectible, its subscription past due, and the next try is scheduled where
-/// one could heal it. The subscription is left for the caller to write.
+/// Records a declined charge: the invoice becomes uncollectible, its subscription past due, and a retry is scheduled if it could succeed.
+/// The caller writes the subscription.
 pub(super) async fn decline_invoice(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -26,7 +26,7 @@ pub(super) async fn decline_invoice(
     let has_ended = subscription.ended_at.is_some();
     let retry_at = if decline.is_hard_decline() || has_ended { None } else { ctx.policy.next_retry(written_at, now) };
     if !unit.invoices().decline(&invoice.id, retry_at, now).await? {
-        // It is paid or taken back by now.
+        // The invoice is no longer due: it was paid or credited meanwhile.
         return Ok(());
     }
     if let Ok(status) = subscription.status.after(Change::PaymentRefused) {
@@ -46,7 +46,7 @@ pub(super) async fn decline_invoice(
     Ok(())
 }
 
-/// Tries to collect again what the schedule says. Invoices that somebody is paying right now are left for the next day of it.
+/// Retries the collection of invoices whose retry is due. Invoices with a payment in flight are rescheduled.
 pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<BatchResult, BillingError> {
     let mut unit = ctx.store.begin().await?;
     let due = unit.invoices().claim_retries(scope, now, limit).await?;
@@ -54,17 +54,17 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
     if due.is_empty() {
         return Ok(round);
     }
-    let tried = try_again(ctx, unit.as_mut(), due).await?;
-    for (invoice, attempt) in tried.charges {
+    let retried = retry(ctx, unit.as_mut(), due).await?;
+    for (invoice, attempt) in retried.charges {
         round.timeline.push(ClockEvent { at: now, what: TimelineEvent::Retried, subject: invoice.to_string() });
         round.attempts.push(attempt);
     }
-    for invoice in tried.left {
-        // The later days of its schedule stand.
+    for invoice in retried.skipped {
+        // The rest of the retry schedule stays in force.
         let written_at = invoice.finalized_at.unwrap_or(invoice.created_at);
         unit.invoices().schedule(&invoice.id, ctx.policy.next_retry(written_at, now)).await?;
     }
-    round.trouble = tried.trouble;
+    round.trouble = retried.trouble;
     if *scope == Scope::Wall {
         publish_charges(ctx, unit.as_mut(), &round.attempts).await?;
     }
@@ -73,62 +73,62 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
 }
 
 #[derive(Default)]
-struct Tried {
+struct RetryResult {
     charges: Vec<(InvoiceId, AttemptId)>,
-    /// Somebody is paying these, or nothing permits a charge today.
-    left: Vec<Invoice>,
+    /// Invoices with a payment in flight, or without a mandate that can be charged now.
+    skipped: Vec<Invoice>,
     trouble: Option<RailError>,
 }
 
-/// Charges invoices anew by what their subscriptions are charged by now, except those that somebody is paying.
-async fn try_again(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) -> Result<Tried, BillingError> {
+/// Charges invoices again by their subscriptions' current mandates, except those with a payment in flight.
+async fn retry(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) -> Result<RetryResult, BillingError> {
     let ids: Vec<_> = due.iter().map(|invoice| invoice.id.clone()).collect();
-    let covered = unit.attempts().in_flight(&ids).await?;
+    let in_flight = unit.attempts().in_flight(&ids).await?;
     let subscriptions: Vec<_> = due.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     let subscriptions = unit.subscriptions().find_all(&subscriptions).await?;
     let batch = BillingBatch::read(unit, &subscriptions).await?;
     let subscriptions: HashMap<_, _> = subscriptions.into_iter().map(|one| (one.id.clone(), one)).collect();
-    let mut tried = Tried::default();
+    let mut retried = RetryResult::default();
     for (nonce, invoice) in (nonces(ctx)..).zip(due) {
         let subscription = invoice.subscription_id.as_ref().and_then(|id| subscriptions.get(id));
-        // What was asked in another currency than the one of today is collected by hand.
-        let is_tried_again = invoice.status.check(InvoiceChange::Reschedule).is_ok() && !invoice.remaining().is_zero();
-        let fits = |one: &&Subscription| is_tried_again && one.currency_id == invoice.currency_id;
-        let Some(subscription) = subscription.filter(fits) else { continue };
-        if covered.contains(&invoice.id) {
-            tried.left.push(invoice);
+        // Invoices in a currency that the subscription no longer uses are only paid manually.
+        let is_collectible = invoice.status.check(InvoiceChange::Reschedule).is_ok() && !invoice.remaining().is_zero();
+        let can_charge = |one: &&Subscription| is_collectible && one.currency_id == invoice.currency_id;
+        let Some(subscription) = subscription.filter(can_charge) else { continue };
+        if in_flight.contains(&invoice.id) {
+            retried.skipped.push(invoice);
             continue;
         }
-        // The payment belongs to the method that the subscription has now: it may have been changed since.
+        // The payment uses the subscription's current method, which may have changed since the invoice was written.
         let invoice = Invoice { method_id: subscription.method_id.clone(), intent_id: None, ..invoice };
         let charge = match batch.charge(ctx, subscription, &invoice, nonce) {
-            // The store's own settings are wrong: no reason to keep the others from their turn.
+            // The method's settings are wrong. That must not stop the other charges.
             Err(BillingError::Rail(error)) => {
-                tried.trouble = tried.trouble.take().or(Some(error));
+                retried.trouble = retried.trouble.take().or(Some(error));
                 None
             }
             charge => charge?,
         };
         let Some(Charge { intent, attempt, planned }) = charge else {
-            tried.left.push(invoice);
+            retried.skipped.push(invoice);
             continue;
         };
         unit.intents().put(&intent).await?;
         unit.attempts().insert(&attempt, &planned).await?;
-        tried.charges.push((invoice.id, attempt.id));
+        retried.charges.push((invoice.id, attempt.id));
     }
-    Ok(tried)
+    Ok(retried)
 }
 
-/// Tries what a subscription owes in its currency, whatever the schedule says. The attempts are for the caller to send.
+/// Retries a subscription's overdue invoices in its currency now, whatever the schedule says. The caller publishes the returned attempts.
 pub(super) async fn collect_now(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
 ) -> Result<Vec<AttemptId>, BillingError> {
-    let owed = unit.invoices().overdue_of(&subscription.id).await?;
-    if owed.is_empty() {
+    let overdue = unit.invoices().overdue_of(&subscription.id).await?;
+    if overdue.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(try_again(ctx, unit, owed).await?.charges.into_iter().map(|(_, attempt)| attempt).collect())
+    Ok(retry(ctx, unit, overdue).await?.charges.into_iter().map(|(_, attempt)| attempt).collect())
 }

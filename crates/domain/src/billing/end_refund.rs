@@ -1,4 +1,4 @@
-//! What is refunded when a subscription ends at once.
+//! Refunds when a subscription ends at once.
 
 use super::billing_batch::BillingBatch;
 use super::credit::{CreditNoteReason, Destination, refund_fully};
@@ -9,11 +9,11 @@ use crate::context::Context;
 use crate::shared::{AttemptId, Page, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// What of the last payment is given back.
+/// Which part of the last payment is refunded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefundChoice {
     None,
-    /// What of it the rest of the period is worth.
+    /// The value of the unused time of the period.
     Proration,
     /// All of it.
     Last,
@@ -31,13 +31,13 @@ impl RefundChoice {
     }
 }
 
-/// How many of the newest paid invoices are looked at for the last payment: thresholds and statements may stand before it.
+/// How many of the newest paid invoices are searched for the last payment: statements may precede it.
 const NEWEST: u32 = 100;
 
-/// Refunds what was chosen, by credit notes to the payments. Answers the attempts that send it.
+/// Refunds what was chosen, by credit notes to the payments. Returns the attempts that send the refunds.
 ///
 /// # Errors
-/// [`ManageError::PaymentInFlight`] while a payment is on its way: it would settle afterwards, and be kept.
+/// [`ManageError::PaymentInFlight`] while a payment is in flight: it would settle afterwards and not be refunded.
 pub(super) async fn refund_at_end(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -69,7 +69,7 @@ pub(super) async fn refund_at_end(
     }
 }
 
-/// The newest invoice of a subscription that was paid for something.
+/// The newest paid invoice of a subscription with a total above zero; statements do not count.
 async fn last_paid(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Option<Invoice>, ManageError> {
     let filter = InvoiceFilter {
         subscription_id: Some(subscription.id.clone()),

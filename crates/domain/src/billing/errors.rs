@@ -1,4 +1,4 @@
-//! Why a step of the engine did not end.
+//! Errors of the billing engine and of credit notes, and the reasons for putting a subscription on hold.
 
 use crate::ledger::LedgerError;
 use crate::payment::{RailError, SettlementError};
@@ -10,10 +10,10 @@ pub enum BillingError {
     Orphan,
     #[error("it kept changing while it was written down")]
     Contended,
-    /// Its next invoice stands already.
+    /// The subscription's next invoice cannot be written.
     #[error("the next invoice of {subscription} cannot be written: {}", on_hold.detail)]
     Unwritable { subscription: SubscriptionId, on_hold: OnHold },
-    /// A credit note that the engine issues was refused.
+    /// A credit note of the engine could not be issued.
     #[error(transparent)]
     Credit(Box<CreditError>),
     #[error(transparent)]
@@ -22,7 +22,7 @@ pub enum BillingError {
     Ledger(#[from] LedgerError),
     #[error(transparent)]
     Rail(#[from] RailError),
-    /// Charges of a test clock could not be settled.
+    /// Charges for a test clock could not be settled.
     #[error(transparent)]
     Settlement(SettlementError),
     #[error(transparent)]
@@ -38,39 +38,39 @@ impl From<StorageError> for BillingError {
     }
 }
 
-/// Why a credit note, a refund or a pay-out is refused.
+/// Why a credit note, a refund or a payout is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum CreditError {
     #[error("Sorry, the page you visited does not exist.")]
     NotFound,
-    /// A draft, a void invoice, or a statement.
+    /// The invoice is a draft, void, or a statement.
     #[error("This invoice cannot be credited")]
     NotCreditable,
     #[error("There is no payment that could be refunded")]
     NothingPaid,
-    /// The lines, or the payments, cannot give that much.
+    /// The amount exceeds what the lines or the payments can still give.
     #[error("The amount exceeds what can be refunded")]
     OverRefund,
     #[error("Please enter an amount above zero.")]
     NoAmount,
-    /// One line was named twice, or a line of another invoice.
+    /// A line is named twice, or belongs to another invoice.
     #[error("Each item must be a different line of the invoice")]
     BadItems,
     #[error("The customer has unpaid invoices that the balance pays first")]
     BalanceOwed,
     #[error("The balance is less than that")]
     BalanceTooSmall,
-    /// No card payment of the customer has enough left to refund, or no wallet has paid in this currency.
+    /// The customer's card payments have too little left to refund, or no wallet has paid in this currency.
     #[error("No payment of this customer can take that much back")]
     NoPayoutRoute,
-    /// Only a refund that failed is retried or moved to the balance.
+    /// Only a failed refund can be retried or moved to the balance.
     #[error("This refund has not failed")]
     NotFailed,
     #[error("A payment is on its way. Please wait for it.")]
     PaymentInFlight,
     #[error("This payment method is not supported")]
     MethodNotSupported,
-    /// Somebody else changed it at the same time.
+    /// Another unit of work changed the same rows.
     #[error("It was changed meanwhile, please try again")]
     Contended,
     #[error(transparent)]
@@ -121,7 +121,7 @@ impl From<CreditError> for BillingError {
     }
 }
 
-/// Why the engine has stopped with a subscription, as those who run the store are told.
+/// Why the engine has put a subscription on hold, as the admin console shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HoldReason {
     PriceMissing,
@@ -130,9 +130,9 @@ pub enum HoldReason {
     CurrencyNotConfigured,
     NotRecurring,
     AmountOutOfRange,
-    /// The period that it would be billed for has a bill.
+    /// The period to bill has an invoice already.
     AlreadyBilled,
-    /// What is stored of it is of nobody's writing.
+    /// Its stored data cannot be decoded.
     Unreadable,
     /// The settings of its payment method do not fit the network.
     PaymentMethod,
@@ -176,11 +176,11 @@ impl HoldReason {
     }
 }
 
-/// A subscription that the engine has stopped with.
+/// Why the engine no longer bills a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OnHold {
     pub reason: HoldReason,
-    /// The error in its own words, for whoever runs the machine.
+    /// The error message, for the operator of the server.
     pub detail: String,
 }
 
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_is_read_back_by_its_own_name() {
+    fn every_hold_reason_round_trips_by_name() {
         for reason in HoldReason::ALL {
             assert_eq!(HoldReason::from_name(reason.name()), Some(reason));
         }

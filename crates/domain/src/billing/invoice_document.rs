@@ -1,4 +1,4 @@
-//! Invoices as documents and as receipts by email.
+//! The data of invoice documents and of emailed receipts.
 
 use super::{CreditNote, CreditNoteFilter, Invoice, InvoiceItem, InvoicePayment, PaymentSource, Subscription};
 use crate::customer::Customer;
@@ -24,7 +24,7 @@ pub struct ExpandedInvoice {
 }
 
 impl ExpandedInvoice {
-    /// What the customer's balance paid and still pays. `None`: the sum overflows.
+    /// The amount paid from the customer's balance, less reversals. `None`: the sum overflows.
     #[must_use]
     pub fn applied_credit(&self) -> Option<Amount> {
         let by_balance = self.payments.iter().filter(|payment| matches!(payment.source, PaymentSource::Balance(_)));
@@ -58,7 +58,7 @@ pub async fn expand_invoice(unit: &mut dyn UnitOfWork, id: &InvoiceId) -> Result
 #[error("the invoice cannot be drawn: {0}")]
 pub struct PrintError(pub String);
 
-/// Draws invoices as PDF.
+/// Renders invoices as PDF.
 pub trait InvoicePrinter: Send + Sync {
     fn print(&self, invoice: &ExpandedInvoice, language: Language) -> Result<Vec<u8>, PrintError>;
 }
@@ -67,10 +67,10 @@ pub trait InvoicePrinter: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiptOrder {
     pub invoice: ExpandedInvoice,
-    /// Titles and paths within the store.
+    /// Pairs of a title and a path within the store.
     pub downloads: Vec<(String, String)>,
     pub language: Language,
-    /// The wall time from which the lifetime of the links counts.
+    /// The wall time at which the lifetime of the links begins.
     pub links_from: Timestamp,
 }
 
@@ -85,7 +85,7 @@ pub enum MailingError {
     Rejected(String),
 }
 
-/// Sends receipts. Sending one twice hands over the same message with the same id.
+/// Sends receipts. Sending one twice sends a message with the same id, so that mail servers can drop the duplicate.
 #[async_trait]
 pub trait ReceiptMailer: Send + Sync {
     async fn send(&self, order: &ReceiptOrder) -> Result<(), MailingError>;

@@ -1,4 +1,4 @@
-//! Issuing one invoice of a subscription outside of the engine's rounds, charged at once by its mandate.
+//! Issues a single invoice of a subscription outside the engine's batches, and charges it at once.
 
 use super::billing_batch::{BillingBatch, Charge};
 use super::dunning::decline_invoice;
@@ -12,16 +12,16 @@ use crate::payment::Decline;
 use crate::shared::{Amount, AttemptId, InvoiceId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// What is billed.
+/// An invoice to issue, with the corrections of earlier usage.
 pub(super) struct Bill {
     pub id: InvoiceId,
     pub reason: BillingReason,
     pub period: Period,
-    /// The lines of this invoice: charges only.
+    /// The invoice's lines; charges only.
     pub lines: Vec<InvoiceItem>,
-    /// Credit notes over earlier usage.
+    /// Credit notes over usage that was billed earlier.
     pub corrections: UsageCorrections,
-    /// What credit notes of this unit of work have added to the balance already, which was read before.
+    /// Credit that this unit of work added to the balance after the batch read it.
     pub added: Amount,
 }
 
@@ -31,12 +31,12 @@ impl Bill {
     }
 }
 
-/// Issues the corrections; then numbers and writes the invoice, pays what the customer's balance can pay of it, and writes the attempt
-/// that charges the rest. Where nothing permits a charge the invoice is overdue at once. Without lines there is no invoice.
+/// Issues the corrections, then finalizes the invoice, applies the customer's balance, and inserts the attempt that charges the rest.
+/// Without a mandate to charge, the invoice is overdue at once. Without lines no invoice is written. The caller writes the subscription and
+/// publishes the returned attempt.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when the period has an invoice already, or the balance is gone.
-/// The subscription is left for the caller to write.
+/// [`BillingError::Contended`] when the period has an invoice already, or the balance has changed.
 pub(super) async fn issue(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,

@@ -1,4 +1,4 @@
-//! Descriptions of lines that are not for a product alone. They are stored in English; customers read them in their language.
+//! Descriptions of invoice lines that are more than a product's name. They are stored in English, and translated for display.
 
 use super::{InvoiceItem, PricingFormula, Prorated};
 use crate::shared::Language;
@@ -15,7 +15,7 @@ pub(super) const SLASHED_STAKE: &str = "Slash stake";
 pub(super) const RETURNED_STAKE: &str = "Return Subscription staking";
 pub(super) const ADDED_FUNDS: &str = "Add funds for subscription";
 
-/// What a prorated line says of the product.
+/// The description of a prorated line.
 pub(super) fn prorated(what: Prorated, name: &str) -> String {
     let time = match what {
         Prorated::Credit => UNUSED_TIME,
@@ -25,7 +25,7 @@ pub(super) fn prorated(what: Prorated, name: &str) -> String {
 }
 
 impl InvoiceItem {
-    /// What the line is for, in the words that customers read. Names of products are as the store wrote them.
+    /// The line's description in the customer's language. Product names stay as the store wrote them.
     #[must_use]
     pub fn title(&self, language: Language) -> String {
         let description = self.description.as_str();
@@ -59,7 +59,7 @@ impl InvoiceItem {
     }
 }
 
-/// `Unused time on Kiln` in Chinese, where the name comes first.
+/// Translates `Unused time on Kiln` to Chinese, where the name comes first.
 fn name_first(description: &str, english: &str, chinese: &str) -> String {
     description.strip_prefix(english).map_or_else(|| description.to_owned(), |name| format!("{name} {chinese}"))
 }
@@ -91,15 +91,15 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_titled_in_both_languages_and_products_keep_their_names() {
+    fn titles_are_translated_and_product_names_are_kept() {
         let flat = || PricingFormula::Flat { amount: Amount::ZERO };
-        let asked = PricingFormula::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::ZERO };
+        let stake_terms = PricingFormula::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::ZERO };
         let per_unit = PricingFormula::PerUnit { unit: Amount::ZERO, quantity: 1 };
         for (line, english, chinese) in [
             (line(&prorated(Prorated::Credit, "Kiln"), share(Prorated::Credit)), "Unused time on Kiln", "Kiln 未使用的时间"),
             (line(&prorated(Prorated::Charge, "Kiln"), share(Prorated::Charge)), "Remaining time on Kiln", "Kiln 剩余的时间"),
             (line(STAKE, flat()), "Refundable deposit", "押金（可退）"),
-            (line(STAKE, asked), "Refundable deposit", "押金（可退）"),
+            (line(STAKE, stake_terms), "Refundable deposit", "押金（可退）"),
             (line(STAKED_AGAIN, flat()), "Refundable deposit", "押金（可退）"),
             (line(STAKED_ELSEWHERE, flat()), "Deposit for the new payment method", "更换支付方式的押金"),
             (line(STAKED_MORE, flat()), "Deposit for the plan change", "更换方案的押金"),

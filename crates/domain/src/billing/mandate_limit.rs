@@ -1,4 +1,4 @@
-//! The most that one charge of a subscription can come to: what a wallet is asked to permit.
+//! Mandate limits: the most that one charge of a subscription can amount to, which a wallet is asked to allow.
 
 use super::{BillingError, BillingPolicy};
 use crate::payment::Currency;
@@ -7,19 +7,19 @@ use crate::shared::{Amount, AmountError, CurrencyId, CustomerId, MethodId, Mode,
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeMap, HashMap};
 
-/// What is billed by usage is noticed to have reached its threshold when it is beyond it already: so many thresholds are permitted.
-const THRESHOLDS: u64 = 2;
+/// The limit in multiples of the billing threshold: the report that reaches the threshold can exceed it, so the limit leaves room.
+const THRESHOLD_FACTOR: u64 = 2;
 
-/// The most of one charge.
+/// The limit of one charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MandateLimit {
     pub amount: Amount,
-    /// A part of it is charged by usage: charges are mostly smaller.
+    /// Part of it covers usage, so that most charges are smaller.
     pub by_usage: bool,
 }
 
-/// The most that the invoice of a period asks for. What is used stays below the threshold where there is one; else it is permitted
-/// as far as [`BillingPolicy::usage_ceiling`] units go. `items` are prices and quantities.
+/// The most that the invoice of one period can charge. Usage is limited to [`THRESHOLD_FACTOR`] times the billing threshold if there is
+/// one, else to the price of [`BillingPolicy::usage_ceiling`] units. `items` are prices with quantities.
 pub fn mandate_limit<'a>(
     policy: &BillingPolicy,
     items: impl IntoIterator<Item = (&'a Price, u64)>,
@@ -32,19 +32,20 @@ pub fn mandate_limit<'a>(
         match price.is_metered() {
             true => {
                 by_usage = true;
-                used = used.plus(most_used(&rate, policy.usage_ceiling)?)?;
+                used = used.plus(max_usage_price(&rate, policy.usage_ceiling)?)?;
             }
             false => licensed = licensed.plus(rate.charge(quantity)?)?,
         }
     }
     if let (true, Some(threshold)) = (by_usage, threshold.filter(|threshold| !threshold.is_zero())) {
-        used = threshold.times(THRESHOLDS)?;
+        used = threshold.times(THRESHOLD_FACTOR)?;
     }
     Ok(MandateLimit { amount: licensed.plus(used)?, by_usage })
 }
 
-/// What at most `units` cost, beyond those that cost nothing. More of them can cost less, where a later tier is cheaper for all.
-fn most_used(rate: &UnitPricing<'_>, units: u64) -> Result<Amount, AmountError> {
+/// The highest price of up to `units` units, not counting leading free units. The maximum can lie below `units`: with volume tiers, more
+/// units can cost less.
+fn max_usage_price(rate: &UnitPricing<'_>, units: u64) -> Result<Amount, AmountError> {
     let UnitPricing::Tiered { tiers, .. } = rate else { return rate.charge(units) };
     let free = tiers.iter().take_while(|tier| tier.unit_amount.is_zero() && tier.flat_amount.is_zero());
     let units = units.saturating_add(free.filter_map(|tier| tier.up_to).max().unwrap_or_default());
@@ -56,7 +57,7 @@ fn most_used(rate: &UnitPricing<'_>, units: u64) -> Result<Amount, AmountError> 
     Ok(most)
 }
 
-/// The most of one charge, for each currency of a method: what a permission names.
+/// The limits of a mandate, one for each currency of a method.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MandateLimits {
     most: BTreeMap<CurrencyId, Amount>,
@@ -64,29 +65,29 @@ pub struct MandateLimits {
 }
 
 impl MandateLimits {
-    /// Those of a customer's running subscriptions with a method, together; `but` is left out.
+    /// The combined limits of a customer's live subscriptions with a method, except the subscription `excluded`.
     pub async fn of_customer(
         policy: &BillingPolicy,
         unit: &mut dyn UnitOfWork,
         (customer, method): (&CustomerId, &MethodId),
-        but: Option<&SubscriptionId>,
+        excluded: Option<&SubscriptionId>,
     ) -> Result<Self, BillingError> {
         let mut live = unit.subscriptions().live_of(customer).await?;
-        live.retain(|one| one.method_id == *method && Some(&one.id) != but);
+        live.retain(|one| one.method_id == *method && Some(&one.id) != excluded);
         let mut ids: Vec<PriceId> = live.iter().flat_map(|one| one.items.iter().map(|item| item.price_id.clone())).collect();
         ids.sort();
         ids.dedup();
         let prices = if ids.is_empty() { Vec::new() } else { unit.prices().find_all(&ids).await? };
         let prices: HashMap<PriceId, Price> = prices.into_iter().map(|price| (price.id.clone(), price)).collect();
-        let mut all = Self::default();
+        let mut limits = Self::default();
         for one in &live {
             let items = one.items.iter().filter_map(|item| Some((prices.get(&item.price_id)?, item.quantity)));
-            all.add(
+            limits.add(
                 &one.currency_id,
                 mandate_limit(policy, items, one.billing_threshold.map(|threshold| threshold.amount), &one.currency_id)?,
             )?;
         }
-        Ok(all)
+        Ok(limits)
     }
 
     pub fn add(&mut self, currency: &CurrencyId, mandate_limit: MandateLimit) -> Result<(), AmountError> {
@@ -96,7 +97,7 @@ impl MandateLimits {
         Ok(())
     }
 
-    /// At least so much. Never nothing: to a network that would mean anything.
+    /// Raises a currency's limit to at least `least`, and to at least one base unit: networks read a limit of zero as unlimited.
     pub fn raise(&mut self, currency: &CurrencyId, least: Amount) {
         let most = self.most.entry(currency.clone()).or_default();
         *most = (*most).max(least).max(Amount::new(1));
@@ -106,7 +107,7 @@ impl MandateLimits {
         self.most.get(currency).copied()
     }
 
-    /// With their currencies, as a permission names them.
+    /// The limits with their currencies, for the mandate request.
     pub async fn limits(&self, unit: &mut dyn UnitOfWork, mode: Mode, method: &MethodId) -> Result<Vec<(Currency, Amount)>, BillingError> {
         let currencies = unit.methods().currencies(mode).await?;
         let of_method = currencies.into_iter().filter(|currency| currency.method_id == *method);
@@ -162,11 +163,11 @@ mod tests {
 
     fn most(items: &[(&Price, u64)], threshold: Option<u128>) -> u128 {
         let policy = BillingPolicy { usage_ceiling: 1_000, ..BillingPolicy::default() };
-        mandate_limit(&policy, items.iter().copied(), threshold.map(Amount::new), &currency()).expect("a mandate_limit").amount.base_units()
+        mandate_limit(&policy, items.iter().copied(), threshold.map(Amount::new), &currency()).expect("a limit").amount.base_units()
     }
 
     #[test]
-    fn what_is_licensed_is_permitted_once_and_what_is_used_as_far_as_the_policy_goes() {
+    fn licensed_items_count_once_and_usage_up_to_the_policy_ceiling() {
         let (plan, relay) = (price(10, Usage::Licensed), metered(2));
         assert_eq!(most(&[(&plan, 3)], None), 30);
         assert_eq!(most(&[(&relay, 1)], None), 2_000);
@@ -174,10 +175,10 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_bounds_what_is_used_and_leaves_room_for_the_report_that_reaches_it() {
+    fn a_threshold_limits_usage_and_leaves_room_for_the_report_that_reaches_it() {
         let (plan, relay) = (price(10, Usage::Licensed), metered(2));
         assert_eq!(most(&[(&plan, 3), (&relay, 1)], Some(50)), 130);
-        assert_eq!(most(&[(&plan, 3)], Some(50)), 30, "nothing is used");
+        assert_eq!(most(&[(&plan, 3)], Some(50)), 30, "no metered item");
         assert_eq!(most(&[(&relay, 1)], Some(0)), 2_000, "no threshold");
     }
 

@@ -1,4 +1,4 @@
-//! What customers are emailed about their subscriptions, and when.
+//! Notifications: which emails are sent about billing, and when.
 
 use super::Invoice;
 use crate::context::Context;
@@ -10,24 +10,23 @@ use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long before the end of a trial its reminder is sent. A trial that is not longer than this gets no reminder: the email about
-/// its start names the end.
+/// How long before the end of a trial its reminder is sent. Trials that are not longer than this get no reminder: the email about their
+/// start names their end.
 pub const TRIAL_REMINDER: Duration = Duration::from_secs(3 * 24 * 3_600);
-/// How long a subscription is past due before it gets one reminder of everything that is overdue. Each failed payment has an email
-/// of its own before that.
+/// How long a subscription is past due before one reminder lists everything overdue. Each failed payment before that has its own email.
 pub const OVERDUE_REMINDER: Duration = Duration::from_secs(7 * 24 * 3_600);
 
-/// An email to send, as a message of [`Topic::BillingMail`] carries it. The job that writes the email decides whether the
-/// notification still holds.
+/// An email to send, carried by a message of [`Topic::BillingMail`]. The job that composes the email decides whether the notification still
+/// applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notification {
     Started(SubscriptionId),
-    /// `at`: the time at which a test clock passed the reminder; `None`: wall time decides.
+    /// `at`: when a test clock passed the reminder's time; `None`: wall time decides.
     TrialEnding {
         subscription: SubscriptionId,
         at: Option<Timestamp>,
     },
-    /// `failures`: the number of failed payments of the invoice, including this one. `code`: the network's reason.
+    /// `failures`: the invoice's failed payments, including this one. `code`: the network's decline code.
     PaymentFailed {
         invoice: InvoiceId,
         failures: u32,
@@ -52,15 +51,15 @@ pub enum Notification {
     Refunded(RefundId),
     /// A credit note was issued.
     Credited(CreditNoteId),
-    /// To the store: a refund failed, and somebody has to decide. `failures`: how often by now.
+    /// To the store: a refund failed and needs a decision. `failures`: how often it has failed.
     RefundFailed {
         refund: RefundId,
         failures: u32,
     },
     /// To the store: a payment is disputed, or the dispute was decided.
     Disputed(DisputeId),
-    /// To the store: the invoice lines of a payment could not give all that was refunded in the provider's dashboard. `amount`: what they
-    /// could not give. `reference`: the provider's name of the refund.
+    /// To the store: a refund made in the provider's dashboard exceeds what the payment's invoice lines can give. `amount`: the excess.
+    /// `reference`: the provider's id of the refund.
     DashboardRefund {
         intent: PaymentIntentId,
         reference: String,
@@ -71,7 +70,7 @@ pub enum Notification {
 /// The state that a subscription left when it resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResumedFrom {
-    /// It was to end at a later time.
+    /// A scheduled cancellation was undone.
     Cancellation,
     Pause,
 }
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn every_notification_is_read_back_from_its_message() {
+    fn every_notification_round_trips_through_its_message() {
         let subscription = || SubscriptionId::parse("sub_1").expect("an id");
         let (invoice, refund) = (InvoiceId::parse("in_1").expect("an id"), RefundId::parse("re_1").expect("an id"));
         for notification in [
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_message_is_no_notification() {
+    fn malformed_messages_are_rejected() {
         let read = |message: Message| Notification::of(&message.payload);
         let message = |kind: &str| Message::new(Topic::BillingMail, at(0)).with("kind", kind);
         assert_eq!(read(message("started")), None);

@@ -1,4 +1,4 @@
-//! Pausing a subscription, which charges nothing then, and letting it go on.
+//! Pauses and resumes subscriptions. A paused subscription is not billed.
 
 use super::billing_batch::BillingBatch;
 use super::charges::{nonce, publish_charges};
@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::shared::{Amount, InvoiceId, SubscriptionId, Timestamp};
 use std::time::Duration;
 
-/// Pauses a subscription. What it owes is still owed.
+/// Pauses a subscription. Its unpaid invoices stay due.
 pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
@@ -22,7 +22,7 @@ pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, M
     subscription.status = subscription.status.after(Change::Pause)?;
     subscription.paused_at = Some(now);
     if subscription.cancel_at_period_end {
-        // The engine looks at the periods of those that run only.
+        // The engine does not process periods of paused subscriptions, so their end is stored as a time.
         subscription.cancel_at = subscription.cancel_at.or(Some(subscription.period.end));
     }
     subscription.updated_at = now;
@@ -31,11 +31,11 @@ pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, M
     super::find(ctx, id).await
 }
 
-/// The status that it was paused in. The pause is no time in which a debt grows old.
-fn go_on(subscription: &mut Subscription, now: Timestamp) -> Result<(), ManageError> {
+/// Restores the status from before the pause. The time of the pause does not count towards the dunning deadline.
+fn apply_resume(subscription: &mut Subscription, now: Timestamp) -> Result<(), ManageError> {
     let resumed = subscription.status.after(Change::Resume)?;
     if subscription.ends_at().is_some_and(|end| end <= now) {
-        // Its end has come, and is about to be written.
+        // Its end has come and is about to be recorded.
         return Err(ManageError::NotRecoverable);
     }
     let in_trial = subscription.index.is_none() && now < subscription.period.end;
@@ -48,23 +48,23 @@ fn go_on(subscription: &mut Subscription, now: Timestamp) -> Result<(), ManageEr
     Ok(())
 }
 
-/// The time whose usage is billed as the one of a period that a pause came after: what was reported before the pause, though the period
-/// was over by then, stands on no other bill.
+/// The time whose usage is billed for a period that ended during a pause: usage that was reported after the period's end but before the
+/// pause is on no other invoice.
 pub(super) fn reported(period: &Period, paused_at: Option<Timestamp>, now: Timestamp) -> Period {
     let until = paused_at.map_or(period.end, |paused_at| paused_at.plus(Duration::from_micros(1)).min(now));
     Period { end: period.end.max(until), ..*period }
 }
 
-/// Lets a paused subscription go on. When its period is over by now, a new one begins, and is charged.
+/// Resumes a paused subscription. If its period is over, a new one begins now and is charged.
 pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     let paused_at = subscription.paused_at;
-    if let Err(refused) = go_on(&mut subscription, now) {
-        // A round that comes at once would pass over what is still locked.
+    if let Err(error) = apply_resume(&mut subscription, now) {
+        // Releases the lock explicitly: a batch that runs right after would skip a locked subscription.
         unit.rollback().await?;
-        return Err(refused);
+        return Err(error);
     }
     subscription.updated_at = now;
     let (mut attempt, mut has_new_items) = (None, false);
@@ -73,15 +73,15 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
         let one = std::slice::from_ref(&subscription);
         let mut batch = BillingBatch::read(unit.as_mut(), one).await?;
         let used = read_usage(unit.as_mut(), &batch, one).await?;
-        let behind = subscription.index.map(|_| subscription.period);
-        let next = period(&subscription.cycle, now, 0).map_err(Unbillable::from)?;
+        let metered_period = subscription.index.map(|_| subscription.period);
+        let next_period = period(&subscription.cycle, now, 0).map_err(Unbillable::from)?;
         let id = InvoiceId::new(now, ctx.random.as_ref());
-        let Lines { items, overbilled, .. } = lines(ctx, &batch, &used, &subscription, &id, next, behind)?;
+        let Lines { items, overbilled, .. } = lines(ctx, &batch, &used, &subscription, &id, next_period, metered_period)?;
         let corrections = UsageCorrections::plan(unit.as_mut(), &subscription, &overbilled).await?;
         subscription.anchor = now;
-        has_new_items = subscription.enter(0, next);
+        has_new_items = subscription.enter(0, next_period);
         let (reason, added) = (BillingReason::SubscriptionCycle, Amount::ZERO);
-        let bill = Bill { id, reason, period: next, lines: items, corrections, added };
+        let bill = Bill { id, reason, period: next_period, lines: items, corrections, added };
         attempt = issue(ctx, unit.as_mut(), &mut batch, &mut subscription, bill, nonce(ctx), now).await?;
     }
     save(unit.as_mut(), &subscription).await?;

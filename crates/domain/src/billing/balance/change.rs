@@ -8,7 +8,7 @@ use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::shared::{Amount, BalanceTransactionId, CurrencyId, CustomerId, EntryId, EventId, Mode, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// What changes a balance.
+/// A requested change of a balance.
 #[derive(Debug, Clone)]
 pub(crate) struct BalanceChange<'a> {
     pub mode: Mode,
@@ -16,17 +16,17 @@ pub(crate) struct BalanceChange<'a> {
     pub currency_id: &'a CurrencyId,
     pub kind: BalanceTransactionType,
     pub amount: Amount,
-    /// The id of the object that changes it.
+    /// The id of the object that causes the change.
     pub source: &'a str,
     pub at: Timestamp,
 }
 
-/// Changes a balance. The two types that move money between a balance and an invoice are posted here; every other type is a part of its
-/// source's own entry, which the caller posts. After an increase, unpaid invoices that nobody is paying use the balance: an event asks
-/// for that.
+/// Changes a balance. Posts the journal entry of the two types that move money between a balance and an invoice. Every other type is part
+/// of the journal entry of its source, which the caller posts. After an increase it publishes an event: unpaid invoices that have no
+/// payment in flight then use the balance.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when the balance is less than a decrease asks for: it was read before.
+/// [`BillingError::Contended`] when a decrease exceeds the balance, which changed since the caller read it.
 pub(crate) async fn change_balance(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,

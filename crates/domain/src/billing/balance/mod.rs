@@ -1,5 +1,5 @@
-//! The customer's balance with the store, in one currency: what a credit note or an overpayment added and no invoice has used. On the
-//! wire it is called credit.
+//! The customer's balance with the store, in one currency: money from credit notes, overpayments and other sources that no invoice has used
+//! yet. The wire format calls it credit.
 
 mod change;
 
@@ -15,7 +15,7 @@ pub struct Balance {
     pub amount: Amount,
 }
 
-/// Why a balance changed. What increases it, and what decreases it, is fixed for each type.
+/// Why a balance changed. Each type either increases or decreases the balance: see [`BalanceTransactionType::is_increase`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BalanceTransactionType {
     /// Decrease: paid a part of an invoice. Source: the invoice.
@@ -24,15 +24,15 @@ pub enum BalanceTransactionType {
     UnappliedFromInvoice,
     /// Increase. Source: the credit note.
     CreditNote,
-    /// Increase: a payment brought more than its invoices asked for. Source: the attempt.
+    /// Increase: a payment exceeded what its invoices still needed. Source: the attempt.
     Overpayment,
     /// Decrease: paid out over a network. Source: the refund.
     Payout,
-    /// Increase: the network refused the pay-out. Source: the refund.
+    /// Increase: the network declined the payout. Source: the refund.
     PayoutRestored,
-    /// Increase: a refused refund was moved here. Source: the refund.
+    /// Increase: a failed refund was moved to the balance. Source: the refund.
     RefundMoved,
-    /// Increase: an owner resolved a differing amount. Source: the attempt.
+    /// Increase: an owner resolved a payment whose settled amount differed from the requested one. Source: the attempt.
     SuspenseResolved,
 }
 
@@ -81,10 +81,10 @@ pub struct BalanceTransaction {
     pub customer_id: CustomerId,
     pub currency_id: CurrencyId,
     pub kind: BalanceTransactionType,
-    /// [`BalanceTransactionType::is_increase`] says its direction.
+    /// Always positive; [`BalanceTransactionType::is_increase`] gives the direction.
     pub amount: Amount,
     pub balance_after: Amount,
-    /// The id of the object that changed it.
+    /// The id of the object that caused the change.
     pub source: String,
     pub created_at: Timestamp,
 }
@@ -93,13 +93,13 @@ pub struct BalanceTransaction {
 pub trait Balances: Send {
     /// The balances of these customers that are above zero.
     async fn of_all(&mut self, customers: &[CustomerId]) -> Result<Vec<Balance>, StorageError>;
-    /// Keeps everybody else from changing the balances of these customers until this unit of work ends, and answers them as
-    /// [`Balances::of_all`]. Before the series of numbers, after invoices.
+    /// Locks the balances of these customers until this unit of work ends, and returns them as [`Balances::of_all`] does. Lock order: after
+    /// invoices, before the number series.
     async fn lock(&mut self, customers: &[CustomerId]) -> Result<Vec<Balance>, StorageError>;
-    /// Writes a transaction and the balance after it, which replaces the balance before it: a compare-and-set under the row's lock.
-    /// Answers the transaction with its `balance_after`. `None`: the balance is less than a decrease asks for, and nothing is written.
+    /// Writes a transaction and updates the balance by compare-and-set under the row's lock. Returns the transaction with its
+    /// `balance_after`. `None`: a decrease exceeds the balance, and nothing is written.
     async fn record(&mut self, transaction: &BalanceTransaction) -> Result<Option<BalanceTransaction>, StorageError>;
-    /// Newest first, in the order in which they were written.
+    /// A customer's transactions, newest first, ordered by when they were written.
     async fn transactions(
         &mut self,
         mode: Mode,
@@ -119,7 +119,7 @@ pub(crate) async fn balance_of(
     Ok(amount_in(&balances, customer, currency))
 }
 
-/// What these balances hold for a customer in a currency.
+/// Returns the amount in `balances` of a customer and currency, zero if there is none.
 #[must_use]
 pub(crate) fn amount_in(balances: &[Balance], customer: &CustomerId, currency: &CurrencyId) -> Amount {
     let found = balances.iter().find(|balance| balance.customer_id == *customer && balance.currency_id == *currency);
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_type_reads_back_and_only_two_decrease_the_balance() {
+    fn every_type_round_trips_by_name_and_only_two_decrease_the_balance() {
         for kind in BalanceTransactionType::ALL {
             assert_eq!(BalanceTransactionType::from_name(kind.name()), Some(kind));
         }

@@ -1,45 +1,45 @@
-//! Where the money of a credit note goes, and how an amount without items is spread over the lines: pure rules.
+//! Pure rules for where the money of a credit note goes, and how an amount without items is spread over the invoice's lines.
 
 use super::CreditError;
 use crate::billing::{InvoicePayment, PaymentSource};
 use crate::shared::{Amount, AmountError, InvoicePaymentId, PaymentIntentId};
 
-/// Where a credit note's money goes after the unpaid part of its invoice.
+/// Where a credit note's money goes after it has reduced the unpaid part of its invoice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Destination {
     Balance,
     /// Back to the invoice's payments: network payments, newest first, then stakes, then the balance.
     Payments,
-    /// Back to the invoice's payments in the same order. The unpaid part is skipped.
+    /// As [`Destination::Payments`], but the unpaid part is skipped.
     PaidPart,
     /// Back to one network payment. The unpaid part is skipped.
     Payment(PaymentIntentId),
-    /// The provider has sent it back over this payment already. The unpaid part is skipped.
+    /// The provider has already refunded this payment. The unpaid part is skipped.
     Sent(PaymentIntentId),
-    /// Nowhere: no more than the unpaid part is credited.
+    /// Credits no more than the unpaid part, so that no money moves.
     UnpaidPart,
 }
 
-/// A payment of the invoice, and how much of it can go back the way it came.
+/// An invoice payment, and how much of it can be returned to its source.
 #[derive(Debug, Clone)]
 pub(super) struct Returnable {
     pub payment: InvoicePayment,
-    /// Of a network payment, no more than the network's payment has left.
+    /// The unused part of the payment; for a network payment, at most what its payment intent can still refund.
     pub room: Amount,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct NoteAllocation {
-    /// Taken off what is due.
+    /// Reduces the invoice's amount due.
     pub due: Amount,
-    /// New balance that no payment is reserved for.
+    /// Added to the balance without a reservation on any payment.
     pub to_balance: Amount,
-    /// Of each payment: what it is to give back.
+    /// The amount to return from each payment.
     pub returned: Vec<(InvoicePaymentId, Amount)>,
 }
 
 /// # Errors
-/// [`CreditError::OverRefund`] when the unpaid part and the payments together cannot give that much.
+/// [`CreditError::OverRefund`] when the destination cannot take `total`.
 pub(super) fn allocate(
     total: Amount,
     remaining: Amount,
@@ -48,30 +48,30 @@ pub(super) fn allocate(
 ) -> Result<NoteAllocation, CreditError> {
     let skips_unpaid = matches!(destination, Destination::PaidPart | Destination::Payment(_) | Destination::Sent(_));
     let due = if skips_unpaid { Amount::ZERO } else { total.min(remaining) };
-    let mut left = total.minus(due)?;
+    let mut unallocated = total.minus(due)?;
     let mut allocation = NoteAllocation { due, ..NoteAllocation::default() };
     match destination {
         Destination::Balance => {
-            allocation.to_balance = left;
+            allocation.to_balance = unallocated;
             return Ok(allocation);
         }
-        Destination::UnpaidPart if left.is_zero() => return Ok(allocation),
+        Destination::UnpaidPart if unallocated.is_zero() => return Ok(allocation),
         Destination::UnpaidPart => return Err(CreditError::OverRefund),
         Destination::Payments | Destination::PaidPart | Destination::Payment(_) | Destination::Sent(_) => {}
     }
     for Returnable { payment, room } in in_order(payments, destination) {
-        let part = left.min(*room);
+        let part = unallocated.min(*room);
         if !part.is_zero() {
-            left = left.minus(part)?;
+            unallocated = unallocated.minus(part)?;
             allocation.returned.push((payment.id.clone(), part));
         }
     }
-    if left.is_zero() { Ok(allocation) } else { Err(CreditError::OverRefund) }
+    if unallocated.is_zero() { Ok(allocation) } else { Err(CreditError::OverRefund) }
 }
 
-/// The payments that may give something back, in the order in which they are asked.
+/// The payments that the destination allows, in refund order.
 fn in_order<'a>(payments: &'a [Returnable], destination: &Destination) -> Vec<&'a Returnable> {
-    let is_asked = |one: &&Returnable| match destination {
+    let is_allowed = |one: &&Returnable| match destination {
         Destination::Payment(intent) | Destination::Sent(intent) => one.payment.source.intent() == Some(intent),
         _ => true,
     };
@@ -80,19 +80,19 @@ fn in_order<'a>(payments: &'a [Returnable], destination: &Destination) -> Vec<&'
         PaymentSource::Stake(_) => 1,
         PaymentSource::Balance(_) => 2,
     };
-    let mut asked: Vec<_> = payments.iter().filter(is_asked).collect();
-    asked.sort_by(|a, b| {
+    let mut allowed: Vec<_> = payments.iter().filter(is_allowed).collect();
+    allowed.sort_by(|a, b| {
         let newest = (b.payment.created_at, &b.payment.id).cmp(&(a.payment.created_at, &a.payment.id));
         rank(a).cmp(&rank(b)).then(newest)
     });
-    asked
+    allowed
 }
 
-/// Spreads an amount over lines in proportion to what each can give, by the largest remainder: the parts add up to the amount, and no
-/// part is more than its line can give.
+/// Spreads an amount over lines in proportion to what each can still give, by the largest remainder. The parts add up to the amount, and no
+/// part exceeds its line.
 ///
 /// # Errors
-/// [`CreditError::OverRefund`] when the lines together cannot give that much.
+/// [`CreditError::OverRefund`] when the amount exceeds the sum of the lines.
 pub(crate) fn spread(amount: Amount, lines: &[Amount]) -> Result<Vec<Amount>, CreditError> {
     let sum = Amount::sum(lines.iter().copied())?;
     if amount > sum {
@@ -102,15 +102,15 @@ pub(crate) fn spread(amount: Amount, lines: &[Amount]) -> Result<Vec<Amount>, Cr
         return Ok(vec![Amount::ZERO; lines.len()]);
     }
     let shares: Vec<(Amount, Amount)> = lines.iter().map(|line| line.times_ratio(amount, sum)).collect::<Result<_, AmountError>>()?;
-    let mut left = amount.minus(Amount::sum(shares.iter().map(|(floor, _)| *floor))?)?;
+    let mut remainder = amount.minus(Amount::sum(shares.iter().map(|(floor, _)| *floor))?)?;
     let mut order: Vec<usize> = (0..lines.len()).collect();
     order.sort_by(|a, b| shares[*b].1.cmp(&shares[*a].1).then(a.cmp(b)));
     let mut parts: Vec<Amount> = shares.into_iter().map(|(floor, _)| floor).collect();
     let one = Amount::new(1);
     for place in order {
-        if !left.is_zero() && parts[place] < lines[place] {
+        if !remainder.is_zero() && parts[place] < lines[place] {
             parts[place] = parts[place].plus(one)?;
-            left = left.minus(one)?;
+            remainder = remainder.minus(one)?;
         }
     }
     Ok(parts)
@@ -145,7 +145,7 @@ mod tests {
         Returnable { room: payment.room(), payment }
     }
 
-    /// Off the due, to the balance, and of each payment.
+    /// Amount off the due, amount to the balance, and the amount returned from each payment.
     type Parts = (u128, u128, Vec<(String, u128)>);
 
     fn allocated(total: u128, remaining: u128, payments: &[Returnable], destination: &Destination) -> Option<Parts> {
@@ -179,21 +179,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_add_up_and_no_line_gives_more_than_it_can(lines in prop::collection::vec(0u128..1_000_000_000_000_000_000_000, 1..8), share in 0u128..=1_000) {
+        fn parts_add_up_and_no_part_exceeds_its_line(lines in prop::collection::vec(0u128..1_000_000_000_000_000_000_000, 1..8), share in 0u128..=1_000) {
             let sum: u128 = lines.iter().sum();
             let amount = sum / 1_000 * share;
-            let given: Vec<_> = lines.iter().copied().map(Amount::new).collect();
-            let parts = spread(Amount::new(amount), &given).expect("no more than all");
+            let creditable: Vec<_> = lines.iter().copied().map(Amount::new).collect();
+            let parts = spread(Amount::new(amount), &creditable).expect("not more than the sum");
             prop_assert_eq!(parts.iter().map(|part| part.base_units()).sum::<u128>(), amount);
-            for (part, line) in parts.iter().zip(&given) {
+            for (part, line) in parts.iter().zip(&creditable) {
                 prop_assert!(part <= line);
             }
-            let over = spread(Amount::new(sum + 1), &given);
+            let over = spread(Amount::new(sum + 1), &creditable);
             prop_assert!(matches!(over, Err(CreditError::OverRefund)));
         }
 
         #[test]
-        fn what_a_note_gives_is_its_total(total in 0u128..500, remaining in 0u128..100, paid_by in prop::collection::vec(0u128..200, 0..4)) {
+        fn the_allocated_parts_add_up_to_the_note_total(total in 0u128..500, remaining in 0u128..100, paid_by in prop::collection::vec(0u128..200, 0..4)) {
             let payments: Vec<_> = paid_by.iter().enumerate().map(|(n, amount)| paid(&n.to_string(), network("pi_1"), *amount, n as i64)).collect();
             for destination in [Destination::Payments, Destination::Balance, Destination::Payment(intent("pi_1")), Destination::UnpaidPart] {
                 if let Some((due, to_balance, returned)) = allocated(total, remaining, &payments, &destination) {

@@ -1,4 +1,4 @@
-//! Asking a card network for everything that has changed about a payment after it succeeded.
+//! Queries a card network for all disputes and refunds of a payment.
 
 use super::dispute::{DisputeError, record_dispute};
 use super::provider_refund::{ProviderRefundError, record_provider_refund};
@@ -8,7 +8,7 @@ use crate::shared::{StorageError, Timestamp};
 
 #[derive(Debug, thiserror::Error)]
 pub enum CardCheckError {
-    /// No card network serves the method.
+    /// The method does not belong to a card network.
     #[error("the method is not of a card network")]
     NoCardNetwork,
     #[error(transparent)]
@@ -36,7 +36,8 @@ impl CardPaymentEvent {
     }
 }
 
-/// Asks the provider for all disputes and refunds of a payment, and records them, oldest first. Finds those whose events were lost.
+/// Queries the provider for all disputes and refunds of a payment and records them, oldest first. Finds those whose webhook events were
+/// lost.
 ///
 /// # Errors
 /// The first failure. What was recorded before it stays recorded.

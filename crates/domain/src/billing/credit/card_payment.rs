@@ -11,14 +11,13 @@ pub(super) enum CardPaymentState {
         intent: Box<Intent>,
         currency: Box<Currency>,
     },
-    /// This store has opened it, and its provider has not decided.
+    /// The payment belongs to this store, and its provider has not decided it yet.
     Undecided,
-    /// It is not of this store: one account of a provider may serve several.
+    /// The payment does not belong to this store, or it did not succeed. Several stores can share one account at a provider.
     Unknown,
 }
 
-/// Finds the payment that a provider knows by this name. An attempt that is open is settled first: what changed after a payment is
-/// recorded after the payment.
+/// Finds the payment with this provider id. Settles an open attempt first, so that a dispute or refund is recorded after its payment.
 pub(super) async fn find_card_payment(ctx: &Context, method: &Method, payment: &str) -> Result<CardPaymentState, SettlementError> {
     if let Some(settled) = settled(ctx, method, payment).await? {
         return Ok(settled);

@@ -1,4 +1,4 @@
-//! Credit notes and refunds that an owner orders, and what they would do.
+//! Credit notes and refunds that an owner orders, and their previews.
 
 use super::allocation::{Destination, spread};
 use super::issue::{ItemOrder, NoteOrder, NotePlan, issue_note, plan, returnable};
@@ -10,7 +10,7 @@ use crate::payment::{IntentStatus, Refund};
 use crate::shared::{Amount, AttemptId, CreditNoteId, InvoiceId, InvoiceItemId, Mode, PaymentIntentId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
 
-/// Where the part of a credit note goes that was paid already.
+/// Where the paid part of a credit note goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreditTo {
     Balance,
@@ -29,28 +29,28 @@ impl CreditTo {
     }
 }
 
-/// What is ordered of one line.
+/// The part of a credit note order for one invoice line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderedItem {
     pub invoice_item_id: InvoiceItemId,
     pub amount: Amount,
-    /// `None`: what the line paid for ends if the line is credited in full.
+    /// Whether access to what the line paid for ends. `None`: it ends if the line is credited in full.
     pub revokes: Option<bool>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditNoteOrder {
     pub invoice_id: InvoiceId,
-    /// Empty: `amount` is spread over the lines.
+    /// Empty: `amount` is spread over all lines of the invoice.
     pub items: Vec<OrderedItem>,
-    /// Without items: `None` is all that the lines can give.
+    /// Used without items. `None`: everything that the lines can still give.
     pub amount: Option<Amount>,
     pub reason: CreditNoteReason,
     pub memo: String,
     pub to: CreditTo,
 }
 
-/// What a credit note would give, and where its money would go.
+/// What a credit note would credit, and where its money would go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditNotePreview {
     pub items: Vec<OrderedItem>,
@@ -60,14 +60,14 @@ pub struct CreditNotePreview {
     pub refunded: Amount,
 }
 
-/// Computes what a credit note would do now, without writing it.
+/// Computes the effect of a credit note without writing it.
 ///
 /// # Errors
 /// Those of [`create_credit_note`].
 pub async fn preview_credit_note(ctx: &Context, mode: Mode, order: &CreditNoteOrder) -> Result<CreditNotePreview, CreditError> {
     let mut unit = ctx.store.read().await?;
     let invoice = unit.invoices().find(&order.invoice_id).await?.filter(|invoice| invoice.mode == mode).ok_or(CreditError::NotFound)?;
-    let (note, plan) = planned(unit.as_mut(), &invoice, order).await?;
+    let (note, plan) = plan_order(unit.as_mut(), &invoice, order).await?;
     let to_balance = Amount::sum(plan.allocation.returned.iter().filter(|(id, _)| is_balance(&plan, id)).map(|(_, amount)| *amount))?;
     let returned = Amount::sum(plan.allocation.returned.iter().map(|(_, amount)| *amount))?;
     let item = |(ordered, (_, revokes)): (&ItemOrder, &(crate::billing::ItemCredit, bool))| OrderedItem {
@@ -88,7 +88,7 @@ fn is_balance(plan: &NotePlan, id: &crate::shared::InvoicePaymentId) -> bool {
     plan.payments.iter().any(|payment| payment.id == *id && matches!(payment.source, PaymentSource::Balance(_)))
 }
 
-async fn planned(unit: &mut dyn UnitOfWork, invoice: &Invoice, order: &CreditNoteOrder) -> Result<(NoteOrder, NotePlan), CreditError> {
+async fn plan_order(unit: &mut dyn UnitOfWork, invoice: &Invoice, order: &CreditNoteOrder) -> Result<(NoteOrder, NotePlan), CreditError> {
     let lines = unit.invoices().items(&invoice.id).await?;
     let note = note_order(invoice, lines, order)?;
     let plan = plan(unit, invoice, &note).await?;
@@ -116,21 +116,21 @@ fn note_order(invoice: &Invoice, lines: Vec<InvoiceItem>, order: &CreditNoteOrde
     Ok(NoteOrder { memo, ..NoteOrder::new(order.reason, items, destination) })
 }
 
-/// `None`: all that the lines can give.
+/// Spreads an amount over the lines. `None`: everything that the lines can still give.
 fn spread_over(lines: Vec<InvoiceItem>, amount: Option<Amount>) -> Result<Vec<ItemOrder>, CreditError> {
-    let given: Vec<_> = lines.iter().map(InvoiceItem::creditable).collect();
+    let creditable: Vec<_> = lines.iter().map(InvoiceItem::creditable).collect();
     let parts = match amount {
-        Some(amount) => spread(amount, &given)?,
-        None => given,
+        Some(amount) => spread(amount, &creditable)?,
+        None => creditable,
     };
     Ok(lines.into_iter().zip(parts).filter(|(_, part)| !part.is_zero()).map(|(line, part)| ItemOrder::new(line, part)).collect())
 }
 
-/// Issues the credit note that an owner orders. Answers it with its items and refunds.
+/// Issues the credit note that an owner orders. Returns it with its items and refunds.
 ///
 /// # Errors
-/// [`CreditError::NotCreditable`] for drafts, void invoices and statements; [`CreditError::OverRefund`] when the lines or the payments
-/// cannot give that much; [`CreditError::BadItems`] when a line is named twice or belongs to another invoice.
+/// [`CreditError::NotCreditable`] for drafts, void invoices and statements; [`CreditError::OverRefund`] when the amount exceeds what the
+/// lines or the payments can still give; [`CreditError::BadItems`] when a line is named twice or belongs to another invoice.
 #[tracing::instrument(skip_all, fields(invoice = %order.invoice_id))]
 pub async fn create_credit_note(
     ctx: &Context,
@@ -154,7 +154,7 @@ pub async fn create_credit_note(
     Ok((issued.note, issued.items, issued.refunds))
 }
 
-/// Locks an invoice behind its subscription: changes of plan and renewals take them in this order.
+/// Locks an invoice after its subscription, the order in which plan changes and renewals lock them.
 async fn locked(unit: &mut dyn UnitOfWork, mode: Mode, id: &InvoiceId) -> Result<Invoice, CreditError> {
     let invoice = unit.invoices().find(id).await?.filter(|invoice| invoice.mode == mode).ok_or(CreditError::NotFound)?;
     if let Some(subscription) = &invoice.subscription_id {
@@ -163,27 +163,27 @@ async fn locked(unit: &mut dyn UnitOfWork, mode: Mode, id: &InvoiceId) -> Result
     unit.invoices().lock(id).await?.ok_or(CreditError::NotFound)
 }
 
-/// What is to be refunded of a payment or an invoice (payment-kit.md): an amount, or all that is left.
+/// A refund of a payment or an invoice (payment-kit.md): an amount, or everything that can still be refunded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefundOrder {
-    /// `None`: all that is left.
+    /// `None`: everything that can still be refunded.
     pub amount: Option<Amount>,
-    /// Of a payment that paid several invoices: one of them.
+    /// Restricts the refund of a payment of several invoices to one of them.
     pub invoice: Option<InvoiceId>,
     pub reason: CreditNoteReason,
     pub description: String,
 }
 
-/// What of an invoice can be refunded.
+/// How much of an invoice can be refunded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refundable {
-    /// What a note to the payments can give now, the unpaid part aside.
+    /// The most that a credit note can return to the invoice's payments now; the unpaid part does not count.
     pub most: Amount,
-    /// Of that, what returns to the balance.
+    /// The part of `most` that goes to the customer's balance.
     pub to_balance: Amount,
 }
 
-/// What of an invoice can be refunded now: no more than its lines can give, and no more than its payments have left.
+/// Computes how much of an invoice can be refunded now: at most what its lines and its payments can still give.
 pub async fn refundable(ctx: &Context, mode: Mode, id: &InvoiceId) -> Result<Refundable, CreditError> {
     let mut unit = ctx.store.read().await?;
     let invoice = unit.invoices().find(id).await?.filter(|invoice| invoice.mode == mode).ok_or(CreditError::NotFound)?;
@@ -215,32 +215,32 @@ async fn refundable_of(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<R
     Ok(Refundable { most: by_network.plus(to_balance)?, to_balance })
 }
 
-/// Refunds what an invoice was paid, by a credit note. What the balance had paid is balance again.
+/// Refunds an invoice's payments by a credit note. The part that the balance paid returns to the balance.
 ///
 /// # Errors
-/// [`CreditError::NothingPaid`] when nothing can be refunded, [`CreditError::OverRefund`] when less can be than is asked for.
+/// [`CreditError::NothingPaid`] when nothing can be refunded, [`CreditError::OverRefund`] when the order exceeds the refundable amount.
 #[tracing::instrument(skip_all, fields(invoice = %id))]
 pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &RefundOrder) -> Result<RefundedNote, CreditError> {
     let mut unit = ctx.store.begin().await?;
     let invoice = locked(unit.as_mut(), mode, id).await?;
     let most = refundable_of(unit.as_mut(), &invoice).await?.most;
-    let amount = asked(order.amount, most)?;
-    // A refund gives back what was paid. The unpaid part of the invoice is owed as before: the note would take that first.
+    let amount = checked_amount(order.amount, most)?;
+    // A refund returns paid money only. A default credit note would reduce the unpaid part first.
     let done = refund_one(ctx, unit.as_mut(), &invoice, amount, Destination::PaidPart, order).await?;
     unit.commit().await?;
     Ok(done)
 }
 
-/// A credit note that an order for a refund wrote, and the refunds that it makes.
+/// The credit notes that a refund order wrote, and their refunds.
 #[derive(Debug, Clone)]
 pub struct RefundedNote {
     pub notes: Vec<CreditNoteId>,
     pub refunds: Vec<Refund>,
-    /// What returned to the balance.
+    /// The amount that returned to the balance.
     pub to_balance: Amount,
 }
 
-fn asked(amount: Option<Amount>, most: Amount) -> Result<Amount, CreditError> {
+fn checked_amount(amount: Option<Amount>, most: Amount) -> Result<Amount, CreditError> {
     match amount {
         _ if most.is_zero() => Err(CreditError::NothingPaid),
         Some(Amount::ZERO) => Err(CreditError::NoAmount),
@@ -267,7 +267,7 @@ async fn refund_one(
     Ok(RefundedNote { notes: vec![issued.note.id], refunds: issued.refunds, to_balance: issued.note.to_balance })
 }
 
-/// Refunds a network payment: of one of its invoices, or of each in turn, oldest first.
+/// Refunds a network payment by credit notes over its invoices: over the one named in the order, else over each in turn, oldest first.
 ///
 /// # Errors
 /// As [`refund_invoice`].
@@ -279,11 +279,11 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
         return Err(CreditError::NothingPaid);
     }
     let payments = unit.invoice_payments().of_intent(id).await?;
-    if let ([], [only]) = (payments.as_slice(), intent.invoices.as_slice()) {
-        // The balance paid the order: its intent names the invoice, and no network has moved anything.
-        let only = only.clone();
+    if let ([], [sole_invoice]) = (payments.as_slice(), intent.invoices.as_slice()) {
+        // The balance paid the order in full: the intent only names the invoice, and no network moved money.
+        let sole_invoice = sole_invoice.clone();
         drop(unit);
-        return refund_invoice(ctx, mode, &only, order).await;
+        return refund_invoice(ctx, mode, &sole_invoice, order).await;
     }
     let mut ids: Vec<_> = payments.iter().map(|payment| payment.invoice_id.clone()).collect();
     if let Some(named) = &order.invoice {
@@ -309,7 +309,7 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
         parts.push(creditable.min(room));
     }
     let most = Amount::sum(parts.iter().copied())?.min(left);
-    let mut amount = asked(order.amount, most)?;
+    let mut amount = checked_amount(order.amount, most)?;
     let mut done = RefundedNote { notes: Vec::new(), refunds: Vec::new(), to_balance: Amount::ZERO };
     for (invoice, part) in invoices.iter().zip(parts) {
         let part = part.min(amount);
@@ -325,8 +325,8 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
     Ok(done)
 }
 
-/// Refunds all that can be refunded of an invoice, in a unit of work of the caller. Answers the attempts that send it; nothing where
-/// nothing can be refunded.
+/// Refunds everything refundable of an invoice, in the caller's unit of work. Returns the attempts that send the refunds; none if nothing
+/// is refundable.
 pub(crate) async fn refund_fully(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,

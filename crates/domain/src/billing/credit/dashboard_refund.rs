@@ -1,5 +1,5 @@
-//! A refund that somebody made in the provider's dashboard: a credit note over each invoice of the payment in turn. What the invoice lines
-//! cannot give goes to suspense and to the owner.
+//! Refunds made in the provider's dashboard. Each becomes a credit note over each invoice of the payment in turn. The part that the invoice
+//! lines cannot cover goes to suspense, and the owner is notified.
 
 use super::allocation::{Destination, spread};
 use super::issue::{ItemOrder, NoteOrder, issue_note};
@@ -12,7 +12,7 @@ use crate::payment::{Intent, Method, ProviderRefund};
 use crate::shared::{Amount, EntryId, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// A refund of the dashboard that is not recorded yet.
+/// A dashboard refund that is not recorded yet.
 pub(super) struct DashboardRefund<'a> {
     pub method: &'a Method,
     pub intent: &'a Intent,
@@ -22,35 +22,35 @@ pub(super) struct DashboardRefund<'a> {
 }
 
 impl DashboardRefund<'_> {
-    /// Records the refund over the invoices of its payment, oldest first.
+    /// Credits the refund to the invoices of its payment, oldest first, and posts the rest to suspense.
     pub async fn record(&self, ctx: &Context, unit: &mut dyn UnitOfWork, paid: &PaidByIntent) -> Result<(), CreditError> {
         if is_posted(unit, &self.provider.provider_id, EntryType::DashboardRefund).await? {
             return Ok(());
         }
-        // Refunds and pay-outs of this store that are on their way have reserved the rest.
-        let mut left = self.intent.amount_received.minus(self.intent.amount_refunded).unwrap_or_default().min(self.provider.amount);
-        let mut given = Amount::ZERO;
+        // Refunds and payouts of this store that are in flight have reserved the rest.
+        let mut unallocated = self.intent.amount_received.minus(self.intent.amount_refunded).unwrap_or_default().min(self.provider.amount);
+        let mut credited = Amount::ZERO;
         for invoice in &paid.invoices {
-            let part = self.part_of(unit, paid, invoice).await?.min(left);
+            let part = self.part_of(unit, paid, invoice).await?.min(unallocated);
             if part.is_zero() {
                 continue;
             }
             self.credit(ctx, unit, invoice, part).await?;
-            left = left.minus(part)?;
-            given = given.plus(part)?;
+            unallocated = unallocated.minus(part)?;
+            credited = credited.plus(part)?;
         }
-        let rest = self.provider.amount.minus(given)?;
-        if rest.is_zero() { Ok(()) } else { self.post_rest(ctx, unit, rest).await }
+        let uncovered = self.provider.amount.minus(credited)?;
+        if uncovered.is_zero() { Ok(()) } else { self.post_to_suspense(ctx, unit, uncovered).await }
     }
 
-    /// How much of an invoice a credit note can send back over the payment.
+    /// How much of an invoice a credit note can return over the payment.
     async fn part_of(&self, unit: &mut dyn UnitOfWork, paid: &PaidByIntent, invoice: &Invoice) -> Result<Amount, CreditError> {
         if invoice.status.check(InvoiceChange::Credit).is_err() || invoice.document() != DocumentType::Invoice {
             return Ok(Amount::ZERO);
         }
         let lines = unit.invoices().items(&invoice.id).await?;
-        let own = paid.payments.iter().filter(|payment| payment.invoice_id == invoice.id);
-        let room = Amount::sum(own.map(crate::billing::InvoicePayment::room))?;
+        let of_invoice = paid.payments.iter().filter(|payment| payment.invoice_id == invoice.id);
+        let room = Amount::sum(of_invoice.map(crate::billing::InvoicePayment::room))?;
         Ok(Amount::sum(lines.iter().map(InvoiceItem::creditable))?.min(room))
     }
 
@@ -65,20 +65,22 @@ impl DashboardRefund<'_> {
         issue_note(ctx, unit, invoice, &order, self.at).await.map(drop)
     }
 
-    async fn post_rest(&self, ctx: &Context, unit: &mut dyn UnitOfWork, rest: Amount) -> Result<(), CreditError> {
+    async fn post_to_suspense(&self, ctx: &Context, unit: &mut dyn UnitOfWork, uncovered: Amount) -> Result<(), CreditError> {
         let currency = &self.intent.currency_id;
-        let postings =
-            vec![Posting::debit(Account::Suspense, rest, currency), Posting::credit(Account::cash(&self.method.id), rest, currency)];
+        let postings = vec![
+            Posting::debit(Account::Suspense, uncovered, currency),
+            Posting::credit(Account::cash(&self.method.id), uncovered, currency),
+        ];
         let reference = &self.provider.provider_id;
         post(ctx, unit, self.method, EntryType::DashboardRefund, reference, self.at, postings).await?;
         let intent = self.intent.id.clone();
-        let notification = Notification::DashboardRefund { intent, reference: reference.clone(), amount: rest };
+        let notification = Notification::DashboardRefund { intent, reference: reference.clone(), amount: uncovered };
         notify(ctx, unit, &notification, ctx.now()).await?;
         Ok(())
     }
 }
 
-/// A refund of the dashboard has failed: what had gone to suspense is back on the store's account.
+/// Records that a dashboard refund has failed: its part in suspense returns to the store's cash account.
 pub(super) async fn dashboard_refund_failed(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -118,7 +120,7 @@ async fn post(
     Ok(())
 }
 
-/// The reason of a credit note for what the provider calls the reason.
+/// Maps the provider's refund reason to a credit note reason.
 fn reason_of(reason: &str) -> CreditNoteReason {
     match CreditNoteReason::from_name(reason) {
         Some(reason @ (CreditNoteReason::Duplicate | CreditNoteReason::Fraudulent)) => reason,
@@ -131,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_of_the_provider_is_a_reason_of_a_credit_note_or_other() {
+    fn an_unknown_provider_reason_becomes_other() {
         for (reason, expected) in [
             ("duplicate", CreditNoteReason::Duplicate),
             ("fraudulent", CreditNoteReason::Fraudulent),

@@ -1,4 +1,4 @@
-//! Recording what a card network says about a dispute.
+//! Records disputes as a card network reports them.
 
 use super::CreditError;
 use super::card_payment::{CardPaymentState, find_card_payment};
@@ -12,22 +12,22 @@ use crate::payment::{Dispute, Intent, Method, ProviderDispute, SettlementError};
 use crate::shared::{Amount, CurrencyId, DisputeId, StorageError};
 use crate::storage::UnitOfWork;
 
-/// How often a dispute is recorded again after another unit of work changed the same rows.
-const TRIES: u32 = 8;
+/// Attempts before giving up when another unit of work changed the same rows.
+const MAX_TRIES: u32 = 8;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DisputeError {
-    /// The dispute is about a payment of somebody else.
+    /// The disputed payment does not belong to this store.
     #[error("no payment of this store is disputed")]
     UnknownPayment,
-    /// The payment itself is not decided: the dispute is recorded after it.
+    /// The payment itself is not settled yet; the dispute is recorded after it.
     #[error("the disputed payment is not decided yet")]
     Undecided,
     #[error("the dispute is in {dispute}, its payment in {payment}")]
     OtherCurrency { dispute: String, payment: String },
     #[error(transparent)]
     Credit(CreditError),
-    /// The attempt that was open could not be settled.
+    /// The payment's open attempt could not be settled.
     #[error(transparent)]
     Settlement(SettlementError),
 }
@@ -48,11 +48,11 @@ impl From<SettlementError> for DisputeError {
     }
 }
 
-/// Records a dispute as its provider has it now: status, funds and fee. Safe to call at any time, also twice at once: what has been booked
-/// is not booked again.
+/// Records the current state of a dispute at its provider: status, funds and fee. Idempotent, and safe to run concurrently: recorded
+/// changes are not posted again.
 ///
 /// # Errors
-/// [`DisputeError::UnknownPayment`] when the payment is not of this store, [`DisputeError::Undecided`] when it is not decided yet.
+/// [`DisputeError::UnknownPayment`] when the payment does not belong to this store, [`DisputeError::Undecided`] when it is not settled yet.
 #[tracing::instrument(skip_all, fields(method = %method.id, dispute = provider.provider_id))]
 pub async fn record_dispute(ctx: &Context, method: &Method, provider: &ProviderDispute) -> Result<(), DisputeError> {
     let (intent, currency) = match find_card_payment(ctx, method, &provider.payment).await? {
@@ -63,9 +63,9 @@ pub async fn record_dispute(ctx: &Context, method: &Method, provider: &ProviderD
     if currency.contract != provider.currency {
         return Err(DisputeError::OtherCurrency { dispute: provider.currency.clone(), payment: currency.contract });
     }
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         match try_record(ctx, method, &intent, provider).await {
-            // Of two who record a new dispute at once, one finds the row of the other on the next try.
+            // When two callers record a new dispute at once, one of them finds the other's row on its next try.
             Err(CreditError::Contended | CreditError::Storage(StorageError::Duplicate(_))) => {}
             done => return Ok(done?),
         }
@@ -91,7 +91,7 @@ async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &
         None => fee_currency(unit.as_mut(), method, &provider.fee_currency).await?,
     };
     let mut after = Dispute {
-        // What was withdrawn is what is returned, or lost.
+        // Once funds are withdrawn, the withdrawn amount is the one that is returned or lost.
         amount: if before.funds_withdrawn { before.amount } else { provider.amount },
         fee_currency_id,
         status: provider.status,
@@ -123,7 +123,7 @@ async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &
     Ok(())
 }
 
-/// A dispute of which nothing is booked yet.
+/// Builds a dispute without any posting yet.
 fn new_dispute(ctx: &Context, method: &Method, intent: &Intent, provider: &ProviderDispute) -> Dispute {
     let now = ctx.now();
     Dispute {
@@ -148,7 +148,7 @@ fn new_dispute(ctx: &Context, method: &Method, intent: &Intent, provider: &Provi
     }
 }
 
-/// The method's currency that a provider calls by this name.
+/// The method's currency with this name at the provider.
 async fn fee_currency(unit: &mut dyn UnitOfWork, method: &Method, name: &str) -> Result<Option<CurrencyId>, StorageError> {
     let currencies = unit.methods().currencies(method.mode).await?;
     let found = currencies.into_iter().find(|currency| currency.method_id == method.id && currency.contract == name);

@@ -1,5 +1,5 @@
-//! Credit notes: the only way to give back what an invoice asked for (the billing model, section 2, "Credit notes"). Beside them what
-//! networks take back: disputes, late failures, refunds of the provider's dashboard.
+//! Credit notes, the only way to return what an invoice charged (billing model, section 2, "Credit notes"), and what networks take back:
+//! disputes, late failures and refunds in the provider's dashboard.
 
 mod allocation;
 mod card_check;
@@ -75,19 +75,19 @@ impl CreditNoteReason {
         Self::ALL.into_iter().find(|reason| reason.name() == name)
     }
 
-    /// Whether a line that is credited in full still gives access: the customer has bought something else instead.
+    /// Whether a fully credited line keeps its access: the customer now pays for something else instead.
     #[must_use]
     pub const fn keeps_access(self) -> bool {
         matches!(self, Self::PlanChange | Self::UsageCorrection)
     }
 }
 
-/// A finalized document. It is never changed: a mistake is corrected by a manual invoice.
+/// A final document: it never changes, and a mistake is corrected by a manual invoice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditNote {
     pub id: CreditNoteId,
     pub mode: Mode,
-    /// Without gaps, in the mode's series of credit notes.
+    /// Its number in the mode's gapless series of credit notes.
     pub number: u64,
     pub invoice_id: InvoiceId,
     pub subscription_id: Option<SubscriptionId>,
@@ -95,14 +95,14 @@ pub struct CreditNote {
     pub currency_id: CurrencyId,
     pub method_id: MethodId,
     pub reason: CreditNoteReason,
-    /// What the store writes to the customer.
+    /// A note to the customer.
     pub memo: String,
     /// `due_reduced + to_balance + refunded`.
     pub total: Amount,
-    /// Taken off what was due.
+    /// The reduction of the invoice's amount due.
     pub due_reduced: Amount,
     pub to_balance: Amount,
-    /// Sent back over networks, or on its way.
+    /// Refunded over networks, pending refunds included.
     pub refunded: Amount,
     pub created_at: Timestamp,
 }
@@ -114,19 +114,19 @@ impl CreditNote {
     }
 }
 
-/// What a credit note gives of one line.
+/// The part of a credit note for one invoice line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditNoteItem {
     pub note_id: CreditNoteId,
     pub invoice_item_id: InvoiceItemId,
     pub amount: Amount,
-    /// Whether what the line had paid for ends.
+    /// Whether access to what the line paid for ends.
     pub revokes: bool,
-    /// How the amount was computed, where time was credited.
+    /// How the amount was computed, if unused time was credited.
     pub calculation: Option<PricingFormula>,
 }
 
-/// Which credit notes are listed; `None`: of any.
+/// Filters the list of credit notes. `None` matches any value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CreditNoteFilter {
     pub customer_id: Option<CustomerId>,
@@ -138,12 +138,11 @@ pub struct CreditNoteFilter {
 pub trait CreditNotes: Send {
     async fn insert(&mut self, note: &CreditNote, items: &[CreditNoteItem]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &CreditNoteId) -> Result<Option<CreditNote>, StorageError>;
-    /// The items of these notes, those of each note in their order.
+    /// The items of these notes, in order within each note.
     async fn items_of(&mut self, notes: &[CreditNoteId]) -> Result<Vec<CreditNoteItem>, StorageError>;
-    /// How far, together, the changes of plan of a subscription that were made after `since` were dated back: each credited time that had
-    /// passed already.
+    /// The total time by which a subscription's plan changes made after `since` were backdated. Each credited time that had passed already.
     async fn dated_back(&mut self, subscription: &SubscriptionId, since: Timestamp) -> Result<Duration, StorageError>;
-    /// Newest first.
+    /// Lists credit notes, newest first.
     async fn list(&mut self, mode: Mode, filter: &CreditNoteFilter, page: &Page) -> Result<Listed<CreditNote>, StorageError>;
 }
 
@@ -152,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_reads_back() {
+    fn every_reason_round_trips_by_name() {
         for reason in CreditNoteReason::ALL {
             assert_eq!(CreditNoteReason::from_name(reason.name()), Some(reason));
         }

@@ -1,4 +1,4 @@
-//! Paying a customer's balance out: over the card payments that have room, or to the wallet that paid last.
+//! Pays out a customer's balance: as refunds of card payments that have room, or to the wallet that paid last.
 
 use super::CreditError;
 use super::refund::send;
@@ -11,34 +11,35 @@ use crate::payment::{Method, Refund, RefundStatus, RefundType};
 use crate::shared::{Amount, CurrencyId, CustomerId, EntryId, Mode, PaymentIntentId, RefundId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
 
-/// The most card payments that one pay-out is spread over.
-const PAYMENTS: u32 = 100;
-/// How many unpaid invoices are read; more are as good as none: the balance does not cover them.
-const UNPAID: u32 = 1_000;
+/// The most card payments that one payout is spread over.
+const MAX_PAYMENTS: u32 = 100;
+/// The most unpaid invoices that are read to compute the payout limit.
+const MAX_UNPAID_INVOICES: u32 = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PayoutOrder {
     pub customer_id: CustomerId,
     pub currency_id: CurrencyId,
-    /// `None`: all that can be paid out.
+    /// `None`: everything that can be paid out.
     pub amount: Option<Amount>,
-    /// What the store writes to the customer.
+    /// A note to the customer.
     pub memo: String,
 }
 
-/// The most that can be paid out now: the balance less what unpaid invoices in its currency ask for.
+/// The most that can be paid out now: the balance less the remaining amounts of unpaid invoices in its currency.
 pub async fn payout_limit(unit: &mut dyn UnitOfWork, customer: &CustomerId, currency: &CurrencyId) -> Result<Amount, CreditError> {
     let balance = balance_of(unit, customer, currency).await?;
-    let unpaid = unit.invoices().unpaid_in(customer, currency, UNPAID).await?;
+    let unpaid = unit.invoices().unpaid_in(customer, currency, MAX_UNPAID_INVOICES).await?;
     let unpaid = Amount::sum(unpaid.iter().map(crate::billing::Invoice::remaining))?;
     Ok(balance.minus(unpaid).unwrap_or_default())
 }
 
-/// Pays out a part of the balance, or all that can be paid out. The balance is debited now, and restored where the network refuses.
+/// Pays out part of the balance, or everything that can be paid out. The balance is debited now, and restored if the network declines the
+/// payout.
 ///
 /// # Errors
-/// [`CreditError::BalanceTooSmall`] and [`CreditError::BalanceOwed`] when less can be paid out than is asked for;
-/// [`CreditError::NoPayoutRoute`] when no payment of the customer can take that much back.
+/// [`CreditError::BalanceTooSmall`] and [`CreditError::BalanceOwed`] when the order exceeds what can be paid out;
+/// [`CreditError::NoPayoutRoute`] when the customer's payments cannot take the amount back.
 pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> Result<Vec<Refund>, CreditError> {
     let memo = check_text("memo", &order.memo, COMMENT_MAX)?;
     let mut unit = ctx.store.begin().await?;
@@ -47,7 +48,7 @@ pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> 
     let now = time_of_customer(ctx, unit.as_mut(), &customer.id).await?;
     let currency = unit.methods().find_currency(&order.currency_id).await?.ok_or(CreditError::NotFound)?;
     let method = unit.methods().find(&currency.method_id).await?.ok_or(CreditError::NotFound)?;
-    // Locked before the unpaid invoices are read: what is finalized meanwhile waits for the same row.
+    // Locked before the unpaid invoices are read: a concurrent finalization waits for the same row.
     unit.balances().lock(std::slice::from_ref(&customer.id)).await?;
     let balance = balance_of(unit.as_mut(), &customer.id, &currency.id).await?;
     let limit = payout_limit(unit.as_mut(), &customer.id, &currency.id).await?;
@@ -100,7 +101,7 @@ pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> 
     Ok(refunds)
 }
 
-/// The ways in which an amount goes back: parts of card payments, newest first; for a wallet the account that paid last.
+/// Splits an amount over its refund routes: card payments, newest first; for a wallet, the account that paid last.
 async fn routes(
     unit: &mut dyn UnitOfWork,
     method: &Method,
@@ -112,16 +113,16 @@ async fn routes(
         unit.intents().last_paid(customer, currency).await?.ok_or(CreditError::NoPayoutRoute)?;
         return Ok(vec![(None, amount)]);
     }
-    let (mut left, mut routes) = (amount, Vec::new());
-    for intent in unit.intents().with_room(customer, currency, PAYMENTS).await? {
-        let part = left.min(intent.amount_received.minus(intent.amount_refunded)?);
+    let (mut unallocated, mut routes) = (amount, Vec::new());
+    for intent in unit.intents().with_room(customer, currency, MAX_PAYMENTS).await? {
+        let part = unallocated.min(intent.amount_received.minus(intent.amount_refunded)?);
         if part.is_zero() {
             break;
         }
-        left = left.minus(part)?;
+        unallocated = unallocated.minus(part)?;
         routes.push((Some(intent.id), part));
     }
-    if left.is_zero() { Ok(routes) } else { Err(CreditError::NoPayoutRoute) }
+    if unallocated.is_zero() { Ok(routes) } else { Err(CreditError::NoPayoutRoute) }
 }
 
 async fn debit(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, now: Timestamp) -> Result<(), CreditError> {

@@ -1,4 +1,4 @@
-//! Recording what a card network says about a refund: one that this store ordered, or one that somebody made in the provider's dashboard.
+//! Records refunds as a card network reports them: refunds that this store ordered, and refunds made in the provider's dashboard.
 
 use super::CreditError;
 use super::card_payment::{CardPaymentState, find_card_payment};
@@ -10,15 +10,15 @@ use crate::context::Context;
 use crate::payment::{Currency, Decline, Intent, Method, ProviderRefund, ProviderRefundStatus, Purpose, SettlementError, settle};
 use crate::shared::{RefundId, StorageError};
 
-/// How often a refund is recorded again after another unit of work changed the same rows.
-const TRIES: u32 = 8;
+/// Attempts before giving up when another unit of work changed the same rows.
+const MAX_TRIES: u32 = 8;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderRefundError {
-    /// The refund is of a payment of somebody else.
+    /// The refunded payment does not belong to this store.
     #[error("no payment of this store was refunded")]
     UnknownPayment,
-    /// The payment itself is not decided: the refund is recorded after it.
+    /// The payment itself is not settled yet; the refund is recorded after it.
     #[error("the refunded payment is not decided yet")]
     Undecided,
     #[error("the refund is in {refund}, its payment in {payment}")]
@@ -52,11 +52,11 @@ impl From<SettlementError> for ProviderRefundError {
     }
 }
 
-/// Records a refund as its provider has it now. Safe to call at any time, also twice at once: what has been recorded is not recorded again.
+/// Records the current state of a refund at its provider. Idempotent, and safe to run concurrently.
 ///
 /// # Errors
-/// [`ProviderRefundError::UnknownPayment`] when the payment is not of this store, [`ProviderRefundError::Undecided`] when it is not
-/// decided yet.
+/// [`ProviderRefundError::UnknownPayment`] when the payment does not belong to this store, [`ProviderRefundError::Undecided`] when it is
+/// not settled yet.
 #[tracing::instrument(skip_all, fields(method = %method.id, refund = provider.provider_id))]
 pub async fn record_provider_refund(ctx: &Context, method: &Method, provider: &ProviderRefund) -> Result<(), ProviderRefundError> {
     if let Some(ours) = &provider.ours {
@@ -74,9 +74,9 @@ pub async fn record_provider_refund(ctx: &Context, method: &Method, provider: &P
         CardPaymentState::Unknown => return Err(ProviderRefundError::UnknownPayment),
     };
     check_currency(provider, &currency)?;
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         match try_record(ctx, method, &intent, provider).await {
-            // Of two who record a refund at once, one finds what the other has recorded on the next try.
+            // When two callers record a refund at once, one of them finds the other's row on its next try.
             Err(CreditError::Contended | CreditError::Storage(StorageError::Duplicate(_))) => {}
             done => return Ok(done?),
         }
@@ -91,7 +91,7 @@ fn check_currency(provider: &ProviderRefund, currency: &Currency) -> Result<(), 
     Err(ProviderRefundError::OtherCurrency { refund: provider.currency.clone(), payment: currency.contract.clone() })
 }
 
-/// A refund of this store whose answer was not seen is settled by its own attempt.
+/// Settles the open attempt of a refund that this store ordered.
 async fn settle_open(ctx: &Context, id: &RefundId) -> Result<(), ProviderRefundError> {
     let open = ctx.store.read().await?.attempts().open_of(&Purpose::Refund(id.clone())).await?;
     if let Some(attempt) = open {
@@ -100,9 +100,9 @@ async fn settle_open(ctx: &Context, id: &RefundId) -> Result<(), ProviderRefundE
     Ok(())
 }
 
-/// Refunds that had succeeded have failed: all that the provider knows by this name.
+/// Records that all refunds with this provider id have failed after they had succeeded.
 async fn fail_all(ctx: &Context, method: &Method, provider: &ProviderRefund, decline: &Decline) -> Result<(), CreditError> {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         match try_fail_all(ctx, method, provider, decline).await {
             Err(CreditError::Contended) => {}
             done => return done,
@@ -131,7 +131,7 @@ async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &
         return Ok(());
     }
     let paid = lock_paid_by(unit.as_mut(), &intent.id).await?;
-    // Somebody else may have recorded it while this unit of work waited for the locks.
+    // Another unit of work may have recorded it while this one waited for the locks.
     if !unit.refunds().find_by_reference(&method.id, &provider.provider_id).await?.is_empty() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Refunds of payments: sent by their network, refused, retried, moved to the balance, or failed after they had succeeded.
+//! Refunds of payments: sending, declines, retries, moves to the balance, and failures after success.
 
 use super::{CreditError, CreditNote};
 use crate::access::Did;
@@ -14,23 +14,23 @@ use crate::payment::{
 use crate::shared::{Amount, AttemptId, EntryId, Mode, RefundId, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// A part of a credit note that goes back over a network.
+/// A part of a credit note that is refunded over a network.
 #[derive(Clone, Copy)]
 pub(super) struct NewRefund<'a> {
     pub note: &'a CreditNote,
     pub payment: &'a InvoicePayment,
     pub intent: Option<&'a Intent>,
     pub amount: Amount,
-    /// The provider's name of it, where the provider has sent it already.
+    /// The provider's id of the refund, if the provider has sent it already.
     pub reference: Option<&'a str>,
     pub now: Timestamp,
 }
 
-/// Writes a refund and the attempt that sends it. Its amount is reserved on the network payment; that of the invoice payment is reserved
-/// by the caller. One that the provider has sent already has succeeded.
+/// Writes a refund and the attempt that sends it. Reserves its amount on the payment intent; the caller reserves it on the invoice payment.
+/// A refund with a `reference` has succeeded already and needs no attempt.
 ///
 /// # Errors
-/// [`CreditError::OverRefund`] when the network payment has less left.
+/// [`CreditError::OverRefund`] when the payment intent has less left to refund.
 pub(super) async fn write_refund(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -77,7 +77,7 @@ pub(super) async fn write_refund(
     Ok((refund, Some(attempt)))
 }
 
-/// The attempt that forfeited the stake which made a payment.
+/// The attempt that forfeited the stake from which an invoice payment was made.
 async fn stake_attempt(unit: &mut dyn UnitOfWork, payment: &InvoicePayment) -> Result<Option<Attempt>, CreditError> {
     match &payment.source {
         PaymentSource::Stake(attempt) => Ok(unit.attempts().find(attempt).await?),
@@ -85,8 +85,8 @@ async fn stake_attempt(unit: &mut dyn UnitOfWork, payment: &InvoicePayment) -> R
     }
 }
 
-/// Writes down the attempt that sends a pending refund, for the caller to publish: to the card or the account that paid, for a stake to
-/// the account that left it.
+/// Inserts the attempt that sends a pending refund; the caller publishes it. The money goes to the card or account that paid; for a stake,
+/// to the account that staked.
 pub(super) async fn send(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<AttemptId, CreditError> {
     let method = unit.methods().find(&refund.method_id).await?.ok_or(CreditError::NotFound)?;
     let currency = unit.methods().find_currency(&refund.currency_id).await?.ok_or(CreditError::NotFound)?;
@@ -110,8 +110,7 @@ pub(super) async fn send(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refu
     Ok(attempt.id)
 }
 
-/// Where money goes that no payment intent brought: for a stake to the account that left it, for a pay-out to the account that paid
-/// last.
+/// The destination of a refund without a payment intent: for a stake, the account that staked; for a payout, the account that paid last.
 async fn account_of(unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<Option<Did>, CreditError> {
     if let Some(invoice) = &refund.invoice_id {
         let payments = unit.invoice_payments().of_invoices(std::slice::from_ref(invoice)).await?;
@@ -137,7 +136,7 @@ fn transfer(ctx: &Context, method: &Method, currency: &Currency, refund: &Refund
     Ok(AttemptKind::Wallet { payer: to, bytes: signed.bytes, hash: signed.hash })
 }
 
-/// The network has sent a refund or a pay-out.
+/// Records that the network has sent a refund or a payout.
 pub async fn refund_settled(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -147,12 +146,12 @@ pub async fn refund_settled(
 ) -> Result<(), BillingError> {
     let refund = unit.refunds().lock(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
-    let sent =
+    let settled =
         Refund { status: RefundStatus::Succeeded, reference: reference.to_owned(), failure: None, updated_at: now, ..refund.clone() };
-    if !unit.refunds().update(&refund, &sent).await? {
+    if !unit.refunds().update(&refund, &settled).await? {
         return Err(BillingError::Contended);
     }
-    post_sent(ctx, unit, &sent, attempt.id.as_str(), now).await?;
+    post_sent(ctx, unit, &settled, attempt.id.as_str(), now).await?;
     notify(ctx, unit, &Notification::Refunded(id.clone()), ctx.now()).await?;
     Ok(())
 }
@@ -178,8 +177,8 @@ async fn post(
     Ok(())
 }
 
-/// The network refused a refund. The reservation stays until the owner retries it or moves it to the balance; a pay-out becomes balance
-/// again.
+/// Records that the network declined a refund. The reservation stays until the owner retries the refund or moves it to the balance. A
+/// declined payout returns to the balance.
 pub(crate) async fn refund_declined(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -210,7 +209,7 @@ async fn fail(ctx: &Context, unit: &mut dyn UnitOfWork, refund: Refund, decline:
 }
 
 async fn restore_payout(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, now: Timestamp) -> Result<(), BillingError> {
-    // The balance before the payment, as whoever orders a pay-out or a credit note: they would wait for each other otherwise.
+    // Same lock order as payouts and credit notes (balance before intent), to avoid a deadlock.
     to_balance(ctx, unit, refund, BalanceTransactionType::PayoutRestored, now).await?;
     if let Some(intent) = &refund.intent_id {
         unit.intents().release_refund(intent, refund.amount, now).await?;
@@ -238,8 +237,8 @@ async fn to_balance(
     change_balance(ctx, unit, &change).await.map(drop)
 }
 
-/// A refund that had succeeded failed later: the money is back on the store's account, and the owner decides as about a refused one.
-/// False: it has been recorded before.
+/// Records that a refund failed after it had succeeded: the money is back in the store's account, and the owner decides as for a declined
+/// refund. False: this was recorded before.
 pub async fn refund_failed_later(ctx: &Context, unit: &mut dyn UnitOfWork, id: &RefundId, decline: &Decline) -> Result<bool, BillingError> {
     let refund = unit.refunds().lock(id).await?.ok_or(BillingError::Orphan)?;
     if refund.status != RefundStatus::Succeeded {
@@ -253,10 +252,10 @@ pub async fn refund_failed_later(ctx: &Context, unit: &mut dyn UnitOfWork, id: &
     Ok(true)
 }
 
-/// Sends a failed refund again, by its network.
+/// Sends a failed refund again over its network.
 pub async fn retry_refund(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Refund, CreditError> {
     let mut unit = ctx.store.begin().await?;
-    let refund = failed(unit.as_mut(), mode, id).await?;
+    let refund = load_failed(unit.as_mut(), mode, id).await?;
     if refund.kind != RefundType::Refund {
         return Err(CreditError::NotFailed);
     }
@@ -271,10 +270,10 @@ pub async fn retry_refund(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Re
     Ok(pending)
 }
 
-/// Moves a failed refund to the customer's balance. Its network payment has that room again, for a pay-out.
+/// Moves a failed refund to the customer's balance. The payment intent can again be refunded by that amount, for a payout.
 pub async fn move_refund_to_balance(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Refund, CreditError> {
     let mut unit = ctx.store.begin().await?;
-    let refund = failed(unit.as_mut(), mode, id).await?;
+    let refund = load_failed(unit.as_mut(), mode, id).await?;
     if refund.kind != RefundType::Refund {
         return Err(CreditError::NotFailed);
     }
@@ -293,7 +292,7 @@ pub async fn move_refund_to_balance(ctx: &Context, mode: Mode, id: &RefundId) ->
     Ok(moved)
 }
 
-async fn failed(unit: &mut dyn UnitOfWork, mode: Mode, id: &RefundId) -> Result<Refund, CreditError> {
+async fn load_failed(unit: &mut dyn UnitOfWork, mode: Mode, id: &RefundId) -> Result<Refund, CreditError> {
     let refund = unit.refunds().lock(id).await?.filter(|refund| refund.mode == mode).ok_or(CreditError::NotFound)?;
     if refund.status == RefundStatus::Failed { Ok(refund) } else { Err(CreditError::NotFailed) }
 }

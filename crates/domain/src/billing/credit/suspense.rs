@@ -1,4 +1,4 @@
-//! Money in suspense: a network moved another amount than a payment asked for. An owner moves it to the customer's balance.
+//! Money in suspense: a network moved an amount that differs from the requested one. An owner moves it to the customer's balance.
 
 use crate::billing::BillingError;
 use crate::billing::balance::{BalanceChange, BalanceTransaction, BalanceTransactionType, change_balance};
@@ -13,7 +13,7 @@ use crate::storage::UnitOfWork;
 pub enum SuspenseError {
     #[error("Sorry, the page you visited does not exist.")]
     NotFound,
-    /// The amount was as asked for, or somebody has resolved it already.
+    /// The settled amount equaled the requested one, or the hold is resolved already.
     #[error("This payment is not on hold")]
     NotOnHold,
     #[error("It was changed meanwhile, please try again")]
@@ -61,11 +61,11 @@ impl From<BillingError> for SuspenseError {
     }
 }
 
-/// Moves the money of a payment on hold to the customer's balance. The attempt is declined, so that its invoices can be paid again, by the
-/// balance first.
+/// Moves the money of a payment on hold to the customer's balance. The attempt is declined, so that its invoices can be paid again, from
+/// the balance first.
 ///
 /// # Errors
-/// [`SuspenseError::NotOnHold`] when the attempt is not on hold, or not any more.
+/// [`SuspenseError::NotOnHold`] when the attempt is not on hold.
 #[tracing::instrument(skip_all, fields(attempt = %id))]
 pub async fn resolve_suspense(ctx: &Context, mode: Mode, id: &AttemptId) -> Result<BalanceTransaction, SuspenseError> {
     let mut unit = ctx.store.begin().await?;
@@ -96,7 +96,7 @@ pub async fn resolve_suspense(ctx: &Context, mode: Mode, id: &AttemptId) -> Resu
     Ok(transaction)
 }
 
-/// What the journal has in suspense for an attempt.
+/// The amount that the journal holds in suspense for an attempt.
 async fn received(unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<Amount, SuspenseError> {
     let entries = unit.journal().of_subject(attempt.id.as_str()).await?;
     let received = entries.iter().filter(|entry| entry.kind == EntryType::SuspenseReceived).flat_map(Entry::postings);

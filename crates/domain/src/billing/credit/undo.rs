@@ -1,4 +1,4 @@
-//! What a network takes back of a payment: which invoice payments give it, and what their invoices count as paid afterwards.
+//! Distributes what a network takes back from a payment over its invoice payments, and lowers what their invoices count as paid.
 
 use super::CreditError;
 use crate::billing::{Invoice, InvoicePayment};
@@ -6,7 +6,7 @@ use crate::shared::{Amount, AmountError, InvoiceId, PaymentIntentId, Subscriptio
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
-/// The invoices that a network payment has paid, locked behind their subscriptions, and its invoice payments.
+/// The invoices that a network payment has paid, locked after their subscriptions, and its invoice payments.
 #[derive(Debug, Clone, Default)]
 pub(in crate::billing) struct PaidByIntent {
     pub invoices: Vec<Invoice>,
@@ -32,22 +32,22 @@ pub(in crate::billing) async fn lock_paid_by(unit: &mut dyn UnitOfWork, intent: 
     Ok(PaidByIntent { invoices, payments })
 }
 
-/// The subscriptions of invoices, each once.
+/// The distinct subscriptions of these invoices.
 pub(super) fn subscriptions_of<'a>(invoices: impl IntoIterator<Item = &'a Invoice>) -> Vec<SubscriptionId> {
     let subscriptions: BTreeSet<_> = invoices.into_iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     subscriptions.into_iter().collect()
 }
 
-/// How an amount is taken from invoice payments.
+/// An amount distributed over invoice payments.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::billing) struct Taken {
-    /// For each payment, in the order in which they are given.
+    /// One part per payment, in the order of the input.
     pub parts: Vec<Amount>,
-    /// What the payments together cannot give.
+    /// The part of the amount that exceeds all payments.
     pub rest: Amount,
 }
 
-/// Takes an amount from payments, newest first, no more of each than `limit` says.
+/// Takes an amount from payments, newest first, at most `limit` from each.
 pub(in crate::billing) fn take_newest_first(
     amount: Amount,
     payments: &[InvoicePayment],
@@ -65,10 +65,10 @@ pub(in crate::billing) fn take_newest_first(
 }
 
 impl PaidByIntent {
-    /// Changes each payment by its part.
+    /// Applies `change` to each payment with its part.
     ///
     /// # Errors
-    /// [`CreditError::Contended`] when a payment changed since it was read.
+    /// [`CreditError::Contended`] when a payment changed after it was read.
     pub(in crate::billing) async fn change(
         &mut self,
         unit: &mut dyn UnitOfWork,
@@ -85,10 +85,10 @@ impl PaidByIntent {
         Ok(())
     }
 
-    /// Lowers what invoices count as paid by the parts of their payments: the due grows, and nothing is tried automatically.
+    /// Lowers the paid amounts of invoices by the parts of their payments. Their due grows, and nothing is retried automatically.
     ///
     /// # Errors
-    /// [`CreditError::Contended`] when an invoice changed since it was read.
+    /// [`CreditError::Contended`] when an invoice changed after it was read.
     pub(in crate::billing) async fn lower_paid(
         &mut self,
         unit: &mut dyn UnitOfWork,
@@ -97,19 +97,19 @@ impl PaidByIntent {
     ) -> Result<(), CreditError> {
         let mut changes = Vec::with_capacity(self.invoices.len());
         for invoice in &mut self.invoices {
-            let own = self.payments.iter().zip(parts).filter(|(payment, _)| payment.invoice_id == invoice.id);
-            let lost = Amount::sum(own.map(|(_, part)| *part))?;
-            if lost.is_zero() {
+            let of_invoice = self.payments.iter().zip(parts).filter(|(payment, _)| payment.invoice_id == invoice.id);
+            let taken_back = Amount::sum(of_invoice.map(|(_, part)| *part))?;
+            if taken_back.is_zero() {
                 continue;
             }
-            let after = invoice.with_amounts(invoice.amount_paid.minus(lost)?, invoice.amount_credited, at)?;
+            let after = invoice.with_amounts(invoice.amount_paid.minus(taken_back)?, invoice.amount_credited, at)?;
             changes.push((invoice.clone(), after.clone()));
             *invoice = after;
         }
         if changes.is_empty() || unit.invoices().update_all(&changes).await? { Ok(()) } else { Err(CreditError::Contended) }
     }
 
-    /// The invoices whose payments give a part.
+    /// The invoices whose payments have a nonzero part.
     pub(in crate::billing) fn touched(&self, parts: &[Amount]) -> Vec<InvoiceId> {
         let touched = self.payments.iter().zip(parts).filter(|(_, part)| !part.is_zero());
         let ids: BTreeSet<_> = touched.map(|(payment, _)| payment.invoice_id.clone()).collect();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_payment_gives_first_and_what_none_can_give_is_the_rest() {
+    fn the_newest_payment_is_taken_first_and_the_excess_is_the_rest() {
         assert_eq!(taken(150, &[100, 100]), (vec![50, 100], 0));
         assert_eq!(taken(60, &[100, 100]), (vec![0, 60], 0));
         assert_eq!(taken(250, &[100, 100]), (vec![100, 100], 50));
@@ -153,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost_and_no_payment_gives_more_than_it_can(amount in 0u128..1_000, amounts in prop::collection::vec(0u128..300, 0..6)) {
+        fn parts_and_rest_add_up_and_no_part_exceeds_its_payment(amount in 0u128..1_000, amounts in prop::collection::vec(0u128..300, 0..6)) {
             let (parts, rest) = taken(amount, &amounts);
             prop_assert_eq!(parts.iter().sum::<u128>() + rest, amount);
             for (part, most) in parts.iter().zip(&amounts) {

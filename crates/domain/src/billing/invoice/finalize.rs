@@ -1,4 +1,4 @@
-//! Finalization: an invoice gets its number, is posted as a receivable, and takes what the customer's balance can pay.
+//! Finalization: an invoice gets its number, is posted as a receivable, and is paid from the customer's balance as far as possible.
 
 use super::{DocumentType, Invoice, InvoiceItem, InvoicePayment, InvoiceStatus, PaymentSource};
 use crate::billing::BillingError;
@@ -8,7 +8,7 @@ use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::shared::{Amount, AmountError, EntryId, InvoicePaymentId, Mode, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// An invoice that is about to be written, with its lines and the part of it that the balance pays.
+/// An invoice to be finalized, with its lines and the part that the balance pays.
 #[derive(Debug, Clone)]
 pub(crate) struct Finalization {
     /// Without a number.
@@ -19,7 +19,7 @@ pub(crate) struct Finalization {
 
 impl Finalization {
     /// # Errors
-    /// [`AmountError`] when the balance is to pay more than the invoice asks for.
+    /// [`AmountError`] when `applied` exceeds the invoice's total.
     pub fn new(invoice: Invoice, items: Vec<InvoiceItem>, applied: Amount, now: Timestamp) -> Result<Self, AmountError> {
         let open = Invoice { status: InvoiceStatus::Open, finalized_at: Some(now), ..invoice };
         let at = open.created_at;
@@ -27,15 +27,15 @@ impl Finalization {
     }
 }
 
-/// Both modes: their money never meets (invariant 9).
+/// Both modes have their own number series (invariants 9 and 11).
 const MODES: [Mode; 2] = [Mode::Test, Mode::Live];
 
-/// Numbers and writes new invoices, in the order in which they are given. Balances are locked before the series of numbers, in the order
-/// of their customers, so that two units of work never wait for each other.
+/// Numbers and writes new invoices in the given order. Balances are locked before the number series, and in the order of their customers,
+/// so that two units of work cannot deadlock.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when a balance holds less than was planned. [`BillingError::Storage`] with a duplicate when a period has
-/// an invoice already (invariant 2).
+/// [`BillingError::Contended`] when a balance is below the planned amount. [`BillingError::Storage`] with a duplicate when a period has an
+/// invoice already (invariant 2).
 pub(crate) async fn finalize_all(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -44,13 +44,13 @@ pub(crate) async fn finalize_all(
     let payments = apply_balances(ctx, unit, &all).await?;
     for mode in MODES {
         for document in DocumentType::ALL {
-            let is_one = |one: &Finalization| one.invoice.mode == mode && one.invoice.document() == document;
-            let count = all.iter().filter(|one| is_one(one)).count();
+            let is_in_series = |one: &Finalization| one.invoice.mode == mode && one.invoice.document() == document;
+            let count = all.iter().filter(|one| is_in_series(one)).count();
             if count == 0 {
                 continue;
             }
             let first = unit.invoices().allocate_numbers(mode, document, u32::try_from(count).unwrap_or(u32::MAX)).await?;
-            for (number, one) in (first..).zip(all.iter_mut().filter(|one| is_one(one))) {
+            for (number, one) in (first..).zip(all.iter_mut().filter(|one| is_in_series(one))) {
                 one.invoice.number = Some(number);
             }
         }
@@ -84,7 +84,7 @@ async fn apply_balances(ctx: &Context, unit: &mut dyn UnitOfWork, all: &[Finaliz
     Ok(payments)
 }
 
-/// Takes a part of an invoice from the balance. The payment is left for the caller to write.
+/// Debits the balance by a part of an invoice. The caller inserts the returned payment.
 pub(super) async fn pay_from_balance(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -106,10 +106,10 @@ pub(super) async fn pay_from_balance(
     Ok(InvoicePayment::new(id, invoice.id.clone(), PaymentSource::Balance(transaction.id), amount, at))
 }
 
-/// Numbers a draft that a checkout wrote. `finalized` is the draft as it is from now on; its lines are written already.
+/// Finalizes a draft of a checkout. `finalized` is its new content; its lines are written already.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when it is no draft any more.
+/// [`BillingError::Contended`] when the invoice is no longer a draft.
 pub(crate) async fn finalize(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -129,7 +129,7 @@ pub(crate) async fn finalize(
     Ok(invoice)
 }
 
-/// Statements document a transaction: they have no receivable and no revenue.
+/// The journal entry of a finalized invoice. Statements have none: they only document a transaction.
 fn finalized_entry(ctx: &Context, invoice: &Invoice) -> Result<Option<Entry>, BillingError> {
     if invoice.total.is_zero() || invoice.document() == DocumentType::Statement {
         return Ok(None);

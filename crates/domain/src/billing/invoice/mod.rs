@@ -1,4 +1,4 @@
-//! Invoices: a draft from submit, numbered when they become payable or paid (invariant 11).
+//! Invoices: drafts from submit on, numbered when they become payable or paid (invariant 11).
 
 mod finalize;
 mod payment;
@@ -32,7 +32,7 @@ pub enum BillingReason {
     Stake,
     ReturnStake,
     Recharge,
-    /// A payment into the stake of an overdraft protection.
+    /// A payment into the stake of the overdraft protection.
     StakeOverdraftProtection,
     /// The fee for a renewal that the overdraft protection paid.
     OverdraftProtection,
@@ -79,20 +79,20 @@ impl BillingReason {
         Self::ALL.into_iter().find(|reason| reason.name() == name)
     }
 
-    /// Deposits and what becomes of them.
+    /// Whether it documents a stake, its return or its forfeit.
     #[must_use]
     pub const fn is_stake(self) -> bool {
         matches!(self, Self::SlashStake | Self::Stake | Self::ReturnStake | Self::SubscriptionRecover | Self::StakeOverdraftProtection)
     }
 
-    /// Documents a transaction: no receivable, no revenue, not creditable.
+    /// Whether the invoice only documents a transaction: no receivable, no revenue, not creditable.
     #[must_use]
     pub const fn is_statement(self) -> bool {
         self.is_stake() || matches!(self, Self::Recharge)
     }
 }
 
-/// Who an invoice is written to, as they were when it was written.
+/// The billing details of the customer at the time of writing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BillTo {
     pub name: String,
@@ -117,7 +117,7 @@ impl BillTo {
 pub struct Invoice {
     pub id: InvoiceId,
     pub mode: Mode,
-    /// Given on finalization, without gaps, in one series for each mode and document type.
+    /// Allocated on finalization, without gaps, in one series for each mode and document type.
     pub number: Option<u64>,
     pub status: InvoiceStatus,
     pub reason: BillingReason,
@@ -127,21 +127,21 @@ pub struct Invoice {
     pub method_id: MethodId,
     pub session_id: Option<SessionId>,
     pub subscription_id: Option<SubscriptionId>,
-    /// What it bills for, where it bills for time. One invoice for each subscription, start and reason (invariant 2).
+    /// The time that it bills for, if any. There is one invoice for each subscription, start and reason (invariant 2).
     pub period: Option<Period>,
     pub intent_id: Option<PaymentIntentId>,
-    /// The transaction that it tells of, where no intent does: of a stake, its return or its taking, or of funds.
+    /// The network transaction of a statement: of a stake, its return or forfeit, or added funds.
     pub reference: Option<String>,
     pub bill_to: BillTo,
-    /// What its lines ask for, before credit. Fixed when it is finalized.
+    /// The sum of its lines, before credit. Fixed on finalization.
     pub total: Amount,
-    /// Payments that stand, by networks, the balance and stakes.
+    /// Payments less reversals, by networks, the balance and stakes.
     pub amount_paid: Amount,
-    /// What credit notes took off what was due. What they gave back of payments is not in it.
+    /// The credit that reduced the amount due. Credit that was returned to payments or the balance is not included.
     pub amount_credited: Amount,
     /// How often its collection was declined.
     pub failure_count: u32,
-    /// When collection is tried again by itself.
+    /// When its collection is retried automatically.
     pub retry_at: Option<Timestamp>,
     /// The customer's test clock.
     pub clock_id: Option<ClockId>,
@@ -151,12 +151,12 @@ pub struct Invoice {
     pub updated_at: Timestamp,
 }
 
-/// The documents that have a series of numbers of their own in each mode (invariant 11).
+/// The document types. Each has its own number series in each mode (invariant 11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DocumentType {
     Invoice,
     CreditNote,
-    /// Documents a transaction of a deposit or of funds: no receivable, no revenue, not creditable.
+    /// Documents a transaction of a stake or of added funds: no receivable, no revenue, not creditable.
     Statement,
 }
 
@@ -177,7 +177,7 @@ impl DocumentType {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// `SOUK-000042`, `SOUK-TEST-CN-000042`.
+    /// Formats a number as it is printed: `SOUK-000042`, `SOUK-TEST-CN-000042`.
     #[must_use]
     pub fn number_text(self, mode: Mode, number: u64) -> String {
         format!("{}-{number:06}", series(mode, self))
@@ -185,7 +185,7 @@ impl DocumentType {
 }
 
 impl Invoice {
-    /// Its number as it is printed; `None` while it is a draft.
+    /// The printed number; `None` while the invoice has none.
     #[must_use]
     pub fn number_text(&self) -> Option<String> {
         self.number.map(|number| self.document().number_text(self.mode, number))
@@ -196,21 +196,21 @@ impl Invoice {
         if self.reason.is_statement() { DocumentType::Statement } else { DocumentType::Invoice }
     }
 
-    /// What is still to be paid: derived, never stored.
+    /// The amount still to be paid; derived, never stored.
     #[must_use]
     pub fn remaining(&self) -> Amount {
         let settled = self.amount_paid.plus(self.amount_credited);
         settled.ok().and_then(|settled| self.total.minus(settled).ok()).unwrap_or_default()
     }
 
-    /// What it asks the customer for: its total less credit.
+    /// The total less the credit that reduced the due.
     #[must_use]
     pub fn amount_due(&self) -> Amount {
         self.total.minus(self.amount_credited).unwrap_or_default()
     }
 
-    /// The invoice after its payments or credits changed. When nothing remains it is paid if its total is zero or a payment stands,
-    /// else void. When a payment was undone it is overdue, and nothing tries it automatically.
+    /// Returns the invoice with changed payments or credit. When nothing remains, it is paid if its total is zero or a payment stands, else
+    /// void. A paid invoice with a remainder becomes overdue, and is not retried automatically.
     ///
     /// # Errors
     /// [`AmountError`] when payments and credit exceed the total.
@@ -229,7 +229,7 @@ impl Invoice {
     }
 }
 
-/// What the numbers of a mode begin with.
+/// The prefix of printed numbers.
 const fn series(mode: Mode, document: DocumentType) -> &'static str {
     match (mode, document) {
         (Mode::Live, DocumentType::Invoice) => "SOUK",
@@ -241,14 +241,14 @@ const fn series(mode: Mode, document: DocumentType) -> &'static str {
     }
 }
 
-/// The number that a text names, as invoices and statements print it, in whatever letters, or alone: `SOUK-000042`, `000042`, `42`.
+/// Parses a printed number of an invoice or a statement, in any letter case, or a bare number: `SOUK-000042`, `000042`, `42`.
 #[must_use]
 pub fn read_number(text: &str, mode: Mode) -> Option<u64> {
     let text = text.trim().to_ascii_uppercase();
-    let own = |document| text.strip_prefix(series(mode, document)).and_then(|rest| rest.strip_prefix('-'));
-    let digits = own(DocumentType::Statement).or_else(|| own(DocumentType::Invoice)).unwrap_or(&text);
+    let strip_series = |document| text.strip_prefix(series(mode, document)).and_then(|rest| rest.strip_prefix('-'));
+    let digits = strip_series(DocumentType::Statement).or_else(|| strip_series(DocumentType::Invoice)).unwrap_or(&text);
     let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten();
-    // No series comes to what no database can count.
+    // Databases store numbers as `i64`.
     number.filter(|number| i64::try_from(*number).is_ok())
 }
 
@@ -257,38 +257,38 @@ pub fn read_number(text: &str, mode: Mode) -> Option<u64> {
 pub struct InvoiceItem {
     pub id: InvoiceItemId,
     pub invoice_id: InvoiceId,
-    /// What of a subscription it bills for.
+    /// The subscription item that it bills for.
     pub subscription_item_id: Option<SubscriptionItemId>,
     pub price_id: Option<PriceId>,
     pub description: String,
     pub quantity: u64,
     pub unit_amount: Amount,
-    /// Its total: discount and tax are zero.
+    /// The line's total; discount and tax are zero for now.
     pub amount: Amount,
-    /// What credit notes gave of it: never more than its amount (invariant 8).
+    /// The sum of credit notes over this line: never more than its amount (invariant 8).
     pub credited: Amount,
-    /// The time it bills for. Metered items and proration differ from their invoice.
+    /// The time that it bills for. Differs from the invoice's period for metered items and prorated lines.
     pub period: Option<Period>,
-    /// Until when its time is paid for: at first its period's end, earlier once unused time was credited.
+    /// When its cover ends: initially the end of its period, earlier once unused time was credited.
     pub covers_until: Option<Timestamp>,
     pub calculation: PricingFormula,
 }
 
 impl InvoiceItem {
-    /// What credit notes can still give of it.
+    /// The amount that credit notes can still give.
     #[must_use]
     pub fn creditable(&self) -> Amount {
         self.amount.minus(self.credited).unwrap_or_default()
     }
 
-    /// Whether the time that it bills for, and that was not credited, contains `at`.
+    /// Whether the billed and not yet credited time contains `at`.
     #[must_use]
     pub fn covers(&self, at: Timestamp) -> bool {
         self.period.is_some_and(|period| period.start <= at) && self.covers_until.is_some_and(|until| at < until)
     }
 }
 
-/// What a credit note gives of a line: a compare-and-set on what was given before.
+/// The effect of a credit note on a line, written by compare-and-set on `credited_before`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemCredit {
     pub id: InvoiceItemId,
@@ -299,19 +299,19 @@ pub struct ItemCredit {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InvoiceFilter {
-    /// Empty: any.
+    /// Empty matches any status.
     pub statuses: Vec<InvoiceStatus>,
     pub customer_id: Option<CustomerId>,
     pub currency_id: Option<CurrencyId>,
     pub subscription_id: Option<SubscriptionId>,
-    /// Stakes and slashes too, and those by which a subscription went on; returned stakes too.
+    /// Includes stakes, forfeits, stakes of recovered subscriptions, and returned stakes.
     pub include_staking: bool,
     pub include_return_staking: bool,
-    /// Of stakes, those by which a cancelled subscription went on.
+    /// Includes stakes of recovered subscriptions.
     pub include_recovered_from: bool,
     /// Leaves out invoices of total zero.
     pub ignore_zero: bool,
-    /// Those whose description holds the words, or whose id or number they are; empty: all.
+    /// Matches words of the description, the id, or the number. Empty matches all.
     pub query: String,
 }
 
@@ -319,61 +319,63 @@ pub struct InvoiceFilter {
 pub trait Invoices: Send {
     /// Inserts the first draft of an invoice.
     async fn insert_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError>;
-    /// Inserts a draft, or replaces the draft with this id and its items. Where it is no draft any more, the unit of work fails with
-    /// [`StorageError::Conflict`], at the latest when it commits.
+    /// Inserts a draft, or replaces the draft with this id and its items. If the invoice is no longer a draft, the unit of work fails with
+    /// [`StorageError::Conflict`], at the latest on commit.
     async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError>;
-    /// The first of the next `count` numbers of a series. The next caller waits until this unit of work ends.
+    /// Allocates the next `count` numbers of a series, and returns the first. Another caller waits until this unit of work ends.
     async fn allocate_numbers(&mut self, mode: Mode, document: DocumentType, count: u32) -> Result<u64, StorageError>;
-    /// Inserts finalized invoices with their numbers, all or none. [`StorageError::Duplicate`] when a subscription, start and reason
-    /// have one already (invariant 2), and the unit of work must be dropped.
+    /// Inserts finalized invoices with their numbers, all or none. [`StorageError::Duplicate`] when a subscription, start and reason have
+    /// an invoice already (invariant 2); the caller must then drop the unit of work.
     async fn insert_final_all(&mut self, invoices: &[(Invoice, Vec<InvoiceItem>)]) -> Result<(), StorageError>;
-    /// Reads these invoices, ids ascending; nobody else changes them, their lines, payments and attempts until this unit of work ends.
+    /// Locks and returns these invoices, ids ascending. Until this unit of work ends, no other one changes them, their lines, payments or
+    /// attempts.
     async fn lock_all(&mut self, ids: &[InvoiceId]) -> Result<Vec<Invoice>, StorageError>;
-    /// As [`Invoices::lock_all`], one.
+    /// As [`Invoices::lock_all`], for one invoice.
     async fn lock(&mut self, id: &InvoiceId) -> Result<Option<Invoice>, StorageError> {
         Ok(self.lock_all(std::slice::from_ref(id)).await?.into_iter().next())
     }
     /// Writes status, number, subscription, period, amounts, intent and times of invoices that still have the status and the amounts of
-    /// `before`. False: one of them changed, and the unit of work must be dropped.
+    /// `before`. False: one of them has changed, and the caller must drop the unit of work.
     async fn update_all(&mut self, changes: &[(Invoice, Invoice)]) -> Result<bool, StorageError>;
-    /// As [`Invoices::update_all`], one.
+    /// As [`Invoices::update_all`], for one invoice.
     async fn update(&mut self, before: &Invoice, after: &Invoice) -> Result<bool, StorageError> {
         self.update_all(&[(before.clone(), after.clone())]).await
     }
-    /// A declined collection: open to uncollectible, one failure more, and when it is tried again. False: nothing remains of it.
+    /// Records a declined collection: changes open to uncollectible, counts the failure and sets the next retry. False: nothing remains to
+    /// be paid.
     async fn decline(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>, now: Timestamp) -> Result<bool, StorageError>;
-    /// Draft to void, without a number. False when it is no draft.
+    /// Voids a draft without a number. False: it is not a draft.
     async fn drop_draft(&mut self, id: &InvoiceId, now: Timestamp) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &InvoiceId) -> Result<Option<Invoice>, StorageError>;
     async fn find_all(&mut self, ids: &[InvoiceId]) -> Result<Vec<Invoice>, StorageError>;
     async fn items(&mut self, id: &InvoiceId) -> Result<Vec<InvoiceItem>, StorageError>;
-    /// The lines of several invoices, those of each invoice in their order.
+    /// The lines of several invoices, in order within each invoice.
     async fn items_of(&mut self, ids: &[InvoiceId]) -> Result<Vec<InvoiceItem>, StorageError>;
-    /// The lines of a subscription's numbered invoices that cover `at`: see [`InvoiceItem::covers`]. In the order of their ids.
+    /// The lines of a subscription's numbered invoices that cover `at` (see [`InvoiceItem::covers`]), ordered by id.
     async fn items_covering(&mut self, subscription: &SubscriptionId, at: Timestamp) -> Result<Vec<InvoiceItem>, StorageError>;
-    /// The lines of numbered invoices that bill a subscription item for time from `since` on and can still give something, newest first.
+    /// The lines of numbered invoices that bill a subscription item for time from `since` on and are not fully credited, newest first.
     async fn items_billing(&mut self, item: &SubscriptionItemId, since: Timestamp) -> Result<Vec<InvoiceItem>, StorageError>;
-    /// Writes what credit notes gave of lines. False: one of them gave something else before, and the unit of work must be dropped.
+    /// Writes the credited amounts of lines. False: one of them was credited meanwhile, and the caller must drop the unit of work.
     async fn credit_items(&mut self, credits: &[ItemCredit]) -> Result<bool, StorageError>;
-    /// Newest first.
+    /// Lists invoices, newest first.
     async fn list(&mut self, mode: Mode, filter: &InvoiceFilter, page: &Page) -> Result<Listed<Invoice>, StorageError>;
-    /// The uncollectible ones of a customer, oldest first, however many.
+    /// All uncollectible invoices of a customer, oldest first.
     async fn overdue(&mut self, customer: &CustomerId) -> Result<Vec<Invoice>, StorageError>;
-    /// The uncollectible ones of a subscription, oldest first, however many.
+    /// All uncollectible invoices of a subscription, oldest first.
     async fn overdue_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError>;
-    /// When an uncollectible one is tried again automatically.
+    /// Sets when an uncollectible invoice is retried automatically.
     async fn schedule(&mut self, id: &InvoiceId, retry_at: Option<Timestamp>) -> Result<(), StorageError>;
-    /// The open and the uncollectible ones of a subscription, oldest first.
+    /// The open and uncollectible invoices of a subscription, oldest first.
     async fn unpaid_of(&mut self, subscription: &SubscriptionId) -> Result<Vec<Invoice>, StorageError>;
-    /// The open and the uncollectible ones of a customer in a currency, oldest first, at most `limit`.
+    /// The open and uncollectible invoices of a customer in a currency, oldest first, at most `limit`.
     async fn unpaid_in(&mut self, customer: &CustomerId, currency: &CurrencyId, limit: u32) -> Result<Vec<Invoice>, StorageError>;
-    /// When the time begins that the latest one for this reason bills for.
+    /// The latest period start of a subscription's invoices with this reason.
     async fn last_start(&mut self, subscription: &SubscriptionId, reason: BillingReason) -> Result<Option<Timestamp>, StorageError>;
-    /// Takes those whose time to be tried again has come: their `retry_at` is cleared, so that nobody else takes them.
+    /// Claims the invoices whose retry is due: clears their `retry_at`, so that no other worker claims them.
     async fn claim_retries(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Invoice>, StorageError>;
-    /// When the next one of a clock is tried again.
+    /// The time of the next retry among the invoices of a test clock.
     async fn next_retry(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError>;
-    /// Nothing of a subscription is tried again automatically.
+    /// Cancels all automatic retries of a subscription's invoices.
     async fn stop_retries(&mut self, subscription: &SubscriptionId, now: Timestamp) -> Result<(), StorageError>;
 }
 
@@ -382,7 +384,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_read_as_people_write_it_and_none_that_no_database_counts_to() {
+    fn numbers_parse_as_people_write_them_unless_they_overflow() {
         for mode in [Mode::Live, Mode::Test] {
             let invoice = series(mode, DocumentType::Invoice);
             let statement = series(mode, DocumentType::Statement);

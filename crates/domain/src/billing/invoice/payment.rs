@@ -1,4 +1,4 @@
-//! What one source paid of one invoice.
+//! Invoice payments: what one source paid towards one invoice.
 
 use crate::shared::{
     Amount, AmountError, AttemptId, BalanceTransactionId, InvoiceId, InvoicePaymentId, PaymentIntentId, StorageError, Timestamp,
@@ -13,7 +13,7 @@ pub enum PaymentSource {
         intent: PaymentIntentId,
     },
     Balance(BalanceTransactionId),
-    /// A stake that was forfeited by this attempt.
+    /// The attempt that forfeited a stake.
     Stake(AttemptId),
 }
 
@@ -27,7 +27,7 @@ impl PaymentSource {
         }
     }
 
-    /// The payment intent, where a network brought the money.
+    /// The payment intent, if a network brought the money.
     #[must_use]
     pub const fn intent(&self) -> Option<&PaymentIntentId> {
         match self {
@@ -37,18 +37,19 @@ impl PaymentSource {
     }
 }
 
-/// `refunded + disputed + reversed <= amount`: each is changed by a compare-and-set under the invoice's lock (invariant 8).
+/// What one source paid towards one invoice. `refunded + disputed + reversed <= amount`; each is changed by a compare-and-set under the
+/// invoice's lock (invariant 8).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvoicePayment {
     pub id: InvoicePaymentId,
     pub invoice_id: InvoiceId,
     pub source: PaymentSource,
     pub amount: Amount,
-    /// Reserved by refunds that credit notes ordered, or sent by them.
+    /// Refunded by credit notes; includes refunds that are not sent yet.
     pub refunded: Amount,
-    /// Withdrawn by disputes that are not decided.
+    /// Withdrawn by undecided disputes.
     pub disputed: Amount,
-    /// Taken back: a lost dispute, a late failure, balance that returned when the invoice became void.
+    /// Taken back by a lost dispute or a late failure, or returned to the balance because the invoice was voided.
     pub reversed: Amount,
     pub created_at: Timestamp,
 }
@@ -60,54 +61,54 @@ impl InvoicePayment {
         Self { id, invoice_id, source, amount, refunded: zero, disputed: zero, reversed: zero, created_at }
     }
 
-    /// What can still be refunded, disputed or reversed.
+    /// The amount that can still be refunded, disputed or reversed.
     #[must_use]
     pub fn room(&self) -> Amount {
         let used = self.refunded.plus(self.disputed).and_then(|sum| sum.plus(self.reversed));
         used.ok().and_then(|used| self.amount.minus(used).ok()).unwrap_or_default()
     }
 
-    /// What of it stands: the invoice counts it as paid.
+    /// The amount that the invoice counts as paid.
     #[must_use]
     pub fn standing(&self) -> Amount {
         self.amount.minus(self.reversed).unwrap_or_default()
     }
 
     /// # Errors
-    /// [`AmountError`] when the payment has less room.
+    /// [`AmountError`] when `amount` exceeds [`InvoicePayment::room`].
     pub fn refund(&self, amount: Amount) -> Result<Self, AmountError> {
         self.room().minus(amount)?;
         Ok(Self { refunded: self.refunded.plus(amount)?, ..self.clone() })
     }
 
     /// # Errors
-    /// [`AmountError`] when the payment has less room.
+    /// [`AmountError`] when `amount` exceeds [`InvoicePayment::room`].
     pub fn reverse(&self, amount: Amount) -> Result<Self, AmountError> {
         self.room().minus(amount)?;
         Ok(Self { reversed: self.reversed.plus(amount)?, ..self.clone() })
     }
 
-    /// The funds of a dispute are withdrawn.
+    /// Returns the payment after a dispute withdrew `amount`.
     ///
     /// # Errors
-    /// [`AmountError`] when the payment has less room.
+    /// [`AmountError`] when `amount` exceeds [`InvoicePayment::room`].
     pub fn dispute(&self, amount: Amount) -> Result<Self, AmountError> {
         self.room().minus(amount)?;
         Ok(Self { disputed: self.disputed.plus(amount)?, ..self.clone() })
     }
 
-    /// The funds of a dispute are reinstated.
+    /// Returns the payment after a dispute's funds were reinstated.
     ///
     /// # Errors
-    /// [`AmountError`] when less is disputed.
+    /// [`AmountError`] when `amount` exceeds the disputed amount.
     pub fn reinstate(&self, amount: Amount) -> Result<Self, AmountError> {
         Ok(Self { disputed: self.disputed.minus(amount)?, ..self.clone() })
     }
 
-    /// A dispute is lost: what it had withdrawn is taken back for good.
+    /// Returns the payment after a dispute was lost: the withdrawn amount is reversed for good.
     ///
     /// # Errors
-    /// [`AmountError`] when less is disputed.
+    /// [`AmountError`] when `amount` exceeds the disputed amount.
     pub fn lose_dispute(&self, amount: Amount) -> Result<Self, AmountError> {
         Ok(Self { reversed: self.reversed.plus(amount)?, ..self.reinstate(amount)? })
     }
@@ -118,9 +119,10 @@ pub trait InvoicePayments: Send {
     async fn insert_all(&mut self, payments: &[InvoicePayment]) -> Result<(), StorageError>;
     /// The payments of these invoices, oldest first.
     async fn of_invoices(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoicePayment>, StorageError>;
-    /// The invoice payments that a network payment made, oldest first.
+    /// The invoice payments of a payment intent, oldest first.
     async fn of_intent(&mut self, intent: &PaymentIntentId) -> Result<Vec<InvoicePayment>, StorageError>;
-    /// Writes the three used amounts of a payment that still has those of `before`. Under the invoice's lock. False: they changed.
+    /// Writes `refunded`, `disputed` and `reversed` of a payment that still has those of `before`. The caller holds the invoice's lock.
+    /// False: they have changed.
     async fn update(&mut self, before: &InvoicePayment, after: &InvoicePayment) -> Result<bool, StorageError>;
 }
 

@@ -1,4 +1,4 @@
-//! Settling: money that a network moved, a forfeited stake, or the customer's balance pays invoices.
+//! Settlement: applies settled network payments, forfeited stakes and the customer's balance to invoices.
 
 use super::finalize::pay_from_balance;
 use super::{Invoice, InvoicePayment, PaymentSource};
@@ -10,7 +10,7 @@ use crate::payment::{Attempt, Currency, PlannedPayment};
 use crate::shared::{Amount, AmountError, CustomerId, EntryId, InvoicePaymentId, Mode, PaymentIntentId, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// Money that has settled and pays invoices.
+/// Settled money that pays invoices.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Receipt<'a> {
     pub mode: Mode,
@@ -28,46 +28,46 @@ pub(crate) struct PaidInvoice {
     pub after: Invoice,
 }
 
-/// What one receipt pays.
+/// How a receipt is distributed.
 #[derive(Debug, PartialEq, Eq)]
 struct Allocation {
-    /// For each invoice, in the order in which they were planned.
+    /// The amount for each invoice, in the order of the plan.
     paid: Vec<Amount>,
-    /// What was planned for invoices and does not remain there any more.
+    /// Planned for invoices that no longer need it.
     overpaid: Amount,
-    /// What was not planned for any invoice.
+    /// Not planned for any invoice.
     unplanned: Amount,
 }
 
-/// Each invoice takes what was planned, and no more than remains.
+/// Gives each invoice its planned amount, at most its remaining amount. `invoices` are pairs of planned and remaining amounts.
 fn allocate(amount: Amount, invoices: &[(Amount, Amount)]) -> Result<Allocation, AmountError> {
-    let mut left = amount;
+    let mut unplanned = amount;
     let (mut paid, mut overpaid) = (Vec::with_capacity(invoices.len()), Amount::ZERO);
     for (planned, remaining) in invoices {
-        let planned = (*planned).min(left);
-        left = left.minus(planned)?;
+        let planned = (*planned).min(unplanned);
+        unplanned = unplanned.minus(planned)?;
         let part = planned.min(*remaining);
         overpaid = overpaid.plus(planned.minus(part)?)?;
         paid.push(part);
     }
-    Ok(Allocation { paid, overpaid, unplanned: left })
+    Ok(Allocation { paid, overpaid, unplanned })
 }
 
-/// Applies a receipt to the invoices that its attempt planned for, oldest first. What they do not take any more goes to the balance. What
-/// a forfeit took beyond the invoices is revenue. Answers the invoices, locked; one of [`PaidInvoice::before`] may be unchanged.
+/// Applies a receipt to the invoices of its attempt, oldest first. The excess of a network payment goes to the balance; of a forfeited
+/// stake, an amount that was not planned for any invoice is revenue. Returns the locked invoices; some may be unchanged.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when a row changed since it was read.
+/// [`BillingError::Contended`] when a row changed after it was read.
 pub(crate) async fn settle(ctx: &Context, unit: &mut dyn UnitOfWork, receipt: &Receipt<'_>) -> Result<Vec<PaidInvoice>, BillingError> {
     let Receipt { attempt, at, .. } = *receipt;
     let planned = unit.attempts().planned_by(&attempt.id).await?;
     let ids: Vec<_> = planned.iter().map(|planned| planned.invoice_id.clone()).collect();
     let locked = if ids.is_empty() { Vec::new() } else { unit.invoices().lock_all(&ids).await? };
     let amount_of = |invoice: &Invoice| planned.iter().find(|one| one.invoice_id == invoice.id).map_or(Amount::ZERO, |one| one.amount);
-    let asked: Vec<_> = locked.iter().map(|invoice| (amount_of(invoice), payable(invoice))).collect();
-    let Allocation { paid, overpaid, unplanned } = allocate(attempt.amount, &asked)?;
+    let planned_and_remaining: Vec<_> = locked.iter().map(|invoice| (amount_of(invoice), payable(invoice))).collect();
+    let Allocation { paid, overpaid, unplanned } = allocate(attempt.amount, &planned_and_remaining)?;
     let (overpaid, unplanned) = match receipt.intent {
-        // A network payment that no invoice asked for belongs to the customer.
+        // A network payment that no invoice takes belongs to the customer.
         Some(_) => (overpaid.plus(unplanned)?, Amount::ZERO),
         None => (overpaid, unplanned),
     };
@@ -112,7 +112,7 @@ pub(crate) async fn settle(ctx: &Context, unit: &mut dyn UnitOfWork, receipt: &R
     Ok(settled)
 }
 
-/// What a payment can pay of an invoice.
+/// The amount that a payment can pay of an invoice.
 fn payable(invoice: &Invoice) -> Amount {
     if invoice.status.is_payable() { invoice.remaining() } else { Amount::ZERO }
 }
@@ -144,9 +144,9 @@ async fn post_receipt(
     Ok(())
 }
 
-/// Pays invoices from their customer's balance, as far as it reaches, in the order in which they are given. Less is applied where the rest
-/// of an invoice would fall below what the network charges at least. The invoices are of one customer and of `currency`, locked, and nobody
-/// is paying them. Answers those that changed.
+/// Pays invoices from their customer's balance in the given order, as far as it reaches. Applies less if the remainder of an invoice would
+/// fall below the network's minimum charge. The invoices are of one customer and of `currency`, locked, and have no payment in flight.
+/// Returns those that changed.
 pub(crate) async fn apply_balance(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -157,14 +157,14 @@ pub(crate) async fn apply_balance(
     let Some(first) = invoices.first() else { return Ok(Vec::new()) };
     let method = unit.methods().find(&currency.method_id).await?.ok_or(BillingError::Orphan)?;
     let balances = unit.balances().lock(std::slice::from_ref(&first.customer_id)).await?;
-    let mut left = crate::billing::balance::amount_in(&balances, &first.customer_id, &currency.id);
+    let mut balance_left = crate::billing::balance::amount_in(&balances, &first.customer_id, &currency.id);
     let (mut paid, mut payments) = (Vec::new(), Vec::new());
     for before in invoices {
-        let amount = currency.applied_balance(method.kind, payable(&before), left);
+        let amount = currency.applied_balance(method.kind, payable(&before), balance_left);
         if amount.is_zero() {
             continue;
         }
-        left = left.minus(amount)?;
+        balance_left = balance_left.minus(amount)?;
         payments.push(pay_from_balance(ctx, unit, &before, amount, now).await?);
         let after = before.with_amounts(before.amount_paid.plus(amount)?, before.amount_credited, now)?;
         paid.push(PaidInvoice { before, after });
@@ -180,15 +180,15 @@ pub(crate) async fn apply_balance(
     Ok(paid)
 }
 
-/// What a payment plans for invoices: all that remains of each. Nothing is planned where nothing remains.
+/// Plans a payment of the remaining amount of each invoice, and skips invoices without one.
 #[must_use]
 pub(crate) fn plan_payments(invoices: &[Invoice]) -> Vec<PlannedPayment> {
     let plan = |invoice: &Invoice| PlannedPayment { invoice_id: invoice.id.clone(), amount: invoice.remaining() };
     invoices.iter().map(plan).filter(|planned| !planned.amount.is_zero()).collect()
 }
 
-/// The balance that pays a void invoice's part returns to the customer. Other payments stand in the way of voiding: the caller has
-/// refused that. Answers what is left of the payments.
+/// Returns to the balance what it paid of an invoice that is being voided. The caller has already rejected voiding if other payments stand.
+/// Returns the invoice without the balance payments.
 pub(crate) async fn unapply_balance(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -196,7 +196,7 @@ pub(crate) async fn unapply_balance(
     payments: &[InvoicePayment],
     now: Timestamp,
 ) -> Result<Invoice, BillingError> {
-    let mut returned = Amount::ZERO;
+    let mut amount_returned = Amount::ZERO;
     for payment in payments.iter().filter(|payment| matches!(payment.source, PaymentSource::Balance(_))) {
         let amount = payment.room();
         if amount.is_zero() {
@@ -205,12 +205,12 @@ pub(crate) async fn unapply_balance(
         if !unit.invoice_payments().update(payment, &payment.reverse(amount)?).await? {
             return Err(BillingError::Contended);
         }
-        returned = returned.plus(amount)?;
+        amount_returned = amount_returned.plus(amount)?;
     }
-    if returned.is_zero() {
+    if amount_returned.is_zero() {
         return Ok(invoice.clone());
     }
-    let after = invoice.with_amounts(invoice.amount_paid.minus(returned)?, invoice.amount_credited, now)?;
+    let after = invoice.with_amounts(invoice.amount_paid.minus(amount_returned)?, invoice.amount_credited, now)?;
     if !unit.invoices().update(invoice, &after).await? {
         return Err(BillingError::Contended);
     }
@@ -219,7 +219,7 @@ pub(crate) async fn unapply_balance(
         customer_id: &invoice.customer_id,
         currency_id: &invoice.currency_id,
         kind: BalanceTransactionType::UnappliedFromInvoice,
-        amount: returned,
+        amount: amount_returned,
         source: invoice.id.as_str(),
         at: now,
     };
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn each_invoice_takes_what_was_planned_and_no_more_than_remains() {
+    fn each_invoice_takes_its_planned_amount_at_most_what_remains() {
         assert_eq!(allocated(300, &[(100, 100), (200, 200)]), (vec![100, 200], 0, 0));
         assert_eq!(allocated(300, &[(100, 40), (200, 200)]), (vec![40, 200], 60, 0), "a credit note reduced the first one");
         assert_eq!(allocated(150, &[(100, 100), (200, 200)]), (vec![100, 50], 0, 0), "a stake that covers half of a debt");
@@ -249,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_of_a_receipt_is_lost_and_no_invoice_gets_too_much(amount in 0u128..1_000, invoices in prop::collection::vec((0u128..400, 0u128..400), 0..6)) {
+        fn the_parts_of_a_receipt_add_up_and_no_invoice_is_overpaid(amount in 0u128..1_000, invoices in prop::collection::vec((0u128..400, 0u128..400), 0..6)) {
             let (paid, overpaid, unplanned) = allocated(amount, &invoices);
             prop_assert_eq!(paid.iter().sum::<u128>() + overpaid + unplanned, amount);
             for (paid, (planned, remaining)) in paid.iter().zip(&invoices) {

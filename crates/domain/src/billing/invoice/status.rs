@@ -1,6 +1,6 @@
-//! The statuses of an invoice, and the changes that each of them allows.
+//! Invoice statuses and the changes that each status allows.
 
-/// See the billing model, section 2, "Status".
+/// The status of an invoice: see the billing model, section 2, "Status".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InvoiceStatus {
     Draft,
@@ -9,7 +9,7 @@ pub enum InvoiceStatus {
     Paid,
     /// Overdue. It can be paid and credited.
     Uncollectible,
-    /// Nothing remains, and nothing was paid. A dropped draft is void without a number.
+    /// Nothing remains and no payment stands. A dropped draft is void without a number.
     Void,
 }
 
@@ -32,31 +32,31 @@ impl InvoiceStatus {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
 
-    /// Whether something may remain to be paid.
+    /// Whether an invoice in this status can be paid.
     #[must_use]
     pub const fn is_payable(self) -> bool {
         matches!(self, Self::Open | Self::Uncollectible)
     }
 }
 
-/// What happens to an invoice.
+/// A change of an invoice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InvoiceChange {
-    /// A draft is written again: its checkout changed.
+    /// Its checkout changed, so the draft is rewritten.
     Rewrite,
     /// A draft gets its number and becomes payable.
     Finalize,
     /// A payment is applied.
     Pay,
-    /// A credit note gives a part of it.
+    /// A credit note is issued over it.
     Credit,
     /// Its collection was declined.
     Decline,
-    /// The time of the next try changes.
+    /// The time of its next retry changes.
     Reschedule,
     /// A payment is undone: a lost dispute, a late failure, the balance of an invoice that becomes void.
     Reverse,
-    /// The checkout ended without it.
+    /// Its checkout ended without using the draft.
     Drop,
 }
 
@@ -65,7 +65,7 @@ impl InvoiceChange {
         [Self::Rewrite, Self::Finalize, Self::Pay, Self::Credit, Self::Decline, Self::Reschedule, Self::Reverse, Self::Drop];
 }
 
-/// A change that the status does not allow.
+/// A change that the invoice's status does not allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an invoice that is {} does not allow: {change:?}", status.name())]
 pub struct IllegalInvoiceChange {
@@ -74,7 +74,7 @@ pub struct IllegalInvoiceChange {
 }
 
 impl InvoiceStatus {
-    /// Whether the status allows a change. What the status becomes depends on the amounts: see [`super::Invoice::with_amounts`].
+    /// Checks whether the status allows a change. The resulting status depends on the amounts: see [`super::Invoice::with_amounts`].
     pub const fn check(self, change: InvoiceChange) -> Result<(), IllegalInvoiceChange> {
         use InvoiceChange as C;
         let is_allowed = match self {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_illegal_change_is_refused_by_name() {
+    fn each_illegal_change_is_a_named_error() {
         use InvoiceChange as C;
         use InvoiceStatus as S;
         let legal = [

@@ -1,4 +1,4 @@
-//! Saving a card: for the future invoices of a subscription, or to pay what is overdue with it at once.
+//! Saves cards: for a subscription's future invoices, or to pay overdue invoices at once.
 
 use super::charges::publish_charges;
 use super::invoice::plan_payments;
@@ -10,21 +10,21 @@ use crate::payment::{Attempt, AttemptKind, CardHolder, Currency, Mandate, Mandat
 use crate::shared::{Amount, AttemptId, CurrencyId, InvoiceId, MandateId, SubscriptionId};
 use crate::storage::UnitOfWork;
 
-/// What a saved card is for.
+/// What a card is saved for.
 pub(super) enum CardPurpose<'a> {
-    /// Its future invoices.
+    /// The subscription's future invoices.
     Subscription(&'a SubscriptionId),
-    /// These invoices, once.
+    /// A single payment of these invoices.
     Invoices(&'a [InvoiceId]),
 }
 
-/// Opens the form that saves a card. Answers its secret.
+/// Opens a form that saves a card, and returns the form's client secret.
 pub(super) async fn save_card(
     ctx: &Context,
     mut unit: Box<dyn UnitOfWork>,
     customer: Customer,
     (method, currency): (&Method, &Currency),
-    promise: CardPurpose<'_>,
+    purpose: CardPurpose<'_>,
 ) -> Result<String, ManageError> {
     let now = ctx.now();
     let rail = ctx.networks.card(method.kind).ok_or(ManageError::MethodNotSupported)?;
@@ -48,7 +48,7 @@ pub(super) async fn save_card(
         now,
     );
     unit.mandates().put(&mandate).await?;
-    match promise {
+    match purpose {
         CardPurpose::Subscription(subscription) => unit.mandates().link_subscription(&mandate.id, subscription).await?,
         CardPurpose::Invoices(invoices) => unit.mandates().link_invoices(&mandate.id, invoices).await?,
     }
@@ -61,7 +61,7 @@ pub(super) async fn save_card(
     Ok(setup.client_secret)
 }
 
-/// The form of a card that pays what is owed.
+/// A card form for paying overdue invoices.
 #[derive(Debug, Clone)]
 pub struct CardPayment {
     pub client_secret: String,
@@ -69,17 +69,17 @@ pub struct CardPayment {
     pub customer: Customer,
 }
 
-/// Opens a card form for invoices that stand unpaid, of one customer and currency: once the card is saved, it is charged for all of
-/// them together. It changes nothing about what their subscriptions are charged by, and is open to those that have ended.
+/// Opens a card form for unpaid invoices of one customer and currency. Once the card is saved, it is charged for all of them together. The
+/// subscriptions' own payment methods stay unchanged. Invoices of ended subscriptions are allowed.
 pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &CurrencyId) -> Result<CardPayment, ManageError> {
     let mut unit = ctx.store.begin().await?;
-    let mut owed = unit.invoices().find_all(invoices).await?;
-    owed.retain(|invoice| is_owed(invoice) && invoice.currency_id == *currency);
-    let first = owed.first().ok_or(ManageError::NothingOwed)?;
-    if owed.iter().any(|invoice| invoice.customer_id != first.customer_id) {
+    let mut unpaid = unit.invoices().find_all(invoices).await?;
+    unpaid.retain(|invoice| is_owed(invoice) && invoice.currency_id == *currency);
+    let first = unpaid.first().ok_or(ManageError::NothingOwed)?;
+    if unpaid.iter().any(|invoice| invoice.customer_id != first.customer_id) {
         return Err(ManageError::NothingOwed);
     }
-    let ids: Vec<_> = owed.iter().map(|invoice| invoice.id.clone()).collect();
+    let ids: Vec<_> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
     if !unit.attempts().in_flight(&ids).await?.is_empty() {
         return Err(ManageError::PaymentInFlight);
     }
@@ -87,12 +87,12 @@ pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &Curre
     let method = unit.methods().find(&currency.method_id).await?.filter(|method| method.active && method.kind.is_card());
     let method = method.ok_or(ManageError::MethodNotSupported)?;
     let customer = unit.customers().find(&first.customer_id).await?.ok_or(ManageError::NotFound)?;
-    let promise = CardPurpose::Invoices(&ids);
-    let client_secret = save_card(ctx, unit, customer.clone(), (&method, &currency), promise).await?;
+    let purpose = CardPurpose::Invoices(&ids);
+    let client_secret = save_card(ctx, unit, customer.clone(), (&method, &currency), purpose).await?;
     Ok(CardPayment { client_secret, method, customer })
 }
 
-/// A card was saved to pay what was owed: it is charged for what of that is owed still, and nobody is paying otherwise just now.
+/// Charges a card that was saved to pay invoices, for those that are still unpaid and have no other payment in flight.
 pub(super) async fn pay_with_saved(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -103,14 +103,14 @@ pub(super) async fn pay_with_saved(
     if ids.is_empty() {
         return Ok(());
     }
-    let covered = unit.attempts().in_flight(&ids).await?;
-    let mut owed = unit.invoices().find_all(&ids).await?;
-    owed.retain(|invoice| is_owed(invoice) && !covered.contains(&invoice.id));
-    let Some(first) = owed.first() else { return Ok(()) };
+    let in_flight = unit.attempts().in_flight(&ids).await?;
+    let mut unpaid = unit.invoices().find_all(&ids).await?;
+    unpaid.retain(|invoice| is_owed(invoice) && !in_flight.contains(&invoice.id));
+    let Some(first) = unpaid.first() else { return Ok(()) };
     let Some(MandateDetails::Card(card)) = unit.mandates().find(mandate).await?.and_then(|mandate| mandate.details) else { return Ok(()) };
     let now = ctx.now();
-    let amount = Amount::sum(owed.iter().map(Invoice::remaining))?;
-    let intent = intent_of(ctx, first, &owed, amount, (&setup.method_id, &setup.currency_id));
+    let amount = Amount::sum(unpaid.iter().map(Invoice::remaining))?;
+    let intent = intent_of(ctx, first, &unpaid, amount, (&setup.method_id, &setup.currency_id));
     let attempt = Attempt::begin(
         AttemptId::new(now, ctx.random.as_ref()),
         Purpose::Payment(intent.id.clone()),
@@ -120,6 +120,6 @@ pub(super) async fn pay_with_saved(
         now,
     );
     unit.intents().put(&intent).await?;
-    unit.attempts().insert(&attempt, &plan_payments(&owed)).await?;
+    unit.attempts().insert(&attempt, &plan_payments(&unpaid)).await?;
     publish_charges(ctx, unit, std::slice::from_ref(&attempt.id)).await
 }

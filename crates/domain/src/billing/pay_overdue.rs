@@ -1,4 +1,4 @@
-//! What is overdue, and paying it by hand: one transfer, signed by a wallet, for one invoice or for all of a currency.
+//! Overdue invoices, and their payment by a wallet: one signed transfer pays one invoice or all in a currency.
 
 use super::invoice::plan_payments;
 use super::payment_target::send_now;
@@ -14,7 +14,7 @@ use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, Method
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
 
-/// What is owed in one currency.
+/// The sum of overdue invoices in one currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwedSum {
     pub amount: Amount,
@@ -24,15 +24,15 @@ pub struct OwedSum {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overdue {
-    /// All of them, oldest first.
+    /// All overdue invoices, oldest first.
     pub invoices: Vec<Invoice>,
     pub sums: Vec<OwedSum>,
     pub customer: Customer,
-    /// How many subscriptions they belong to.
+    /// The number of distinct subscriptions among the invoices.
     pub subscriptions: usize,
 }
 
-/// What a customer owes, or one of their subscriptions.
+/// Reads the overdue invoices of a customer, or of one subscription.
 pub async fn overdue_of(
     unit: &mut dyn UnitOfWork,
     customer: &CustomerId,
@@ -54,14 +54,14 @@ pub async fn overdue_of(
         let method = unit.methods().find(&currency.method_id).await?.ok_or(ManageError::NotFound)?;
         sums.push(OwedSum { amount, currency, method });
     }
-    let mut owing: Vec<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.as_ref()).collect();
-    owing.sort();
-    owing.dedup();
-    let subscriptions = owing.len();
+    let mut subscription_ids: Vec<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.as_ref()).collect();
+    subscription_ids.sort();
+    subscription_ids.dedup();
+    let subscriptions = subscription_ids.len();
     Ok(Overdue { invoices, sums, customer, subscriptions })
 }
 
-/// What is to be paid.
+/// The invoices to pay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Debt {
     Invoice(InvoiceId),
@@ -70,7 +70,7 @@ pub enum Debt {
 }
 
 impl Debt {
-    /// The id that the payment is for.
+    /// The id to which the payment refers.
     #[must_use]
     pub fn subject(&self) -> &str {
         match self {
@@ -81,7 +81,7 @@ impl Debt {
     }
 }
 
-/// What is put before the payer.
+/// An unsigned transfer with the data that the payer is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedOverduePayment {
     pub prepared: UnsignedTransaction,
@@ -99,7 +99,7 @@ struct CombinedPayment {
     currency: Currency,
 }
 
-async fn bundle(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<CombinedPayment, ManageError> {
+async fn combine(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<CombinedPayment, ManageError> {
     let (invoices, currency) = match debt {
         Debt::Invoice(id) => {
             let invoice = unit.invoices().find(id).await?.ok_or(ManageError::NotFound)?;
@@ -125,18 +125,18 @@ async fn bundle(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<CombinedPaymen
     Ok(CombinedPayment { invoices, amount, method, currency })
 }
 
-fn ask_of(debt: &Debt, bundle: &CombinedPayment, payer: &Wallet, nonce: u64) -> TransferRequest {
+fn transfer_request(debt: &Debt, combined: &CombinedPayment, payer: &Wallet, nonce: u64) -> TransferRequest {
     TransferRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
         to: None,
-        amount: bundle.amount,
+        amount: combined.amount,
         reference: debt.subject().to_owned(),
         nonce,
     }
 }
 
-/// Builds the transfer that pays a debt. The same nonce builds the same transfer while the debt stays.
+/// Builds the transfer that pays a debt. The same nonce builds the same transfer while the debt is unchanged.
 pub async fn prepare_overdue_payment(
     ctx: &Context,
     debt: &Debt,
@@ -144,15 +144,14 @@ pub async fn prepare_overdue_payment(
     nonce: u64,
 ) -> Result<PreparedOverduePayment, ManageError> {
     let mut unit = ctx.store.read().await?;
-    let bundle = bundle(unit.as_mut(), debt).await?;
-    let rail = ctx.networks.wallet(bundle.method.kind).ok_or(ManageError::MethodNotSupported)?;
-    let prepared = rail.prepare(&bundle.method, &bundle.currency, &ask_of(debt, &bundle, payer, nonce))?;
-    let CombinedPayment { invoices, amount, method, currency } = bundle;
+    let combined = combine(unit.as_mut(), debt).await?;
+    let rail = ctx.networks.wallet(combined.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let prepared = rail.prepare(&combined.method, &combined.currency, &transfer_request(debt, &combined, payer, nonce))?;
+    let CombinedPayment { invoices, amount, method, currency } = combined;
     Ok(PreparedOverduePayment { prepared, method, currency, amount, invoices })
 }
 
-/// Checks the signed transfer against the debt as it is now, stores its bytes, sends them, and writes down what the network says.
-/// Answers the hash.
+/// Checks the signed transfer against the current debt, stores its bytes, sends it and records the outcome. Returns the transaction hash.
 pub async fn submit_signed_overdue_payment(
     ctx: &Context,
     debt: &Debt,
@@ -162,21 +161,21 @@ pub async fn submit_signed_overdue_payment(
 ) -> Result<String, ManageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    let bundle = bundle(unit.as_mut(), debt).await?;
-    let rail = ctx.networks.wallet(bundle.method.kind).ok_or(ManageError::MethodNotSupported)?;
-    let signed = rail.check(&bundle.method, &bundle.currency, &ask_of(debt, &bundle, payer, nonce), signed_tx)?;
-    let Some(first) = bundle.invoices.first() else { return Err(ManageError::NothingOwed) };
-    let intent = intent_of(ctx, first, &bundle.invoices, bundle.amount, (&bundle.method.id, &bundle.currency.id));
+    let combined = combine(unit.as_mut(), debt).await?;
+    let rail = ctx.networks.wallet(combined.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let signed = rail.check(&combined.method, &combined.currency, &transfer_request(debt, &combined, payer, nonce), signed_tx)?;
+    let Some(first) = combined.invoices.first() else { return Err(ManageError::NothingOwed) };
+    let intent = intent_of(ctx, first, &combined.invoices, combined.amount, (&combined.method.id, &combined.currency.id));
     let attempt = Attempt::begin(
         AttemptId::new(now, ctx.random.as_ref()),
         Purpose::Payment(intent.id.clone()),
         AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
-        (bundle.method.id, bundle.currency.id),
-        bundle.amount,
+        (combined.method.id, combined.currency.id),
+        combined.amount,
         now,
     );
     unit.intents().put(&intent).await?;
-    match unit.attempts().insert(&attempt, &plan_payments(&bundle.invoices)).await {
+    match unit.attempts().insert(&attempt, &plan_payments(&combined.invoices)).await {
         Err(StorageError::Duplicate(_)) => return Err(ManageError::PaymentInFlight),
         written => written?,
     }
@@ -185,11 +184,11 @@ pub async fn submit_signed_overdue_payment(
     Ok(signed.hash)
 }
 
-/// The payment of debts by the customer's own act: a refusal changes nothing for their subscriptions.
+/// Builds the payment intent of a payment that the customer starts. It names no subscription: a decline does not affect subscriptions.
 pub(super) fn intent_of(
     ctx: &Context,
     first: &Invoice,
-    owed: &[Invoice],
+    invoices: &[Invoice],
     amount: Amount,
     (method, currency): (&MethodId, &CurrencyId),
 ) -> Intent {
@@ -207,7 +206,7 @@ pub(super) fn intent_of(
         customer_id: first.customer_id.clone(),
         subscription_id: None,
         session_id: None,
-        invoices: owed.iter().map(|invoice| invoice.id.clone()).collect(),
+        invoices: invoices.iter().map(|invoice| invoice.id.clone()).collect(),
         last_error: None,
         reference: String::new(),
         payer: String::new(),
@@ -217,7 +216,7 @@ pub(super) fn intent_of(
     }
 }
 
-/// Whether something remains to be collected of an invoice.
+/// Whether an invoice still has an amount to collect.
 pub(super) fn is_owed(invoice: &Invoice) -> bool {
     invoice.status.is_payable() && !invoice.remaining().is_zero()
 }

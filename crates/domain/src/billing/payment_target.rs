@@ -1,4 +1,4 @@
-//! The method and currency that a subscription is to be charged by, and what its payer's wallet signs for that.
+//! The method and currency that a subscription will be charged by, and sending what its payer's wallet signed.
 
 use super::subscription_admin::load;
 use super::{Invoice, InvoiceStatus, ManageError, Subscription, SubscriptionStatus};
@@ -8,7 +8,7 @@ use crate::payment::{Attempt, AttemptKind, AttemptStatus, Currency, Method, Purp
 use crate::shared::{Amount, AttemptId, CurrencyId, MethodId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 
-/// What a subscription is to be charged by.
+/// What a subscription will be charged by.
 #[derive(Debug, Clone)]
 pub(super) struct PaymentTarget {
     pub subscription: Subscription,
@@ -16,7 +16,8 @@ pub(super) struct PaymentTarget {
     pub currency: Currency,
 }
 
-/// Only a currency that every price of the subscription is offered in.
+/// Reads the target, and checks that it is active and that every price of the subscription has the currency. A change of currency is
+/// refused while invoices in the current one are unpaid or a stake is moving.
 pub(super) async fn target(
     unit: &mut dyn UnitOfWork,
     id: &SubscriptionId,
@@ -41,7 +42,7 @@ pub(super) async fn target(
         if is_stake_moving(unit, &subscription).await? {
             return Err(ManageError::PaymentInFlight);
         }
-        // Nothing that charges in another currency would try again what is owed in this one.
+        // Retries charge only the subscription's currency, so unpaid invoices in the old one would never be collected.
         let unpaid = unpaid_in_currency(unit, &subscription).await?;
         if unpaid.iter().any(|invoice| invoice.status == InvoiceStatus::Uncollectible) {
             return Err(ManageError::UnpaidInvoices);
@@ -53,14 +54,14 @@ pub(super) async fn target(
     Ok(PaymentTarget { subscription, method: found, currency })
 }
 
-/// Whether an attempt moves one of the subscription's stakes.
+/// Whether an attempt that moves one of the subscription's stakes is in flight.
 async fn is_stake_moving(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, StorageError> {
     let ids: Vec<_> = [&subscription.stake_id, &subscription.overdraft_stake_id].into_iter().flatten().cloned().collect();
     let stakes = if ids.is_empty() { Vec::new() } else { unit.stakes().find_all(&ids).await? };
     Ok(stakes.iter().any(|stake| stake.reservation.is_some()))
 }
 
-/// The unpaid invoices of a subscription in the currency that it is charged in now.
+/// The unpaid invoices of a subscription in its current currency.
 pub(super) async fn unpaid_in_currency(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Invoice>, StorageError> {
     let mut unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
     unpaid.retain(|invoice| invoice.currency_id == subscription.currency_id);
@@ -79,7 +80,10 @@ fn attempt_of(ctx: &Context, target: &PaymentTarget, purpose: Purpose, amount: A
     )
 }
 
-/// Stores what a wallet signed, sends it, and tells what the network refuses.
+/// Stores a transaction that a wallet signed, sends it, and returns its hash.
+///
+/// # Errors
+/// [`ManageError::Refused`] when the network declines it; [`ManageError::PaymentInFlight`] when such an attempt exists already.
 pub(super) async fn send(
     ctx: &Context,
     mut unit: Box<dyn UnitOfWork>,
@@ -100,13 +104,15 @@ pub(super) async fn send(
     Ok(signed.hash)
 }
 
-/// Sends an attempt that was just committed, and returns the network's decline. Without an answer the attempt stays in flight, and the
-/// reconciler asks again.
+/// Sends an attempt that was just committed. Without an answer it stays in flight, and the reconciler queries the network later.
+///
+/// # Errors
+/// [`ManageError::Refused`] when the network declines it.
 pub(super) async fn send_now(ctx: &Context, attempt: &AttemptId) -> Result<(), ManageError> {
     let _ = charge_now(ctx, attempt).await;
     let found = ctx.store.read().await?.attempts().find(attempt).await?;
     match found.filter(|attempt| attempt.status == AttemptStatus::Declined) {
-        Some(refused) => Err(ManageError::Refused(refused.last_error.map(|error| error.message).unwrap_or_default())),
+        Some(declined) => Err(ManageError::Refused(declined.last_error.map(|error| error.message).unwrap_or_default())),
         None => Ok(()),
     }
 }

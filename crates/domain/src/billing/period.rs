@@ -1,10 +1,10 @@
-//! When the periods of a subscription begin and end: a closed form of (anchor, n), so that nothing drifts and nothing is counted through.
+//! Billing periods as a closed form of (anchor, n): no drift, and no iteration over earlier periods (invariant 2).
 
 use crate::pricing::{Anchoring, Interval, RecurringInterval};
 use crate::shared::Timestamp;
 use time::{Date, Month, OffsetDateTime};
 
-/// From `start`, up to but not including `end`.
+/// A span of time from `start` (inclusive) to `end` (exclusive).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Period {
     pub start: Timestamp,
@@ -17,13 +17,13 @@ impl Period {
         self.start <= at && at < self.end
     }
 
-    /// Whole seconds.
+    /// The length in whole seconds.
     #[must_use]
     pub fn seconds(&self) -> u64 {
         self.end.since(self.start).as_secs()
     }
 
-    /// Whole seconds that have not begun at `at`: all of them before the period, none after it.
+    /// The whole seconds that remain at `at`: the full length before the period, zero after it.
     #[must_use]
     pub fn seconds_left(&self, at: Timestamp) -> u64 {
         self.seconds().saturating_sub(at.since(self.start).as_secs())
@@ -38,7 +38,7 @@ pub enum PeriodError {
     BeforeAnchor,
 }
 
-/// Period `n`, counted from 0, of a subscription that began at `anchor`. The days are those of UTC.
+/// Period `n`, counted from 0, of a subscription anchored at `anchor`. Calendar days are UTC days.
 pub fn period(cycle: &RecurringInterval, anchor: Timestamp, n: u32) -> Result<Period, PeriodError> {
     let next = n.checked_add(1).ok_or(PeriodError::OutOfCalendar)?;
     Ok(Period { start: boundary(cycle, anchor, n)?, end: boundary(cycle, anchor, next)? })
@@ -55,7 +55,7 @@ pub fn period_index_at(cycle: &RecurringInterval, anchor: Timestamp, at: Timesta
     };
     let passed = month_number(calendar(at)?) - month_number(calendar(anchor)?);
     let n = u32::try_from(passed / i64::from(months)).map_err(|_| PeriodError::OutOfCalendar)?;
-    // In the month of the boundary itself, it may be yet to come.
+    // The boundary of this month may lie later than `at`.
     if boundary(cycle, anchor, n)? <= at { Ok(n) } else { Ok(n.saturating_sub(1)) }
 }
 
@@ -69,12 +69,12 @@ fn boundary(cycle: &RecurringInterval, anchor: Timestamp, n: u32) -> Result<Time
     calendar(at).map(|_| at)
 }
 
-/// Microseconds of a cycle of fixed length.
+/// The length of a fixed cycle in microseconds.
 fn length(cycle: &RecurringInterval) -> i128 {
     i128::from(cycle.seconds()) * 1_000_000
 }
 
-/// How many months of the calendar a cycle has; `None` where its length is fixed.
+/// The calendar months of a cycle; `None` if its length is fixed.
 fn calendar_months(cycle: &RecurringInterval) -> Option<u32> {
     match (cycle.anchoring, cycle.interval) {
         (Anchoring::Calendar, Interval::Month) => Some(cycle.count),
@@ -91,7 +91,7 @@ fn month_number(at: OffsetDateTime) -> i64 {
     i64::from(at.year()) * 12 + i64::from(u8::from(at.month())) - 1
 }
 
-/// The same day and time some months later, or the last day of a month that is shorter.
+/// The same day and time `months` months later, or the last day of a shorter month.
 fn months_after(anchor: Timestamp, months: i64) -> Result<Timestamp, PeriodError> {
     let at = calendar(anchor)?;
     let number = month_number(at) + months;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_fixed_unless_the_price_asks_for_the_calendar() {
+    fn fixed_lengths_do_not_depend_on_the_calendar() {
         let days = |interval, count| period(&cycle(interval, count, Anchoring::Fixed), at("2026-01-31T10:00:00Z"), 7).map(|p| p.seconds());
         assert_eq!(days(Interval::Hour, 5), Ok(5 * 3_600));
         assert_eq!(days(Interval::Day, 1), Ok(86_400));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_month_is_clamped_and_comes_back() {
+    fn a_day_is_clamped_in_short_months_and_restored_in_long_ones() {
         let monthly = cycle(Interval::Month, 1, Anchoring::Calendar);
         assert_eq!(starts(&monthly, "2026-01-31T10:00:00Z", 5), ["2026-01-31", "2026-02-28", "2026-03-31", "2026-04-30", "2026-05-31"]);
         assert_eq!(starts(&monthly, "2028-01-30T10:00:00Z", 3), ["2028-01-30", "2028-02-29", "2028-03-30"]);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn times_beyond_the_calendar_are_refused_by_name() {
+    fn times_beyond_the_calendar_are_named_errors() {
         for anchoring in [Anchoring::Fixed, Anchoring::Calendar] {
             let yearly = cycle(Interval::Year, 5, anchoring);
             assert_eq!(period(&yearly, at("2026-01-01T00:00:00Z"), 2_000), Err(PeriodError::OutOfCalendar));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_period_is_counted_in_whole_seconds() {
+    fn remaining_time_is_counted_in_whole_seconds() {
         let day = Period { start: Timestamp::from_seconds(0), end: Timestamp::from_seconds(86_400) };
         assert_eq!(day.seconds_left(Timestamp::from_seconds(-5)), 86_400);
         assert_eq!(day.seconds_left(Timestamp::from_micros(1_999_999)), 86_399);
@@ -223,7 +223,7 @@ mod tests {
         }
 
         #[test]
-        fn the_index_is_the_inverse(cycle in cycles(), anchor in anchors(), n in 0u32..1_500, part in 0.0f64..1.0) {
+        fn period_index_at_is_the_inverse_of_period(cycle in cycles(), anchor in anchors(), n in 0u32..1_500, part in 0.0f64..1.0) {
             let period = period(&cycle, anchor, n).expect("a period");
             let inside = period.start.micros() + ((period.end.micros() - period.start.micros()) as f64 * part) as i64;
             for at in [period.start, Timestamp::from_micros(inside.min(period.end.micros() - 1)), Timestamp::from_micros(period.end.micros() - 1)] {

@@ -1,4 +1,4 @@
-//! The invoice lines of a period: licensed items ahead, metered items behind.
+//! Invoice lines of a period: licensed items are billed in advance, metered items in arrears.
 
 use super::billing_batch::BillingBatch;
 use super::usage_correction::Overbilled;
@@ -9,37 +9,37 @@ use crate::shared::{Amount, InvoiceId, InvoiceItemId, SubscriptionItemId};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
-/// What is billed.
+/// The lines of an invoice, and usage that was overbilled before.
 #[derive(Default)]
 pub(super) struct Lines {
     pub items: Vec<InvoiceItem>,
     pub total: Amount,
-    /// By how much earlier invoices asked more for the same usage than it costs.
+    /// Items for which earlier invoices charged more than their usage costs, with the excess.
     pub overbilled: Vec<Overbilled>,
 }
 
-/// The lines of an invoice: licensed items for `ahead`, metered ones for `behind`, less what of it was billed before.
+/// Builds the lines of an invoice: licensed items for `licensed_period`, metered items for `metered_period` less what was billed before.
 pub(super) fn lines(
     ctx: &Context,
     batch: &BillingBatch,
     used: &HashMap<SubscriptionItemId, u64>,
     subscription: &Subscription,
     invoice: &InvoiceId,
-    ahead: Period,
-    behind: Option<Period>,
+    licensed_period: Period,
+    metered_period: Option<Period>,
 ) -> Result<Lines, Unbillable> {
     let mut lines = Lines { items: Vec::with_capacity(subscription.items.len()), ..Lines::default() };
     for item in &subscription.items {
         let price = batch.prices.get(&item.price_id).ok_or(Unbillable::NoPrice)?;
         let product = batch.products.get(&price.product_id).ok_or(Unbillable::NoProduct)?;
         let rate = price.rate_in(&subscription.currency_id).ok_or(Unbillable::NoCurrency)?;
-        let (quantity, span, billed) = match (usage_of(price), behind) {
-            (Some(Usage::Metered(_)), Some(behind)) => {
-                let span = Period { start: item.counts_from(&behind), ..behind };
+        let (quantity, span, billed) = match (usage_of(price), metered_period) {
+            (Some(Usage::Metered(_)), Some(metered_period)) => {
+                let span = Period { start: item.counts_from(&metered_period), ..metered_period };
                 (used.get(&item.id).copied().unwrap_or_default(), span, item.billed.map_or(Amount::ZERO, |billed| billed.amount))
             }
             (Some(Usage::Metered(_)), None) => continue,
-            (Some(Usage::Licensed), _) => (item.quantity, ahead, Amount::ZERO),
+            (Some(Usage::Licensed), _) => (item.quantity, licensed_period, Amount::ZERO),
             (None, _) => return Err(Unbillable::NotRecurring),
         };
         let whole = PricingFormula::of(&rate, quantity);
@@ -67,7 +67,7 @@ pub(super) fn lines(
     Ok(lines)
 }
 
-/// What the metered items were used in the periods that end now.
+/// Reads the usage of the metered items in their current periods.
 pub(super) async fn read_usage(
     unit: &mut dyn UnitOfWork,
     batch: &BillingBatch,

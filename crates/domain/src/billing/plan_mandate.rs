@@ -1,4 +1,4 @@
-//! Whether a wallet's permission suffices for another plan. Where it does not, the plan changes when there is a wider one.
+//! Checks whether a wallet's delegation covers a new plan. If not, the plan changes once the delegation is extended.
 
 use super::plan_preview::planned;
 use super::{ManageError, MandateLimits, PlanOrder, Subscription, mandate_limit};
@@ -7,7 +7,7 @@ use crate::payment::MandateDetails;
 use crate::shared::{PriceId, SubscriptionId};
 use crate::storage::UnitOfWork;
 
-/// What a subscription with the plan of an order can cost at a time, at least what is due now, beside what `others` can.
+/// Adds to `others` the mandate limit of a subscription with the ordered plan, at least the amount due now.
 pub(super) async fn with_plan(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -28,7 +28,7 @@ pub(super) async fn with_plan(
     Ok(others)
 }
 
-/// Asks the network whether the wallet permits what the plan can cost. A card has no limit.
+/// Queries the network whether the wallet's delegation covers the plan. Cards have no limit.
 pub(super) async fn permits(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<bool, ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = super::subscription_admin::load(unit.as_mut(), id).await?;

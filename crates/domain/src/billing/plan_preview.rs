@@ -1,4 +1,4 @@
-//! What a plan change costs.
+//! Previews of plan changes, and the checks that an order still matches its preview.
 
 use super::billing_batch::BillingBatch;
 use super::line_descriptions::prorated;
@@ -19,82 +19,82 @@ use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How long a price that was shown can be accepted, at most. What passes between preview and change is given back though the plan was
-/// used: together no more than this in a period, however often the plan changes.
+/// How long a preview can be accepted, at most. The time between preview and change is credited although the old plan was used. That time
+/// adds up to at most this much per period, however often the plan changes.
 pub const PREVIEW_LIFETIME: Duration = Duration::from_secs(3_600);
-/// Of a short period, only this part of it can pass between preview and change: what passes is given back.
+/// For short periods, a preview can be accepted for one of this many parts of the period.
 const PREVIEW_PARTS: u64 = 24;
-/// Products whose `metadata` has the same value under this name are plans of one another.
+/// The `metadata` key of plan groups: a subscription can switch between products with the same value.
 pub const PLAN_GROUP: &str = "plan_group";
-/// The most of a plan that may be ordered.
+/// The highest quantity of a plan.
 pub const PLAN_QUANTITY_MAX: u64 = 1_000_000;
 
-/// What a change comes to.
+/// The price of a plan change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanPreview {
     pub at: Timestamp,
-    /// What the new plan asks for until the end of the period, and usage until now.
+    /// Charges of the new plan until the end of the period, and of usage until now.
     pub lines: Vec<InvoiceItem>,
     /// The unused time of the old plan.
     pub unused: Vec<UnusedTime>,
-    /// What credit notes give, in the subscription's currency.
+    /// The amount of the credit notes, in the subscription's currency.
     pub credit: Amount,
     /// The sum of the lines.
     pub charge: Amount,
-    /// What the customer's balance pays, with what the credit notes add to it.
+    /// The part that the customer's balance pays, including what the credit notes add to it.
     pub applied: Amount,
     /// Due now.
     pub total: Amount,
     /// By how much the balance grows.
     pub credited: Amount,
     pub period: Period,
-    /// What the next invoice will be.
+    /// The amount due of the next regular invoice.
     pub next: Amount,
-    /// What the wallet that is charged leaves as a further deposit before the customer can make the change.
+    /// The stake that the charged wallet must add before the customer can make the change.
     pub stake: Amount,
 }
 
-/// What a plan is to be changed to.
+/// The plan that an item is changed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanChoice {
     pub price: PriceId,
-    /// Absent: as many as now. Of a metered price, nothing is ordered.
+    /// `None`: the current quantity. Ignored for metered prices.
     pub quantity: Option<u64>,
-    /// The item that is changed; absent: the one of the same product, else of a product in the same group.
+    /// The item to change. `None`: the item of the same product, else of a product in the same group.
     pub item: Option<SubscriptionItemId>,
 }
 
-/// A change of plan as it was shown and agreed to.
+/// A plan change as the customer accepted it from a preview.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanOrder {
     pub choice: PlanChoice,
-    /// The moment that it was shown for.
+    /// The time for which the preview was computed.
     pub at: Timestamp,
-    /// What was shown to be due.
+    /// The previewed amount due.
     pub expected: Amount,
-    /// What was shown to be kept for the next invoices; absent: nobody looked at it.
+    /// The previewed increase of the balance. `None`: not checked.
     pub credited: Option<Amount>,
 }
 
 impl PlanOrder {
-    /// Whether it still comes to what was shown.
+    /// Whether the price still equals the previewed one.
     #[must_use]
     pub fn fits(&self, preview: &PlanPreview) -> bool {
         preview.total == self.expected && self.credited.is_none_or(|credited| preview.credited == credited)
     }
 }
 
-/// A price that an item can be changed to, or has.
+/// A price that an item has or can be changed to.
 struct Plan {
     price: Price,
     product: Product,
-    /// The item's place.
+    /// The index of the subscription item.
     place: usize,
-    /// The item's own product.
+    /// Whether the price belongs to the item's current product.
     is_own: bool,
 }
 
-/// A change that is ready to be made.
+/// A plan change that is ready to be written.
 pub(super) struct Draft {
     pub subscription: Subscription,
     pub batch: BillingBatch,
@@ -102,12 +102,12 @@ pub(super) struct Draft {
     pub preview: PlanPreview,
     pub unused: UnusedTimes,
     pub corrections: UsageCorrections,
-    /// What goes back into stock, and what is taken.
+    /// The stock that is returned, and the stock that is taken.
     pub moves: (StockReservation, StockReservation),
 }
 
-/// The other plans that a subscription can change to: prices of its items' products, or of products in the same group, which count as
-/// the item does. Beside other items, those in their rhythm.
+/// The other plans that a subscription can change to: prices of its items' products, or of products in the same group, with the same kind
+/// of usage. If the subscription has several items, only prices with its billing cycle.
 pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<(Price, Product)>, ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
@@ -122,10 +122,10 @@ pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<(Price, Pro
     if others.is_empty() { Err(ManageError::NoPlans) } else { Ok(others) }
 }
 
-/// All plans, the current ones among them.
+/// All plans, including the current ones.
 async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Plan>, ManageError> {
-    let runs = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing);
-    if !runs || subscription.ends_at().is_some() {
+    let is_running = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing);
+    if !is_running || subscription.ends_at().is_some() {
         return Err(ManageError::NoPlans);
     }
     let mut plans = Vec::new();
@@ -149,7 +149,7 @@ async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Res
             (price.active || is_current)
                 && !is_elsewhere
                 && price.is_recurring()
-                // What was used goes on counting as it was counted, in the same period.
+                // Usage must keep being counted in the same way, within the same period.
                 && usage_of(price) == usage_of(&current)
                 && (is_alone && (!price.is_metered() || subscription.index.is_none()) || cycle == Some(subscription.cycle))
                 && !price.is_custom()
@@ -165,7 +165,7 @@ async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Res
     Ok(plans)
 }
 
-/// The plan that was chosen, for the item it is for.
+/// Finds the chosen plan. Prefers an item that has this price now, then one of the same product.
 fn chosen(plans: Vec<Plan>, subscription: &Subscription, choice: &PlanChoice) -> Option<Plan> {
     let fits = |plan: &Plan| {
         let item = &subscription.items[plan.place];
@@ -175,17 +175,20 @@ fn chosen(plans: Vec<Plan>, subscription: &Subscription, choice: &PlanChoice) ->
     plans.into_iter().filter(fits).min_by_key(|plan| (!is_current(plan), !plan.is_own, plan.place))
 }
 
-/// What a change would cost if it were made now.
+/// Computes the price of a plan change made now.
 pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, choice: &PlanChoice) -> Result<PlanPreview, ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    // To the second, so that whoever accepts it can name the moment.
+    // In whole seconds, the precision in which an order names this time.
     let at = Timestamp::from_seconds(now.seconds()).max(subscription.period.start);
     Ok(draft(ctx, unit.as_mut(), subscription, choice, at).await?.preview)
 }
 
-/// The subscription as an order would leave it, and what would be due now. Refuses what is not what was shown any more.
+/// Returns the subscription after an order, and the amount due now.
+///
+/// # Errors
+/// [`ManageError::PreviewChanged`] when the order no longer matches its preview.
 pub(super) async fn planned(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -201,8 +204,11 @@ pub(super) async fn planned(
     }
 }
 
-/// The moment that an order was shown for, if that is not too long ago, and nothing was changed for a later moment since: what is paid
-/// for the time from then on would be given back twice.
+/// Returns the time for which an order was previewed.
+///
+/// # Errors
+/// [`ManageError::PreviewChanged`] when the preview has expired, or a later change has been made since: the time paid for by that change
+/// would be credited twice.
 pub(super) async fn shown_for(
     unit: &mut dyn UnitOfWork,
     order: &PlanOrder,
@@ -213,9 +219,9 @@ pub(super) async fn shown_for(
     let lifetime = PREVIEW_LIFETIME.min(Duration::from_secs(subscription.period.seconds() / PREVIEW_PARTS));
     let changed_at = unit.invoices().last_start(&subscription.id, BillingReason::SubscriptionUpdate).await?;
     let is_before = changed_at.is_some_and(|changed_at| at.seconds() < changed_at.seconds());
-    let a_period_ago = now.minus(Duration::from_secs(subscription.period.seconds()));
-    let given = unit.credit_notes().dated_back(&subscription.id, a_period_ago).await?;
-    let is_late = at > now || now.since(at) > lifetime.saturating_sub(given) || now >= subscription.period.end;
+    let one_period_ago = now.minus(Duration::from_secs(subscription.period.seconds()));
+    let backdated = unit.credit_notes().dated_back(&subscription.id, one_period_ago).await?;
+    let is_late = at > now || now.since(at) > lifetime.saturating_sub(backdated) || now >= subscription.period.end;
     match is_late || is_before {
         true => Err(ManageError::PreviewChanged),
         false => Ok(at),
@@ -238,14 +244,14 @@ pub(super) async fn draft(
     }
     let cycle = price.recurring.map(|recurring| recurring.cycle).ok_or(ManageError::NoPlans)?;
     let rate = price.rate_in(&before.currency_id).ok_or(ManageError::CurrencyNotConfigured)?;
-    let (from, to) = (
+    let (stock_returned, stock_taken) = (
         StockReservation { price_id: item.price_id.clone(), quantity: item.quantity },
         StockReservation { price_id: price.id.clone(), quantity },
     );
-    check_quantity(&price, quantity, if from.price_id == to.price_id { from.quantity } else { 0 })?;
+    check_quantity(&price, quantity, if stock_returned.price_id == stock_taken.price_id { stock_returned.quantity } else { 0 })?;
     let plan = PlanLine { price_id: price.id.clone(), quantity, whole: rate.charge(quantity)? };
     let invoice = InvoiceId::new(at, ctx.random.as_ref());
-    // In a trial nothing has been paid, and nothing is due before it ends. What was used is not prorated: it is billed.
+    // Nothing is paid or due during a trial. Usage is not prorated but billed.
     let is_prorated = before.index.is_some() && !price.is_metered();
     let (unused, plan): (_, &[PlanLine]) = match is_prorated {
         false => (UnusedTimes::none(at), &[]),
@@ -267,27 +273,27 @@ pub(super) async fn draft(
     };
     let mut after = changed(&before, (place, &price, quantity), cycle, &change);
     if let (Some(line), Some(Usage::Metered(aggregate))) = (usage.items.first(), usage_of(&price)) {
-        let before_it = item.billed.map_or(Amount::ZERO, |billed| billed.amount);
-        let given = corrections.given_of(&item.id)?;
-        let used = (line.quantity, before_it.plus(line.amount)?.minus(given)?);
+        let billed_before = item.billed.map_or(Amount::ZERO, |billed| billed.amount);
+        let credited = corrections.given_of(&item.id)?;
+        let used = (line.quantity, billed_before.plus(line.amount)?.minus(credited)?);
         after.items[place].billed = Some(carried((&item, &before.period), (&rate, aggregate), used, at)?);
     }
     let batch = BillingBatch::read(unit, std::slice::from_ref(&after)).await?;
     let stake = stake_for_plan(unit, &before, &after).await?;
     let parts = Parts { change: &change, usage, unused: &unused, corrections: &corrections, stake };
     let preview = preview(ctx, unit, &batch, &after, parts, (&price, &product, &invoice), at).await?;
-    Ok(Draft { subscription: after, batch, invoice, preview, unused, corrections, moves: (from, to) })
+    Ok(Draft { subscription: after, batch, invoice, preview, unused, corrections, moves: (stock_returned, stock_taken) })
 }
 
-/// What a metered item was used until a change.
+/// The usage of a metered item until a plan change.
 #[derive(Default)]
 struct UsageUntil {
     lines: Lines,
-    /// What earlier invoices asked too much.
+    /// Credit notes over usage that earlier invoices overbilled.
     corrections: UsageCorrections,
 }
 
-/// Bills what a metered item was used until the change, at the price it had until then.
+/// Bills the usage of a metered item until the change, at the old price.
 async fn usage_until(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -299,11 +305,11 @@ async fn usage_until(
     if item.billed.is_some_and(|billed| billed.until > at) {
         return Err(ManageError::PreviewChanged);
     }
-    let so_far = Period { end: at, ..before.period };
-    let one = Subscription { items: vec![item.clone()], period: so_far, ..before.clone() };
+    let used_period = Period { end: at, ..before.period };
+    let one = Subscription { items: vec![item.clone()], period: used_period, ..before.clone() };
     let batch = BillingBatch::read(unit, std::slice::from_ref(&one)).await?;
     let used = read_usage(unit, &batch, std::slice::from_ref(&one)).await?;
-    let lines = lines(ctx, &batch, &used, &one, invoice, so_far, Some(so_far))?;
+    let lines = lines(ctx, &batch, &used, &one, invoice, used_period, Some(used_period))?;
     let corrections = UsageCorrections::plan(unit, &one, &lines.overbilled).await?;
     Ok(UsageUntil { lines, corrections })
 }
@@ -324,7 +330,7 @@ fn changed(
     after
 }
 
-/// What a change consists of.
+/// The parts of a plan change.
 struct Parts<'a> {
     change: &'a PlanChange,
     usage: Lines,
@@ -345,11 +351,11 @@ async fn preview(
     let Parts { change, usage, unused, corrections, stake } = parts;
     let mut items = usage.items;
     for line in &change.lines {
-        let span = Period { start: at, end: change.period.end };
-        let own = after.items.iter().find(|item| item.price_id == line.price_id).map(|item| item.id.clone());
-        let mut item = prorated_item(ctx, unit, line, (invoice, own), span, at).await?;
+        let charged_period = Period { start: at, end: change.period.end };
+        let item_id = after.items.iter().find(|item| item.price_id == line.price_id).map(|item| item.id.clone());
+        let mut item = prorated_item(ctx, unit, line, (invoice, item_id), charged_period, at).await?;
         if line.price_id == price.id {
-            // The product is another one perhaps, and at hand.
+            // The new price can belong to another product, which is already loaded.
             item.description = prorated(line.what, &product.name);
         }
         items.push(item);
@@ -358,7 +364,7 @@ async fn preview(
     let added = unused.to_balance(after)?.plus(corrections.to_balance()?)?;
     let balance = batch.balance_of(after).plus(added)?;
     let applied = batch.applied(after, charge, balance);
-    let left = balance.minus(applied)?;
+    let balance_left = balance.minus(applied)?;
     let next = next_amount(ctx, batch, after)?;
     Ok(PlanPreview {
         at,
@@ -370,18 +376,18 @@ async fn preview(
         total: charge.minus(applied)?,
         credited: added.minus(applied).unwrap_or_default(),
         period: change.period,
-        next: next.minus(batch.applied(after, next, left))?,
+        next: next.minus(batch.applied(after, next, balance_left))?,
         stake,
     })
 }
 
-/// A line for what a proration asks for.
+/// Builds the invoice line of a prorated charge.
 pub(super) async fn prorated_item(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     line: &ProrationLine,
     (invoice, item): (&InvoiceId, Option<SubscriptionItemId>),
-    span: Period,
+    charged_period: Period,
     at: Timestamp,
 ) -> Result<InvoiceItem, ManageError> {
     let name = name_of(unit, &line.price_id).await?;
@@ -395,8 +401,8 @@ pub(super) async fn prorated_item(
         unit_amount: line.whole,
         amount: line.amount,
         credited: Amount::ZERO,
-        period: Some(span),
-        covers_until: Some(span.end),
+        period: Some(charged_period),
+        covers_until: Some(charged_period.end),
         calculation: PricingFormula::from(line),
     })
 }
@@ -407,11 +413,11 @@ async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<String, M
     Ok(product.map(|product| product.name).unwrap_or_default())
 }
 
-/// What the next regular invoice asks for, before credit.
+/// The total of the next regular invoice, before the balance is applied.
 fn next_amount(ctx: &Context, batch: &BillingBatch, after: &Subscription) -> Result<Amount, ManageError> {
     let index = after.index.map_or(0, |index| index.saturating_add(1));
     let next = period(&after.cycle, after.anchor, index).map_err(Unbillable::from)?;
-    let unwritten = InvoiceId::new(next.start, ctx.random.as_ref());
-    let lines = lines(ctx, batch, &HashMap::new(), after, &unwritten, next, None)?;
+    let placeholder_id = InvoiceId::new(next.start, ctx.random.as_ref());
+    let lines = lines(ctx, batch, &HashMap::new(), after, &placeholder_id, next, None)?;
     Ok(lines.total)
 }

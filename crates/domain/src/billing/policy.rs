@@ -1,40 +1,40 @@
-//! When the engine tries again, and when it gives up.
+//! The policy for retries, dunning, usage limits and overdrafts.
 
 use crate::shared::Timestamp;
 use std::time::Duration;
 
-/// How long a subscription may owe before it is cancelled, unless its maker says otherwise.
+/// The default number of days that a subscription can be past due before it is canceled.
 pub const DAYS_UNTIL_CANCEL: u32 = 15;
-/// The most characters of a comment.
+/// The maximum length of a comment in characters.
 pub const COMMENT_MAX: usize = 500;
 
-/// How a store treats debts; options of the server.
+/// How a store handles unpaid invoices; set by server options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BillingPolicy {
-    /// Days after an invoice was written at which its collection is tried again; ascending.
+    /// Days after finalization on which the collection of an invoice is retried; ascending.
     pub retry_days: Vec<u32>,
-    /// For subscriptions that say nothing else.
+    /// Days past due before a subscription without its own value is canceled.
     pub days_until_cancel: u32,
-    /// A wallet permits charges for at most so many units of what is billed by usage and has no threshold.
+    /// The number of units that the mandate limit of metered items without a billing threshold covers.
     pub usage_ceiling: u64,
-    /// How long an overdue renewal waits for the customer before the overdraft protection pays it.
+    /// How long an overdue renewal waits before the overdraft protection pays it.
     pub overdraft_grace: Duration,
-    /// What the overdraft protection costs, in hundredths of a percent of what it pays.
+    /// The fee of the overdraft protection, in basis points (0.01 %) of what it pays.
     pub overdraft_fee_points: u32,
 }
 
-/// For a store that says nothing else.
+/// The default of [`BillingPolicy::usage_ceiling`].
 pub const USAGE_CEILING: u64 = 1_000;
 
-/// For a store that says nothing else: three days, after the first retries.
+/// The default of [`BillingPolicy::overdraft_grace`]: three days, after the first retries.
 pub const OVERDRAFT_GRACE: Duration = Duration::from_secs(3 * 24 * 3_600);
-/// For a store that says nothing else: five percent.
+/// The default of [`BillingPolicy::overdraft_fee_points`]: five percent.
 pub const OVERDRAFT_FEE_POINTS: u32 = 500;
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 impl Default for BillingPolicy {
-    /// Over two weeks.
+    /// Retries over two weeks.
     fn default() -> Self {
         Self {
             retry_days: vec![1, 3, 5, 7, 10, 14],
@@ -47,8 +47,8 @@ impl Default for BillingPolicy {
 }
 
 impl BillingPolicy {
-    /// The first time of the schedule that lies after `now`. The schedule counts from the invoice, so that neither what a
-    /// customer tries by hand nor a late round shortens it.
+    /// The next time of the retry schedule after `now`. The schedule counts from the invoice, so that neither manual payments nor a late
+    /// batch shift it.
     #[must_use]
     pub fn next_retry(&self, written_at: Timestamp, now: Timestamp) -> Option<Timestamp> {
         self.retry_days.iter().map(|days| written_at.plus(DAY * *days)).find(|at| *at > now)
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_schedule_counts_from_the_invoice_and_ends() {
+    fn the_retry_schedule_counts_from_the_invoice_and_ends() {
         let policy = BillingPolicy::default();
         let at = |days: u32| Timestamp::from_seconds(0).plus(DAY * days);
         assert_eq!(policy.next_retry(at(0), at(0)), Some(at(1)));

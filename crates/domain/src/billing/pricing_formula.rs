@@ -1,15 +1,15 @@
-//! Why a line of an invoice is what it is: the inputs and the formula of its amount, kept with it and told to whoever pays.
+//! The inputs and the formula of an invoice line's amount, stored with the line and shown to the customer.
 
 use super::{Prorated, ProrationLine, share};
 use crate::pricing::{Tier, TiersMode, UnitPricing, stake, tiered};
 use crate::shared::{Amount, AmountError, Language};
 
-/// What a stake is reckoned from.
+/// The inputs of a required stake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StakeTerms {
     pub threshold: Amount,
     pub minimum: Amount,
-    /// What all that recurs costs in a period.
+    /// The price of all recurring items for one period.
     pub recurring: Amount,
 }
 
@@ -31,11 +31,11 @@ pub enum PricingFormula {
         tiers: Vec<Tier>,
         quantity: u64,
     },
-    /// Named by the buyer.
+    /// An amount that the buyer chose.
     Custom {
         amount: Amount,
     },
-    /// `whole * seconds / of_seconds`, one base unit more where `rounded_up`; `whole` is of all of the `quantity`.
+    /// `whole * seconds / of_seconds`, plus one base unit if `rounded_up`. `whole` is the price of the full `quantity`.
     Prorated {
         what: Prorated,
         whole: Amount,
@@ -44,7 +44,7 @@ pub enum PricingFormula {
         quantity: u64,
         rounded_up: bool,
     },
-    /// The larger of threshold and minimum, else what all recurring prices cost in a period.
+    /// The larger of threshold and minimum; if both are zero, the price of all recurring items for one period.
     Stake {
         threshold: Amount,
         minimum: Amount,
@@ -53,7 +53,7 @@ pub enum PricingFormula {
     Flat {
         amount: Amount,
     },
-    /// Usage, less what earlier invoices of its period ask for; nothing where they ask for more.
+    /// The price of usage less what earlier invoices of its period billed; zero if they billed more.
     Rest {
         whole: Box<Self>,
         billed: Amount,
@@ -74,7 +74,7 @@ impl From<&ProrationLine> for PricingFormula {
 }
 
 impl PricingFormula {
-    /// Of a price that asks in this manner; a custom amount: its preset.
+    /// The formula of a price for a quantity. For custom amounts, the preset.
     #[must_use]
     pub fn of(rate: &UnitPricing<'_>, quantity: u64) -> Self {
         match rate {
@@ -84,14 +84,14 @@ impl PricingFormula {
         }
     }
 
-    /// Why a stake is what it is: what is asked for and what a period costs. Where something else was left, that alone.
+    /// The formula of a stake: its terms if they yield the amount, else the flat amount.
     #[must_use]
-    pub fn of_stake(terms: Option<StakeTerms>, left: Amount) -> Self {
-        let asked = terms.map(|StakeTerms { threshold, minimum, recurring }| Self::Stake { threshold, minimum, recurring });
-        asked.filter(|asked| asked.amount() == Ok(left)).unwrap_or(Self::Flat { amount: left })
+    pub fn of_stake(terms: Option<StakeTerms>, amount: Amount) -> Self {
+        let required = terms.map(|StakeTerms { threshold, minimum, recurring }| Self::Stake { threshold, minimum, recurring });
+        required.filter(|required| required.amount() == Ok(amount)).unwrap_or(Self::Flat { amount })
     }
 
-    /// The amount again, from its inputs. Whether it is given back says [`Self::is_credit`].
+    /// Recomputes the amount from its inputs. [`Self::is_credit`] gives the direction.
     pub fn amount(&self) -> Result<Amount, AmountError> {
         match self {
             Self::PerUnit { unit, quantity } => unit.times(*quantity),
@@ -105,7 +105,7 @@ impl PricingFormula {
         }
     }
 
-    /// What the usage of the whole period costs, without what was billed before.
+    /// The price of the period's whole usage, including what was billed before.
     pub fn whole(&self) -> Result<Amount, AmountError> {
         match self {
             Self::Rest { whole, .. } => whole.amount(),
@@ -113,7 +113,7 @@ impl PricingFormula {
         }
     }
 
-    /// By how much earlier invoices of the period ask for more than its usage costs.
+    /// The excess of earlier invoices of the period over the price of its usage.
     pub fn overbilled(&self) -> Result<Amount, AmountError> {
         match self {
             Self::Rest { whole, billed } => Ok(billed.minus(whole.amount()?).unwrap_or_default()),
@@ -121,13 +121,13 @@ impl PricingFormula {
         }
     }
 
-    /// Whether it credits unused time, on a credit note.
+    /// Whether it credits unused time on a credit note.
     #[must_use]
     pub const fn is_credit(&self) -> bool {
         matches!(self, Self::Prorated { what: Prorated::Credit, .. })
     }
 
-    /// `3 × 1.5 TBA`, `12 of 30 days of 10 TBA`: for whoever pays. `decimals` and `symbol` are the currency's.
+    /// Formats the formula for the customer: `3 × 1.5 TBA`, `12 of 30 days of 10 TBA`. `decimals` and `symbol` are the currency's.
     #[must_use]
     pub fn text(&self, language: Language, decimals: u32, symbol: &str) -> String {
         let money = |amount: Amount| format!("{} {symbol}", amount.to_decimal(decimals));
@@ -146,12 +146,12 @@ impl PricingFormula {
                 }
             }
             Self::Stake { threshold, minimum, recurring } => {
-                let least = *threshold.max(minimum);
-                match (least.is_zero(), chinese) {
+                let required = *threshold.max(minimum);
+                match (required.is_zero(), chinese) {
                     (true, false) => format!("Price of one period: {}", money(*recurring)),
                     (true, true) => format!("一个周期的费用：{}", money(*recurring)),
-                    (false, false) => format!("Refundable deposit required by the store: {}", money(least)),
-                    (false, true) => format!("商店要求的押金（可退）：{}", money(least)),
+                    (false, false) => format!("Refundable deposit required by the store: {}", money(required)),
+                    (false, true) => format!("商店要求的押金（可退）：{}", money(required)),
                 }
             }
             Self::Rest { whole, billed } if chinese => {
@@ -199,15 +199,15 @@ fn tiers_text(mode: TiersMode, tiers: &[Tier], quantity: u64, money: &dyn Fn(Amo
     }
 }
 
-/// Names of a length of time, and its seconds: from days, in which periods are told, to seconds.
+/// Units of time, largest first: seconds, English name, Chinese name.
 const UNITS: [(u64, &str, &str); 4] = [(86_400, "day", "天"), (3_600, "hour", "小时"), (60, "minute", "分钟"), (1, "second", "秒")];
 
 fn share_text(seconds: u64, of_seconds: u64, whole: &str, language: Language) -> String {
-    // Of less than a second, nothing is divided.
+    // Periods of less than a second are not prorated.
     if of_seconds == 0 {
         return whole.to_owned();
     }
-    // In the largest unit that both are whole numbers of.
+    // The largest unit that divides both.
     let unit =
         UNITS.iter().find(|(length, ..)| of_seconds >= *length && seconds.is_multiple_of(*length) && of_seconds.is_multiple_of(*length));
     match (unit, language) {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn units_and_tiers_are_told_as_sums() {
+    fn units_and_tiers_are_shown_as_sums() {
         let units = PricingFormula::PerUnit { unit: Amount::new(15), quantity: 3 };
         assert_eq!(both(&units), ["3 × 1.5 TBA", "3 × 1.5 TBA"]);
         let tiered = |mode, quantity| PricingFormula::Tiered { mode, tiers: tiers(), quantity }.text(Language::English, 1, "TBA");
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_told_in_the_largest_unit_that_fits() {
+    fn a_share_is_shown_in_the_largest_unit_that_divides_both_times() {
         assert_eq!(both(&prorated(12 * DAY, 30 * DAY)), ["12 of 30 days of 10 TBA", "10 TBA 的 30 天中的 12 天"]);
         assert_eq!(both(&prorated(1_800, 3_600)), ["30 of 60 minutes of 10 TBA", "10 TBA 的 60 分钟中的 30 分钟"]);
         assert_eq!(
@@ -293,18 +293,21 @@ mod tests {
     }
 
     #[test]
-    fn stakes_say_where_they_come_from() {
-        let asked = PricingFormula::Stake { threshold: Amount::new(20), minimum: Amount::new(50), recurring: Amount::new(7) };
-        assert_eq!((asked.amount(), &both(&asked)[0][..]), (Ok(Amount::new(50)), "Refundable deposit required by the store: 5 TBA"));
-        let own = PricingFormula::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
-        assert_eq!((own.amount(), &both(&own)[1][..]), (Ok(Amount::new(7)), "一个周期的费用：0.7 TBA"));
+    fn stake_texts_name_their_terms() {
+        let by_minimum = PricingFormula::Stake { threshold: Amount::new(20), minimum: Amount::new(50), recurring: Amount::new(7) };
+        assert_eq!(
+            (by_minimum.amount(), &both(&by_minimum)[0][..]),
+            (Ok(Amount::new(50)), "Refundable deposit required by the store: 5 TBA")
+        );
+        let by_recurring_price = PricingFormula::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
+        assert_eq!((by_recurring_price.amount(), &both(&by_recurring_price)[1][..]), (Ok(Amount::new(7)), "一个周期的费用：0.7 TBA"));
         let terms = StakeTerms { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
-        assert_eq!(PricingFormula::of_stake(Some(terms), Amount::new(7)), own);
+        assert_eq!(PricingFormula::of_stake(Some(terms), Amount::new(7)), by_recurring_price);
         assert_eq!(PricingFormula::of_stake(Some(terms), Amount::new(3)), PricingFormula::Flat { amount: Amount::new(3) });
     }
 
     #[test]
-    fn each_manner_of_asking_has_its_formula() {
+    fn each_unit_pricing_has_a_formula_with_the_same_amount() {
         let custom = CustomAmount { preset: Some(Amount::new(5)), ..CustomAmount::default() };
         let tiers = tiers();
         for rate in [
@@ -317,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_billed_before_is_told_beside_the_whole() {
+    fn text_of_a_rest_shows_the_whole_and_what_was_billed() {
         let whole = Box::new(PricingFormula::PerUnit { unit: Amount::new(15), quantity: 3 });
         let rest = PricingFormula::Rest { whole: whole.clone(), billed: Amount::new(30) };
         assert_eq!(both(&rest), ["3 × 1.5 TBA, less 3 TBA already billed", "3 × 1.5 TBA，减去已出账单 3 TBA"]);
@@ -326,20 +329,20 @@ mod tests {
     }
 
     #[test]
-    fn credits_are_told_from_charges() {
+    fn credits_differ_from_charges() {
         assert!(prorated(1, 2).is_credit());
         assert!(!PricingFormula::Flat { amount: Amount::new(1) }.is_credit());
     }
 
     proptest! {
         #[test]
-        fn what_a_prorated_line_keeps_says_its_amount_again(wholes in proptest::collection::vec(any::<u64>(), 1..6), at in 0u64..=30 * DAY) {
+        fn the_formula_of_a_prorated_line_recomputes_its_amount(whole_prices in proptest::collection::vec(any::<u64>(), 1..6), at in 0u64..=30 * DAY) {
             let plan = |(n, whole): (usize, &u64)| PlanLine {
                 price_id: PriceId::parse(&format!("price_{n}")).expect("an id"),
                 quantity: 1,
                 whole: Amount::new(u128::from(*whole)),
             };
-            let plans: Vec<_> = wholes.iter().enumerate().map(plan).collect();
+            let plans: Vec<_> = whole_prices.iter().enumerate().map(plan).collect();
             let month = Period { start: Timestamp::from_seconds(0), end: Timestamp::from_seconds(30 * DAY as i64) };
             for line in charges(&plans, &month, Timestamp::from_seconds(at as i64)).expect("charges") {
                 prop_assert_eq!(PricingFormula::from(&line).amount(), Ok(line.amount));
@@ -347,16 +350,16 @@ mod tests {
         }
 
         #[test]
-        fn a_sum_that_is_told_is_the_sum_that_is_due(quantity in 1u64..1_000, mode in prop_oneof![Just(TiersMode::Graduated), Just(TiersMode::Volume)]) {
+        fn the_shown_sum_equals_the_amount(quantity in 1u64..1_000, mode in prop_oneof![Just(TiersMode::Graduated), Just(TiersMode::Volume)]) {
             let tiered = PricingFormula::Tiered { mode, tiers: tiers(), quantity };
-            let told = tiered.text(Language::English, 0, "").split(" + ").map(|part| {
+            let parsed = tiered.text(Language::English, 0, "").split(" + ").map(|part| {
                 part.split('×').map(|factor| factor.trim().parse::<u128>().expect("a number")).product::<u128>()
             }).sum();
-            prop_assert_eq!(tiered.amount(), Ok(Amount::new(told)));
+            prop_assert_eq!(tiered.amount(), Ok(Amount::new(parsed)));
         }
 
         #[test]
-        fn however_often_usage_is_billed_before_the_end_all_bills_come_to_what_it_costs(
+        fn invoices_within_a_period_add_up_to_the_price_of_its_usage(
             reports in proptest::collection::vec(0u64..20, 1..8),
             mode in prop_oneof![Just(TiersMode::Graduated), Just(TiersMode::Volume)],
         ) {
@@ -373,11 +376,11 @@ mod tests {
             }
             let costs = tiered(mode, &tiers(), used).expect("an amount");
             prop_assert_eq!(billed.minus(surplus), Ok(costs));
-            prop_assert!(mode == TiersMode::Volume || surplus.is_zero(), "what grows with usage is never billed too early");
+            prop_assert!(mode == TiersMode::Volume || surplus.is_zero(), "graduated prices only grow with usage, so nothing is overbilled");
         }
 
         #[test]
-        fn every_share_can_be_told(seconds: u64, of_seconds: u64) {
+        fn every_share_has_a_text(seconds: u64, of_seconds: u64) {
             for text in both(&prorated(seconds, of_seconds)) {
                 prop_assert!(text.contains("10 TBA"));
             }

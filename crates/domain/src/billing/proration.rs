@@ -1,7 +1,7 @@
-//! What a change of plan within a period gives back and asks for, to the second.
+//! Proration of plan changes within a period, to the second.
 //!
-//! Each share is `whole * seconds / of_seconds`. The shares of lines that cover the same time are rounded together: their sum is the
-//! share of the sum, rounded down, and the base units that this leaves go to the largest remainders.
+//! Each share is `whole * seconds / of_seconds`. Shares of lines that cover the same time are rounded together: they add up to the share of
+//! the sum, rounded down, and the remaining base units go to the lines with the largest remainders.
 
 use super::{Period, PeriodError, period};
 use crate::pricing::RecurringInterval;
@@ -9,7 +9,7 @@ use crate::shared::{Amount, AmountError, PriceId, Timestamp};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Prorated {
-    /// Given back.
+    /// Unused time of the old plan.
     Credit,
     Charge,
 }
@@ -29,20 +29,20 @@ impl Prorated {
     }
 }
 
-/// An invoice line that covers the time of a change, by its price.
+/// An invoice line whose time includes the plan change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CoveringLine {
     pub price_id: PriceId,
     pub quantity: u64,
-    /// What it asked for.
+    /// The total of the line.
     pub total: Amount,
-    /// What credit notes can still give of it.
+    /// The amount that credit notes can still give.
     pub creditable: Amount,
-    /// The whole period, or the rest of it where the plan changed before.
+    /// The whole period, or its rest if the plan changed within it before.
     pub period: Period,
 }
 
-/// What one price of the plan afterwards costs for a whole period.
+/// A price of the new plan for a whole period.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanLine {
     pub price_id: PriceId,
@@ -50,7 +50,8 @@ pub struct PlanLine {
     pub whole: Amount,
 }
 
-/// `amount` is `whole * seconds / of_seconds`, one base unit more where `rounded_up`. A credit is less where its line cannot give as much.
+/// A prorated line. `amount` is `whole * seconds / of_seconds`, plus one base unit if `rounded_up`. A credit is less if its line cannot
+/// give that much.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProrationLine {
     pub what: Prorated,
@@ -65,15 +66,15 @@ pub struct ProrationLine {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanChange {
-    /// The one that goes on, or the new one.
+    /// The current period if the cycle stays, else the new one.
     pub period: Period,
-    /// Where periods are counted from now on, when the cycle changes.
+    /// The new anchor, if the cycle changes.
     pub anchor: Option<Timestamp>,
     /// Credits, then charges.
     pub lines: Vec<ProrationLine>,
 }
 
-/// What a change comes to.
+/// The net result of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Net {
     Due(Amount),
@@ -88,13 +89,13 @@ pub enum ProrationError {
     Amount(#[from] AmountError),
 }
 
-/// `whole * seconds / of_seconds`, rounded down; the whole when nothing is divided or more than all is asked for.
+/// `whole * seconds / of_seconds`, rounded down; `whole` if `seconds` is at least `of_seconds`.
 #[must_use]
 pub fn share(whole: Amount, seconds: u64, of_seconds: u64) -> Amount {
     Amount::new(exact(whole, seconds, of_seconds).0)
 }
 
-/// The quotient and the remainder, without overflow: whole multiples of the divisor first.
+/// The quotient and the remainder. Divides first to avoid overflow.
 fn exact(whole: Amount, seconds: u64, of_seconds: u64) -> (u128, u128) {
     if seconds >= of_seconds {
         return (whole.base_units(), 0);
@@ -105,7 +106,7 @@ fn exact(whole: Amount, seconds: u64, of_seconds: u64) -> (u128, u128) {
     (quotient * seconds + scaled / of_seconds, scaled % of_seconds)
 }
 
-/// The shares of several wholes, which add up to the share of their sum; whether each was rounded up.
+/// Splits several amounts into shares that add up to the share of their sum. Each share comes with whether it was rounded up.
 pub fn split_shares(wholes: &[Amount], seconds: u64, of_seconds: u64) -> Result<Vec<(Amount, bool)>, AmountError> {
     let sum = share(Amount::sum(wholes.iter().copied())?, seconds, of_seconds);
     let exact: Vec<_> = wholes.iter().map(|whole| exact(*whole, seconds, of_seconds)).collect();
@@ -120,19 +121,19 @@ pub fn split_shares(wholes: &[Amount], seconds: u64, of_seconds: u64) -> Result<
     Ok(shares)
 }
 
-/// What the lines of the plan before give for the time from `at` on: a share of what each asked for, and never more than it can still
-/// give. What is clipped moves to no other line.
+/// Credits for the lines of the old plan from `at` on: a share of each line's total, at most what the line can still give. The part above
+/// that moves to no other line.
 pub fn credits(lines: &[CoveringLine], at: Timestamp) -> Result<Vec<ProrationLine>, AmountError> {
     let mut credits: Vec<Option<ProrationLine>> = vec![None; lines.len()];
     for (first, line) in lines.iter().enumerate() {
         if credits[first].is_some() {
             continue;
         }
-        let same: Vec<usize> = (first..lines.len()).filter(|index| lines[*index].period == line.period).collect();
-        let wholes: Vec<_> = same.iter().map(|index| lines[*index].total).collect();
+        let same_period: Vec<usize> = (first..lines.len()).filter(|index| lines[*index].period == line.period).collect();
+        let wholes: Vec<_> = same_period.iter().map(|index| lines[*index].total).collect();
         let (seconds, of_seconds) = (line.period.seconds_left(at), line.period.seconds());
-        // Where less than a second was left of the period, all of it is left still.
-        for (index, (amount, rounded_up)) in same.into_iter().zip(split_shares(&wholes, seconds, of_seconds)?) {
+        // If the period is shorter than a second, `share` returns the whole amount.
+        for (index, (amount, rounded_up)) in same_period.into_iter().zip(split_shares(&wholes, seconds, of_seconds)?) {
             let CoveringLine { price_id, quantity, total: whole, creditable, .. } = lines[index].clone();
             let (what, amount) = (Prorated::Credit, amount.min(creditable));
             credits[index] = Some(ProrationLine { what, price_id, quantity, whole, seconds, of_seconds, rounded_up, amount });
@@ -141,7 +142,7 @@ pub fn credits(lines: &[CoveringLine], at: Timestamp) -> Result<Vec<ProrationLin
     Ok(credits.into_iter().flatten().collect())
 }
 
-/// What the plan afterwards asks for from `at` to the end of the period.
+/// Charges for the lines of the new plan from `at` to the end of the period.
 pub fn charges(lines: &[PlanLine], period: &Period, at: Timestamp) -> Result<Vec<ProrationLine>, AmountError> {
     let (seconds, of_seconds) = (period.seconds_left(at), period.seconds());
     let wholes: Vec<_> = lines.iter().map(|line| line.whole).collect();
@@ -159,8 +160,8 @@ pub fn charges(lines: &[PlanLine], period: &Period, at: Timestamp) -> Result<Vec
     Ok(lines.iter().zip(shares).map(charge).collect())
 }
 
-/// Changes the plan at `at`, in the middle of `current`. While the cycle stays, so does the period; another cycle begins at once.
-/// Metered prices, which are due afterwards, have no place among the lines.
+/// Prorates a plan change at `at`, within the period `current`. If the cycle stays, so does the period; otherwise a new period begins at
+/// `at`. Metered prices are billed in arrears and are not among the lines.
 pub fn prorate_plan_change(
     before: (&RecurringInterval, &[CoveringLine]),
     after: (&RecurringInterval, &[PlanLine]),
@@ -216,7 +217,7 @@ mod tests {
     const MONTH: u64 = 30 * 86_400;
 
     #[test]
-    fn while_the_cycle_stays_the_rest_of_the_old_is_exchanged_for_the_rest_of_the_new() {
+    fn with_the_same_cycle_unused_time_is_credited_and_remaining_time_charged() {
         let (month, cycle) = (span(0, MONTH), monthly());
         let change =
             prorate_plan_change((&cycle, &[paid("old", 1_000, month)]), (&cycle, &[plan("new", 3_000)]), &month, seconds(MONTH / 3));
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn another_cycle_begins_now_and_is_charged_in_full() {
+    fn a_new_cycle_begins_now_and_is_charged_in_full() {
         let (month, cycle) = (span(0, MONTH), monthly());
         let yearly = RecurringInterval::new(Interval::Year, 1, Anchoring::Fixed).expect("a cycle");
         let now = seconds(MONTH / 2);
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_paid_is_not_given_back() {
+    fn free_lines_give_no_credit() {
         let (month, cycle) = (span(0, MONTH), monthly());
         let change =
             prorate_plan_change((&cycle, &[paid("trial", 0, month)]), (&cycle, &[plan("new", 50)]), &month, seconds(0)).expect("changes");
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_never_gives_more_than_it_can_and_what_is_clipped_moves_to_no_other_line() {
+    fn a_credit_is_capped_at_its_line_and_the_excess_moves_to_no_other_line() {
         let month = span(0, MONTH);
         let clipped = CoveringLine { creditable: Amount::new(100), ..paid("old", 1_000, month) };
         let given = credits(&[clipped, paid("other", 1_000, month)], seconds(MONTH / 2)).expect("credits");
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_greatest_amount_is_divided_without_overflow() {
+    fn the_largest_amount_is_divided_without_overflow() {
         let whole = Amount::new(u128::MAX);
         assert_eq!(share(whole, 1, 2), Amount::new(u128::MAX / 2));
         assert_eq!(share(whole, 2, 2), whole);
@@ -282,7 +283,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_add_up_to_the_share_of_the_whole_and_none_is_more_than_its_own(wholes in wholes(), at in 0..=MONTH) {
+        fn shares_add_up_to_the_share_of_the_sum_and_none_exceeds_its_line(wholes in wholes(), at in 0..=MONTH) {
             let month = span(0, MONTH);
             let charged = charges(&plans(&wholes), &month, seconds(at)).expect("charges");
             let total = Amount::new(wholes.iter().sum());
@@ -295,7 +296,7 @@ mod tests {
         }
 
         #[test]
-        fn never_is_more_given_back_than_was_paid(wholes in wholes(), first in 0..=MONTH, second in 0..=MONTH) {
+        fn credits_never_exceed_what_was_charged(wholes in wholes(), first in 0..=MONTH, second in 0..=MONTH) {
             let (first, second) = (first.min(second), first.max(second));
             let month = span(0, MONTH);
             let bought = charges(&plans(&wholes), &month, seconds(first)).expect("charges");
@@ -312,7 +313,7 @@ mod tests {
         fn changing_and_changing_back_at_once_costs_nothing(
             old in wholes(), new in wholes(), at in prop_oneof![0..=MONTH, Just(MONTH)], micros in 0i64..1_000_000,
         ) {
-            // A subscription begins within a second, and changes are reckoned to the second.
+            // Subscriptions begin at any microsecond, and changes are computed in whole seconds.
             let month = Period { start: Timestamp::from_micros(micros), end: Timestamp::from_micros(micros + MONTH as i64 * 1_000_000) };
             let (cycle, now) = (monthly(), seconds(at).max(month.start));
             let there = prorate_plan_change((&cycle, &lines(&old, month)), (&cycle, &plans(&new)), &month, now).expect("changes");
@@ -329,7 +330,7 @@ mod tests {
         }
 
         #[test]
-        fn lines_that_were_paid_for_other_times_are_reckoned_by_their_own(wholes in wholes(), from in 0..MONTH, at in 0..=MONTH) {
+        fn lines_of_different_periods_are_prorated_by_their_own_period(wholes in wholes(), from in 0..MONTH, at in 0..=MONTH) {
             let mut held = lines(&wholes, span(0, MONTH));
             held.extend(lines(&wholes, span(from, MONTH)));
             let given = credits(&held, seconds(at)).expect("credits");
@@ -342,7 +343,7 @@ mod tests {
         }
 
         #[test]
-        fn later_never_gives_back_more(whole: u128, a in 0..=MONTH, b in 0..=MONTH) {
+        fn a_later_change_never_credits_more(whole: u128, a in 0..=MONTH, b in 0..=MONTH) {
             let month = span(0, MONTH);
             let (early, late) = (seconds(a.min(b)), seconds(a.max(b)));
             let left = |at| share(Amount::new(whole), month.seconds_left(at), month.seconds());

@@ -1,8 +1,7 @@
-//! Funds for the account that a subscription is charged by: a transfer to it from any other wallet.
+//! Top-ups: transfers from any wallet to the account that a subscription is charged by.
 //!
-//! The store asks for the transfer, sends it and tells of it. The money passes by: it goes from the one account to the other at their
-//! network, none of it was ever the store's, and no account of its journal changes. So no entry is written, there is no payment
-//! intent, and nothing that the store could give back.
+//! The store prepares and sends the transfer and documents it by a statement. The money moves between two accounts at their network and
+//! never belongs to the store. So there is no journal entry, no payment intent, and nothing to refund.
 
 use super::charges::publish_charges;
 use super::clock::time_of;
@@ -19,7 +18,7 @@ use crate::payment::{
 use crate::shared::{Amount, AttemptId, EventId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 
-/// At most so many charges are added at once: of those that the wallet permits, or of what a period costs where that is more.
+/// The largest top-up, in charges: of the wallet's mandate limit, or of the price of a period if that is higher.
 pub const RECHARGE_CHARGES: u64 = 100;
 
 /// The account that a subscription is charged by.
@@ -28,27 +27,27 @@ pub struct Funds {
     pub payer: Did,
     pub method: Method,
     pub currency: Currency,
-    /// What it holds. `None`: its network does not say.
+    /// The account's balance. `None`: the network did not answer.
     pub balance: Option<Amount>,
-    /// What a period costs. `None`: it depends on usage, or nothing.
+    /// The price of a period. `None`: it depends on usage or is zero.
     pub period: Option<Amount>,
-    /// The most that can be added at once.
+    /// The largest amount of one top-up.
     pub most: Amount,
 }
 
-/// What is put before whoever adds funds.
+/// An unsigned top-up with the data that its payer is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedRecharge {
     pub prepared: UnsignedTransaction,
     pub method: Method,
     pub currency: Currency,
     pub amount: Amount,
-    /// The account that gets it.
+    /// The account that receives the funds.
     pub to: Did,
     pub description: String,
 }
 
-/// The same with its subscription, before the network is asked.
+/// The subscription and its funds, without the balance, which needs a network call.
 async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<(Subscription, Funds), ManageError> {
     let subscription = load(unit, id).await?;
     if subscription.status == SubscriptionStatus::Canceled {
@@ -74,12 +73,12 @@ async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionI
     let cost = mandate_limit(&ctx.policy, items, threshold, &currency.id)?;
     let permitted = limits.iter().find(|(limited, _)| *limited == currency.id).map_or(Amount::ZERO, |(_, most)| *most);
     let period = (!cost.by_usage && !cost.amount.is_zero()).then_some(cost.amount);
-    // Too large to be told is no bound at all.
+    // An overflow means no limit.
     let most = permitted.max(cost.amount).times(RECHARGE_CHARGES).unwrap_or(Amount::new(u128::MAX));
     Ok((subscription, Funds { payer, method, currency, balance: None, period, most }))
 }
 
-/// The account that a subscription is charged by, with what its network says that it holds.
+/// The account that a subscription is charged by, with its balance at the network.
 pub async fn funds_of(ctx: &Context, id: &SubscriptionId) -> Result<Funds, ManageError> {
     let mut unit = ctx.store.read().await?;
     let (_, funds) = account_of(ctx, unit.as_mut(), id).await?;
@@ -117,13 +116,13 @@ impl Funds {
     }
 }
 
-/// Whether so much could be added now, whoever adds it.
+/// Checks whether this amount can be added now, by any wallet.
 pub async fn check_recharge(ctx: &Context, id: &SubscriptionId, amount: Amount) -> Result<(), ManageError> {
     let mut unit = ctx.store.read().await?;
     account_of(ctx, unit.as_mut(), id).await?.1.check(amount)
 }
 
-/// Builds the transfer that adds funds. The same nonce builds the same one, as long as the same account is charged.
+/// Builds the transfer that adds funds. The same nonce builds the same transfer while the charged account stays the same.
 pub async fn prepare_recharge(
     ctx: &Context,
     id: &SubscriptionId,
@@ -139,10 +138,10 @@ pub async fn prepare_recharge(
     Ok(PreparedRecharge { prepared, method, currency, amount, to, description: subscription.description })
 }
 
-/// Checks the signed transfer against what is asked for now, stores its bytes and sends them. Answers the hash.
+/// Checks the signed transfer against the current request, stores its bytes and sends it. Returns the transaction hash.
 ///
 /// # Errors
-/// [`ManageError::PaymentInFlight`] while other funds for the subscription are on their way, or when this transfer was sent before.
+/// [`ManageError::PaymentInFlight`] while another top-up of the subscription is in flight, or when this transfer was sent before.
 pub async fn submit_signed_recharge(
     ctx: &Context,
     id: &SubscriptionId,
@@ -172,7 +171,7 @@ pub async fn submit_signed_recharge(
     Ok(signed.hash)
 }
 
-/// Funds have arrived: they are told by an invoice of their own, and what is overdue is tried at once, for that is what they are for.
+/// Records a settled top-up: writes its statement and retries overdue invoices at once, which is what the funds are for.
 pub(super) async fn recharged(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -182,18 +181,18 @@ pub(super) async fn recharged(
 ) -> Result<(), BillingError> {
     let subscription = unit.subscriptions().find(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;
-    // It may be charged in another way since.
-    let then = StatementOwner { method_id: &attempt.method_id, currency_id: &attempt.currency_id, ..StatementOwner::from(&subscription) };
-    // Before the number of the invoice is taken, as a round does: two that wait for each other's rows would end in a conflict.
+    // The subscription's method may have changed meanwhile.
+    let owner = StatementOwner { method_id: &attempt.method_id, currency_id: &attempt.currency_id, ..StatementOwner::from(&subscription) };
+    // Before the number is allocated, in the same lock order as renewal batches, to avoid a deadlock.
     if subscription.ended_at.is_none() {
         let collected = collect_now(ctx, unit, &subscription).await?;
         publish_charges(ctx, unit, &collected).await?;
     }
     let calculation = PricingFormula::Flat { amount: attempt.amount };
     let statement = Statement { reason: BillingReason::Recharge, description: line_descriptions::ADDED_FUNDS, reference, calculation };
-    record_statement(ctx, unit, then, statement, now).await?;
+    record_statement(ctx, unit, owner, statement, now).await?;
     let wall = ctx.now();
-    // Nobody is thanked for a payment: the store got none.
+    // The store received no payment, so no paid message is sent.
     let message = Message::new(Topic::Realtime, wall).with("event", "subscription.recharged").with("id", id);
     let message = message.with("customer_id", &subscription.customer_id).with("currency_id", &attempt.currency_id);
     unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await?;

@@ -1,4 +1,4 @@
-//! What follows when invoices are paid after all.
+//! Recovery of past-due subscriptions once their overdue invoices are paid or credited.
 
 use super::invoice::PaidInvoice;
 use super::notifications::notify_paid;
@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::shared::{SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// What follows when invoices were paid: a subscription without overdue invoices is in order again, and customers are told.
+/// Handles newly paid invoices: subscriptions without overdue invoices recover, and customers are notified.
 pub(in crate::billing) async fn recovered(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -28,28 +28,28 @@ pub(in crate::billing) async fn recovered(
     Ok(())
 }
 
-/// An overdue invoice of a subscription was paid: when it was the last one, the subscription is in order again. Two that are paid
-/// at once wait here for one another: else each would see the other one overdue still.
+/// Recovers a subscription if its last overdue invoice was paid. Locks the subscription: of two concurrent payments, each would otherwise
+/// still see the other's invoice as overdue. False: the subscription changed meanwhile.
 pub(super) async fn debt_paid(unit: &mut dyn UnitOfWork, id: &SubscriptionId, now: Timestamp) -> Result<bool, BillingError> {
     let Some(subscription) = unit.subscriptions().lock(id).await? else { return Ok(true) };
-    if !owes_nothing_more(unit, &subscription).await? {
+    if !has_paid_all_overdue(unit, &subscription).await? {
         return Ok(true);
     }
     Ok(unit.subscriptions().update(&subscription.recovered(now)).await?)
 }
 
-/// Whether a subscription that was past due owes nothing any more.
-async fn owes_nothing_more(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, BillingError> {
+/// Whether a past-due subscription has no overdue invoice left.
+async fn has_paid_all_overdue(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, BillingError> {
     Ok(subscription.past_due_since.is_some() && unit.invoices().overdue_of(&subscription.id).await?.is_empty())
 }
 
-/// As [`debt_paid`] after credit notes, for a caller that holds the subscription and writes it.
+/// As [`debt_paid`], for a caller that holds the subscription's lock and writes it.
 pub(super) async fn recover_if_settled(
     unit: &mut dyn UnitOfWork,
     subscription: &mut Subscription,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    if owes_nothing_more(unit, subscription).await? {
+    if has_paid_all_overdue(unit, subscription).await? {
         *subscription = subscription.clone().recovered(now);
     }
     Ok(())

@@ -1,12 +1,12 @@
-//! Reminders that are requested ahead: of a trial's end and of an overdue subscription.
+//! Reminders that are scheduled in advance: of a trial's end and of an overdue subscription.
 
 use super::{Notification, OVERDUE_REMINDER, Period, Subscription, SubscriptionStatus, TRIAL_REMINDER, notify};
 use crate::context::Context;
 use crate::shared::{StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// Requests the reminder of a new subscription's trial, if the trial is long enough for one. A customer on a test clock gets the
-/// reminder when the clock passes that time.
+/// Schedules the reminder of a new subscription's trial, if the trial is long enough. For a customer on a test clock, the reminder is sent
+/// when the clock passes its time.
 pub async fn notify_trial_end(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), StorageError> {
     match subscription.trial.as_ref().and_then(trial_reminder_at) {
         Some(at) if subscription.clock_id.is_none() => {
@@ -16,7 +16,7 @@ pub async fn notify_trial_end(ctx: &Context, unit: &mut dyn UnitOfWork, subscrip
     }
 }
 
-/// Requests the reminder of a subscription that has just become past due, in the same way.
+/// Schedules the reminder of a subscription that has just become past due, likewise.
 pub(super) async fn notify_overdue(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), StorageError> {
     match subscription.past_due_since {
         Some(since) if subscription.clock_id.is_none() => {
@@ -27,13 +27,13 @@ pub(super) async fn notify_overdue(ctx: &Context, unit: &mut dyn UnitOfWork, sub
     }
 }
 
-/// When the reminder of a trial's end is sent.
+/// When the reminder of a trial's end is sent. `None`: the trial is too short for one.
 pub(super) fn trial_reminder_at(trial: &Period) -> Option<Timestamp> {
     let at = trial.end.minus(TRIAL_REMINDER);
     (at > trial.start).then_some(at)
 }
 
-/// The reminders that a test clock passes on its way: later than `from`, not later than `to`.
+/// The reminders that an advancing test clock passes: later than `from`, not later than `to`.
 pub(super) fn passed_by_clock(subscription: &Subscription, from: Timestamp, to: Timestamp) -> Vec<Notification> {
     let is_passed = |at: &Timestamp| *at > from && *at <= to;
     let trial = subscription.trial.as_ref().filter(|_| subscription.status == SubscriptionStatus::Trialing);
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_has_a_reminder_three_days_before_its_end_and_a_short_one_has_none() {
+    fn a_trial_reminder_is_three_days_before_the_end_and_short_trials_have_none() {
         let trial = |days: i64| Period { start: at(0), end: at(days) };
         assert_eq!(trial_reminder_at(&trial(14)), Some(at(11)));
         assert_eq!(trial_reminder_at(&trial(4)), Some(at(1)));

@@ -1,4 +1,4 @@
-//! The engine's round: subscriptions whose time has come are renewed or ended, many in one commit. Charging comes later, apart.
+//! Renewal batches: renews or ends due subscriptions, many in one commit. Charging is a separate stage.
 
 use super::billing_batch::{BillingBatch, Charge};
 use super::charges::{BatchResult, nonces, publish_charges};
@@ -19,46 +19,46 @@ use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-/// When one comes up again that somebody else was at.
+/// The delay before a subscription is processed again after a conflict with another unit of work.
 const NEAR_DUE_WINDOW: Duration = Duration::from_secs(60);
 
 struct Renewal {
     subscription: Subscription,
     finalization: Finalization,
-    /// Why nothing charges it, where something remains to be paid.
+    /// Why there is no charge although an amount remains to be paid.
     decline: Option<Decline>,
     charge: Option<Charge>,
-    /// What earlier invoices of the period that ends asked too much.
+    /// Credit notes over usage of the ending period that earlier invoices overbilled.
     corrections: UsageCorrections,
     has_new_items: bool,
 }
 
-/// Renews or ends at most `limit` subscriptions that are due at `now`, in one unit of work. One that missed several periods
-/// gets an invoice for each, one in a round: it stays due until it has caught up. One that cannot be written is on hold, and
-/// the others are written without it: together, or one by one where nobody knows which it is.
+/// Renews or ends at most `limit` subscriptions that are due at `now`, in one unit of work. A subscription that missed several periods gets
+/// one invoice per batch, and stays due until it has caught up. A subscription that cannot be billed is put on hold, and the others are
+/// processed without it. If the failing one is unknown, they are processed one by one.
 pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<BatchResult, BillingError> {
-    let (mut whole, mut size) = (BatchResult::default(), limit);
+    let (mut total, mut batch_size) = (BatchResult::default(), limit);
     for _ in 0..limit {
-        match renew_batch(ctx, scope, now, size).await {
-            Ok(round) if size == limit => return Ok(round),
+        match renew_batch(ctx, scope, now, batch_size).await {
+            Ok(round) if batch_size == limit => return Ok(round),
             Ok(round) if round.due == 0 => break,
-            Ok(round) => whole.add(round),
+            Ok(round) => total.add(round),
             Err(BillingError::Unwritable { subscription, on_hold }) => {
                 let mut unit = ctx.store.begin().await?;
-                let poison = unit.subscriptions().lock(&subscription).await?.ok_or(BillingError::Orphan)?;
-                put_on_hold(unit.as_mut(), poison, on_hold, now).await?;
+                let failing = unit.subscriptions().lock(&subscription).await?.ok_or(BillingError::Orphan)?;
+                put_on_hold(unit.as_mut(), failing, on_hold, now).await?;
                 unit.commit().await?;
-                whole.due += 1;
+                total.due += 1;
             }
-            Err(error) if size > 1 && (is_somebodys_own(&error) || matches!(error, BillingError::Contended)) => size = 1,
+            Err(error) if batch_size > 1 && (is_caused_by_data(&error) || matches!(error, BillingError::Contended)) => batch_size = 1,
             Err(error) => return Err(error),
         }
     }
-    Ok(whole)
+    Ok(total)
 }
 
-/// Whether an error comes from what one subscription is, and not from the database or from somebody who was faster.
-fn is_somebodys_own(error: &BillingError) -> bool {
+/// Whether an error is caused by one subscription's data, not by the database or a concurrent change.
+fn is_caused_by_data(error: &BillingError) -> bool {
     match error {
         BillingError::Orphan | BillingError::Credit(_) | BillingError::Amount(_) | BillingError::Ledger(_) | BillingError::Rail(_) => true,
         BillingError::Storage(error) => matches!(error, StorageError::Corrupt { .. } | StorageError::Duplicate(_)),
@@ -70,11 +70,11 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
     let mut unit = ctx.store.begin().await?;
     let due = unit.subscriptions().lock_due(scope, now, limit).await?;
     if due.is_empty() {
-        // Rows that could not be read were on_hold.
+        // Commits the hold of unreadable rows.
         unit.commit().await?;
         return Ok(BatchResult::default());
     }
-    let alone = if let [one] = due.as_slice() { Some(one.id.clone()) } else { None };
+    let only_id = if let [one] = due.as_slice() { Some(one.id.clone()) } else { None };
     let error = match write_due(ctx, unit.as_mut(), scope, now, due).await {
         Ok(round) => {
             unit.commit().await?;
@@ -82,11 +82,11 @@ async fn renew_batch(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -
         }
         Err(error) => error,
     };
-    // Whoever tries again at once would pass over what is still locked.
+    // Releases the locks explicitly: an immediate retry would skip locked subscriptions.
     unit.rollback().await?;
-    match (alone, error) {
-        (Some(subscription), error) if is_somebodys_own(&error) => Err(BillingError::Unwritable { subscription, on_hold: error.into() }),
-        // Somebody was faster with what it owes or holds: the others are not kept waiting until that is seen.
+    match (only_id, error) {
+        (Some(subscription), error) if is_caused_by_data(&error) => Err(BillingError::Unwritable { subscription, on_hold: error.into() }),
+        // A concurrent change of its invoices or stake: it is processed later, so that it does not block the others.
         (Some(subscription), BillingError::Contended) if *scope == Scope::Wall => {
             let mut unit = ctx.store.begin().await?;
             unit.subscriptions().reschedule(&subscription, now.plus(NEAR_DUE_WINDOW)).await?;
@@ -113,7 +113,7 @@ async fn write_due(
     }
     let (mut renewals, mut others) = (Vec::with_capacity(due.len()), Vec::new());
     for (nonce, subscription) in (nonces(ctx)..).zip(due) {
-        let (subscription, due) = what_is_due(unit, subscription, now).await?;
+        let (subscription, due) = resolve_due(unit, subscription, now).await?;
         match due {
             Due::Renew => {
                 let next = next_period(ctx, &batch, &used, &subscription);
@@ -122,7 +122,7 @@ async fn write_due(
                     Err(_) => UsageCorrections::default(),
                 };
                 match next.and_then(|next| renewal(ctx, &mut batch, subscription.clone(), next, corrections, nonce, now)) {
-                    Ok(Begun { renewal, trouble }) => {
+                    Ok(RenewalResult { renewal, trouble }) => {
                         renewals.push(renewal);
                         round.trouble = round.trouble.take().or(trouble);
                     }
@@ -136,9 +136,9 @@ async fn write_due(
     lock_stakes(unit, &others).await?;
     lock_for_notes(unit, &renewals, &ending).await?;
     for renewal in renewals.iter_mut().filter(|renewal| !renewal.corrections.notes.is_empty()) {
-        let begun = renewal.finalization.invoice.created_at;
-        renewal.corrections.issue(ctx, unit, begun).await?;
-        super::recovery::recover_if_settled(unit, &mut renewal.subscription, begun).await?;
+        let period_start = renewal.finalization.invoice.created_at;
+        renewal.corrections.issue(ctx, unit, period_start).await?;
+        super::recovery::recover_if_settled(unit, &mut renewal.subscription, period_start).await?;
     }
     for (nonce, due, subscription) in others {
         match due {
@@ -165,9 +165,9 @@ async fn write_due(
     Ok(round)
 }
 
-/// What is to be done with a subscription, as it stands then. Nobody is given up for a debt that is paid, and nobody before what is
-/// on its way has arrived or not, and what was to be tried again by then has been tried: however late this round and its like are.
-async fn what_is_due(unit: &mut dyn UnitOfWork, subscription: Subscription, now: Timestamp) -> Result<(Subscription, Due), BillingError> {
+/// Decides what is due for a subscription. It does not end for non-payment if its overdue invoices are paid by now, or while a payment is
+/// in flight or a retry is due, however late this batch runs.
+async fn resolve_due(unit: &mut dyn UnitOfWork, subscription: Subscription, now: Timestamp) -> Result<(Subscription, Due), BillingError> {
     let due = subscription.due(now);
     if due != Due::End(CancelReason::PaymentFailed) {
         return Ok((subscription, due));
@@ -179,22 +179,22 @@ async fn what_is_due(unit: &mut dyn UnitOfWork, subscription: Subscription, now:
     }
     let unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
     let ids: Vec<_> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
-    let is_tried = |invoice: &Invoice| invoice.retry_at.is_some_and(|at| at <= now);
-    if !unpaid.iter().any(is_tried) && unit.attempts().in_flight(&ids).await?.is_empty() {
+    let is_retry_due = |invoice: &Invoice| invoice.retry_at.is_some_and(|at| at <= now);
+    if !unpaid.iter().any(is_retry_due) && unit.attempts().in_flight(&ids).await?.is_empty() {
         return Ok((subscription, due));
     }
     let due = if subscription.ends_at().is_some_and(|at| at <= now) { subscription.requested_end() } else { Due::Wait };
     Ok((subscription, due))
 }
 
-/// A subscription that the engine cannot bill waits for somebody to look, and does not keep the others from their turn.
+/// Puts a subscription that cannot be billed on hold, so that it does not block the others.
 async fn put_on_hold(unit: &mut dyn UnitOfWork, subscription: Subscription, on_hold: OnHold, now: Timestamp) -> Result<(), BillingError> {
-    let stopped = Subscription { on_hold: Some(on_hold), updated_at: now, ..subscription };
-    unit.subscriptions().update(&stopped).await?;
+    let held = Subscription { on_hold: Some(on_hold), updated_at: now, ..subscription };
+    unit.subscriptions().update(&held).await?;
     Ok(())
 }
 
-/// What a renewal bills: licensed items ahead for the period that begins, metered ones for what was used in the one that ends.
+/// What a renewal bills: licensed items for the new period, metered items for the usage of the ending one.
 struct NextPeriod {
     index: u32,
     period: Period,
@@ -217,7 +217,7 @@ fn next_period(
 }
 
 /// A renewal, and why its charge could not be signed, if it could not.
-struct Begun {
+struct RenewalResult {
     renewal: Renewal,
     trouble: Option<RailError>,
 }
@@ -231,36 +231,36 @@ fn renewal(
     corrections: UsageCorrections,
     nonce: u64,
     now: Timestamp,
-) -> Result<Begun, OnHold> {
+) -> Result<RenewalResult, OnHold> {
     let NextPeriod { index, period: next, id, lines: Lines { items, total, .. } } = next;
-    // Invoices are dated at the moment the period begins, however late the round is.
-    let begun = next.start;
+    // Invoices are dated at the start of the period, however late the batch runs.
+    let period_start = next.start;
     let added = corrections.to_balance().map_err(Unbillable::from)?;
     let status = before.status.after(Change::PeriodBegins).map_err(Unbillable::from)?;
     let applied = batch.use_balance(&before, total, added).map_err(Unbillable::from)?;
-    let invoice = batch.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, begun)?;
-    // Its collection is tried for as many days as that of an invoice that was written in time.
+    let invoice = batch.invoice(id, &before, BillingReason::SubscriptionCycle, next, total, period_start)?;
+    // Finalized at `now`, so that a late invoice gets the full retry schedule.
     let mut finalization = Finalization::new(invoice, items, applied, now).map_err(Unbillable::from)?;
     let latest_invoice_id = Some(finalization.invoice.id.clone());
-    let mut subscription = Subscription { status, latest_invoice_id, updated_at: begun, ..before };
+    let mut subscription = Subscription { status, latest_invoice_id, updated_at: period_start, ..before };
     let has_new_items = subscription.enter(index, next);
     let decline = |code: &str, message: &str| Some(Decline { code: code.to_owned(), message: message.to_owned() });
     let (charge, decline, trouble) = match finalization.invoice.remaining().is_zero() {
         true => (None, None, None),
         false => match batch.charge(ctx, &subscription, &finalization.invoice, nonce) {
-            // Nothing permits a charge: the customer has to pay by hand.
+            // Without a mandate to charge, the customer has to pay manually.
             Ok(None) => (None, decline("no_mandate", "No payment method is on file"), None),
             Ok(charge) => (charge, None, None),
-            // The store's own settings are wrong: the invoice is charged in the days to come, as after any decline.
+            // The method's settings are wrong: the invoice is retried on the following days, as after a decline.
             Err(BillingError::Rail(error)) => (None, decline("not_sent", "Sorry, something went wrong."), Some(error)),
             Err(error) => return Err(error.into()),
         },
     };
     finalization.invoice.intent_id = charge.as_ref().map(|charge: &Charge| charge.intent.id.clone());
-    Ok(Begun { renewal: Renewal { subscription, finalization, decline, charge, corrections, has_new_items }, trouble })
+    Ok(RenewalResult { renewal: Renewal { subscription, finalization, decline, charge, corrections, has_new_items }, trouble })
 }
 
-/// Writes everything of a round that was renewed. Numbers come late: from there on everybody who finalizes invoices of the mode waits.
+/// Writes the renewals of a batch. Numbers are allocated late, because from then on every other finalization in the mode waits.
 async fn write(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -290,8 +290,8 @@ async fn write(
         finalizations.push(finalization);
     }
     finalize_all(ctx, unit, finalizations).await?;
-    for (whose, invoice, decline) in declines {
-        super::dunning::decline_invoice(ctx, unit, &invoice, &mut renewed[whose], &decline, now).await?;
+    for (position, invoice, decline) in declines {
+        super::dunning::decline_invoice(ctx, unit, &invoice, &mut renewed[position], &decline, now).await?;
     }
     unit.subscriptions().update_all(&renewed).await?;
     for (subscription, _) in renewed.iter().zip(has_new).filter(|(_, is_new)| *is_new) {
@@ -305,12 +305,12 @@ async fn write(
     Ok(())
 }
 
-/// Locks the stakes that the ending subscriptions name, and those that pay an overdraft, after the subscriptions and before the invoices:
-/// two rounds would wait for each other otherwise.
+/// Locks the stakes of ending subscriptions and those that pay an overdraft: after the subscriptions and before the invoices, to avoid
+/// deadlocks between batches.
 async fn lock_stakes(unit: &mut dyn UnitOfWork, others: &[(u64, Due, Subscription)]) -> Result<(), BillingError> {
-    let moves = |due: &Due| matches!(due, Due::End(_) | Due::PayByOverdraft);
-    let moving = others.iter().filter(|(_, due, _)| moves(due)).map(|(_, _, subscription)| subscription);
-    let named = moving.flat_map(|one| [&one.stake_id, &one.overdraft_stake_id]).flatten().cloned();
+    let moves_stake = |due: &Due| matches!(due, Due::End(_) | Due::PayByOverdraft);
+    let with_moving_stakes = others.iter().filter(|(_, due, _)| moves_stake(due)).map(|(_, _, subscription)| subscription);
+    let named = with_moving_stakes.flat_map(|one| [&one.stake_id, &one.overdraft_stake_id]).flatten().cloned();
     let stakes: Vec<_> = named.collect::<BTreeSet<_>>().into_iter().collect();
     if !stakes.is_empty() {
         unit.stakes().lock_all(&stakes).await?;
@@ -318,16 +318,16 @@ async fn lock_stakes(unit: &mut dyn UnitOfWork, others: &[(u64, Due, Subscriptio
     Ok(())
 }
 
-/// Locks the invoices that are corrected, then the balances of everybody whose balance may change, each in order and before the series of
-/// numbers: two rounds would wait for each other otherwise.
+/// Locks the invoices to be corrected, then the balances that may change, each in id order and before the number series, to avoid deadlocks
+/// between batches.
 async fn lock_for_notes(unit: &mut dyn UnitOfWork, renewals: &[Renewal], ending: &[&Subscription]) -> Result<(), BillingError> {
     let corrected: Vec<_> = renewals.iter().flat_map(|one| &one.corrections.notes).map(|note| note.invoice.id.clone()).collect();
     if !corrected.is_empty() {
         unit.invoices().lock_all(&corrected).await?;
     }
-    let changing = renewals.iter().filter(|one| !one.corrections.notes.is_empty() || !one.finalization.applied.is_zero());
+    let with_balance_change = renewals.iter().filter(|one| !one.corrections.notes.is_empty() || !one.finalization.applied.is_zero());
     let customers: Vec<_> =
-        changing.map(|one| &one.subscription).chain(ending.iter().copied()).map(|one| one.customer_id.clone()).collect();
+        with_balance_change.map(|one| &one.subscription).chain(ending.iter().copied()).map(|one| one.customer_id.clone()).collect();
     if !customers.is_empty() {
         unit.balances().lock(&customers).await?;
     }

@@ -1,4 +1,4 @@
-//! Reporting what a metered item was used.
+//! Reports the usage of metered items.
 
 use super::billing_threshold::bill_when_reached;
 use super::charges::publish_charges;
@@ -9,11 +9,11 @@ use crate::pricing::{Aggregate, Usage};
 use crate::shared::{Listed, Mode, Page, SubscriptionItemId, Timestamp, UsageRecordId, check_count, check_text};
 use crate::storage::UnitOfWork;
 
-/// The most units of one record.
+/// The highest quantity of one record.
 pub const USAGE_MAX: u64 = 1_000_000_000_000;
-/// The most characters of a sender's own name of a record.
+/// The maximum length of an idempotency identifier in characters.
 const IDENTIFIER_MAX: usize = 128;
-/// How many periods a summary tells about.
+/// The most periods in a summary.
 pub const SUMMARY_MAX: u32 = 12;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,11 +23,11 @@ pub struct UsageReport {
     pub action: UsageAction,
     /// `None`: now.
     pub at: Option<Timestamp>,
-    /// The sender's own name of it: the same one counts once.
+    /// The sender's idempotency identifier: reports with the same identifier count once.
     pub identifier: Option<String>,
 }
 
-/// A metered item of this mode, with how its usage counts.
+/// Finds the subscription of a metered item in this mode, and how the item's usage is aggregated.
 async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemId) -> Result<(Subscription, Aggregate), ManageError> {
     let found = unit.subscriptions().of_item(item).await?;
     let subscription = found.filter(|subscription| subscription.mode == mode).ok_or(ManageError::NotFound)?;
@@ -39,14 +39,15 @@ async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemI
     }
 }
 
-/// Whether what was used at `at` stands on an invoice that is yet to come: of this period, or of one that begins as soon as the
-/// engine comes to it.
+/// Whether usage at `at` can be put on a future invoice: of the current period, or of the next one, which begins as soon as the engine
+/// renews the subscription.
 fn is_billable(subscription: &Subscription, at: Timestamp) -> bool {
     let ends = [subscription.ends_at(), subscription.dunning_deadline()].into_iter().flatten().any(|end| end <= subscription.period.end);
     subscription.period.contains(at) || (at >= subscription.period.end && !ends)
 }
 
-/// Writes a record, once for each identifier: a second one answers the first.
+/// Writes a usage record, once per identifier: a repeated report returns the first record. Bills the usage if it reaches the billing
+/// threshold.
 pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Result<UsageRecord, ManageError> {
     check_count("quantity", report.quantity, USAGE_MAX)?;
     let id = UsageRecordId::new(ctx.now(), ctx.random.as_ref());
@@ -54,28 +55,28 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     let identifier = check_text("identifier", identifier, IDENTIFIER_MAX)?;
     let mut unit = ctx.store.begin().await?;
     let (subscription, _) = metered(unit.as_mut(), mode, &report.item).await?;
-    // One that was counted already stays counted, however late it comes again.
+    // A repeated report succeeds however late it arrives.
     let known = unit.usage().find(&report.item, &identifier).await?;
     if let Some(known) = known {
         return Ok(known);
     }
-    // A renewal that has read what was used must not end its period beside this; reports that are reckoned come one after the
-    // other, so that one of them sees that the threshold is reached.
-    let held = match subscription.billing_threshold {
+    // Keeps a concurrent renewal from ending the period after it has read the usage. With a billing threshold, reports are serialized, so
+    // that one of them sees the threshold reached.
+    let locked = match subscription.billing_threshold {
         Some(_) => unit.subscriptions().lock(&subscription.id).await?,
         None => unit.subscriptions().hold(&subscription.id).await?,
     };
-    let subscription = held.ok_or(ManageError::NotFound)?;
+    let subscription = locked.ok_or(ManageError::NotFound)?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    // Whoever reports in whole seconds means the part of the second that is in the period.
-    let from = subscription.items.iter().find(|item| item.id == report.item).map(|item| item.counts_from(&subscription.period));
-    let told = report.at.unwrap_or(now);
-    let at = match from {
-        Some(from) if told.seconds() == from.seconds() => told.max(from),
-        _ => told,
+    // A report in whole seconds of the second in which counting began refers to the part after it.
+    let counts_from = subscription.items.iter().find(|item| item.id == report.item).map(|item| item.counts_from(&subscription.period));
+    let reported_at = report.at.unwrap_or(now);
+    let at = match counts_from {
+        Some(counts_from) if reported_at.seconds() == counts_from.seconds() => reported_at.max(counts_from),
+        _ => reported_at,
     };
-    let runs = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing | SubscriptionStatus::PastDue);
-    if !runs || told > now || !is_billable(&subscription, at) || from.is_none_or(|from| at < from) {
+    let is_running = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing | SubscriptionStatus::PastDue);
+    if !is_running || reported_at > now || !is_billable(&subscription, at) || counts_from.is_none_or(|counts_from| at < counts_from) {
         return Err(ManageError::UsageOutOfPeriod);
     }
     let record =
@@ -85,7 +86,7 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     }
     let charge = match subscription.period.contains(at) {
         true => bill_when_reached(ctx, unit.as_mut(), subscription, now).await?,
-        // Its period begins yet.
+        // Its period has not begun.
         false => None,
     };
     publish_charges(ctx, unit.as_mut(), charge.as_slice()).await?;
@@ -100,7 +101,7 @@ pub async fn usage_records(ctx: &Context, mode: Mode, item: &SubscriptionItemId,
     Ok(unit.usage().of_item(item, page).await?)
 }
 
-/// What an item was used in the current period and in those before it, newest first, at most [`SUMMARY_MAX`].
+/// The usage of an item in the current and earlier periods, newest first, at most [`SUMMARY_MAX`] periods.
 pub async fn usage_summary(ctx: &Context, mode: Mode, item: &SubscriptionItemId) -> Result<Vec<(Period, u64)>, ManageError> {
     let mut unit = ctx.store.read().await?;
     let (subscription, aggregate) = metered(unit.as_mut(), mode, item).await?;

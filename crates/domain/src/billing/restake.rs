@@ -1,4 +1,4 @@
-//! Payments into a security stake that no checkout asks for: to resume a subscription, after a change of payment, for a plan that
+//! Payments into a security stake outside a checkout: to resume a subscription, after a change of payment method, or for a plan that
 //! requires more.
 
 use super::change_plan::switch_plan;
@@ -13,55 +13,55 @@ use crate::payment::{PreparedStake, Purpose};
 use crate::shared::{CurrencyId, SubscriptionId};
 use crate::storage::UnitOfWork;
 
-/// Why a security stake is asked for when there is no checkout.
+/// Why a security stake is required outside a checkout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StakeFor<'a> {
-    /// A canceled subscription is to resume, and its stake was revoked.
+    /// A cancellation is being undone, and the stake was revoked.
     Resuming,
-    /// The subscription is charged in another currency, and the stake in the former one is released.
+    /// The subscription is charged in another currency, and its stake in the former currency is released.
     ChangedPayment,
-    /// As [`StakeFor::ChangedPayment`], or the plan is to cost more, and the stake is to grow first.
+    /// As [`StakeFor::ChangedPayment`], or the new plan requires a larger stake.
     ChangedPlan(&'a PlanOrder),
 }
 
-/// The payment that is missing in a security stake.
+/// The payment that a security stake still lacks.
 ///
 /// # Errors
-/// [`ManageError::NoStake`] when none is missing.
+/// [`ManageError::NoStake`] when nothing is missing.
 pub(super) async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: StakeFor<'_>) -> Result<Placement, ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
-    let mut own = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
+    let mut target_of_stake = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
     match what {
         StakeFor::Resuming => {
             subscription.check_recovery(Requester::Customer)?;
             let stake = owed_stake(unit.as_mut(), &subscription).await?.ok_or(ManageError::NotRecoverable)?;
             drop(unit);
             let StakeSubject::Subscription(subject) = stake.subject;
-            let mut placement = Placement::security(own, subject, &payer.did, stake.amount_requested);
+            let mut placement = Placement::security(target_of_stake, subject, &payer.did, stake.amount_requested);
             let held = held_with(ctx, &placement.key).await?;
             placement.amount = stake.amount_requested.minus(held).unwrap_or_default();
             return if placement.amount.is_zero() { Err(ManageError::NotRecoverable) } else { Ok(placement) };
         }
         StakeFor::ChangedPayment => {}
         StakeFor::ChangedPlan(order) => {
-            // By the plan that is asked for: it changes once the stake is there.
+            // Computed for the ordered plan, which takes effect once the stake is placed.
             let (after, _) = planned(ctx, unit.as_mut(), subscription.clone(), order).await?;
             if let Some(growth) = growth(unit.as_mut(), &subscription, &after, &payer.did).await? {
-                return Ok(Placement::security(own, growth.subject, &payer.did, growth.amount));
+                return Ok(Placement::security(target_of_stake, growth.subject, &payer.did, growth.amount));
             }
-            own.subscription = after;
+            target_of_stake.subscription = after;
         }
     }
-    let required = required_stake(unit.as_mut(), &own).await?.ok_or(ManageError::NoStake)?;
+    let required = required_stake(unit.as_mut(), &target_of_stake).await?.ok_or(ManageError::NoStake)?;
     drop(unit);
-    let mut placement = Placement::security(own, required.subject, &payer.did, required.amount);
+    let mut placement = Placement::security(target_of_stake, required.subject, &payer.did, required.amount);
     let held = held_with(ctx, &placement.key).await?;
     placement.amount = required.amount.minus(held).unwrap_or_default();
     if placement.amount.is_zero() { Err(ManageError::NoStake) } else { Ok(placement) }
 }
 
-/// Whether a stake is to be placed, or to grow, now that a wallet permits charges.
+/// Whether a stake must be placed or increased now that a wallet has granted its delegation.
 pub async fn lacks_stake(
     ctx: &Context,
     id: &SubscriptionId,
@@ -70,14 +70,14 @@ pub async fn lacks_stake(
     payer: &Wallet,
 ) -> Result<bool, ManageError> {
     match missing(ctx, id, payer, what).await {
-        // Not while the permission is still on its way.
+        // The subscription changes to `currency` only once the delegation has settled.
         Ok(placement) => Ok(placement.target.currency.id == *currency),
         Err(ManageError::NoStake) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Builds the payment that is missing in a stake. The same nonce builds the same one.
+/// Builds the payment that a stake lacks. The same nonce builds the same transaction.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn prepare_restake(
     ctx: &Context,
@@ -89,8 +89,8 @@ pub async fn prepare_restake(
     missing(ctx, id, payer, what).await?.prepare(ctx, payer, nonce).await
 }
 
-/// Checks and sends the signed payment. Once the network has it, the stake secures the subscription, and a canceled one resumes, or the
-/// plan changes. Answers the hash.
+/// Checks and sends the signed payment, and returns its transaction hash. Once it settles, the stake secures the subscription, and a
+/// scheduled cancellation is undone or the plan changes.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn submit_signed_restake(
     ctx: &Context,
@@ -111,14 +111,13 @@ pub async fn submit_signed_restake(
     }
     let hash = send(ctx, unit, target, Purpose::Stake(stake.id), *amount, payer, signed).await?;
     if let StakeFor::ChangedPlan(order) = what {
-        // The stake is held in any case, and is asked for no more. Where the network takes its time, the page finds the plan unchanged
-        // and says so.
+        // The stake is held in any case and is not requested again. If the network is slow, the page shows the plan unchanged.
         let _ = switch_plan(ctx, id, order, Requester::Customer).await;
     }
     Ok(hash)
 }
 
-/// Notes which payment resumes the subscription: others may be made until then, for something else.
+/// Records which payment resumes the subscription, since other payments into the stake may settle before it.
 async fn resume_by(unit: &mut dyn UnitOfWork, mut subscription: Subscription, hash: &str) -> Result<(), ManageError> {
     subscription.check_recovery(Requester::Customer)?;
     let cancellation = subscription.cancellation.as_mut().ok_or(ManageError::NotRecoverable)?;

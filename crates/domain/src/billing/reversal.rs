@@ -1,4 +1,4 @@
-//! Payments that their network takes back after they had settled: a late failure, a chain reorganization.
+//! Payments that their network reverses after they have settled: late failures and chain reorganizations.
 
 use super::clock::time_of_customer;
 use super::credit::{lock_paid_by, take_newest_first};
@@ -11,11 +11,11 @@ use crate::shared::{Amount, EntryId, PaymentIntentId, SubscriptionId, Timestamp}
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
-/// A network took a settled payment back: its invoices are overdue, and their subscriptions past due. Nothing is retried automatically.
-/// What was refunded or disputed before goes to suspense.
+/// Records that a network reversed a settled payment: its invoices are overdue, and their subscriptions past due. Nothing is retried
+/// automatically. The part that was refunded or disputed before goes to suspense.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when a row changed since it was read.
+/// [`BillingError::Contended`] when a row changed after it was read.
 #[tracing::instrument(skip_all, fields(attempt = %attempt.id))]
 pub(crate) async fn reverse_payment(
     ctx: &Context,
@@ -27,8 +27,9 @@ pub(crate) async fn reverse_payment(
     let intent = unit.intents().find(intent_id).await?.ok_or(BillingError::Orphan)?;
     let mut paid = lock_paid_by(unit, intent_id).await?;
     let at = time_of_customer(ctx, unit, &intent.customer_id).await?;
-    let is_own = |payment: &InvoicePayment| matches!(&payment.source, PaymentSource::Network { attempt: id, .. } if *id == attempt.id);
-    let room = |payment: &InvoicePayment| if is_own(payment) { payment.room() } else { Amount::ZERO };
+    let is_of_attempt =
+        |payment: &InvoicePayment| matches!(&payment.source, PaymentSource::Network { attempt: id, .. } if *id == attempt.id);
+    let room = |payment: &InvoicePayment| if is_of_attempt(payment) { payment.room() } else { Amount::ZERO };
     let taken = take_newest_first(reversal.amount, &paid.payments, room)?;
     paid.change(unit, &taken.parts, InvoicePayment::reverse).await?;
     paid.lower_paid(unit, &taken.parts, at).await?;
@@ -44,13 +45,13 @@ pub(crate) async fn reverse_payment(
     let overdue = paid.invoices.iter().filter(|invoice| invoice.status == InvoiceStatus::Uncollectible);
     let overdue: BTreeSet<_> = overdue.filter_map(|invoice| invoice.subscription_id.clone()).collect();
     for subscription in &overdue {
-        fall_behind(ctx, unit, subscription, at).await?;
+        mark_past_due(ctx, unit, subscription, at).await?;
     }
     Ok(())
 }
 
-/// A subscription owes again: it is past due from now on.
-async fn fall_behind(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId, at: Timestamp) -> Result<(), BillingError> {
+/// Marks a subscription as past due from now on.
+async fn mark_past_due(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId, at: Timestamp) -> Result<(), BillingError> {
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(()) };
     let Ok(status) = subscription.status.after(Change::PaymentRefused) else { return Ok(()) };
     if subscription.past_due_since.is_some() {

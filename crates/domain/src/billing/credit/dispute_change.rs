@@ -1,9 +1,9 @@
-//! What has changed about a dispute since it was recorded: a pure rule.
+//! A pure rule: how a dispute has changed since it was recorded.
 
 use crate::payment::{Dispute, DisputeStatus, ProviderDispute};
 use crate::shared::Amount;
 
-/// A change of a dispute that is booked.
+/// A change of a dispute that is posted to the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DisputeChange {
     /// The network has withdrawn the amount.
@@ -12,17 +12,16 @@ pub(super) enum DisputeChange {
     Reinstated,
     /// The withdrawn amount is gone for good.
     Lost,
-    /// The network charges more, or less, than it did.
+    /// The network's fee has changed.
     Fee { before: Amount, now: Amount },
 }
 
-/// Whether a dispute is lost with its funds: a lost dispute whose funds are not withdrawn yet has cost nothing.
+/// Whether the disputed funds are lost. A lost dispute whose funds are not withdrawn yet has cost nothing.
 const fn has_lost_funds(status: DisputeStatus, funds_withdrawn: bool) -> bool {
     matches!(status, DisputeStatus::Lost) && funds_withdrawn
 }
 
-/// The changes since a dispute was recorded, in the order in which they are booked. Funds that moved and moved back in between have not
-/// changed.
+/// The changes since a dispute was recorded, in posting order. Funds that were withdrawn and returned in between count as unchanged.
 pub(super) fn changes(recorded: &Dispute, provider: &ProviderDispute) -> Vec<DisputeChange> {
     let funds = match (recorded.funds_withdrawn, provider.funds_withdrawn) {
         (false, true) => Some(DisputeChange::Withdrawn),
@@ -82,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn funds_are_booked_when_they_move_and_a_loss_once_they_are_gone() {
+    fn funds_are_posted_when_they_move_and_a_loss_once_they_are_withdrawn() {
         use DisputeChange as C;
         let fee = |before, now| C::Fee { before: Amount::new(before), now: Amount::new(now) };
         for (before, now, expected) in [

@@ -1,4 +1,5 @@
-//! What the movements of a dispute's funds change: journal, invoice payments, invoices, entitlements, and the credit note of a loss.
+//! Posts the movements of a dispute's funds: changes the journal, invoice payments, invoices and entitlements, and issues the credit notes
+//! of a loss.
 
 use super::allocation::{Destination, spread};
 use super::dispute_change::DisputeChange;
@@ -13,9 +14,9 @@ use crate::shared::{Amount, EntryId, InvoiceId, MAX_PAGE_SIZE, Page, Subscriptio
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
-/// A dispute whose changes are booked, and the invoices of its payment, locked.
+/// A dispute whose changes are being posted, and the locked invoices of its payment.
 pub(super) struct DisputePosting {
-    /// As it will be written: each movement is counted.
+    /// The dispute as the caller will write it. Its `movements` counter rises with each posting.
     pub dispute: Dispute,
     pub paid: PaidByIntent,
     /// In the customer's time.
@@ -32,7 +33,8 @@ impl DisputePosting {
         }
     }
 
-    /// What the invoice payments have no room for goes to suspense: it was refunded, or is balance.
+    /// Withdraws the disputed amount from the invoice payments, newest first, and suspends what they paid for. The part without room on
+    /// them was refunded already or went to the balance: it is posted to suspense.
     async fn withdraw(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
         let amount = self.dispute.amount;
         let taken = take_newest_first(amount, &self.paid.payments, InvoicePayment::room)?;
@@ -51,7 +53,8 @@ impl DisputePosting {
         self.post(ctx, unit, EntryType::DisputeWithdrawn, postings).await
     }
 
-    /// What was posted to suspense returns to it. After a loss that is everything: the invoices have been credited.
+    /// Returns the withdrawn amount to the invoice payments. The part that was posted to suspense is posted back; after a loss that is the
+    /// full amount, because the invoices have been credited.
     async fn reinstate(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
         let (amount, held) = (self.dispute.amount, self.held(unit).await?);
         let taken = take_newest_first(held, &self.paid.payments, |payment| payment.disputed)?;
@@ -66,7 +69,8 @@ impl DisputePosting {
         self.post(ctx, unit, EntryType::DisputeReinstated, postings).await
     }
 
-    /// The payments are taken back, the due grows, and a credit note gives all that the lines can still give. The rest is owed.
+    /// Reverses the disputed payments, so that the invoices' due grows, and credits all that their lines can still give. The rest stays
+    /// due.
     async fn lose(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
         let held = self.held(unit).await?;
         if held.is_zero() {
@@ -75,7 +79,7 @@ impl DisputePosting {
         let taken = take_newest_first(held, &self.paid.payments, |payment| payment.disputed)?;
         self.paid.change(unit, &taken.parts, InvoicePayment::lose_dispute).await?;
         self.paid.lower_paid(unit, &taken.parts, self.at).await?;
-        // Before the notes, which revoke what they credit in full.
+        // Before the credit notes, which revoke fully credited lines.
         self.reinstate_entitlements(unit).await?;
         let currency = &self.dispute.currency_id;
         let postings = vec![Posting::debit(Account::Receivable, held, currency), Posting::credit(Account::Disputes, held, currency)];
@@ -103,7 +107,7 @@ impl DisputePosting {
         Ok(())
     }
 
-    /// A fee in a currency that the method does not have is not booked.
+    /// Posts the change of the fee. A fee in a currency that the method does not have is not posted.
     async fn charge_fee(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, before: Amount, now: Amount) -> Result<(), CreditError> {
         self.dispute.fee = now;
         let Some(currency) = self.dispute.fee_currency_id.clone() else {
@@ -116,7 +120,7 @@ impl DisputePosting {
         self.post(ctx, unit, EntryType::NetworkFee, postings).await
     }
 
-    /// What the last withdrawal holds of invoice payments, as the journal tells; nothing after a loss.
+    /// The amount that the last withdrawal holds of invoice payments, read from the journal; zero after a loss or a reinstatement.
     async fn held(&self, unit: &mut dyn UnitOfWork) -> Result<Amount, CreditError> {
         for movement in (1..=self.dispute.movements).rev() {
             for entry in unit.journal().of_subject(&movement_subject(&self.dispute, movement)).await? {
@@ -133,11 +137,12 @@ impl DisputePosting {
         Ok(Amount::ZERO)
     }
 
-    /// Ends the suspension of what the payment gives, except where another dispute holds funds of the same invoices or subscriptions.
+    /// Ends the suspension of the entitlements that the payment paid for, except where another dispute holds funds of the same invoices or
+    /// subscriptions.
     async fn reinstate_entitlements(&self, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
         let contested = self.contested_by_others(unit).await?;
-        let free = self.paid.invoices.iter().filter(|invoice| !contested.invoices.contains(&invoice.id));
-        let invoices: Vec<_> = free.map(|invoice| invoice.id.clone()).collect();
+        let not_contested = self.paid.invoices.iter().filter(|invoice| !contested.invoices.contains(&invoice.id));
+        let invoices: Vec<_> = not_contested.map(|invoice| invoice.id.clone()).collect();
         let mut subscriptions = subscriptions_of(&self.paid.invoices);
         subscriptions.retain(|subscription| !contested.subscriptions.contains(subscription));
         if !invoices.is_empty() || !subscriptions.is_empty() {
@@ -169,14 +174,14 @@ impl DisputePosting {
     }
 }
 
-/// What other open disputes hold funds of.
+/// Invoices whose funds other open disputes hold, and their subscriptions.
 #[derive(Debug, Default)]
 struct Contested {
     invoices: BTreeSet<InvoiceId>,
     subscriptions: BTreeSet<SubscriptionId>,
 }
 
-/// Funds can be withdrawn, reinstated and withdrawn again: each movement has an entry of its own.
+/// The journal subject of a movement. Funds can be withdrawn, reinstated and withdrawn again, so each movement has its own entry.
 fn movement_subject(dispute: &Dispute, movement: u32) -> String {
     format!("{}/{movement}", dispute.id)
 }

@@ -1,4 +1,4 @@
-//! Writing a credit note: lines, invoice, payments, balance, refunds and journal change in one unit of work.
+//! Issues credit notes: changes lines, invoice, payments, balance, refunds and journal in one unit of work.
 
 use super::allocation::{Destination, NoteAllocation, Returnable, allocate};
 use super::refund::{NewRefund, write_refund};
@@ -15,15 +15,15 @@ use crate::shared::{Amount, AttemptId, CreditNoteId, EntryId, EventId, InvoicePa
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
-/// What a note is to give of one line.
+/// The part of a credit note for one invoice line.
 #[derive(Debug, Clone)]
 pub(crate) struct ItemOrder {
-    /// As it was read under its invoice's lock.
+    /// The line, read under its invoice's lock.
     pub item: InvoiceItem,
     pub amount: Amount,
-    /// Unused time is credited: the line covers no more than until then.
+    /// If unused time is credited: the new end of the line's cover.
     pub covers_until: Option<Timestamp>,
-    /// `None`: what the line paid for ends if the line is credited in full, unless the reason keeps access.
+    /// Whether access to what the line paid for ends. `None`: it ends if the line is credited in full, unless the reason keeps access.
     pub revokes: Option<bool>,
     pub calculation: Option<PricingFormula>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct NoteOrder {
     pub memo: String,
     pub items: Vec<ItemOrder>,
     pub destination: Destination,
-    /// The provider's name of a refund that it has sent already: see [`Destination::Sent`].
+    /// The provider's id of a refund that it has made already: see [`Destination::Sent`].
     pub reference: String,
 }
 
@@ -54,18 +54,18 @@ impl NoteOrder {
     }
 }
 
-/// What was written.
+/// An issued credit note, with everything that was written for it.
 #[derive(Debug, Clone)]
 pub(crate) struct IssuedNote {
     pub note: CreditNote,
     pub items: Vec<CreditNoteItem>,
     pub invoice: Invoice,
     pub refunds: Vec<Refund>,
-    /// For the caller to send.
+    /// Attempts that send the refunds; the caller publishes them.
     pub attempts: Vec<AttemptId>,
 }
 
-/// What a note would do: the same for preview and issue.
+/// The effect of a credit note, computed alike for preview and issue.
 pub(super) struct NotePlan {
     pub total: Amount,
     pub allocation: NoteAllocation,
@@ -74,11 +74,12 @@ pub(super) struct NotePlan {
     pub intents: HashMap<PaymentIntentId, Intent>,
 }
 
-/// Plans a note without writing anything.
+/// Plans a credit note without writing anything.
 ///
 /// # Errors
-/// [`CreditError::NotCreditable`] for drafts, void invoices and statements; [`CreditError::OverRefund`] when lines or payments cannot
-/// give that much; [`CreditError::BadItems`] when a line is named twice.
+/// [`CreditError::NotCreditable`] for drafts, void invoices and statements; [`CreditError::OverRefund`] when the amount exceeds what lines
+/// or payments can still give; [`CreditError::BadItems`] when a line is named twice or belongs to another invoice;
+/// [`CreditError::NoAmount`] when the total is zero.
 pub(super) async fn plan(unit: &mut dyn UnitOfWork, invoice: &Invoice, order: &NoteOrder) -> Result<NotePlan, CreditError> {
     if invoice.status.check(InvoiceChange::Credit).is_err() || invoice.document() != DocumentType::Invoice {
         return Err(CreditError::NotCreditable);
@@ -111,7 +112,7 @@ pub(super) async fn plan(unit: &mut dyn UnitOfWork, invoice: &Invoice, order: &N
     Ok(NotePlan { total, allocation, items, payments, intents })
 }
 
-/// A network payment gives back no more than its network payment has left: pay-outs of the balance use the same room.
+/// Caps a network payment's room at what its payment intent can still refund, since payouts of the balance use the same intents.
 pub(super) fn returnable(payment: &InvoicePayment, intents: &HashMap<PaymentIntentId, Intent>) -> Returnable {
     let at_network = payment.source.intent().map(|intent| {
         let intent = intents.get(intent).filter(|intent| intent.status == IntentStatus::Succeeded);
@@ -121,11 +122,11 @@ pub(super) fn returnable(payment: &InvoicePayment, intents: &HashMap<PaymentInte
     Returnable { room: at_network.map_or(room, |left| room.min(left)), payment: payment.clone() }
 }
 
-/// Issues a credit note over an invoice that is locked in this unit of work. A note is allowed while a payment is in flight: what that
-/// payment brings beyond the rest goes to the balance.
+/// Issues a credit note over an invoice that is locked in this unit of work. A note is allowed while a payment is in flight: the excess of
+/// that payment goes to the balance.
 ///
 /// # Errors
-/// Those of [`plan`], and [`CreditError::Contended`] when a row changed since it was read.
+/// Those of [`plan`], and [`CreditError::Contended`] when a row changed after it was read.
 pub(crate) async fn issue_note(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -197,7 +198,7 @@ pub(crate) async fn issue_note(
     Ok(IssuedNote { note, items, invoice: after, refunds, attempts })
 }
 
-/// What balance payments give back, which becomes balance again.
+/// The amount that balance payments return; it goes back to the balance.
 fn balance_part(plan: &NotePlan) -> Result<Amount, CreditError> {
     let is_balance = |id: &InvoicePaymentId| {
         plan.payments.iter().any(|payment| payment.id == *id && matches!(payment.source, PaymentSource::Balance(_)))
@@ -205,7 +206,7 @@ fn balance_part(plan: &NotePlan) -> Result<Amount, CreditError> {
     Ok(Amount::sum(plan.allocation.returned.iter().filter(|(id, _)| is_balance(id)).map(|(_, amount)| *amount))?)
 }
 
-/// Reserves what each payment gives back, and writes the refunds that send it.
+/// Reserves on each payment the amount that it returns, and writes the refunds that send it.
 async fn return_payments(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -233,8 +234,8 @@ async fn return_payments(
     Ok((refunds, attempts))
 }
 
-/// What the credited lines had paid for ends: what was bought once in this unit of work, a subscription by an event, if the line covers
-/// the present.
+/// Revokes what the credited lines paid for. One-time purchases are revoked in this unit of work. A subscription ends by an event, and only
+/// if the line covers the current time.
 async fn revoke(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -276,7 +277,7 @@ async fn post_note(ctx: &Context, unit: &mut dyn UnitOfWork, note: &CreditNote, 
     Ok(())
 }
 
-/// Orders a note over everything that the lines of an invoice can still give.
+/// Orders a credit note over everything that the lines of an invoice can still give.
 pub(crate) fn credit_everything(items: Vec<InvoiceItem>) -> Vec<ItemOrder> {
     let creditable = items.into_iter().map(|item| (item.creditable(), item)).filter(|(amount, _)| !amount.is_zero());
     creditable.map(|(amount, item)| ItemOrder::new(item, amount)).collect()

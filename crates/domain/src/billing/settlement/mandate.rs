@@ -1,4 +1,4 @@
-//! Mandates that are given outside of a checkout session.
+//! Mandates that are granted outside a checkout session.
 
 use crate::billing::BillingError;
 use crate::billing::change_payment::switch_over;
@@ -9,7 +9,7 @@ use crate::shared::{AttemptId, MandateId};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
-/// The mandate that subscriptions are charged by from now on, or the card that pays invoices once.
+/// Handles new mandates: subscriptions are charged by them from now on, or a saved card pays invoices once.
 #[derive(Debug, Clone, Copy)]
 pub struct MandateChange;
 
@@ -41,7 +41,7 @@ impl PurposeHandler for MandateChange {
     }
 }
 
-/// A permission that was asked for was not given.
+/// Ends a mandate that was declined.
 pub(crate) async fn mandate_declined(ctx: &Context, unit: &mut dyn UnitOfWork, id: &MandateId) -> Result<(), BillingError> {
     let mandate = unit.mandates().find(id).await?.ok_or(BillingError::Orphan)?;
     let ended = Mandate { status: MandateStatus::Ended, updated_at: ctx.now(), ..mandate };
@@ -49,7 +49,7 @@ pub(crate) async fn mandate_declined(ctx: &Context, unit: &mut dyn UnitOfWork, i
     Ok(())
 }
 
-/// A permission was given: a delegation that was asked for, or a card that was kept.
+/// Activates a mandate: a delegation that was granted, or a card that was saved.
 pub(crate) async fn mandate_given(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -58,7 +58,7 @@ pub(crate) async fn mandate_given(
 ) -> Result<(), BillingError> {
     let mandate = unit.mandates().find(id).await?.ok_or(BillingError::Orphan)?;
     let details = settlement.card.clone().map(MandateDetails::Card).or(mandate.details);
-    let given = Mandate { status: MandateStatus::Active, details, updated_at: ctx.now(), ..mandate };
-    unit.mandates().put(&given).await?;
+    let active = Mandate { status: MandateStatus::Active, details, updated_at: ctx.now(), ..mandate };
+    unit.mandates().put(&active).await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What the outcomes of attempts outside of a checkout session mean: one handler for each purpose.
+//! Handlers for the outcomes of attempts outside a checkout session, one for each purpose.
 
 mod mandate;
 mod payment;

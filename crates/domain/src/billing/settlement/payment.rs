@@ -1,4 +1,4 @@
-//! The payment of invoices: of a renewal, of a retry, by the customer's own hand.
+//! Handles payments of invoices: by renewals, by retries, or by the customer.
 
 use crate::billing::clock::time_of;
 use crate::billing::dunning::decline_invoice;
@@ -15,7 +15,7 @@ use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 use std::collections::BTreeSet;
 
-/// Invoices of renewals, of retries, and those that a customer pays by hand.
+/// Handles payments of invoices: by renewals, by retries, or by the customer.
 #[derive(Debug, Clone, Copy)]
 pub struct InvoiceCollection;
 
@@ -29,7 +29,7 @@ impl PurposeHandler for InvoiceCollection {
         settlement: &Settlement,
     ) -> Result<Vec<AttemptId>, SettlementError> {
         let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
-        paid(ctx, unit, attempt, intent, settlement).await?;
+        collected(ctx, unit, attempt, intent, settlement).await?;
         Ok(Vec::new())
     }
 
@@ -41,7 +41,7 @@ impl PurposeHandler for InvoiceCollection {
         decline: &Decline,
     ) -> Result<(), SettlementError> {
         let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
-        Ok(not_paid(ctx, unit, intent, decline).await?)
+        Ok(collection_declined(ctx, unit, intent, decline).await?)
     }
 
     async fn reversed(
@@ -56,7 +56,7 @@ impl PurposeHandler for InvoiceCollection {
     }
 }
 
-async fn paid(
+async fn collected(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     attempt: &Attempt,
@@ -70,10 +70,10 @@ async fn paid(
     let subscriptions: BTreeSet<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     for subscription in &subscriptions {
         let locked = unit.subscriptions().lock(subscription).await?;
-        if let (AttemptKind::OffSession { card, .. }, Some(seen), Some(locked)) = (&attempt.kind, &settlement.card, locked)
-            && seen != card
+        if let (AttemptKind::OffSession { card, .. }, Some(reported), Some(locked)) = (&attempt.kind, &settlement.card, locked)
+            && reported != card
         {
-            card_seen(ctx, unit, &locked, seen).await?;
+            update_card_details(ctx, unit, &locked, reported).await?;
         }
     }
     let at = time_of(ctx, unit, invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
@@ -82,22 +82,32 @@ async fn paid(
     recovered(ctx, unit, &settled, at).await
 }
 
-/// Banks send their customers new cards, and providers write them down under the old name: what is told of a kept card follows.
-async fn card_seen(ctx: &Context, unit: &mut dyn UnitOfWork, subscription: &Subscription, seen: &SavedCard) -> Result<(), BillingError> {
+/// Updates the card details of a mandate. Banks replace cards, and providers keep the card's id while its details change.
+async fn update_card_details(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    reported: &SavedCard,
+) -> Result<(), BillingError> {
     let Some(id) = &subscription.mandate_id else { return Ok(()) };
     let Some(mandate) = unit.mandates().find(id).await? else { return Err(BillingError::Orphan) };
-    let is_the_same = matches!(&mandate.details, Some(MandateDetails::Card(card)) if card.card == seen.card);
-    if is_the_same {
-        unit.mandates().update_details(id, &MandateDetails::Card(seen.clone()), ctx.now()).await?;
+    let is_same_card = matches!(&mandate.details, Some(MandateDetails::Card(card)) if card.card == reported.card);
+    if is_same_card {
+        unit.mandates().update_details(id, &MandateDetails::Card(reported.clone()), ctx.now()).await?;
     }
     Ok(())
 }
 
-async fn not_paid(ctx: &Context, unit: &mut dyn UnitOfWork, intent: &PaymentIntentId, decline: &Decline) -> Result<(), BillingError> {
+async fn collection_declined(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    intent: &PaymentIntentId,
+    decline: &Decline,
+) -> Result<(), BillingError> {
     let wall = ctx.now();
     let intent = unit.intents().find(intent).await?.ok_or(BillingError::Orphan)?;
     unit.intents().set_status(&intent.id, IntentStatus::RequiresAction, Some(decline), wall).await?;
-    // What a customer tried by hand changes nothing: the invoice stays as it is, and so does its schedule.
+    // A declined manual payment does not affect the invoice or its retry schedule.
     let Some(id) = &intent.subscription_id else { return Ok(()) };
     let Some(mut subscription) = unit.subscriptions().lock(id).await? else { return Ok(()) };
     let now = time_of(ctx, unit, subscription.clock_id.as_ref()).await?;

@@ -1,4 +1,4 @@
-//! Funds that a customer adds to the account that a subscription is charged by.
+//! Handles top-ups of the account that a subscription is charged by.
 
 use crate::billing::recharge::recharged;
 use crate::context::Context;
@@ -7,7 +7,7 @@ use crate::shared::AttemptId;
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
-/// Funds for the account that a subscription is charged by.
+/// Handles top-ups of the account that a subscription is charged by.
 #[derive(Debug, Clone, Copy)]
 pub struct Recharge;
 
@@ -25,7 +25,7 @@ impl PurposeHandler for Recharge {
         Ok(Vec::new())
     }
 
-    /// Nothing waited for it but whoever signed it, and their wallet shows the decline.
+    /// Nothing depends on a declined top-up; the wallet of its payer shows the decline.
     async fn declined(
         &self,
         _ctx: &Context,

@@ -1,4 +1,4 @@
-//! Money that goes back over the network that brought it.
+//! Handles refunds of payments and payouts of the balance.
 
 use crate::billing::credit::{refund_declined, refund_settled};
 use crate::context::Context;
@@ -7,7 +7,7 @@ use crate::shared::AttemptId;
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
-/// A refund of a payment, or a pay-out of the balance.
+/// Handles a refund of a payment, or a payout of the balance.
 #[derive(Debug, Clone, Copy)]
 pub struct RefundPayment;
 

@@ -1,4 +1,4 @@
-//! What the store does with a stake by hand: back to its payer, or to the store.
+//! Manual returns and forfeits of stakes by the store, and the release of stakes when a subscription ends.
 
 use super::debts::{DebtScope, debts_of, debts_of_subscription};
 use super::release::{ReleaseTime, release_if_unused};
@@ -12,14 +12,14 @@ use crate::payment::StakeState;
 use crate::shared::{Amount, AttemptId, StakeId, SubscriptionId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
 
-/// What becomes of the stake.
+/// What happens to the stake of a subscription that ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StakeChoice {
-    /// It waits, as every stake does at the end.
+    /// It is returned after the usual waiting time.
     None,
-    /// What is owed is taken from it, and the rest goes back at once.
+    /// It pays unpaid invoices, and the rest is returned at once.
     Proration,
-    /// The store takes all of it.
+    /// All of it is forfeited to the store.
     Slash,
 }
 
@@ -35,7 +35,7 @@ impl StakeChoice {
     }
 }
 
-/// Decides, in the unit of work that ended a subscription, what becomes of its stake at once.
+/// Applies the store's choice about the stake, in the unit of work that ends the subscription. Returns the attempt to send, if any.
 pub(in crate::billing) async fn stake_at_end(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -45,19 +45,19 @@ pub(in crate::billing) async fn stake_at_end(
 ) -> Result<Option<AttemptId>, ManageError> {
     let Some(stake) = load(unit, id).await?.stake_id.filter(|_| choice != StakeChoice::None) else { return Ok(None) };
     let stake = unit.stakes().lock(&stake).await?.ok_or(ManageError::NotFound)?;
-    // The end of the subscription has written what is owed: an attempt may collect it already.
+    // Ending the subscription may already have reserved the stake to collect unpaid invoices.
     if stake.reservation.is_some() || stake.is_revoked() || !matches!(stake.status, StakeStatus::Held | StakeStatus::Releasing) {
         return Ok(None);
     }
     let debts = debts_of(unit, &stake, DebtScope::Ended).await?;
-    let taken = match choice {
+    let to_forfeit = match choice {
         StakeChoice::Slash => stake.available(),
         _ => debts.sum()?.min(stake.available()),
     };
-    // What is left of it goes back at once, where nothing else needs it.
-    let stake = hasten(unit, &stake, now).await?;
-    if !taken.is_zero() {
-        return Ok(transfer(ctx, unit, &stake, StakeTransfer::forfeiting(taken, &debts), now).await?);
+    // The rest is returned at once, unless other subscriptions need it.
+    let stake = make_due_now(unit, &stake, now).await?;
+    if !to_forfeit.is_zero() {
+        return Ok(transfer(ctx, unit, &stake, StakeTransfer::forfeiting(to_forfeit, &debts), now).await?);
     }
     if stake.status == StakeStatus::Held || debts.is_in_flight {
         return Ok(None);
@@ -65,8 +65,8 @@ pub(in crate::billing) async fn stake_at_end(
     Ok(transfer(ctx, unit, &stake, StakeTransfer::giving_back(stake.available()), now).await?)
 }
 
-/// A released stake moves at once.
-async fn hasten(unit: &mut dyn UnitOfWork, stake: &Stake, now: Timestamp) -> Result<Stake, ManageError> {
+/// Makes a released stake due now.
+async fn make_due_now(unit: &mut dyn UnitOfWork, stake: &Stake, now: Timestamp) -> Result<Stake, ManageError> {
     if stake.status != StakeStatus::Releasing {
         return Ok(stake.clone());
     }
@@ -77,21 +77,21 @@ async fn hasten(unit: &mut dyn UnitOfWork, stake: &Stake, now: Timestamp) -> Res
     }
 }
 
-/// What the network holds of the stake that a subscription names.
-async fn seen_at_network(ctx: &Context, id: &SubscriptionId) -> Result<SeenStake, ManageError> {
+/// Queries the network about the stake that a subscription names.
+async fn query_stake_of(ctx: &Context, id: &SubscriptionId) -> Result<SeenStake, ManageError> {
     let mut unit = ctx.store.read().await?;
     let stake = load(unit.as_mut(), id).await?.stake_id.ok_or(ManageError::NoStake)?;
     drop(unit);
-    look_at(ctx, &stake).await
+    query_stake(ctx, &stake).await
 }
 
-/// A stake, and what its network holds of it.
+/// A stake and its state at the network.
 struct SeenStake {
     id: StakeId,
     state: StakeState,
 }
 
-async fn look_at(ctx: &Context, id: &StakeId) -> Result<SeenStake, ManageError> {
+async fn query_stake(ctx: &Context, id: &StakeId) -> Result<SeenStake, ManageError> {
     let mut unit = ctx.store.read().await?;
     let stake = unit.stakes().find(id).await?.ok_or(ManageError::NotFound)?;
     drop(unit);
@@ -99,17 +99,17 @@ async fn look_at(ctx: &Context, id: &StakeId) -> Result<SeenStake, ManageError> 
     Ok(SeenStake { id: stake.id, state })
 }
 
-/// Gives the stake of an ended subscription back before its waiting time is over, or again where that was refused.
+/// Returns the stake of an ended subscription before its waiting time is over, or again after a declined return.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
-    let seen = seen_at_network(ctx, id).await?;
+    let seen = query_stake_of(ctx, id).await?;
     return_seen(ctx, &seen).await
 }
 
-/// As [`return_stake`], for any stake that is released.
+/// As [`return_stake`], for any released stake.
 #[tracing::instrument(skip_all, fields(stake = %id))]
 pub async fn return_released(ctx: &Context, id: &StakeId) -> Result<(), ManageError> {
-    let seen = look_at(ctx, id).await?;
+    let seen = query_stake(ctx, id).await?;
     return_seen(ctx, &seen).await
 }
 
@@ -123,9 +123,9 @@ async fn return_seen(ctx: &Context, seen: &SeenStake) -> Result<(), ManageError>
         return Err(ManageError::PaymentInFlight);
     }
     let now = customer_time(ctx, unit.as_mut(), &stake.customer_id).await?;
-    // The store decides to return what the subscriptions may still owe.
+    // By the store's decision, unpaid invoices are not deducted.
     let amount = stake.available().min(seen.state.held);
-    let stake = hasten(unit.as_mut(), &stake, now).await?;
+    let stake = make_due_now(unit.as_mut(), &stake, now).await?;
     let attempt = transfer(ctx, unit.as_mut(), &stake, StakeTransfer::giving_back(amount), now).await;
     commit_transfer(ctx, unit, attempt).await
 }
@@ -144,11 +144,12 @@ async fn commit_transfer(
     Ok(())
 }
 
-/// Forfeits a stake, or a part of it, for a reason that the customer can read. It pays what is owed first. `amount`: `None` for all.
+/// Forfeits a stake or a part of it, for a reason that the customer can read. Unpaid invoices are paid first. `amount`: `None` for all of
+/// it.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amount>, reason: &str) -> Result<(), ManageError> {
     let reason = check_text("reason", reason, COMMENT_MAX)?;
-    let SeenStake { id: stake, state } = seen_at_network(ctx, id).await?;
+    let SeenStake { id: stake, state } = query_stake_of(ctx, id).await?;
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
     let stake = unit.stakes().lock(&stake).await?.filter(|found| subscription.stake_id.as_ref() == Some(&found.id));
@@ -156,7 +157,7 @@ pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amou
     if stake.reservation.is_some() {
         return Err(ManageError::PaymentInFlight);
     }
-    // What was revoked may be forfeited until the network has paid it out.
+    // A revoked stake can be forfeited until the network has paid it out to its payer.
     let held = stake.available().min(state.held.plus(state.revoked)?);
     if held.is_zero() {
         return Err(ManageError::NoStake);
@@ -169,13 +170,13 @@ pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amou
     subscription.metadata.insert("slash_reason".to_owned(), reason);
     subscription.updated_at = now;
     save(unit.as_mut(), &subscription).await?;
-    let debts = debts_for_hand(unit.as_mut(), &stake, &subscription).await?;
+    let debts = debts_for_slash(unit.as_mut(), &stake, &subscription).await?;
     let attempt = transfer(ctx, unit.as_mut(), &stake, StakeTransfer::forfeiting(amount, &debts), now).await;
     commit_transfer(ctx, unit, attempt).await
 }
 
-/// The debts of the subscription and of those that have ended beside it.
-async fn debts_for_hand(unit: &mut dyn UnitOfWork, stake: &Stake, subscription: &Subscription) -> Result<super::StakeDebts, BillingError> {
+/// The debts of the subscription and of ended subscriptions that the stake secures.
+async fn debts_for_slash(unit: &mut dyn UnitOfWork, stake: &Stake, subscription: &Subscription) -> Result<super::StakeDebts, BillingError> {
     let mut debts = debts_of(unit, stake, DebtScope::Ended).await?;
     if subscription.ended_at.is_none() {
         debts.invoices.extend(debts_of_subscription(unit, stake, subscription).await?.invoices);
@@ -184,8 +185,9 @@ async fn debts_for_hand(unit: &mut dyn UnitOfWork, stake: &Stake, subscription: 
     Ok(debts)
 }
 
-/// What becomes of the stakes of a subscription that has just ended and was written: debts that the end leaves behind are taken, and the
-/// rest waits for the last usage to be billed. The caller has locked the stakes. Answers the attempts to send.
+/// Releases the stakes of a subscription that has just ended and was written. The stake pays overdue invoices if the subscription ended
+/// because of them or the stake was revoked. The rest is returned after a waiting time, in which the last usage is billed. The caller has
+/// locked the stakes. Returns the attempts to send.
 pub(in crate::billing) async fn release_at_end(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -200,7 +202,7 @@ pub(in crate::billing) async fn release_at_end(
     }
     let Some(id) = &subscription.stake_id else { return Ok(attempts) };
     let stake = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
-    // The network pays out what its payer revoked, and nothing that is owed waits for that.
+    // The network pays a revoked stake out to its payer, so unpaid invoices must be collected before that.
     let at = if stake.is_revoked() { ReleaseTime::Now } else { ReleaseTime::AfterWaiting };
     let collects = is_for_debt || stake.is_revoked();
     let stake = release_if_unused(unit, &stake, ReleaseReason::Ended, at, now).await?;

@@ -1,4 +1,4 @@
-//! What a stake may be asked to pay: overdue invoices of what it secures.
+//! The debts that a stake can pay: overdue invoices of the subscriptions that it secures.
 
 use super::Stake;
 use crate::billing::invoice::plan_payments;
@@ -10,7 +10,7 @@ use crate::storage::UnitOfWork;
 /// The subscriptions whose debts a stake pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::billing) enum DebtScope {
-    /// Those that have ended: a running one is charged by its mandate.
+    /// Ended subscriptions only: running ones are charged by their mandate.
     Ended,
     All,
 }
@@ -18,12 +18,12 @@ pub(in crate::billing) enum DebtScope {
 /// The debts that a stake secures, in its currency.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::billing) struct StakeDebts {
-    /// Oldest first, with what remains of each. Nobody is paying them: a charge on its way may settle still, and must not be collected
-    /// from the stake as well.
+    /// Invoices with their remaining amounts, oldest first. Invoices with a payment in flight are excluded: that payment may still settle,
+    /// and must not be collected from the stake as well.
     pub invoices: Vec<PlannedPayment>,
-    /// Those among them that are fees of the overdraft protection.
+    /// The invoices among them that are fees of the overdraft protection.
     pub fees: Vec<InvoiceId>,
-    /// A payment of one of the invoices is on its way: whether more is owed will be seen.
+    /// Whether a payment of an unpaid invoice is in flight, so that the debts may still change.
     pub is_in_flight: bool,
 }
 
@@ -32,16 +32,16 @@ impl StakeDebts {
         Amount::sum(self.invoices.iter().map(|planned| planned.amount))
     }
 
-    /// What an amount pays, oldest first, the last invoice perhaps in part only.
+    /// The invoices that an amount pays, oldest first; the last one possibly in part.
     pub fn paid_by(&self, amount: Amount) -> Vec<PlannedPayment> {
-        let mut left = amount;
+        let mut unspent = amount;
         let mut paid = Vec::new();
         for planned in &self.invoices {
-            let part = planned.amount.min(left);
+            let part = planned.amount.min(unspent);
             if part.is_zero() {
                 break;
             }
-            left = left.minus(part).unwrap_or_default();
+            unspent = unspent.minus(part).unwrap_or_default();
             paid.push(PlannedPayment { invoice_id: planned.invoice_id.clone(), amount: part });
         }
         paid
@@ -59,7 +59,7 @@ pub(in crate::billing) async fn debts_of(unit: &mut dyn UnitOfWork, stake: &Stak
     debts_among(unit, stake, unpaid).await
 }
 
-/// As [`debts_of`], of one subscription, whether or not it has ended.
+/// As [`debts_of`], for one subscription, ended or not.
 pub(in crate::billing) async fn debts_of_subscription(
     unit: &mut dyn UnitOfWork,
     stake: &Stake,
@@ -69,7 +69,7 @@ pub(in crate::billing) async fn debts_of_subscription(
     debts_among(unit, stake, unpaid).await
 }
 
-/// An open invoice is charged by its mandate first. The fee of the overdraft protection is never charged by a mandate.
+/// Open invoices are charged by their mandate first, except the fee of the overdraft protection, which no mandate pays.
 fn is_debt(stake: &Stake, invoice: &Invoice) -> bool {
     let is_due = invoice.status == InvoiceStatus::Uncollectible
         || (invoice.status == InvoiceStatus::Open && invoice.reason == BillingReason::OverdraftProtection);
@@ -86,7 +86,7 @@ async fn debts_among(unit: &mut dyn UnitOfWork, stake: &Stake, mut invoices: Vec
     Ok(StakeDebts { invoices: plan_payments(&invoices), fees, is_in_flight: !in_flight.is_empty() })
 }
 
-/// Whether a payment of one of a subscription's unpaid invoices is on its way.
+/// Whether a payment of an unpaid invoice of the subscription is in flight.
 pub(in crate::billing) async fn is_paying(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, BillingError> {
     let unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
     let ids: Vec<_> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forfeit_pays_the_oldest_invoices_first_and_the_last_one_perhaps_in_part() {
+    fn a_forfeit_pays_the_oldest_invoices_first_and_the_last_one_in_part() {
         let paid =
             |amount| debts(&[100, 50, 70]).paid_by(Amount::new(amount)).iter().map(|one| one.amount.base_units()).collect::<Vec<_>>();
         assert_eq!(paid(0), [0; 0]);
@@ -118,7 +118,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_forfeit_pays_all_that_it_can_and_no_invoice_more_than_remains(amount in 0u128..2_000, owed in prop::collection::vec(1u128..500, 0..8)) {
+        fn a_forfeit_is_spent_fully_and_overpays_no_invoice(amount in 0u128..2_000, owed in prop::collection::vec(1u128..500, 0..8)) {
             let debts = debts(&owed);
             let paid = debts.paid_by(Amount::new(amount));
             let sum = Amount::sum(paid.iter().map(|one| one.amount)).expect("in range");

@@ -1,5 +1,5 @@
-//! The round of due stakes: what is owed is taken from a stake, and what is left of a released one goes back. No deposit is forgotten:
-//! a stake stays due until nothing of it is left at its network.
+//! Processes due stakes: forfeits what subscriptions owe, and returns the rest of released stakes. A stake stays due until its network
+//! holds nothing of it, so that no deposit is forgotten.
 
 use super::debts::{DebtScope, StakeDebts, debts_of};
 use super::settlement::post_claim;
@@ -17,85 +17,85 @@ use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use std::time::Duration;
 
-/// Questions to networks at the same time.
+/// The number of concurrent network queries.
 const CONCURRENT_QUESTIONS: usize = 16;
 
-/// What the store does next with a due stake.
+/// The next step for a due stake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum NextStep {
-    /// Nothing is to be done until something changes.
+    /// Nothing to do until something changes.
     Rest,
     Wait(Timestamp),
     Return(Amount),
     Forfeit(Amount),
-    /// The payer has taken everything back.
+    /// The payer has claimed everything back at the network.
     Claimed(Amount),
-    /// Nobody paid into it, and nobody will.
+    /// It was never paid and no payment is in flight.
     GiveUp,
 }
 
-/// What a due stake is judged by.
-struct Judged<'a> {
+/// The inputs of [`next_step`].
+struct StepInput<'a> {
     stake: &'a Stake,
     state: StakeState,
     debts: &'a StakeDebts,
-    /// A payment into it is on its way.
+    /// Whether a payment into it is in flight.
     is_being_placed: bool,
 }
 
-fn next_step(judged: &Judged<'_>, now: Timestamp) -> Result<NextStep, BillingError> {
-    let Judged { stake, state, debts, is_being_placed } = judged;
+fn next_step(input: &StepInput<'_>, now: Timestamp) -> Result<NextStep, BillingError> {
+    let StepInput { stake, state, debts, is_being_placed } = input;
     let at_network = state.held.plus(state.revoked)?;
-    let taken = debts.sum()?.min(stake.available()).min(at_network);
+    let to_forfeit = debts.sum()?.min(stake.available()).min(at_network);
     Ok(match stake.status {
         StakeStatus::Final => NextStep::Rest,
         StakeStatus::Pending if *is_being_placed => NextStep::Wait(now.plus(STAKE_RETRY_DELAY)),
         StakeStatus::Pending => NextStep::GiveUp,
-        // An overdraft is paid when its subscription is due for it.
+        // An overdraft stake pays when its subscription is due for it.
         StakeStatus::Held if stake.purpose == StakePurpose::Overdraft => NextStep::Rest,
-        StakeStatus::Held if !taken.is_zero() => NextStep::Forfeit(taken),
+        StakeStatus::Held if !to_forfeit.is_zero() => NextStep::Forfeit(to_forfeit),
         StakeStatus::Held if debts.is_in_flight => NextStep::Wait(now.plus(STAKE_RETRY_DELAY)),
         StakeStatus::Held => NextStep::Rest,
-        StakeStatus::Releasing if !taken.is_zero() => NextStep::Forfeit(taken),
-        // More may be owed by what is on its way.
+        StakeStatus::Releasing if !to_forfeit.is_zero() => NextStep::Forfeit(to_forfeit),
+        // If the payment in flight is declined, there is more debt.
         StakeStatus::Releasing if debts.is_in_flight => NextStep::Wait(now.plus(STAKE_RETRY_DELAY)),
         StakeStatus::Releasing if !state.held.is_zero() => NextStep::Return(stake.available().min(state.held)),
-        // The payer revoked it: the network pays it out.
+        // The payer revoked it; the network will pay it out.
         StakeStatus::Releasing if !state.revoked.is_zero() => NextStep::Wait(now.plus(claim_delay(stake, now))),
-        // A network pays out what was revoked after the waiting time. Before that, nothing there means that the network is behind.
+        // The network pays out a revoked stake after the waiting time. If it holds nothing before that, it is lagging behind.
         StakeStatus::Releasing if stake.released_at.is_some_and(|at| at.plus(STAKE_WAITING) <= now) => NextStep::Claimed(stake.available()),
         StakeStatus::Releasing => NextStep::Wait(now.plus(retry_delay(stake.failure_count))),
     })
 }
 
-/// How long a stake is left alone that its payer revoked: as long as it has waited so far, within the bounds of a retry. A year on a test
-/// clock is then some fifty questions to the network, not 1,500.
+/// The delay before a revoked stake is checked again: as long as it has waited so far, within the bounds of a retry. A year on a test clock
+/// then takes about fifty network queries instead of 1,500.
 fn claim_delay(stake: &Stake, now: Timestamp) -> Duration {
     let waited = stake.released_at.map_or(Duration::ZERO, |at| now.since(at));
     waited.clamp(STAKE_RETRY_DELAY, retry_delay(STAKE_RETRY_DOUBLINGS))
 }
 
-/// Moves at most `limit` stakes that are due at `now`, each in a unit of work of its own. A network that does not answer does not keep
-/// the others from their turn. The attempts of a clock's customer are for the caller to send.
+/// Processes at most `limit` stakes that are due at `now`, each in its own unit of work. An unresponsive network does not block the others.
+/// For a test clock, the caller sends the attempts.
 ///
 /// # Errors
-/// The first failure, after all stakes had their turn.
+/// The first failure, after all stakes were processed.
 #[tracing::instrument(skip_all, fields(limit))]
 pub async fn move_due_stakes(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<BatchResult, BillingError> {
     let mut unit = ctx.store.read().await?;
     let due = unit.stakes().due(scope, now, limit).await?;
     drop(unit);
     let mut round = BatchResult { due: due.len(), ..BatchResult::default() };
-    let moves: Vec<_> = due.iter().map(|stake| move_one(ctx, scope, stake).boxed()).collect();
+    let tasks: Vec<_> = due.iter().map(|stake| process_stake(ctx, scope, stake).boxed()).collect();
     let mut failure = None;
-    let done: Vec<_> = stream::iter(moves).buffered(CONCURRENT_QUESTIONS).collect().await;
-    for moved in done {
-        match moved {
-            Ok(Some(Moved { attempt, event })) => {
+    let results: Vec<_> = stream::iter(tasks).buffered(CONCURRENT_QUESTIONS).collect().await;
+    for result in results {
+        match result {
+            Ok(Some(ProcessedStake { attempt, event })) => {
                 round.attempts.extend(attempt);
                 round.timeline.extend(event);
             }
-            // Somebody else moved it since it was read.
+            // Another unit of work changed it meanwhile.
             Ok(None) | Err(BillingError::Contended) => {}
             Err(error) => failure = failure.or(Some(error)),
         }
@@ -106,28 +106,27 @@ pub async fn move_due_stakes(ctx: &Context, scope: &Scope, now: Timestamp, limit
     }
 }
 
-/// What became of a due stake.
-struct Moved {
+/// The result of processing a due stake.
+struct ProcessedStake {
     attempt: Option<AttemptId>,
     event: Option<ClockEvent>,
 }
 
-async fn move_one(ctx: &Context, scope: &Scope, seen: &Stake) -> Result<Option<Moved>, BillingError> {
-    let state = match ask_network(ctx, seen).await {
+async fn process_stake(ctx: &Context, scope: &Scope, queried: &Stake) -> Result<Option<ProcessedStake>, BillingError> {
+    let state = match ask_network(ctx, queried).await {
         Ok(Some(state)) => state,
-        // The network does not answer, or nothing here serves it: the stake waits as after a refusal, so that it does not hold up the
-        // round.
+        // The network does not respond or is not supported: the stake is retried as after a decline, so that it does not block the batch.
         unanswered => {
-            postpone(ctx, seen).await?;
+            postpone(ctx, queried).await?;
             return unanswered.map(|_| None);
         }
     };
     let mut unit = ctx.store.begin().await?;
-    let Some(stake) = unit.stakes().lock(&seen.id).await?.filter(|stake| is_unchanged(seen, stake)) else { return Ok(None) };
+    let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(None) };
     let now = customer_time(ctx, unit.as_mut(), &stake.customer_id).await?;
     let debts = debts_of(unit.as_mut(), &stake, DebtScope::Ended).await?;
     let is_being_placed = unit.attempts().open_of(&Purpose::Stake(stake.id.clone())).await?.is_some();
-    let step = next_step(&Judged { stake: &stake, state, debts: &debts, is_being_placed }, now)?;
+    let step = next_step(&StepInput { stake: &stake, state, debts: &debts, is_being_placed }, now)?;
     let attempt = take_step(ctx, unit.as_mut(), &stake, &step, &debts, now).await?;
     if *scope == Scope::Wall {
         publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
@@ -139,13 +138,13 @@ async fn move_one(ctx: &Context, scope: &Scope, seen: &Stake) -> Result<Option<M
         NextStep::Forfeit(_) => Some(TimelineEvent::StakeSlashed),
         NextStep::Rest | NextStep::GiveUp => None,
     };
-    Ok(Some(Moved { attempt, event: what.map(|what| ClockEvent { at: now, what, subject: seen.subject.as_str().to_owned() }) }))
+    Ok(Some(ProcessedStake { attempt, event: what.map(|what| ClockEvent { at: now, what, subject: queried.subject.as_str().to_owned() }) }))
 }
 
-/// Whether a stake is as it was when its network was asked: what moved meanwhile is missing from the answer.
-pub(super) fn is_unchanged(seen: &Stake, now: &Stake) -> bool {
-    let seen = Stake { checked_at: now.checked_at, ..seen.clone() };
-    seen == *now
+/// Whether a stake is unchanged since its network was queried. The network's answer does not include later changes.
+pub(super) fn is_unchanged(queried: &Stake, now: &Stake) -> bool {
+    let queried = Stake { checked_at: now.checked_at, ..queried.clone() };
+    queried == *now
 }
 
 async fn take_step(
@@ -173,10 +172,10 @@ async fn take_step(
     }
 }
 
-/// A network that does not answer is asked again later, with growing delays.
-async fn postpone(ctx: &Context, seen: &Stake) -> Result<(), BillingError> {
+/// Schedules another query after the network did not respond, with growing delays.
+async fn postpone(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
     let mut unit = ctx.store.begin().await?;
-    let Some(stake) = unit.stakes().lock(&seen.id).await?.filter(|stake| is_unchanged(seen, stake)) else { return Ok(()) };
+    let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(()) };
     let now = customer_time(ctx, unit.as_mut(), &stake.customer_id).await?;
     let failure_count = stake.failure_count.saturating_add(1);
     let after = Stake { return_at: Some(now.plus(retry_delay(stake.failure_count))), failure_count, updated_at: now, ..stake.clone() };
@@ -205,36 +204,36 @@ mod tests {
     }
 
     fn step(stake: &Stake, state: StakeState, debts: &StakeDebts, now: i64) -> NextStep {
-        next_step(&Judged { stake, state, debts, is_being_placed: false }, at(now)).expect("in range")
+        next_step(&StepInput { stake, state, debts, is_being_placed: false }, at(now)).expect("in range")
     }
 
     const LATER: i64 = 6 * 3_600;
     const WAITED: i64 = 14 * 24 * 3_600;
 
     #[test]
-    fn a_released_stake_pays_what_is_owed_first_and_the_rest_goes_back() {
+    fn a_released_stake_pays_debts_first_and_returns_the_rest() {
         let stake = held(100).released(ReleaseReason::Ended, at(0), at(0));
         assert_eq!(step(&stake, state(100, 0), &owing(30, false), 1), NextStep::Forfeit(Amount::new(30)));
         assert_eq!(step(&stake, state(100, 0), &owing(300, true), 1), NextStep::Forfeit(Amount::new(100)));
-        assert_eq!(step(&stake, state(100, 0), &owing(0, true), 1), NextStep::Wait(at(1 + LATER)), "more may be owed");
+        assert_eq!(step(&stake, state(100, 0), &owing(0, true), 1), NextStep::Wait(at(1 + LATER)), "the debts may grow");
         assert_eq!(step(&stake, state(100, 0), &owing(0, false), 1), NextStep::Return(Amount::new(100)));
         assert_eq!(step(&stake, state(60, 40), &owing(0, false), 1), NextStep::Return(Amount::new(60)));
     }
 
     #[test]
-    fn a_revoked_stake_pays_what_is_owed_until_the_network_has_paid_it_out() {
+    fn a_revoked_stake_pays_debts_until_the_network_has_paid_it_out() {
         let stake = held(100).revoked(at(0));
         assert_eq!(step(&stake, state(0, 100), &owing(30, false), 1), NextStep::Forfeit(Amount::new(30)));
         assert_eq!(step(&stake, state(0, 100), &owing(0, false), 1), NextStep::Wait(at(1 + LATER)));
         for (waited, next) in [(LATER, LATER), (2 * LATER, 2 * LATER), (100 * LATER, 32 * LATER)] {
             assert_eq!(step(&stake, state(0, 100), &owing(0, false), waited), NextStep::Wait(at(waited + next)));
         }
-        assert_eq!(step(&stake, state(0, 0), &owing(30, false), 1), NextStep::Wait(at(1 + LATER)), "the network is behind");
+        assert_eq!(step(&stake, state(0, 0), &owing(30, false), 1), NextStep::Wait(at(1 + LATER)), "the network lags behind");
         assert_eq!(step(&stake, state(0, 0), &owing(30, false), WAITED), NextStep::Claimed(Amount::new(100)));
     }
 
     #[test]
-    fn a_held_stake_pays_what_ended_subscriptions_owe_and_stays() {
+    fn a_held_stake_pays_the_debts_of_ended_subscriptions_and_stays_held() {
         assert_eq!(step(&held(100), state(100, 0), &owing(30, false), 1), NextStep::Forfeit(Amount::new(30)));
         assert_eq!(step(&held(100), state(100, 0), &owing(0, true), 1), NextStep::Wait(at(1 + LATER)));
         assert_eq!(step(&held(100), state(100, 0), &owing(0, false), 1), NextStep::Rest);
@@ -243,26 +242,26 @@ mod tests {
     }
 
     #[test]
-    fn a_pending_stake_is_given_up_unless_a_payment_into_it_is_on_its_way() {
+    fn a_pending_stake_is_abandoned_unless_a_payment_into_it_is_in_flight() {
         let pending = Stake { status: StakeStatus::Pending, amount: Amount::ZERO, ..held(100) };
         assert_eq!(step(&pending, state(0, 0), &owing(0, false), 1), NextStep::GiveUp);
         let debts = owing(0, false);
-        let judged = Judged { stake: &pending, state: state(0, 0), debts: &debts, is_being_placed: true };
-        assert_eq!(next_step(&judged, at(1)).expect("in range"), NextStep::Wait(at(1 + LATER)));
+        let input = StepInput { stake: &pending, state: state(0, 0), debts: &debts, is_being_placed: true };
+        assert_eq!(next_step(&input, at(1)).expect("in range"), NextStep::Wait(at(1 + LATER)));
     }
 
     proptest! {
         #[test]
-        fn no_more_is_moved_than_the_network_holds_and_no_released_stake_is_left_alone(
+        fn no_step_exceeds_what_the_network_holds_and_every_released_stake_has_one(
             amount in 1u128..1_000, in_tokens in 0u128..1_500, revoked in 0u128..1_500, owed in 0u128..1_500, in_flight: bool, second in 0i64..2 * WAITED,
         ) {
             let stake = held(amount).released(ReleaseReason::Ended, at(0), at(0));
             match step(&stake, state(in_tokens, revoked), &owing(owed, in_flight), second) {
-                NextStep::Return(moved) => prop_assert!(!moved.is_zero() && moved.base_units() <= in_tokens.min(amount)),
-                NextStep::Forfeit(moved) => prop_assert!(!moved.is_zero() && moved.base_units() <= (in_tokens + revoked).min(amount).min(owed)),
+                NextStep::Return(result) => prop_assert!(!result.is_zero() && result.base_units() <= in_tokens.min(amount)),
+                NextStep::Forfeit(result) => prop_assert!(!result.is_zero() && result.base_units() <= (in_tokens + revoked).min(amount).min(owed)),
                 NextStep::Wait(until) => prop_assert!(until > at(second)),
                 NextStep::Claimed(gone) => prop_assert!(in_tokens + revoked == 0 && gone.base_units() == amount),
-                NextStep::Rest | NextStep::GiveUp => prop_assert!(false, "it would be forgotten"),
+                NextStep::Rest | NextStep::GiveUp => prop_assert!(false, "a released stake must have a next step"),
             }
         }
     }

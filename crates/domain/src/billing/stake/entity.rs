@@ -1,4 +1,4 @@
-//! A stake: money of a customer that a network holds for this store, and what may still leave it.
+//! The stake entity: a deposit of a customer that a network holds for this store, and its state machine.
 
 use crate::access::Did;
 use crate::shared::{Amount, AmountError, AttemptId, CurrencyId, CustomerId, MethodId, Mode, StakeId, SubscriptionId, Timestamp};
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// What a stake is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StakePurpose {
-    /// Secures what subscriptions owe when they end.
+    /// Secures the debts of subscriptions that end.
     Security,
     /// Pays a renewal that could not be charged.
     Overdraft,
@@ -36,10 +36,10 @@ impl StakePurpose {
     }
 }
 
-/// What a stake is placed for.
+/// The object that a stake is placed for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StakeSubject {
-    /// The first of the subscriptions that it secures. It need not exist yet: a checkout names its subscriptions beforehand.
+    /// The first subscription that it secures. The subscription may not exist yet: a checkout allocates subscription ids in advance.
     Subscription(SubscriptionId),
 }
 
@@ -64,16 +64,16 @@ impl StakeSubject {
     }
 }
 
-/// Where a stake stands.
+/// The status of a stake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StakeStatus {
-    /// The network holds nothing of it yet.
+    /// Nothing is placed at the network yet.
     Pending,
     /// The network holds it.
     Held,
-    /// It is to leave the network: what is owed to the store, the rest to its payer.
+    /// It is leaving the network: debts go to the store, the rest to its payer.
     Releasing,
-    /// Nothing of it is left at the network.
+    /// The network holds nothing of it any more, by our records.
     Final,
 }
 
@@ -99,17 +99,17 @@ impl StakeStatus {
 /// Why a stake is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReleaseReason {
-    /// All that it was for has ended.
+    /// Everything that it secured has ended.
     Ended,
-    /// Another stake took its place, or what it was for left its currency.
+    /// Another stake replaced it, or its subscription changed to another currency.
     Superseded,
-    /// Its payer took it back at the network.
+    /// Its payer revoked it at the network.
     Revoked,
-    /// Its checkout was never completed, or asked for another stake instead.
+    /// Its checkout was never completed, or now requires another stake.
     Abandoned,
-    /// Its payer asked for it.
+    /// Its payer requested its return.
     Requested,
-    /// The store gave it back.
+    /// The store returned it.
     ReturnedByStore,
 }
 
@@ -158,7 +158,7 @@ impl StakeTransferKind {
     }
 }
 
-/// What an open attempt takes out of a stake. A stake has one such attempt at a time.
+/// The amount that an open attempt takes out of a stake. A stake has at most one such attempt at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StakeReservation {
     pub attempt_id: AttemptId,
@@ -166,7 +166,7 @@ pub struct StakeReservation {
     pub amount: Amount,
 }
 
-/// What makes a stake unique while it is not final: a second payment into it raises the row.
+/// Unique among stakes that are not final: a second payment raises the same row.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct StakeKey {
     pub subject: StakeSubject,
@@ -188,43 +188,44 @@ pub enum StakeError {
     Amount(#[from] AmountError),
 }
 
-/// Guard: `forfeited + returned + reserved <= amount`, changed by a compare-and-set under the row's lock (invariant 8).
+/// A deposit that a network holds. Guard: `forfeited + returned + reserved <= amount`, changed by a compare-and-set under the row's lock
+/// (invariant 8).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stake {
     pub id: StakeId,
     pub mode: Mode,
     pub customer_id: CustomerId,
-    /// The account that the money comes from and goes back to.
+    /// The account that paid it and to which it returns.
     pub payer: Did,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
     pub subject: StakeSubject,
     pub purpose: StakePurpose,
-    /// What the payer is asked to hold there. More than [`Stake::remaining`] while a payment into it is missing.
+    /// The amount that the payer should have placed. More than [`Stake::remaining`] while a payment is missing.
     pub amount_requested: Amount,
-    /// Everything that was ever paid into it.
+    /// The sum of all payments into it.
     pub amount: Amount,
     pub amount_forfeited: Amount,
-    /// Returned by the store, or taken back by the payer.
+    /// Returned by the store, or claimed back by the payer.
     pub amount_returned: Amount,
     pub reservation: Option<StakeReservation>,
     pub status: StakeStatus,
     pub release_reason: Option<ReleaseReason>,
-    /// Since when it is being released.
+    /// When its release began.
     pub released_at: Option<Timestamp>,
-    /// When the store moves it next: it takes what is owed, or returns what is left. Of a pending one: when it is given up.
+    /// When the store processes it next: forfeits debts or returns the rest. For a pending stake: when it is abandoned.
     pub return_at: Option<Timestamp>,
-    /// How often in a row its network refused to move it.
+    /// The number of consecutive declines by its network.
     pub failure_count: u32,
-    /// The network's name of the last payment into it.
+    /// The network's reference of the last payment into it.
     pub reference: Option<String>,
-    /// When the network was last asked about it; the beginning of 1970: never.
+    /// When the network was last queried about it; the Unix epoch means never.
     pub checked_at: Timestamp,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// A stake that a payer is asked for.
+/// A stake that a payer is asked to place.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestedStake<'a> {
     pub mode: Mode,
@@ -235,7 +236,8 @@ pub(crate) struct RequestedStake<'a> {
 }
 
 impl RequestedStake<'_> {
-    /// `give_up_at`: when nobody will pay into it any more. `None`: it is given up with its checkout.
+    /// Builds the pending stake. `give_up_at`: when it is abandoned if nothing was paid. `None`: it is abandoned together with its
+    /// checkout.
     pub fn pending(&self, id: StakeId, give_up_at: Option<Timestamp>, now: Timestamp) -> Stake {
         Stake {
             id,
@@ -270,11 +272,11 @@ impl Stake {
         StakeKey { subject: self.subject.clone(), purpose: self.purpose, payer: self.payer.clone(), currency_id: self.currency_id.clone() }
     }
 
-    /// What the network still holds by our books.
+    /// The amount that the network still holds, by our records.
     #[must_use]
     pub fn remaining(&self) -> Amount {
-        let gone = self.amount_forfeited.plus(self.amount_returned);
-        gone.and_then(|gone| self.amount.minus(gone)).unwrap_or_default()
+        let paid_out = self.amount_forfeited.plus(self.amount_returned);
+        paid_out.and_then(|paid_out| self.amount.minus(paid_out)).unwrap_or_default()
     }
 
     #[must_use]
@@ -282,13 +284,13 @@ impl Stake {
         self.reservation.as_ref().map_or(Amount::ZERO, |reservation| reservation.amount)
     }
 
-    /// What no open attempt takes out of it yet.
+    /// The remaining amount that no open attempt has reserved.
     #[must_use]
     pub fn available(&self) -> Amount {
         self.remaining().minus(self.amount_reserved()).unwrap_or_default()
     }
 
-    /// What its payer is still asked for.
+    /// The amount that its payer still has to place.
     #[must_use]
     pub fn missing(&self) -> Amount {
         match self.status {
@@ -312,30 +314,30 @@ impl Stake {
         matches!(self.release_reason, Some(ReleaseReason::Revoked))
     }
 
-    /// Whether the store gives it back although nobody revoked it: a payment into it would be returned as well.
+    /// Whether the store is releasing it, without a revocation by the payer: another payment into it would be returned as well.
     #[must_use]
     pub const fn is_going_back(&self) -> bool {
         matches!(self.status, StakeStatus::Releasing) && !self.is_revoked()
     }
 
-    /// Whether its network refused so often that the owner should look: the longest delay between two tries is reached.
+    /// Whether declines have reached the longest retry delay, so that the owner should check it.
     #[must_use]
     pub const fn needs_attention(&self) -> bool {
         self.failure_count > STAKE_RETRY_DOUBLINGS && !self.is_final()
     }
 
-    /// A payment into it has settled.
+    /// Returns the stake after a payment into it has settled.
     ///
     /// # Errors
     /// [`StakeError::Amount`] when the sum is out of range.
     pub fn placed(&self, amount: Amount, reference: &str, now: Timestamp) -> Result<Self, StakeError> {
-        let counted = match self.status {
+        let held_towards_request = match self.status {
             StakeStatus::Pending | StakeStatus::Held => self.remaining().min(self.amount_requested),
-            // Its payer revoked what was there, and pays the whole amount in again.
+            // Its payer revoked the old amount and pays the full amount again.
             StakeStatus::Releasing | StakeStatus::Final => Amount::ZERO,
         };
         Ok(Self {
-            amount_requested: self.amount_requested.max(counted.plus(amount)?),
+            amount_requested: self.amount_requested.max(held_towards_request.plus(amount)?),
             amount: self.amount.plus(amount)?,
             status: StakeStatus::Held,
             release_reason: None,
@@ -348,10 +350,11 @@ impl Stake {
         })
     }
 
-    /// An attempt is written that takes an amount out of it.
+    /// Reserves an amount for an attempt.
     ///
     /// # Errors
-    /// [`StakeError::InFlight`] while another one is open; [`StakeError::TooSmall`] when less is left.
+    /// [`StakeError::InFlight`] while another attempt is open; [`StakeError::TooSmall`] when the amount is zero or exceeds
+    /// [`Stake::available`].
     pub fn reserve(&self, reservation: StakeReservation, now: Timestamp) -> Result<Self, StakeError> {
         if self.reservation.is_some() {
             return Err(StakeError::InFlight);
@@ -362,28 +365,28 @@ impl Stake {
         Ok(Self { reservation: Some(reservation), updated_at: now, ..self.clone() })
     }
 
-    /// The attempt that reserved an amount has settled. What is left of a released stake is moved next.
+    /// Returns the stake after the attempt that reserved an amount has settled.
     ///
     /// # Errors
-    /// [`StakeError::NotReserved`] when another attempt reserves it, or none.
+    /// [`StakeError::NotReserved`] when this attempt has no reservation.
     pub fn moved(&self, attempt: &AttemptId, now: Timestamp) -> Result<Self, StakeError> {
-        let reserved = self.reservation.as_ref().filter(|one| one.attempt_id == *attempt).ok_or(StakeError::NotReserved)?;
+        let reservation = self.reservation.as_ref().filter(|one| one.attempt_id == *attempt).ok_or(StakeError::NotReserved)?;
         let mut after = Self { reservation: None, failure_count: 0, updated_at: now, ..self.clone() };
-        match reserved.kind {
-            StakeTransferKind::Return => after.amount_returned = after.amount_returned.plus(reserved.amount)?,
+        match reservation.kind {
+            StakeTransferKind::Return => after.amount_returned = after.amount_returned.plus(reservation.amount)?,
             StakeTransferKind::Forfeit => {
-                after.amount_forfeited = after.amount_forfeited.plus(reserved.amount)?;
-                // Nobody is asked to replace what was forfeited.
-                after.amount_requested = after.amount_requested.minus(reserved.amount).unwrap_or_default();
+                after.amount_forfeited = after.amount_forfeited.plus(reservation.amount)?;
+                // The payer does not have to replace a forfeited amount.
+                after.amount_requested = after.amount_requested.minus(reservation.amount).unwrap_or_default();
             }
         }
         Ok(after.closed_if_empty())
     }
 
-    /// The network refused the attempt that reserved an amount: it is tried again after [`retry_delay`].
+    /// Returns the stake after the network declined the attempt that reserved an amount; it is retried after [`retry_delay`].
     ///
     /// # Errors
-    /// [`StakeError::NotReserved`] when another attempt reserves it, or none.
+    /// [`StakeError::NotReserved`] when this attempt has no reservation.
     pub fn declined(&self, attempt: &AttemptId, now: Timestamp) -> Result<Self, StakeError> {
         if self.reservation.as_ref().is_none_or(|one| one.attempt_id != *attempt) {
             return Err(StakeError::NotReserved);
@@ -397,8 +400,8 @@ impl Stake {
         })
     }
 
-    /// It is to leave the network from `at` on. One that is released already keeps its reason, and moves earlier if `at` is earlier. One
-    /// that the network never held is final.
+    /// Releases the stake: it leaves the network from `at` on. A stake that is being released already keeps its reason, and moves earlier
+    /// if `at` is earlier. A stake without money at the network becomes final.
     #[must_use]
     pub fn released(&self, reason: ReleaseReason, at: Timestamp, now: Timestamp) -> Self {
         let return_at = Some(self.return_at.filter(|_| self.status == StakeStatus::Releasing).map_or(at, |before| before.min(at)));
@@ -417,7 +420,7 @@ impl Stake {
         }
     }
 
-    /// The network holds less than was counted on: the payer revoked it.
+    /// Marks the stake as revoked by its payer: the network holds less than it should.
     #[must_use]
     pub fn revoked(&self, now: Timestamp) -> Self {
         Self {
@@ -429,7 +432,7 @@ impl Stake {
         }
     }
 
-    /// The network holds all of it again.
+    /// Marks the stake as held again: the network holds all of it.
     #[must_use]
     pub fn restored(&self, now: Timestamp) -> Self {
         Self {
@@ -443,10 +446,10 @@ impl Stake {
         }
     }
 
-    /// The payer has taken an amount back at the network.
+    /// Returns the stake after the payer has claimed an amount back at the network.
     ///
     /// # Errors
-    /// [`StakeError::TooSmall`] when less is left.
+    /// [`StakeError::TooSmall`] when the amount exceeds [`Stake::available`].
     pub fn claimed(&self, amount: Amount, now: Timestamp) -> Result<Self, StakeError> {
         if amount > self.available() {
             return Err(StakeError::TooSmall);
@@ -464,12 +467,12 @@ impl Stake {
     }
 }
 
-/// The first delay after a refusal.
+/// The delay after the first decline.
 pub const STAKE_RETRY_DELAY: Duration = Duration::from_secs(6 * 3_600);
-/// How often the delay doubles: from six hours to eight days.
+/// How often the delay doubles, from six hours to eight days.
 pub const STAKE_RETRY_DOUBLINGS: u32 = 5;
 
-/// How long a stake is left alone after its network refused to move it; `failures`: how often in a row it had refused before.
+/// The delay before the next try after a decline. `failures`: the number of consecutive declines before it.
 #[must_use]
 pub fn retry_delay(failures: u32) -> Duration {
     STAKE_RETRY_DELAY.saturating_mul(1 << failures.min(STAKE_RETRY_DOUBLINGS))
@@ -520,17 +523,17 @@ pub(in crate::billing) mod tests {
     }
 
     #[test]
-    fn the_delay_after_refusals_doubles_from_six_hours_to_eight_days() {
+    fn the_retry_delay_doubles_from_six_hours_to_eight_days() {
         let hours: Vec<_> = (0..8).map(|failures| retry_delay(failures).as_secs() / 3_600).collect();
         assert_eq!(hours, [6, 12, 24, 48, 96, 192, 192, 192]);
     }
 
     #[test]
-    fn a_refused_return_is_tried_again_and_shown_to_the_owner_when_the_longest_delay_is_reached() {
+    fn a_declined_return_is_retried_and_needs_attention_at_the_longest_delay() {
         let mut stake = held(10).released(ReleaseReason::Ended, at(100), at(0));
         for failures in 1..=7u32 {
-            let reserved = stake.reserve(reservation(StakeTransferKind::Return, 10), at(100)).expect("it fits");
-            stake = reserved.declined(&attempt(1), at(100)).expect("it was reserved");
+            let reservation = stake.reserve(reservation(StakeTransferKind::Return, 10), at(100)).expect("it fits");
+            stake = reservation.declined(&attempt(1), at(100)).expect("it was reserved");
             assert_eq!(stake.return_at, Some(at(100).plus(retry_delay(failures - 1))));
             assert_eq!((stake.status, stake.failure_count, stake.available()), (StakeStatus::Releasing, failures, Amount::new(10)));
             assert_eq!(stake.needs_attention(), failures > 5, "{failures}");
@@ -541,7 +544,7 @@ pub(in crate::billing) mod tests {
     }
 
     #[test]
-    fn one_attempt_moves_a_stake_at_a_time_and_only_the_attempt_that_reserved_it_ends_the_reservation() {
+    fn one_attempt_at_a_time_reserves_a_stake_and_only_it_ends_the_reservation() {
         let stake = held(10).reserve(reservation(StakeTransferKind::Forfeit, 4), at(1)).expect("it fits");
         assert_eq!(stake.reserve(reservation(StakeTransferKind::Return, 1), at(2)), Err(StakeError::InFlight));
         assert_eq!(stake.moved(&attempt(2), at(2)), Err(StakeError::NotReserved));
@@ -552,7 +555,7 @@ pub(in crate::billing) mod tests {
     }
 
     #[test]
-    fn a_stake_that_no_network_ever_held_is_final_when_it_is_released() {
+    fn releasing_a_stake_that_was_never_placed_makes_it_final() {
         let pending = Stake { status: StakeStatus::Pending, amount: Amount::ZERO, ..held(10) };
         assert_eq!(pending.missing(), Amount::new(10));
         let released = pending.released(ReleaseReason::Abandoned, at(5), at(5));
@@ -569,9 +572,9 @@ pub(in crate::billing) mod tests {
     }
 
     #[test]
-    fn a_payment_adds_to_what_is_held_and_replaces_what_was_revoked() {
-        let asked = Stake { status: StakeStatus::Pending, amount: Amount::ZERO, ..held(100) };
-        let part = asked.placed(Amount::new(60), "A", at(1)).expect("in range");
+    fn a_payment_adds_to_a_held_stake_and_replaces_a_revoked_one() {
+        let pending = Stake { status: StakeStatus::Pending, amount: Amount::ZERO, ..held(100) };
+        let part = pending.placed(Amount::new(60), "A", at(1)).expect("in range");
         assert_eq!((part.status, part.missing(), part.amount_requested), (StakeStatus::Held, Amount::new(40), Amount::new(100)));
         let all = part.placed(Amount::new(40), "B", at(2)).expect("in range");
         assert_eq!((all.missing(), all.amount_requested), (Amount::ZERO, Amount::new(100)));
@@ -607,9 +610,9 @@ pub(in crate::billing) mod tests {
 
     proptest! {
         #[test]
-        fn nothing_leaves_a_stake_twice_and_what_left_and_what_remains_is_what_was_paid_in(steps in steps()) {
+        fn paid_out_and_remaining_amounts_add_up_to_what_was_paid_in(steps in steps()) {
             let mut stake = Stake { status: StakeStatus::Pending, amount: Amount::ZERO, ..held(100) };
-            let (mut paid_in, mut left) = (0u128, 0u128);
+            let (mut paid_in, mut paid_out_total) = (0u128, 0u128);
             for (second, step) in (1i64..).zip(steps) {
                 let now = at(second);
                 let after = match step {
@@ -617,14 +620,14 @@ pub(in crate::billing) mod tests {
                     Step::Place(amount) => stake.placed(Amount::new(amount), "R", now).inspect(|_| paid_in += amount),
                     Step::Return(amount) => stake.reserve(reservation(StakeTransferKind::Return, amount), now),
                     Step::Forfeit(amount) => stake.reserve(reservation(StakeTransferKind::Forfeit, amount), now),
-                    Step::Settle => stake.moved(&attempt(1), now).inspect(|_| left += stake.amount_reserved().base_units()),
+                    Step::Settle => stake.moved(&attempt(1), now).inspect(|_| paid_out_total += stake.amount_reserved().base_units()),
                     Step::Decline => stake.declined(&attempt(1), now),
-                    Step::Claim(amount) => stake.claimed(Amount::new(amount), now).inspect(|_| left += amount),
+                    Step::Claim(amount) => stake.claimed(Amount::new(amount), now).inspect(|_| paid_out_total += amount),
                     Step::Release => Ok(stake.released(ReleaseReason::Ended, now, now)),
                 };
                 stake = after.unwrap_or(stake);
                 prop_assert_eq!(stake.amount.base_units(), paid_in);
-                prop_assert_eq!(stake.remaining().base_units(), paid_in - left);
+                prop_assert_eq!(stake.remaining().base_units(), paid_in - paid_out_total);
                 prop_assert!(stake.amount_reserved() <= stake.remaining());
                 prop_assert!(!stake.is_final() || stake.remaining().is_zero());
             }

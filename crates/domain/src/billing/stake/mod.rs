@@ -1,5 +1,5 @@
-//! Stakes: refundable deposits that a network holds for this store (reference/billing-model.md). Each is a row of its own, whatever
-//! becomes of the checkout, the subscription or the wallet that it came from.
+//! Stakes: refundable deposits that a network holds for this store (reference/billing-model.md). Each stake is a row of its own,
+//! independent of the checkout, subscription or wallet that it came from.
 
 mod admin;
 mod debts;

@@ -1,5 +1,5 @@
-//! Statements: documents of a transaction that is no price of anything. They have a series of numbers of their own, no receivable and no
-//! revenue, and cannot be credited.
+//! Statements: documents of transactions that are not sales. They have their own number series, no receivable and no revenue, and cannot be
+//! credited.
 
 use super::{BillTo, BillingError, BillingReason, DocumentType, Invoice, InvoiceItem, InvoiceStatus, PricingFormula, Subscription};
 use crate::context::Context;
@@ -11,12 +11,12 @@ use crate::storage::UnitOfWork;
 pub(super) struct Statement<'a> {
     pub reason: BillingReason,
     pub description: &'a str,
-    /// The network's name of the transaction.
+    /// The network's reference of the transaction.
     pub reference: &'a str,
     pub calculation: PricingFormula,
 }
 
-/// Whom a statement is written to, and for which subscription.
+/// The customer and subscription of a statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StatementOwner<'a> {
     pub mode: Mode,

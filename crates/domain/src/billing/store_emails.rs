@@ -1,4 +1,4 @@
-//! Emails to the owner of the store, about what somebody has to decide: their content, read from the database when an email is written.
+//! Composes emails to the store's owner about events that need a decision. Their content is read from the database when the email is sent.
 
 use super::billing_email_content::{BillingEmailContent, Draft, Recipient};
 use crate::access::Role;
@@ -6,7 +6,7 @@ use crate::payment::RefundStatus;
 use crate::shared::{Amount, DisputeId, PaymentIntentId, RefundId, StorageError};
 use crate::storage::UnitOfWork;
 
-/// Who is emailed about the store: the owner with the oldest passport of those who have told an email address.
+/// The recipient of emails to the store: among owners with an email address, the one with the oldest passport.
 pub(super) async fn owner(unit: &mut dyn UnitOfWork) -> Result<Option<Recipient>, StorageError> {
     let passports = unit.users().list_passports().await?;
     for passport in passports.into_iter().filter(|passport| passport.role == Role::Owner && passport.revoked_at.is_none()) {
@@ -18,7 +18,7 @@ pub(super) async fn owner(unit: &mut dyn UnitOfWork) -> Result<Option<Recipient>
     Ok(None)
 }
 
-/// `None`: the refund has been retried or moved since, or failed again, which has an email of its own.
+/// `None`: the refund was retried or moved meanwhile, or it failed again, which has its own email.
 pub(super) async fn refund_failed(unit: &mut dyn UnitOfWork, id: &RefundId, failures: u32) -> Result<Option<Draft>, StorageError> {
     let found = unit.refunds().find(id).await?;
     let Some(refund) = found.filter(|refund| refund.status == RefundStatus::Failed && refund.failure_count == failures) else {

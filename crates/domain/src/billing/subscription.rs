@@ -1,4 +1,4 @@
-//! Subscriptions: what a customer is charged for again and again, and the states it moves through.
+//! Subscriptions and their state machine.
 
 use super::{OnHold, Period, Scope};
 use crate::pricing::{Metadata, RecurringInterval};
@@ -9,17 +9,17 @@ use crate::shared::{
 use async_trait::async_trait;
 use std::time::Duration;
 
-/// How long a stake is kept after the end, so that the last usage can be billed.
+/// How long a stake is kept after its subscription ends, so that the last usage can be billed.
 pub const STAKE_WAITING: Duration = Duration::from_secs(14 * 24 * 3_600);
 
-/// The statuses of payment-kit.md 2 that a subscription moves through here.
+/// The subscription statuses of payment-kit.md 2 that Souk uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SubscriptionStatus {
     Trialing,
     Active,
-    /// An invoice of it stands unpaid after a refusal.
+    /// An invoice is unpaid after a decline.
     PastDue,
-    /// No period is billed until it is resumed; what it owes is still collected.
+    /// No period is billed until it is resumed. Unpaid invoices are still collected.
     Paused,
     Canceled,
 }
@@ -44,10 +44,11 @@ impl SubscriptionStatus {
     }
 }
 
-/// What happens to a subscription.
+/// An event that changes a subscription's status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// A period begins: the first after a trial, or the next one.
+    /// A period begins: the first one after a trial, or the next one.
+    /// No invoice is overdue any more.
     PeriodBegins,
     PaymentRefused,
     /// Nothing of it is overdue any more.
@@ -61,7 +62,7 @@ impl Change {
     pub const ALL: [Self; 6] = [Self::PeriodBegins, Self::PaymentRefused, Self::DebtPaid, Self::Pause, Self::Resume, Self::End];
 }
 
-/// A change that the status does not allow.
+/// A change that the subscription's status does not allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a subscription that is {} does not allow: {change:?}", status.name())]
 pub struct IllegalChange {
@@ -70,7 +71,7 @@ pub struct IllegalChange {
 }
 
 impl SubscriptionStatus {
-    /// The status after a change.
+    /// Returns the status after a change.
     pub const fn after(self, change: Change) -> Result<Self, IllegalChange> {
         Ok(match (self, change) {
             (Self::Trialing | Self::Active, Change::PeriodBegins) | (Self::PastDue, Change::DebtPaid) | (Self::Paused, Change::Resume) => {
@@ -91,7 +92,7 @@ impl SubscriptionStatus {
     }
 }
 
-/// SPEC.md 3: the reasons a customer may give.
+/// The reasons for a cancellation that a customer can give (SPEC.md 3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Feedback {
     TooExpensive,
@@ -136,16 +137,16 @@ impl Feedback {
     }
 }
 
-/// Who ended it.
+/// Why a subscription is canceled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CancelReason {
-    /// The customer asked for it.
+    /// Requested by the customer.
     CancellationRequested,
-    /// The store did.
+    /// Requested by the store.
     CancellationByStore,
-    /// It owed for too long.
+    /// It was past due for too long.
     PaymentFailed,
-    /// The wallet took the stake back that it stands on.
+    /// The payer revoked its security stake.
     StakeRevoked,
 }
 
@@ -173,20 +174,20 @@ pub struct Cancellation {
     pub feedback: Option<Feedback>,
     pub comment: String,
     pub requested_at: Timestamp,
-    /// The transaction of the stake that was left to take it back, which is not there yet.
+    /// The hash of a stake payment, not settled yet, that undoes this cancellation.
     pub taken_back_by: Option<String>,
 }
 
-/// What of a metered item's usage is on invoices before its period is over.
+/// Usage of a metered item that was billed before the end of its period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BilledUsage {
-    /// Usage before this is billed for good.
+    /// Usage before this time is finally billed.
     pub from: Timestamp,
-    /// How far the invoices go.
+    /// The end of the billed usage.
     pub until: Timestamp,
-    /// What they ask for usage since `from`.
+    /// The amount billed for usage since `from`.
     pub amount: Amount,
-    /// The price or the currency was another one: `amount` is what that usage counts for now, and nothing of it is given back.
+    /// The usage was billed at another price or currency: `amount` is its value at the current one, and is never credited.
     pub is_carried: bool,
 }
 
@@ -195,24 +196,24 @@ pub struct SubscriptionItem {
     pub id: SubscriptionItemId,
     pub price_id: PriceId,
     pub quantity: u64,
-    /// In the current period.
+    /// Usage of the current period that is billed already.
     pub billed: Option<BilledUsage>,
 }
 
 impl SubscriptionItem {
-    /// From when on the usage of a period counts at the item's price.
+    /// The start of the usage of a period that counts at the item's current price.
     #[must_use]
     pub fn counts_from(&self, period: &Period) -> Timestamp {
         self.billed.map_or(period.start, |billed| billed.from.max(period.start))
     }
 }
 
-/// When usage is billed before the end of its period.
+/// The billing threshold: usage is billed before the end of its period once it reaches an amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Threshold {
-    /// As soon as it costs at least this.
+    /// The price of usage at which it is billed.
     pub amount: Amount,
-    /// A new period begins with the bill.
+    /// Whether a new period begins with that invoice.
     pub resets_anchor: bool,
 }
 
@@ -225,12 +226,12 @@ pub struct Subscription {
     pub customer_id: CustomerId,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
-    /// What it is charged by; `None` until one is given, for a subscription that has never cost anything.
+    /// The mandate that it is charged by. `None` as long as a subscription that has never cost anything has none.
     pub mandate_id: Option<MandateId>,
     pub session_id: Option<SessionId>,
     pub items: Vec<SubscriptionItem>,
     pub cycle: RecurringInterval,
-    /// Where period 0 begins: at the end of the trial, if there is one.
+    /// The start of period 0: the end of the trial, if there is one.
     pub anchor: Timestamp,
     /// The index of the current period; `None` during the trial.
     pub index: Option<u32>,
@@ -246,40 +247,40 @@ pub struct Subscription {
     pub paused_at: Option<Timestamp>,
     pub days_until_cancel: u32,
     pub billing_threshold: Option<Threshold>,
-    /// Secures what it owes when it ends. The subscriptions of one checkout share a stake.
+    /// Secures its debts when it ends. The subscriptions of one checkout share a stake.
     pub stake_id: Option<StakeId>,
     /// Pays renewals that could not be charged.
     pub overdraft_stake_id: Option<StakeId>,
-    /// When the stake of its overdraft protection pays what is overdue; `None`: nothing is, or nothing pays it.
+    /// When its overdraft protection pays overdue invoices. `None`: nothing is overdue, or the protection is off.
     pub overdraft_at: Option<Timestamp>,
     pub latest_invoice_id: Option<InvoiceId>,
     /// The customer's test clock.
     pub clock_id: Option<ClockId>,
-    /// When the engine has something to do next ([`next_due`]).
+    /// When the engine processes it next: [`Subscription::next_due`].
     pub due_at: Option<Timestamp>,
-    /// Why the engine has stopped with it, until somebody looks.
+    /// Why the engine does not bill it until the store resumes billing.
     pub on_hold: Option<OnHold>,
     pub metadata: Metadata,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// Counts changes; each write names the one it read.
+    /// Optimistic lock: each write names the version that it read, and increases it.
     pub version: u64,
 }
 
-/// What the engine has to do with a subscription that is due.
+/// The engine's next action for a due subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
     Nothing,
     End(CancelReason),
     Renew,
-    /// The grace period is over: its overdraft protection pays what is overdue.
+    /// The grace period is over: its overdraft protection pays the overdue invoices.
     PayByOverdraft,
-    /// It would be given up, but for a payment that is not decided: it is looked at again.
+    /// It would end because of non-payment, but a payment is undecided or a retry is due: it is checked again later.
     Wait,
 }
 
 impl Subscription {
-    /// Removes a scheduled end.
+    /// Removes a scheduled cancellation.
     pub(super) fn clear_cancellation(&mut self) {
         self.cancel_at_period_end = false;
         self.cancel_at = None;
@@ -287,20 +288,20 @@ impl Subscription {
         self.cancellation = None;
     }
 
-    /// When a debt has stood for too long.
+    /// When a past-due subscription ends because of non-payment.
     #[must_use]
     pub fn dunning_deadline(&self) -> Option<Timestamp> {
         self.past_due_since.map(|since| since.plus(Duration::from_secs(u64::from(self.days_until_cancel) * 24 * 3_600)))
     }
 
-    /// When it ends by request.
+    /// When a scheduled cancellation takes effect.
     #[must_use]
     pub fn ends_at(&self) -> Option<Timestamp> {
         let period_end = self.cancel_at_period_end.then_some(self.period.end);
         [period_end, self.cancel_at].into_iter().flatten().min()
     }
 
-    /// When the engine has something to do with it next.
+    /// When the engine processes it next.
     #[must_use]
     pub fn next_due(&self) -> Option<Timestamp> {
         match self.status {
@@ -310,7 +311,7 @@ impl Subscription {
         }
     }
 
-    /// Begins a period: nothing of its usage is billed yet. True when the items changed.
+    /// Enters a period, of which no usage is billed yet. Returns whether the items changed.
     pub fn enter(&mut self, index: u32, period: Period) -> bool {
         (self.index, self.period) = (Some(index), period);
         let mut changed = false;
@@ -320,8 +321,8 @@ impl Subscription {
         changed
     }
 
-    /// What is to be done now: what fell due first, however late the round is. Of the same moment, an end that was asked for
-    /// comes before the payment of a debt by the overdraft protection, that before the end for a debt, and all before the renewal.
+    /// The action due at `now`: the one that fell due first, however late the batch runs. If several fall due at the same moment, the order
+    /// is: a scheduled cancellation, the overdraft protection, the end because of non-payment, the renewal.
     #[must_use]
     pub fn due(&self, now: Timestamp) -> Due {
         let has_come = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
@@ -331,14 +332,14 @@ impl Subscription {
             SubscriptionStatus::Paused if has_come(self.overdraft_at) => Due::PayByOverdraft,
             SubscriptionStatus::Paused => Due::Nothing,
             _ => {
-                let turns = [
+                let actions = [
                     (self.ends_at(), self.requested_end()),
                     (self.overdraft_at, Due::PayByOverdraft),
                     (self.dunning_deadline(), Due::End(CancelReason::PaymentFailed)),
                     (Some(self.period.end), Due::Renew),
                 ];
-                let come = turns.into_iter().filter_map(|(at, due)| at.filter(|at| *at <= now).map(|at| (at, due)));
-                come.min_by_key(|(at, _)| *at).map_or(Due::Nothing, |(_, due)| due)
+                let due_actions = actions.into_iter().filter_map(|(at, due)| at.filter(|at| *at <= now).map(|at| (at, due)));
+                due_actions.min_by_key(|(at, _)| *at).map_or(Due::Nothing, |(_, due)| due)
             }
         }
     }
@@ -356,10 +357,10 @@ impl Subscription {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SubscriptionFilter {
-    /// Empty: any.
+    /// Empty matches any status.
     pub statuses: Vec<SubscriptionStatus>,
     pub customer_id: Option<CustomerId>,
-    /// A part of the description, in whatever case, or the id; empty: any.
+    /// A part of the description, in any case, or the id. Empty matches any.
     pub query: String,
     pub metadata: Metadata,
 }
@@ -368,34 +369,34 @@ pub struct SubscriptionFilter {
 pub trait Subscriptions: Send {
     async fn insert(&mut self, subscription: &Subscription) -> Result<(), StorageError>;
     async fn find(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError>;
-    /// The same, and nobody else changes it until this unit of work ends. Whoever changes a subscription's invoices, its customer's
-    /// credit or the series of numbers holds the subscription first, then takes the others in this order.
+    /// Locks and returns a subscription until this unit of work ends. Any change of a subscription's invoices, of its customer's balance or
+    /// of the number series locks the subscription first, then the others in this order.
     async fn lock(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError>;
     async fn find_all(&mut self, ids: &[SubscriptionId]) -> Result<Vec<Subscription>, StorageError>;
-    /// Writes a changed subscription if it still has the version that was read, and counts the version up; `due_at` becomes
-    /// [`Subscription::next_due`]. False: somebody was faster.
+    /// Writes a subscription if it still has the version that was read, and increases the version. Sets `due_at` to
+    /// [`Subscription::next_due`]. False: it was changed meanwhile.
     async fn update(&mut self, subscription: &Subscription) -> Result<bool, StorageError> {
         self.update_all(std::slice::from_ref(subscription)).await
     }
-    /// As [`Subscriptions::update`], different ones that were read before. False: somebody was faster with one of them.
+    /// As [`Subscriptions::update`], for several distinct subscriptions. False: one of them was changed meanwhile.
     async fn update_all(&mut self, subscriptions: &[Subscription]) -> Result<bool, StorageError>;
-    /// Writes the items as they are now: what they cost, how many there are, and what of them is billed.
+    /// Writes the items' prices, quantities and billed usage.
     async fn put_items(&mut self, subscription: &Subscription) -> Result<(), StorageError>;
     async fn list(&mut self, mode: Mode, filter: &SubscriptionFilter, page: &Page) -> Result<Listed<Subscription>, StorageError>;
-    /// Those that are due, earliest first, locked for this unit of work; another one skips them. A row that cannot be read is
-    /// on_hold and left out.
+    /// Due subscriptions, earliest first, locked until this unit of work ends; concurrent units of work skip them. A row that cannot be
+    /// decoded is put on hold and left out.
     async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
-    /// Those that name a stake, as their security or for their overdraft protection, whether or not they have ended; ids ascending.
+    /// The subscriptions that name a stake as their security or overdraft stake, ended or not; ids ascending.
     async fn of_stake(&mut self, stake: &StakeId) -> Result<Vec<Subscription>, StorageError>;
-    /// It comes up at `until`, or earlier where it is changed before. No change: its version stays.
+    /// Sets `due_at` to `until`. A later write of the subscription recomputes it. Does not change the version.
     async fn reschedule(&mut self, id: &SubscriptionId, until: Timestamp) -> Result<(), StorageError>;
-    /// When the next one of a clock is due.
+    /// When the next subscription of a test clock is due.
     async fn next_due(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError>;
-    /// The one an item belongs to.
+    /// The subscription that an item belongs to.
     async fn of_item(&mut self, item: &SubscriptionItemId) -> Result<Option<Subscription>, StorageError>;
-    /// As by [`Subscriptions::lock`], but several may hold it so at once.
+    /// As [`Subscriptions::lock`], but with a shared lock.
     async fn hold(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError>;
-    /// Those of a customer that have not ended.
+    /// A customer's subscriptions that have not ended.
     async fn live_of(&mut self, customer: &CustomerId) -> Result<Vec<Subscription>, StorageError>;
 }
 
@@ -404,7 +405,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_illegal_change_is_refused_by_name() {
+    fn each_illegal_change_is_a_named_error() {
         use Change as C;
         use SubscriptionStatus as S;
         let legal = [

@@ -1,4 +1,4 @@
-//! What people do with a subscription, and why it may be refused.
+//! Changes of a subscription by the customer or the store, and why they can be rejected.
 
 use super::{BillingError, CreditError, IllegalChange, Subscription, Threshold, Unbillable};
 use crate::context::Context;
@@ -8,11 +8,11 @@ use crate::pricing::{Metadata, QuantityError};
 use crate::shared::{AmountError, DESCRIPTION_MAX, InputError, Mode, StorageError, SubscriptionId, check_metadata, check_text};
 use crate::storage::UnitOfWork;
 
-/// Who asks for a change. What each may do is the use case's to say; whose subscription it is has been seen to before.
+/// Who requests a change. Each use case decides what the requester may do; ownership of the subscription was checked before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requester {
     Customer,
-    /// An owner, an admin or a key.
+    /// An owner, an admin or an API key.
     Store,
 }
 
@@ -36,7 +36,7 @@ pub enum ManageError {
     Ended,
     #[error("Plan updates are not available")]
     NoPlans,
-    /// There is not as much of the plan as is ordered.
+    /// The ordered quantity of the plan is not available.
     #[error(transparent)]
     Quantity(#[from] QuantityError),
     #[error("The price of this change is another one by now, please look again")]
@@ -47,10 +47,10 @@ pub enum ManageError {
     MethodNotSupported,
     #[error("Currency not configured for price")]
     CurrencyNotConfigured,
-    /// A credit note or a refund that goes with the change was refused.
+    /// A credit note or refund that belongs to the change was rejected.
     #[error(transparent)]
     Credit(CreditError),
-    /// A payment of a network or a stake stands: it is refunded instead.
+    /// A network or stake payment stands, and must be refunded instead.
     #[error("A part of this invoice is paid. Please refund the payment instead.")]
     PartlyPaid,
     #[error("This subscription holds no stake that could be moved")]
@@ -59,27 +59,27 @@ pub enum ManageError {
     StakeTooSmall,
     #[error("Nothing is overdue")]
     NothingOwed,
-    /// A stake does not leave before what it secures is paid.
+    /// Invoices that the stake secures are unpaid.
     #[error("Please pay your overdue invoices first")]
     UnpaidInvoices,
-    /// No account of a wallet pays it.
+    /// The subscription is charged to a card, not to a wallet account.
     #[error("A card pays for this subscription. Funds can be added only where a wallet pays.")]
     CardFunds,
     #[error("No wallet permits the payments of this subscription")]
     NoPayer,
-    /// A transfer to oneself moves nothing, and networks refuse it.
+    /// The payer's account is the receiving one: networks decline such transfers.
     #[error("This account is the one that pays for the subscription. Please add funds from another account.")]
     OwnFunds,
     #[error("Please enter an amount above zero.")]
     NoFunds,
-    /// `most` with its currency, as people write it.
+    /// `most`: a formatted amount with its currency.
     #[error("Please enter an amount of at most {most}.")]
     TooManyFunds { most: String },
     #[error("Card-based currency is not supported for overdue payment")]
     CardCurrency,
     #[error("A payment is on its way. Please wait for it.")]
     PaymentInFlight,
-    /// The network refused; the message is its own.
+    /// The network declined, with its own message.
     #[error("{0}")]
     Refused(String),
     #[error("This item is not billed by usage")]
@@ -92,7 +92,7 @@ pub enum ManageError {
     LiveClock,
     #[error(transparent)]
     Unbillable(#[from] Unbillable),
-    /// Somebody else changed it at the same time.
+    /// Another unit of work changed the same rows.
     #[error("It was changed meanwhile, please try again")]
     Contended,
     #[error(transparent)]
@@ -122,7 +122,7 @@ impl From<BillingError> for ManageError {
     fn from(error: BillingError) -> Self {
         match error {
             BillingError::Orphan => Self::NotFound,
-            // Only the engine's own rounds write what cannot be written.
+            // Only the engine's own batches return `Unwritable` and `Settlement`.
             BillingError::Contended | BillingError::Unwritable { .. } | BillingError::Settlement(_) => Self::Contended,
             BillingError::Credit(error) => Self::Credit(*error),
             BillingError::Amount(error) => Self::Amount(error),
@@ -133,19 +133,19 @@ impl From<BillingError> for ManageError {
     }
 }
 
-/// A subscription of this mode; one of the other mode does not exist.
+/// Finds a subscription of this mode; one of the other mode is not found.
 pub async fn find_subscription(unit: &mut dyn UnitOfWork, mode: Mode, id: &SubscriptionId) -> Result<Subscription, ManageError> {
     let found = unit.subscriptions().find(id).await?;
     found.filter(|subscription| subscription.mode == mode).ok_or(ManageError::NotFound)
 }
 
-/// What the store may write on a subscription; what is absent stays.
+/// Fields of a subscription that the store can set; absent ones stay unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SubscriptionFields {
     pub description: Option<String>,
-    /// Replaces all of it.
+    /// Replaces all metadata.
     pub metadata: Option<Metadata>,
-    /// An amount of zero: usage is billed at the end of its period only.
+    /// A zero amount removes the threshold: usage is billed only at the end of its period.
     pub threshold: Option<Threshold>,
 }
 
@@ -167,8 +167,7 @@ pub async fn amend_subscription(ctx: &Context, mode: Mode, id: &SubscriptionId, 
     Ok(())
 }
 
-/// Lets the engine go on with a subscription that it had stopped with: somebody has looked. Nothing happens to one that was not
-/// on_hold.
+/// Resumes the billing of a subscription on hold. Does nothing if it is not on hold.
 pub async fn resume_billing(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
     let mut unit = ctx.store.begin().await?;
     let subscription = lock(unit.as_mut(), id).await?;
@@ -183,12 +182,15 @@ pub(super) async fn load(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Resu
     unit.subscriptions().find(id).await?.ok_or(ManageError::NotFound)
 }
 
-/// The same, and nobody else changes it until this unit of work ends.
+/// As [`load`], and locks the subscription until this unit of work ends.
 pub(super) async fn lock(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<Subscription, ManageError> {
     unit.subscriptions().lock(id).await?.ok_or(ManageError::NotFound)
 }
 
-/// Writes a changed subscription, if nobody else has changed it since it was read.
+/// Writes a changed subscription.
+///
+/// # Errors
+/// [`ManageError::Contended`] when it was changed after it was read.
 pub(super) async fn save(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), ManageError> {
     match unit.subscriptions().update(subscription).await? {
         true => Ok(()),

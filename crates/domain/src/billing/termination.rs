@@ -1,4 +1,4 @@
-//! The end of a subscription.
+//! Ends subscriptions.
 
 use super::billing_batch::BillingBatch;
 use super::charges::nonces;
@@ -20,8 +20,8 @@ pub(super) struct Termination {
     pub event: ClockEvent,
 }
 
-/// Ends a subscription: what was used and not yet billed is billed, nothing is tried again, and its stakes are released.
-#[expect(clippy::too_many_arguments, reason = "each is one thing that the round has at hand")]
+/// Ends a subscription: bills its unbilled usage, cancels retries of its invoices, and releases its stakes.
+#[expect(clippy::too_many_arguments, reason = "a batch passes what it has loaded already")]
 pub(super) async fn write(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -40,9 +40,9 @@ pub(super) async fn write(
     subscription.canceled_at = subscription.canceled_at.or(Some(now));
     subscription.updated_at = now;
     subscription.cancellation = Some(match subscription.cancellation.take() {
-        // What somebody had asked for is not why it ends.
-        Some(asked) if reason == CancelReason::PaymentFailed => Cancellation { reason, ..asked },
-        Some(asked) => asked,
+        // It ends because of non-payment, whatever was requested before.
+        Some(requested) if reason == CancelReason::PaymentFailed => Cancellation { reason, ..requested },
+        Some(requested) => requested,
         None => Cancellation { reason, feedback: None, comment: String::new(), requested_at: now, taken_back_by: None },
     });
     attempts.extend(bill_usage(ctx, unit, batch, used, &mut subscription, nonce, now).await?);
@@ -55,7 +55,7 @@ pub(super) async fn write(
     Ok(Termination { attempts, event: ClockEvent { at: now, what: TimelineEvent::Canceled, subject: subscription.id.to_string() } })
 }
 
-/// The last usage of metered items, on an invoice of its own. Where nothing permits a charge, it is overdue as any other.
+/// Bills the last usage of metered items on a separate invoice. Without a mandate to charge, the invoice is overdue.
 async fn bill_usage(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -68,8 +68,8 @@ async fn bill_usage(
     if subscription.index.is_none() || used.is_empty() {
         return Ok(None);
     }
-    let counts = |item: &&SubscriptionItem| used.get(&item.id).is_some_and(|used| *used > 0 || item.billed.is_some());
-    let metered = Subscription { items: subscription.items.iter().filter(counts).cloned().collect(), ..subscription.clone() };
+    let is_billable = |item: &&SubscriptionItem| used.get(&item.id).is_some_and(|used| *used > 0 || item.billed.is_some());
+    let metered = Subscription { items: subscription.items.iter().filter(is_billable).cloned().collect(), ..subscription.clone() };
     let period = Period { start: subscription.period.start, end: now.min(subscription.period.end) };
     let id = InvoiceId::new(ctx.now(), ctx.random.as_ref());
     let Ok(Lines { items, total, overbilled }) = lines(ctx, batch, used, &metered, &id, period, Some(period)) else {
@@ -81,7 +81,7 @@ async fn bill_usage(
     issue(ctx, unit, batch, subscription, bill, nonce.wrapping_add(1_000_000), now).await
 }
 
-/// Ends a subscription at once, outside of a round.
+/// Ends a subscription at once, outside the engine's batches.
 pub(super) async fn now(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -89,16 +89,16 @@ pub(super) async fn now(
     reason: CancelReason,
     now: Timestamp,
 ) -> Result<Vec<AttemptId>, BillingError> {
-    // Stakes before invoices: everybody locks in this order.
+    // Lock order: stakes, invoices.
     let stakes: BTreeSet<_> = [&subscription.stake_id, &subscription.overdraft_stake_id].into_iter().flatten().cloned().collect();
     if !stakes.is_empty() {
         unit.stakes().lock_all(&stakes.into_iter().collect::<Vec<_>>()).await?;
     }
     let one = std::slice::from_ref(&subscription);
     let mut batch = BillingBatch::read(unit, one).await?;
-    // Where the engine is late, what was used since the period was over has no other invoice to come.
+    // If the engine is late, no other invoice will bill usage since the end of the period.
     let period = Period { end: subscription.period.end.max(now), ..subscription.period };
     let used = super::period_lines::read_usage(unit, &batch, &[Subscription { period, ..subscription.clone() }]).await?;
-    let ended = write(ctx, unit, &mut batch, &used, subscription, reason, nonces(ctx), now).await?;
-    Ok(ended.attempts)
+    let termination = write(ctx, unit, &mut batch, &used, subscription, reason, nonces(ctx), now).await?;
+    Ok(termination.attempts)
 }

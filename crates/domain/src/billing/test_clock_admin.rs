@@ -1,4 +1,4 @@
-//! Putting a test-mode customer on a clock of their own, and advancing it.
+//! Creates and advances test clocks.
 
 use super::test_clock_runner::AdvanceError;
 use super::{ManageError, TestClock, aim_clock};
@@ -13,13 +13,13 @@ pub enum Step {
     Day,
     /// 365 days.
     Year,
-    /// To when the engine has something to do next.
+    /// To the time at which the engine processes a subscription next.
     NextInvoice,
 }
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Gives a customer a clock that stands at the present. All their subscriptions live by it from now on.
+/// Creates a test clock for a customer, set to the current time. All of the customer's subscriptions follow it from now on.
 pub async fn create_clock(ctx: &Context, mode: Mode, customer: &CustomerId, name: &str) -> Result<TestClock, ManageError> {
     let name = check_name("name", name)?;
     if mode.is_live() {
@@ -47,7 +47,7 @@ pub async fn create_clock(ctx: &Context, mode: Mode, customer: &CustomerId, name
     Ok(clock)
 }
 
-/// Asks for a clock to be advanced; it happens in the background.
+/// Requests that a clock is advanced, which happens in the background.
 pub async fn step_clock(ctx: &Context, id: &ClockId, step: Step) -> Result<TestClock, AdvanceError> {
     let mut unit = ctx.store.read().await?;
     let clock = unit.clocks().find(id).await?.ok_or(AdvanceError::NotFound)?;

@@ -1,4 +1,4 @@
-//! Advancing a test clock: what would have happened meanwhile happens now, in order, each at its own time.
+//! Advances test clocks: runs everything that falls due until the target time, in order, each at its own time.
 
 use super::reminders::passed_by_clock;
 use super::{
@@ -13,16 +13,16 @@ use crate::shared::{AttemptId, ClockId, CustomerId, EventId, MAX_PAGE_SIZE, Mode
 use crate::storage::UnitOfWork;
 use std::time::Duration;
 
-/// The furthest that a clock is advanced in one go.
+/// The longest time by which a clock can be advanced at once.
 pub const ADVANCE_MAX: Duration = Duration::from_secs(2 * 366 * 24 * 3_600);
-/// Subscriptions of one step.
-const BATCH: u32 = 500;
-/// A clock under way that nobody has touched for so long is in nobody's hand.
+/// The most subscriptions, invoices or stakes that one step processes each.
+const BATCH_SIZE: u32 = 500;
+/// After this time without progress, another worker can claim an advancing clock.
 pub const CLOCK_LEASE: Duration = Duration::from_secs(60);
-/// The most steps of one call: a message that runs too long is taken for lost. What is left goes on in the next.
-const STEPS: usize = 2_000;
+/// The most steps of one call: a message that runs too long counts as lost. The next call continues.
+const MAX_STEPS: usize = 2_000;
 
-/// The stakes that a network may hold.
+/// Statuses of stakes that a network may hold.
 const AT_NETWORK: [StakeStatus; 3] = [StakeStatus::Pending, StakeStatus::Held, StakeStatus::Releasing];
 
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +39,7 @@ pub enum AdvanceError {
     Storage(#[from] StorageError),
 }
 
-/// Asks for a clock to be advanced. It happens in the background.
+/// Requests that a clock is advanced to `target`, which happens in the background.
 pub async fn aim_clock(ctx: &Context, id: &ClockId, target: Timestamp) -> Result<(), AdvanceError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -56,74 +56,74 @@ pub async fn aim_clock(ctx: &Context, id: &ClockId, target: Timestamp) -> Result
     Ok(())
 }
 
-/// Lives through the time up to the clock's target. Safe to call again after a crash: what has happened is not repeated.
-/// False: there is more to live through.
+/// Advances a clock towards its target. Safe to call again after a crash: nothing is repeated. Returns false if steps remain.
 pub async fn advance_clock(ctx: &Context, id: &ClockId) -> Result<bool, BillingError> {
     let mut unit = ctx.store.begin().await?;
     let wall = ctx.now();
-    let is_ours = unit.clocks().claim(id, wall.minus(CLOCK_LEASE), wall).await?;
+    let is_claimed = unit.clocks().claim(id, wall.minus(CLOCK_LEASE), wall).await?;
     unit.commit().await?;
-    if is_ours { live_through(ctx, id, wall).await } else { Ok(true) }
+    if is_claimed { run_steps(ctx, id, wall).await } else { Ok(true) }
 }
 
-/// Clocks under way that nobody has in hand: their message got lost, or whoever had them died.
+/// Advancing clocks that no worker holds: their message was lost, or their worker stopped.
 pub async fn lost_clocks(ctx: &Context, limit: u32) -> Result<Vec<ClockId>, BillingError> {
     let mut unit = ctx.store.read().await?;
     Ok(unit.clocks().under_way(ctx.now().minus(CLOCK_LEASE), limit).await?)
 }
 
-/// Goes on until the clock has arrived, a charge's outcome has not been seen, or somebody else has it in hand because a step took too long. `touched`: when we last did.
-async fn live_through(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Result<bool, BillingError> {
+/// Advances step by step until the clock has arrived, a charge is undecided, or another worker has claimed the clock because a step took
+/// too long. `touched`: when this worker last wrote the clock.
+async fn run_steps(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Result<bool, BillingError> {
     let scope = Scope::Clock(id.clone());
-    for _ in 0..STEPS {
+    for _ in 0..MAX_STEPS {
         let mut unit = ctx.store.read().await?;
         let Some(clock) = unit.clocks().find(id).await? else { return Ok(true) };
         let Some(target) = clock.target else { return Ok(true) };
-        // What comes next depends on what became of the charges before. The reconciler finds out, at the time where the clock stands.
+        // The next step depends on the outcomes of earlier charges. The reconciler settles them at the clock's current time.
         if unit.attempts().has_open_for_clock(id).await? {
             return Ok(false);
         }
         let due = unit.subscriptions().next_due(id).await?;
         let retry = unit.invoices().next_retry(id).await?;
         let stake = unit.stakes().next_due(id).await?;
-        let next = [due, retry, stake].into_iter().flatten().min().filter(|at| *at <= target);
-        // What was due before goes first, at the time where the clock stands.
-        let now = next.unwrap_or(target).max(clock.now);
-        let live = unit.subscriptions().live_of(&clock.customer_id).await?;
-        let payers = payers(unit.as_mut(), &clock.customer_id, &live).await?;
+        let next_due_at = [due, retry, stake].into_iter().flatten().min().filter(|at| *at <= target);
+        // Overdue work runs first, at the clock's current time.
+        let now = next_due_at.unwrap_or(target).max(clock.now);
+        let subscriptions = unit.subscriptions().live_of(&clock.customer_id).await?;
+        let payers = payers(unit.as_mut(), &clock.customer_id, &subscriptions).await?;
         drop(unit);
-        let notifications: Vec<_> = live.iter().flat_map(|one| passed_by_clock(one, clock.now, now)).collect();
+        let notifications: Vec<_> = subscriptions.iter().flat_map(|one| passed_by_clock(one, clock.now, now)).collect();
         for payer in &payers {
             if let Some(time) = ctx.networks.sandbox_time() {
                 time.set(payer, now).await?;
             }
         }
-        let arrived = next.is_none();
-        // The customer lives at `now` before anything happens there: outcomes are written with the clock's time.
+        let arrived = next_due_at.is_none();
+        // The clock is set before the work of this step, because outcomes are recorded with the clock's time.
         if !tick(ctx, id, &notifications, ClockStep { now, timeline: &[], arrived }, &mut touched).await? || arrived {
             return Ok(true);
         }
-        let renewed = renew_due(ctx, &scope, now, BATCH).await?;
+        let renewed = renew_due(ctx, &scope, now, BATCH_SIZE).await?;
         charge(ctx, &renewed.attempts).await?;
         if !tick(ctx, id, &[], ClockStep { now, timeline: &renewed.timeline, arrived }, &mut touched).await? {
             return Ok(true);
         }
-        let retried = retry_due(ctx, &scope, now, BATCH).await?;
+        let retried = retry_due(ctx, &scope, now, BATCH_SIZE).await?;
         charge(ctx, &retried.attempts).await?;
-        let moved = move_due_stakes(ctx, &scope, now, BATCH).await?;
+        let moved = move_due_stakes(ctx, &scope, now, BATCH_SIZE).await?;
         charge(ctx, &moved.attempts).await?;
         let attempts: Vec<_> = renewed.attempts.into_iter().chain(retried.attempts).collect();
-        let timeline = [retried.timeline, moved.timeline, outcomes(ctx, &attempts, &live, now).await?].concat();
+        let timeline = [retried.timeline, moved.timeline, outcomes(ctx, &attempts, &subscriptions, now).await?].concat();
         if !tick(ctx, id, &[], ClockStep { now, timeline: &timeline, arrived }, &mut touched).await? {
             return Ok(true);
         }
     }
-    // Left for the next who looks for clocks in nobody's hand.
+    // The clock stays unfinished; [`lost_clocks`] finds it.
     Ok(false)
 }
 
-/// The clock stands at its new time, and the mails whose moments it passed are asked for: once, because they are written with it.
-/// False: somebody else has the clock in hand, and nothing was written.
+/// Writes the clock's new time together with the notifications that it passed, so that each is requested once. False: another worker has
+/// claimed the clock, and nothing was written.
 async fn tick(
     ctx: &Context,
     id: &ClockId,
@@ -144,7 +144,7 @@ async fn tick(
     Ok(true)
 }
 
-/// What became of the charges of a step, and which of these subscriptions, as they were before it, fell behind.
+/// The outcomes of a step's charges, and the subscriptions that became past due. `before`: the subscriptions before the step.
 async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription], now: Timestamp) -> Result<Vec<ClockEvent>, BillingError> {
     let mut timeline = Vec::new();
     let mut unit = ctx.store.read().await?;
@@ -159,14 +159,14 @@ async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription]
         timeline.extend(intent.invoices.iter().map(|invoice| ClockEvent { at: now, what, subject: invoice.to_string() }));
     }
     let ids: Vec<_> = before.iter().filter(|one| one.past_due_since.is_none()).map(|one| one.id.clone()).collect();
-    let behind = unit.subscriptions().find_all(&ids).await?.into_iter().filter(|one| one.past_due_since.is_some());
-    timeline.extend(behind.map(|one| ClockEvent { at: now, what: TimelineEvent::PastDue, subject: one.id.to_string() }));
+    let past_due = unit.subscriptions().find_all(&ids).await?.into_iter().filter(|one| one.past_due_since.is_some());
+    timeline.extend(past_due.map(|one| ClockEvent { at: now, what: TimelineEvent::PastDue, subject: one.id.to_string() }));
     Ok(timeline)
 }
 
-/// The wallets that pay for the customer's subscriptions and stakes: their network follows the clock.
-async fn payers(unit: &mut dyn UnitOfWork, customer: &CustomerId, live: &[Subscription]) -> Result<Vec<Did>, BillingError> {
-    let ids: Vec<_> = live.iter().filter_map(|one| one.mandate_id.clone()).collect();
+/// The wallets that pay for the customer's subscriptions and stakes; their sandbox network follows the clock.
+async fn payers(unit: &mut dyn UnitOfWork, customer: &CustomerId, subscriptions: &[Subscription]) -> Result<Vec<Did>, BillingError> {
+    let ids: Vec<_> = subscriptions.iter().filter_map(|one| one.mandate_id.clone()).collect();
     let mandates = unit.mandates().find_all(&ids).await?;
     let mut payers = Vec::new();
     for mandate in mandates {

@@ -1,4 +1,4 @@
-//! The free time before the first charge.
+//! Free trials.
 
 use crate::pricing::DAY_SECONDS;
 use crate::shared::{CurrencyId, CustomerId, ProductId, StorageError, SubscriptionId, Timestamp};
@@ -8,18 +8,18 @@ use std::time::Duration;
 /// The longest trial, in days.
 pub const TRIAL_DAYS_MAX: u32 = 730;
 
-/// Both zero and absent: there is none.
+/// The trial terms of a checkout. Zero days and no end: there is no trial.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrialTerms {
     pub days: u32,
-    /// While it is yet to come, it wins over the days.
+    /// A fixed end; takes precedence over `days` while it lies in the future.
     pub end: Option<Timestamp>,
-    /// Only whoever pays in one of them gets a trial; empty: everybody does.
+    /// Only payments in these currencies get a trial; empty: all do.
     pub currencies: Vec<CurrencyId>,
 }
 
 impl TrialTerms {
-    /// When the trial of a subscription that begins now ends; `None`: it has none.
+    /// The end of the trial of a subscription that begins now; `None`: it has none.
     #[must_use]
     pub fn end_at(&self, now: Timestamp, currency: &CurrencyId) -> Option<Timestamp> {
         if !self.currencies.is_empty() && !self.currencies.contains(currency) {
@@ -30,10 +30,10 @@ impl TrialTerms {
     }
 }
 
-/// Which products a customer has tried: one free trial for each of them.
+/// The products that customers have tried: each customer gets one free trial per product.
 #[async_trait]
 pub trait Trials: Send {
-    /// The trial of a product by a subscription that begins now. False: the customer has had one; then nothing is written.
+    /// Starts the trial of a product by a subscription. False: the customer has tried it already, and nothing is written.
     async fn start(
         &mut self,
         customer: &CustomerId,
@@ -41,11 +41,11 @@ pub trait Trials: Send {
         subscription: &SubscriptionId,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
-    /// Which of these products the customer has tried, ended trials included.
+    /// The products among these that the customer has tried, ended trials included.
     async fn used(&mut self, customer: &CustomerId, products: &[ProductId]) -> Result<Vec<ProductId>, StorageError>;
 }
 
-/// How long a trial is shown to be (SPEC.md 9).
+/// The displayed length of a trial (SPEC.md 9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrialLength {
     Minutes(u64),
@@ -54,11 +54,11 @@ pub enum TrialLength {
 }
 
 impl TrialLength {
-    /// Under an hour in minutes, under a day in hours, else in days; a unit that has begun counts as one.
+    /// In minutes below an hour, in hours below a day, else in days. Started units count as full ones.
     #[must_use]
     pub fn until(end: Timestamp, now: Timestamp) -> Option<Self> {
-        let left = end.since(now);
-        let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+        let remaining = end.since(now);
+        let seconds = remaining.as_secs() + u64::from(remaining.subsec_nanos() > 0);
         match seconds {
             0 => None,
             1..3_600 => Some(Self::Minutes(seconds.div_ceil(60))),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_to_come_wins_over_days_and_one_that_has_passed_does_not() {
+    fn a_future_end_takes_precedence_over_days_and_a_past_one_does_not() {
         let terms = TrialTerms { days: 7, end: Some(at(1_000)), currencies: Vec::new() };
         assert_eq!(terms.end_at(at(0), &currency("tba")), Some(at(1_000)));
         assert_eq!(terms.end_at(at(1_000), &currency("tba")), Some(at(1_000 + 7 * 86_400)));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn currencies_that_are_not_named_have_no_trial() {
+    fn currencies_that_are_not_listed_have_no_trial() {
         let terms = TrialTerms { days: 7, end: Some(at(9)), currencies: vec![currency("usd"), currency("eur")] };
         assert_eq!(terms.end_at(at(0), &currency("tba")), None);
         assert_eq!(terms.end_at(at(0), &currency("eur")), Some(at(9)));
@@ -121,7 +121,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_shown_is_never_less_than_what_is_left(seconds in 1u64..100_000_000) {
+        fn the_shown_length_is_never_less_than_the_remaining_time(seconds in 1u64..100_000_000) {
             let shown = match TrialLength::until(at(seconds as i64), at(0)) {
                 Some(TrialLength::Minutes(n)) => n * 60,
                 Some(TrialLength::Hours(n)) => n * 3_600,

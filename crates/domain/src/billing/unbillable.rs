@@ -1,9 +1,9 @@
-//! Why no invoice of a subscription can be written.
+//! Errors that prevent an invoice of a subscription from being written.
 
 use super::{HoldReason, IllegalChange, OnHold, PeriodError, ProrationError};
 use crate::shared::AmountError;
 
-/// Why no bill of a subscription can be written, whoever asks for it.
+/// Why no invoice of a subscription can be written, whether the engine or a user requests it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unbillable {
     #[error("a price of it is gone")]

@@ -1,5 +1,4 @@
-//! Credit for time that was paid for and will not be used: when the plan changes, when a threshold begins a new period, when a
-//! subscription ends early.
+//! Credits unused time: when the plan changes, when a billing threshold begins a new period, and when a subscription ends early.
 
 use super::billing_batch::BillingBatch;
 use super::credit::{CreditNoteReason, Destination, ItemOrder, NoteOrder, issue_note};
@@ -11,7 +10,7 @@ use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, SubscriptionItemI
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
 
-/// A line, and what it gives.
+/// An invoice line and the credit for its unused time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnusedTime {
     pub line: InvoiceItem,
@@ -31,7 +30,7 @@ impl CreditedInvoice {
     }
 }
 
-/// What a subscription's lines give for the time from `at` on, by invoice.
+/// The unused time of a subscription's lines from `at` on, by invoice.
 #[derive(Debug, Clone)]
 pub(super) struct UnusedTimes {
     at: Timestamp,
@@ -47,7 +46,8 @@ impl UnusedTimes {
     /// Reads the licensed lines that cover `at`: those of one item, or all.
     ///
     /// # Errors
-    /// [`ManageError::PaymentInFlight`] while one of their invoices is being paid.
+    /// [`ManageError::PaymentInFlight`] while one of their invoices has a payment in flight; [`ManageError::PreviewChanged`] when a part of
+    /// their unused time was credited already.
     pub async fn read(
         unit: &mut dyn UnitOfWork,
         subscription: &Subscription,
@@ -56,15 +56,15 @@ impl UnusedTimes {
         at: Timestamp,
     ) -> Result<Self, ManageError> {
         let is_licensed = |line: &InvoiceItem| {
-            let own = subscription.items.iter().find(|own| Some(&own.id) == line.subscription_item_id.as_ref());
-            let price = own.and_then(|own| batch.prices.get(&own.price_id));
+            let item = subscription.items.iter().find(|item| Some(&item.id) == line.subscription_item_id.as_ref());
+            let price = item.and_then(|item| batch.prices.get(&item.price_id));
             price.and_then(usage_of) == Some(Usage::Licensed)
         };
         let mut covering = unit.invoices().items_covering(&subscription.id, at).await?;
         covering.retain(|line| item.is_none_or(|item| line.subscription_item_id.as_ref() == Some(item)) && is_licensed(line));
-        let is_cut = |line: &InvoiceItem| line.covers_until != line.period.map(|period| period.end);
-        if covering.iter().any(is_cut) {
-            // A change for a later moment has credited a part of this time already.
+        let is_partly_credited = |line: &InvoiceItem| line.covers_until != line.period.map(|period| period.end);
+        if covering.iter().any(is_partly_credited) {
+            // An earlier change with a later effective time has already credited a part of this time.
             return Err(ManageError::PreviewChanged);
         }
         let shares = credits(&covering.iter().filter_map(covering_line).collect::<Vec<_>>(), at)?;
@@ -85,17 +85,17 @@ impl UnusedTimes {
         Ok(Self { at, invoices })
     }
 
-    /// Every line that gives something.
+    /// All lines with a credit.
     pub fn lines(&self) -> impl Iterator<Item = &UnusedTime> {
         self.invoices.iter().flat_map(|one| &one.lines)
     }
 
-    /// What is credited in the subscription's currency.
+    /// The credited sum in the subscription's currency.
     pub fn credit(&self, subscription: &Subscription) -> Result<Amount, AmountError> {
         self.in_currency(subscription).try_fold(Amount::ZERO, |sum, one| sum.plus(one.total()?))
     }
 
-    /// What of that becomes balance: the unpaid part of each invoice is reduced first.
+    /// The part of that sum that goes to the balance, after the unpaid part of each invoice was reduced.
     pub fn to_balance(&self, subscription: &Subscription) -> Result<Amount, AmountError> {
         self.in_currency(subscription).try_fold(Amount::ZERO, |sum, one| {
             let total = one.total()?;
@@ -107,7 +107,7 @@ impl UnusedTimes {
         self.invoices.iter().filter(|one| one.invoice.currency_id == subscription.currency_id)
     }
 
-    /// Locks the invoices, in the order of their ids.
+    /// Locks the invoices in id order.
     pub async fn lock(&self, unit: &mut dyn UnitOfWork) -> Result<(), BillingError> {
         let ids: Vec<_> = self.invoices.iter().map(|one| one.invoice.id.clone()).collect();
         if !ids.is_empty() {
@@ -116,35 +116,35 @@ impl UnusedTimes {
         Ok(())
     }
 
-    /// Issues the credit notes. What was paid in the subscription's currency goes to `own`; in another currency it goes back to its
-    /// payment. Answers the attempts that send refunds.
+    /// Issues the credit notes. Money in the subscription's currency goes to `destination`; money in another currency returns to its
+    /// payment. Returns the attempts that send refunds.
     ///
     /// # Errors
-    /// [`BillingError::Contended`] when a line or an invoice changed since it was read.
+    /// [`BillingError::Contended`] when a line or an invoice changed after it was read.
     pub async fn issue(
         &self,
         ctx: &Context,
         unit: &mut dyn UnitOfWork,
         subscription: &Subscription,
         reason: CreditNoteReason,
-        own: &Destination,
+        destination: &Destination,
         now: Timestamp,
     ) -> Result<Vec<AttemptId>, BillingError> {
         let mut attempts = Vec::new();
         for CreditedInvoice { invoice, lines } in &self.invoices {
             let locked = unit.invoices().lock(&invoice.id).await?.ok_or(BillingError::Orphan)?;
-            let is_own = invoice.currency_id == subscription.currency_id;
-            let destination = if is_own { own.clone() } else { Destination::Payments };
-            let items = lines.iter().map(|one| self.ordered(one)).collect();
+            let is_same_currency = invoice.currency_id == subscription.currency_id;
+            let destination = if is_same_currency { destination.clone() } else { Destination::Payments };
+            let items = lines.iter().map(|one| self.item_order(one)).collect();
             let order = NoteOrder::new(reason, items, destination);
             attempts.extend(issue_note(ctx, unit, &locked, &order, now).await?.attempts);
         }
         Ok(attempts)
     }
 
-    fn ordered(&self, one: &UnusedTime) -> ItemOrder {
+    fn item_order(&self, one: &UnusedTime) -> ItemOrder {
         let calculation = PricingFormula::from(&one.credit);
-        // A credit that its line clipped is not what the formula says.
+        // The formula does not apply to a credit that was capped by its line.
         let calculation = Some(calculation).filter(|formula| formula.amount() == Ok(one.credit.amount));
         ItemOrder { covers_until: Some(self.at), calculation, ..ItemOrder::new(one.line.clone(), one.credit.amount) }
     }

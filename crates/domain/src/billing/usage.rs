@@ -1,15 +1,15 @@
-//! What metered items were used.
+//! Usage records of metered items.
 
 use crate::pricing::Aggregate;
 use crate::shared::{Listed, Page, StorageError, SubscriptionItemId, Timestamp, UsageRecordId};
 use async_trait::async_trait;
 
-/// How a record counts.
+/// How a record changes the counted usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UsageAction {
-    /// On top of what is there.
+    /// Adds to the usage counted before.
     Increment,
-    /// Replaces what was counted before it.
+    /// Replaces the usage counted before.
     Set,
 }
 
@@ -32,7 +32,7 @@ impl UsageAction {
 pub struct UsageRecord {
     pub id: UsageRecordId,
     pub item_id: SubscriptionItemId,
-    /// The sender's own name of it: the same one is counted once.
+    /// The sender's idempotency identifier: records with the same one count once.
     pub identifier: String,
     pub quantity: u64,
     pub action: UsageAction,
@@ -42,12 +42,12 @@ pub struct UsageRecord {
 
 #[async_trait]
 pub trait UsageRecords: Send {
-    /// Writes a record. False when the item has one with this identifier, which stays as it is.
+    /// Inserts a record. False: the item has a record with this identifier already, which stays unchanged.
     async fn insert(&mut self, record: &UsageRecord) -> Result<bool, StorageError>;
     async fn find(&mut self, item: &SubscriptionItemId, identifier: &str) -> Result<Option<UsageRecord>, StorageError>;
-    /// What an item was used from `from` (included) to `to` (excluded), in the order of the records' times. A sum that is set anew
-    /// counts on from there.
+    /// The usage of an item from `from` (inclusive) to `to` (exclusive), in the order of the records' times. A `Set` record restarts a sum
+    /// at its quantity.
     async fn used(&mut self, item: &SubscriptionItemId, aggregate: Aggregate, from: Timestamp, to: Timestamp) -> Result<u64, StorageError>;
-    /// Newest first, by when it was used. Paged by number alone.
+    /// An item's records, newest usage first. Pages are addressed by number only.
     async fn of_item(&mut self, item: &SubscriptionItemId, page: &Page) -> Result<Listed<UsageRecord>, StorageError>;
 }

@@ -1,5 +1,5 @@
-//! What becomes of a period's usage and its threshold where an item's price or the subscription's currency changes: the usage goes
-//! on counting, and what was billed of it is not billed again.
+//! Carries a period's usage and the billing threshold over when an item's price or the subscription's currency changes: usage keeps
+//! counting, and billed usage is not billed again.
 
 use super::billing_batch::BillingBatch;
 use super::period_lines::usage_of;
@@ -8,9 +8,9 @@ use crate::pricing::{Aggregate, UnitPricing, Usage};
 use crate::shared::{Amount, AmountError, CurrencyId, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// A metered item whose price changes at `at`; `used` is what it was used until then, `billed` what that was billed now and before.
-/// What is summed counts on at the new rate from where it stands, so that no tier is free twice. A highest or a last number stands for
-/// all of the period: what was billed for it comes off what it costs at the new rate.
+/// The billed usage of a metered item whose price changes at `at`. `used` is its usage until then, `billed` the amount billed for that
+/// usage so far. Summed usage continues at the new rate from its current count, so that no free tier applies twice. A maximum or last value
+/// applies to the whole period: what was billed for it is deducted from its price at the new rate.
 pub(super) fn carried(
     (item, period): (&SubscriptionItem, &Period),
     (rate, aggregate): (&UnitPricing<'_>, Aggregate),
@@ -21,8 +21,8 @@ pub(super) fn carried(
     Ok(BilledUsage { from: item.counts_from(period), until: at, amount, is_carried: true })
 }
 
-/// The subscription's amounts in another currency, before it is charged in that: what was billed of the period's usage counts for what
-/// it costs there.
+/// Converts a subscription's amounts before it is charged in another currency: billed usage of the period counts at its price in the new
+/// currency.
 pub(super) async fn enter_currency(
     unit: &mut dyn UnitOfWork,
     subscription: &mut Subscription,
@@ -34,16 +34,16 @@ pub(super) async fn enter_currency(
         let Some(billed) = item.billed else { continue };
         let price = batch.prices.get(&item.price_id).ok_or(BillingError::Orphan)?;
         let (Some(Usage::Metered(aggregate)), Some(rate)) = (usage_of(price), price.rate_in(currency)) else { continue };
-        let from = item.counts_from(&period);
-        let amount = PricingFormula::of(&rate, unit.usage().used(&item.id, aggregate, from, billed.until).await?).amount()?;
-        item.billed = Some(BilledUsage { from, until: billed.until, amount, is_carried: true });
+        let counts_from = item.counts_from(&period);
+        let amount = PricingFormula::of(&rate, unit.usage().used(&item.id, aggregate, counts_from, billed.until).await?).amount()?;
+        item.billed = Some(BilledUsage { from: counts_from, until: billed.until, amount, is_carried: true });
     }
     subscription.billing_threshold = threshold_in(unit, subscription, currency).await?;
     Ok(())
 }
 
-/// When usage is billed early in a currency. An amount that was set in another one means nothing there: then it is what the terms of
-/// the checkout ask for, if they ask for one.
+/// The billing threshold in a currency. An amount that was set in another currency does not apply: it is replaced by the threshold of the
+/// checkout's terms, if there is one.
 pub(super) async fn threshold_in(
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,

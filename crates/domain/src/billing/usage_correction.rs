@@ -1,4 +1,4 @@
-//! Usage that cost less than earlier invoices of its period asked for: credit notes over those lines, newest first.
+//! Corrects overbilled usage by credit notes over the lines of earlier invoices of the period, newest first.
 
 use super::credit::{CreditNoteReason, Destination, ItemOrder, NoteOrder, issue_note};
 use super::{BillingError, Invoice, InvoiceItem, Subscription};
@@ -6,14 +6,14 @@ use crate::context::Context;
 use crate::shared::{Amount, AmountError, InvoiceId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// How much earlier invoices of a period asked too much for one item's usage.
+/// The amount by which earlier invoices of a period overbilled one item's usage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Overbilled {
     pub item: SubscriptionItemId,
     pub amount: Amount,
 }
 
-/// What lines of one invoice are to give.
+/// The lines of one invoice that are credited.
 #[derive(Debug, Clone)]
 pub(super) struct UsageCorrection {
     pub invoice: Invoice,
@@ -31,29 +31,29 @@ impl UsageCorrection {
         Amount::sum(self.lines.iter().map(|line| line.amount))
     }
 
-    /// What becomes balance: the unpaid part of the invoice is reduced first.
+    /// The part that goes to the balance, after the unpaid part of the invoice was reduced.
     fn to_balance(&self) -> Result<Amount, AmountError> {
         self.total()?.minus(self.total()?.min(self.invoice.remaining()))
     }
 }
 
-/// The corrections of one subscription. What its lines cannot give is given by nobody.
+/// The corrections of one subscription. An excess that its lines cannot cover is not credited.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UsageCorrections {
     pub notes: Vec<UsageCorrection>,
 }
 
 impl UsageCorrections {
-    /// Reads which lines give what. Nothing is read where nothing was overbilled. Lines in another currency give nothing.
+    /// Plans which lines are credited. Reads nothing if nothing was overbilled. Lines in another currency are not credited.
     pub async fn plan(unit: &mut dyn UnitOfWork, subscription: &Subscription, overbilled: &[Overbilled]) -> Result<Self, BillingError> {
         let mut corrections = Self::default();
         for Overbilled { item, amount } in overbilled {
-            let Some(own) = subscription.items.iter().find(|one| one.id == *item) else { continue };
-            let since = own.counts_from(&subscription.period);
-            let mut left = *amount;
+            let Some(subscription_item) = subscription.items.iter().find(|one| one.id == *item) else { continue };
+            let since = subscription_item.counts_from(&subscription.period);
+            let mut unallocated = *amount;
             let lines = unit.invoices().items_billing(item, since).await?;
             for line in lines {
-                let part = left.min(line.creditable());
+                let part = unallocated.min(line.creditable());
                 if part.is_zero() {
                     continue;
                 }
@@ -61,7 +61,7 @@ impl UsageCorrections {
                 if invoice.currency_id != subscription.currency_id {
                     continue;
                 }
-                left = left.minus(part)?;
+                unallocated = unallocated.minus(part)?;
                 corrections.add(invoice, CorrectedLine { line, amount: part });
             }
         }
@@ -83,21 +83,21 @@ impl UsageCorrections {
         }
     }
 
-    /// What becomes balance.
+    /// The sum that goes to the balance.
     pub fn to_balance(&self) -> Result<Amount, AmountError> {
         self.notes.iter().try_fold(Amount::ZERO, |sum, note| sum.plus(note.to_balance()?))
     }
 
-    /// What is given of an item's lines.
+    /// The sum credited over an item's lines.
     pub fn given_of(&self, item: &SubscriptionItemId) -> Result<Amount, AmountError> {
         let lines = self.notes.iter().flat_map(|note| &note.lines);
         Amount::sum(lines.filter(|line| line.line.subscription_item_id.as_ref() == Some(item)).map(|line| line.amount))
     }
 
-    /// Issues the credit notes. The invoices are locked in the order of their ids.
+    /// Issues the credit notes. Locks the invoices in id order.
     ///
     /// # Errors
-    /// [`BillingError::Contended`] when a line or an invoice changed since it was read.
+    /// [`BillingError::Contended`] when a line or an invoice changed after it was read.
     pub async fn issue(&self, ctx: &Context, unit: &mut dyn UnitOfWork, now: Timestamp) -> Result<(), BillingError> {
         for correction in &self.notes {
             let invoice = unit.invoices().lock(&correction.invoice.id).await?.ok_or(BillingError::Orphan)?;

@@ -12,10 +12,10 @@ use crate::shared::{Amount, InvoiceId, StakeId, SubscriptionId, SubscriptionItem
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
 
-/// What comes next, as the engine would write it now.
+/// The next invoice, as the engine would write it with the current usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextInvoice {
-    /// Less what the balance will pay.
+    /// The amount after the balance is applied.
     pub amount: Amount,
     pub at: Timestamp,
 }
@@ -35,16 +35,16 @@ pub struct ExpandedSubscription {
     pub method: Method,
     pub currency: Currency,
     pub mandate: Option<Mandate>,
-    /// Secures it.
+    /// The security stake.
     pub stake: Option<Stake>,
-    /// Pays renewals that could not be charged.
+    /// The stake of the overdraft protection.
     pub overdraft_stake: Option<Stake>,
     pub clock: Option<TestClock>,
-    /// `None`: none comes, or it cannot be told.
+    /// `None`: there is none, or it cannot be computed.
     pub next_invoice: Option<NextInvoice>,
 }
 
-/// Reads what subscriptions refer to, in one statement for each kind. One that refers to something that is gone is left out.
+/// Reads the objects that subscriptions refer to, with one statement per kind. Omits subscriptions that refer to missing objects.
 pub async fn expand_subscriptions(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -100,22 +100,24 @@ async fn next_invoice(
     used: &HashMap<SubscriptionItemId, u64>,
     subscription: &Subscription,
 ) -> Result<Option<NextInvoice>, BillingError> {
-    let runs = matches!(subscription.status, SubscriptionStatus::Trialing | SubscriptionStatus::Active | SubscriptionStatus::PastDue);
+    let is_running = matches!(subscription.status, SubscriptionStatus::Trialing | SubscriptionStatus::Active | SubscriptionStatus::PastDue);
     let at = subscription.period.end;
-    if !runs || subscription.ends_at().is_some_and(|end| end <= at) {
+    if !is_running || subscription.ends_at().is_some_and(|end| end <= at) {
         return Ok(None);
     }
     let index = subscription.index.map_or(0, |index| index.saturating_add(1));
-    let Ok(next) = period(&subscription.cycle, subscription.anchor, index) else { return Ok(None) };
-    let behind = subscription.index.map(|_| subscription.period);
-    let unwritten = InvoiceId::new(at, ctx.random.as_ref());
-    let Ok(Lines { total, overbilled, .. }) = lines(ctx, batch, used, subscription, &unwritten, next, behind) else { return Ok(None) };
+    let Ok(next_period) = period(&subscription.cycle, subscription.anchor, index) else { return Ok(None) };
+    let metered_period = subscription.index.map(|_| subscription.period);
+    let placeholder_id = InvoiceId::new(at, ctx.random.as_ref());
+    let Ok(Lines { total, overbilled, .. }) = lines(ctx, batch, used, subscription, &placeholder_id, next_period, metered_period) else {
+        return Ok(None);
+    };
     let added = UsageCorrections::plan(unit, subscription, &overbilled).await?.to_balance()?;
     let applied = batch.applied(subscription, total, batch.balance_of(subscription).plus(added)?);
     Ok(Some(NextInvoice { amount: total.minus(applied)?, at }))
 }
 
-/// A subscription as it stands.
+/// Reads a subscription.
 pub async fn find(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
     let mut unit = ctx.store.read().await?;
     super::subscription_admin::load(unit.as_mut(), id).await

@@ -1,4 +1,4 @@
-//! Voiding: nobody asks for an invoice any more.
+//! Voids invoices.
 
 use super::credit::{CreditNoteReason, Destination, NoteOrder, credit_everything, issue_note};
 use super::invoice::unapply_balance;
@@ -8,12 +8,12 @@ use super::{BillingError, InvoicePayment, ManageError, PaymentSource, time_of};
 use crate::context::Context;
 use crate::shared::{InvoiceId, StorageError};
 
-/// Voids an unpaid invoice: what the balance paid of it returns to the balance, then a credit note covers everything. Its number stays.
-/// The subscription is locked first, as by everybody who writes payments.
+/// Voids an unpaid invoice: its balance payments return to the balance, then a credit note covers everything. It keeps its number. Locks
+/// the subscription first, like every writer of payments.
 ///
 /// # Errors
-/// [`ManageError::NothingOwed`] when nothing remains of it; [`ManageError::PaymentInFlight`] while somebody is paying it;
-/// [`ManageError::PartlyPaid`] when a payment of a network or a stake stands: that is refunded instead.
+/// [`ManageError::NothingOwed`] when nothing remains to be paid; [`ManageError::PaymentInFlight`] while a payment is in flight;
+/// [`ManageError::PartlyPaid`] when a network or stake payment stands, which must be refunded instead.
 #[tracing::instrument(skip_all, fields(invoice = %id))]
 pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageError> {
     let mut unit = ctx.store.begin().await?;

@@ -257,8 +257,8 @@ mod tests {
         ) {
             let stake = held(amount).released(ReleaseReason::Ended, at(0), at(0));
             match step(&stake, state(in_tokens, revoked), &owing(owed, in_flight), second) {
-                NextStep::Return(result) => prop_assert!(!result.is_zero() && result.base_units() <= in_tokens.min(amount)),
-                NextStep::Forfeit(result) => prop_assert!(!result.is_zero() && result.base_units() <= (in_tokens + revoked).min(amount).min(owed)),
+                NextStep::Return(moved) => prop_assert!(!moved.is_zero() && moved.base_units() <= in_tokens.min(amount)),
+                NextStep::Forfeit(moved) => prop_assert!(!moved.is_zero() && moved.base_units() <= (in_tokens + revoked).min(amount).min(owed)),
                 NextStep::Wait(until) => prop_assert!(until > at(second)),
                 NextStep::Claimed(gone) => prop_assert!(in_tokens + revoked == 0 && gone.base_units() == amount),
                 NextStep::Rest | NextStep::GiveUp => prop_assert!(false, "a released stake must have a next step"),

@@ -532,8 +532,8 @@ pub(in crate::billing) mod tests {
     fn a_declined_return_is_retried_and_needs_attention_at_the_longest_delay() {
         let mut stake = held(10).released(ReleaseReason::Ended, at(100), at(0));
         for failures in 1..=7u32 {
-            let reservation = stake.reserve(reservation(StakeTransferKind::Return, 10), at(100)).expect("it fits");
-            stake = reservation.declined(&attempt(1), at(100)).expect("it was reserved");
+            let reserved = stake.reserve(reservation(StakeTransferKind::Return, 10), at(100)).expect("it fits");
+            stake = reserved.declined(&attempt(1), at(100)).expect("it was reserved");
             assert_eq!(stake.return_at, Some(at(100).plus(retry_delay(failures - 1))));
             assert_eq!((stake.status, stake.failure_count, stake.available()), (StakeStatus::Releasing, failures, Amount::new(10)));
             assert_eq!(stake.needs_attention(), failures > 5, "{failures}");

@@ -1,4 +1,4 @@
-//! Stakes that their payers take back at the network: it is asked about each one every [`STAKE_CHECK_INTERVAL`].
+//! Detects stakes that their payers revoke at the network: each stake is queried every [`STAKE_CHECK_INTERVAL`].
 
 use super::due::is_unchanged;
 use super::settlement::post_claim;
@@ -12,19 +12,19 @@ use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use std::time::Duration;
 
-/// How long a stake is not asked about again.
+/// The interval between two queries about the same stake.
 pub const STAKE_CHECK_INTERVAL: Duration = Duration::from_secs(300);
-/// A network may know nothing yet of a payment into a stake that was made just now.
-const SETTLING: Duration = Duration::from_secs(3_600);
-/// Questions to networks at the same time.
+/// How long after a change of a stake its network may not show the change yet.
+const SETTLING_TIME: Duration = Duration::from_secs(3_600);
+/// The number of concurrent network queries.
 const CONCURRENT_QUESTIONS: usize = 16;
 
-/// Asks about at most `limit` stakes. The subscriptions of one that was revoked end with their periods, unless a new one is placed until
-/// then; one that was taken for lost and is held again secures again. A network that does not answer does not keep the others from their
-/// turn. Answers how many stakes were asked about.
+/// Queries the networks about at most `limit` stakes. Subscriptions whose stake was revoked end with their periods, unless a new stake is
+/// placed before that. A stake that counted as revoked and is held again secures its subscriptions again. An unresponsive network does not
+/// block the others. Returns the number of queried stakes.
 ///
 /// # Errors
-/// The first failure, after all stakes had their turn.
+/// The first failure, after all stakes were checked.
 #[tracing::instrument(skip_all, fields(limit))]
 pub async fn check_stakes(ctx: &Context, limit: u32) -> Result<usize, BillingError> {
     let now = ctx.now();
@@ -32,51 +32,51 @@ pub async fn check_stakes(ctx: &Context, limit: u32) -> Result<usize, BillingErr
     let claimed = unit.stakes().claim_unchecked(now.minus(STAKE_CHECK_INTERVAL), now, limit).await?;
     unit.commit().await?;
     let checks: Vec<_> = claimed.iter().map(|stake| check(ctx, stake).boxed()).collect();
-    let done: Vec<_> = stream::iter(checks).buffer_unordered(CONCURRENT_QUESTIONS).collect().await;
-    match done.into_iter().find_map(Result::err) {
+    let results: Vec<_> = stream::iter(checks).buffer_unordered(CONCURRENT_QUESTIONS).collect().await;
+    match results.into_iter().find_map(Result::err) {
         Some(error) => Err(error),
         None => Ok(claimed.len()),
     }
 }
 
-/// What a look at the network shows.
+/// What the network's answer says about a stake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Finding {
     AsKnown,
-    /// Less is held than was counted on.
+    /// The network holds less than required.
     Revoked,
-    /// All of a revoked one is held again.
+    /// The network again holds all of a revoked stake.
     Restored,
-    /// A part that was revoked earlier was paid out, and what was counted on is held.
+    /// A part that was revoked earlier was paid out; the required amount is held.
     Claimed(Amount),
 }
 
 fn finding(stake: &Stake, state: StakeState, is_settled: bool) -> Finding {
     if stake.reservation.is_some() {
-        // What moves is missing there or here.
+        // The amount in flight is missing either at the network or in our records.
         return Finding::AsKnown;
     }
-    let counted_on = stake.amount_requested.min(stake.remaining());
-    let there = state.held.plus(state.revoked).unwrap_or(state.held);
-    let gone = stake.remaining().minus(there).unwrap_or_default();
+    let required = stake.amount_requested.min(stake.remaining());
+    let at_network = state.held.plus(state.revoked).unwrap_or(state.held);
+    let paid_out = stake.remaining().minus(at_network).unwrap_or_default();
     match stake.status {
-        StakeStatus::Held if state.held < counted_on && (is_settled || !state.revoked.is_zero()) => Finding::Revoked,
-        StakeStatus::Held if is_settled && state.held >= counted_on && !gone.is_zero() => Finding::Claimed(gone),
-        StakeStatus::Releasing if stake.is_revoked() && state.held >= counted_on => Finding::Restored,
+        StakeStatus::Held if state.held < required && (is_settled || !state.revoked.is_zero()) => Finding::Revoked,
+        StakeStatus::Held if is_settled && state.held >= required && !paid_out.is_zero() => Finding::Claimed(paid_out),
+        StakeStatus::Releasing if stake.is_revoked() && state.held >= required => Finding::Restored,
         _ => Finding::AsKnown,
     }
 }
 
-async fn check(ctx: &Context, seen: &Stake) -> Result<(), BillingError> {
-    let Some(state) = ask_network(ctx, seen).await? else { return Ok(()) };
-    let is_settled = ctx.now().since(seen.updated_at) > SETTLING;
-    let found = finding(seen, state, is_settled);
+async fn check(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
+    let Some(state) = ask_network(ctx, queried).await? else { return Ok(()) };
+    let is_settled = ctx.now().since(queried.updated_at) > SETTLING_TIME;
+    let found = finding(queried, state, is_settled);
     if found == Finding::AsKnown {
         return Ok(());
     }
     let mut unit = ctx.store.begin().await?;
-    let secured = lock_secured(unit.as_mut(), seen).await?;
-    let Some(stake) = unit.stakes().lock(&seen.id).await?.filter(|stake| is_unchanged(seen, stake)) else { return Ok(()) };
+    let secured = lock_secured(unit.as_mut(), queried).await?;
+    let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(()) };
     let now = customer_time(ctx, unit.as_mut(), &stake.customer_id).await?;
     let after = match found {
         Finding::AsKnown => return Ok(()),
@@ -84,7 +84,7 @@ async fn check(ctx: &Context, seen: &Stake) -> Result<(), BillingError> {
             end_secured(ctx, unit.as_mut(), &stake, secured, now).await?;
             stake.revoked(now)
         }
-        // Nothing needs it any more: it goes back in its time.
+        // It secures no running subscription: it is returned as scheduled.
         Finding::Restored if secured.is_empty() => return Ok(()),
         Finding::Restored => stake.restored(now),
         Finding::Claimed(amount) => {
@@ -98,7 +98,7 @@ async fn check(ctx: &Context, seen: &Stake) -> Result<(), BillingError> {
     Ok(())
 }
 
-/// The running subscriptions that a stake secures, locked in the order of their ids.
+/// The running subscriptions that a stake secures, locked in id order.
 async fn lock_secured(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Subscription>, BillingError> {
     let mut ids: Vec<_> = unit.subscriptions().of_stake(&stake.id).await?.into_iter().map(|one| one.id).collect();
     ids.sort();
@@ -110,7 +110,7 @@ async fn lock_secured(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Su
     Ok(secured)
 }
 
-/// The subscriptions end with their periods. Without its stake, an overdraft protection is off.
+/// Schedules the subscriptions to end with their periods. For an overdraft stake, switches the overdraft protection off.
 async fn end_secured(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -149,7 +149,7 @@ async fn end_with_period(
     subscription.canceled_at = Some(now);
     subscription.cancel_at_period_end = true;
     if subscription.status == SubscriptionStatus::Paused {
-        // The engine looks at the periods of those that run only.
+        // The engine does not process periods of paused subscriptions, so their end is stored as a time.
         subscription.cancel_at = Some(subscription.period.end);
     }
     let scheduled = Notification::CancellationScheduled { subscription: subscription.id.clone(), canceled_at: now };
@@ -164,10 +164,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stake_is_revoked_when_less_is_held_than_counted_on_and_restored_when_all_is_held_again() {
+    fn a_stake_is_revoked_below_the_required_amount_and_restored_when_all_is_held_again() {
         let state = |held, revoked| StakeState { held: Amount::new(held), revoked: Amount::new(revoked) };
         let revoked = held(10).revoked(at(1));
-        for (stake, state, is_settled, is) in [
+        for (stake, state, is_settled, expected) in [
             (held(10), state(10, 0), true, Finding::AsKnown),
             (held(10), state(12, 0), true, Finding::AsKnown),
             (held(10), state(0, 10), false, Finding::Revoked),
@@ -178,7 +178,7 @@ mod tests {
             (revoked.clone(), state(4, 6), true, Finding::AsKnown),
             (held(10).released(ReleaseReason::Ended, at(1), at(1)), state(0, 10), true, Finding::AsKnown),
         ] {
-            assert_eq!(finding(&stake, state, is_settled), is, "{:?} {state:?}", stake.status);
+            assert_eq!(finding(&stake, state, is_settled), expected, "{:?} {state:?}", stake.status);
         }
         let replaced = revoked.placed(Amount::new(10), "B", at(2)).expect("in range");
         assert_eq!(finding(&replaced, state(10, 10), true), Finding::AsKnown, "the network has not paid out the revoked part yet");

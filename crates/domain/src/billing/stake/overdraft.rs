@@ -1,5 +1,5 @@
-//! Overdraft protection: a stake from which a renewal is paid that could not be charged, for a fee. Nothing is charged if the customer
-//! pays within the grace period.
+//! Overdraft protection: a stake pays renewals that could not be charged, for a fee. It is not used if the customer pays within the grace
+//! period.
 
 use super::debts::{StakeDebts, debts_of_subscription, is_paying};
 use super::place::Placement;
@@ -19,11 +19,11 @@ use crate::payment::{Currency, PlannedPayment, PreparedStake, Purpose};
 use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// A fee is given in parts of so many.
+/// Basis points in a whole.
 const BASIS_POINTS: u128 = 10_000;
 
 impl BillingPolicy {
-    /// The fee for an overdraft: a share of what was paid, rounded up to a base unit.
+    /// The fee for an overdraft: a share of the paid amount, rounded up to a base unit.
     pub fn overdraft_fee(&self, paid: Amount) -> Result<Amount, AmountError> {
         let points = Amount::new(u128::from(self.overdraft_fee_points).min(BASIS_POINTS));
         let (fee, rest) = paid.times_ratio(points, Amount::new(BASIS_POINTS))?;
@@ -31,51 +31,51 @@ impl BillingPolicy {
     }
 }
 
-/// What an overdraft pays.
+/// The invoices that an overdraft pays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Overdraft {
     planned: Vec<PlannedPayment>,
     amount: Amount,
 }
 
-/// Whole invoices only, oldest first, as long as the stake covers them and the fee for them: a part of an invoice keeps nothing running.
-/// No fee is charged for an earlier fee.
+/// Plans an overdraft: full invoices only, oldest first, as long as the stake covers them and their fee. A partial payment would not keep a
+/// subscription running. No fee is charged on earlier fees.
 fn plan_overdraft(policy: &BillingPolicy, available: Amount, debts: &StakeDebts) -> Result<Overdraft, AmountError> {
     let mut overdraft = Overdraft { planned: Vec::new(), amount: Amount::ZERO };
     let mut charged = Amount::ZERO;
     for planned in &debts.invoices {
         let amount = overdraft.amount.plus(planned.amount)?;
         let is_fee = debts.fees.contains(&planned.invoice_id);
-        let with_this = if is_fee { charged } else { charged.plus(planned.amount)? };
-        if amount.plus(policy.overdraft_fee(with_this)?)? > available {
+        let charged_with_this = if is_fee { charged } else { charged.plus(planned.amount)? };
+        if amount.plus(policy.overdraft_fee(charged_with_this)?)? > available {
             break;
         }
-        (overdraft.amount, charged) = (amount, with_this);
+        (overdraft.amount, charged) = (amount, charged_with_this);
         overdraft.planned.push(planned.clone());
     }
     Ok(overdraft)
 }
 
-/// What a customer has to stake at least: one cycle and its fee.
-fn least_stake(policy: &BillingPolicy, cycle: Amount) -> Result<Amount, AmountError> {
+/// The minimum stake: the price of one cycle and its fee.
+fn minimum_stake(policy: &BillingPolicy, cycle: Amount) -> Result<Amount, AmountError> {
     cycle.plus(policy.overdraft_fee(cycle)?)
 }
 
 /// The overdraft protection of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverdraftProtection {
-    /// `None`: it is off.
+    /// `None`: the protection is off.
     pub stake: Option<Stake>,
     pub currency: Currency,
-    /// One cycle and its fee.
+    /// The minimum stake: the price of one cycle and its fee.
     pub required: Amount,
     /// The fee of one cycle.
     pub fee: Amount,
-    /// Whether the next renewal would be paid from the stake.
+    /// Whether the stake covers the next renewal.
     pub is_sufficient: bool,
 }
 
-/// The protection of a subscription as it stands.
+/// Reads the overdraft protection of a subscription.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<OverdraftProtection, ManageError> {
     let mut unit = ctx.store.read().await?;
@@ -89,12 +89,12 @@ pub async fn overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<
         Some(stake) => unit.stakes().find(stake).await?.filter(|stake| !stake.is_final()),
         None => None,
     };
-    let (required, fee) = (least_stake(&ctx.policy, cycle)?, ctx.policy.overdraft_fee(cycle)?);
+    let (required, fee) = (minimum_stake(&ctx.policy, cycle)?, ctx.policy.overdraft_fee(cycle)?);
     let is_sufficient = stake.as_ref().is_some_and(|stake| stake.is_held() && stake.available() >= required);
     Ok(OverdraftProtection { stake, currency: target.currency, required, fee, is_sufficient })
 }
 
-/// What a cycle of the subscription costs, without what depends on usage.
+/// The price of one cycle of the subscription.
 async fn cycle_of(unit: &mut dyn UnitOfWork, target: &PaymentTarget) -> Result<Amount, ManageError> {
     let items = &target.subscription.items;
     let ids: Vec<_> = items.iter().map(|item| item.price_id.clone()).collect();
@@ -107,7 +107,7 @@ async fn cycle_of(unit: &mut dyn UnitOfWork, target: &PaymentTarget) -> Result<A
     Ok(cycle)
 }
 
-/// The payment that switches the protection on, or tops it up. `amount`: `None` for what is missing.
+/// The payment that switches the protection on or tops it up. `amount`: `None` for the missing amount.
 async fn placement(ctx: &Context, id: &SubscriptionId, payer: &Wallet, amount: Option<Amount>) -> Result<Placement, ManageError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
@@ -115,7 +115,7 @@ async fn placement(ctx: &Context, id: &SubscriptionId, payer: &Wallet, amount: O
     if target.method.kind.is_card() || ctx.networks.wallet(target.method.kind).is_none() {
         return Err(ManageError::MethodNotSupported);
     }
-    let required = least_stake(&ctx.policy, cycle_of(unit.as_mut(), &target).await?)?;
+    let required = minimum_stake(&ctx.policy, cycle_of(unit.as_mut(), &target).await?)?;
     let key = StakeKey {
         subject: StakeSubject::Subscription(id.clone()),
         purpose: StakePurpose::Overdraft,
@@ -134,7 +134,7 @@ async fn placement(ctx: &Context, id: &SubscriptionId, payer: &Wallet, amount: O
     Ok(Placement { target, key, amount })
 }
 
-/// Builds the payment that switches the protection on, or tops it up. The same nonce builds the same one.
+/// Builds the payment that switches the protection on or tops it up. The same nonce builds the same transaction.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn prepare_overdraft_stake(
     ctx: &Context,
@@ -146,7 +146,7 @@ pub async fn prepare_overdraft_stake(
     placement(ctx, id, payer, amount).await?.prepare(ctx, payer, nonce).await
 }
 
-/// Checks and sends the signed payment. Once the network has it, the protection is on. Answers the hash.
+/// Checks and sends the signed payment, and returns its transaction hash. The protection is on once it settles.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn submit_signed_overdraft_stake(
     ctx: &Context,
@@ -164,10 +164,11 @@ pub async fn submit_signed_overdraft_stake(
     send(ctx, unit, target, Purpose::Stake(stake.id), *amount, payer, signed).await
 }
 
-/// Switches the protection off: the stake goes back at once.
+/// Switches the protection off and releases its stake at once.
 ///
 /// # Errors
-/// [`ManageError::PaymentInFlight`] while the stake pays something; [`ManageError::UnpaidInvoices`] while something is overdue.
+/// [`ManageError::PaymentInFlight`] while the stake moves or a payment of the subscription is in flight; [`ManageError::UnpaidInvoices`]
+/// while an invoice is overdue.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn end_overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
     let mut unit = ctx.store.begin().await?;
@@ -189,8 +190,8 @@ pub async fn end_overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Res
     Ok(())
 }
 
-/// The grace period of a subscription is over: what is overdue is paid from its stake. The subscription is locked, and left for the
-/// caller to write. Answers the attempt to send.
+/// Pays a subscription's overdue invoices from its overdraft stake once the grace period is over. The caller holds the subscription's lock
+/// and writes it. Returns the attempt to send.
 pub(in crate::billing) async fn pay_by_overdraft(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -203,7 +204,7 @@ pub(in crate::billing) async fn pay_by_overdraft(
     let Some(stake) = unit.stakes().lock(id).await?.filter(Stake::is_held) else { return Ok(None) };
     let debts = debts_of_subscription(unit, &stake, subscription).await?;
     if debts.is_in_flight || stake.reservation.is_some() {
-        // What is on its way may pay it.
+        // The payment in flight may settle the debt.
         subscription.overdraft_at = Some(now.plus(STAKE_RETRY_DELAY));
         return Ok(None);
     }
@@ -211,7 +212,7 @@ pub(in crate::billing) async fn pay_by_overdraft(
     transfer(ctx, unit, &stake, StakeTransfer::paying(amount, planned), now).await
 }
 
-/// The network refused an overdraft: it is tried again later. The caller has not locked the stake yet.
+/// Schedules another try after the network declined an overdraft. Call before locking the stake, since subscriptions are locked first.
 pub(super) async fn reschedule_overdraft(ctx: &Context, unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<(), BillingError> {
     let Some(subject) = stake.subject.subscription() else { return Ok(()) };
     let Some(mut subscription) = unit.subscriptions().lock(subject).await? else { return Ok(()) };
@@ -236,7 +237,7 @@ pub(super) async fn charge_fee(
     paid: Amount,
     now: Timestamp,
 ) -> Result<Option<AttemptId>, BillingError> {
-    // The plan kept room for the fee: what another forfeit took since is the store's loss.
+    // The plan left room for the fee. If another forfeit took part of it meanwhile, the store waives the difference.
     let fee = ctx.policy.overdraft_fee(paid)?.min(stake.available());
     let Some(subject) = stake.subject.subscription().filter(|_| !fee.is_zero()) else { return Ok(None) };
     let Some(subscription) = unit.subscriptions().find(subject).await? else { return Ok(None) };
@@ -323,7 +324,7 @@ mod tests {
         assert_eq!(fee(500, 1_001), Ok(51));
         assert_eq!(fee(500, 1), Ok(1));
         assert_eq!(fee(0, 1_000), Ok(0));
-        assert_eq!(fee(20_000, 1_000), Ok(1_000), "never more than the invoice");
+        assert_eq!(fee(20_000, 1_000), Ok(1_000), "at most the invoice's amount");
     }
 
     #[test]
@@ -342,11 +343,11 @@ mod tests {
     }
 
     #[test]
-    fn the_least_stake_pays_one_cycle() {
+    fn the_minimum_stake_pays_one_cycle() {
         for cycle in [1, 7, 100, 12_345] {
             let policy = policy(333);
-            let least = least_stake(&policy, Amount::new(cycle)).expect("in range");
-            assert_eq!(plan_overdraft(&policy, least, &owing(&[cycle])).expect("in range").amount, Amount::new(cycle));
+            let minimum = minimum_stake(&policy, Amount::new(cycle)).expect("in range");
+            assert_eq!(plan_overdraft(&policy, minimum, &owing(&[cycle])).expect("in range").amount, Amount::new(cycle));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Payments into a security stake that no checkout asks for: to resume a subscription, after a change of payment, for a dearer plan.
+//! Payments into stakes outside a checkout, and the stake that a subscription's terms require.
 
 use super::release::{ReleaseTime, release_if_unused};
 use super::settlement::{post_stake, record_stake_statement};
@@ -18,10 +18,10 @@ use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How long a stake waits for its first payment before it is given up.
+/// How long a pending stake waits for its first payment before it is abandoned.
 pub(in crate::billing) const PENDING_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
 
-/// A payment into a stake that a wallet is asked for.
+/// A payment into a stake that a wallet is asked to sign.
 #[derive(Debug, Clone)]
 pub(in crate::billing) struct Placement {
     pub target: PaymentTarget,
@@ -40,10 +40,10 @@ impl Placement {
         Self { target, key, amount }
     }
 
-    /// The stake that the payment goes into: the one that is not final, or a new one.
+    /// The stake that the payment goes into: the existing one that is not final, or a new pending one.
     ///
     /// # Errors
-    /// [`ManageError::PaymentInFlight`] while the same stake is going back: what is added to it would go back as well.
+    /// [`ManageError::PaymentInFlight`] while the stake is being released or moved: an added payment would be returned as well.
     pub async fn open(&self, ctx: &Context) -> Result<Stake, ManageError> {
         let mut unit = ctx.store.begin().await?;
         if let Some(found) = unit.stakes().find_open(&self.key).await? {
@@ -67,7 +67,7 @@ impl Placement {
         Ok(stake)
     }
 
-    /// The stake that a wallet has signed a payment into. It stays as it is until this unit of work ends.
+    /// Locks the stake that the signed payment goes into, until this unit of work ends.
     pub async fn lock(&self, unit: &mut dyn UnitOfWork) -> Result<Stake, ManageError> {
         let found = unit.stakes().find_open(&self.key).await?.ok_or(ManageError::Contended)?;
         let locked = unit.stakes().lock(&found.id).await?.filter(|stake| !stake.is_final()).ok_or(ManageError::Contended)?;
@@ -100,7 +100,7 @@ impl Placement {
     }
 }
 
-/// Asks the network what it holds of a stake. `None`: nothing here serves its network.
+/// Queries the network about a stake. `None`: its network is not supported.
 pub(in crate::billing) async fn ask_network(ctx: &Context, stake: &Stake) -> Result<Option<StakeState>, BillingError> {
     let mut unit = ctx.store.read().await?;
     let method = unit.methods().find(&stake.method_id).await?.ok_or(BillingError::Orphan)?;
@@ -112,7 +112,7 @@ pub(in crate::billing) async fn ask_network(ctx: &Context, stake: &Stake) -> Res
     }
 }
 
-/// What the network holds of the stake with a key, and the payer has not revoked.
+/// The amount that the network holds of the stake with this key, without what its payer has revoked.
 pub(in crate::billing) async fn held_with(ctx: &Context, key: &StakeKey) -> Result<Amount, ManageError> {
     let mut unit = ctx.store.read().await?;
     let found = unit.stakes().find_open(key).await?;
@@ -123,22 +123,22 @@ pub(in crate::billing) async fn held_with(ctx: &Context, key: &StakeKey) -> Resu
     }
 }
 
-/// The stake without which a canceled subscription does not resume: not one that the subscription has left behind.
+/// The stake that is required to undo a scheduled cancellation. A stake in another currency than the subscription's does not count.
 pub(in crate::billing) async fn owed_stake(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Option<Stake>, StorageError> {
     let Some(id) = &subscription.stake_id else { return Ok(None) };
-    let is_owed = |stake: &Stake| {
+    let is_required = |stake: &Stake| {
         stake.currency_id == subscription.currency_id && !stake.amount_requested.is_zero() && (stake.is_held() || stake.is_revoked())
     };
-    Ok(unit.stakes().find(id).await?.filter(is_owed))
+    Ok(unit.stakes().find(id).await?.filter(is_required))
 }
 
-/// What a security stake is to hold, and for which subscription it is placed.
+/// The required amount of a security stake, and the subscription that it is placed for.
 pub(in crate::billing) struct RequiredStake {
     pub subject: SubscriptionId,
     pub amount: Amount,
 }
 
-/// What the terms of its checkout ask a wallet to stake, unless a stake is held. `None`: nothing, as for a card.
+/// The stake that the terms of the checkout require from a wallet, unless one is held already. `None`: nothing is required, as for cards.
 pub(in crate::billing) async fn required_stake(
     unit: &mut dyn UnitOfWork,
     target: &PaymentTarget,
@@ -154,8 +154,8 @@ pub(in crate::billing) async fn required_stake(
     Ok(Some(RequiredStake { subject: security.subject, amount }))
 }
 
-/// What a wallet is to stake before the plan changes, where the new plan asks for more than the former one and for more than is staked:
-/// the difference, or all of it where another wallet placed the stake, which is released then. `None`: nothing, or no stake is held.
+/// The stake that a wallet must add before a plan change, if the new plan requires more than the old one and more than is staked: the
+/// difference, or the full amount if another wallet placed the current stake, which is then released. `None`: nothing, or no stake is held.
 pub(in crate::billing) async fn growth(
     unit: &mut dyn UnitOfWork,
     before: &Subscription,
@@ -163,19 +163,19 @@ pub(in crate::billing) async fn growth(
     payer: &Did,
 ) -> Result<Option<RequiredStake>, ManageError> {
     let currency = unit.methods().find_currency(&before.currency_id).await?.ok_or(ManageError::NotFound)?;
-    let Some(now) = security_of(unit, before, &currency).await? else { return Ok(None) };
-    let Some(stake) = now.stake.as_ref().filter(|stake| stake.is_held()) else { return Ok(None) };
-    let Some(then) = security_of(unit, after, &currency).await? else { return Ok(None) };
-    let asked = then.terms(unit, &currency).await?.amount();
+    let Some(old_security) = security_of(unit, before, &currency).await? else { return Ok(None) };
+    let Some(stake) = old_security.stake.as_ref().filter(|stake| stake.is_held()) else { return Ok(None) };
+    let Some(new_security) = security_of(unit, after, &currency).await? else { return Ok(None) };
+    let required = new_security.terms(unit, &currency).await?.amount();
     let held = stake.amount_requested;
-    if asked <= now.terms(unit, &currency).await?.amount() || asked <= held {
+    if required <= old_security.terms(unit, &currency).await?.amount() || required <= held {
         return Ok(None);
     }
-    let amount = if stake.payer == *payer { asked.minus(held)? } else { asked };
-    Ok(Some(RequiredStake { subject: now.subject, amount }))
+    let amount = if stake.payer == *payer { required.minus(held)? } else { required };
+    Ok(Some(RequiredStake { subject: old_security.subject, amount }))
 }
 
-/// What the wallet that is charged is to stake before the plan changes; nothing for a card.
+/// The stake that the charged wallet must add before a plan change; zero for cards.
 pub(in crate::billing) async fn stake_for_plan(
     unit: &mut dyn UnitOfWork,
     before: &Subscription,
@@ -189,8 +189,8 @@ pub(in crate::billing) async fn stake_for_plan(
     Ok(growth(unit, before, after, &payer).await?.map_or(Amount::ZERO, |growth| growth.amount))
 }
 
-/// Waits for other changes of what the same stake secures: what one plan asks for depends on the others. The caller has locked the
-/// subscription.
+/// Locks the subscription's security stake, because the amount that one plan requires depends on the other subscriptions that share it. The
+/// caller has locked the subscription.
 pub(in crate::billing) async fn lock_security(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), ManageError> {
     if let Some(stake) = &subscription.stake_id {
         unit.stakes().lock(stake).await?;
@@ -198,19 +198,19 @@ pub(in crate::billing) async fn lock_security(unit: &mut dyn UnitOfWork, subscri
     Ok(())
 }
 
-/// What one security stake secures, and by which terms.
+/// What a security stake secures, and by which terms.
 struct Security {
-    /// The subscription that the stake was placed for, or is to be placed for.
+    /// The subscription that the stake was or will be placed for.
     subject: SubscriptionId,
     stake: Option<Stake>,
     threshold: Amount,
     minimum: Amount,
-    /// All subscriptions of the checkout that have not ended and are charged in one currency.
+    /// All subscriptions of the checkout that have not ended and share a currency.
     live: Vec<Subscription>,
 }
 
 impl Security {
-    /// What the amount of the stake is computed from.
+    /// The inputs of the required amount.
     async fn terms(&self, unit: &mut dyn UnitOfWork, currency: &Currency) -> Result<StakeTerms, ManageError> {
         let items: Vec<_> = self.live.iter().flat_map(|one| &one.items).collect();
         let ids: Vec<_> = items.iter().map(|item| item.price_id.clone()).collect();
@@ -224,8 +224,8 @@ impl Security {
     }
 }
 
-/// The security of a subscription, as it is given, in a currency: the subscriptions of its checkout that are charged in that currency
-/// share one stake. `None`: no stake is asked for.
+/// The security of a subscription in a currency, using the passed state of the subscription. All subscriptions of its checkout in that
+/// currency share one stake. `None`: no stake is required.
 async fn security_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, currency: &Currency) -> Result<Option<Security>, ManageError> {
     let Some(session) = &subscription.session_id else { return Ok(None) };
     let session = unit.sessions().find(session).await?.filter(|session| !session.terms.no_stake);
@@ -241,22 +241,22 @@ async fn security_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, cur
     Ok(Some(Security { subject, stake, threshold, minimum, live }))
 }
 
-/// The stake in a currency that subscriptions name: that of `own` before the others', a held one before one that is not.
+/// The stake in a currency that subscriptions name. Prefers the stake of `preferred`, then held stakes.
 async fn shared_stake(
     unit: &mut dyn UnitOfWork,
     live: &[Subscription],
     currency: &CurrencyId,
-    own: Option<&Subscription>,
+    preferred: Option<&Subscription>,
 ) -> Result<Option<Stake>, StorageError> {
     let ids: Vec<_> = live.iter().filter_map(|one| one.stake_id.clone()).collect::<BTreeSet<_>>().into_iter().collect();
     let mut stakes = unit.stakes().find_all(&ids).await?;
     stakes.retain(|stake| stake.currency_id == *currency && !stake.is_final());
-    let is_own = |stake: &Stake| own.is_some_and(|own| own.stake_id.as_ref() == Some(&stake.id));
-    stakes.sort_by_key(|stake| (!is_own(stake), !stake.is_held(), stake.id.clone()));
+    let is_preferred = |stake: &Stake| preferred.is_some_and(|preferred| preferred.stake_id.as_ref() == Some(&stake.id));
+    stakes.sort_by_key(|stake| (!is_preferred(stake), !stake.is_held(), stake.id.clone()));
     Ok(stakes.into_iter().next())
 }
 
-/// The stake that a subscription shares once it is charged in a currency: the held one of its checkout.
+/// The stake that a subscription will share once it is charged in `currency`: the held stake of its checkout.
 pub(in crate::billing) async fn stake_to_share(
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
@@ -269,7 +269,7 @@ pub(in crate::billing) async fn stake_to_share(
     Ok(shared_stake(unit, &live, currency, None).await?.filter(Stake::is_held).map(|stake| stake.id))
 }
 
-/// The subscriptions that share a stake once a payment into it has settled, locked in the order of their ids.
+/// The subscriptions that share a stake once a payment into it has settled, locked in id order.
 async fn lock_sharing(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Subscription>, BillingError> {
     let Some(subject) = stake.subject.subscription() else { return Ok(Vec::new()) };
     let mut ids = BTreeSet::from([subject.clone()]);
@@ -288,9 +288,9 @@ async fn lock_sharing(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Su
     Ok(sharing)
 }
 
-/// A payment into a stake has settled, outside of a checkout. The subscriptions that share the stake name it from now on; what they named
-/// before is released. A canceled subscription resumes if the payment was made for that. Where nothing needs the stake any more, it
-/// goes back.
+/// Records a settled payment into a stake outside a checkout. The subscriptions that share the stake name it from now on, and the stakes
+/// that they named before are released. If the payment was made to undo a scheduled cancellation, that cancellation is removed. If no
+/// subscription needs the stake any more, it is released.
 pub(super) async fn placed(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -302,8 +302,8 @@ pub(super) async fn placed(
     let found = unit.stakes().find(id).await?.ok_or(BillingError::Orphan)?;
     let mut sharing = lock_sharing(unit, &found).await?;
     let is_overdraft = found.purpose == StakePurpose::Overdraft;
-    let named = |one: &Subscription| if is_overdraft { one.overdraft_stake_id.clone() } else { one.stake_id.clone() };
-    let superseded: BTreeSet<_> = sharing.iter().filter_map(named).filter(|named| named != id).collect();
+    let named_stake = |one: &Subscription| if is_overdraft { one.overdraft_stake_id.clone() } else { one.stake_id.clone() };
+    let superseded: BTreeSet<_> = sharing.iter().filter_map(named_stake).filter(|named_stake| named_stake != id).collect();
     let ids: Vec<_> = superseded.iter().chain([id]).cloned().collect();
     let locked = unit.stakes().lock_all(&ids).await?;
     let before = locked.iter().find(|stake| stake.id == *id).ok_or(BillingError::Orphan)?;
@@ -318,15 +318,15 @@ pub(super) async fn placed(
     post_stake(ctx, unit, attempt, &after, EntryType::StakePlaced, now).await?;
     let mut resumed = Vec::new();
     for subscription in &mut sharing {
-        let is_asked = subscription.cancellation.as_ref().is_some_and(|end| end.taken_back_by.as_ref() == Some(hash));
-        // The store may have decided meanwhile that it ends.
-        if is_asked && subscription.check_recovery(Requester::Customer).is_ok() {
+        let resumes = subscription.cancellation.as_ref().is_some_and(|end| end.taken_back_by.as_ref() == Some(hash));
+        // The store may have scheduled its own cancellation meanwhile.
+        if resumes && subscription.check_recovery(Requester::Customer).is_ok() {
             subscription.clear_cancellation();
             resumed.push(subscription.id.clone());
         }
         if is_overdraft {
             subscription.overdraft_stake_id = Some(id.clone());
-            // What is overdue already has its grace period as well.
+            // Invoices that are overdue already get a grace period, too.
             let grace_over = subscription.past_due_since.map(|since| since.plus(ctx.policy.overdraft_grace).max(now));
             subscription.overdraft_at = subscription.overdraft_at.or(grace_over);
         } else {
@@ -337,8 +337,8 @@ pub(super) async fn placed(
     if !sharing.is_empty() && !unit.subscriptions().update_all(&sharing).await? {
         return Err(BillingError::Contended);
     }
-    for old in locked.iter().filter(|stake| stake.id != *id) {
-        release_if_unused(unit, old, ReleaseReason::Superseded, ReleaseTime::Now, now).await?;
+    for superseded_stake in locked.iter().filter(|stake| stake.id != *id) {
+        release_if_unused(unit, superseded_stake, ReleaseReason::Superseded, ReleaseTime::Now, now).await?;
     }
     for id in &resumed {
         let resumed = Notification::Resumed { subscription: id.clone(), from: ResumedFrom::Cancellation, at: now };
@@ -359,7 +359,7 @@ pub(super) async fn placed(
     record_stake_statement(ctx, unit, &after, statement, now).await
 }
 
-/// What the terms ask for now. Where they cannot be computed any more, the amount is shown alone.
+/// The current terms of the stake. `None`: they cannot be computed any more, and only the amount is shown.
 async fn terms_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, stake: &Stake) -> Result<Option<StakeTerms>, BillingError> {
     let currency = unit.methods().find_currency(&stake.currency_id).await?.ok_or(BillingError::Orphan)?;
     Ok(match security_of(unit, subscription, &currency).await {

@@ -1,4 +1,4 @@
-//! Where stakes are kept.
+//! The repository of stakes.
 
 use super::{Stake, StakeKey, StakePurpose, StakeStatus};
 use crate::billing::Scope;
@@ -7,40 +7,40 @@ use async_trait::async_trait;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StakeFilter {
-    /// Empty: any.
+    /// Empty matches any status.
     pub statuses: Vec<StakeStatus>,
     pub purpose: Option<StakePurpose>,
     pub customer_id: Option<CustomerId>,
-    /// Those that this subscription names or is the subject of.
+    /// Stakes that this subscription names or is the subject of.
     pub subscription_id: Option<SubscriptionId>,
-    /// Only those that an owner should look at: [`Stake::needs_attention`].
+    /// Only stakes that an owner should check: [`Stake::needs_attention`].
     pub needs_attention: bool,
 }
 
 #[async_trait]
 pub trait Stakes: Send {
-    /// [`StorageError::Duplicate`] when a stake with the same key is not final, and the unit of work must be dropped.
+    /// [`StorageError::Duplicate`] when a stake with the same key is not final yet; the caller must then drop the unit of work.
     async fn insert(&mut self, stake: &Stake) -> Result<(), StorageError>;
     async fn find(&mut self, id: &StakeId) -> Result<Option<Stake>, StorageError>;
     async fn find_all(&mut self, ids: &[StakeId]) -> Result<Vec<Stake>, StorageError>;
-    /// The one with this key that is not final.
+    /// The stake with this key that is not final.
     async fn find_open(&mut self, key: &StakeKey) -> Result<Option<Stake>, StorageError>;
-    /// Reads a stake; nobody else changes it until this unit of work ends. It is locked after subscriptions and before invoices.
+    /// Locks and returns a stake until this unit of work ends. Lock order: after subscriptions, before invoices.
     async fn lock(&mut self, id: &StakeId) -> Result<Option<Stake>, StorageError> {
         Ok(self.lock_all(std::slice::from_ref(id)).await?.into_iter().next())
     }
-    /// As [`Stakes::lock`], ids ascending.
+    /// As [`Stakes::lock`], for several stakes, ids ascending.
     async fn lock_all(&mut self, ids: &[StakeId]) -> Result<Vec<Stake>, StorageError>;
-    /// Writes amounts, reservation, status, reason, times, failures and reference of a stake that still has the status, the amounts and
-    /// the reservation of `before` (compare-and-set). False: it changed, and the unit of work must be dropped.
+    /// Writes amounts, reservation, status, reason, times, failures and reference of a stake that still has the status, the amounts and the
+    /// reservation of `before` (compare-and-set). False: it has changed, and the caller must drop the unit of work.
     async fn update(&mut self, before: &Stake, after: &Stake) -> Result<bool, StorageError>;
-    /// Those whose `return_at` has come and that no attempt moves, earliest first. In the scope of the wall, a customer with a test clock
-    /// lives at the time of that clock.
+    /// Stakes whose `return_at` has come and that no attempt moves, earliest first. With [`Scope::Wall`], stakes of customers with a test
+    /// clock are compared with that clock's time.
     async fn due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Stake>, StorageError>;
-    /// When the next one of a clock's customer is due.
+    /// The time at which the next stake of a clock's customer is due.
     async fn next_due(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError>;
-    /// Takes those that a network holds, or may hold, and that nobody has asked about since `before`: their `checked_at` becomes `now`.
+    /// Claims stakes that a network holds or may hold, and that were not checked since `before`: sets their `checked_at` to `now`.
     async fn claim_unchecked(&mut self, before: Timestamp, now: Timestamp, limit: u32) -> Result<Vec<Stake>, StorageError>;
-    /// Newest first.
+    /// Lists stakes, newest first.
     async fn list(&mut self, mode: Mode, filter: &StakeFilter, page: &Page) -> Result<Listed<Stake>, StorageError>;
 }

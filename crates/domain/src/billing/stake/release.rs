@@ -1,4 +1,4 @@
-//! Releasing a stake: it is marked, and the round of due stakes moves it.
+//! Releases stakes: marks them, so that the batch of due stakes moves them.
 
 use super::{ReleaseReason, Stake};
 use crate::billing::{BillingError, STAKE_WAITING};
@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::shared::{StakeId, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// When a released stake goes back.
+/// When a released stake is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReleaseTime {
     Now,
@@ -24,7 +24,7 @@ impl ReleaseTime {
 }
 
 /// Releases a stake that no running subscription names any more. The caller has locked the stake and written the subscriptions: of two
-/// that end at the same time, the second one waits for the lock and sees that the first has ended. Answers the stake as it is now.
+/// subscriptions that end concurrently, the second waits for the lock and sees that the first has ended. Returns the stake as written.
 pub(in crate::billing) async fn release_if_unused(
     unit: &mut dyn UnitOfWork,
     stake: &Stake,
@@ -33,12 +33,12 @@ pub(in crate::billing) async fn release_if_unused(
     now: Timestamp,
 ) -> Result<Stake, BillingError> {
     let named_by = unit.subscriptions().of_stake(&stake.id).await?;
-    let is_left = |one: &crate::billing::Subscription| {
+    let no_longer_uses = |one: &crate::billing::Subscription| {
         let is_named = one.stake_id.as_ref() == Some(&stake.id) || one.overdraft_stake_id.as_ref() == Some(&stake.id);
         one.ended_at.is_some() || !is_named
     };
-    if !named_by.iter().all(is_left) {
-        // Others are secured by it. What the ended ones owe is taken from it.
+    if !named_by.iter().all(no_longer_uses) {
+        // It still secures others. It is due now, to pay the debts of ended subscriptions.
         let after = Stake { return_at: Some(stake.return_at.map_or(now, |at| at.min(now))), updated_at: now, ..stake.clone() };
         return write(unit, stake, after).await;
     }
@@ -55,7 +55,7 @@ async fn write(unit: &mut dyn UnitOfWork, before: &Stake, after: Stake) -> Resul
     }
 }
 
-/// Releases the stake of a checkout that was not completed, or that asks for another stake instead.
+/// Releases the stake of a checkout that was not completed, or that now requires another stake.
 pub(crate) async fn abandon_stake(ctx: &Context, unit: &mut dyn UnitOfWork, id: &StakeId) -> Result<(), BillingError> {
     let Some(stake) = unit.stakes().lock(id).await? else { return Ok(()) };
     let now = super::customer_time(ctx, unit, &stake.customer_id).await?;

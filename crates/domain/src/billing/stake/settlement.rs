@@ -1,4 +1,4 @@
-//! What the outcomes of attempts mean that pay into a stake or move a part of it.
+//! Handlers for the outcomes of attempts that pay into a stake or move a part of it.
 
 use super::overdraft::{charge_fee, reschedule_overdraft};
 use super::place::placed;
@@ -15,7 +15,7 @@ use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 use std::collections::BTreeSet;
 
-/// A payment of a customer into a stake, outside of a checkout.
+/// Handles payments of customers into a stake, outside a checkout.
 #[derive(Debug, Clone, Copy)]
 pub struct StakePlacement;
 
@@ -33,7 +33,7 @@ impl PurposeHandler for StakePlacement {
         Ok(Vec::new())
     }
 
-    /// Nothing waited for the payment but its payer, whose wallet shows the decline.
+    /// Nothing depends on a declined payment; the payer's wallet shows the decline.
     async fn declined(
         &self,
         _ctx: &Context,
@@ -45,7 +45,7 @@ impl PurposeHandler for StakePlacement {
     }
 }
 
-/// A part of a stake that goes back to its payer.
+/// Handles returns of stakes to their payers.
 #[derive(Debug, Clone, Copy)]
 pub struct StakeReturn;
 
@@ -76,7 +76,7 @@ impl PurposeHandler for StakeReturn {
     }
 }
 
-/// A part of a stake that goes to the store.
+/// Handles forfeits of stakes to the store.
 #[derive(Debug, Clone, Copy)]
 pub struct StakeForfeit;
 
@@ -111,7 +111,7 @@ impl PurposeHandler for StakeForfeit {
     }
 }
 
-/// The time that a stake's customer lives in.
+/// The current time of a stake's customer.
 pub(in crate::billing) async fn customer_time(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -133,7 +133,7 @@ async fn returned(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, i
     record_stake_statement(ctx, unit, &before, statement, now).await
 }
 
-/// Pays what was planned, and charges the fee of an overdraft. Answers the attempt that pays the fee.
+/// Applies a settled forfeit to the planned invoices, and charges the fee of an overdraft. Returns the attempt that pays the fee.
 async fn forfeited(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -144,7 +144,7 @@ async fn forfeited(
     let planned = unit.attempts().planned_by(&attempt.id).await?;
     let ids: Vec<_> = planned.iter().map(|planned| planned.invoice_id.clone()).collect();
     let invoices = unit.invoices().find_all(&ids).await?;
-    // Subscriptions, then the stake, then the invoices: everybody locks in this order.
+    // Lock order: subscriptions, stake, invoices.
     let subscriptions: BTreeSet<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
     for subscription in &subscriptions {
         unit.subscriptions().lock(subscription).await?;
@@ -165,7 +165,7 @@ async fn forfeited(
     if paid.is_zero() { Ok(None) } else { charge_fee(ctx, unit, &after, paid, now).await }
 }
 
-/// What an overdraft stake paid of invoices other than its own fees.
+/// The amount that an overdraft stake paid of invoices other than its own fees.
 fn overdraft_paid(stake: &Stake, settled: &[PaidInvoice]) -> Amount {
     if stake.purpose != StakePurpose::Overdraft {
         return Amount::ZERO;
@@ -175,7 +175,7 @@ fn overdraft_paid(stake: &Stake, settled: &[PaidInvoice]) -> Amount {
     Amount::sum(paid).unwrap_or_default()
 }
 
-/// The network refused to move the stake: it is tried again later.
+/// Records that the network declined to move the stake; it is retried later.
 async fn declined(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &StakeId) -> Result<(), BillingError> {
     let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
     let now = customer_time(ctx, unit, &before.customer_id).await?;
@@ -197,7 +197,7 @@ pub(crate) async fn post_stake(
     post_movement(ctx, unit, stake, kind, (attempt.id.as_str(), attempt.amount), now).await
 }
 
-/// Posts what a payer took back at the network; `stake` is as it was before.
+/// Posts an amount that a payer claimed back at the network. `stake` is the state before it.
 pub(super) async fn post_claim(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -205,7 +205,7 @@ pub(super) async fn post_claim(
     amount: Amount,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    // A payer may claim several parts, each of which has an entry of its own.
+    // A payer can claim several parts, each with its own journal entry.
     let subject = format!("{}:{}", stake.id, stake.amount_returned.plus(amount)?);
     post_movement(ctx, unit, stake, EntryType::StakeClaimed, (&subject, amount), now).await
 }
@@ -226,8 +226,8 @@ async fn post_movement(
     Ok(())
 }
 
-/// Documents a transaction of a stake for the subscription that it was placed for. A checkout that was never completed has none, and no
-/// statement.
+/// Documents a transaction of a stake for the subscription that it was placed for. A checkout that was never completed has no subscription
+/// and gets no statement.
 pub(crate) async fn record_stake_statement(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -237,7 +237,7 @@ pub(crate) async fn record_stake_statement(
 ) -> Result<(), BillingError> {
     let Some(subject) = stake.subject.subscription() else { return Ok(()) };
     let Some(subscription) = unit.subscriptions().find(subject).await? else { return Ok(()) };
-    // The subscription may be charged by another method since.
+    // The subscription's method may have changed meanwhile.
     let owner = StatementOwner { method_id: &stake.method_id, currency_id: &stake.currency_id, ..StatementOwner::from(&subscription) };
     record_statement(ctx, unit, owner, statement, now).await
 }

@@ -1,4 +1,4 @@
-//! Money that leaves a stake: one attempt at a time, which reserves its amount in the stake's row.
+//! Moves money out of a stake: one attempt at a time, which reserves its amount in the stake's row.
 
 use super::{Stake, StakeDebts, StakeError, StakeReservation, StakeTransferKind};
 use crate::billing::BillingError;
@@ -8,12 +8,12 @@ use crate::payment::{Attempt, AttemptKind, PlannedPayment, Purpose, StoreTransac
 use crate::shared::{Amount, AttemptId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// What is done with a part of a stake.
+/// A return or a forfeit of a part of a stake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::billing) struct StakeTransfer {
     kind: StakeTransferKind,
     amount: Amount,
-    /// The invoices that a forfeit pays: nobody else collects them meanwhile.
+    /// The invoices that a forfeit pays. The attempt covers them, so no other attempt collects them meanwhile.
     planned: Vec<PlannedPayment>,
 }
 
@@ -22,7 +22,7 @@ impl StakeTransfer {
         Self { kind: StakeTransferKind::Return, amount, planned: Vec::new() }
     }
 
-    /// What the amount exceeds the debts by is revenue.
+    /// Forfeits an amount that pays debts; the excess is revenue.
     pub fn forfeiting(amount: Amount, debts: &StakeDebts) -> Self {
         Self::paying(amount, debts.paid_by(amount))
     }
@@ -36,17 +36,17 @@ impl From<StakeError> for BillingError {
     fn from(error: StakeError) -> Self {
         match error {
             StakeError::Amount(error) => Self::Amount(error),
-            // It changed since it was read.
+            // The stake changed after it was read.
             StakeError::TooSmall | StakeError::InFlight | StakeError::NotReserved => Self::Contended,
         }
     }
 }
 
-/// Writes the attempt that moves a part of a stake, and reserves it. The caller has locked the stake and publishes the attempt. `None`:
-/// there is nothing to move, or nothing here serves its network.
+/// Writes the attempt that moves a part of a stake, and reserves the amount. The caller has locked the stake and publishes the attempt.
+/// `None`: there is nothing to move, or its network is not supported.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when somebody moves the stake, or pays what it is to pay, since that was read.
+/// [`BillingError::Contended`] when the stake is already moving, or another attempt covers a planned invoice.
 pub(in crate::billing) async fn transfer(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,

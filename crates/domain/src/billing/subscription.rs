@@ -51,7 +51,7 @@ pub enum Change {
     /// No invoice is overdue any more.
     PeriodBegins,
     PaymentRefused,
-    /// Nothing of it is overdue any more.
+    /// No invoice is overdue any more.
     DebtPaid,
     Pause,
     Resume,
@@ -344,7 +344,7 @@ impl Subscription {
         }
     }
 
-    /// Nothing of it is overdue any more.
+    /// Returns the subscription after its last overdue invoice was paid or credited.
     pub(super) fn recovered(self, now: Timestamp) -> Self {
         let status = self.status.after(Change::DebtPaid).unwrap_or(self.status);
         Self { status, past_due_since: None, overdraft_at: None, updated_at: now, ..self }

@@ -1,4 +1,4 @@
-//! What comes next for a session whose wallet has given what it was asked for: the first charge, or completion.
+//! Advances a session once its wallet has signed what was required: charges it for the first time, or completes it.
 
 use super::complete::{PaidBy, complete};
 use super::stake::{lacks_stake, stake_of};
@@ -13,33 +13,33 @@ use crate::payment::{
 use crate::shared::{Amount, AttemptId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// How often a step that lost a race is tried again.
-const TRIES: u32 = 8;
+/// Attempts before giving up when other units of work change the session.
+const MAX_TRIES: u32 = 8;
 
-/// What became of one step. After [`Step::Raced`] the unit of work must be dropped.
+/// The result of one step. After [`Step::Raced`] the caller must drop the unit of work.
 pub(super) enum Step {
     Nothing,
     Completed,
-    /// A charge was written down; it is to be sent after the commit.
+    /// A charge was inserted; the caller sends it after the commit.
     Charge(AttemptId),
     Raced,
 }
 
-/// Does what a session is ready for. Safe to call at any time, by anybody: what has been done is not done again.
+/// Takes the next step that a session is ready for. Idempotent, and safe to run concurrently.
 #[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn advance(ctx: &Context, id: &SessionId) -> Result<(), SettlementError> {
-    for _ in 0..TRIES {
-        match try_proceed(ctx, id).await {
+    for _ in 0..MAX_TRIES {
+        match try_advance(ctx, id).await {
             Err(SettlementError::Contended) => {}
             Ok(Some(attempt)) => return settle_first(ctx, &attempt).await,
-            done => return done.map(drop),
+            completed => return completed.map(drop),
         }
     }
     Err(SettlementError::Contended)
 }
 
-/// Answers the charge that is to be sent.
-async fn try_proceed(ctx: &Context, id: &SessionId) -> Result<Option<AttemptId>, SettlementError> {
+/// Returns the charge to send, if any.
+async fn try_advance(ctx: &Context, id: &SessionId) -> Result<Option<AttemptId>, SettlementError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let session = unit.sessions().find(id).await?.ok_or(SettlementError::Orphan)?;
@@ -53,7 +53,7 @@ async fn try_proceed(ctx: &Context, id: &SessionId) -> Result<Option<AttemptId>,
     Ok(charge)
 }
 
-/// One step, in the unit of work of what made the session ready for it, so that a crash in between leaves nothing waiting.
+/// Takes one step, in the unit of work that made the session ready for it, so that a crash cannot leave the session waiting.
 pub(super) async fn step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Session, now: Timestamp) -> Result<Step, SettlementError> {
     if session.kind == SessionMode::Payment
         || session.status != SessionStatus::Open
@@ -72,18 +72,18 @@ pub(super) async fn step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Sess
         return Ok(Step::Nothing);
     }
     if intent.amount.is_zero() {
-        let done = complete(ctx, unit, session, PaidBy::Nothing, now).await?;
-        return Ok(if done { Step::Completed } else { Step::Raced });
+        let completed = complete(ctx, unit, session, PaidBy::Nothing, now).await?;
+        return Ok(if completed { Step::Completed } else { Step::Raced });
     }
     match mandate.details {
         Some(MandateDetails::Delegation { payer, .. }) => charge(ctx, unit, session, &intent, &payer, now).await,
-        // A card pays through its form; what it paid completes the session.
+        // A card pays through its form, and that payment completes the session.
         _ => Ok(Step::Nothing),
     }
 }
 
-/// Writes down a charge of what is due now by the payer's mandate, unless one is on its way. The session's version guards the attempt:
-/// whoever expires or changes the session must see it.
+/// Inserts a charge of the amount due now on the payer's mandate, unless a payment is in flight. Updates the session first, so that its
+/// version guards the attempt against concurrent expiry and changes.
 pub(super) async fn charge(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -114,7 +114,7 @@ pub(super) async fn charge(
     }
 }
 
-/// What a payment of a session's intent pays: all of each draft. A draft of total zero needs no payment.
+/// The invoices that a payment of the session's intent covers: the full total of each draft. Drafts of zero need no payment.
 pub(super) async fn planned_for(unit: &mut dyn UnitOfWork, intent: &Intent) -> Result<Vec<PlannedPayment>, StorageError> {
     if intent.amount.is_zero() {
         return Ok(Vec::new());
@@ -122,7 +122,7 @@ pub(super) async fn planned_for(unit: &mut dyn UnitOfWork, intent: &Intent) -> R
     Ok(plan_payments(&unit.invoices().find_all(&intent.invoices).await?))
 }
 
-/// A transaction of this store's own key for a session, signed. `None`: no rail serves the method.
+/// Builds an attempt with a transaction that is signed by the store's own key. `None`: no rail supports the method.
 fn store_attempt(
     ctx: &Context,
     session: &Session,
@@ -138,9 +138,10 @@ fn store_attempt(
     | StoreTransaction::ReturnStake { payer, .. }
     | StoreTransaction::Slash { payer, .. }) = &transaction;
     let payer = payer.clone();
-    // Unlike that of any other transaction of the same moment: an account's next transaction has another nonce than its last.
+    // Random bits keep it different from the nonces of other transactions at the same time: an account's next transaction must have another
+    // nonce than its last one.
     let nonce = u64::try_from(now.micros()).unwrap_or_default() + u64::from(u16::from_be_bytes(ctx.random.bytes()));
-    let request = StoreTransactionRequest { transaction: transaction, amount, reference: session.id.to_string(), nonce };
+    let request = StoreTransactionRequest { transaction, amount, reference: session.id.to_string(), nonce };
     let signed = rail.sign(method, currency, &request)?;
     Ok(Some(Attempt {
         session_id: Some(session.id.clone()),

@@ -1,4 +1,4 @@
-//! What somebody who looks at a session has of it already.
+//! What the viewer of a session owns already.
 
 use super::{Session, SessionMode};
 use crate::access::Did;
@@ -8,18 +8,18 @@ use crate::pricing::{Price, Product};
 use crate::shared::{CustomerId, Mode, ProductId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 
-/// What the page tells before it asks for a payment.
+/// What the checkout page shows about the viewer before payment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Buyer {
-    /// They have had a free trial of something that is subscribed to: the session gives no other.
+    /// Whether they have used a free trial of one of the session's subscription products, so that the session grants none.
     pub trial_used: bool,
-    /// Their subscriptions to the session's products that have not ended.
+    /// Their live subscriptions to the session's products.
     pub subscriptions: Vec<(ProductId, SubscriptionId)>,
-    /// The apps of products that are paid once, and that they may download.
+    /// The apps of the session's one-time products that they already own.
     pub owned_apps: Vec<Did>,
 }
 
-/// Reads it for a session that is still open; `sold` are its prices and products.
+/// Reads what the viewer of an open session owns. `sold`: the session's prices and products.
 pub async fn buyer_of(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -40,7 +40,7 @@ pub async fn buyer_of(
     })
 }
 
-/// The subscriptions to these products that somebody has and that have not ended, the oldest first.
+/// The live subscriptions of a user to these products, oldest first.
 pub async fn subscribed(
     unit: &mut dyn UnitOfWork,
     mode: Mode,
@@ -54,7 +54,7 @@ pub async fn subscribed(
     }
 }
 
-/// Whether the customer has had a trial of something that recurs here; then the session gives none.
+/// Whether the customer has used a trial of one of the session's subscription products, so that the session grants none.
 pub(super) async fn has_used_trial(
     unit: &mut dyn UnitOfWork,
     session: &Session,
@@ -67,7 +67,7 @@ pub(super) async fn has_used_trial(
     Ok(!unit.trials().used(customer, products).await?.is_empty())
 }
 
-/// The products that are subscribed to, each once.
+/// The distinct products with a recurring price.
 pub(super) fn recurring_products(sold: &[(Price, Product)]) -> Vec<ProductId> {
     let mut products: Vec<_> = sold.iter().filter(|(price, _)| price.is_recurring()).map(|(_, product)| product.id.clone()).collect();
     products.sort();

@@ -1,4 +1,4 @@
-//! The half of a submit that belongs to cards: the provider's form, opened under the attempt's key, and ended.
+//! The card part of a submit: opens the provider's form under the attempt's key, and cancels it.
 
 use super::submit::open_attempt;
 use super::{Session, SubmitError};
@@ -12,17 +12,17 @@ use crate::payment::{
 use crate::shared::{AttemptId, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// What the card form needs.
+/// The data of a card form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardForm {
     pub client_secret: String,
-    /// Whether the provider says that it is paid already.
+    /// Whether the provider reports it as paid or saved already.
     pub settled: bool,
-    /// Whether the card is only kept, and charged later.
+    /// Whether the card is only saved, and charged later.
     pub setup: bool,
 }
 
-/// The permission that the session goes on with: one of the chosen method that stands, or a new one for a card.
+/// The mandate that the session uses: an existing one of the chosen method that has not ended, or a new one for a card.
 pub(super) async fn mandate_for(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -51,7 +51,7 @@ pub(super) async fn mandate_for(
     Ok(Some(mandate.id))
 }
 
-/// What a card form is opened for: the payment, which keeps the card where it will be charged again, or only keeping it.
+/// Builds the attempt of a card form: a payment, which also saves the card if it will be charged again, or a card set-up alone.
 pub(super) fn card_attempt(
     ctx: &Context,
     session: &Session,
@@ -84,7 +84,7 @@ pub(super) fn card_attempt(
     }
 }
 
-/// The second half for cards: the provider's intent, under the attempt's key, then its names.
+/// Opens the provider's intent under the attempt's key, and stores the provider's ids.
 pub(super) async fn open_card(ctx: &Context, method: &Method, currency: &Currency, attempt: &Attempt) -> Result<CardForm, SubmitError> {
     let (client_secret, setup) = match &attempt.kind {
         AttemptKind::Card { client_secret, .. } => (client_secret, false),
@@ -120,7 +120,7 @@ pub(super) async fn open_card(ctx: &Context, method: &Method, currency: &Currenc
     Ok(CardForm { client_secret, settled, setup })
 }
 
-/// The visitor closed the card form: the provider's intent is ended, unless it has settled meanwhile.
+/// Cancels the provider's intent after the visitor closed the card form, unless it has settled meanwhile.
 #[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn cancel_card(ctx: &Context, id: &SessionId, payer: &User) -> Result<(), SubmitError> {
     let mut unit = ctx.store.read().await?;
@@ -138,7 +138,10 @@ pub async fn cancel_card(ctx: &Context, id: &SessionId, payer: &User) -> Result<
     }
 }
 
-/// Ends a card attempt at its provider. Fails with [`SubmitError::PaymentInFlight`] when the provider does not let go.
+/// Cancels a card attempt at its provider.
+///
+/// # Errors
+/// [`SubmitError::PaymentInFlight`] when the provider does not cancel it.
 pub(super) async fn end_card(ctx: &Context, id: &AttemptId) -> Result<(), SubmitError> {
     match cancel_attempt(ctx, id).await? {
         true => Ok(()),

@@ -1,6 +1,6 @@
-//! The one way a session completes (invariant 3).
+//! Completes sessions; there is no other way (invariant 3).
 
-use super::subscribe::{self, Begun};
+use super::subscribe::{self, Started};
 use super::{PaymentStatus, Session, SessionMode, SessionStatus};
 use crate::access::Did;
 use crate::billing::{self, Invoice, InvoiceItem, InvoiceStatus, Receipt, Subscription, apply_balance, balance_of, finalize, settle};
@@ -21,27 +21,26 @@ impl From<SettlementError> for super::SubmitError {
     }
 }
 
-/// What pays for a session.
+/// How a session is paid.
 #[derive(Clone, Copy)]
 pub(super) enum PaidBy<'a> {
     /// A payment that its network has settled.
     Network { attempt: &'a Attempt, settlement: &'a Settlement },
-    /// The customer's balance, for all that is due.
+    /// The customer's balance pays the full amount due.
     Balance { payer: &'a Did },
     /// Nothing was due.
     Nothing,
 }
 
-/// An invoice of the session with its lines, as they are finalized.
+/// An invoice of the session with its lines, ready to be finalized.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
     pub invoice: Invoice,
     pub items: Vec<InvoiceItem>,
 }
 
-/// The one way a session completes. Rows are locked in the order of the billing model, section 3: session, intent, invoices, stock,
-/// balance, series of numbers. False: the session changed since it was read, or the balance does not pay everything any more, and the unit
-/// of work must be dropped.
+/// Completes a session. Lock order (billing model, section 3): session, intent, invoices, stock, balance, number series. False: the session
+/// was changed meanwhile, or the balance no longer covers everything; the caller must then drop the unit of work.
 pub(super) async fn complete(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -62,21 +61,21 @@ pub(super) async fn complete(
     };
     unit.intents().succeed(intent_id, amount, reference, payer, now).await?;
     let intent = unit.intents().find(intent_id).await?.ok_or(SettlementError::Orphan)?;
-    let begun = match session.kind {
-        SessionMode::Payment => Begun::of_purchase(read_drafts(unit, &intent).await?, now),
-        SessionMode::Subscription | SessionMode::Setup => subscribe::begin(ctx, unit, &session, &intent).await?,
+    let started = match session.kind {
+        SessionMode::Payment => Started::of_purchase(read_drafts(unit, &intent).await?, now),
+        SessionMode::Subscription | SessionMode::Setup => subscribe::start(ctx, unit, &session, &intent).await?,
     };
     unit.prices().sell(&session.id).await?;
-    grant(ctx, unit, &session, &begun, now).await?;
-    if !pay(ctx, unit, &intent, &begun, paid_by).await? {
+    grant(ctx, unit, &session, &started, now).await?;
+    if !pay(ctx, unit, &intent, &started, paid_by).await? {
         return Ok(false);
     }
-    subscribe::notify_started(ctx, unit, &begun).await?;
+    subscribe::notify_started(ctx, unit, &started).await?;
     notify_complete(ctx, unit, &session, &intent, now).await?;
     Ok(true)
 }
 
-/// The drafts of an intent, in its order, which nobody else changes until this unit of work ends.
+/// Locks and returns the drafts of an intent, in the intent's order.
 pub(super) async fn read_drafts(unit: &mut dyn UnitOfWork, intent: &Intent) -> Result<Vec<Draft>, SettlementError> {
     let mut ids = intent.invoices.clone();
     ids.sort();
@@ -85,35 +84,36 @@ pub(super) async fn read_drafts(unit: &mut dyn UnitOfWork, intent: &Intent) -> R
     let mut items = unit.invoices().items_of(&ids).await?;
     let mut drafts = Vec::with_capacity(invoices.len());
     for invoice in invoices {
-        let (own, others) = items.into_iter().partition(|item| item.invoice_id == invoice.id);
+        let (of_invoice, others) = items.into_iter().partition(|item| item.invoice_id == invoice.id);
         items = others;
-        drafts.push(Draft { invoice, items: own });
+        drafts.push(Draft { invoice, items: of_invoice });
     }
     Ok(drafts)
 }
 
-/// Finalizes the drafts and pays them. False: the balance does not pay everything.
+/// Finalizes the drafts and pays them. False: the balance does not cover everything.
 async fn pay(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     intent: &Intent,
-    begun: &Begun,
+    started: &Started,
     paid_by: PaidBy<'_>,
 ) -> Result<bool, SettlementError> {
     if let PaidBy::Balance { .. } = paid_by {
-        // Before the series of numbers.
+        // Lock order: balance before the number series.
         unit.balances().lock(std::slice::from_ref(&intent.customer_id)).await?;
         if balance_of(unit, &intent.customer_id, &intent.currency_id).await? < intent.amount {
             return Ok(false);
         }
     }
-    let mut open = Vec::with_capacity(begun.drafts.len());
-    for Draft { invoice, .. } in &begun.drafts {
-        open.push(finalize(ctx, unit, invoice, invoice.clone(), begun.at).await?);
+    let mut open = Vec::with_capacity(started.drafts.len());
+    for Draft { invoice, .. } in &started.drafts {
+        open.push(finalize(ctx, unit, invoice, invoice.clone(), started.at).await?);
     }
     match paid_by {
         PaidBy::Network { attempt, .. } => {
-            let receipt = Receipt { mode: intent.mode, customer_id: &intent.customer_id, attempt, intent: Some(&intent.id), at: begun.at };
+            let receipt =
+                Receipt { mode: intent.mode, customer_id: &intent.customer_id, attempt, intent: Some(&intent.id), at: started.at };
             settle(ctx, unit, &receipt).await?;
             Ok(true)
         }
@@ -121,7 +121,7 @@ async fn pay(
             let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(SettlementError::Orphan)?;
             let due: Vec<_> = open.into_iter().filter(|invoice| !invoice.remaining().is_zero()).collect();
             let count = due.len();
-            let paid = apply_balance(ctx, unit, &currency, due, begun.at).await?;
+            let paid = apply_balance(ctx, unit, &currency, due, started.at).await?;
             Ok(paid.len() == count && paid.iter().all(|one| one.after.status == InvoiceStatus::Paid))
         }
         PaidBy::Nothing => Ok(true),
@@ -137,7 +137,7 @@ async fn notify_complete(
 ) -> Result<(), StorageError> {
     let mut messages = vec![Message::new(Topic::Realtime, now).with("event", "checkout.session.completed").with("id", &session.id)];
     let customer = session.customer_id.as_ref().map(CustomerId::as_str).unwrap_or_default();
-    // Each subscription has an invoice of its own, in the order of the intent; a purchase without a subscription has one invoice.
+    // Each subscription has its own invoice, in the order of the intent. A purchase without a subscription has one invoice.
     let mut subscriptions = session.subscription_ids.iter().filter(|_| session.kind != SessionMode::Payment);
     for invoice in &intent.invoices {
         messages.extend(billing::paid_messages(invoice, (customer, &session.currency_id, subscriptions.next()), now));
@@ -146,22 +146,23 @@ async fn notify_complete(
     unit.outbox().publish_all(&messages, now).await
 }
 
-/// One entitlement for each app that was bought, with the invoice line that paid for it. What a subscription gives is its own.
-async fn grant(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, begun: &Begun, now: Timestamp) -> Result<(), StorageError> {
+/// Grants one entitlement for each app that was bought, with the invoice line that paid for it. Entitlements of a subscription name the
+/// subscription.
+async fn grant(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, started: &Started, now: Timestamp) -> Result<(), StorageError> {
     let Some(holder) = &session.payer else { return Ok(()) };
     let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
     let sold = unit.prices().find_with_products(&ids).await?;
     for (price, product) in sold {
         let Some(app) = product.app else { continue };
         let of_price = |one: &&Subscription| one.items.iter().any(|item| item.price_id == price.id);
-        let line = begun.drafts.iter().flat_map(|draft| &draft.items).find(|item| item.price_id.as_ref() == Some(&price.id));
+        let line = started.drafts.iter().flat_map(|draft| &draft.items).find(|item| item.price_id.as_ref() == Some(&price.id));
         let entitlement = Entitlement {
             id: EntitlementId::new(now, ctx.random.as_ref()),
             mode: session.mode,
             holder: holder.clone(),
             app,
             session_id: session.id.clone(),
-            subscription_id: begun.subscriptions.iter().find(of_price).map(|one| one.id.clone()),
+            subscription_id: started.subscriptions.iter().find(of_price).map(|one| one.id.clone()),
             invoice_id: line.map(|line| line.invoice_id.clone()).or_else(|| session.invoice_id.clone()),
             invoice_item_id: line.map(|line| line.id.clone()),
             acquired_at: now,

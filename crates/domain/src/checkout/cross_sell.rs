@@ -1,4 +1,4 @@
-//! What is offered beside the items of a session.
+//! Cross-sells: a product that is offered with the items of a session.
 
 use super::update_items::{AmendError, amendable};
 use super::{LineItem, Session, SessionMode};
@@ -7,8 +7,8 @@ use crate::pricing::{Price, Product};
 use crate::shared::{CurrencyId, PriceId, ProductId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
-/// The price that is offered beside a session's items: the default of the product that one of theirs sells along, else its first,
-/// among those that can be paid in the currency and bought in a session of this kind.
+/// The cross-sell price of a session: the default price of the first cross-sell product, else its first price, among prices that are
+/// offered in the currency and fit the session's mode.
 pub(super) async fn offered_beside(
     unit: &mut dyn UnitOfWork,
     session: &Session,
@@ -18,21 +18,21 @@ pub(super) async fn offered_beside(
     Ok(chosen(&product, &prices, currency).map(|price| (price, product)))
 }
 
-/// What could be offered, in whatever currency.
+/// A cross-sell with its prices in all currencies.
 struct Offers {
     product: Product,
     prices: Vec<Price>,
-    /// What is bought already.
+    /// The prices of the session's items.
     items: Vec<Price>,
 }
 
 async fn offers_beside(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Option<Offers>, StorageError> {
     let ids: Vec<_> = session.items.iter().filter(|item| !item.cross_sell).map(|item| item.price_id.clone()).collect();
     let items = unit.prices().find_all(&ids).await?;
-    let own: Vec<ProductId> = items.iter().map(|price| price.product_id.clone()).collect();
-    let products = unit.products().find_all(&own).await?;
-    let in_order = own.iter().filter_map(|id| products.iter().find(|product| product.id == *id));
-    let Some(target) = in_order.filter_map(|product| product.cross_sells_to.clone()).find(|target| !own.contains(target)) else {
+    let product_ids: Vec<ProductId> = items.iter().map(|price| price.product_id.clone()).collect();
+    let products = unit.products().find_all(&product_ids).await?;
+    let in_order = product_ids.iter().filter_map(|id| products.iter().find(|product| product.id == *id));
+    let Some(target) = in_order.filter_map(|product| product.cross_sells_to.clone()).find(|target| !product_ids.contains(target)) else {
         return Ok(None);
     };
     let Some(product) = unit.products().find(&target).await?.filter(|product| product.active && product.mode == session.mode) else {
@@ -43,8 +43,7 @@ async fn offers_beside(unit: &mut dyn UnitOfWork, session: &Session) -> Result<O
     Ok(Some(Offers { product, prices, items }))
 }
 
-/// What a session is for is not changed by what is added: where nothing recurs nothing begins to, and what is only set up is not
-/// paid once.
+/// Whether adding the price keeps the session's mode: a one-time payment gets no recurring item, and a set-up gets no one-time item.
 fn fits(kind: SessionMode, price: &Price) -> bool {
     match kind {
         SessionMode::Payment => !price.is_recurring(),
@@ -58,8 +57,8 @@ fn chosen(product: &Product, prices: &[Price], currency: &CurrencyId) -> Option<
     payable().find(|price| Some(&price.id) == product.default_price_id.as_ref()).or_else(|| payable().next()).cloned()
 }
 
-/// What is offered, and in which currency it is: the one that the page names. Where it names none, that is the session's, else the
-/// first that everything else can be paid in, since submit asks for it in whatever currency is chosen there.
+/// The cross-sell and its currency: the passed currency. Without one, the session's currency, else the first one in which all items are
+/// offered, since the customer can still choose it on submit.
 async fn offer_in(
     unit: &mut dyn UnitOfWork,
     session: &Session,
@@ -76,7 +75,7 @@ async fn offer_in(
     Ok(found.map(|(price, currency)| (price, product, currency)))
 }
 
-/// The same for whoever asks, in the currency of the page. `None`: nothing is offered.
+/// Reads the cross-sell of a session, in the currency of the page. `None`: nothing is offered.
 pub async fn offered_cross_sell(
     ctx: &Context,
     id: &SessionId,
@@ -88,7 +87,7 @@ pub async fn offered_cross_sell(
     Ok(offer.map(|(price, product, _)| (price, product)))
 }
 
-/// Takes what is offered. The session is in the currency of the offer from then on.
+/// Adds the offered cross-sell. The session changes to the currency of the offer.
 pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currency: Option<&CurrencyId>) -> Result<(), AmendError> {
     loop {
         let mut unit = ctx.store.begin().await?;
@@ -106,7 +105,7 @@ pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currenc
     }
 }
 
-/// Leaves out what was taken.
+/// Removes the cross-sell.
 pub async fn remove_cross_sell(ctx: &Context, id: &SessionId) -> Result<(), AmendError> {
     loop {
         let mut unit = ctx.store.begin().await?;

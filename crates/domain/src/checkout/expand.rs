@@ -1,4 +1,4 @@
-//! A session with everything its page shows.
+//! A session with everything that its page shows.
 
 use super::stake::stake_of;
 use super::submit::open_attempt;
@@ -17,35 +17,35 @@ use crate::store::{App, Entitlement};
 pub struct Expanded {
     pub session: Session,
     pub link: Option<PaymentLink>,
-    /// One for each item, in the order of the items; a price that is gone is left out.
+    /// One pair per item, in the order of the items; missing prices are left out.
     pub items: Vec<(Price, Product)>,
     pub methods: Vec<Method>,
     pub currencies: Vec<Currency>,
     pub intent: Option<Intent>,
     pub attempt: Option<Attempt>,
     pub invoice: Option<Invoice>,
-    /// Secures its subscriptions.
+    /// The security stake of its subscriptions.
     pub stake: Option<Stake>,
     pub customer: Option<Customer>,
     pub entitlements: Vec<(Entitlement, App)>,
-    /// Those that it began.
+    /// The subscriptions that it started.
     pub subscriptions: Vec<Subscription>,
-    /// Prices of longer cycles that items may be, or are, exchanged for.
+    /// Upsell prices that items offer or use.
     pub upsells: Vec<Price>,
-    /// Of whoever looks at it, while it is open.
+    /// What the viewer owns, while the session is open.
     pub buyer: Buyer,
-    /// The time that the customer lives in.
+    /// The customer's current time.
     pub now: Timestamp,
 }
 
 impl Expanded {
-    /// Whether its subscriptions begin, or began, with the trial of its terms.
+    /// Whether its subscriptions start, or started, with the trial of its terms.
     #[must_use]
     pub fn gives_trial(&self) -> bool {
         if self.session.is_complete() { self.session.trial_end.is_some() } else { !self.buyer.trial_used }
     }
 
-    /// The prices that are paid, with their products, in the order of the items. `None`: one of them is gone.
+    /// The sold prices with their products, in the order of the items. `None`: one of them is missing.
     #[must_use]
     pub fn sold(&self) -> Option<Vec<(Price, Product)>> {
         let sold = |item: &super::LineItem| {
@@ -59,7 +59,7 @@ impl Expanded {
     }
 }
 
-/// Reads a session and what it refers to, for whoever looks at it. `None`: no such session.
+/// Reads a session and the objects it refers to, for a viewer. `None`: there is no such session.
 pub async fn expand(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,

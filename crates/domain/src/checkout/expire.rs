@@ -1,4 +1,4 @@
-//! Sessions whose time is over.
+//! Expires sessions.
 
 use super::submit::open_attempt;
 use super::{Session, SessionStatus};
@@ -13,7 +13,7 @@ pub enum ExpireError {
     NotFound,
     #[error("Only an open session can expire")]
     NotOpen,
-    /// A payment has been sent and not been decided; the session stays until it is.
+    /// A payment was sent and is undecided; the session stays open until it is decided.
     #[error("A payment for this order is on its way. Please wait for it.")]
     PaymentInFlight,
     #[error(transparent)]
@@ -22,10 +22,10 @@ pub enum ExpireError {
     Storage(#[from] StorageError),
 }
 
-/// Pages of one round; what lies beyond them comes in the next.
-const PAGES: u32 = 50;
+/// The most pages that one batch processes; the rest follows in the next batch.
+const MAX_PAGES: u32 = 50;
 
-/// The worker's round. Answers how many sessions expired. A session with a payment on its way is left for the next round.
+/// Expires due sessions and returns their number. Sessions with a payment in flight are left for the next batch.
 #[tracing::instrument(skip_all)]
 pub async fn expire_due(ctx: &Context, limit: u32) -> Result<usize, ExpireError> {
     let now = ctx.now();
@@ -33,7 +33,7 @@ pub async fn expire_due(ctx: &Context, limit: u32) -> Result<usize, ExpireError>
     let mut expired = usize::try_from(unit.sessions().expire_idle(now, limit).await?).unwrap_or_default();
     unit.commit().await?;
     let (mut last, mut failure) = (None, None);
-    for _ in 0..PAGES {
+    for _ in 0..MAX_PAGES {
         let mut unit = ctx.store.read().await?;
         let due = unit.sessions().due_for_expiry(now, last.as_ref(), limit).await?;
         drop(unit);
@@ -41,7 +41,7 @@ pub async fn expire_due(ctx: &Context, limit: u32) -> Result<usize, ExpireError>
             match expire_session(ctx, id).await {
                 Ok(()) => expired += 1,
                 Err(ExpireError::NotFound | ExpireError::NotOpen | ExpireError::PaymentInFlight) => {}
-                // One that fails must not keep the others from their stock.
+                // One failure must not keep the stock of the other sessions reserved.
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
@@ -56,7 +56,7 @@ pub async fn expire_due(ctx: &Context, limit: u32) -> Result<usize, ExpireError>
     }
 }
 
-/// Ends a session: its card attempt at the provider first, then session, intent, drafts and stock.
+/// Expires a session: cancels its card attempt at the provider, then updates session, intent, drafts and stock.
 #[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireError> {
     let mut unit = ctx.store.read().await?;
@@ -73,7 +73,7 @@ pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireE
     }
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    // Read again: the end of the attempt may have been a payment. The version read here guards against an attempt begun since.
+    // Read again: the attempt may have ended with a payment. The version read here guards against an attempt that begins meanwhile.
     let session = unit.sessions().find(id).await?.ok_or(ExpireError::NotFound)?;
     if session.status != SessionStatus::Open {
         return Err(ExpireError::NotOpen);
@@ -85,7 +85,7 @@ pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireE
     if !unit.sessions().update(&expired).await? {
         return Err(ExpireError::PaymentInFlight);
     }
-    // Intent, stake, invoices: everybody locks in this order.
+    // Lock order: intent, stake, invoices.
     if let Some(id) = &expired.intent_id {
         unit.intents().set_status(id, IntentStatus::Canceled, None, now).await?;
     }

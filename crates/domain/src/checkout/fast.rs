@@ -1,4 +1,4 @@
-//! Paying without the wallet: from the customer's balance, or by a mandate that the wallet gave earlier.
+//! Pays without a wallet signature: from the customer's balance, or by a mandate that the wallet granted earlier.
 
 use super::advance::{Step, charge, step};
 use super::complete::{PaidBy, complete};
@@ -13,23 +13,23 @@ use crate::payment::{AttemptStatus, MandateDetails, SettlementError, settle_firs
 use crate::shared::{Amount, MandateId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
-/// How often a confirmation that lost a race begins again.
-const TRIES: u32 = 4;
+/// Attempts before giving up when other units of work change the session.
+const MAX_TRIES: u32 = 4;
 
-/// Whether a submitted session could be paid without the wallet.
+/// Whether a submitted session can be paid without a wallet signature.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FastPay {
-    /// The customer's balance with the store, or the payer's account, holds what is due now.
+    /// The customer's balance with the store, or the payer's account, covers the amount due now.
     pub balance: bool,
-    /// A mandate of the payer permits the charge.
+    /// A mandate of the payer allows the charge.
     pub delegation: bool,
-    /// The customer's balance with the store pays everything.
+    /// The customer's balance with the store covers everything.
     pub credit: bool,
-    /// `None`: something is still to be signed.
+    /// `None`: the wallet still has to sign something.
     pub offer: Option<FastOffer>,
 }
 
-/// What would be paid, by whom, and by what means.
+/// The amount, its payer and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FastOffer {
     pub by: FastPaySource,
@@ -57,31 +57,32 @@ impl FastPaySource {
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|means| means.name() == name)
+        Self::ALL.into_iter().find(|source| source.name() == name)
     }
 }
 
-/// What a customer agreed to, as it was offered.
+/// The offer that a customer agreed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FastConsent {
     pub by: FastPaySource,
     pub amount: Amount,
 }
 
-/// Asks the network, unless the customer has never given a mandate.
+/// Checks whether a submitted session can be paid without a wallet signature. Queries the network, unless the customer has no active
+/// mandate.
 ///
 /// # Errors
-/// Those of a session that cannot be paid now.
+/// [`TransferError`] when the session cannot be paid now.
 pub async fn fast_pay(ctx: &Context, submitted: &Expanded, payer: &Did) -> Result<FastPay, TransferError> {
     let payable = payable_of(ctx, submitted, payer)?;
     let mut unit = ctx.store.read().await?;
-    let given = unit.mandates().active_of(&payable.intent.customer_id, &payable.method.id).await?;
+    let mandates = unit.mandates().active_of(&payable.intent.customer_id, &payable.method.id).await?;
     let credit = has_credit(unit.as_mut(), &payable).await?;
     drop(unit);
-    let delegation = !given.is_empty() && sufficient(ctx, &payable).await?.is_some();
-    // Later periods are charged by a permission, whatever pays the first.
+    let delegation = !mandates.is_empty() && sufficient(ctx, &payable).await?.is_some();
+    // Later periods are charged by a mandate, whatever pays the first one.
     let by_credit = credit && (delegation || payable.session.kind == SessionMode::Payment);
-    let balance = credit || (!given.is_empty() && holds(ctx, &payable, payer).await?);
+    let balance = credit || (!mandates.is_empty() && account_covers(ctx, &payable, payer).await?);
     let by = match (by_credit, delegation && balance) {
         (true, _) => Some(FastPaySource::Credit),
         (false, true) => Some(FastPaySource::Delegation),
@@ -91,12 +92,12 @@ pub async fn fast_pay(ctx: &Context, submitted: &Expanded, payer: &Did) -> Resul
     Ok(FastPay { balance, delegation, credit, offer: by.map(|by| FastOffer { by, amount: payable.intent.amount, payer: payer.clone() }) })
 }
 
-async fn holds(ctx: &Context, payable: &Payable, payer: &Did) -> Result<bool, TransferError> {
+async fn account_covers(ctx: &Context, payable: &Payable, payer: &Did) -> Result<bool, TransferError> {
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     Ok(rail.balance(&payable.method, &payable.currency, payer).await? >= payable.intent.amount)
 }
 
-/// Whether the customer's balance in the order's currency pays all of it.
+/// Whether the customer's balance in the order's currency covers all of it.
 async fn has_credit(unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<bool, StorageError> {
     if payable.method.kind.is_card() || payable.intent.amount.is_zero() {
         return Ok(false);
@@ -104,27 +105,27 @@ async fn has_credit(unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<bool
     Ok(balance_of(unit, &payable.intent.customer_id, &payable.currency.id).await? >= payable.intent.amount)
 }
 
-/// Pays from the balance if it pays everything, else by the mandate. With `agreed`, by no other means and no other amount.
-/// False: neither was possible, and the wallet is to be asked.
+/// Pays from the balance if it covers everything, else by the mandate. With `agreed`, pays only from that source and that amount. False:
+/// neither was possible, and the wallet has to sign.
 ///
 /// # Errors
-/// [`TransferError::OtherPayer`] when mandates were given by other wallets only.
+/// [`TransferError::OtherPayer`] when only other wallets have granted mandates.
 #[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option<FastConsent>) -> Result<bool, TransferError> {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         let mut unit = ctx.store.read().await?;
         let payable = match payable(ctx, unit.as_mut(), id, payer).await {
             Err(TransferError::Complete) => return Ok(true),
             payable => payable?,
         };
-        let given = unit.mandates().active_of(&payable.intent.customer_id, &payable.method.id).await?;
+        let mandates = unit.mandates().active_of(&payable.intent.customer_id, &payable.method.id).await?;
         let credit = has_credit(unit.as_mut(), &payable).await?;
         drop(unit);
         let is_payment = payable.session.kind == SessionMode::Payment;
-        let is_own =
+        let is_of_payer =
             |details: &Option<MandateDetails>| matches!(details, Some(MandateDetails::Delegation { payer: who, .. }) if who == payer);
         let needs_mandate = !(credit && is_payment);
-        if needs_mandate && !given.is_empty() && !given.iter().any(|mandate| is_own(&mandate.details)) {
+        if needs_mandate && !mandates.is_empty() && !mandates.iter().any(|mandate| is_of_payer(&mandate.details)) {
             return Err(TransferError::OtherPayer);
         }
         if lacks_stake(payable.stake.as_ref()) {
@@ -133,17 +134,17 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option
         let mandate = if needs_mandate { sufficient(ctx, &payable).await? } else { None };
         let amount = payable.intent.amount;
         let is_agreed = |by: FastPaySource| agreed.is_none_or(|agreed| agreed == FastConsent { by, amount });
-        let done = match (credit, mandate) {
+        let result = match (credit, mandate) {
             (true, mandate) if (!needs_mandate || mandate.is_some()) && is_agreed(FastPaySource::Credit) => {
                 pay_from_balance(ctx, payable, mandate, payer).await
             }
-            (false, Some(mandate)) if is_agreed(FastPaySource::Delegation) && holds(ctx, &payable, payer).await? => {
-                write_down(ctx, payable, mandate, payer).await
+            (false, Some(mandate)) if is_agreed(FastPaySource::Delegation) && account_covers(ctx, &payable, payer).await? => {
+                charge_mandate(ctx, payable, mandate, payer).await
             }
-            // Another confirmation may have paid this very order from the balance between the reads.
+            // A concurrent confirmation may have paid this order from the balance between the reads.
             _ => return is_complete(ctx, id).await,
         };
-        match done {
+        match result {
             Ok(Step::Completed) => return Ok(true),
             Ok(Step::Charge(attempt)) => {
                 let _ = settle_first(ctx, &attempt).await;
@@ -151,9 +152,9 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option
                 let found = unit.attempts().find(&attempt).await?;
                 return Ok(found.is_some_and(|attempt| attempt.status != AttemptStatus::Declined));
             }
-            // A payment is on its way already: the page polls for it.
+            // A payment is in flight already; the page polls for it.
             Ok(Step::Nothing) => return Ok(true),
-            // Somebody was faster: read again.
+            // The session was changed meanwhile: read it again.
             Ok(Step::Raced) | Err(TransferError::Changed) => {}
             Err(error) => return Err(error),
         }
@@ -171,7 +172,7 @@ async fn pay_from_balance(ctx: &Context, payable: Payable, mandate: Option<Manda
     let now = ctx.now();
     let Payable { session, intent, .. } = payable;
     let mut unit = ctx.store.begin().await?;
-    // An attempt that begins from here on changes the session's version, which this unit of work compares.
+    // An attempt that begins after this check changes the session's version, and `complete` then fails.
     if unit.attempts().open_of_intent(&intent.id).await?.is_some() {
         return Ok(Step::Nothing);
     }
@@ -187,10 +188,10 @@ async fn pay_from_balance(ctx: &Context, payable: Payable, mandate: Option<Manda
     }
 }
 
-async fn write_down(ctx: &Context, payable: Payable, mandate: MandateId, payer: &Did) -> Result<Step, TransferError> {
+async fn charge_mandate(ctx: &Context, payable: Payable, mandate: MandateId, payer: &Did) -> Result<Step, TransferError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    let done = match payable.session.kind {
+    let result = match payable.session.kind {
         SessionMode::Payment => charge(ctx, unit.as_mut(), payable.session, &payable.intent, payer, now).await,
         SessionMode::Subscription | SessionMode::Setup => {
             let mut session = Session { mandate_id: Some(mandate), updated_at: now, ..payable.session };
@@ -201,13 +202,13 @@ async fn write_down(ctx: &Context, payable: Payable, mandate: MandateId, payer: 
             step(ctx, unit.as_mut(), session, now).await
         }
     };
-    let done = match done {
-        Ok(done) => done,
+    let result = match result {
+        Ok(result) => result,
         Err(SettlementError::Storage(error)) => return Err(error.into()),
         Err(_) => return Err(TransferError::Changed),
     };
-    if matches!(done, Step::Completed | Step::Charge(_)) {
+    if matches!(result, Step::Completed | Step::Charge(_)) {
         unit.commit().await?;
     }
-    Ok(done)
+    Ok(result)
 }

@@ -1,5 +1,5 @@
-//! What the outcomes of a session's attempts mean. The session's next step is taken in the unit of work that records the outcome, so that a
-//! crash in between leaves nothing waiting.
+//! Handlers for the outcomes of a session's attempts. The session's next step is taken in the unit of work that records the outcome, so
+//! that a crash cannot leave the session waiting.
 
 use super::advance::{Step, step};
 use super::complete::{PaidBy, complete};
@@ -12,21 +12,21 @@ use crate::shared::{AttemptId, SessionId, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
-/// The payment of what is due now: it completes the session.
+/// Handles the payment of the amount due now, which completes the session.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionPayment;
 
-/// The permission to charge later.
+/// Handles the mandate for later charges.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionMandate;
 
-/// The stake that secures the subscriptions of the session.
+/// Handles the stake that secures the session's subscriptions.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionStake;
 
 #[async_trait]
 impl PurposeHandler for SessionPayment {
-    /// Attempt, session, intent, invoices, stock, rights and journal change in one unit of work, for exactly one caller.
+    /// Attempt, session, intent, invoices, stock, entitlements and journal change in one unit of work, for exactly one caller.
     async fn settled(
         &self,
         ctx: &Context,
@@ -54,8 +54,8 @@ impl PurposeHandler for SessionPayment {
         let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
         let now = ctx.now();
         if decline.is_for_mandate() {
-            // The mandate does not suffice any more: the wallet is asked for another one. Where the session has changed meanwhile, the
-            // next try finds out again.
+            // The mandate no longer suffices, so the wallet is asked for a new one. If the session was changed meanwhile, the next try
+            // finds out again.
             let session = find(unit, attempt.session_id.as_ref()).await?;
             unit.sessions().update(&Session { mandate_id: None, updated_at: now, ..session }).await?;
         }
@@ -123,7 +123,7 @@ impl PurposeHandler for SessionStake {
         let mut after = before.placed(attempt.amount, &settlement.reference, now).map_err(BillingError::from)?;
         let is_needed = session.stake_id.as_ref() == Some(id) && session.status != SessionStatus::Expired;
         if !is_needed {
-            // Whatever became of the session: the deposit is not forgotten.
+            // The session no longer needs the stake, so it is released.
             after = after.released(ReleaseReason::Abandoned, now, now);
         }
         if !unit.stakes().update(&before, &after).await? {
@@ -149,7 +149,7 @@ async fn find(unit: &mut dyn UnitOfWork, id: Option<&SessionId>) -> Result<Sessi
     unit.sessions().find(id).await?.ok_or(SettlementError::Orphan)
 }
 
-/// Answers the charge that the step wrote.
+/// Takes the session's next step, and returns the charge that it inserted.
 async fn next_step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Session, now: Timestamp) -> Result<Vec<AttemptId>, SettlementError> {
     match step(ctx, unit, session, now).await? {
         Step::Raced => Err(SettlementError::Contended),
@@ -158,7 +158,7 @@ async fn next_step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Session, n
     }
 }
 
-/// The session's intent shows why what was signed was declined.
+/// Records on the session's intent why the signed transaction was declined.
 async fn show_decline(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, decline: &Decline) -> Result<(), SettlementError> {
     let session = find(unit, attempt.session_id.as_ref()).await?;
     if let Some(intent) = &session.intent_id {

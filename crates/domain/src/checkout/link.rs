@@ -1,4 +1,4 @@
-//! Payment links: what a seller publishes, and what a session is started from.
+//! Payment links: published by a seller, and the templates of sessions.
 
 use super::SubscriptionTerms;
 use crate::customer::PageInfo;
@@ -6,18 +6,18 @@ use crate::pricing::{CatalogueFilter, Metadata};
 use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PaymentLinkId, PriceId, StorageError, Text, Timestamp};
 use async_trait::async_trait;
 
-/// A price in a link or a session, and how many of it.
+/// A price with a quantity, in a link or a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineItem {
     pub price_id: PriceId,
     pub quantity: u64,
-    /// Whether the buyer may change the quantity, and between which bounds.
+    /// The range in which the buyer can change the quantity. `None`: it is fixed.
     pub adjustable: Option<QuantityRange>,
-    /// The price of a longer cycle that was chosen instead.
+    /// The upsell price that was chosen instead of `price_id`.
     pub upsell: Option<PriceId>,
-    /// Whether it was offered beside the others and taken.
+    /// Whether it was added as a cross-sell.
     pub cross_sell: bool,
-    /// What the buyer chose to pay for the whole item, in the session's currency.
+    /// The amount that the buyer chose for the whole item, in the session's currency.
     pub custom_amount: Option<Amount>,
 }
 
@@ -27,7 +27,7 @@ impl LineItem {
         Self { price_id, quantity, adjustable: None, upsell: None, cross_sell: false, custom_amount: None }
     }
 
-    /// The price that is paid.
+    /// The price that is sold: the upsell if chosen, else `price_id`.
     #[must_use]
     pub fn sold(&self) -> &PriceId {
         self.upsell.as_ref().unwrap_or(&self.price_id)
@@ -40,7 +40,7 @@ pub struct QuantityRange {
     pub maximum: u64,
 }
 
-/// What a form asks for beyond name and mail, and what it says.
+/// Fields that the form requires beyond name and email, and its texts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FormOptions {
     pub collect_phone: bool,
@@ -58,11 +58,11 @@ pub struct PaymentLink {
     pub currency_id: CurrencyId,
     pub form: FormOptions,
     pub terms: SubscriptionTerms,
-    /// Whether what is offered beside the items must be taken.
+    /// Whether the offered cross-sell must be added.
     pub requires_cross_sell: bool,
     /// Shown when a purchase is complete.
     pub custom_message: Text,
-    /// Where the confirmation leads the buyer on to: the `success_url` of the sessions that are started from it.
+    /// The `success_url` of sessions that are started from this link.
     pub redirect_url: Option<String>,
     pub metadata: Metadata,
     pub created_at: Timestamp,

@@ -1,4 +1,4 @@
-//! Running payment links and integrators' sessions.
+//! Manages payment links, and sessions that integrators create.
 
 use super::start::check_items;
 use super::{FormOptions, LineItem, NewSession, PaymentLink, Session, StartError, SubscriptionTerms, create_session};
@@ -46,7 +46,7 @@ impl From<StartError> for LinkError {
     }
 }
 
-/// Fields of a link; absent ones keep their value, or are empty in a new link.
+/// Fields of a link. Absent ones keep their value, or are empty in a new link.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LinkFields {
     pub active: Option<bool>,
@@ -59,7 +59,7 @@ pub struct LinkFields {
     pub terms: Option<SubscriptionTerms>,
     pub requires_cross_sell: Option<bool>,
     pub custom_message: Option<Text>,
-    /// `Some(None)`: the confirmation is shown instead.
+    /// `Some(None)`: removes it, so that the confirmation page is shown.
     pub redirect_url: Option<Option<String>>,
     pub metadata: Option<Metadata>,
     pub page_info: Option<PageInfo>,
@@ -88,7 +88,7 @@ pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Resul
     };
     let mut link = with_fields(blank, fields)?;
     if link.name.is_empty() {
-        // As the reference kit does: a link without a name is called what it sells.
+        // As in the reference kit, a link without a name gets the name of its first product.
         let prices = unit.prices().find_all(&[link.items[0].price_id.clone()]).await?;
         let products: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
         link.name = unit.products().find_all(&products).await?.first().map(|product| product.name.clone()).unwrap_or_default();
@@ -98,14 +98,14 @@ pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Resul
     Ok(link.id)
 }
 
-/// Changes a link. Sessions that were started from it stay as they are.
+/// Changes a link. Sessions that were started from it stay unchanged.
 pub async fn change_link(ctx: &Context, mode: Mode, id: &PaymentLinkId, fields: LinkFields) -> Result<(), LinkError> {
     let mut unit = ctx.store.begin().await?;
     unit.lock(MANAGEMENT).await?;
     let link = find_link(unit.as_mut(), mode, id).await?;
-    let sells_anew = fields.items.is_some() || fields.currency_id.is_some();
+    let changes_items = fields.items.is_some() || fields.currency_id.is_some();
     let link = with_fields(PaymentLink { updated_at: ctx.now(), ..link }, fields)?;
-    if sells_anew {
+    if changes_items {
         check_items(unit.as_mut(), mode, &link.items, Some(link.currency_id.clone())).await?;
     }
     unit.links().update(&link).await?;
@@ -117,7 +117,7 @@ pub async fn find_link(unit: &mut dyn crate::storage::UnitOfWork, mode: Mode, id
     unit.links().find(id).await?.filter(|link| link.mode == mode).ok_or(LinkError::NotFound)
 }
 
-/// Makes a session for an integrator, whose texts are checked first.
+/// Creates a session for an integrator after checking its texts and ranges.
 pub async fn open_session(ctx: &Context, new: NewSession) -> Result<SessionId, LinkError> {
     check_ranges(&new.items)?;
     check_metadata(&new.metadata)?;
@@ -127,14 +127,14 @@ pub async fn open_session(ctx: &Context, new: NewSession) -> Result<SessionId, L
     Ok(create_session(ctx, NewSession { success_url, cancel_url, terms, ..new }).await?)
 }
 
-/// Replaces what an integrator attached to a session; nothing else of a session can be changed from outside.
+/// Replaces the metadata of a session, the only part that an integrator can change.
 pub async fn label_session(ctx: &Context, mode: Mode, id: &SessionId, metadata: Metadata) -> Result<(), LinkError> {
     check_metadata(&metadata)?;
     loop {
         let mut unit = ctx.store.begin().await?;
         let session = find_session(unit.as_mut(), mode, id).await?;
-        let labelled = Session { metadata: metadata.clone(), updated_at: ctx.now(), ..session };
-        if unit.sessions().update(&labelled).await? {
+        let updated = Session { metadata: metadata.clone(), updated_at: ctx.now(), ..session };
+        if unit.sessions().update(&updated).await? {
             unit.commit().await?;
             return Ok(());
         }
@@ -177,9 +177,9 @@ fn with_fields(mut link: PaymentLink, fields: LinkFields) -> Result<PaymentLink,
 }
 
 fn check_ranges(items: &[LineItem]) -> Result<(), LinkError> {
-    let sound = items.iter().filter_map(|item| item.adjustable).all(|range| {
+    let are_valid = items.iter().filter_map(|item| item.adjustable).all(|range| {
         let maximum = if range.maximum == 0 { QUANTITY_MAX } else { range.maximum };
         (1..=maximum).contains(&range.minimum) && maximum <= QUANTITY_MAX
     });
-    if sound { Ok(()) } else { Err(LinkError::Range) }
+    if are_valid { Ok(()) } else { Err(LinkError::Range) }
 }

@@ -1,16 +1,16 @@
-//! What a session comes to: due now, due later, to be staked, and split into its subscriptions.
+//! Quotes of sessions: the amounts due now and later, the required stake, and the split into subscriptions.
 
 use super::{LineItem, SessionMode, SubscriptionTerms};
 use crate::payment::Currency;
 use crate::pricing::{CartError, CartItem, Due, Price, Product, RecurringInterval, line_amounts, stake};
 use crate::shared::{Amount, Timestamp};
 
-/// Items that are billed in one rhythm: one subscription. What is paid once goes with the first.
+/// Items with the same billing cycle, which form one subscription. One-time items belong to the first group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscriptionGroup {
-    /// `None`: nothing of the session recurs.
+    /// `None`: the session has no recurring item.
     pub cycle: Option<RecurringInterval>,
-    /// Places of the items in the session.
+    /// Indexes of the session's items.
     pub items: Vec<usize>,
     pub now: Amount,
 }
@@ -19,17 +19,17 @@ pub struct SubscriptionGroup {
 pub struct Quote {
     /// At least one.
     pub parts: Vec<SubscriptionGroup>,
-    /// What each item costs now; zero where it is due later.
+    /// The amount of each item due now; zero if it is due later.
     pub amounts: Vec<Amount>,
     pub due: Due,
-    /// What a wallet stakes; zero where nothing is asked for.
+    /// The stake that a wallet must place; zero if none is required.
     pub stake: Amount,
-    /// From where billing of usage begins before the end of a period; zero: it does not.
+    /// The billing threshold; zero: there is none.
     pub threshold: Amount,
     pub trial_end: Option<Timestamp>,
 }
 
-/// Reckons a session in a currency. `sold` are the prices that are paid, in the order of the items.
+/// Computes the quote of a session in a currency. `sold`: the sold prices with their products, in the order of the items.
 pub fn quote(
     (kind, terms): (SessionMode, &SubscriptionTerms),
     items: &[LineItem],
@@ -39,16 +39,17 @@ pub fn quote(
     now: Timestamp,
 ) -> Result<Quote, CartError> {
     let cart: Vec<_> = items.iter().zip(sold).map(|(item, (price, _))| cart_item(item, price)).collect();
-    let whole = line_amounts(&cart, &currency.id)?;
-    let recurs = cart.iter().any(|item| item.price.is_recurring());
-    let trial_end = if recurs { terms.trial.end_at(now, &currency.id) } else { None };
-    let later = trial_end.is_some() || kind == SessionMode::Setup;
-    let is_later = |price: &Price| price.is_recurring() && (later || price.is_metered());
-    let amounts: Vec<_> = cart.iter().zip(&whole).map(|(item, amount)| if is_later(item.price) { Amount::ZERO } else { *amount }).collect();
-    let renew = Amount::sum(cart.iter().zip(&whole).filter(|(item, _)| item.price.is_recurring()).map(|(_, amount)| *amount))?;
+    let full_amounts = line_amounts(&cart, &currency.id)?;
+    let has_recurring = cart.iter().any(|item| item.price.is_recurring());
+    let trial_end = if has_recurring { terms.trial.end_at(now, &currency.id) } else { None };
+    let is_deferred = trial_end.is_some() || kind == SessionMode::Setup;
+    let is_due_later = |price: &Price| price.is_recurring() && (is_deferred || price.is_metered());
+    let amounts: Vec<_> =
+        cart.iter().zip(&full_amounts).map(|(item, amount)| if is_due_later(item.price) { Amount::ZERO } else { *amount }).collect();
+    let renew = Amount::sum(cart.iter().zip(&full_amounts).filter(|(item, _)| item.price.is_recurring()).map(|(_, amount)| *amount))?;
     let due = Due { now: Amount::sum(amounts.iter().copied())?, renew };
     let (minimum, threshold) = terms.amounts(currency.decimals)?;
-    let stake = if recurs && by_wallet && !terms.no_stake { stake(threshold, minimum, renew) } else { Amount::ZERO };
+    let stake = if has_recurring && by_wallet && !terms.no_stake { stake(threshold, minimum, renew) } else { Amount::ZERO };
     Ok(Quote { parts: parts(sold, &amounts)?, amounts, due, stake, threshold, trial_end })
 }
 
@@ -64,14 +65,14 @@ fn parts(sold: &[(Price, Product)], amounts: &[Amount]) -> Result<Vec<Subscripti
     rhythms(sold).into_iter().map(part).collect()
 }
 
-/// What a [`SubscriptionGroup`] is before anything is quoted.
+/// A [`SubscriptionGroup`] without amounts.
 #[derive(Debug)]
 pub(super) struct IntervalGroup {
     pub cycle: Option<RecurringInterval>,
     pub items: Vec<usize>,
 }
 
-/// How items split into subscriptions: at least one.
+/// Splits items by billing cycle into at least one group.
 pub(super) fn rhythms(sold: &[(Price, Product)]) -> Vec<IntervalGroup> {
     let mut parts: Vec<IntervalGroup> = Vec::new();
     for (place, (price, _)) in sold.iter().enumerate() {
@@ -167,7 +168,7 @@ mod tests {
         (price, product)
     }
 
-    /// Once 3, monthly 10, used by the month 1, weekly 2.
+    /// One-time 3, monthly 10, monthly metered 1 per unit, weekly 2.
     fn mixed() -> Vec<(Price, Product)> {
         vec![
             sold("price_1", 300, None),
@@ -187,36 +188,36 @@ mod tests {
     }
 
     #[test]
-    fn each_rhythm_is_a_part_and_what_is_paid_once_goes_with_the_first() {
+    fn items_are_grouped_by_cycle_and_one_time_items_join_the_first_group() {
         let order = order(SessionMode::Subscription, &SubscriptionTerms::default(), &mixed(), true);
         assert_eq!(places(&order), [(vec![0, 1, 2], 1_300), (vec![3], 200)]);
         assert_eq!((order.due.now, order.due.renew), (Amount::new(1_500), Amount::new(1_300)));
-        assert_eq!(order.stake, Amount::new(1_300), "a period of all that recurs");
+        assert_eq!(order.stake, Amount::new(1_300), "the price of all recurring items for one period");
     }
 
     #[test]
-    fn in_a_trial_and_in_setup_what_recurs_is_due_later() {
+    fn recurring_items_are_due_later_in_trials_and_set_ups() {
         let terms = SubscriptionTerms { trial: TrialTerms { days: 7, ..TrialTerms::default() }, ..SubscriptionTerms::default() };
-        let tried = order(SessionMode::Subscription, &terms, &mixed(), false);
-        assert_eq!((tried.due.now, tried.due.renew), (Amount::new(300), Amount::new(1_300)));
-        assert_eq!(tried.trial_end, Some(Timestamp::from_seconds(1_000 + 7 * 86_400)));
-        assert_eq!(tried.stake, Amount::ZERO, "a card stakes nothing");
+        let trialing = order(SessionMode::Subscription, &terms, &mixed(), false);
+        assert_eq!((trialing.due.now, trialing.due.renew), (Amount::new(300), Amount::new(1_300)));
+        assert_eq!(trialing.trial_end, Some(Timestamp::from_seconds(1_000 + 7 * 86_400)));
+        assert_eq!(trialing.stake, Amount::ZERO, "cards need no stake");
         let setup = order(SessionMode::Setup, &SubscriptionTerms::default(), &mixed()[1..], false);
         assert_eq!((setup.due.now, setup.trial_end), (Amount::ZERO, None));
     }
 
     #[test]
-    fn what_the_terms_ask_for_is_staked_instead_and_nothing_where_they_say_so() {
-        let asked = SubscriptionTerms { min_stake_amount: Some("25".to_owned()), ..SubscriptionTerms::default() };
-        assert_eq!(order(SessionMode::Subscription, &asked, &mixed(), true).stake, Amount::new(2_500));
+    fn the_terms_can_replace_or_waive_the_stake() {
+        let with_minimum = SubscriptionTerms { min_stake_amount: Some("25".to_owned()), ..SubscriptionTerms::default() };
+        assert_eq!(order(SessionMode::Subscription, &with_minimum, &mixed(), true).stake, Amount::new(2_500));
         let threshold = SubscriptionTerms { billing_threshold_amount: Some("0.5".to_owned()), ..SubscriptionTerms::default() };
         let order_of = |terms| order(SessionMode::Subscription, terms, &mixed(), true);
         assert_eq!((order_of(&threshold).stake, order_of(&threshold).threshold), (Amount::new(50), Amount::new(50)));
-        assert_eq!(order_of(&SubscriptionTerms { no_stake: true, ..asked }).stake, Amount::ZERO);
+        assert_eq!(order_of(&SubscriptionTerms { no_stake: true, ..with_minimum }).stake, Amount::ZERO);
     }
 
     #[test]
-    fn a_trial_is_no_matter_where_nothing_recurs() {
+    fn without_recurring_items_there_is_no_trial() {
         let terms = SubscriptionTerms { trial: TrialTerms { days: 7, ..TrialTerms::default() }, ..SubscriptionTerms::default() };
         let order = order(SessionMode::Payment, &terms, &mixed()[..1], true);
         assert_eq!((order.trial_end, order.stake, places(&order)), (None, Amount::ZERO, vec![(vec![0], 300)]));

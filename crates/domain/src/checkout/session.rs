@@ -1,4 +1,4 @@
-//! Checkout sessions: one visit to the till.
+//! Checkout sessions.
 
 use super::{FormOptions, LineItem, SessionMode, SubscriptionTerms};
 use crate::access::Did;
@@ -12,11 +12,11 @@ use crate::shared::{
 use async_trait::async_trait;
 use std::time::Duration;
 
-/// How long a session can be paid, unless its maker says otherwise.
+/// The default lifetime of a session.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
-/// The longest lifetime its maker may ask for.
+/// The longest lifetime that the creator of a session can request.
 pub const SESSION_LIFETIME_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
-/// SPEC.md 9: repeated starts of one link by one visitor within this window give one session.
+/// Repeated starts of one link by one visitor within this window return the same session (SPEC.md 9).
 pub const START_WINDOW: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,47 +78,47 @@ pub struct Session {
     pub payment_status: PaymentStatus,
     pub link_id: Option<PaymentLinkId>,
     pub items: Vec<LineItem>,
-    /// The currency it began with, then the one it was submitted in.
+    /// The initial currency; after a submit, the submitted one.
     pub currency_id: CurrencyId,
     pub form: FormOptions,
     pub terms: SubscriptionTerms,
-    /// Whether what is offered beside the items must be taken.
+    /// Whether the offered cross-sell must be added.
     pub requires_cross_sell: bool,
     pub success_url: Option<String>,
     pub cancel_url: Option<String>,
-    /// Whose it is, from the first submit on. Nobody else can submit it then.
+    /// The user who submitted it first. Nobody else can submit it then.
     pub payer: Option<Did>,
     pub customer_id: Option<CustomerId>,
     pub contact: Option<Contact>,
     pub method_id: Option<MethodId>,
     pub intent_id: Option<PaymentIntentId>,
     pub invoice_id: Option<InvoiceId>,
-    /// The subscriptions that it begins, named at submit; their rows are written when it completes.
+    /// The ids of its subscriptions, allocated at submit; their rows are inserted when it completes.
     pub subscription_ids: Vec<SubscriptionId>,
-    /// The permission that they are charged by.
+    /// The mandate that its subscriptions are charged by.
     pub mandate_id: Option<MandateId>,
-    /// Secures the subscriptions that it begins. It is placed for the first of them.
+    /// The stake that secures its subscriptions, placed for the first of them.
     pub stake_id: Option<StakeId>,
-    /// When the trial ends, as it was reckoned at submit.
+    /// The end of the trial, as computed at submit.
     pub trial_end: Option<Timestamp>,
     pub amount_total: Amount,
     pub metadata: Metadata,
     pub expires_at: Timestamp,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// Counts changes; each write names the one it read.
+    /// Optimistic lock: each write names the version that it read, and increases it.
     pub version: u64,
 }
 
 impl Session {
-    /// SPEC.md 4: complete and paid, or complete with nothing to pay.
+    /// Whether it is complete and paid, or complete with nothing to pay (SPEC.md 4).
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         matches!(self.status, SessionStatus::Complete)
             && matches!(self.payment_status, PaymentStatus::Paid | PaymentStatus::NoPaymentRequired)
     }
 
-    /// SPEC.md 4: expired when `expires_at` is not later than now. A complete session does not expire.
+    /// Whether `expires_at` is not later than `now` (SPEC.md 4). A complete session does not expire.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         match self.status {
@@ -136,24 +136,24 @@ pub struct SessionFilter {
     pub metadata: Metadata,
 }
 
-/// What [`CheckoutSessions::load_for_submit`] finds.
+/// The result of [`CheckoutSessions::load_for_submit`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubmitContext {
     pub session: Session,
-    /// `None`: there is no such method, or it has no such currency.
+    /// `None`: the method does not exist, or does not have this currency.
     pub method: Option<(Method, Currency)>,
-    /// `None`: the payer has never bought here.
+    /// `None`: the payer has never bought from this store.
     pub standing: Option<CustomerStatus>,
 }
 
-/// A session whose time is over, and since when.
+/// An expired session: its `expires_at` and its id.
 pub type DueSession = (Timestamp, SessionId);
 
 #[async_trait]
 pub trait CheckoutSessions: Send {
     async fn insert(&mut self, session: &Session) -> Result<(), StorageError>;
     async fn find(&mut self, id: &SessionId) -> Result<Option<Session>, StorageError>;
-    /// What a submit is judged by: a session, with the method and currency that were chosen, and how the payer stands with the store.
+    /// Reads what a submit is checked against: the session, the chosen method and currency, and the payer's customer status.
     async fn load_for_submit(
         &mut self,
         id: &SessionId,
@@ -161,17 +161,17 @@ pub trait CheckoutSessions: Send {
         currency: &CurrencyId,
         payer: &Did,
     ) -> Result<Option<SubmitContext>, StorageError>;
-    /// Writes a changed session if it still has the version that was read, and counts the version up. False: somebody was faster.
+    /// Writes a session if it still has the version that was read, and increases the version. False: it was changed meanwhile.
     async fn update(&mut self, session: &Session) -> Result<bool, StorageError>;
-    /// As [`CheckoutSessions::update`], where nothing more is decided by the answer: when somebody was faster, the unit of work fails with
-    /// [`StorageError::Conflict`], at the latest when it commits.
+    /// As [`CheckoutSessions::update`], but if the session was changed meanwhile, the unit of work fails with [`StorageError::Conflict`],
+    /// at the latest on commit.
     async fn update_or_conflict(&mut self, session: &Session) -> Result<(), StorageError>;
     async fn list(&mut self, mode: Mode, filter: &SessionFilter, page: &Page) -> Result<Listed<Session>, StorageError>;
-    /// Claims a start: answers `session` when this visitor has not started this link since `since`,
-    /// else the session of that earlier start. Of several at once, all get the same answer.
+    /// Claims a start: returns `session` if this visitor has not started this link since `since`, else the session of that earlier start.
+    /// Concurrent callers get the same answer.
     async fn claim_start(&mut self, key: &str, session: &SessionId, now: Timestamp, since: Timestamp) -> Result<SessionId, StorageError>;
-    /// Ends open sessions that were never submitted and whose time is over, by one conditional update. Answers how many.
+    /// Expires due open sessions that were never submitted, by one conditional update. Returns their number.
     async fn expire_idle(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
-    /// Open sessions whose time is over, oldest first, beginning after the last one seen.
+    /// Open sessions whose `expires_at` has passed, oldest first, after the passed one.
     async fn due_for_expiry(&mut self, now: Timestamp, after: Option<&DueSession>, limit: u32) -> Result<Vec<DueSession>, StorageError>;
 }

@@ -1,4 +1,4 @@
-//! The security stake that a checkout asks of a wallet.
+//! The security stake that a checkout requires from a wallet.
 
 use super::{Session, SubmitError};
 use crate::access::Did;
@@ -8,24 +8,24 @@ use crate::payment::Currency;
 use crate::shared::{Amount, StakeId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// What becomes of a session's stake when the session is submitted.
+/// What a submit does with the session's stake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StakePlan {
-    /// No stake is asked for.
+    /// No stake is required.
     Nothing,
-    /// The known stake serves, with this amount.
+    /// Keeps the known stake, with this amount.
     Keep(Amount),
     Place(Amount),
 }
 
-/// What is held already counts, where it can be added to: a stake is one wallet's.
+/// Plans the stake of a session. A held stake counts if it suffices, or if the same wallet can add to it.
 pub(super) fn plan_stake(known: Option<&Stake>, amount: Amount, currency: &Currency, payer: &Did) -> StakePlan {
-    let serves = |known: &&Stake| {
-        let is_here = known.currency_id == currency.id;
+    let is_usable = |known: &&Stake| {
+        let is_same_currency = known.currency_id == currency.id;
         let is_open = matches!(known.status, StakeStatus::Pending | StakeStatus::Held);
-        is_here && is_open && (known.payer == *payer || (known.is_held() && known.remaining() >= amount))
+        is_same_currency && is_open && (known.payer == *payer || (known.is_held() && known.remaining() >= amount))
     };
-    match known.filter(serves) {
+    match known.filter(is_usable) {
         Some(known) if amount.is_zero() && !known.is_held() => StakePlan::Nothing,
         Some(known) => StakePlan::Keep(amount.max(known.remaining())),
         None if amount.is_zero() => StakePlan::Nothing,
@@ -41,12 +41,12 @@ pub(super) async fn stake_of(unit: &mut dyn UnitOfWork, session: &Session) -> Re
     }
 }
 
-/// Whether a payment into the stake is still to be made.
+/// Whether a payment into the stake is still missing.
 pub(super) fn lacks_stake(stake: Option<&Stake>) -> bool {
     stake.is_some_and(|stake| !stake.missing().is_zero())
 }
 
-/// The unit of work is to begin again where the stake changed since it was read.
+/// Other errors mean that the stake changed after it was read, so the submit is retried.
 impl From<BillingError> for SubmitError {
     fn from(error: BillingError) -> Self {
         match error {
@@ -58,7 +58,7 @@ impl From<BillingError> for SubmitError {
     }
 }
 
-/// The session names its stake from now on. It is left for the caller to write, before the stake.
+/// Assigns the stake to the session. The caller writes the session, before the stake.
 pub(super) fn assign_stake(ctx: &Context, session: &mut Session, known: Option<&Stake>, plan: &StakePlan, now: Timestamp) {
     if matches!(plan, StakePlan::Keep(_)) {
         return;
@@ -66,14 +66,14 @@ pub(super) fn assign_stake(ctx: &Context, session: &mut Session, known: Option<&
     if known.is_some_and(Stake::is_held)
         && let Some(first) = session.subscription_ids.first_mut()
     {
-        // The next stake is for a subject of its own: the one that goes back keeps the former one.
+        // A new stake needs a new subject: the stake that is being released keeps the old one.
         *first = SubscriptionId::new(now, ctx.random.as_ref());
     }
     let is_placed = matches!(plan, StakePlan::Place(_)) && !session.subscription_ids.is_empty();
     session.stake_id = is_placed.then(|| StakeId::new(now, ctx.random.as_ref()));
 }
 
-/// Writes the stake that the session names. A stake that does not serve any more is released.
+/// Writes the session's stake, and releases a known stake that is not kept.
 pub(super) async fn write_stake(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_counts_where_it_can_be_added_to() {
+    fn a_held_stake_counts_if_it_suffices_or_can_be_increased() {
         use StakeStatus as S;
         let currency = currency();
         let payer = Did::from_verified("z1");
@@ -167,10 +167,10 @@ mod tests {
         assert_eq!(plan(None, 50), StakePlan::Place(Amount::new(50)));
         assert_eq!(plan(Some(&stake(S::Pending, 0, "z1", "pc_1")), 50), StakePlan::Keep(Amount::new(50)));
         assert_eq!(plan(Some(&stake(S::Pending, 0, "z1", "pc_1")), 0), StakePlan::Nothing);
-        assert_eq!(plan(Some(&stake(S::Held, 80, "z1", "pc_1")), 50), StakePlan::Keep(Amount::new(80)), "the order has shrunk");
+        assert_eq!(plan(Some(&stake(S::Held, 80, "z1", "pc_1")), 50), StakePlan::Keep(Amount::new(80)), "the order is smaller now");
         assert_eq!(plan(Some(&stake(S::Held, 80, "z1", "pc_1")), 0), StakePlan::Keep(Amount::new(80)));
-        assert_eq!(plan(Some(&stake(S::Held, 80, "z2", "pc_1")), 50), StakePlan::Keep(Amount::new(80)), "another wallet's suffices");
-        assert_eq!(plan(Some(&stake(S::Held, 80, "z2", "pc_1")), 90), StakePlan::Place(Amount::new(90)), "it cannot be added to");
+        assert_eq!(plan(Some(&stake(S::Held, 80, "z2", "pc_1")), 50), StakePlan::Keep(Amount::new(80)), "another wallet's stake suffices");
+        assert_eq!(plan(Some(&stake(S::Held, 80, "z2", "pc_1")), 90), StakePlan::Place(Amount::new(90)), "another wallet cannot add to it");
         assert_eq!(plan(Some(&stake(S::Held, 80, "z1", "pc_2")), 50), StakePlan::Place(Amount::new(50)));
         assert_eq!(plan(Some(&stake(S::Releasing, 80, "z1", "pc_1")), 50), StakePlan::Place(Amount::new(50)));
     }

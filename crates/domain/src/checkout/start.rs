@@ -1,4 +1,4 @@
-//! Opening a session: from a link, or made by an integrator.
+//! Creates sessions, from a link or for an integrator.
 
 use super::{
     FormOptions, LineItem, PaymentStatus, SESSION_LIFETIME, SESSION_LIFETIME_MAX, START_WINDOW, Session, SessionMode, SessionStatus,
@@ -9,7 +9,7 @@ use crate::pricing::{ITEMS_MAX, Metadata, Price, QUANTITY_MAX};
 use crate::shared::{Amount, CurrencyId, Mode, PaymentLinkId, SessionId, StorageError, Timestamp};
 use std::time::Duration;
 
-/// Who starts: the signed-in user, or the browser.
+/// Identifies who starts a link: the signed-in user, or the browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visitor(pub String);
 
@@ -33,11 +33,11 @@ pub enum StartError {
     Storage(#[from] StorageError),
 }
 
-/// What an integrator asks for.
+/// A session as an integrator requests it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSession {
     pub mode: Mode,
-    /// Absent: what follows from the items.
+    /// Absent: derived from the items.
     pub kind: Option<SessionMode>,
     pub items: Vec<LineItem>,
     /// Absent: the first item's own currency.
@@ -51,7 +51,7 @@ pub struct NewSession {
     pub expires_at: Option<Timestamp>,
 }
 
-/// Starts a link. One visitor's starts of one link within [`START_WINDOW`] give one session.
+/// Starts a link. Repeated starts of one link by one visitor within [`START_WINDOW`] return the same session.
 pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) -> Result<SessionId, StartError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -82,7 +82,7 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
     Ok(claimed)
 }
 
-/// Makes a session for an integrator's items.
+/// Creates a session for an integrator.
 pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId, StartError> {
     let now = ctx.now();
     let expires_at = new.expires_at.unwrap_or(now.plus(SESSION_LIFETIME));
@@ -111,16 +111,15 @@ pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId,
     Ok(session.id)
 }
 
-/// Each item names a price that is on sale in this mode and in one currency. Answers that currency, and the
-/// prices.
+/// Checks that all items name distinct active prices of this mode that are offered in one currency. Returns that currency and the prices.
 pub async fn check_items(
     unit: &mut dyn crate::storage::UnitOfWork,
     mode: Mode,
     items: &[LineItem],
     currency: Option<CurrencyId>,
 ) -> Result<(CurrencyId, Vec<Price>), StartError> {
-    let sound = |item: &LineItem| (1..=QUANTITY_MAX).contains(&item.quantity);
-    if items.is_empty() || items.len() > ITEMS_MAX || !items.iter().all(sound) {
+    let is_valid = |item: &LineItem| (1..=QUANTITY_MAX).contains(&item.quantity);
+    if items.is_empty() || items.len() > ITEMS_MAX || !items.iter().all(is_valid) {
         return Err(StartError::Misconfigured);
     }
     let mut ids: Vec<_> = items.iter().map(|item| item.price_id.clone()).collect();

@@ -1,4 +1,4 @@
-//! Submitting the form: contact checked, stock held, invoice drafted, payment begun.
+//! Submits the checkout form: checks the contact, reserves stock, drafts invoices and begins the payment.
 
 use super::buyer::{Buyer, has_used_trial, recurring_products};
 use super::card::{CardForm, card_attempt, end_card, mandate_for, open_card};
@@ -21,10 +21,10 @@ use crate::shared::{
 };
 use crate::storage::UnitOfWork;
 
-/// How often a submit that lost a race begins again.
-const TRIES: u32 = 8;
+/// Attempts before giving up when other units of work change the session.
+const MAX_TRIES: u32 = 8;
 
-/// The form as it arrived, and who sent it.
+/// A submitted form and its sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
     pub session_id: SessionId,
@@ -34,22 +34,22 @@ pub struct Submission {
     pub currency_id: CurrencyId,
 }
 
-/// What the page does next, and the session as it stands now. Where it was just written down, what was loaded for that is told
-/// again: no link, and of methods and currencies only those chosen.
+/// The session after a submit, and what the page does next. For a one-time payment that was just written, the session contains only what
+/// the submit loaded: no link, and only the chosen method and currency.
 #[derive(Debug, Clone)]
 pub struct Submitted {
     pub session: Expanded,
     pub card: Option<CardForm>,
-    /// Whether [`super::fast_pay`] is worth asking.
+    /// Whether calling [`super::fast_pay`] can succeed.
     pub may_pay_fast: bool,
 }
 
-/// Every way a submit is refused.
+/// Why a submit is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
     #[error("Sorry, the page you visited does not exist.")]
     NotFound,
-    /// The session belongs to somebody else.
+    /// The session belongs to another user.
     #[error("Sorry, you are not authorized to access this page.")]
     Forbidden,
     #[error("This link has expired...")]
@@ -64,17 +64,17 @@ pub enum SubmitError {
     SeveralCustomAmounts,
     #[error(transparent)]
     CustomAmount(#[from] CustomAmountError),
-    /// Invoices of the customer stand unpaid.
+    /// The customer has overdue invoices.
     #[error("Please pay your overdue invoices first")]
     CustomerLimited,
-    /// What is offered beside the items must be taken.
+    /// The offered cross-sell must be added.
     #[error("Please choose what is offered with your order")]
     RequireCrossSell,
     #[error(transparent)]
     Quantity(#[from] QuantityError),
     #[error("Validate failed")]
     Fields(ValidationErrors),
-    /// Another payment for the same order has been sent and not been decided.
+    /// Another payment for the same order is undecided.
     #[error("A payment for this order is on its way. Please wait for it.")]
     PaymentInFlight,
     #[error("amount is out of range")]
@@ -95,26 +95,26 @@ impl From<CartError> for SubmitError {
     }
 }
 
-/// How far one try came.
+/// The result of one try.
 enum Step {
-    /// Paid already, or nothing to pay.
+    /// It is paid already, or there is nothing to pay.
     Complete,
-    /// Written down, and whether it may be paid without the wallet; a card form is to be opened for the attempt, if there is one.
+    /// Written. The flag says whether it may be paid without the wallet. If there is an attempt, a card form is opened for it.
     Open(Box<Expanded>, bool),
-    /// A card attempt for something else stands in the way: end it first.
+    /// A card attempt for a different order is open and must be canceled first.
     Replace(AttemptId),
-    /// There is not enough, unless the session changed while it was read.
+    /// There is not enough stock, unless the session changed while it was read. Contains the version that was read.
     InsufficientStock(QuantityError, u64),
-    /// Somebody changed the session meanwhile.
+    /// Another unit of work changed the session.
     Raced,
 }
 
-/// Submitting again, from another tab or after a lost answer, leads to the same intent and the same attempt.
+/// Submits a session. A repeated submit, from another tab or after a lost response, leads to the same intent and attempt.
 #[tracing::instrument(skip_all, fields(session = %submission.session_id))]
 pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted, SubmitError> {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         let step = match try_submit(ctx, submission).await {
-            // The database ended one of two that waited for each other, or what is written was settled meanwhile.
+            // The database resolved a deadlock, or a concurrent settlement changed the rows.
             Err(SubmitError::Storage(StorageError::Conflict)) => Step::Raced,
             step => step?,
         };
@@ -140,7 +140,7 @@ pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted,
             }
             Step::Replace(attempt) => end_card(ctx, &attempt).await?,
             Step::InsufficientStock(error, version) => {
-                // What the session held a moment ago may have been sold to it since: then it looks taken by somebody else.
+                // The session's reservation may just have become a sale, and then looks like stock taken by another session.
                 let now = ctx.store.read().await?.sessions().find(&submission.session_id).await?;
                 if now.is_none_or(|session| session.version == version) {
                     return Err(error.into());
@@ -152,8 +152,8 @@ pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted,
     Err(SubmitError::PaymentInFlight)
 }
 
-/// What is known before anything is written. It is read outside the unit of work, so that others do not wait for it: the
-/// session's version guards what is decided from it, and stock is taken by conditional updates.
+/// Everything read before anything is written. It is read outside the unit of work, so that others do not wait. The session's version
+/// guards the decisions that are based on it, and stock is reserved by conditional updates.
 struct Loaded {
     session: Session,
     method: Method,
@@ -161,23 +161,23 @@ struct Loaded {
     /// In the order of the session's items.
     items: Vec<(Price, Product)>,
     held: Vec<StockReservation>,
-    /// Of an earlier submit.
+    /// The intent of an earlier submit.
     intent: Option<Intent>,
     attempt: Option<Attempt>,
     stake: Option<Stake>,
     standing: Option<CustomerStatus>,
-    /// They have had a free trial of something that is subscribed to here.
+    /// Whether the customer has used a free trial of one of the session's subscription products.
     trial_used: bool,
-    /// The time that the customer lives in.
+    /// The customer's current time.
     customer_now: Timestamp,
 }
 
-/// `None`: the session is complete.
+/// Loads and checks a session before a submit. `None`: it is complete.
 async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<Option<Loaded>, SubmitError> {
     let mut unit = ctx.store.read().await?;
     let (method_id, currency_id) = (&submission.method_id, &submission.currency_id);
-    let asked = unit.sessions().load_for_submit(&submission.session_id, method_id, currency_id, &submission.payer.did).await?;
-    let SubmitContext { session, method, standing } = asked.ok_or(SubmitError::NotFound)?;
+    let context = unit.sessions().load_for_submit(&submission.session_id, method_id, currency_id, &submission.payer.did).await?;
+    let SubmitContext { session, method, standing } = context.ok_or(SubmitError::NotFound)?;
     if session.payer.as_ref().is_some_and(|payer| *payer != submission.payer.did) {
         return Err(SubmitError::Forbidden);
     }
@@ -190,7 +190,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     let (method, currency) = check_method(ctx, unit.as_mut(), &session, method, method_id).await?;
     let items = load_items(unit.as_mut(), &session).await?;
     let (mut held, mut intent, mut attempt) = (Vec::new(), None, None);
-    // The first submit writes the intent with the first hold: a session without one has neither.
+    // The first submit writes the intent together with the first stock reservation: without an intent there is neither.
     if let Some(id) = &session.intent_id {
         held = unit.prices().holds(&session.id).await?;
         intent = unit.intents().find(id).await?;
@@ -217,7 +217,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     Ok(Some(Loaded { session, method, currency, items, held, intent, attempt, stake, standing, trial_used, customer_now }))
 }
 
-/// One try: what is loaded is judged, and all of it is written in one unit of work before any network is called.
+/// One try: checks what is loaded, and writes everything in one unit of work before any network call.
 async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, SubmitError> {
     let now = ctx.now();
     let Some(loaded) = load(ctx, submission, now).await? else { return Ok(Step::Complete) };
@@ -227,11 +227,11 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
             return Ok(Step::InsufficientStock(error, session.version));
         }
     }
-    let demands =
+    let requirements =
         ContactRequirements { phone: session.form.collect_phone, address: session.form.require_address, card: method.kind.is_card() };
-    let mut contact = check_contact(&submission.form, demands, &session.form.page_info).map_err(SubmitError::Fields)?;
-    // A wallet's form shows no address unless the session requires one: a country alone is the preset of the page.
-    if !demands.address && !demands.card && contact.address.has_only_country() {
+    let mut contact = check_contact(&submission.form, requirements, &session.form.page_info).map_err(SubmitError::Fields)?;
+    // A wallet's form shows the address only if the session requires one; a country alone is the page's preset.
+    if !requirements.address && !requirements.card && contact.address.has_only_country() {
         contact.address = Address::default();
     }
     check_custom(session, items, currency)?;
@@ -245,21 +245,21 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
             && attempt.amount == order.due.now
             && is_setup == (method.kind.is_card() && needs_setup(session.kind, &order));
         match attempt.kind {
-            // The form may have been corrected; the payment stays the one that is open.
+            // The customer may have corrected the form; the open payment is kept.
             AttemptKind::Card { .. } | AttemptKind::CardSetup { .. } if is_same => {}
             AttemptKind::Card { .. } | AttemptKind::CardSetup { .. } => return Ok(Step::Replace(attempt.id.clone())),
             _ => return Err(SubmitError::PaymentInFlight),
         }
     }
-    write_down(ctx, submission, loaded, contact, order, now).await
+    write_submit(ctx, submission, loaded, contact, order, now).await
 }
 
-/// Whether a card is asked for although nothing is due.
+/// Whether a card must be saved although nothing is due.
 fn needs_setup(kind: SessionMode, order: &Quote) -> bool {
     kind != SessionMode::Payment && order.due.now.is_zero()
 }
 
-/// What a session is waiting for: a payment, a permission, or a stake.
+/// The open attempt of a session: a payment, a mandate, or a stake.
 pub(super) async fn open_attempt(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Option<Attempt>, StorageError> {
     if let Some(intent) = &session.intent_id
         && let Some(open) = unit.attempts().open_of_intent(intent).await?
@@ -280,11 +280,11 @@ pub(super) async fn open_attempt(unit: &mut dyn UnitOfWork, session: &Session) -
     }
 }
 
-/// What the buyer named, or what is proposed, is allowed in the currency that was chosen.
+/// Checks that the buyer's custom amount, or the proposed one, is allowed in the chosen currency.
 fn check_custom(session: &Session, items: &[(Price, Product)], currency: &Currency) -> Result<(), SubmitError> {
     for (item, (price, _)) in session.items.iter().zip(items) {
         if let Some(UnitPricing::Custom(custom)) = price.rate_in(&currency.id) {
-            // An amount was named in one currency: in another it would be another amount.
+            // The amount was chosen in another currency and means something else in this one.
             let named = item.custom_amount.filter(|_| session.currency_id == currency.id);
             if named.is_none() && item.custom_amount.is_some() {
                 return Err(SubmitError::CurrencyNotConfigured);
@@ -295,9 +295,9 @@ fn check_custom(session: &Session, items: &[(Price, Product)], currency: &Curren
     Ok(())
 }
 
-/// Rows are locked in the order of the billing model: session, intent, stake, invoices, stock, and the attempts as inserts. Stock comes late,
-/// because buyers of one price wait for each other from there to the commit.
-async fn write_down(
+/// Writes a submit. Lock order (billing model): session, intent, stake, invoices, stock, then inserts of attempts. Stock comes late,
+/// because from then on buyers of the same price wait for each other until the commit.
+async fn write_submit(
     ctx: &Context,
     submission: &Submission,
     loaded: Loaded,
@@ -310,9 +310,10 @@ async fn write_down(
     let mut unit = ctx.store.begin().await?;
     let may_pay_fast = standing.as_ref().is_some_and(|standing| standing.may_pay_fast);
     let known_customer = standing.map(|standing| standing.customer);
-    let customer = keep_customer(ctx, unit.as_mut(), &session, submission, &contact, known_customer, now).await?;
-    let invoice_ids = names(session.invoice_id.as_ref(), known.as_ref(), order.parts.len(), || InvoiceId::new(now, ctx.random.as_ref()));
-    name_subscriptions(ctx, &mut session, &order, now);
+    let customer = save_customer(ctx, unit.as_mut(), &session, submission, &contact, known_customer, now).await?;
+    let invoice_ids =
+        allocate_invoice_ids(session.invoice_id.as_ref(), known.as_ref(), order.parts.len(), || InvoiceId::new(now, ctx.random.as_ref()));
+    allocate_subscription_ids(ctx, &mut session, &order, now);
     let intent_id = session.intent_id.clone().unwrap_or_else(|| PaymentIntentId::new(now, ctx.random.as_ref()));
     let description = describe(&items);
     let intent = Intent {
@@ -342,7 +343,7 @@ async fn write_down(
     session.currency_id = currency.id.clone();
     session.method_id = Some(method.id.clone());
     session.intent_id = Some(intent_id.clone());
-    let drafted: Vec<_> = session.invoice_id.iter().chain(known.iter().flat_map(|known| &known.invoices)).cloned().collect();
+    let drafted_ids: Vec<_> = session.invoice_id.iter().chain(known.iter().flat_map(|known| &known.invoices)).cloned().collect();
     session.invoice_id = invoice_ids.first().cloned();
     session.trial_end = order.trial_end;
     session.amount_total = amount;
@@ -371,7 +372,7 @@ async fn write_down(
             currency_id: currency.id.clone(),
             method_id: method.id.clone(),
             session_id: Some(session.id.clone()),
-            // Named when the subscription is there.
+            // Set when the subscription is created.
             subscription_id: None,
             period: None,
             intent_id: Some(intent_id.clone()),
@@ -389,16 +390,16 @@ async fn write_down(
             updated_at: now,
         };
         let lines = first_lines(ctx, (&invoice.id, &currency.id), &session.items, &items, part, &order.amounts, now);
-        match drafted.contains(&invoice.id) {
+        match drafted_ids.contains(&invoice.id) {
             true => unit.invoices().put_draft(&invoice, &lines).await?,
             false => unit.invoices().insert_draft(&invoice, &lines).await?,
         }
         drafts.push(invoice);
     }
-    for dropped in known.iter().flat_map(|known| &known.invoices).filter(|id| !invoice_ids.contains(id)) {
-        unit.invoices().drop_draft(dropped, now).await?;
+    for obsolete in known.iter().flat_map(|known| &known.invoices).filter(|id| !invoice_ids.contains(id)) {
+        unit.invoices().drop_draft(obsolete, now).await?;
     }
-    hold_stock(unit.as_mut(), &session, &held, now).await?;
+    reserve_stock(unit.as_mut(), &session, &held, now).await?;
     for (item, (price, _)) in session.items.iter().zip(&mut items) {
         price.quantity_sold = price.quantity_sold.saturating_sub(held_of(&held, &price.id)) + item.quantity;
     }
@@ -445,18 +446,23 @@ async fn write_down(
     Ok(Step::Open(Box::new(session), may_pay_fast))
 }
 
-/// Names of the invoices: those of an earlier submit as far as they go.
-fn names(first: Option<&InvoiceId>, known: Option<&Intent>, count: usize, mut new: impl FnMut() -> InvoiceId) -> Vec<InvoiceId> {
-    let mut names = known.map(|known| known.invoices.clone()).unwrap_or_default();
-    if names.is_empty() {
-        names.extend(first.cloned());
+/// The ids of the invoices. Reuses those of an earlier submit.
+fn allocate_invoice_ids(
+    first: Option<&InvoiceId>,
+    known: Option<&Intent>,
+    count: usize,
+    mut new: impl FnMut() -> InvoiceId,
+) -> Vec<InvoiceId> {
+    let mut allocate_invoice_ids = known.map(|known| known.invoices.clone()).unwrap_or_default();
+    if allocate_invoice_ids.is_empty() {
+        allocate_invoice_ids.extend(first.cloned());
     }
-    names.truncate(count);
-    names.resize_with(count, &mut new);
-    names
+    allocate_invoice_ids.truncate(count);
+    allocate_invoice_ids.resize_with(count, &mut new);
+    allocate_invoice_ids
 }
 
-fn name_subscriptions(ctx: &Context, session: &mut Session, order: &Quote, now: Timestamp) {
+fn allocate_subscription_ids(ctx: &Context, session: &mut Session, order: &Quote, now: Timestamp) {
     let count = order.parts.iter().filter(|part| part.cycle.is_some()).count();
     session.subscription_ids.truncate(count);
     session.subscription_ids.resize_with(count, || SubscriptionId::new(now, ctx.random.as_ref()));
@@ -475,8 +481,8 @@ async fn check_method(
             None => SubmitError::MethodNotSupported,
         });
     };
-    let served = ctx.networks.card(method.kind).is_some() || ctx.networks.wallet(method.kind).is_some();
-    if !served || !method.active || method.mode != session.mode {
+    let is_supported = ctx.networks.card(method.kind).is_some() || ctx.networks.wallet(method.kind).is_some();
+    if !is_supported || !method.active || method.mode != session.mode {
         return Err(SubmitError::MethodNotSupported);
     }
     if !currency.active || currency.mode != session.mode {
@@ -485,13 +491,13 @@ async fn check_method(
     Ok((method, currency))
 }
 
-/// Prices and products of the items, in their order; all of them on sale.
+/// The prices and products of the items, in their order; all must be active.
 pub(super) async fn load_items(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<(Price, Product)>, SubmitError> {
     let sold = load_sold(unit, session).await?;
     if sold.iter().all(|(price, product)| price.active && product.active) { Ok(sold) } else { Err(SubmitError::Misconfigured) }
 }
 
-/// The same, whether they are on sale still or not.
+/// As [`load_items`], active or not.
 pub(super) async fn load_sold(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<(Price, Product)>, SubmitError> {
     let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
     let mut sold = unit.prices().find_with_products(&ids).await?;
@@ -499,19 +505,24 @@ pub(super) async fn load_sold(unit: &mut dyn UnitOfWork, session: &Session) -> R
     if sold.is_empty() || sold.len() != ids.len() { Err(SubmitError::Misconfigured) } else { Ok(sold) }
 }
 
-/// How many of a price are held.
+/// The reserved quantity of a price.
 fn held_of(held: &[StockReservation], price: &PriceId) -> u64 {
     held.iter().find(|hold| hold.price_id == *price).map_or(0, |hold| hold.quantity)
 }
 
-/// Holds exactly what the session now asks for. Prices are taken in the order of their ids, so that two buyers never wait for each other.
-/// Where somebody else has taken it since it was looked at, the unit of work conflicts, and the next look tells.
-async fn hold_stock(unit: &mut dyn UnitOfWork, session: &Session, held: &[StockReservation], now: Timestamp) -> Result<(), StorageError> {
+/// Reserves exactly the quantities of the session. Prices are locked in id order to avoid deadlocks between buyers. If another buyer has
+/// taken the stock meanwhile, the unit of work conflicts, and the next try reports it.
+async fn reserve_stock(
+    unit: &mut dyn UnitOfWork,
+    session: &Session,
+    held: &[StockReservation],
+    now: Timestamp,
+) -> Result<(), StorageError> {
     let mut wanted: Vec<_> =
         session.items.iter().map(|item| StockReservation { price_id: item.sold().clone(), quantity: item.quantity }).collect();
     wanted.sort_by(|a, b| a.price_id.cmp(&b.price_id));
-    let same = wanted.len() == held.len() && wanted.iter().all(|hold| held.contains(hold));
-    if same {
+    let is_unchanged = wanted.len() == held.len() && wanted.iter().all(|hold| held.contains(hold));
+    if is_unchanged {
         return Ok(());
     }
     if !held.is_empty() {
@@ -523,8 +534,8 @@ async fn hold_stock(unit: &mut dyn UnitOfWork, session: &Session, held: &[StockR
     Ok(())
 }
 
-/// The customer as the form tells it; what the form did not ask for stays as it is known. Nothing is written when nothing is new.
-async fn keep_customer(
+/// Writes the customer with the form's values. Fields that the form did not ask for are kept. Writes nothing if nothing changed.
+async fn save_customer(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     session: &Session,
@@ -536,7 +547,7 @@ async fn keep_customer(
     let known_phone = known.as_ref().map(|known| known.phone.clone()).unwrap_or_default();
     let known_address = known.as_ref().and_then(|known| known.address.clone()).filter(|address| *address != Address::default());
     let has_address = session.form.require_address || known_address.is_none();
-    let told = Customer {
+    let updated = Customer {
         id: known.as_ref().map_or_else(|| CustomerId::new(now, ctx.random.as_ref()), |known| known.id.clone()),
         mode: session.mode,
         did: submission.payer.did.clone(),
@@ -549,8 +560,8 @@ async fn keep_customer(
         updated_at: known.as_ref().map_or(now, |known| known.updated_at),
     };
     match known {
-        Some(known) if known == told => Ok(known),
-        _ => unit.customers().upsert(&Customer { updated_at: now, ..told }).await,
+        Some(known) if known == updated => Ok(known),
+        _ => unit.customers().upsert(&Customer { updated_at: now, ..updated }).await,
     }
 }
 
@@ -562,7 +573,7 @@ fn describe(items: &[(Price, Product)]) -> String {
     }
 }
 
-/// What an order is for, as a wallet shows it.
+/// The description of an order that a wallet shows.
 pub(super) fn item_names(items: &[(Price, Product)]) -> Text {
     match items {
         [] => Text::default(),
@@ -574,7 +585,7 @@ pub(super) fn item_names(items: &[(Price, Product)]) -> Text {
     }
 }
 
-/// What a part of the session is called.
+/// The description of a subscription group.
 fn describe_part(session: &Session, items: &[(Price, Product)], part: &SubscriptionGroup) -> String {
     if part.cycle.is_some() && !session.terms.description.is_empty() {
         return session.terms.description.clone();

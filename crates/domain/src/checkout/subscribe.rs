@@ -1,4 +1,4 @@
-//! The subscriptions that a completed session begins, and their first invoices.
+//! Starts the subscriptions of a completed session, with their first invoices.
 
 use super::buyer::recurring_products;
 use super::complete::{Draft, read_drafts};
@@ -19,54 +19,59 @@ use crate::shared::{
 use crate::storage::UnitOfWork;
 use std::time::Duration;
 
-/// A trial that has no time left is this long, so that the engine takes it from there.
+/// The length of a trial that has no time left. The engine then ends it as usual.
 const SHORTEST_TRIAL: Duration = Duration::from_secs(1);
 
-/// What a session begins: its invoices as they are finalized, and its subscriptions.
-pub(super) struct Begun {
+/// What a completed session starts: its invoices, ready to be finalized, and its subscriptions.
+pub(super) struct Started {
     /// In the order of the intent's invoices.
     pub drafts: Vec<Draft>,
     pub subscriptions: Vec<Subscription>,
-    /// When it begins, in the customer's time.
+    /// The start, in the customer's time.
     pub at: Timestamp,
-    /// Secures all of them.
+    /// The stake that secures all subscriptions.
     stake: Option<Stake>,
-    /// From what the stake was computed.
+    /// The inputs of the stake's amount.
     stake_terms: Option<StakeTerms>,
 }
 
-impl Begun {
+impl Started {
     /// A purchase without a subscription.
     pub const fn of_purchase(drafts: Vec<Draft>, at: Timestamp) -> Self {
         Self { drafts, subscriptions: Vec::new(), at, stake: None, stake_terms: None }
     }
 }
 
-/// Writes the rows of a session's subscriptions, and the drafts of their first invoices, which are for the periods that begin now.
-pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, intent: &Intent) -> Result<Begun, SettlementError> {
+/// Inserts a session's subscriptions, and writes the drafts of their first invoices for the periods that begin now.
+pub(super) async fn start(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    session: &Session,
+    intent: &Intent,
+) -> Result<Started, SettlementError> {
     let (Some(customer), Some(method)) = (&session.customer_id, &session.method_id) else { return Err(SettlementError::Orphan) };
     let clock_id = unit.clocks().of_customer(customer).await?.map(|clock| clock.id);
     let now = time_of(ctx, unit, clock_id.as_ref()).await?;
     let method = unit.methods().find(method).await?.ok_or(SettlementError::Orphan)?;
     let currency = unit.methods().find_currency(&session.currency_id).await?.ok_or(SettlementError::Orphan)?;
-    // What was bought was computed at submit, and is paid: neither a price in this currency nor an active product is needed any more.
+    // The order was quoted at submit and is paid by now, so its products no longer need to be active.
     let sold = load_sold(unit, session).await.map_err(|_| SettlementError::Orphan)?;
     let (minimum, threshold) = session.terms.amounts(currency.decimals).map_err(|_| SettlementError::Orphan)?;
     let order = quote((session.kind, &session.terms), &session.items, &sold, &currency, true, now).ok();
     let stake_terms = order.map(|order| StakeTerms { threshold, minimum, recurring: order.due.renew });
-    // The trial was promised at submit: it is given even where its last day has come meanwhile.
-    let anew = session.terms.trial.end_at(now, &currency.id);
-    let trial_end = session.trial_end.map(|promised| anew.unwrap_or_else(|| promised.max(now.plus(SHORTEST_TRIAL))));
+    // The trial was granted at submit, and is kept even if its end has passed meanwhile.
+    let trial_end_from_now = session.terms.trial.end_at(now, &currency.id);
+    let trial_end = session.trial_end.map(|granted| trial_end_from_now.unwrap_or_else(|| granted.max(now.plus(SHORTEST_TRIAL))));
     let trial_end = match (trial_end, session.subscription_ids.first()) {
         (Some(end), Some(first)) => Some(start_trials(unit, (customer, first), &recurring_products(&sold), end, now).await?),
         _ => None,
     };
     let stake = stake_of(unit, session).await?.filter(|stake| stake.is_held() && stake.method_id == method.id);
-    let mut begun = Begun { drafts: read_drafts(unit, intent).await?, subscriptions: Vec::new(), at: now, stake, stake_terms };
+    let mut started = Started { drafts: read_drafts(unit, intent).await?, subscriptions: Vec::new(), at: now, stake, stake_terms };
     for (place, (id, part)) in session.subscription_ids.iter().zip(&rhythms(&sold)).enumerate() {
-        let draft = begun.drafts.get_mut(place).ok_or(SettlementError::Orphan)?;
+        let draft = started.drafts.get_mut(place).ok_or(SettlementError::Orphan)?;
         let cycle = part.cycle.ok_or(SettlementError::Orphan)?;
-        let (span, index, anchor) = first_period(&cycle, trial_end, now)?;
+        let (first_period, index, anchor) = plan_first_period(&cycle, trial_end, now)?;
         let subscription = Subscription {
             id: id.clone(),
             mode: session.mode,
@@ -81,8 +86,8 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
             cycle,
             anchor,
             index,
-            period: span,
-            trial: trial_end.map(|_| span),
+            period: first_period,
+            trial: trial_end.map(|_| first_period),
             cancel_at_period_end: false,
             cancel_at: None,
             canceled_at: None,
@@ -93,7 +98,7 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
             days_until_cancel: session.terms.days_until_cancel.unwrap_or(ctx.policy.days_until_cancel),
             billing_threshold: (!threshold.is_zero())
                 .then_some(Threshold { amount: threshold, resets_anchor: session.terms.resets_anchor }),
-            stake_id: begun.stake.as_ref().map(|stake| stake.id.clone()),
+            stake_id: started.stake.as_ref().map(|stake| stake.id.clone()),
             overdraft_stake_id: None,
             overdraft_at: None,
             latest_invoice_id: Some(draft.invoice.id.clone()),
@@ -109,41 +114,41 @@ pub(super) async fn begin(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Se
         let invoice = draft.invoice.clone();
         draft.invoice = Invoice {
             subscription_id: Some(id.clone()),
-            period: Some(span),
+            period: Some(first_period),
             clock_id: clock_id.clone(),
             created_at: now,
             updated_at: now,
             ..invoice
         };
-        draft.items = draft.items.drain(..).map(|item| billed_for(item, &subscription, span)).collect();
+        draft.items = draft.items.drain(..).map(|item| billed_for(item, &subscription, first_period)).collect();
         unit.invoices().put_draft(&draft.invoice, &draft.items).await?;
-        begun.subscriptions.push(subscription);
+        started.subscriptions.push(subscription);
     }
-    Ok(begun)
+    Ok(started)
 }
 
-/// A line of a subscription's first invoice: where its price recurs, it bills the subscription's item for the first period.
-fn billed_for(item: InvoiceItem, subscription: &Subscription, span: Period) -> InvoiceItem {
+/// A line of a subscription's first invoice. If its price recurs, it bills the subscription's item for the first period.
+fn billed_for(item: InvoiceItem, subscription: &Subscription, first_period: Period) -> InvoiceItem {
     let billed = subscription.items.iter().find(|one| item.price_id.as_ref() == Some(&one.price_id));
     let Some(billed) = billed else { return item };
-    InvoiceItem { subscription_item_id: Some(billed.id.clone()), period: Some(span), covers_until: Some(span.end), ..item }
+    InvoiceItem { subscription_item_id: Some(billed.id.clone()), period: Some(first_period), covers_until: Some(first_period.end), ..item }
 }
 
-/// Writes the statement of the stake, and asks for the emails about the start.
-pub(super) async fn notify_started(ctx: &Context, unit: &mut dyn UnitOfWork, begun: &Begun) -> Result<(), SettlementError> {
-    if let Some(stake) = &begun.stake {
-        let calculation = PricingFormula::of_stake(begun.stake_terms, stake.remaining());
-        billing::record_placement(ctx, unit, stake, calculation, begun.at).await?;
+/// Writes the statement of the stake, and requests the emails about the start.
+pub(super) async fn notify_started(ctx: &Context, unit: &mut dyn UnitOfWork, started: &Started) -> Result<(), SettlementError> {
+    if let Some(stake) = &started.stake {
+        let calculation = PricingFormula::of_stake(started.stake_terms, stake.remaining());
+        billing::record_placement(ctx, unit, stake, calculation, started.at).await?;
     }
-    for subscription in &begun.subscriptions {
+    for subscription in &started.subscriptions {
         billing::notify(ctx, unit, &Notification::Started(subscription.id.clone()), ctx.now()).await?;
         billing::notify_trial_end(ctx, unit, subscription).await?;
     }
     Ok(())
 }
 
-/// Writes down that the customer tries these products, and answers when the trial ends. Where another session has begun a trial of one
-/// of them since this one was submitted, it ends at once: the first period is then charged by the permission that was given.
+/// Records that the customer tries these products, and returns the end of the trial. If another session has started a trial of one of them
+/// since this one was submitted, the trial ends at once, and the first period is charged by the mandate.
 async fn start_trials(
     unit: &mut dyn UnitOfWork,
     (customer, subscription): (&CustomerId, &SubscriptionId),
@@ -158,8 +163,8 @@ async fn start_trials(
     Ok(if is_first { end } else { now.plus(SHORTEST_TRIAL) })
 }
 
-/// The trial, or period 0; and where period 0 begins.
-fn first_period(
+/// The first period (the trial, or period 0), its index, and the anchor.
+fn plan_first_period(
     cycle: &RecurringInterval,
     trial_end: Option<Timestamp>,
     now: Timestamp,
@@ -188,7 +193,7 @@ fn recurring_items(
         .collect()
 }
 
-/// The lines of a part's first invoice. What is due later stands there with nothing, so that whoever reads it sees what was bought.
+/// The lines of a group's first invoice. Items that are due later are listed with a zero amount, so that the invoice shows what was bought.
 pub(super) fn first_lines(
     ctx: &Context,
     (invoice, currency): (&InvoiceId, &CurrencyId),
@@ -206,7 +211,7 @@ pub(super) fn first_lines(
             (_, Some(rate)) => PricingFormula::of(&rate, item.quantity),
             (_, None) => PricingFormula::Flat { amount },
         };
-        // Nothing now, though the price asks for something: it is due later.
+        // The amount is zero although the price is not: it is due later.
         let is_later = calculation.amount() != Ok(amount);
         InvoiceItem {
             id: InvoiceItemId::new(now, ctx.random.as_ref()),
@@ -226,7 +231,7 @@ pub(super) fn first_lines(
     part.items.iter().map(line).collect()
 }
 
-/// Why a session's invoice is written.
+/// The billing reason of a session's invoices.
 pub(super) const fn reason_of(kind: SessionMode) -> BillingReason {
     match kind {
         SessionMode::Payment => BillingReason::Manual,

@@ -1,25 +1,25 @@
-//! What a checkout is for, and the terms of the subscriptions that it begins.
+//! The mode of a checkout, and the terms of its subscriptions.
 
 use super::LinkError;
 use crate::billing::{TRIAL_DAYS_MAX, TrialTerms};
 use crate::pricing::{Metadata, Price};
 use crate::shared::{Amount, AmountError, DESCRIPTION_MAX, InputError, check_count, check_metadata, check_text};
 
-/// The longest that a subscription may owe before it ends, in days.
+/// The highest number of days that a subscription can be past due before it ends.
 pub const DAYS_UNTIL_CANCEL_MAX: u32 = 365;
 
-/// The most decimals that an amount of the terms may have: those of a token (SPEC.md 9).
+/// The most decimals of an amount in the terms: those of a token (SPEC.md 9).
 const TERMS_DECIMALS: u32 = 18;
 
-/// payment-kit.md 2: the modes of a session.
+/// The modes of a session (payment-kit.md 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SessionMode {
-    /// Paid once.
+    /// A one-time payment.
     #[default]
     Payment,
     /// At least one item recurs.
     Subscription,
-    /// A permission to charge is given, and nothing is charged now.
+    /// A mandate is granted, and nothing is charged now.
     Setup,
 }
 
@@ -40,13 +40,13 @@ impl SessionMode {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// What follows from the items, where nothing else was asked for.
+    /// The mode that follows from the items.
     #[must_use]
     pub fn of(prices: &[Price]) -> Self {
         if prices.iter().any(Price::is_recurring) { Self::Subscription } else { Self::Payment }
     }
 
-    /// Whether items like these can be had in this mode.
+    /// Whether these prices can be sold in this mode.
     #[must_use]
     pub fn fits(self, prices: &[Price]) -> bool {
         match self {
@@ -57,17 +57,17 @@ impl SessionMode {
     }
 }
 
-/// `subscription_data` of payment-kit.md 2, the part that this product honours.
+/// The supported part of `subscription_data` (payment-kit.md 2).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SubscriptionTerms {
     pub trial: TrialTerms,
     pub no_stake: bool,
-    /// Human decimals: which currency they are of is known when one is chosen.
+    /// Decimal text: its currency is known only once the customer chooses one.
     pub min_stake_amount: Option<String>,
     pub billing_threshold_amount: Option<String>,
-    /// A bill for the threshold begins a new period.
+    /// Whether a threshold invoice begins a new period.
     pub resets_anchor: bool,
-    /// Takes the place of the products' names.
+    /// Replaces the products' names.
     pub description: String,
     pub days_until_cancel: Option<u32>,
     /// Attached to the subscriptions.
@@ -75,7 +75,7 @@ pub struct SubscriptionTerms {
 }
 
 impl SubscriptionTerms {
-    /// The least stake and the billing threshold in a currency of so many decimals.
+    /// The minimum stake and the billing threshold, in base units of a currency with this many decimals.
     pub fn amounts(&self, decimals: u32) -> Result<(Amount, Amount), AmountError> {
         let read = |text: &Option<String>| match text {
             Some(text) => Amount::parse_decimal(text, decimals, decimals),
@@ -84,19 +84,19 @@ impl SubscriptionTerms {
         Ok((read(&self.min_stake_amount)?, read(&self.billing_threshold_amount)?))
     }
 
-    /// For a customer who has had a trial of what is subscribed to.
+    /// The terms for a customer who has used the trial already.
     #[must_use]
     pub fn without_trial(&self) -> Self {
         Self { trial: TrialTerms::default(), ..self.clone() }
     }
 
-    /// Whether some subscription could begin with a trial.
+    /// Whether the terms grant a trial.
     #[must_use]
     pub fn has_trial(&self) -> bool {
         self.trial != TrialTerms::default()
     }
 
-    /// Terms as an integrator may set them.
+    /// Checks terms that an integrator sets.
     pub fn checked(self) -> Result<Self, LinkError> {
         check_count("trial_period_days", u64::from(self.trial.days), u64::from(TRIAL_DAYS_MAX))?;
         check_count("days_until_cancel", u64::from(self.days_until_cancel.unwrap_or(1)), u64::from(DAYS_UNTIL_CANCEL_MAX))?;

@@ -1,4 +1,4 @@
-//! Paying by wallet: what the wallet is asked to sign, and what is done with its signature.
+//! Wallet payments: prepares the transfer that a wallet signs, and submits the signed one.
 
 use super::advance::planned_for;
 use super::stake::stake_of;
@@ -14,14 +14,14 @@ use crate::payment::{
 use crate::shared::{AmountError, AttemptId, SessionId, StorageError, Text};
 use crate::storage::UnitOfWork;
 
-/// What is put before the payer.
+/// An unsigned transfer with the data that the payer is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedTransfer {
     pub prepared: UnsignedTransaction,
     pub method: Method,
     pub currency: Currency,
     pub intent: Intent,
-    /// What is bought.
+    /// A description of the order.
     pub description: Text,
 }
 
@@ -31,22 +31,22 @@ pub enum TransferError {
     NotFound,
     #[error("This link has expired...")]
     Expired,
-    /// Not submitted, or submitted with a card.
+    /// The session is not submitted, or the method is not supported.
     #[error("This payment method is not supported")]
     MethodNotSupported,
-    /// The order is somebody else's.
+    /// The order belongs to another user.
     #[error("Account changed, please pay manually.")]
     OtherPayer,
     #[error("This order is paid already")]
     Complete,
     #[error("Please pay your overdue invoices first")]
     CustomerLimited,
-    /// The order was changed after the wallet was asked.
+    /// The order was changed after the wallet was asked to sign.
     #[error("The order has changed, please try again")]
     Changed,
     #[error("A payment for this order is on its way. Please wait for it.")]
     PaymentInFlight,
-    /// The network refused what the wallet signed.
+    /// The network declined the signed transaction.
     #[error("{}", .0.message)]
     Refused(Decline),
     #[error("amount is out of range")]
@@ -79,7 +79,7 @@ impl From<BillingError> for TransferError {
     }
 }
 
-/// A submitted session that its payer may pay.
+/// A submitted session that its payer can pay.
 pub(super) struct Payable {
     pub session: Session,
     pub method: Method,
@@ -89,7 +89,7 @@ pub(super) struct Payable {
 }
 
 impl Payable {
-    /// What the session is for, in both languages.
+    /// The description of the order in both languages.
     pub async fn item_names(&self, unit: &mut dyn UnitOfWork) -> Result<Text, TransferError> {
         let sold = load_sold(unit, &self.session).await.map_err(|_| TransferError::Changed)?;
         Ok(item_names(&sold))
@@ -101,7 +101,7 @@ pub(super) async fn payable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &Sessi
     check_session(ctx, &session, payer)?;
     let intent_id = session.intent_id.as_ref().ok_or(TransferError::MethodNotSupported)?;
     let intent = unit.intents().find(intent_id).await?.ok_or(TransferError::NotFound)?;
-    // They may have fallen behind since they submitted it.
+    // Invoices may have become overdue since the submit.
     if !unit.invoices().overdue(&intent.customer_id).await?.is_empty() {
         return Err(TransferError::CustomerLimited);
     }
@@ -111,7 +111,7 @@ pub(super) async fn payable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &Sessi
     check_payable(Payable { session, method, currency, intent, stake })
 }
 
-/// The same of a session that was loaded already.
+/// As [`payable`], for a session that is loaded already.
 pub(super) fn payable_of(ctx: &Context, loaded: &Expanded, payer: &Did) -> Result<Payable, TransferError> {
     check_session(ctx, &loaded.session, payer)?;
     let intent = loaded.intent.clone().ok_or(TransferError::MethodNotSupported)?;
@@ -145,7 +145,7 @@ fn check_payable(payable: Payable) -> Result<Payable, TransferError> {
     Ok(payable)
 }
 
-fn ask_of(payable: &Payable, payer: &Wallet, nonce: u64) -> TransferRequest {
+fn transfer_request(payable: &Payable, payer: &Wallet, nonce: u64) -> TransferRequest {
     TransferRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
@@ -161,14 +161,13 @@ pub async fn prepare_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, non
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
-    let prepared = rail.prepare(&payable.method, &payable.currency, &ask_of(&payable, payer, nonce))?;
+    let prepared = rail.prepare(&payable.method, &payable.currency, &transfer_request(&payable, payer, nonce))?;
     let description = payable.item_names(unit.as_mut()).await?;
     let Payable { method, currency, intent, .. } = payable;
     Ok(PreparedTransfer { prepared, method, currency, intent, description })
 }
 
-/// Checks the signed transfer against what was asked, stores its bytes, sends them, and writes down what the network says.
-/// Answers the hash. The same signed transfer again gives the same answer and moves nothing.
+/// Checks the signed transfer against the request, stores its bytes, sends it and records the outcome. Returns the transaction hash.
 #[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn submit_signed_transfer(
     ctx: &Context,
@@ -181,7 +180,7 @@ pub async fn submit_signed_transfer(
     let mut unit = ctx.store.begin().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
-    let signed = rail.check(&payable.method, &payable.currency, &ask_of(&payable, payer, nonce), signed_tx)?;
+    let signed = rail.check(&payable.method, &payable.currency, &transfer_request(&payable, payer, nonce), signed_tx)?;
     let attempt = Attempt {
         session_id: Some(payable.session.id.clone()),
         ..Attempt::begin(
@@ -193,7 +192,7 @@ pub async fn submit_signed_transfer(
             now,
         )
     };
-    // The session's version guards the attempt: whoever expires or changes the session must see it.
+    // Updates the session first, so that its version guards the attempt against concurrent expiry and changes.
     if unit.attempts().open_of_intent(&payable.intent.id).await?.is_some() {
         return Err(TransferError::PaymentInFlight);
     }
@@ -208,7 +207,7 @@ pub async fn submit_signed_transfer(
         Err(error) => return Err(error.into()),
     }
     unit.commit().await?;
-    // From here on the payment is on its way, whatever this first look at it says: the reconciler looks again.
+    // The payment is in flight now, whatever this first query returns: the reconciler queries again.
     let _ = settle_first(ctx, &attempt.id).await;
     Ok(signed.hash)
 }

@@ -1,4 +1,4 @@
-//! Changing a session before it is paid.
+//! Changes the items of a session before it is paid.
 
 use super::submit::open_attempt;
 use super::{Session, SessionMode, SessionStatus};
@@ -13,7 +13,7 @@ pub enum AmendError {
     NotFound,
     #[error("This link has expired...")]
     Expired,
-    /// Complete, or a payment for it is on its way.
+    /// The session is complete, or a payment is in flight.
     #[error("This order can no longer be changed")]
     Fixed,
     #[error("The quantity of this item cannot be changed")]
@@ -34,7 +34,7 @@ pub enum AmendError {
     Storage(#[from] StorageError),
 }
 
-/// A session that may still be changed.
+/// Loads a session that can still be changed.
 pub(super) async fn amendable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId) -> Result<Session, AmendError> {
     let session = unit.sessions().find(id).await?.ok_or(AmendError::NotFound)?;
     if session.is_expired(ctx.now()) {
@@ -46,8 +46,8 @@ pub(super) async fn amendable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &Ses
     Ok(session)
 }
 
-/// Writes a changed session. What was submitted no longer holds: a wallet must not pay the old amount for the new order.
-/// False: somebody was faster, and it is to be read again.
+/// Writes a changed session. Clears the chosen method, so that the session must be submitted again: a wallet must not pay the old amount
+/// for the new order. False: the session was changed meanwhile and must be read again.
 pub(super) async fn write(ctx: &Context, mut unit: Box<dyn UnitOfWork>, session: Session) -> Result<bool, AmendError> {
     let changed = Session { method_id: None, updated_at: ctx.now(), ..session };
     let written = unit.sessions().update(&changed).await?;
@@ -57,7 +57,7 @@ pub(super) async fn write(ctx: &Context, mut unit: Box<dyn UnitOfWork>, session:
     Ok(written)
 }
 
-/// Sets how many of an item are bought. Stock is taken at submit; here it is only looked at.
+/// Sets the quantity of an item. Stock is only checked here; submit reserves it.
 pub async fn adjust_quantity(ctx: &Context, id: &SessionId, price_id: &PriceId, quantity: u64) -> Result<(), AmendError> {
     loop {
         let mut unit = ctx.store.begin().await?;
@@ -80,8 +80,7 @@ pub async fn adjust_quantity(ctx: &Context, id: &SessionId, price_id: &PriceId, 
     }
 }
 
-/// Exchanges an item's price for the longer cycle that it offers, in the currency of the page (absent: the session's), which is the
-/// session's from then on.
+/// Replaces an item's price by its upsell. The session changes to `currency`, the currency of the page (absent: the session's own).
 pub async fn upsell(ctx: &Context, id: &SessionId, from: &PriceId, to: &PriceId, currency: Option<&CurrencyId>) -> Result<(), AmendError> {
     loop {
         let mut unit = ctx.store.begin().await?;
@@ -94,12 +93,12 @@ pub async fn upsell(ctx: &Context, id: &SessionId, from: &PriceId, to: &PriceId,
         let target = unit.prices().find(to).await?.filter(|target| is_on_sale(target, session.mode));
         let target = target.ok_or(AmendError::NotOffered)?;
         let currency = currency.unwrap_or(&session.currency_id).clone();
-        let is_taken = unit.methods().find_currency(&currency).await?.is_some_and(|found| found.mode == session.mode && found.active);
+        let is_accepted = unit.methods().find_currency(&currency).await?.is_some_and(|found| found.mode == session.mode && found.active);
         item.upsell = Some(target.id.clone());
         let sold: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
         let sold = unit.prices().find_all(&sold).await?;
-        // What it was chosen instead of can be taken back in the same currency.
-        if !is_taken || sold.iter().chain([&price, &target]).any(|price| price.rate_in(&currency).is_none()) {
+        // The original price must be available in that currency too, so that the upsell can be undone.
+        if !is_accepted || sold.iter().chain([&price, &target]).any(|price| price.rate_in(&currency).is_none()) {
             return Err(AmendError::CurrencyNotConfigured);
         }
         session.currency_id = currency;
@@ -113,7 +112,7 @@ fn is_on_sale(price: &Price, mode: Mode) -> bool {
     price.active && price.is_recurring() && price.mode == mode
 }
 
-/// Takes an exchange back. `from` is the price that was chosen, or the one it was chosen instead of.
+/// Undoes an upsell. `from` is the upsell or the original price.
 pub async fn downsell(ctx: &Context, id: &SessionId, from: &PriceId) -> Result<(), AmendError> {
     loop {
         let mut unit = ctx.store.begin().await?;
@@ -126,7 +125,7 @@ pub async fn downsell(ctx: &Context, id: &SessionId, from: &PriceId) -> Result<(
     }
 }
 
-/// Sets what the buyer pays for an item that lets them choose, in base units of `currency` (absent: the session's).
+/// Sets the buyer's custom amount of an item, in base units of `currency` (absent: the session's).
 pub async fn set_amount(
     ctx: &Context,
     id: &SessionId,
@@ -146,7 +145,7 @@ pub async fn set_amount(
         let price = unit.prices().find(price_id).await?.ok_or(AmendError::NotFound)?;
         let item = session.items.iter_mut().find(|item| item.price_id == *price_id).ok_or(AmendError::NotFound)?;
         match price.rate_in(&currency_id).ok_or(AmendError::CurrencyNotConfigured)? {
-            // What recurs is charged what its price says.
+            // Recurring prices do not allow custom amounts.
             UnitPricing::Custom(custom) if session.kind == SessionMode::Payment => {
                 custom.check(amount, currency.decimals, currency.maximum_precision)?;
             }

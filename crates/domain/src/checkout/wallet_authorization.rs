@@ -1,4 +1,4 @@
-//! What a wallet gives for a subscription beside money: the permission to charge it later, and a stake.
+//! Wallet signatures for subscriptions beside payments: the mandate for later charges, and the stake.
 
 use super::stake::lacks_stake;
 use super::submit::load_items;
@@ -14,18 +14,18 @@ use crate::payment::{
 use crate::shared::{Amount, AttemptId, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// What a wallet is to sign next for a session.
+/// What the wallet signs next for a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WalletStep {
     /// The payment itself.
     Transfer,
     Mandate,
     Stake,
-    /// It has given everything: see [`super::advance`].
+    /// Nothing more to sign: see [`super::advance`].
     Nothing,
 }
 
-/// What the wallet is to sign next. A permission given earlier that suffices at the network is taken instead of a new one.
+/// Returns what the wallet signs next. An earlier mandate that suffices at the network is used instead of a new one.
 pub async fn wanted(ctx: &Context, id: &SessionId, payer: &Did) -> Result<WalletStep, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, payer).await?;
@@ -46,7 +46,7 @@ pub async fn wanted(ctx: &Context, id: &SessionId, payer: &Did) -> Result<Wallet
     Ok(WalletStep::Nothing)
 }
 
-/// Whether the session has a permission, or one is being settled.
+/// Whether the session has an active mandate, or one in flight.
 async fn has_mandate(unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<bool, StorageError> {
     let Some(id) = &payable.session.mandate_id else { return Ok(false) };
     let found = unit.mandates().find(id).await?;
@@ -57,7 +57,7 @@ async fn has_mandate(unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<boo
     })
 }
 
-/// Takes a permission that the payer gave earlier, where the network says that it suffices.
+/// Uses an earlier mandate of the payer if the network confirms that it suffices.
 pub(super) async fn reuse(ctx: &Context, payable: &Payable) -> Result<bool, TransferError> {
     let Some(mandate) = sufficient(ctx, payable).await? else { return Ok(false) };
     let mut unit = ctx.store.begin().await?;
@@ -69,17 +69,17 @@ pub(super) async fn reuse(ctx: &Context, payable: &Payable) -> Result<bool, Tran
     Ok(true)
 }
 
-/// An earlier permission of this payer that suffices for all that they would owe.
+/// Finds an earlier mandate of this payer that covers the order.
 pub(super) async fn sufficient(ctx: &Context, payable: &Payable) -> Result<Option<MandateId>, TransferError> {
     let Some(payer) = &payable.session.payer else { return Ok(None) };
     let mut unit = ctx.store.read().await?;
-    let given = unit.mandates().active_of(&payable.intent.customer_id, &payable.method.id).await?;
-    let own = |mandate: &&Mandate| matches!(&mandate.details, Some(MandateDetails::Delegation { payer: who, .. }) if who == payer);
-    let Some(mandate) = given.iter().find(own).map(|mandate| mandate.id.clone()) else { return Ok(None) };
+    let active = unit.mandates().active_of(&payable.intent.customer_id, &payable.method.id).await?;
+    let is_of_payer = |mandate: &&Mandate| matches!(&mandate.details, Some(MandateDetails::Delegation { payer: who, .. }) if who == payer);
+    let Some(mandate) = active.iter().find(is_of_payer).map(|mandate| mandate.id.clone()) else { return Ok(None) };
     let most = match payable.session.kind {
         SessionMode::Payment => payable.intent.amount,
         _ => {
-            let most = ceilings(ctx, unit.as_mut(), payable).await?;
+            let most = mandate_limits(ctx, unit.as_mut(), payable).await?;
             most.of(&payable.currency.id).unwrap_or(payable.intent.amount)
         }
     };
@@ -89,9 +89,9 @@ pub(super) async fn sufficient(ctx: &Context, payable: &Payable) -> Result<Optio
     Ok(permits.then_some(mandate))
 }
 
-/// The most of one charge, for each currency of the method: what the payer's subscriptions can cost in a period together, the new
-/// one's among them, and at least what is due now.
-async fn ceilings(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<MandateLimits, TransferError> {
+/// The mandate limits for each currency of the method: the price of a period of all of the payer's subscriptions, including the new ones,
+/// and at least the amount due now.
+async fn mandate_limits(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<MandateLimits, TransferError> {
     let Payable { session, method, currency, intent, .. } = payable;
     let mut most = MandateLimits::of_customer(&ctx.policy, unit, (&intent.customer_id, &method.id), None).await?;
     let clock = unit.clocks().of_customer(&intent.customer_id).await?;
@@ -105,18 +105,18 @@ async fn ceilings(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -
     Ok(most)
 }
 
-/// [`ceilings`] as the permission names them, and whether charges depend on usage.
+/// [`mandate_limits`] for the mandate request, and whether charges depend on usage.
 async fn limits(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<(Vec<(Currency, Amount)>, bool), TransferError> {
-    let most = ceilings(ctx, unit, payable).await?;
+    let most = mandate_limits(ctx, unit, payable).await?;
     Ok((most.limits(unit, payable.session.mode, &payable.method.id).await?, most.by_usage))
 }
 
-fn mandate_ask(payable: &Payable, payer: &Wallet, limits: Vec<(Currency, Amount)>, nonce: u64) -> MandateRequest {
+fn mandate_request(payable: &Payable, payer: &Wallet, limits: Vec<(Currency, Amount)>, nonce: u64) -> MandateRequest {
     let reference = payable.session.id.to_string();
     MandateRequest { payer: payer.did.clone(), payer_key: payer.public_key.clone(), limits, reference, nonce }
 }
 
-/// The stake's transaction is another one than the permission's of the same connect session.
+/// Uses another nonce than the mandate of the same connect session, since it is a separate transaction.
 fn stake_request(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeRequest, TransferError> {
     let stake = payable.stake.as_ref().filter(|stake| lacks_stake(Some(stake))).ok_or(TransferError::Changed)?;
     Ok(StakeRequest {
@@ -130,18 +130,18 @@ fn stake_request(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeR
     })
 }
 
-/// Builds the permission for a submitted session. The same nonce builds the same one.
+/// Builds the mandate of a submitted session. The same nonce builds the same transaction.
 pub async fn prepare_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<PreparedMandate, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
     let (limits, by_usage) = limits(ctx, unit.as_mut(), &payable).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
-    let prepared = rail.prepare_mandate(&payable.method, &mandate_ask(&payable, payer, limits.clone(), nonce))?;
+    let prepared = rail.prepare_mandate(&payable.method, &mandate_request(&payable, payer, limits.clone(), nonce))?;
     let description = payable.item_names(unit.as_mut()).await?;
     Ok(PreparedMandate { prepared, method: payable.method, limits, by_usage, description })
 }
 
-/// Checks the signed permission against what was asked, stores it, sends it, and writes down what the network says. Answers the hash.
+/// Checks the signed mandate against the request, stores it, sends it and records the outcome. Returns the transaction hash.
 #[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn submit_signed_mandate(
     ctx: &Context,
@@ -155,15 +155,15 @@ pub async fn submit_signed_mandate(
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
     let (limits, _) = limits(ctx, unit.as_mut(), &payable).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
-    let given = limits.iter().map(|(currency, most)| (currency.id.clone(), *most)).collect();
-    let signed = rail.check_mandate(&payable.method, &mandate_ask(&payable, payer, limits, nonce), signed_tx)?;
+    let granted_limits = limits.iter().map(|(currency, most)| (currency.id.clone(), *most)).collect();
+    let signed = rail.check_mandate(&payable.method, &mandate_request(&payable, payer, limits, nonce), signed_tx)?;
     let mandate = Mandate {
         id: MandateId::new(now, ctx.random.as_ref()),
         mode: payable.session.mode,
         customer_id: payable.intent.customer_id.clone(),
         method_id: payable.method.id.clone(),
         status: MandateStatus::Pending,
-        details: Some(MandateDetails::Delegation { payer: payer.did.clone(), limits: given, reference: signed.hash.clone() }),
+        details: Some(MandateDetails::Delegation { payer: payer.did.clone(), limits: granted_limits, reference: signed.hash.clone() }),
         created_at: now,
         updated_at: now,
     };
@@ -171,13 +171,13 @@ pub async fn submit_signed_mandate(
     let purpose = Purpose::Mandate(mandate.id.clone());
     let attempt = signed_attempt(ctx, &payable, payer, purpose, Amount::ZERO, &signed, now);
     let session = Session { mandate_id: Some(mandate.id), updated_at: now, ..payable.session };
-    keep(unit.as_mut(), &attempt, &session).await?;
+    write_attempt(unit.as_mut(), &attempt, &session).await?;
     unit.commit().await?;
     settle_now(ctx, &attempt.id).await?;
     Ok(signed.hash)
 }
 
-/// Builds the stake for a submitted session. The same nonce builds the same one.
+/// Builds the stake payment of a submitted session. The same nonce builds the same transaction.
 pub async fn prepare_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<PreparedStake, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
@@ -207,7 +207,7 @@ pub async fn submit_signed_stake(
     let stake = payable.session.stake_id.clone().ok_or(TransferError::Changed)?;
     let attempt = signed_attempt(ctx, &payable, payer, Purpose::Stake(stake), request.amount, &signed, now);
     let session = Session { updated_at: now, ..payable.session };
-    keep(unit.as_mut(), &attempt, &session).await?;
+    write_attempt(unit.as_mut(), &attempt, &session).await?;
     unit.commit().await?;
     settle_now(ctx, &attempt.id).await?;
     Ok(signed.hash)
@@ -235,8 +235,8 @@ fn signed_attempt(
     }
 }
 
-/// The session before the attempt: its version guards the attempt, since whoever expires or changes the session must see it.
-async fn keep(unit: &mut dyn UnitOfWork, attempt: &Attempt, session: &Session) -> Result<(), TransferError> {
+/// Writes the session, then the attempt: the session's version guards the attempt against concurrent expiry and changes.
+async fn write_attempt(unit: &mut dyn UnitOfWork, attempt: &Attempt, session: &Session) -> Result<(), TransferError> {
     if unit.attempts().open_of(&attempt.purpose).await?.is_some() {
         return Err(TransferError::PaymentInFlight);
     }
@@ -250,7 +250,8 @@ async fn keep(unit: &mut dyn UnitOfWork, attempt: &Attempt, session: &Session) -
     }
 }
 
-/// Sends it. What is not decided by this first look is looked at again by the reconciler; what is refused is told to the wallet.
+/// Sends an attempt, and returns the network's decline as an error. If the outcome is still unknown, the reconciler queries the network
+/// later.
 async fn settle_now(ctx: &Context, id: &AttemptId) -> Result<(), TransferError> {
     let _ = settle_first(ctx, id).await;
     let mut unit = ctx.store.read().await?;

@@ -1,4 +1,4 @@
-//! Ends an attempt that nobody will finish: at its provider first, then in the store.
+//! Cancels attempts that nobody will finish: at their provider first, then in the store.
 
 use super::reconcile::{load, settle_first};
 use super::settlement::record_alone;
@@ -9,7 +9,7 @@ use super::{
 use crate::context::Context;
 use crate::shared::AttemptId;
 
-/// Asks the network to cancel the attempt. True when the attempt is not open any more.
+/// Cancels the attempt at its network. Returns whether the attempt is no longer open.
 #[tracing::instrument(skip_all, fields(attempt = %id))]
 pub async fn cancel_attempt(ctx: &Context, id: &AttemptId) -> Result<bool, SettlementError> {
     let Some(context) = load(ctx, id).await? else { return Ok(true) };
@@ -36,11 +36,11 @@ async fn cancel_at_network(ctx: &Context, context: &AttemptContext) -> Outcome {
             }
         }
         (AttemptKind::Card { .. }, Some(rail)) => match rail.open(method, currency, &card_request(attempt)).await {
-            // The provider may have opened the intent and its answer was lost: the same key finds it, and its name cancels it.
+            // The provider may have opened the intent although its answer was lost: the same key finds it, and its id cancels it.
             Ok(intent) => rail.cancel(method, currency, &intent.provider_id).await,
             Err(error) => not_opened(error),
         },
-        // Only the reconciler sends what a wallet has signed.
+        // Only queries: the reconciler alone sends signed transactions.
         _ => query_or_send(ctx, context, Trigger::Poll).await,
     }
 }
@@ -49,7 +49,7 @@ async fn cancel_at_network(ctx: &Context, context: &AttemptContext) -> Outcome {
 pub async fn record_not_opened(ctx: &Context, id: &AttemptId, error: RailError) -> Result<(), SettlementError> {
     let Some(context) = load(ctx, id).await? else { return Ok(()) };
     match &context.attempt.kind {
-        // Another page has opened it meanwhile and stored the provider's names.
+        // Another page has opened it meanwhile and stored the provider's ids.
         AttemptKind::Card { provider_id, .. } | AttemptKind::CardSetup { provider_id, .. } if !provider_id.is_empty() => Ok(()),
         _ => record_alone(ctx, &context, &not_opened(error), Trigger::Initial).await.map(drop),
     }

@@ -1,5 +1,4 @@
-//! Sends many attempts at once: a stage of its own. Many attempts are on their way at the same time; their outcomes are recorded in
-//! groups.
+//! Sends many attempts concurrently, as a stage separate from renewals, and records their outcomes in groups.
 
 use super::settlement::{record_alone, record_group};
 use super::{AttemptContext, CALL_DEADLINE_MARGIN, Outcome, SettlementError, Trigger, query_or_send};
@@ -9,18 +8,18 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How long this stage owns the attempts it sends. Where slots are few or the network is slow, an attempt whose turn has not come
-/// [`CALL_DEADLINE_MARGIN`] before the end is left to the reconciler, which has slots of its own.
+/// How long this stage owns the attempts it sends. If slots are few or the network is slow, attempts that have no slot
+/// [`CALL_DEADLINE_MARGIN`] before the end of the lease are left to the reconciler, which has its own slots.
 const SEND_LEASE: Duration = Duration::from_secs(300);
 /// The most outcomes of one commit. Larger groups save commits but delay the last result of a message.
-const GROUP: usize = 32;
-/// Groups that are written at the same time, so that a database that is a network round trip away keeps up with the networks.
+const GROUP_SIZE: usize = 32;
+/// Groups that are written concurrently, so that a remote database keeps up with the networks.
 const WRITERS: usize = 2;
 
-/// Sends attempts that no checkout waits for, and records their outcomes. Attempts that somebody else has begun to send are left to the
-/// reconciler, which asks before it sends again: of two who send the same, one could be declined while the other one's succeeds, and only
-/// the single sender may treat a decline as final. So a message that comes twice does nothing the second time. Attempts that a settlement
-/// wrote are sent afterwards; after a failure the reconciler sends them.
+/// Sends attempts that no customer waits for, and records their outcomes. Attempts that another sender has claimed are left to the
+/// reconciler, which queries before it sends again: of two senders of the same transaction, one could be declined while the other succeeds,
+/// and only a single sender can treat a decline as final. So a duplicate message does nothing. Attempts that a settlement writes are sent
+/// afterwards; after a failure the reconciler sends them.
 #[tracing::instrument(skip_all, fields(attempts = ids.len()))]
 pub async fn charge(ctx: &Context, ids: &[AttemptId]) -> Result<(), SettlementError> {
     let mut next = send(ctx, ids, true).await?;
@@ -30,7 +29,7 @@ pub async fn charge(ctx: &Context, ids: &[AttemptId]) -> Result<(), SettlementEr
     Ok(())
 }
 
-/// As [`charge`], for one attempt that a customer waits for: it does not queue behind those that nobody waits for.
+/// As [`charge`], for one attempt that a customer waits for: it does not wait for a slot.
 #[tracing::instrument(skip_all, fields(attempt = %id))]
 pub async fn charge_now(ctx: &Context, id: &AttemptId) -> Result<(), SettlementError> {
     let mut next = vec![id.clone()];
@@ -40,25 +39,25 @@ pub async fn charge_now(ctx: &Context, id: &AttemptId) -> Result<(), SettlementE
     Ok(())
 }
 
-/// Answers the attempts that were written by a settlement and must be sent next.
-async fn send(ctx: &Context, ids: &[AttemptId], queues: bool) -> Result<Vec<AttemptId>, SettlementError> {
-    let until = ctx.now().plus(SEND_LEASE);
+/// Sends attempts, and returns those that settlements wrote and that must be sent next.
+async fn send(ctx: &Context, ids: &[AttemptId], uses_slots: bool) -> Result<Vec<AttemptId>, SettlementError> {
+    let lease_end = ctx.now().plus(SEND_LEASE);
     let mut unit = ctx.store.begin().await?;
-    let ours = unit.attempts().claim_unsent(ids, ctx.now(), until).await?;
+    let claimed = unit.attempts().claim_unsent(ids, ctx.now(), lease_end).await?;
     unit.commit().await?;
-    let contexts = load(ctx, &ours).await?;
+    let contexts = load(ctx, &claimed).await?;
     let (sender, answers) = futures_channel();
     let sending = async {
-        // All of them wait for slots from the beginning, so that messages are served in the order they came. If each message waited for
-        // a few slots at a time, messages would take turns and end together, and the networks would idle until the next one is read.
-        let asked = contexts.into_iter().map(|context| async move {
-            let _slot = if queues { Some(ctx.networks.acquire(&context.method.id, Trigger::Initial).await) } else { None };
-            let in_time = ctx.now().plus(CALL_DEADLINE_MARGIN) < until;
+        // All attempts queue for slots at once, so that messages are served in order. If each message waited for a few slots at a time,
+        // messages would take turns and finish together, and the networks would idle until the next message is read.
+        let calls = contexts.into_iter().map(|context| async move {
+            let _slot = if uses_slots { Some(ctx.networks.acquire(&context.method.id, Trigger::Initial).await) } else { None };
+            let in_time = ctx.now().plus(CALL_DEADLINE_MARGIN) < lease_end;
             let outcome = if in_time { Some(query_or_send(ctx, &context, Trigger::Initial).await) } else { None };
             (context, outcome)
         });
-        let mut asked = asked.collect::<FuturesUnordered<_>>();
-        while let Some((context, outcome)) = asked.next().await {
+        let mut calls = calls.collect::<FuturesUnordered<_>>();
+        while let Some((context, outcome)) = calls.next().await {
             let Some(outcome) = outcome else { continue };
             if sender.unbounded_send((context, outcome)).is_err() {
                 break;
@@ -67,10 +66,10 @@ async fn send(ctx: &Context, ids: &[AttemptId], queues: bool) -> Result<Vec<Atte
         drop(sender);
     };
     let writing = async {
-        let written = answers.ready_chunks(GROUP).map(|group| async move { write_group(ctx, &group).await });
+        let written = answers.ready_chunks(GROUP_SIZE).map(|group| async move { write_group(ctx, &group).await });
         written.buffer_unordered(WRITERS).fold(Written::default(), |all, group| async { all.and(group) }).await
     };
-    // Both run at the same time: a commit does not keep the networks waiting.
+    // Both run concurrently: commits do not delay network calls.
     let ((), written) = futures_util::future::join(sending, writing).await;
     match written.failure {
         Some(error) => Err(error),
@@ -80,10 +79,10 @@ async fn send(ctx: &Context, ids: &[AttemptId], queues: bool) -> Result<Vec<Atte
 
 type Answer = (AttemptContext, Outcome);
 
-/// What became of groups of outcomes.
+/// The result of recording groups of outcomes.
 #[derive(Default)]
 struct Written {
-    /// Attempts that settlements wrote.
+    /// Attempts that settlements wrote and that must be sent.
     to_send: Vec<AttemptId>,
     /// The last failure.
     failure: Option<SettlementError>,
@@ -121,8 +120,7 @@ async fn load(ctx: &Context, ids: &[AttemptId]) -> Result<Vec<AttemptContext>, S
     Ok(contexts)
 }
 
-/// One commit for the whole group. Where that fails, one commit for each outcome, so that one that cannot be recorded does not keep the
-/// others.
+/// Records a group in one commit. If that fails, records each outcome in its own commit, so that one failure does not affect the others.
 async fn write_group(ctx: &Context, group: &[Answer]) -> Written {
     let outcomes: Vec<_> = group.iter().map(|(context, outcome)| (context, outcome)).collect();
     if let Ok(to_send) = record_group(ctx, &outcomes, Trigger::Initial).await {

@@ -1,10 +1,10 @@
-//! Which refusals time can heal.
+//! Which declines are final, and which can succeed on a retry.
 
 use super::Decline;
 
-/// Codes after which the same card or mandate will never pay, however long one waits: the bank's (`stolen_card`), the provider's own
-/// where the card is gone or belongs to somebody else (`resource_missing`), the chain's (`DELEGATION_EXPIRED`). A code that is not
-/// here is worth another try, `INSUFFICIENT_DELEGATION` too: a limit per interval is free again in the next.
+/// Codes after which the same card or mandate will never pay: the bank's (`stolen_card`), the provider's own if the card is gone or belongs
+/// to another account (`resource_missing`), and the chain's (`DELEGATION_EXPIRED`). Any other code is retried, also
+/// `INSUFFICIENT_DELEGATION`: a limit per interval is available again in the next interval.
 const FINAL: [&str; 23] = [
     "DELEGATION_DENIED",
     "DELEGATION_EXPIRED",
@@ -31,11 +31,11 @@ const FINAL: [&str; 23] = [
     "transaction_not_allowed",
 ];
 
-/// Beginnings of further codes: an authorization or a delegation that was withdrawn or never existed.
+/// Prefixes of further final codes: an authorization or a delegation that was withdrawn or never existed.
 const FINAL_PREFIXES: [&str; 2] = ["INVALID_DELEGATION", "revocation_of_"];
 
 impl Decline {
-    /// No retry can heal it: the payer has to bring another card or sign a new mandate. Lack of money is never final.
+    /// Whether no retry can succeed, so that the payer has to use another card or sign a new mandate. Lack of funds is never final.
     #[must_use]
     pub fn is_hard_decline(&self) -> bool {
         FINAL.contains(&self.code.as_str()) || FINAL_PREFIXES.iter().any(|prefix| self.code.starts_with(prefix))
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_time_cannot_heal_is_final() {
+    fn codes_that_no_retry_can_fix_are_final() {
         for (code, is_hard_decline) in [
             ("stolen_card", true),
             ("lost_card", true),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_codes_are_in_order() {
+    fn final_codes_are_sorted() {
         assert!(FINAL.is_sorted());
     }
 }

@@ -1,7 +1,7 @@
-//! What a card network changes after a payment has succeeded: disputes, and refunds that nobody here ordered or that fail late.
+//! Changes by a card network after a payment has succeeded: disputes, refunds made in the provider's dashboard, and refunds that fail late.
 //!
-//! `Provider*` are the provider's objects as the rail reports them. What they mean for journal, invoices and entitlements is decided in
-//! billing.
+//! `Provider*` types are the provider's objects as the rail reports them. Billing decides what they mean for journal, invoices and
+//! entitlements.
 
 use super::Decline;
 use crate::shared::{
@@ -10,18 +10,18 @@ use crate::shared::{
 };
 use async_trait::async_trait;
 
-/// Where a dispute stands.
+/// The status of a dispute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DisputeStatus {
     /// The cardholder's bank asks about the payment. No funds are withdrawn.
     Inquiry,
-    /// The bank reads what the store answered to an inquiry.
+    /// The bank reviews the store's response to an inquiry.
     InquiryUnderReview,
     /// An inquiry has ended without a chargeback.
     InquiryClosed,
-    /// A chargeback: the funds are withdrawn, the store may answer.
+    /// A chargeback: the funds are withdrawn, and the store can respond.
     NeedsResponse,
-    /// The bank reads what the store answered to a chargeback.
+    /// The bank reviews the store's response to a chargeback.
     UnderReview,
     /// The funds are reinstated; the provider may keep its fee.
     Won,
@@ -33,7 +33,7 @@ impl DisputeStatus {
     pub const ALL: [Self; 7] =
         [Self::Inquiry, Self::InquiryUnderReview, Self::InquiryClosed, Self::NeedsResponse, Self::UnderReview, Self::Won, Self::Lost];
 
-    /// As it is stored.
+    /// The stored name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,20 +52,20 @@ impl DisputeStatus {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
 
-    /// Whether the bank only asks: nothing is booked for an inquiry.
+    /// Whether it is only an inquiry, for which nothing is posted.
     #[must_use]
     pub const fn is_inquiry(self) -> bool {
         matches!(self, Self::Inquiry | Self::InquiryUnderReview | Self::InquiryClosed)
     }
 
-    /// Whether the dispute has come to its end.
+    /// Whether the dispute has ended.
     #[must_use]
     pub const fn is_closed(self) -> bool {
         matches!(self, Self::InquiryClosed | Self::Won | Self::Lost)
     }
 }
 
-/// A dispute as its provider has it now.
+/// The current state of a dispute at its provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderDispute {
     pub provider_id: String,
@@ -73,18 +73,19 @@ pub struct ProviderDispute {
     pub payment: String,
     /// The payment or a part of it, in `currency`.
     pub amount: Amount,
-    /// As the provider writes it: `usd`.
+    /// The provider's currency code: `usd`.
     pub currency: String,
-    /// What the provider has charged for the dispute so far, less what it gave back of it. In `fee_currency`.
+    /// The provider's fees for the dispute so far, less refunded fees. In `fee_currency`.
     pub fee: Amount,
     /// The currency of the store's account at the provider. It may differ from that of the payment.
     pub fee_currency: String,
     pub status: DisputeStatus,
-    /// Whether the amount is withdrawn from the store's account now. The status does not tell: funds move before and after it changes.
+    /// Whether the amount is currently withdrawn from the store's account. The status does not show this: funds move before or after it
+    /// changes.
     pub funds_withdrawn: bool,
-    /// The cardholder's complaint, as the provider writes it: `fraudulent`, `product_not_received`.
+    /// The cardholder's complaint as a provider code: `fraudulent`, `product_not_received`.
     pub reason: String,
-    /// Until when the store may answer.
+    /// The deadline for the store's response.
     pub respond_by: Option<Timestamp>,
     pub created: Timestamp,
 }
@@ -100,29 +101,29 @@ pub struct Dispute {
     pub customer_id: CustomerId,
     pub amount: Amount,
     pub currency_id: CurrencyId,
-    /// What the network has charged so far, in `fee_currency_id`.
+    /// The network's fees so far, in `fee_currency_id`.
     pub fee: Amount,
-    /// `None`: the store has no currency of the provider's account, and the fee is not booked.
+    /// `None`: the store has no currency that matches the provider's account, so the fee is not posted.
     pub fee_currency_id: Option<CurrencyId>,
     pub status: DisputeStatus,
-    /// Whether the amount is withdrawn from the store's account now.
+    /// Whether the amount is currently withdrawn from the store's account.
     pub funds_withdrawn: bool,
-    /// How often funds or fees have moved: each movement is an entry of the journal.
+    /// The number of movements of funds or fees; each is a journal entry.
     pub movements: u32,
     pub reason: String,
     pub respond_by: Option<Timestamp>,
-    /// What the invoices gave when the dispute was lost.
+    /// The credit notes that were issued when the dispute was lost.
     pub credit_note_ids: Vec<CreditNoteId>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// Which disputes are listed; `None`: of any.
+/// Filters the list of disputes. `None` matches any value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DisputeFilter {
     pub customer_id: Option<CustomerId>,
     pub intent_id: Option<PaymentIntentId>,
-    /// Those that are not decided.
+    /// Only undecided disputes.
     pub open: bool,
 }
 
@@ -130,40 +131,40 @@ pub struct DisputeFilter {
 pub trait Disputes: Send {
     /// [`StorageError::Duplicate`] when the provider's dispute is recorded already.
     async fn insert(&mut self, dispute: &Dispute) -> Result<(), StorageError>;
-    /// The recorded dispute of a provider's name, which nobody else changes until this unit of work ends.
+    /// Locks and returns the recorded dispute with this provider id, until this unit of work ends.
     async fn lock(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Dispute>, StorageError>;
-    /// Writes what changes of a dispute that still has the movements and the status of `before`. True for exactly one caller.
+    /// Writes a dispute that still has the movements and the status of `before`. Returns true to exactly one caller.
     async fn update(&mut self, before: &Dispute, after: &Dispute) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &DisputeId) -> Result<Option<Dispute>, StorageError>;
     async fn of_intents(&mut self, intents: &[PaymentIntentId]) -> Result<Vec<Dispute>, StorageError>;
-    /// Newest first.
+    /// Lists disputes, newest first.
     async fn list(&mut self, mode: Mode, filter: &DisputeFilter, page: &Page) -> Result<Listed<Dispute>, StorageError>;
 }
 
-/// Where a refund stands at its provider.
+/// The status of a refund at its provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProviderRefundStatus {
-    /// Not decided yet. The amount has left the store's account.
+    /// Undecided. The amount has left the store's account.
     Pending,
     Succeeded,
-    /// The bank did not take the money: it is back on the store's account. A refund can fail after it succeeded.
+    /// The bank rejected the money, which is back in the store's account. A refund can fail after it succeeded.
     Failed(Decline),
 }
 
-/// A refund as its provider has it now.
+/// The current state of a refund at its provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderRefund {
     pub provider_id: String,
-    /// The provider's intent that is given back.
+    /// The provider's intent that is refunded.
     pub payment: String,
     /// In `currency`.
     pub amount: Amount,
-    /// As the provider writes it: `usd`.
+    /// The provider's currency code: `usd`.
     pub currency: String,
     pub status: ProviderRefundStatus,
-    /// The refund of this store that ordered it; `None`: somebody made it in the provider's own dashboard.
+    /// The refund of this store that caused it; `None`: it was made in the provider's dashboard.
     pub ours: Option<RefundId>,
-    /// Why it was made, as the provider writes it; empty where nobody said.
+    /// The provider's reason code; may be empty.
     pub reason: String,
     pub created: Timestamp,
 }
@@ -173,10 +174,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_reads_back_from_its_name() {
+    fn a_status_round_trips_by_name() {
         for status in DisputeStatus::ALL {
             assert_eq!(DisputeStatus::from_name(status.name()), Some(status));
         }
-        assert_eq!(DisputeStatus::from_name("warning_closed"), None, "names of the provider stay at the rail");
+        assert_eq!(DisputeStatus::from_name("warning_closed"), None, "the rail translates the provider's names");
     }
 }

@@ -1,4 +1,4 @@
-//! What an attempt's outcome means for the object that the attempt is for. This module records outcomes and knows none of those
+//! Handlers that apply an attempt's outcome to the object that the attempt is for. This module records outcomes without knowing those
 //! objects: the modules above implement [`PurposeHandler`], and the composition root puts the table of handlers into the context.
 
 use super::{Attempt, Decline, Purpose, PurposeKind, Settlement, SettlementError};
@@ -9,21 +9,21 @@ use async_trait::async_trait;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A settlement that its network took back later: a late failure, a chain reorganization.
+/// A settlement that its network reversed later: a late failure, a chain reorganization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reversal {
-    /// The network's name of the reversal.
+    /// The network's reference of the reversal.
     pub reference: String,
-    /// The part of the settled amount that was taken back.
+    /// The reversed part of the settled amount.
     pub amount: Amount,
 }
 
-/// Each method runs in the unit of work that changes the attempt's status, and runs exactly once for each attempt.
-/// After an error the unit of work is dropped; after [`SettlementError::Contended`] the outcome is recorded again in a new one.
+/// Each method runs in the unit of work that changes the attempt's status, exactly once for each attempt. After an error the unit of work
+/// is dropped; after [`SettlementError::Contended`] the outcome is recorded again in a new one.
 #[async_trait]
 pub trait PurposeHandler: Send + Sync {
-    /// The network moved exactly the attempt's amount. Answers the attempts written in this unit of work that must be sent after
-    /// its commit.
+    /// The network moved exactly the attempt's amount. Returns the attempts written in this unit of work that must be sent after its
+    /// commit.
     async fn settled(
         &self,
         ctx: &Context,
@@ -36,8 +36,8 @@ pub trait PurposeHandler: Send + Sync {
     async fn declined(&self, ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, decline: &Decline)
     -> Result<(), SettlementError>;
 
-    /// The network took a settled attempt back. The default fails with [`SettlementError::Unsupported`]: a reversal must never be
-    /// dropped silently by a handler that does not implement it.
+    /// The network reversed a settled attempt. The default implementation fails with [`SettlementError::Unsupported`], so that no reversal
+    /// is dropped silently.
     async fn reversed(
         &self,
         _ctx: &Context,

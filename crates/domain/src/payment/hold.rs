@@ -1,4 +1,4 @@
-//! Payments whose network moved another amount than it was asked for: on hold until an owner decides.
+//! Payments on hold: their network moved an amount that differs from the requested one, and an owner has to decide.
 
 use super::settlement::handler_of;
 use super::{Attempt, AttemptContext, AttemptStatus, Decline, Purpose, Settlement, SettlementError};
@@ -7,11 +7,11 @@ use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::shared::EntryId;
 use crate::storage::UnitOfWork;
 
-/// The code of the error of an attempt whose network moved another amount than it was asked for.
+/// The error code of attempts whose settled amount differs from the requested one.
 pub const AMOUNT_DIFFERS: &str = "amount_differs";
 
 impl Attempt {
-    /// Whether the money of this payment is in suspense. Its network is not believed again: an owner ends the hold.
+    /// Whether the money of this payment is in suspense. Later answers of its network are ignored; an owner ends the hold.
     #[must_use]
     pub fn is_on_hold(&self) -> bool {
         let is_payment = matches!(self.purpose, Purpose::Payment(_)) && self.status == AttemptStatus::Unknown;
@@ -40,7 +40,7 @@ pub(super) async fn post_suspense(
     if posted.iter().any(|entry| entry.kind == EntryType::SuspenseReceived) {
         return Ok(());
     }
-    tracing::warn!(attempt = %attempt.id, asked = %attempt.amount, moved = %settlement.amount, "a network moved another amount: on hold");
+    tracing::warn!(attempt = %attempt.id, asked = %attempt.amount, moved = %settlement.amount, "a network moved a different amount than requested: the payment is on hold");
     let now = ctx.now();
     let postings = vec![
         Posting::debit(Account::cash(&attempt.method_id), settlement.amount, &attempt.currency_id),
@@ -52,8 +52,8 @@ pub(super) async fn post_suspense(
     Ok(())
 }
 
-/// Ends a hold: the attempt is declined, so that what it was to pay can be paid again. What becomes of the money is the caller's to post.
-/// False: the attempt is not on hold any more.
+/// Ends a hold: declines the attempt, so that its invoices can be paid again. The caller posts what happens to the money. False: the
+/// attempt is no longer on hold.
 pub async fn end_hold(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<bool, SettlementError> {
     let Some(error) = attempt.last_error.as_ref().filter(|_| attempt.is_on_hold()) else { return Ok(false) };
     let handler = handler_of(ctx, attempt)?;

@@ -10,7 +10,7 @@ use crate::shared::{
 use async_trait::async_trait;
 use std::time::Duration;
 
-/// The statuses of payment-kit.md 2 that this product moves through.
+/// The intent statuses of payment-kit.md 2 that Souk uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IntentStatus {
     RequiresPaymentMethod,
@@ -48,33 +48,33 @@ pub struct Intent {
     pub description: String,
     pub amount: Amount,
     pub amount_received: Amount,
-    /// Reserved by refunds and pay-outs of the balance, or sent by them (invariant 8): never more than `amount_received`.
+    /// Refunds and balance payouts over this payment, pending ones included (invariant 8): never more than `amount_received`.
     pub amount_refunded: Amount,
     pub currency_id: CurrencyId,
     pub method_id: MethodId,
     pub customer_id: CustomerId,
     pub subscription_id: Option<SubscriptionId>,
-    /// The checkout it belongs to; a renewal and a collection belong to none.
+    /// The checkout session it belongs to; `None` for renewals and other collections.
     pub session_id: Option<SessionId>,
-    /// The invoices it pays, at least one; the first gives it its name.
+    /// The invoices it pays; at least one.
     pub invoices: Vec<InvoiceId>,
     pub last_error: Option<Decline>,
-    /// The network's name of the payment, once settled.
+    /// The network's reference of the payment, once settled.
     pub reference: String,
-    /// Who paid, as the network knows them.
+    /// The payer's account at the network.
     pub payer: String,
-    /// What the store attached to it.
+    /// Metadata attached by the store.
     pub metadata: Metadata,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// Where an attempt stands. `Open` and `Unknown` are open: the intent allows one of them at a time (invariant 1).
+/// The status of an attempt. `Open` and `Unknown` count as open: an intent has at most one open attempt (invariant 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttemptStatus {
-    /// Written down; perhaps sent.
+    /// Committed; possibly sent.
     Open,
-    /// Sent, and the answer was not seen. The reconciler asks.
+    /// Sent, and the answer was not received. The reconciler queries the network.
     Unknown,
     Settled,
     Declined,
@@ -116,20 +116,20 @@ pub enum PurposeKind {
     Recharge,
 }
 
-/// What an attempt is for. Each purpose of each object has one open attempt at a time (invariant 1).
+/// What an attempt is for. Each purpose and object have at most one open attempt (invariant 1).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Purpose {
     Payment(PaymentIntentId),
-    /// A permission to charge later is being given.
+    /// Sets up a mandate for later charges.
     Mandate(MandateId),
     /// A payment into a stake.
     Stake(StakeId),
-    /// A part of a stake goes back to its payer.
+    /// Returns a part of a stake to its payer.
     ReturnStake(StakeId),
-    /// A part of a stake goes to the store.
+    /// Forfeits a part of a stake to the store.
     Slash(StakeId),
     Refund(RefundId),
-    /// Funds for the account that a subscription is charged by. They pass by the store: its journal has no entry for them.
+    /// Tops up the account that a subscription is charged by. The money never belongs to the store and is not posted to its journal.
     Recharge(SubscriptionId),
 }
 
@@ -160,7 +160,7 @@ impl Purpose {
         }
     }
 
-    /// The id of the object it is about.
+    /// The id of the object concerned.
     #[must_use]
     pub fn subject(&self) -> &str {
         match self {
@@ -187,19 +187,19 @@ impl Purpose {
     }
 }
 
-/// What an attempt sends.
+/// What an attempt sends to its network.
 #[derive(Clone, PartialEq, Eq)]
 pub enum AttemptKind {
-    /// A signed transaction, sent again byte for byte: of the payer, or of this store's own key.
+    /// A transaction signed by the payer or by this store's own key. Retries send the same bytes.
     Wallet { payer: Did, bytes: Vec<u8>, hash: String },
-    /// A card intent at the provider, opened under the attempt's id. Both texts are empty until the provider has answered.
-    /// With a holder, the card is kept for later charges.
+    /// A card intent at the provider, opened under the attempt's id. Both texts are empty until the provider has answered. With a holder,
+    /// the card is saved for later charges.
     Card { provider_id: String, client_secret: String, setup_future_usage: Option<CardHolder> },
-    /// A card that is to be kept without being charged now, opened in the same way.
+    /// Saves a card without charging it, opened in the same way.
     CardSetup { provider_id: String, client_secret: String, holder: CardHolder },
-    /// A charge of a kept card while the customer is not there. The name is empty until the provider has answered.
+    /// An off-session charge of a saved card. The provider id is empty until the provider has answered.
     OffSession { card: SavedCard, provider_id: String },
-    /// Money back to the card that a provider's intent was paid with.
+    /// Refunds a provider's intent to its card.
     CardRefund { payment: String },
 }
 
@@ -219,7 +219,7 @@ impl std::fmt::Debug for AttemptKind {
 pub struct Attempt {
     pub id: AttemptId,
     pub purpose: Purpose,
-    /// The checkout that it belongs to.
+    /// The checkout session that it belongs to.
     pub session_id: Option<SessionId>,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
@@ -227,18 +227,18 @@ pub struct Attempt {
     pub status: AttemptStatus,
     pub kind: AttemptKind,
     pub last_error: Option<Decline>,
-    /// How often the network was asked without a final answer.
+    /// The number of queries without a final answer.
     pub checks: u32,
-    /// When the reconciler asks next.
+    /// When the reconciler queries next.
     pub check_at: Timestamp,
-    /// From when on it may have been sent, where that is written down beforehand: who writes it knows that nothing was sent earlier.
+    /// When it was claimed for its first sending. It was certainly not sent before that time.
     pub sent_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
 impl Attempt {
-    /// One that is written down before anybody sends it, outside of any session. The reconciler asks for it first after [`next_check`].
+    /// A new attempt outside a session, to be committed before it is sent. The reconciler first checks it after [`next_check`].
     #[must_use]
     pub fn begin(
         id: AttemptId,
@@ -267,8 +267,8 @@ impl Attempt {
     }
 }
 
-/// When the network is asked again after `checks` answers that were not final:
-/// 5 s doubling up to one hour. It goes on until the network answers.
+/// The time of the next query after `checks` answers that were not final: 5 s, doubling up to one hour. Queries go on until the network
+/// gives a final answer.
 #[must_use]
 pub fn next_check(now: Timestamp, checks: u32) -> Timestamp {
     let seconds = 5u64.saturating_mul(1 << checks.min(10)).min(3_600);
@@ -277,18 +277,18 @@ pub fn next_check(now: Timestamp, checks: u32) -> Timestamp {
 
 #[async_trait]
 pub trait Intents: Send {
-    /// Inserts, or replaces amount, currency, method and status of an intent that has not succeeded. What the store attached stays.
-    /// Where it has succeeded, the unit of work fails with [`StorageError::Conflict`], at the latest when it commits.
+    /// Inserts an intent, or replaces amount, currency, method and status of one that has not succeeded; metadata is kept. If it has
+    /// succeeded, the unit of work fails with [`StorageError::Conflict`], at the latest on commit.
     async fn put(&mut self, intent: &Intent) -> Result<(), StorageError> {
         self.put_all(std::slice::from_ref(intent)).await
     }
-    /// As [`Intents::put`], different ones.
+    /// As [`Intents::put`], for several distinct intents.
     async fn put_all(&mut self, intents: &[Intent]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &PaymentIntentId) -> Result<Option<Intent>, StorageError>;
     async fn find_all(&mut self, ids: &[PaymentIntentId]) -> Result<Vec<Intent>, StorageError>;
     /// The current intent of a checkout session.
     async fn find_by_session(&mut self, session: &SessionId) -> Result<Option<Intent>, StorageError>;
-    /// To `succeeded`, from any status but that. True for exactly one caller.
+    /// Sets the status to `succeeded`, from any other status. Returns true to exactly one caller.
     async fn succeed(
         &mut self,
         id: &PaymentIntentId,
@@ -297,7 +297,7 @@ pub trait Intents: Send {
         payer: &str,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
-    /// Moves an intent that has not ended, and notes the last error.
+    /// Sets the status and the last error of an intent that has not ended.
     async fn set_status(
         &mut self,
         id: &PaymentIntentId,
@@ -305,28 +305,28 @@ pub trait Intents: Send {
         error: Option<&Decline>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
-    /// Reserves a part of what a payment can still send back, by one conditional update. False: it has less room than that.
+    /// Reserves a part of what can still be refunded, by one conditional update. False: the rest is smaller than `amount`.
     async fn reserve_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<bool, StorageError>;
-    /// Frees a reservation whose money stays at the store.
+    /// Releases a reservation whose money stays with the store.
     async fn release_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<(), StorageError>;
-    /// The succeeded payments of a customer in a currency that have something left to send back, newest first, at most `limit`.
+    /// A customer's succeeded payments in a currency that can still be refunded in part, newest first, at most `limit`.
     async fn with_room(&mut self, customer: &CustomerId, currency: &CurrencyId, limit: u32) -> Result<Vec<Intent>, StorageError>;
-    /// The customer's succeeded payments above zero in a currency, newest first: the account that paid last.
+    /// The customer's newest succeeded payment above zero in a currency. Its payer is the account that paid last.
     async fn last_paid(&mut self, customer: &CustomerId, currency: &CurrencyId) -> Result<Option<Intent>, StorageError>;
-    /// The payment that a provider knows by this name.
+    /// The payment with this reference at the provider.
     async fn find_by_reference(&mut self, method: &MethodId, reference: &str) -> Result<Option<Intent>, StorageError>;
     /// The customer's payment intents above zero, newest first.
     async fn of_customer(&mut self, customer: &CustomerId, page: &Page) -> Result<Listed<Intent>, StorageError>;
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Intent>, StorageError>;
-    /// Those whose description holds the words, or whose id or name at the network they are: of the store, or, as
-    /// [`Intents::of_customer`], of one. Newest first.
+    /// Intents that match words of the description, the id or the network's reference: of the whole store or, like
+    /// [`Intents::of_customer`], of one customer. Newest first.
     async fn search(&mut self, mode: Mode, customer: Option<&CustomerId>, words: &str, page: &Page)
     -> Result<Listed<Intent>, StorageError>;
-    /// Replaces what the store attached to one of this mode, whatever became of it. False: there is none.
+    /// Replaces the metadata of an intent of this mode, in any status. False: there is none.
     async fn label(&mut self, mode: Mode, id: &PaymentIntentId, metadata: &Metadata, now: Timestamp) -> Result<bool, StorageError>;
 }
 
-/// What an attempt is to pay of one invoice: what remained when the attempt was written.
+/// The part of an invoice that an attempt pays: what remained when the attempt was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedPayment {
     pub invoice_id: InvoiceId,
@@ -335,34 +335,34 @@ pub struct PlannedPayment {
 
 #[async_trait]
 pub trait Attempts: Send {
-    /// Writes an attempt and what it is to pay. The lock of each invoice is held from here on.
-    /// [`StorageError::Duplicate`] when the purpose or one of the invoices has an open attempt already, when an invoice asks for less
-    /// than is planned for it, or when a wallet's transaction was used before. The unit of work must be dropped then.
+    /// Inserts an attempt and its planned payments, and locks each invoice. [`StorageError::Duplicate`] when the purpose or one of the
+    /// invoices has an open attempt already, when less remains of an invoice than is planned, or when a wallet's transaction was used
+    /// before; the caller must then drop the unit of work.
     async fn insert(&mut self, attempt: &Attempt, planned: &[PlannedPayment]) -> Result<(), StorageError> {
         self.insert_all(&[(attempt.clone(), planned.to_vec())]).await
     }
-    /// As [`Attempts::insert`], all or none.
+    /// As [`Attempts::insert`], for several attempts, all or none.
     async fn insert_all(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError>;
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;
-    /// Those among `ids` that are open.
+    /// The attempts among `ids` that are open.
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
-    /// What an attempt is to pay, the invoices in the order of their ids: oldest first.
+    /// The planned payments of an attempt, in the order of the invoice ids: oldest first.
     async fn planned_by(&mut self, id: &AttemptId) -> Result<Vec<PlannedPayment>, StorageError>;
-    /// Those among `invoices` that an open attempt covers.
+    /// The invoices among these that an open attempt covers.
     async fn in_flight(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
-    /// Keeps everybody from covering an invoice until this unit of work ends. False: it is covered.
+    /// Keeps other units of work from covering an invoice until this one ends. False: an open attempt covers it.
     async fn lock_not_in_flight(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError>;
-    /// Writes down that these are about to be sent, and answers those that nobody sent before. Each is answered to one caller, and
-    /// left alone by [`Attempts::claim_due`] until `check_at`.
+    /// Claims attempts for their first sending: records that they are about to be sent, and returns those that were not claimed before.
+    /// Each is returned to one caller, and skipped by [`Attempts::claim_due`] until `check_at`.
     async fn claim_unsent(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
     /// Whether any attempt of the method is open.
     async fn has_open_for_method(&mut self, method: &MethodId) -> Result<bool, StorageError>;
-    /// Whether any attempt of this moment covers an invoice of a test clock's customer.
+    /// Whether an open attempt covers an invoice of a test clock's customer.
     async fn has_open_for_clock(&mut self, clock: &ClockId) -> Result<bool, StorageError>;
-    /// Notes the provider's names of a card attempt, once.
+    /// Stores the provider's ids of a card attempt, once.
     async fn set_provider_ids(
         &mut self,
         id: &AttemptId,
@@ -370,10 +370,10 @@ pub trait Attempts: Send {
         client_secret: &str,
         now: Timestamp,
     ) -> Result<(), StorageError>;
-    /// To refused, unless somebody else has taken it in hand since `attempt` was read (its `check_at` has moved): what they send may
-    /// go through, and they find out. True for exactly one caller.
+    /// Sets the status to declined, unless another sender has claimed the attempt since it was read (its `check_at` has moved): what that
+    /// sender sends may succeed. Returns true to exactly one caller.
     async fn decline(&mut self, attempt: &Attempt, error: &Decline, now: Timestamp) -> Result<bool, StorageError>;
-    /// From an open status to a final one. True for exactly one caller.
+    /// Moves from an open status to a final one. Returns true to exactly one caller.
     async fn finish(
         &mut self,
         id: &AttemptId,
@@ -381,8 +381,8 @@ pub trait Attempts: Send {
         error: Option<&Decline>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
-    /// Stays open: notes that the answer was not final and when the reconciler asks next; `None`: a page asked, the reconciler's turn
-    /// stays. False: it has ended meanwhile, and what the answer says concerns nobody any more.
+    /// Records an answer that is not final, and when the reconciler queries next; `None`: a page has polled, and the reconciler's time
+    /// stays. False: the attempt has ended meanwhile, and the answer is irrelevant.
     async fn reschedule(
         &mut self,
         id: &AttemptId,
@@ -391,10 +391,10 @@ pub trait Attempts: Send {
         check_at: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
-    /// Takes the turn of a page to ask, if nobody has touched the attempt since `since`. True for one of several at once.
+    /// Claims a poll of the network, if the attempt was not touched since `since`. Of several concurrent callers, one gets true.
     async fn claim_poll(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
-    /// Open attempts whose `check_at` has come, moved on to `again_at` so that nobody else takes them now. Whoever takes them may
-    /// send them: `sent_at` says so, and is `now` for those that nobody has taken before.
+    /// Claims open attempts whose `check_at` has come, and sets it to `again_at`, so that no other worker claims them. The claimer may send
+    /// them; `sent_at` becomes `now` for those that were never claimed before.
     async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError>;
 }
 
@@ -415,7 +415,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reconciler_asks_often_at_first_and_hourly_in_the_end() {
+    fn the_reconciler_queries_often_at_first_and_hourly_later() {
         let now = Timestamp::from_seconds(0);
         assert_eq!(next_check(now, 0).seconds(), 5);
         assert_eq!(next_check(now, 3).seconds(), 40);

@@ -1,4 +1,4 @@
-//! Permissions to charge a customer who is not there.
+//! Mandates: permissions for off-session charges.
 
 use super::SavedCard;
 use crate::access::Did;
@@ -7,10 +7,10 @@ use async_trait::async_trait;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MandateStatus {
-    /// Asked for; the network has not confirmed it.
+    /// Requested; the network has not confirmed it yet.
     Pending,
     Active,
-    /// Taken back, or replaced by another one.
+    /// Declined, revoked or replaced.
     Ended,
 }
 
@@ -32,14 +32,14 @@ impl MandateStatus {
     }
 }
 
-/// What the customer gave.
+/// What the customer granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MandateDetails {
-    /// A delegation at the network: the most of one charge, for each currency.
+    /// A delegation at the network, with the most of one charge for each currency.
     Delegation {
         payer: Did,
         limits: Vec<(CurrencyId, Amount)>,
-        /// The transaction that gave it.
+        /// The hash of the transaction that granted it.
         reference: String,
     },
     Card(SavedCard),
@@ -60,24 +60,24 @@ pub struct Mandate {
 
 #[async_trait]
 pub trait Mandates: Send {
-    /// Inserts, or writes status and grant of the one with this id.
+    /// Inserts a mandate, or writes status and details of the one with this id.
     async fn put(&mut self, mandate: &Mandate) -> Result<(), StorageError>;
-    /// Writes what is known of the grant now. Whether it still holds is not touched: somebody else may end it meanwhile.
+    /// Writes the details but not the status, which another unit of work may change concurrently.
     async fn update_details(&mut self, id: &MandateId, details: &MandateDetails, now: Timestamp) -> Result<(), StorageError>;
-    /// A subscription is charged by the mandate once it is given.
+    /// Links a subscription that will be charged by the mandate once it is active.
     async fn link_subscription(&mut self, id: &MandateId, subscription: &SubscriptionId) -> Result<(), StorageError>;
-    /// The subscriptions that were promised to a mandate.
+    /// The subscriptions linked to a mandate.
     async fn linked_subscriptions(&mut self, id: &MandateId) -> Result<Vec<SubscriptionId>, StorageError>;
-    /// The mandates that a subscription waits for.
+    /// The pending mandates that a subscription is linked to.
     async fn pending_for_subscription(&mut self, subscription: &SubscriptionId) -> Result<Vec<MandateId>, StorageError>;
-    /// Invoices are paid by the mandate, once, when it is given.
+    /// Links invoices that the mandate pays once, when it becomes active.
     async fn link_invoices(&mut self, id: &MandateId, invoices: &[InvoiceId]) -> Result<(), StorageError>;
-    /// The invoices that a mandate is to pay.
+    /// The invoices linked to a mandate.
     async fn linked_invoices(&mut self, id: &MandateId) -> Result<Vec<InvoiceId>, StorageError>;
-    /// The mandates that an invoice waits for.
+    /// The pending mandates that an invoice is linked to.
     async fn pending_for_invoice(&mut self, invoice: &InvoiceId) -> Result<Vec<MandateId>, StorageError>;
     async fn find(&mut self, id: &MandateId) -> Result<Option<Mandate>, StorageError>;
     async fn find_all(&mut self, ids: &[MandateId]) -> Result<Vec<Mandate>, StorageError>;
-    /// The active ones of a customer with a method, newest first.
+    /// A customer's active mandates with a method, newest first.
     async fn active_of(&mut self, customer: &CustomerId, method: &MethodId) -> Result<Vec<Mandate>, StorageError>;
 }

@@ -3,7 +3,7 @@
 use crate::shared::{Amount, CurrencyId, MAX_DECIMALS, MethodId, Mode, Timestamp};
 use std::fmt;
 
-/// A secret of a method: encrypted at rest, never in an answer, a log or a debug print.
+/// A secret of a method: encrypted at rest, and never part of a response, a log or debug output.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -13,7 +13,7 @@ impl Secret {
         Self(value.into())
     }
 
-    /// The value itself. Call it only where it leaves for its network or for encryption.
+    /// The plain value. Call it only to send it to its network or to encrypt it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -85,12 +85,12 @@ pub struct Method {
     pub updated_at: Timestamp,
 }
 
-/// The least that a card network charges, in hundredths of a unit: Stripe's minimum in US dollars and euros.
+/// The minimum charge of a card network, in hundredths of a unit: Stripe's minimum in US dollars and euros.
 const CARD_MINIMUM_HUNDREDTHS: u128 = 50;
 
-/// SPEC.md 9: default amount precision.
+/// The default amount precision (SPEC.md 9).
 pub const DEFAULT_MAXIMUM_PRECISION: u32 = 6;
-/// SPEC.md 9: default token decimals.
+/// The default number of token decimals (SPEC.md 9).
 pub const DEFAULT_TOKEN_DECIMALS: u32 = 18;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,9 +102,9 @@ pub struct Currency {
     pub name: String,
     pub symbol: String,
     pub logo: String,
-    /// Digits after the point of one unit.
+    /// The number of decimals of one unit.
     pub decimals: u32,
-    /// How many of those a person may type.
+    /// The number of decimals that people can enter.
     pub maximum_precision: u32,
     /// The token's address on its chain; for cards the lower-case ISO 4217 code.
     pub contract: String,
@@ -114,7 +114,7 @@ pub struct Currency {
 }
 
 impl Currency {
-    /// The least that a network charges in this currency: a smaller payment would be refused.
+    /// The minimum charge in this currency, in base units; networks decline smaller payments.
     #[must_use]
     pub fn minimum_charge(&self, kind: MethodKind) -> Amount {
         if !kind.is_card() {
@@ -127,7 +127,7 @@ impl Currency {
         }
     }
 
-    /// How much of an invoice a balance pays: all that it can, but never so much that the rest falls below the network's minimum.
+    /// The part of an invoice that a balance pays: as much as possible, unless the remainder would fall below the network's minimum charge.
     #[must_use]
     pub fn applied_balance(&self, kind: MethodKind, total: Amount, balance: Amount) -> Amount {
         let rest = total.minus(balance).unwrap_or_default();
@@ -167,19 +167,19 @@ mod tests {
     }
 
     #[test]
-    fn a_balance_leaves_the_networks_minimum_or_nothing() {
+    fn a_balance_leaves_the_minimum_charge_or_nothing() {
         let applied = |total, balance| dollars().applied_balance(MethodKind::Stripe, Amount::new(total), Amount::new(balance)).base_units();
         assert_eq!(applied(1_000, 300), 300);
         assert_eq!(applied(1_000, 1_000), 1_000);
         assert_eq!(applied(1_000, 2_000), 1_000);
-        assert_eq!(applied(1_000, 980), 950, "the card is charged its minimum");
+        assert_eq!(applied(1_000, 980), 950, "the card is charged the minimum");
         assert_eq!(applied(30, 10), 0, "the invoice itself is below the minimum");
         assert_eq!(dollars().applied_balance(MethodKind::Arcblock, Amount::new(1_000), Amount::new(999)), Amount::new(999));
     }
 
     proptest! {
         #[test]
-        fn a_balance_never_pays_more_than_there_is_or_is_asked_for(total in 0u128..2_000, balance in 0u128..2_000) {
+        fn the_applied_balance_never_exceeds_the_balance_or_the_total(total in 0u128..2_000, balance in 0u128..2_000) {
             let applied = dollars().applied_balance(MethodKind::Stripe, Amount::new(total), Amount::new(balance)).base_units();
             prop_assert!(applied <= total.min(balance));
             let rest = total - applied;

@@ -1,4 +1,4 @@
-//! Running payment methods and their currencies. What is saved has been checked against its network.
+//! Manages payment methods and their currencies. Settings are validated against the network before they are saved.
 
 use super::{Currency, DEFAULT_MAXIMUM_PRECISION, DEFAULT_TOKEN_DECIMALS, Method, MethodKind, MethodSettings, RailError, Secret};
 use crate::context::Context;
@@ -8,7 +8,7 @@ use crate::shared::{
 };
 use crate::storage::{MANAGEMENT, UnitOfWork};
 
-/// Digits after the point of most currencies that cards are charged in.
+/// The number of decimals of most card currencies.
 const CARD_DECIMALS: u32 = 2;
 
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum MethodError {
     Input(#[from] InputError),
     #[error("This store has no way to take payments by {0}")]
     NoRail(&'static str),
-    /// Invariant 9: the sandbox stands for networks in test mode only.
+    /// The sandbox replaces networks in test mode only (invariant 9).
     #[error("{0} of this store's sandbox can be used in test mode only")]
     Sandbox(&'static str),
     #[error("payment_method_id does not name a payment method of this mode")]
@@ -28,7 +28,7 @@ pub enum MethodError {
     NoSuchCurrency,
     #[error("The method has a currency with this contract already")]
     CurrencyTwice,
-    /// Payments are looked for where they were begun, and a kept secret goes nowhere else.
+    /// Payments are looked up at the network where they began, and a saved secret is sent to no other.
     #[error("A method stays with its network: make another method for another {0}")]
     NetworkFixed(&'static str),
     #[error("The method was changed meanwhile, please look at it again")]
@@ -41,7 +41,7 @@ pub enum MethodError {
     Storage(#[from] StorageError),
 }
 
-/// Settings as an operator types them; absent ones keep their value. Which of them count depends on the type.
+/// Settings as entered by an operator. Absent ones keep their value. Which ones apply depends on the method type.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SettingFields {
     pub chain_id: Option<String>,
@@ -74,11 +74,11 @@ pub struct CurrencyFields {
     pub symbol: Option<String>,
     pub logo: Option<String>,
     pub maximum_precision: Option<u32>,
-    /// True: it takes the place of the mode's base currency.
+    /// True: it becomes the mode's base currency.
     pub is_base: Option<bool>,
 }
 
-/// What a currency is made of for good: prices are written in its base units.
+/// The fixed properties of a currency: prices are stored in its base units.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCurrency {
     pub method_id: MethodId,
@@ -107,30 +107,30 @@ pub async fn create_method(ctx: &Context, mode: Mode, kind: MethodKind, fields: 
         updated_at: now,
     };
     let method = with_method_fields(blank, MethodFields { settings: None, default_currency_id: None, ..fields }, &[])?;
-    ask_network(ctx, &method, &[]).await?;
+    validate_settings(ctx, &method, &[]).await?;
     let mut unit = ctx.store.begin().await?;
     unit.methods().insert(&method).await?;
     unit.commit().await?;
     Ok(method.id)
 }
 
-/// Changes a method. New settings are shown to the network with all currencies before they are kept.
+/// Changes a method. New settings are validated against the network, with all currencies, before they are saved.
 pub async fn change_method(ctx: &Context, mode: Mode, id: &MethodId, fields: MethodFields) -> Result<(), MethodError> {
     let mut unit = ctx.store.read().await?;
     let method = find_method(unit.as_mut(), mode, id).await?;
-    let own = currencies_of(unit.as_mut(), &method).await?;
+    let currencies = currencies_of(unit.as_mut(), &method).await?;
     drop(unit);
     let is_new_to_network = fields.settings.is_some();
-    let changed = with_method_fields(Method { updated_at: ctx.now(), ..method.clone() }, fields, &own)?;
+    let changed = with_method_fields(Method { updated_at: ctx.now(), ..method.clone() }, fields, &currencies)?;
     if is_new_to_network {
-        ask_network(ctx, &changed, &own).await?;
+        validate_settings(ctx, &changed, &currencies).await?;
     }
     let mut unit = ctx.store.begin().await?;
     unit.lock(MANAGEMENT).await?;
     if find_method(unit.as_mut(), mode, id).await? != method {
         return Err(MethodError::Changed);
     }
-    // Another host may not know a payment that is on its way, and would be asked about it.
+    // Another host may not know a payment in flight, but would be queried about it.
     if host(&method.settings) != host(&changed.settings) && unit.attempts().has_open_for_method(id).await? {
         return Err(MethodError::PaymentsInFlight);
     }
@@ -148,18 +148,18 @@ fn host(settings: &MethodSettings) -> &str {
     }
 }
 
-/// Makes a currency. The first of a method becomes its default.
+/// Creates a currency. The first currency of a method becomes its default.
 pub async fn create_currency(ctx: &Context, mode: Mode, new: NewCurrency, fields: CurrencyFields) -> Result<CurrencyId, MethodError> {
     let now = ctx.now();
     let mut unit = ctx.store.read().await?;
     let method = unit.methods().find(&new.method_id).await?.filter(|method| method.mode == mode).ok_or(MethodError::NoSuchMethod)?;
-    let mut own = currencies_of(unit.as_mut(), &method).await?;
+    let mut currencies = currencies_of(unit.as_mut(), &method).await?;
     drop(unit);
-    let usual = if method.kind.is_card() { CARD_DECIMALS } else { DEFAULT_TOKEN_DECIMALS };
-    let decimals = check_decimals("decimal", new.decimals.unwrap_or(usual))?;
+    let default = if method.kind.is_card() { CARD_DECIMALS } else { DEFAULT_TOKEN_DECIMALS };
+    let decimals = check_decimals("decimal", new.decimals.unwrap_or(default))?;
     let contract = check_name("contract", &new.contract)?;
     let contract = if method.kind.is_card() { contract.to_ascii_lowercase() } else { contract };
-    if own.iter().any(|currency| currency.contract == contract) {
+    if currencies.iter().any(|currency| currency.contract == contract) {
         return Err(MethodError::CurrencyTwice);
     }
     let symbol = fields.symbol.as_deref().ok_or(InputError::Required("symbol"))?;
@@ -179,8 +179,8 @@ pub async fn create_currency(ctx: &Context, mode: Mode, new: NewCurrency, fields
         updated_at: now,
     };
     let currency = with_currency_fields(currency, fields)?;
-    own.push(currency.clone());
-    ask_network(ctx, &method, &own).await?;
+    currencies.push(currency.clone());
+    validate_settings(ctx, &method, &currencies).await?;
     let mut unit = ctx.store.begin().await?;
     unit.lock(MANAGEMENT).await?;
     unset_base(unit.as_mut(), &currency).await?;
@@ -217,7 +217,7 @@ async fn currencies_of(unit: &mut dyn UnitOfWork, method: &Method) -> Result<Vec
     Ok(all.into_iter().filter(|currency| currency.method_id == method.id).collect())
 }
 
-/// A mode has one base currency: the others of its mode stop being it.
+/// Clears the base flag of all other currencies in the mode: there is one base currency per mode.
 async fn unset_base(unit: &mut dyn UnitOfWork, to: &Currency) -> Result<(), StorageError> {
     if !to.is_base {
         return Ok(());
@@ -229,7 +229,7 @@ async fn unset_base(unit: &mut dyn UnitOfWork, to: &Currency) -> Result<(), Stor
     Ok(())
 }
 
-async fn ask_network(ctx: &Context, method: &Method, currencies: &[Currency]) -> Result<(), MethodError> {
+async fn validate_settings(ctx: &Context, method: &Method, currencies: &[Currency]) -> Result<(), MethodError> {
     match (ctx.networks.wallet(method.kind), ctx.networks.card(method.kind)) {
         (Some(rail), _) => rail.verify(method, currencies).await?,
         (None, Some(rail)) => rail.verify(method, currencies).await?,
@@ -238,7 +238,7 @@ async fn ask_network(ctx: &Context, method: &Method, currencies: &[Currency]) ->
     Ok(())
 }
 
-fn with_method_fields(mut method: Method, fields: MethodFields, own: &[Currency]) -> Result<Method, MethodError> {
+fn with_method_fields(mut method: Method, fields: MethodFields, currencies: &[Currency]) -> Result<Method, MethodError> {
     method.active = fields.active.unwrap_or(method.active);
     if let Some(name) = fields.name {
         method.name = check_name("name", &name)?;
@@ -255,14 +255,15 @@ fn with_method_fields(mut method: Method, fields: MethodFields, own: &[Currency]
         method.settings = changed;
     }
     if let Some(id) = fields.default_currency_id {
-        let found = own.iter().find(|currency| currency.id == id).ok_or(MethodError::NoSuchCurrency)?;
+        let found = currencies.iter().find(|currency| currency.id == id).ok_or(MethodError::NoSuchCurrency)?;
         method.default_currency_id = Some(found.id.clone());
     }
     Ok(method)
 }
 
-/// The chain of a wallet method and the host of a card method are fixed. A chain's host may change: the same chain answers there.
-fn check_network_stays(kept: &MethodSettings, changed: &MethodSettings) -> Result<(), MethodError> {
+/// The chain of a wallet method and the host of a card method are fixed. A wallet method's host can change, since it reaches the same
+/// chain.
+fn check_network_stays(saved: &MethodSettings, changed: &MethodSettings) -> Result<(), MethodError> {
     let chain = |settings: &MethodSettings| match settings {
         MethodSettings::Arcblock { chain_id, .. } => chain_id.clone(),
         MethodSettings::Evm { chain_id, .. } => chain_id.to_string(),
@@ -272,10 +273,10 @@ fn check_network_stays(kept: &MethodSettings, changed: &MethodSettings) -> Resul
         MethodSettings::Stripe { api_host, .. } => api_host.clone(),
         _ => String::new(),
     };
-    if chain(kept) != chain(changed) {
+    if chain(saved) != chain(changed) {
         return Err(MethodError::NetworkFixed("chain_id"));
     }
-    if card_host(kept) != card_host(changed) {
+    if card_host(saved) != card_host(changed) {
         return Err(MethodError::NetworkFixed("api_host"));
     }
     Ok(())
@@ -301,42 +302,43 @@ fn check_decimals(field: &'static str, decimals: u32) -> Result<u32, InputError>
     check_count(field, u64::from(decimals), u64::from(MAX_DECIMALS)).map(|_| decimals)
 }
 
-/// A picture elsewhere, one of this store (`/...`), or none.
+/// Checks a logo: an external image, an image of this store (`/...`), or none.
 fn check_logo(text: &str) -> Result<String, InputError> {
-    let is_own = text.starts_with('/') && !text.starts_with("//");
-    if text.is_empty() || is_own { check_text("logo", text, crate::shared::ADDRESS_MAX) } else { check_address("logo", text) }
+    let is_local = text.starts_with('/') && !text.starts_with("//");
+    if text.is_empty() || is_local { check_text("logo", text, crate::shared::ADDRESS_MAX) } else { check_address("logo", text) }
 }
 
-/// Lays typed settings over those that are kept. A secret that is not typed again stays.
+/// Merges entered settings into the saved ones. Secrets that are not entered again are kept.
 fn read_settings(
     mode: Mode,
     kind: MethodKind,
     fields: SettingFields,
-    kept: Option<&MethodSettings>,
+    saved: Option<&MethodSettings>,
 ) -> Result<MethodSettings, MethodError> {
-    let text = |field: &'static str, typed: Option<String>, kept: Option<&String>| match (typed, kept) {
-        (Some(typed), _) => Ok(check_name(field, &typed)?),
-        (None, Some(kept)) => Ok(kept.clone()),
+    let text = |field: &'static str, entered: Option<String>, saved: Option<&String>| match (entered, saved) {
+        (Some(entered), _) => Ok(check_name(field, &entered)?),
+        (None, Some(saved)) => Ok(saved.clone()),
         (None, None) => Err(MethodError::from(InputError::Required(field))),
     };
-    let host = |field: &'static str, typed: Option<String>, kept: Option<&String>, usual: Option<&str>| match (typed, kept, usual) {
-        (Some(typed), ..) if typed.starts_with('/') && !typed.starts_with("//") => match mode {
-            Mode::Test => Ok(check_text(field, &typed, NAME_MAX)?),
+    let host = |field: &'static str, entered: Option<String>, saved: Option<&String>, default: Option<&str>| match (entered, saved, default)
+    {
+        (Some(entered), ..) if entered.starts_with('/') && !entered.starts_with("//") => match mode {
+            Mode::Test => Ok(check_text(field, &entered, NAME_MAX)?),
             Mode::Live => Err(MethodError::Sandbox(field)),
         },
-        (Some(typed), ..) => Ok(check_address(field, &typed)?),
-        (None, Some(kept), _) => Ok(kept.clone()),
-        (None, None, Some(usual)) => Ok(usual.to_owned()),
+        (Some(entered), ..) => Ok(check_address(field, &entered)?),
+        (None, Some(saved), _) => Ok(saved.clone()),
+        (None, None, Some(default)) => Ok(default.to_owned()),
         (None, None, None) => Err(InputError::Required(field).into()),
     };
-    let secret = |field: &'static str, typed: Option<Secret>, kept: Option<&Secret>| match (typed, kept) {
-        (Some(typed), _) => Ok(Secret::new(check_name(field, typed.reveal())?)),
-        (None, Some(kept)) => Ok(kept.clone()),
+    let secret = |field: &'static str, entered: Option<Secret>, saved: Option<&Secret>| match (entered, saved) {
+        (Some(entered), _) => Ok(Secret::new(check_name(field, entered.reveal())?)),
+        (None, Some(saved)) => Ok(saved.clone()),
         (None, None) => Err(MethodError::from(InputError::Required(field))),
     };
     Ok(match kind {
         MethodKind::Arcblock => {
-            let (chain, api, explorer) = match kept {
+            let (chain, api, explorer) = match saved {
                 Some(MethodSettings::Arcblock { chain_id, api_host, explorer_host }) => {
                     (Some(chain_id), Some(api_host), Some(explorer_host))
                 }
@@ -349,14 +351,14 @@ fn read_settings(
             }
         }
         MethodKind::Bitcoin => {
-            let explorer = match kept {
+            let explorer = match saved {
                 Some(MethodSettings::Bitcoin { explorer_host }) => Some(explorer_host),
                 _ => None,
             };
             MethodSettings::Bitcoin { explorer_host: host("explorer_host", fields.explorer_host, explorer, None)? }
         }
         MethodKind::Ethereum | MethodKind::Base => {
-            let (chain, api, explorer, symbol, blocks) = match kept {
+            let (chain, api, explorer, symbol, blocks) = match saved {
                 Some(MethodSettings::Evm { chain_id, api_host, explorer_host, native_symbol, confirmation }) => {
                     (Some(chain_id.to_string()), Some(api_host), Some(explorer_host), Some(native_symbol), Some(*confirmation))
                 }
@@ -373,7 +375,7 @@ fn read_settings(
         }
         MethodKind::Stripe => {
             let no_secret = Secret::new("");
-            let (api, board, public, own, webhook) = match kept {
+            let (api, board, public, secret_key, webhook) = match saved {
                 Some(MethodSettings::Stripe { api_host, dashboard, publishable_key, secret_key, webhook_signing_secret }) => {
                     (Some(api_host), Some(dashboard), Some(publishable_key), Some(secret_key), Some(webhook_signing_secret))
                 }
@@ -383,8 +385,8 @@ fn read_settings(
                 api_host: host("api_host", fields.api_host, api, Some("https://api.stripe.com"))?,
                 dashboard: host("dashboard", fields.dashboard, board, Some("https://dashboard.stripe.com"))?,
                 publishable_key: text("publishable_key", fields.publishable_key, public)?,
-                secret_key: secret("secret_key", fields.secret_key, own)?,
-                // Without it no event is believed; payments are settled by asking.
+                secret_key: secret("secret_key", fields.secret_key, secret_key)?,
+                // Without it every event is rejected, and payments are settled by polling.
                 webhook_signing_secret: secret("webhook_signing_secret", fields.webhook_signing_secret, webhook.or(Some(&no_secret)))?,
             }
         }

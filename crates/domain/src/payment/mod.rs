@@ -1,5 +1,5 @@
-//! Payment methods, currencies, intents, attempts, mandates, refunds, the rails that reach the networks, and what records and checks the
-//! outcomes of attempts.
+//! Payment methods, currencies, intents, attempts, mandates and refunds; the rails that reach the networks; and the recording and
+//! reconciling of outcomes.
 
 mod cancel;
 mod charge;

@@ -10,9 +10,9 @@ pub struct PreparedMandate {
     pub method: Method,
     /// The most of one charge, for each currency.
     pub limits: Vec<(Currency, Amount)>,
-    /// A part of it is charged by usage.
+    /// Whether part of it depends on usage.
     pub by_usage: bool,
-    /// What is subscribed to.
+    /// A description of the order.
     pub description: Text,
 }
 

@@ -1,4 +1,4 @@
-//! Asking a network what became of an attempt, and sending what was not sent yet.
+//! Queries a network about an attempt, and sends what was not sent yet.
 
 use super::{
     Attempt, AttemptKind, CardRefundRequest, CardRequest, ChargeRequest, Currency, Decline, IDEMPOTENCY_KEY_TTL, Method, Outcome, Purpose,
@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::shared::{Amount, StorageError};
 use std::time::Duration;
 
-/// An attempt with what it takes to reach its network.
+/// An attempt with the method and currency that are needed to reach its network.
 #[derive(Debug, Clone)]
 pub struct AttemptContext {
     pub attempt: Attempt,
@@ -16,26 +16,26 @@ pub struct AttemptContext {
     pub currency: Currency,
 }
 
-/// Who asks, and what an answer that is not final means for the reconciler.
+/// What triggered a query. Determines whether transactions may be sent and whether the reconciler is rescheduled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trigger {
-    /// Whoever knows that the attempt was never sent before: it was written just now, or claimed for its first sending.
+    /// The attempt was never sent before: it was just written, or claimed for its first sending.
     Initial,
-    /// A page that polls: it sends no transaction, and the reconciler's turn stays where it is.
+    /// A page polls: no transaction is sent, and the reconciler's schedule stays.
     Poll,
     /// The reconciler, or the network's own event.
     Reconciler,
 }
 
-/// A decline of something that may have been sent before counts as final only when the network has had no record of it for
-/// this long, counted from when it may have been sent first: a node that lags, or another node, refuses what has settled elsewhere.
+/// A decline of a transaction that may have been sent before is final only if the network has had no record of it for this long after its
+/// first possible sending: a lagging or different node can decline a transaction that has settled elsewhere.
 const DECLINE_CONFIRMATION_WINDOW: Duration = Duration::from_secs(24 * 3_600);
 
-/// A call to a network, with the questions before and after it, ends within this. What cannot, in the time for which it was taken, is
-/// not sent any more: the reconciler has its turn.
+/// A network call, including the queries before and after it, takes at most this long. If less time is left of the lease, nothing is sent,
+/// and the reconciler continues.
 pub const CALL_DEADLINE_MARGIN: Duration = Duration::from_secs(45);
 
-/// Asks the network. What it has never heard of is sent: the same bytes, or under the same key.
+/// Queries the network. If the network does not know the attempt, sends it: the same bytes, or under the same key.
 pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Trigger) -> Outcome {
     let AttemptContext { attempt, method, currency } = context;
     let is_late = ctx.now().since(attempt.created_at) > IDEMPOTENCY_KEY_TTL;
@@ -48,7 +48,7 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
             }
             let sent_from = attempt.sent_at.unwrap_or(attempt.created_at);
             match rail.find(method, currency, hash).await {
-                // Whoever sends it first may be at it still: a decline is believed of them only while nobody sends beside them.
+                // The first sender may still be sending it. Its decline is final only as long as there is no other sender.
                 Outcome::NotFound if trigger == Trigger::Poll => Outcome::NotFound,
                 Outcome::NotFound => match rail.send(method, currency, &signed).await {
                     Outcome::Declined(decline) if ctx.now().since(sent_from) < DECLINE_CONFIRMATION_WINDOW => {
@@ -65,7 +65,7 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
                 return rail.find(method, currency, provider_id).await;
             }
             match rail.open(method, currency, &card_request(attempt)).await {
-                Ok(intent) => named(ctx, attempt, &intent.provider_id, &intent.client_secret, intent.outcome).await,
+                Ok(intent) => with_stored_ids(ctx, attempt, &intent.provider_id, &intent.client_secret, intent.outcome).await,
                 Err(error) => not_opened(error),
             }
         }
@@ -77,7 +77,7 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
             match rail.open_setup(method, &SetupRequest { attempt: attempt.id.clone(), holder: holder.clone() }).await {
                 Ok(setup) => {
                     let outcome = setup_outcome(&setup.provider_id, setup.outcome);
-                    named(ctx, attempt, &setup.provider_id, &setup.client_secret, outcome).await
+                    with_stored_ids(ctx, attempt, &setup.provider_id, &setup.client_secret, outcome).await
                 }
                 Err(error) => not_opened(error),
             }
@@ -90,9 +90,9 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
             let description = attempt.purpose.subject().to_owned();
             let request = ChargeRequest { attempt: attempt.id.clone(), amount: attempt.amount, description, card: card.clone(), is_late };
             match rail.charge(method, currency, &request).await {
-                // A final answer is written down as a whole; only one that is still open needs its name kept for the next question.
+                // A final answer is recorded with its outcome. Only an open intent needs its id stored for the next query.
                 Ok(intent) if matches!(intent.outcome, Outcome::Settled(_) | Outcome::Declined(_)) => intent.outcome,
-                Ok(intent) => named(ctx, attempt, &intent.provider_id, "", intent.outcome).await,
+                Ok(intent) => with_stored_ids(ctx, attempt, &intent.provider_id, "", intent.outcome).await,
                 Err(error) => not_opened(error),
             }
         }
@@ -110,7 +110,7 @@ fn no_rail() -> Outcome {
     Outcome::Unknown("no rail serves this type of method".to_owned())
 }
 
-/// What the provider is asked for. The same attempt always gives the same request, since the provider compares.
+/// The request to the provider. The same attempt always yields the same request, since the provider compares requests with the same key.
 #[must_use]
 pub fn card_request(attempt: &Attempt) -> CardRequest {
     let setup_future_usage = match &attempt.kind {
@@ -121,7 +121,7 @@ pub fn card_request(attempt: &Attempt) -> CardRequest {
     CardRequest { attempt: attempt.id.clone(), amount: attempt.amount, description, receipt_email: None, setup_future_usage }
 }
 
-/// A saved card is a settlement that moved nothing.
+/// Converts the outcome of a card set-up. A saved card is a settlement of amount zero.
 #[must_use]
 pub fn setup_outcome(provider_id: &str, outcome: SetupOutcome) -> Outcome {
     match outcome {
@@ -135,28 +135,29 @@ pub fn setup_outcome(provider_id: &str, outcome: SetupOutcome) -> Outcome {
     }
 }
 
-/// A card intent that the provider refuses to open can never be paid: nobody has its secret. An answer that was not seen may hide one.
+/// Converts an error on opening a card intent. If the provider rejects it, it can never be paid, since nobody has its secret. A lost answer
+/// may hide an opened intent.
 #[must_use]
 pub fn not_opened(error: RailError) -> Outcome {
     match error {
         RailError::Unreachable(_) => Outcome::Unknown(error.to_string()),
         RailError::Rejected(message) => Outcome::Declined(Decline { code: "not_opened".to_owned(), message }),
-        // The payer reads this; what the network said about the store's settings is its owner's.
+        // The payer sees this message; details about the store's settings are for its owner.
         RailError::Misconfigured(_) => {
             Outcome::Declined(Decline { code: "not_opened".to_owned(), message: "Sorry, something went wrong.".to_owned() })
         }
     }
 }
 
-/// Keeps the provider's names of an attempt, so that the next question can use them.
-async fn named(ctx: &Context, attempt: &Attempt, provider_id: &str, client_secret: &str, outcome: Outcome) -> Outcome {
-    match remember(ctx, attempt, provider_id, client_secret).await {
+/// Stores the provider's ids of an attempt, so that the next query can use them.
+async fn with_stored_ids(ctx: &Context, attempt: &Attempt, provider_id: &str, client_secret: &str, outcome: Outcome) -> Outcome {
+    match store_provider_ids(ctx, attempt, provider_id, client_secret).await {
         Ok(()) => outcome,
         Err(error) => Outcome::Unknown(error.to_string()),
     }
 }
 
-async fn remember(ctx: &Context, attempt: &Attempt, provider_id: &str, client_secret: &str) -> Result<(), StorageError> {
+async fn store_provider_ids(ctx: &Context, attempt: &Attempt, provider_id: &str, client_secret: &str) -> Result<(), StorageError> {
     let mut unit = ctx.store.begin().await?;
     unit.attempts().set_provider_ids(&attempt.id, provider_id, client_secret, ctx.now()).await?;
     unit.commit().await

@@ -6,42 +6,42 @@ use crate::shared::{Amount, AttemptId, CustomerId, MethodId, RefundId, Timestamp
 use async_trait::async_trait;
 use std::time::Duration;
 
-/// What a network said about an attempt.
+/// A network's answer about an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The network says that the money moved.
+    /// The network confirms that the money moved.
     Settled(Settlement),
-    /// The network refuses, finally: this attempt can never settle.
+    /// The network declined finally: this attempt can never settle.
     Declined(Decline),
-    /// The network knows the attempt and has not decided. `requires_payer`: it waits for the payer (a card form, a second step).
+    /// The network knows the attempt and has not decided. `requires_payer`: it waits for the payer (a card form, a 3-D Secure step).
     Pending { requires_payer: bool, last_error: Option<Decline> },
-    /// The network has never heard of the attempt: nothing moved, the same bytes or key may be sent again.
+    /// The network does not know the attempt: nothing moved, and the same bytes or key can be sent again.
     NotFound,
-    /// No answer was seen, or none that we understand. Never a failure (invariant 4).
+    /// No answer was received, or none that could be understood. Never a failure (invariant 4).
     Unknown(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settlement {
-    /// The network's name of the payment: a transaction hash, a card payment intent.
+    /// The network's reference of the payment: a transaction hash, a card payment intent.
     pub reference: String,
-    /// Who paid, as the network knows them; empty for cards.
+    /// The payer's account at the network; empty for cards.
     pub payer: String,
-    /// What the network says it moved, in base units: to this store, or to whom the payer was asked to pay; from the store where it
-    /// paid out; into a stake, or back out of it to who staked; zero for a mandate.
+    /// The amount that the network moved, in base units: to this store or the named recipient, from the store for a payout, into a stake or
+    /// out of it; zero for a mandate.
     pub amount: Amount,
-    /// The card that is kept at the provider since, or was kept before. None for wallets and for cards that are not kept.
+    /// The card that is saved at the provider. `None` for wallets and for cards that are not saved.
     pub card: Option<SavedCard>,
 }
 
-/// Why a network refused, in its own terms. `message` may be shown to the payer.
+/// Why a network declined, in its own terms. `message` may be shown to the payer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decline {
     pub code: String,
     pub message: String,
 }
 
-/// A call that could not be made or understood. For calls that move no money; those that do answer [`Outcome::Unknown`].
+/// An error of a call that moves no money. Calls that move money return [`Outcome::Unknown`] instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RailError {
     #[error("the payment network could not be reached: {0}")]
@@ -58,56 +58,56 @@ pub struct TransferRequest {
     pub payer: Did,
     /// The payer's public key, base58 as wallets send it.
     pub payer_key: String,
-    /// Who is paid. `None`: this store.
+    /// The recipient. `None`: this store.
     pub to: Option<Did>,
     pub amount: Amount,
     /// What the payment is for; carried in the transaction's data.
     pub reference: String,
-    /// Makes two requests for the same thing two transactions.
+    /// Makes two otherwise equal requests different transactions.
     pub nonce: u64,
 }
 
-/// A standing permission that a wallet is asked to sign: what this store may take without asking again.
+/// A mandate that a wallet is asked to sign: what this store may charge without asking again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MandateRequest {
     pub payer: Did,
     /// The payer's public key, base58 as wallets send it.
     pub payer_key: String,
-    /// For each currency of the method, each at most once, the most of one charge. Never zero: to networks that means "any amount".
+    /// The most of one charge, for each currency of the method (each at most once). Never zero: networks read that as "any amount".
     pub limits: Vec<(Currency, Amount)>,
-    /// What the permission is for; carried in the transaction's data.
+    /// What the mandate is for; carried in the transaction's data.
     pub reference: String,
-    /// Makes two requests for the same thing two transactions.
+    /// Makes two otherwise equal requests different transactions.
     pub nonce: u64,
 }
 
-/// A deposit that a wallet is asked to sign: this store may take from it what is owed, and returns the rest.
+/// A stake that a wallet is asked to sign: this store may forfeit it for debts, and returns the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StakeRequest {
     pub payer: Did,
     /// The payer's public key, base58 as wallets send it.
     pub payer_key: String,
     pub amount: Amount,
-    /// The stake's id, its nonce at the network: every stake has an address of its own, and a second payment adds to it.
+    /// The stake's id, used as its nonce at the network: each stake has its own address, and a second payment adds to it.
     pub subject: String,
-    /// How long the payer waits for the money after revoking the stake alone, in whole seconds. Fixed by the first deposit.
+    /// How long the payer waits for the money after revoking the stake, in whole seconds. Fixed by the first payment.
     pub waiting: Duration,
     /// Carried in the transaction's data.
     pub reference: String,
-    /// Makes two requests for the same thing two transactions.
+    /// Makes two otherwise equal requests different transactions.
     pub nonce: u64,
 }
 
-/// Money that this store moves by itself, with its own key.
+/// A transaction that this store signs with its own key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreTransaction {
     /// From the payer to this store, by the payer's mandate.
     Pull { payer: Did },
-    /// From this store to somebody: a refund.
+    /// From this store to another account: a refund or a payout.
     Payout { to: Did },
-    /// Out of a stake, back to who staked.
+    /// From a stake back to its payer.
     ReturnStake { payer: Did, subject: String },
-    /// Out of a stake to this store, for what is owed.
+    /// From a stake to this store.
     Slash { payer: Did, subject: String },
 }
 
@@ -117,45 +117,45 @@ pub struct StoreTransactionRequest {
     pub amount: Amount,
     /// What the money is for; carried in the transaction's data.
     pub reference: String,
-    /// Makes two requests for the same thing two transactions. Unlike any nonce of the same account's last transaction.
+    /// Makes two otherwise equal requests different transactions. Must differ from the nonce of the account's last transaction.
     pub nonce: u64,
 }
 
-/// What a stake holds, in base units.
+/// The state of a stake at its network, in base units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StakeState {
-    /// May be returned or slashed.
+    /// Can be returned or forfeited.
     pub held: Amount,
-    /// On its way back to the payer, who revoked it: may still be slashed, no longer returned.
+    /// Revoked by the payer, to whom the network will pay it out: can still be forfeited, but not returned.
     pub revoked: Amount,
 }
 
-/// Codes with which networks refuse a charge by mandate for the mandate's sake: none, revoked, run out, or too small for the amount.
-/// Asking for the same charge again is of no use; asking the payer for a new mandate is.
+/// Decline codes for a missing, revoked, expired or insufficient mandate. Retrying the same charge is useless; the payer has to grant a new
+/// mandate.
 pub const MANDATE_DECLINES: [&str; 5] =
     ["INSUFFICIENT_DELEGATION", "INVALID_DELEGATION", "INVALID_DELEGATION_TYPE_URL", "DELEGATION_EXPIRED", "DELEGATION_DENIED"];
-/// The code with which networks refuse what an account or a stake cannot cover.
+/// The decline code for insufficient funds of an account or a stake.
 pub const INSUFFICIENT_FUND: &str = "INSUFFICIENT_FUND";
 
 impl Decline {
-    /// Whether the mandate stood in the way: missing, revoked, run out or too small.
+    /// Whether the mandate caused the decline: missing, revoked, expired or insufficient.
     #[must_use]
     pub fn is_for_mandate(&self) -> bool {
         MANDATE_DECLINES.contains(&self.code.as_str())
     }
 
-    /// Whether there was too little money.
+    /// Whether insufficient funds caused the decline.
     #[must_use]
     pub fn is_for_funds(&self) -> bool {
         self.code == INSUFFICIENT_FUND
     }
 }
 
-/// What goes to the wallet. Both texts are in the network's own encoding (base58 for arcblock).
+/// A transaction for the wallet to sign. Both texts use the network's own encoding (base58 for arcblock).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnsignedTransaction {
     pub partial_tx: String,
-    /// The token's address, which the wallet's requirement names; of several, the first.
+    /// The address of the token that the wallet's requirement names; of several tokens, the first.
     pub token: String,
 }
 
@@ -166,7 +166,7 @@ pub struct SignedTransaction {
     pub hash: String,
 }
 
-/// How a signed transaction differs from what was asked. Nothing is sent then.
+/// Why a signed transaction does not match its request. Nothing is sent then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
     #[error("the transaction cannot be decoded")]
@@ -180,10 +180,10 @@ pub enum CheckError {
 /// A network whose payers sign in a wallet.
 #[async_trait]
 pub trait WalletRail: Send + Sync {
-    /// Asks the network whether these settings and currencies are real. Must fail with [`RailError::Misconfigured`] when they are not.
+    /// Validates settings and currencies against the network. Must fail with [`RailError::Misconfigured`] when they are wrong.
     async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError>;
 
-    /// Builds the transfer, to this store or to whom the request names, that the wallet must sign. Makes no network call.
+    /// Builds the transfer, to this store or to the request's recipient, that the wallet must sign. Makes no network call.
     fn prepare(&self, method: &Method, currency: &Currency, request: &TransferRequest) -> Result<UnsignedTransaction, RailError>;
 
     /// Compares a signed transaction with `request`, field by field, and verifies its signatures. Makes no network call.
@@ -195,18 +195,18 @@ pub trait WalletRail: Send + Sync {
         signed_tx: &str,
     ) -> Result<SignedTransaction, CheckError>;
 
-    /// Builds the permission that the wallet must sign. It replaces what the payer permitted this store before; it is shared by all
-    /// that the payer owes. Makes no network call.
+    /// Builds the mandate that the wallet must sign. It replaces the payer's former mandate for this store, and covers everything that the
+    /// payer owes. Makes no network call.
     fn prepare_mandate(&self, method: &Method, request: &MandateRequest) -> Result<UnsignedTransaction, RailError>;
 
-    /// Compares a signed permission with `request`, field by field, and verifies its signature. `signed_tx` is the whole transaction or,
-    /// from wallets that answer a `signature` claim, the signature alone, over what was prepared. Makes no network call.
+    /// Compares a signed mandate with `request`, field by field, and verifies its signature. `signed_tx` is the full transaction or, from
+    /// wallets that answer a `signature` claim, only the signature of the prepared one. Makes no network call.
     fn check_mandate(&self, method: &Method, request: &MandateRequest, signed_tx: &str) -> Result<SignedTransaction, CheckError>;
 
-    /// Builds the deposit that the wallet must sign. Makes no network call.
+    /// Builds the stake payment that the wallet must sign. Makes no network call.
     fn prepare_stake(&self, method: &Method, currency: &Currency, request: &StakeRequest) -> Result<UnsignedTransaction, RailError>;
 
-    /// Compares a signed deposit with `request`, field by field, and verifies its signatures. Makes no network call.
+    /// Compares a signed stake payment with `request`, field by field, and verifies its signatures. Makes no network call.
     fn check_stake(
         &self,
         method: &Method,
@@ -215,41 +215,41 @@ pub trait WalletRail: Send + Sync {
         signed_tx: &str,
     ) -> Result<SignedTransaction, CheckError>;
 
-    /// Whether the payer's mandate permits a charge of `amount` now. Not whether the balance suffices: see [`Self::balance`].
+    /// Whether the payer's mandate allows a charge of `amount` now. Does not consider the account's funds: see [`Self::balance`].
     async fn permits(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError>;
 
-    /// What a stake holds; nothing where there is none.
+    /// The state of a stake; zero if there is none.
     async fn staked(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError>;
 
-    /// Signs a transaction with this store's key. The same request must give the same bytes. The result is stored, then sent with
+    /// Signs a transaction with this store's key. The same request must yield the same bytes. The result is stored, then sent with
     /// [`Self::send`] and looked up with [`Self::find`] like any other transaction. Makes no network call.
     fn sign(&self, method: &Method, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError>;
 
     /// Sends exactly these bytes. Sending them twice must not move money twice.
     async fn send(&self, method: &Method, currency: &Currency, signed: &SignedTransaction) -> Outcome;
 
-    /// Asks the network what became of a transaction.
+    /// Queries the network about a transaction.
     async fn find(&self, method: &Method, currency: &Currency, hash: &str) -> Outcome;
 
-    /// What the payer holds, for the question whether a payment could succeed.
+    /// The payer's funds, to check whether a payment can succeed.
     async fn balance(&self, method: &Method, currency: &Currency, payer: &Did) -> Result<Amount, RailError>;
 }
 
-/// A card that the provider keeps for later charges. We know no more of it than what may be shown.
+/// A card that is saved at the provider for later charges. Contains only what may be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedCard {
     /// The provider's customer (`cus_…`).
     pub customer: String,
     /// The provider's payment method (`pm_…`).
     pub card: String,
-    /// As the provider writes it: `visa`, `mastercard`, `amex`.
+    /// The provider's brand name: `visa`, `mastercard`, `amex`.
     pub brand: String,
     pub last4: String,
-    /// `None` where the provider did not tell it in a form that we know.
+    /// `None`: the provider did not report it in a known form.
     pub expiry: Option<CardExpiry>,
 }
 
-/// The last month in which a card is good.
+/// The last month in which a card is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CardExpiry {
     /// 1 to 12.
@@ -264,7 +264,7 @@ impl CardExpiry {
     }
 }
 
-/// Whom a card is kept for. Name and address are for the merchant's eyes at the provider; either may be empty.
+/// The customer for whom a card is saved. Name and email are shown to the store at the provider; either may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardHolder {
     pub customer: CustomerId,
@@ -272,27 +272,26 @@ pub struct CardHolder {
     pub email: String,
 }
 
-/// Keeps how much is on its way to a network at once within a limit. Shared by everything in a process that charges while nobody
-/// waits; a customer who pays at a page does not queue here. Charges, and the reconciler ([`Trigger::Reconciler`]) with what it asks about and
-/// sends, have as many slots each: what became of a payment is not learned behind a whole round of renewals.
+/// Limits the number of concurrent calls to a network. Shared by all background charging in a process; a customer who pays on a page does
+/// not wait for a slot. Initial charges and the reconciler ([`Trigger::Reconciler`]) have separate slots, so that a batch of renewals does
+/// not delay the reconciling of outcomes.
 #[async_trait]
 pub trait ConcurrencyLimit: Send + Sync {
-    /// Waits for a slot of the method's network, first come, first served. It is free again when the answer is dropped.
+    /// Waits for a slot of the method's network, first come, first served. Dropping the result frees the slot.
     async fn take(&self, method: &MethodId, trigger: Trigger) -> Box<dyn Send>;
 }
 
-/// Lets the sandbox follow a customer's test clock.
+/// Makes the sandbox follow a customer's test clock.
 #[async_trait]
 pub trait SandboxTime: Send + Sync {
-    /// Sets the time by which the sandbox judges what the payer's mandates and stakes allow. It never goes back: an earlier time than
-    /// the last one changes nothing.
+    /// Sets the time at which the sandbox evaluates the payer's mandates and stakes. Earlier times than the last one are ignored.
     async fn set(&self, payer: &Did, now: Timestamp) -> Result<(), RailError>;
 }
 
-/// Providers forget idempotency keys after a day: a key that is older than this protects nothing any more.
+/// How long an idempotency key counts as valid. Providers forget keys after 24 hours, so an older key offers no protection.
 pub const IDEMPOTENCY_KEY_TTL: Duration = Duration::from_secs(20 * 3_600);
 
-/// A payment that a card is asked for.
+/// A card payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardRequest {
     /// Sent as the provider's idempotency key and in its metadata.
@@ -300,11 +299,11 @@ pub struct CardRequest {
     pub amount: Amount,
     pub description: String,
     pub receipt_email: Option<String>,
-    /// Some: once paid, the card stays at the provider and may be charged while its owner is away.
+    /// `Some`: after payment the card is saved at the provider for off-session charges.
     pub setup_future_usage: Option<CardHolder>,
 }
 
-/// What the card form in the browser needs.
+/// A provider's payment intent with the data for the card form in the browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardIntent {
     pub provider_id: String,
@@ -312,7 +311,7 @@ pub struct CardIntent {
     pub outcome: Outcome,
 }
 
-/// Saving a card without paying: a trial, a change of method.
+/// Saves a card without a payment: for a trial, or a change of method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetupRequest {
     /// Sent as the provider's idempotency key and in its metadata.
@@ -320,24 +319,24 @@ pub struct SetupRequest {
     pub holder: CardHolder,
 }
 
-/// What the provider said about saving a card. No money is in question, so the states are fewer than [`Outcome`]'s.
+/// The provider's answer about saving a card. No money moves, so there are fewer states than in [`Outcome`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetupOutcome {
     Saved(SavedCard),
-    /// This setup can never save a card.
+    /// This set-up can never save a card.
     Declined(Decline),
     /// As in [`Outcome::Pending`].
     Pending {
         requires_payer: bool,
         last_error: Option<Decline>,
     },
-    /// The provider has never heard of it.
+    /// The provider does not know it.
     NotFound,
-    /// No answer was seen, or none that we understand.
+    /// No answer was received, or none that could be understood.
     Unknown(String),
 }
 
-/// What the card form in the browser needs to save a card.
+/// A provider's set-up intent with the data for the card form in the browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardSetup {
     pub provider_id: String,
@@ -345,7 +344,7 @@ pub struct CardSetup {
     pub outcome: SetupOutcome,
 }
 
-/// A charge of a saved card while its owner is away.
+/// An off-session charge of a saved card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChargeRequest {
     /// Sent as the provider's idempotency key and in its metadata.
@@ -353,23 +352,23 @@ pub struct ChargeRequest {
     pub amount: Amount,
     pub description: String,
     pub card: SavedCard,
-    /// The attempt is older than [`IDEMPOTENCY_KEY_TTL`]: what it did must be looked for before it is done.
+    /// Whether the attempt is older than [`IDEMPOTENCY_KEY_TTL`], so that the provider must be searched for an earlier result first.
     pub is_late: bool,
 }
 
-/// Money that goes back to the card it came from.
+/// A refund to the card that paid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardRefundRequest {
-    /// Sent as the provider's idempotency key and in its metadata. A refund that failed is retried by another attempt: under the same key
-    /// the provider would answer as it did to the first.
+    /// Sent as the provider's idempotency key and in its metadata. A failed refund is retried by another attempt: under the same key the
+    /// provider would repeat its first answer.
     pub attempt: AttemptId,
     /// Sent in the provider's metadata.
     pub refund: RefundId,
     /// The provider's intent that was paid.
     pub provider_id: String,
-    /// All of it or a part.
+    /// The full amount or a part.
     pub amount: Amount,
-    /// As of [`ChargeRequest::is_late`].
+    /// See [`ChargeRequest::is_late`].
     pub is_late: bool,
 }
 
@@ -378,12 +377,12 @@ pub struct CardRefundRequest {
 pub struct CardEvent {
     pub id: String,
     pub kind: String,
-    /// What to ask the provider about; `None`: nothing that this store knows.
+    /// The object to query; `None`: nothing that concerns this store.
     pub hint: Option<CardHint>,
 }
 
 impl CardEvent {
-    /// The intent that the event is about, whatever object of it has changed.
+    /// The payment intent that the event concerns, whichever object of it has changed.
     #[must_use]
     pub fn intent(&self) -> Option<&str> {
         match self.hint.as_ref()? {
@@ -394,7 +393,7 @@ impl CardEvent {
     }
 }
 
-/// An object that may have changed. A hint can be late, doubled or lost, and says nothing about the change.
+/// An object that may have changed. Hints can be late, duplicated or lost, and do not describe the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CardHint {
     /// A payment intent or a setup intent: see [`CardRail::find`] and [`CardRail::find_setup`].
@@ -418,55 +417,55 @@ pub enum EventError {
 /// A card processor.
 #[async_trait]
 pub trait CardRail: Send + Sync {
-    /// Asks the network whether these settings are real. Must fail with [`RailError::Misconfigured`] when they are not.
+    /// Validates the settings against the network. Must fail with [`RailError::Misconfigured`] when they are wrong.
     async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError>;
 
-    /// Opens the provider's intent. The same `request.attempt` must yield the same intent, however often it is sent.
+    /// Opens the provider's intent. The same `request.attempt` must always yield the same intent.
     async fn open(&self, method: &Method, currency: &Currency, request: &CardRequest) -> Result<CardIntent, RailError>;
 
-    /// Asks the provider what became of an intent.
+    /// Queries the provider about an intent.
     async fn find(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome;
 
-    /// Ends an intent that nobody will pay any more. Answers what it has become: it may have settled meanwhile.
+    /// Cancels an intent that will not be paid. Returns its final state, since it may have settled meanwhile.
     async fn cancel(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome;
 
-    /// Opens the provider's intent to save a card. The same `request.attempt` must yield the same one, however often it is sent.
+    /// Opens the provider's intent to save a card. The same `request.attempt` must always yield the same intent.
     async fn open_setup(&self, method: &Method, request: &SetupRequest) -> Result<CardSetup, RailError>;
 
-    /// Asks the provider what became of a setup.
+    /// Queries the provider about a set-up.
     async fn find_setup(&self, method: &Method, provider_id: &str) -> SetupOutcome;
 
-    /// Ends a setup that nobody will complete any more. Answers what it has become: it may have saved a card meanwhile.
+    /// Cancels a set-up that will not be completed. Returns its final state, since it may have saved a card meanwhile.
     async fn cancel_setup(&self, method: &Method, provider_id: &str) -> SetupOutcome;
 
-    /// Charges a saved card at once, its owner being away. The same `request.attempt` is charged at most once, however often it is sent:
-    /// what became of it is asked by sending it again, or by [`CardRail::find_charge`] once its `provider_id` is known.
+    /// Charges a saved card off-session. The same `request.attempt` is charged at most once: to learn its outcome, send it again, or call
+    /// [`CardRail::find_charge`] once its `provider_id` is known.
     ///
-    /// A declined charge is [`Outcome::Declined`] with the provider's own code, and its intent is ended, so that it can never settle.
-    /// Nobody is there to take a second step: a card that wants one is refused with `authentication_required`. `provider_id` is
-    /// empty where no answer named an intent, `client_secret` always. Fails only when the call could not be made at all.
+    /// A declined charge is [`Outcome::Declined`] with the provider's own code, and its intent is canceled, so that it can never settle. A
+    /// card that requires authentication is declined with `authentication_required`, since the customer is absent. `provider_id` is empty
+    /// if no answer named an intent; `client_secret` is always empty. Fails only if the call could not be made at all.
     async fn charge(&self, method: &Method, currency: &Currency, request: &ChargeRequest) -> Result<CardIntent, RailError>;
 
-    /// Asks what became of a charge whose intent is known. As by [`CardRail::charge`], an intent that waits for a payer is ended,
-    /// and only then is the charge refused: else nobody would ever pay it, and it would stand open for good.
+    /// Queries a charge whose intent is known. As in [`CardRail::charge`], an intent that waits for its payer is canceled before the charge
+    /// is reported as declined, since it would otherwise stay open forever.
     async fn find_charge(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome;
 
-    /// Gives money back. The same `request.attempt` moves money at most once, and answers what became of it however often it is sent.
-    /// [`Outcome::Settled`] names the provider's refund and the amount that went back; more than was paid is refused.
+    /// Refunds a card payment. The same `request.attempt` moves money at most once, and every call returns its outcome.
+    /// [`Outcome::Settled`] contains the provider's refund id and the refunded amount. A refund above the paid amount is declined.
     async fn refund(&self, method: &Method, currency: &Currency, request: &CardRefundRequest) -> Outcome;
 
-    /// Asks the provider for a dispute as it is now. An event about it is only a hint: neither the order of events nor their payload is
-    /// believed. `None`: the provider has never heard of it.
+    /// Fetches the current state of a dispute. Events about it are only hints: neither their order nor their payload is trusted. `None`:
+    /// the provider does not know it.
     async fn find_dispute(&self, method: &Method, provider_id: &str) -> Result<Option<ProviderDispute>, RailError>;
 
     /// All disputes of a payment intent, newest first. Finds those whose events were lost.
     async fn disputes_of(&self, method: &Method, payment: &str) -> Result<Vec<ProviderDispute>, RailError>;
 
-    /// Asks the provider for a refund as it is now, whoever made it. It may have failed after [`CardRail::refund`] reported
-    /// [`Outcome::Settled`]. `None`: the provider has never heard of it.
+    /// Fetches the current state of a refund, made by this store or in the dashboard. It may have failed after [`CardRail::refund`]
+    /// reported [`Outcome::Settled`]. `None`: the provider does not know it.
     async fn find_refund(&self, method: &Method, provider_id: &str) -> Result<Option<ProviderRefund>, RailError>;
 
-    /// All refunds of a payment intent, newest first: those of this store, and those that somebody made in the provider's dashboard.
+    /// All refunds of a payment intent, newest first: made by this store, or in the provider's dashboard.
     async fn refunds_of(&self, method: &Method, payment: &str) -> Result<Vec<ProviderRefund>, RailError>;
 
     /// Checks the signature of a delivered event in constant time, with a tolerance of five minutes.

@@ -1,4 +1,4 @@
-//! Money on its way back over the network that brought it.
+//! Refunds: money that returns over a network.
 
 use super::Decline;
 use crate::shared::{
@@ -7,13 +7,13 @@ use crate::shared::{
 };
 use async_trait::async_trait;
 
-/// SPEC.md 3.
+/// The types of refunds (SPEC.md 3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RefundType {
-    /// Of a payment, by a credit note.
+    /// A refund of a payment, by a credit note.
     Refund,
     StakeReturn,
-    /// Of the customer's balance.
+    /// A payout of the customer's balance.
     BalancePayout,
 }
 
@@ -35,11 +35,11 @@ impl RefundType {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RefundStatus {
-    /// Written, and perhaps sent.
+    /// Committed; possibly sent.
     Pending,
     Succeeded,
-    /// The network refused it, or it failed after it had succeeded. The amount stays reserved until the owner retries it or moves it to
-    /// the customer's balance; a failed pay-out is balance again.
+    /// The network declined it, or it failed after it had succeeded. The amount stays reserved until the owner retries the refund or moves
+    /// it to the customer's balance. A failed payout returns to the balance automatically.
     Failed,
     /// Failed, and moved to the customer's balance.
     Canceled,
@@ -74,7 +74,7 @@ pub struct Refund {
     pub currency_id: CurrencyId,
     pub method_id: MethodId,
     pub customer_id: CustomerId,
-    /// The network payment that is sent back. A pay-out to a wallet and the refund of a stake have none.
+    /// The refunded payment intent. `None` for a payout to a wallet and for the refund of a stake payment.
     pub intent_id: Option<PaymentIntentId>,
     /// The invoice payment whose amount is reserved.
     pub payment_id: Option<InvoicePaymentId>,
@@ -83,17 +83,17 @@ pub struct Refund {
     pub subscription_id: Option<SubscriptionId>,
     pub reason: String,
     pub description: String,
-    /// The network's name of it, once the network has one.
+    /// The network's reference, once there is one.
     pub reference: String,
-    /// Why it failed last.
+    /// The reason of the last failure.
     pub failure: Option<Decline>,
-    /// How often it failed.
+    /// The number of failures.
     pub failure_count: u32,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// Which refunds are listed; `None`: of any.
+/// Filters the list of refunds. `None` matches any value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RefundFilter {
     pub customer_id: Option<CustomerId>,
@@ -103,15 +103,15 @@ pub struct RefundFilter {
 
 #[async_trait]
 pub trait Refunds: Send {
-    /// The reservation of its amount is the caller's: on the payment intent and on the invoice payment.
+    /// Inserts a refund. The caller reserves its amount on the payment intent and on the invoice payment.
     async fn insert(&mut self, refund: &Refund) -> Result<(), StorageError>;
-    /// Reads a refund that nobody else changes until this unit of work ends.
+    /// Locks and returns a refund until this unit of work ends.
     async fn lock(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError>;
-    /// Writes status, reference, failure and failure count of a refund that still has the status and failure count of `before`.
-    /// True for exactly one caller.
+    /// Writes status, reference, failure and failure count of a refund that still has the status and failure count of `before`. Returns
+    /// true to exactly one caller.
     async fn update(&mut self, before: &Refund, after: &Refund) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError>;
-    /// The refunds of a method that the network knows by this name: several where one refund of the provider's dashboard was split.
+    /// The refunds of a method with this network reference: several if a dashboard refund was split.
     async fn find_by_reference(&mut self, method: &MethodId, reference: &str) -> Result<Vec<Refund>, StorageError>;
     async fn of_note(&mut self, note: &CreditNoteId) -> Result<Vec<Refund>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &RefundFilter, page: &Page) -> Result<Listed<Refund>, StorageError>;

@@ -1,5 +1,5 @@
-//! Records the outcome of an attempt: the one way in which an attempt changes its status after a network has answered
-//! (invariants 1, 3, 4, 10).
+//! Records the outcome of an attempt: the only way in which an attempt changes its status after a network's answer (invariants 1, 3, 4,
+//! 10).
 
 use super::hold::{amount_differs, post_suspense};
 use super::{
@@ -11,8 +11,8 @@ use crate::ledger::LedgerError;
 use crate::shared::{AmountError, AttemptId, PaymentIntentId, StorageError};
 use crate::storage::UnitOfWork;
 
-/// How often an outcome is recorded again after another unit of work changed the same rows.
-const TRIES: u32 = 8;
+/// Attempts before giving up when other units of work change the same rows.
+const MAX_TRIES: u32 = 8;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SettlementError {
@@ -36,7 +36,7 @@ pub enum SettlementError {
 }
 
 impl SettlementError {
-    /// A handler was given an attempt, or an outcome of it, that it does not handle.
+    /// The handler does not support this attempt or outcome.
     #[must_use]
     pub const fn unsupported(attempt: &Attempt) -> Self {
         Self::Unsupported(attempt.purpose.name())
@@ -52,7 +52,7 @@ impl From<StorageError> for SettlementError {
     }
 }
 
-/// Records an outcome in a unit of work of its own, again after contention. Answers the attempts that must be sent now.
+/// Records an outcome in its own unit of work, and retries on contention. Returns the attempts that must be sent now.
 #[tracing::instrument(skip_all, fields(attempt = %context.attempt.id, purpose = context.attempt.purpose.name()))]
 pub(super) async fn record_alone(
     ctx: &Context,
@@ -60,7 +60,7 @@ pub(super) async fn record_alone(
     outcome: &Outcome,
     trigger: Trigger,
 ) -> Result<Vec<AttemptId>, SettlementError> {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         match record_group(ctx, &[(context, outcome)], trigger).await {
             Err(SettlementError::Contended) => {}
             done => return done,
@@ -84,7 +84,7 @@ pub(super) async fn record_group(
     Ok(to_send)
 }
 
-/// Records an outcome in this unit of work. Answers the attempts written by a handler that must be sent after the commit.
+/// Records an outcome in this unit of work. Returns the attempts written by a handler that must be sent after the commit.
 pub async fn record(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -115,7 +115,7 @@ pub async fn record(
         Outcome::Pending { requires_payer: true, last_error } => {
             Undecided { status: AttemptStatus::Open, intent: IntentStatus::RequiresAction, error: last_error.clone() }
         }
-        // The network is at work on another try: the error of an earlier one would end a page's polling.
+        // The network is processing another try; an earlier error would end the page's polling.
         Outcome::Pending { requires_payer: false, .. } | Outcome::NotFound => {
             Undecided { status: AttemptStatus::Open, intent: IntentStatus::Processing, error: None }
         }
@@ -155,11 +155,11 @@ struct Undecided {
 }
 
 impl Undecided {
-    /// False: the attempt has ended.
+    /// Records the outcome on the attempt and its intent. False: the attempt has ended meanwhile.
     async fn record(self, ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, trigger: Trigger) -> Result<bool, SettlementError> {
         let now = ctx.now();
-        // A page that polls leaves the time of the next check alone: until then, whoever sent the attempt first still works on it, and
-        // a decline that they see is final.
+        // A poll does not change the time of the next check: until then the first sender owns the attempt, and a decline that it receives
+        // is final.
         let check_at = (trigger != Trigger::Poll).then(|| next_check(now, attempt.checks));
         let is_open = unit.attempts().reschedule(&attempt.id, self.status, self.error.as_ref(), check_at, now).await?;
         // The intent of an attempt that has ended may already be used by the next attempt.

@@ -1,4 +1,4 @@
-//! What the store attaches to a payment.
+//! Updates the metadata of a payment.
 
 use crate::context::Context;
 use crate::pricing::Metadata;
@@ -14,7 +14,7 @@ pub enum UpdateMetadataError {
     Storage(#[from] StorageError),
 }
 
-/// Replaces what is attached to a payment of this mode; nothing else of a payment can be changed from outside.
+/// Replaces the metadata of a payment of this mode, the only part that can be changed from outside.
 pub async fn update_metadata(ctx: &Context, mode: Mode, id: &PaymentIntentId, metadata: &Metadata) -> Result<(), UpdateMetadataError> {
     check_metadata(metadata)?;
     let mut unit = ctx.store.begin().await?;

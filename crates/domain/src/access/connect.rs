@@ -1,7 +1,7 @@
-//! Sessions between a browser and a wallet (DID Connect v1): what they are and how they move.
+//! Sessions between a browser and a wallet (DID Connect v1) and their state machine.
 //!
-//! The rules of reference/did-connect.md 2.7 hold here: tokens of 128 bits, challenges that are used once,
-//! a compare-and-set before any effect, results for the browser that began the session only.
+//! They follow reference/did-connect.md 2.7: 128-bit tokens, single-use challenges, a compare-and-set before any effect, and results only
+//! for the browser that began the session.
 
 use super::{Did, TokenHash};
 use crate::shared::{StorageError, Timestamp};
@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// DESIGN.md 12: a connect session lives 300 s.
+/// The lifetime of a connect session (DESIGN.md 12).
 pub const CONNECT_LIFETIME: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,11 +20,11 @@ pub enum ConnectAction {
     Setup,
     /// Pays one overdue invoice.
     Collect,
-    /// Pays all that is overdue in a currency.
+    /// Pays all overdue invoices in a currency.
     CollectBatch,
-    /// Gives another permission for future invoices.
+    /// Grants another mandate for future invoices.
     ChangePayment,
-    /// Leaves a stake anew, so that a subscription goes on.
+    /// Places a new stake, so that a subscription continues.
     Restake,
     /// Adds funds to the account that a subscription is charged by.
     Recharge,
@@ -49,7 +49,7 @@ impl ConnectAction {
         }
     }
 
-    /// `checkout` is the name of SPEC.md 7 for `payment` with a mode.
+    /// Accepts `checkout` too, SPEC.md 7's name for `payment` with a mode.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -72,12 +72,12 @@ impl ConnectAction {
 pub enum ConnectStatus {
     Created,
     Scanned,
-    /// A step's answer is being carried out; its challenge is used up.
+    /// A step's response is being processed; its challenge is used.
     Working,
     Succeed,
     Error,
     Busy,
-    /// Another wallet than the one that began has answered.
+    /// A wallet other than the one that began has responded.
     Forbidden,
 }
 
@@ -108,18 +108,18 @@ impl ConnectStatus {
     }
 }
 
-/// Which claim the wallet is asked for next.
+/// The claim that the wallet is asked for next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ConnectStep {
-    /// Who are you?
+    /// The wallet's address.
     Principal,
-    /// What are you called?
+    /// The holder's profile.
     Profile,
-    /// Sign this payment.
+    /// A signed payment.
     Transfer,
-    /// Permit this store to charge later.
+    /// A signed mandate for later charges.
     Mandate,
-    /// Stake for a subscription.
+    /// A signed stake payment.
     Stake,
 }
 
@@ -150,21 +150,21 @@ pub struct ConnectSession {
     pub action: ConnectAction,
     pub status: ConnectStatus,
     pub step: ConnectStep,
-    /// 16 random bytes in upper hex, a new one for each step.
+    /// 16 random bytes in upper-case hex, renewed for each step.
     pub challenge: String,
-    /// The browser that began it: only this one receives what the session yields.
+    /// The browser that began the session; only it receives the result.
     pub browser: TokenHash,
-    /// What the browser sent along: `checkoutSessionId`, `sessionUserDid`, `locale`.
+    /// Parameters of the browser: `checkoutSessionId`, `sessionUserDid`, `locale`.
     pub params: BTreeMap<String, String>,
-    /// The wallet that answered the first step, or whom the signed-in browser named.
+    /// The wallet that responded to the first step, or the one that the signed-in browser named.
     pub wallet: Option<Wallet>,
-    /// For a transfer: the nonce of the transaction that was asked for.
+    /// The nonce of the requested transaction.
     pub nonce: u64,
-    /// Why it failed, its code and what differs from case to case; empty while it has not.
+    /// Why it failed: message, code and parameters; empty unless it failed.
     pub error: String,
     pub error_code: String,
     pub error_params: BTreeMap<String, String>,
-    /// The login that was handed out for it: a session yields one, not one for each question.
+    /// The login that was issued for it: a session yields one login, however often it is polled.
     pub login: Option<TokenHash>,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
@@ -177,7 +177,7 @@ pub struct Wallet {
     pub public_key: String,
 }
 
-/// From where to where a session moves; applied only if it still stands at `from` with `challenge`.
+/// A transition of a session, applied only if its status is `from` and its challenge is `challenge`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectTransition<'a> {
     pub token: &'a str,
@@ -189,13 +189,13 @@ pub struct ConnectTransition<'a> {
 #[async_trait]
 pub trait ConnectSessions: Send {
     async fn insert(&mut self, session: &ConnectSession) -> Result<(), StorageError>;
-    /// The session, unless it has expired.
+    /// Finds a session that has not expired.
     async fn find(&mut self, token: &str, now: Timestamp) -> Result<Option<ConnectSession>, StorageError>;
-    /// Compare-and-set on status and challenge. False: somebody else moved it first.
+    /// Applies a transition by compare-and-set on status and challenge. False: the session has changed meanwhile.
     async fn advance(&mut self, step: &ConnectTransition<'_>) -> Result<bool, StorageError>;
-    /// Notes the login that a succeeded session was used for. False: it no longer stands at `before`.
+    /// Records the login that a succeeded session was used for. False: its login is no longer `before`.
     async fn redeem_connect_session(&mut self, token: &str, before: Option<&TokenHash>, login: &TokenHash) -> Result<bool, StorageError>;
-    /// Removes it unless a wallet has it in hand (`scanned` or `working`).
+    /// Deletes the session unless a wallet is processing it (`scanned` or `working`).
     async fn abandon(&mut self, token: &str) -> Result<(), StorageError>;
     async fn prune(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
 }

@@ -1,14 +1,14 @@
-//! Decentralised identifiers, as addresses.
+//! Decentralized identifiers (DIDs) as addresses.
 
 use std::fmt;
 
-/// A bare, normalised address: no `did:abt:` in front, ethereum addresses with their checksum.
-/// Only [`crate::access::Did::from_verified`] makes one, and only adapters that have checked the format call it.
+/// A bare, normalized address: without `did:abt:`; Ethereum addresses with their checksum. Only [`crate::access::Did::from_verified`]
+/// creates one, and only callers that have verified the format may call it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Did(String);
 
 impl Did {
-    /// Takes an address whose format was checked (adapters/identity), or that comes back from storage.
+    /// Wraps an address whose format was verified (adapters/identity) or that was read from storage.
     #[must_use]
     pub fn from_verified(address: impl Into<String>) -> Self {
         Self(address.into())

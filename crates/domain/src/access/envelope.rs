@@ -3,7 +3,7 @@
 use super::Did;
 use crate::shared::Timestamp;
 
-/// An envelope whose signature and times hold.
+/// An envelope with valid signature and times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenedEnvelope {
     pub issuer: Did,
@@ -11,7 +11,7 @@ pub struct OpenedEnvelope {
     pub body: String,
 }
 
-/// Why an envelope is refused. The texts are those that wallets know.
+/// Why an envelope is rejected. Wallets know these texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
     #[error("Invalid JWT token")]
@@ -29,6 +29,6 @@ pub trait DidAuthTokens: Send + Sync {
     fn sign(&self, claims: &str, now: Timestamp) -> String;
     /// Verifies signature, issuer and times. Keys other than ed25519 must use envelope version 1.1.0.
     fn open(&self, envelope: &str, public_key: &str, now: Timestamp) -> Result<OpenedEnvelope, EnvelopeError>;
-    /// Checks and normalises an address that came from outside.
+    /// Validates and normalizes an address from user input.
     fn parse_did(&self, text: &str) -> Option<Did>;
 }

@@ -1,4 +1,4 @@
-//! Who is there: users, identities, roles, sessions, keys.
+//! Users, identities, roles, browser sessions and wallet connect sessions.
 
 mod connect;
 mod did;

@@ -1,41 +1,41 @@
-//! Links in mails: whoever holds one sees one invoice or one subscription, and may pay what is owed for it, without signing in.
+//! Signed links in emails: their holder can view one invoice or subscription and pay its unpaid amount without signing in.
 
 use crate::shared::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a link of a mail opens its page.
+/// The lifetime of a link in an email.
 pub const PAGE_TOKEN_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// The longest token that is looked at, in bytes.
+/// The longest accepted token, in bytes.
 const TOKEN_MAX: usize = 300;
 
-/// MacSigner texts with a key that never leaves the server.
+/// Signs texts by a MAC with a key that never leaves the server.
 pub trait MacSigner: Send + Sync {
-    /// Letters, digits, `-` and `_`.
+    /// Returns the MAC of a text: letters, digits, `-` and `_`.
     fn seal(&self, text: &str) -> String;
-    /// Compares in constant time.
+    /// Verifies a MAC in constant time.
     fn is_sealed(&self, text: &str, seal: &str) -> bool;
 }
 
-/// Makes and reads the tokens. One names a single object and grants nothing but to see it and to pay for it.
+/// Creates and verifies the tokens. A token names a single object, and only allows viewing and paying for it.
 #[derive(Clone)]
 pub struct SignedLinks(Arc<dyn MacSigner>);
 
 impl SignedLinks {
     #[must_use]
-    pub fn new(seals: Arc<dyn MacSigner>) -> Self {
-        Self(seals)
+    pub fn new(signer: Arc<dyn MacSigner>) -> Self {
+        Self(signer)
     }
 
-    /// The value of `authToken` for the page of one invoice or subscription, by its id.
+    /// The `authToken` value for the page of an invoice or subscription.
     #[must_use]
     pub fn auth_token(&self, subject: &str, now: Timestamp) -> String {
         let text = format!("{subject}.{}", now.plus(PAGE_TOKEN_LIFETIME).seconds());
         format!("{text}.{}", self.0.seal(&sealed_text(&text)))
     }
 
-    /// The id that a token opens; `None` when it is forged, changed or has expired.
+    /// The id that a token grants access to; `None`: it is forged, changed or expired.
     #[must_use]
     pub fn subject<'t>(&self, token: &'t str, now: Timestamp) -> Option<&'t str> {
         let (text, seal) = token.rsplit_once('.').filter(|_| token.len() <= TOKEN_MAX)?;
@@ -45,7 +45,7 @@ impl SignedLinks {
     }
 }
 
-/// A seal of another use of the same key fits no token.
+/// Separates this use of the key from others, so that their MACs are not valid tokens.
 fn sealed_text(text: &str) -> String {
     format!("page:{text}")
 }
@@ -54,9 +54,9 @@ fn sealed_text(text: &str) -> String {
 mod tests {
     use super::*;
 
-    struct Backwards;
+    struct ReversingSigner;
 
-    impl MacSigner for Backwards {
+    impl MacSigner for ReversingSigner {
         fn seal(&self, text: &str) -> String {
             text.chars().rev().filter(char::is_ascii_alphanumeric).collect()
         }
@@ -70,8 +70,8 @@ mod tests {
     }
 
     #[test]
-    fn a_token_opens_its_own_page_until_it_expires() {
-        let tokens = SignedLinks::new(Arc::new(Backwards));
+    fn a_token_is_valid_for_its_subject_until_it_expires() {
+        let tokens = SignedLinks::new(Arc::new(ReversingSigner));
         let token = tokens.auth_token("in_1", at(5));
         let lifetime = PAGE_TOKEN_LIFETIME.as_secs();
         assert_eq!(tokens.subject(&token, at(5)), Some("in_1"));
@@ -80,8 +80,8 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_was_changed_opens_nothing() {
-        let tokens = SignedLinks::new(Arc::new(Backwards));
+    fn changed_tokens_are_rejected() {
+        let tokens = SignedLinks::new(Arc::new(ReversingSigner));
         let token = tokens.auth_token("in_1", at(5));
         for changed in [token.replace("in_1", "in_2"), token.replacen(".2", ".9", 1), format!("{token}x"), "in_1".to_owned(), String::new()]
         {

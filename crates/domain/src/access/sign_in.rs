@@ -1,4 +1,4 @@
-//! BrowserSessions: how a verified wallet becomes a session in one browser, and how a store gets its first owner.
+//! Sign-in: turns a verified wallet into a browser session, and gives a store its first owner.
 
 use super::{ConnectSession, Did, LOGIN_LIFETIME_DAYS, Passport, Role, TokenHash, User, Wallet};
 use crate::context::Context;
@@ -6,7 +6,7 @@ use crate::shared::{Language, PassportId, StorageError};
 use crate::storage::MANAGEMENT;
 use std::time::Duration;
 
-/// What a wallet told about its holder; absent items stay as they are.
+/// A wallet's profile of its holder. Empty items leave the user's values unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Profile {
     pub full_name: String,
@@ -14,25 +14,25 @@ pub struct Profile {
     pub phone: String,
 }
 
-/// Longest profile item we keep.
+/// The longest stored profile item, in characters.
 pub const PROFILE_ITEM_MAX: usize = 254;
 
-fn kept(text: &str) -> String {
+fn cleaned(text: &str) -> String {
     text.trim().chars().filter(|c| !c.is_control()).take(PROFILE_ITEM_MAX).collect()
 }
 
-/// Writes down who signed in. A profile item that the user has set here already is not overwritten by the wallet's.
+/// Records a user who has signed in. Profile items that the user has set here are not overwritten by the wallet's.
 pub async fn register_login(ctx: &Context, wallet: &Wallet, profile: &Profile, language: Language) -> Result<(), StorageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let known = unit.users().find(&wallet.did).await?;
-    let or = |old: Option<&String>, new: &str| old.filter(|old| !old.is_empty()).cloned().unwrap_or_else(|| kept(new));
+    let known_or = |old: Option<&String>, new: &str| old.filter(|old| !old.is_empty()).cloned().unwrap_or_else(|| cleaned(new));
     let user = User {
         did: wallet.did.clone(),
         public_key: wallet.public_key.clone(),
-        full_name: or(known.as_ref().map(|user| &user.full_name), &profile.full_name),
-        email: or(known.as_ref().map(|user| &user.email), &profile.email),
-        phone: or(known.as_ref().map(|user| &user.phone), &profile.phone),
+        full_name: known_or(known.as_ref().map(|user| &user.full_name), &profile.full_name),
+        email: known_or(known.as_ref().map(|user| &user.email), &profile.email),
+        phone: known_or(known.as_ref().map(|user| &user.phone), &profile.phone),
         address: known.as_ref().and_then(|user| user.address.clone()),
         language,
         created_at: known.map_or(now, |user| user.created_at),
@@ -43,9 +43,9 @@ pub async fn register_login(ctx: &Context, wallet: &Wallet, profile: &Profile, l
     unit.commit().await
 }
 
-/// Uses a succeeded connect session for a login of its browser. `token` is the hash of what the cookie is to hold, or holds already.
-/// An answer may get lost on its way: while the login that the session was used for lasts, another one takes its place. Once the
-/// user has left, the session opens nothing more, and this is false.
+/// Uses a succeeded connect session for a login of its browser. `token`: the hash of the value that the cookie will hold or holds already.
+/// Since a response can be lost, a new login replaces the one that the session was used for before, as long as that one is valid. Once the
+/// user has signed out, the session grants nothing more, and the result is false.
 pub async fn redeem_connect_session(ctx: &Context, session: &ConnectSession, user: &Did, token: &TokenHash) -> Result<bool, StorageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -69,10 +69,10 @@ const fn days(days: u64) -> Duration {
     Duration::from_secs(days * 86_400)
 }
 
-/// Lets a login that is used last its whole time again, at most once a day. True when it did: its cookie lasts longer too.
+/// Renews a used login to its full lifetime, at most once a day. Returns whether it did; the cookie's lifetime must then be renewed, too.
 pub async fn extend_login(ctx: &Context, token: &TokenHash) -> Result<bool, StorageError> {
     let now = ctx.now();
-    // Whatever stands for all but a day of its time was extended today.
+    // A login with more than its lifetime minus one day left was extended today.
     if ctx.store.read().await?.logins().find(token, now.plus(days(LOGIN_LIFETIME_DAYS - 1))).await?.is_some() {
         return Ok(false);
     }
@@ -82,7 +82,7 @@ pub async fn extend_login(ctx: &Context, token: &TokenHash) -> Result<bool, Stor
     Ok(extended)
 }
 
-/// Somebody signed in, and what their passports allow.
+/// A signed-in user with their passports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub user: User,
@@ -102,7 +102,7 @@ impl Caller {
     }
 }
 
-/// Whose cookie this is.
+/// Finds the user who is signed in by a cookie.
 pub async fn caller_of(ctx: &Context, token: &TokenHash) -> Result<Option<Caller>, StorageError> {
     ctx.store.read().await?.users().find_by_login(token, ctx.now()).await
 }
@@ -117,11 +117,11 @@ pub enum OwnerError {
     Storage(#[from] StorageError),
 }
 
-/// Uses the one-time link of a new store: whoever opens it first becomes the owner.
+/// Uses the one-time link of a new store: the first user who opens it becomes the owner.
 pub async fn claim_ownership(ctx: &Context, user: &Did, link: &TokenHash) -> Result<(), OwnerError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    // Two links may be out, from two starts: whoever comes second must see the first.
+    // Two starts can have issued two links: the second user must see that the first has become owner.
     unit.lock(MANAGEMENT).await?;
     if !unit.logins().use_owner_link(link, now).await? {
         return Err(OwnerError::LinkUsed);
@@ -151,7 +151,7 @@ pub enum PassportError {
     Storage(#[from] StorageError),
 }
 
-/// Gives somebody who has signed in a role.
+/// Gives a role to a user who has signed in before.
 pub async fn issue_passport(ctx: &Context, holder: &Did, role: Role) -> Result<Passport, PassportError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -169,7 +169,7 @@ pub async fn issue_passport(ctx: &Context, holder: &Did, role: Role) -> Result<P
     Ok(passport)
 }
 
-/// Writes a one-time owner link down, if the store has no owner. False: it has one.
+/// Stores a one-time owner link if the store has no owner. False: it has one.
 pub async fn offer_ownership(ctx: &Context, link: &TokenHash) -> Result<bool, StorageError> {
     let mut unit = ctx.store.begin().await?;
     if unit.users().owner_exists().await? {

@@ -1,28 +1,28 @@
-//! What a cart costs, and whether its quantities can be had.
+//! The price of a cart, and the availability of its quantities.
 
 use super::{Price, UnitPricing};
 use crate::shared::{Amount, AmountError, CurrencyId};
 
-/// The most items of one cart.
+/// The most items in one cart.
 pub const ITEMS_MAX: usize = 20;
 /// The most units of one item.
 pub const QUANTITY_MAX: u64 = 1_000_000;
 
-/// A price and how many of it. An accepted upsell stands in the place of the price that it grew from.
+/// A price with a quantity. An accepted upsell replaces the original price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CartItem<'a> {
     pub price: &'a Price,
     pub quantity: u64,
-    /// What the buyer chose to pay, for the whole item; without it a custom price costs its preset.
+    /// The amount that the buyer chose for the whole item. Without it, a custom price costs its preset.
     pub custom_amount: Option<Amount>,
 }
 
-/// What a cart asks for.
+/// The amounts due for a cart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// With the purchase.
+    /// Due with the purchase.
     pub now: Amount,
-    /// With each renewal; metered prices as if their quantity was used.
+    /// Due with each renewal, if metered items are used in their quantity.
     pub renew: Amount,
 }
 
@@ -44,7 +44,8 @@ pub enum CartError {
     Amount(#[from] AmountError),
 }
 
-/// Inventory first, then the limit (SPEC.md 5). `held` is what this checkout holds already: it counts as sold.
+/// Checks the stock first, then the limit per checkout (SPEC.md 5). `held`: the quantity that this checkout has reserved already, which is
+/// contained in `quantity_sold`.
 pub fn check_quantity(price: &Price, quantity: u64, held: u64) -> Result<(), QuantityError> {
     let sold = price.quantity_sold.saturating_sub(held);
     if price.quantity_available > 0 && sold.saturating_add(quantity) > price.quantity_available {
@@ -56,7 +57,7 @@ pub fn check_quantity(price: &Price, quantity: u64, held: u64) -> Result<(), Qua
     Ok(())
 }
 
-/// What each item costs in a currency, in the order of the items. A price whose amount the buyer names must be alone.
+/// The amount of each item in a currency, in the order of the items. A price with a custom amount must be the only item.
 pub fn line_amounts(items: &[CartItem<'_>], currency: &CurrencyId) -> Result<Vec<Amount>, CartError> {
     if items.len() > 1 && items.iter().any(|item| item.price.is_custom()) {
         return Err(CartError::SeveralCustomAmounts);
@@ -72,7 +73,7 @@ fn item_amount(item: &CartItem<'_>, currency: &CurrencyId) -> Result<Amount, Car
     }
 }
 
-/// What a cart asks for now and at each renewal. In a trial the recurring items are due later, and metered ones always are.
+/// The amounts due for a cart, now and at each renewal. During a trial recurring items are due later; metered items always are.
 pub fn due(items: &[CartItem<'_>], currency: &CurrencyId, trialing: bool) -> Result<Due, CartError> {
     let mut due = Due { now: Amount::ZERO, renew: Amount::ZERO };
     for (item, amount) in items.iter().zip(line_amounts(items, currency)?) {
@@ -86,7 +87,7 @@ pub fn due(items: &[CartItem<'_>], currency: &CurrencyId, trialing: bool) -> Res
     Ok(due)
 }
 
-/// What the cart costs in a currency.
+/// The total of the cart in a currency.
 pub fn cart_total(items: &[CartItem<'_>], currency: &CurrencyId) -> Result<Amount, CartError> {
     Ok(Amount::sum(line_amounts(items, currency)?)?)
 }
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn inventory_is_named_before_the_purchase_limit() {
+    fn insufficient_stock_is_reported_before_the_purchase_limit() {
         assert_eq!(check_quantity(&price(5, 4, 1), 2, 0), Err(QuantityError::ExceedInventory));
         assert_eq!(check_quantity(&price(5, 0, 1), 2, 0), Err(QuantityError::ExceedPurchaseLimit));
         assert_eq!(check_quantity(&price(5, 4, 0), 1, 0), Ok(()));
@@ -132,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_checkout_holds_itself_is_not_in_its_own_way() {
+    fn a_checkout_does_not_compete_with_its_own_reservation() {
         assert_eq!(check_quantity(&price(5, 5, 0), 2, 2), Ok(()));
         assert_eq!(check_quantity(&price(5, 5, 0), 3, 2), Err(QuantityError::ExceedInventory));
     }
 
     #[test]
-    fn an_option_beats_the_own_amount_and_an_unknown_currency_is_refused() {
+    fn a_currency_option_replaces_the_base_amount_and_unknown_currencies_are_rejected() {
         let price = price(0, 0, 0);
         let items = [CartItem { price: &price, quantity: 3, custom_amount: None }];
         assert_eq!(cart_total(&items, &CurrencyId::parse("pc_own").expect("id")), Ok(Amount::new(21)));
@@ -146,7 +147,7 @@ mod tests {
         assert_eq!(cart_total(&items, &CurrencyId::parse("pc_none").expect("id")), Err(CartError::CurrencyNotConfigured));
     }
 
-    fn own() -> CurrencyId {
+    fn base_currency() -> CurrencyId {
         CurrencyId::parse("pc_own").expect("id")
     }
 
@@ -160,12 +161,12 @@ mod tests {
     }
 
     fn due_of(items: &[CartItem<'_>], trialing: bool) -> (u128, u128) {
-        let due = due(items, &own(), trialing).expect("a due amount");
+        let due = due(items, &base_currency(), trialing).expect("a due amount");
         (due.now.base_units(), due.renew.base_units())
     }
 
     #[test]
-    fn in_a_trial_only_what_is_paid_once_is_due() {
+    fn during_a_trial_only_one_time_items_are_due() {
         let (once, licensed) = (price(0, 0, 0), monthly(Usage::Licensed));
         let mixed = [item(&once, 1), item(&licensed, 2)];
         assert_eq!(due_of(&mixed, false), (27, 20));
@@ -174,34 +175,34 @@ mod tests {
     }
 
     #[test]
-    fn usage_is_due_afterwards() {
+    fn usage_is_due_at_renewal() {
         let (metered, licensed) = (monthly(Usage::Metered(Aggregate::Sum)), monthly(Usage::Licensed));
         assert_eq!(due_of(&[item(&metered, 4), item(&licensed, 1)], false), (10, 50));
     }
 
     #[test]
-    fn an_amount_the_buyer_names_is_of_the_whole_item() {
+    fn a_custom_amount_applies_to_the_whole_item() {
         let custom = CustomAmount { preset: Some(Amount::new(5)), ..CustomAmount::default() };
         let named = Price { custom: Some(custom), ..price(0, 0, 0) };
         assert_eq!(due_of(&[item(&named, 3)], false), (5, 0));
         assert_eq!(due_of(&[CartItem { custom_amount: Some(Amount::new(42)), ..item(&named, 3) }], false), (42, 0));
         let fixed = price(0, 0, 0);
         assert_eq!(due_of(&[CartItem { custom_amount: Some(Amount::new(42)), ..item(&fixed, 3) }], false), (21, 0));
-        assert_eq!(due(&[item(&named, 1), item(&fixed, 1)], &own(), false), Err(CartError::SeveralCustomAmounts));
+        assert_eq!(due(&[item(&named, 1), item(&fixed, 1)], &base_currency(), false), Err(CartError::SeveralCustomAmounts));
         assert_eq!(CartError::SeveralCustomAmounts.to_string(), "Multiple items with custom unit amount are not supported");
     }
 
     proptest! {
         #[test]
-        fn a_trial_never_makes_a_purchase_dearer(unit in 0u128..1_000, quantities in proptest::collection::vec(1u64..100, 1..6), trialing: bool) {
+        fn a_trial_never_raises_the_amount_due_now(unit in 0u128..1_000, quantities in proptest::collection::vec(1u64..100, 1..6), trialing: bool) {
             let prices: Vec<_> = [monthly(Usage::Licensed), monthly(Usage::Metered(Aggregate::Max)), price(0, 0, 0)]
                 .into_iter().map(|price| Price { unit_amount: Amount::new(unit), ..price }).collect();
             let items: Vec<_> = quantities.iter().enumerate().map(|(n, quantity)| item(&prices[n % 3], *quantity)).collect();
-            let whole = cart_total(&items, &own()).expect("a total");
+            let total = cart_total(&items, &base_currency()).expect("a total");
             let (now, renew) = due_of(&items, trialing);
             prop_assert!(now <= due_of(&items, false).0);
-            prop_assert!(now.max(renew) <= whole.base_units());
-            prop_assert_eq!(due_of(&items, true).0 + due_of(&items, true).1, whole.base_units());
+            prop_assert!(now.max(renew) <= total.base_units());
+            prop_assert_eq!(due_of(&items, true).0 + due_of(&items, true).1, total.base_units());
         }
     }
 }

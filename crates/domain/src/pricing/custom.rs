@@ -1,8 +1,8 @@
-//! An amount that the buyer names, of the whole item.
+//! Custom amounts, which the buyer chooses for the whole item.
 
 use crate::shared::{Amount, MAX_DECIMALS};
 
-/// What a price of this kind proposes and allows.
+/// The proposed and allowed amounts of a custom price.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CustomAmount {
     pub preset: Option<Amount>,
@@ -11,7 +11,7 @@ pub struct CustomAmount {
     pub maximum: Option<Amount>,
 }
 
-/// Ends in human decimals.
+/// Amounts in the messages are decimal text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CustomAmountError {
     #[error("Please enter an amount between {minimum} and {maximum}.")]
@@ -23,22 +23,22 @@ pub enum CustomAmountError {
 }
 
 impl CustomAmount {
-    /// What is asked for until the buyer says otherwise (payment-kit.md 5).
+    /// The default amount (payment-kit.md 5): the preset, else the first of the presets, else the minimum, else zero.
     #[must_use]
     pub fn proposed(&self) -> Amount {
         self.preset.or_else(|| self.presets.first().copied()).or(self.minimum).unwrap_or_default()
     }
 
-    /// Both ends are in.
+    /// Whether the amount lies between minimum and maximum, both inclusive.
     #[must_use]
     pub fn allows(&self, amount: Amount) -> bool {
         self.minimum.is_none_or(|minimum| amount >= minimum) && self.maximum.is_none_or(|maximum| amount <= maximum)
     }
 
-    /// Refuses what lies outside, or has more digits after the point than the currency's `precision` of its `decimals`.
+    /// Checks that the amount is allowed, and that it has no more decimals than `precision`. `decimals`: those of the currency.
     pub fn check(&self, amount: Amount, decimals: u32, precision: u32) -> Result<(), CustomAmountError> {
-        let unwritten = decimals.min(MAX_DECIMALS).saturating_sub(precision);
-        if !amount.base_units().is_multiple_of(10u128.pow(unwritten)) {
+        let excess_decimals = decimals.min(MAX_DECIMALS).saturating_sub(precision);
+        if !amount.base_units().is_multiple_of(10u128.pow(excess_decimals)) {
             return Err(CustomAmountError::TooPrecise(precision.min(decimals)));
         }
         if self.allows(amount) {
@@ -62,19 +62,19 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_refused_with_the_ends() {
-        let told = |custom: CustomAmount, amount| custom.check(Amount::new(amount), 2, 6).map_err(|error| error.to_string());
+    fn amounts_outside_the_range_are_rejected_with_its_limits() {
+        let checked = |custom: CustomAmount, amount| custom.check(Amount::new(amount), 2, 6).map_err(|error| error.to_string());
         let between = || custom(Some(1), Some(10_000));
-        assert_eq!(told(between(), 1), Ok(()));
-        assert_eq!(told(between(), 10_000), Ok(()));
-        assert_eq!(told(between(), 0), Err("Please enter an amount between 0.01 and 100.".to_owned()));
-        assert_eq!(told(custom(None, Some(50)), 51), Err("Please enter an amount between 0 and 0.5.".to_owned()));
-        assert_eq!(told(custom(Some(50), None), 49), Err("Please enter an amount of at least 0.5.".to_owned()));
-        assert_eq!(told(custom(None, None), u128::MAX), Ok(()));
+        assert_eq!(checked(between(), 1), Ok(()));
+        assert_eq!(checked(between(), 10_000), Ok(()));
+        assert_eq!(checked(between(), 0), Err("Please enter an amount between 0.01 and 100.".to_owned()));
+        assert_eq!(checked(custom(None, Some(50)), 51), Err("Please enter an amount between 0 and 0.5.".to_owned()));
+        assert_eq!(checked(custom(Some(50), None), 49), Err("Please enter an amount of at least 0.5.".to_owned()));
+        assert_eq!(checked(custom(None, None), u128::MAX), Ok(()));
     }
 
     #[test]
-    fn digits_beyond_the_precision_are_refused() {
+    fn decimals_beyond_the_precision_are_rejected() {
         let open = custom(None, None);
         assert_eq!(open.check(Amount::new(1_000_000_000_000), 18, 6), Ok(()));
         assert_eq!(open.check(Amount::new(1_000_000_000_001), 18, 6), Err(CustomAmountError::TooPrecise(6)));
@@ -84,7 +84,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_can_be_typed_is_never_too_precise(units: u64, decimals in 0u32..=38, precision in 0u32..=38) {
+        fn amounts_that_can_be_entered_are_never_too_precise(units: u64, decimals in 0u32..=38, precision in 0u32..=38) {
             let typed = format!("{units}");
             if let Ok(amount) = Amount::parse_decimal(&typed, decimals, precision) {
                 prop_assert_eq!(custom(None, None).check(amount, decimals, precision), Ok(()));

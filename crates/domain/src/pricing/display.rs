@@ -1,16 +1,16 @@
-//! How often a price is due, in words: for invoices and mails. The screens have the same words in their own texts.
+//! The text of a billing cycle, for invoices and emails. Web pages have their own texts with the same words.
 
 use super::{Interval, RecurringInterval};
 use crate::shared::Language;
 
-/// Where in a sentence a cycle stands. Cycles of several intervals read alike in all of them: `every 2 weeks`.
+/// The grammatical form of a cycle. Cycles of several intervals have the same text in all forms: `every 2 weeks`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CycleForm {
     /// `monthly`.
     Adverb,
-    /// `per month`, behind an amount.
+    /// `per month`, after an amount.
     Per,
-    /// `/ month`, behind an amount.
+    /// `/ month`, after an amount.
     Slash,
 }
 
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn one_interval_reads_by_its_name() {
+    fn a_single_interval_is_written_by_its_name() {
         assert_eq!(texts(Interval::Hour, 1), ["hourly", "per hour", "/ hour", "每小时"]);
         assert_eq!(texts(Interval::Day, 1), ["daily", "per day", "/ day", "每天"]);
         assert_eq!(texts(Interval::Week, 1), ["weekly", "per week", "/ week", "每周"]);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn quarters_and_half_years_have_words_of_their_own_in_chinese() {
+    fn quarters_and_half_years_have_their_own_chinese_words() {
         let english = |count: u32| format!("every {count} months");
         assert_eq!(texts(Interval::Month, 3), [english(3), english(3), english(3), "每季度".to_owned()]);
         assert_eq!(texts(Interval::Month, 6), [english(6), english(6), english(6), "每半年".to_owned()]);

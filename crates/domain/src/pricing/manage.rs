@@ -1,4 +1,4 @@
-//! Running the catalogue: products and prices made, changed, archived, deleted.
+//! Manages the catalogue: creates, changes, archives and deletes products and prices.
 
 use super::unit_pricing::check_rates;
 use super::{CurrencyOption, Metadata, Price, Product, RateFields, Recurring, TiersError, TiersMode};
@@ -10,13 +10,13 @@ use crate::shared::{
 };
 use crate::storage::{MANAGEMENT, UnitOfWork};
 
-/// The most pictures or features of a product, prices made with it, and further currencies of a price.
+/// The most images or features of a product, prices created with it, and currency options of a price.
 pub const LIST_MAX: usize = 20;
-/// The most pieces of a stock or a limit.
+/// The highest stock or limit.
 pub const STOCK_MAX: u64 = 1_000_000_000;
-/// Characters of what one unit is called.
+/// The maximum length of a unit label in characters.
 const UNIT_LABEL_MAX: usize = 12;
-/// Characters of what stands on a card statement.
+/// The maximum length of a card statement descriptor in characters.
 const STATEMENT_DESCRIPTOR_MAX: usize = 22;
 
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +72,7 @@ impl From<StorageError> for CatalogueError {
     }
 }
 
-/// Fields of a product; absent ones keep their value, or are empty in a new product. An empty text clears.
+/// Fields of a product. Absent ones keep their value, or are empty in a new product. An empty text clears a field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProductFields {
     pub active: Option<bool>,
@@ -87,12 +87,12 @@ pub struct ProductFields {
     pub statement_descriptor: Option<String>,
     pub default_price_id: Option<PriceId>,
     pub app: Option<Did>,
-    /// `Some(None)` clears.
+    /// `Some(None)` clears the field.
     pub cross_sells_to: Option<Option<ProductId>>,
     pub metadata: Option<Metadata>,
 }
 
-/// Fields of a price, in the same manner. Amounts are human decimals (`"0.01"`), read against their currency.
+/// Fields of a price, likewise. Amounts are decimal text (`"0.01"`), parsed by their currency.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PriceFields {
     pub active: Option<bool>,
@@ -100,20 +100,20 @@ pub struct PriceFields {
     pub lookup_key: Option<String>,
     /// Absent in a new price: the store's base currency.
     pub currency_id: Option<CurrencyId>,
-    /// In a change, each part that is given replaces its own; no tiers end the tiers.
+    /// In a change, each present part replaces the old one; an empty list of tiers removes the tiers.
     pub rate: RateFields,
     pub currency_options: Option<Vec<(CurrencyId, RateFields)>>,
-    /// Fixed once the price is made. Absent in a new price: paid once.
+    /// Cannot be changed later. Absent in a new price: a one-time price.
     pub recurring: Option<Recurring>,
     pub tiers_mode: Option<TiersMode>,
-    /// `Some(None)` clears.
+    /// `Some(None)` clears the field.
     pub upsells_to: Option<Option<PriceId>>,
     pub quantity_available: Option<u64>,
     pub quantity_limit_per_checkout: Option<u64>,
     pub metadata: Option<Metadata>,
 }
 
-/// Makes a product and the prices that come with it. The first of them becomes its default.
+/// Creates a product with prices. The first price becomes its default.
 pub async fn create_product(
     ctx: &Context,
     mode: Mode,
@@ -170,7 +170,7 @@ pub async fn change_product(ctx: &Context, mode: Mode, id: &ProductId, fields: P
     Ok(())
 }
 
-/// Takes a product and its prices off sale. What was sold stays readable.
+/// Archives a product and its prices, so that they are no longer sold. Existing purchases keep them.
 pub async fn archive_product(ctx: &Context, mode: Mode, id: &ProductId) -> Result<(), CatalogueError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -227,7 +227,7 @@ pub async fn archive_price(ctx: &Context, mode: Mode, name: &str) -> Result<Pric
     change_price(ctx, mode, name, PriceFields { active: Some(false), ..PriceFields::default() }).await
 }
 
-/// Deletes a price that nobody has ever bought, held or linked to.
+/// Deletes a price that no purchase, reservation, link or product refers to.
 pub async fn delete_price(ctx: &Context, mode: Mode, name: &str) -> Result<PriceId, CatalogueError> {
     let mut unit = ctx.store.begin().await?;
     unit.lock(MANAGEMENT).await?;
@@ -239,7 +239,7 @@ pub async fn delete_price(ctx: &Context, mode: Mode, name: &str) -> Result<Price
     Ok(price.id)
 }
 
-/// Adds to a stock, or takes from it (`step` below 0).
+/// Adds to the stock, or removes from it if `step` is negative.
 pub async fn restock(ctx: &Context, mode: Mode, name: &str, step: i64) -> Result<PriceId, CatalogueError> {
     check_count("quantity", step.unsigned_abs(), STOCK_MAX)?;
     let mut unit = ctx.store.begin().await?;
@@ -255,7 +255,7 @@ pub async fn find_product(unit: &mut dyn UnitOfWork, mode: Mode, id: &ProductId)
     unit.products().find(id).await?.filter(|product| product.mode == mode).ok_or(CatalogueError::NotFound)
 }
 
-/// A price of this mode, by its id or its lookup key.
+/// Finds a price of this mode by its id or its lookup key.
 pub async fn find_price(unit: &mut dyn UnitOfWork, mode: Mode, name: &str) -> Result<Price, CatalogueError> {
     let found = match PriceId::parse(name) {
         Ok(id) => unit.prices().find(&id).await?,
@@ -332,8 +332,8 @@ async fn with_product_fields(unit: &mut dyn UnitOfWork, mut product: Product, fi
         product.statement_descriptor = optional_text("statement_descriptor", &descriptor, STATEMENT_DESCRIPTOR_MAX)?;
     }
     if let Some(price_id) = fields.default_price_id {
-        let own = unit.prices().find(&price_id).await?.filter(|price| price.product_id == product.id);
-        product.default_price_id = Some(own.ok_or(CatalogueError::NoSuchPrice)?.id);
+        let found = unit.prices().find(&price_id).await?.filter(|price| price.product_id == product.id);
+        product.default_price_id = Some(found.ok_or(CatalogueError::NoSuchPrice)?.id);
     }
     if let Some(app) = fields.app {
         product.app = Some(unit.apps().find(&app).await?.ok_or(CatalogueError::NoSuchApp)?.did);
@@ -348,12 +348,12 @@ async fn with_product_fields(unit: &mut dyn UnitOfWork, mut product: Product, fi
         };
     }
     if let Some(metadata) = fields.metadata {
-        product.metadata = sound(metadata)?;
+        product.metadata = checked_metadata(metadata)?;
     }
     Ok(product)
 }
 
-/// Lays the fields over a price. The stock of one that is stored already is set apart from this.
+/// Applies fields to a price. The stock of an existing price is set separately.
 async fn with_price_fields(unit: &mut dyn UnitOfWork, mut price: Price, fields: PriceFields) -> Result<Price, CatalogueError> {
     let currencies = unit.methods().currencies(price.mode).await?;
     price.active = fields.active.unwrap_or(price.active);
@@ -368,7 +368,7 @@ async fn with_price_fields(unit: &mut dyn UnitOfWork, mut price: Price, fields: 
         price.lookup_key = Some(key).filter(|key| !key.is_empty());
     }
     if let Some(currency_id) = fields.currency_id {
-        // An amount is of its currency: a change of the one needs the other.
+        // A new currency requires new amounts.
         if currency_id != price.currency_id && fields.rate.is_empty() {
             return Err(InputError::Required("unit_amount").into());
         }
@@ -392,17 +392,17 @@ async fn with_price_fields(unit: &mut dyn UnitOfWork, mut price: Price, fields: 
     price.tiers_mode = if price.tiers.is_empty() && has_tiers { None } else { fields.tiers_mode.or(price.tiers_mode) };
     if let Some(options) = fields.currency_options {
         check_count("currency_options", options.len() as u64, LIST_MAX as u64)?;
-        let mut read: Vec<CurrencyOption> = Vec::with_capacity(options.len());
+        let mut parsed: Vec<CurrencyOption> = Vec::with_capacity(options.len());
         for (currency_id, rate) in options {
-            if read.iter().any(|option| option.currency_id == currency_id) {
+            if parsed.iter().any(|option| option.currency_id == currency_id) {
                 return Err(CatalogueError::CurrencyTwice);
             }
             if rate.is_empty() {
                 return Err(InputError::Required("unit_amount").into());
             }
-            read.push(rate.read(&currencies, currency_id)?);
+            parsed.push(rate.read(&currencies, currency_id)?);
         }
-        price.currency_options = read;
+        price.currency_options = parsed;
     }
     check_rates(&price)?;
     if let Some(target) = fields.upsells_to {
@@ -418,26 +418,26 @@ async fn with_price_fields(unit: &mut dyn UnitOfWork, mut price: Price, fields: 
         price.quantity_limit_per_checkout = check_count("quantity_limit_per_checkout", limit, STOCK_MAX)?;
     }
     if let Some(metadata) = fields.metadata {
-        price.metadata = sound(metadata)?;
+        price.metadata = checked_metadata(metadata)?;
     }
     Ok(price)
 }
 
-/// The target of an upsell: what is paid less often for the same product.
+/// Finds the target of an upsell: a price of the same product with a longer cycle.
 async fn find_upsell(unit: &mut dyn UnitOfWork, price: &Price, target: &PriceId) -> Result<PriceId, CatalogueError> {
     let found = unit.prices().find(target).await?.filter(|target| target.product_id == price.product_id);
     let target = found.ok_or(CatalogueError::NoSuchUpsell)?;
     match (price.recurring, target.recurring) {
-        (Some(own), Some(other)) if other.cycle.seconds() > own.cycle.seconds() => Ok(target.id),
+        (Some(current), Some(longer)) if longer.cycle.seconds() > current.cycle.seconds() => Ok(target.id),
         _ => Err(CatalogueError::NoSuchUpsell),
     }
 }
 
-/// An empty text clears.
+/// Checks an optional text. An empty text means `None`.
 fn optional_text(field: &'static str, text: &str, max: usize) -> Result<Option<String>, InputError> {
     Ok(Some(check_text(field, text, max)?).filter(|text| !text.is_empty()))
 }
 
-fn sound(metadata: Metadata) -> Result<Metadata, InputError> {
+fn checked_metadata(metadata: Metadata) -> Result<Metadata, InputError> {
     check_metadata(&metadata).map(|()| metadata)
 }

@@ -1,4 +1,4 @@
-//! Products, prices, what a cart costs and how much of it there is.
+//! Products, prices, carts and stock.
 
 mod cart;
 mod custom;
@@ -25,7 +25,7 @@ use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, 
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 
-/// Names and values an integrator attaches; at most [`crate::shared::METADATA_MAX`] of them.
+/// Keys and values that an integrator attaches; at most [`crate::shared::METADATA_MAX`].
 pub type Metadata = BTreeMap<String, String>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Product {
     pub mode: Mode,
     pub active: bool,
     pub name: String,
-    /// The Chinese name; absent: `name` in every language. The same holds for the two below.
+    /// The Chinese name; absent: `name` applies to every language. The other `_zh` fields work alike.
     pub name_zh: Option<String>,
     pub description: String,
     pub description_zh: Option<String>,
@@ -44,9 +44,9 @@ pub struct Product {
     pub unit_label_zh: Option<String>,
     pub statement_descriptor: Option<String>,
     pub default_price_id: Option<PriceId>,
-    /// The app that a purchase entitles to.
+    /// The app that a purchase grants.
     pub app: Option<Did>,
-    /// Offered beside it at checkout.
+    /// The product that checkout offers as a cross-sell.
     pub cross_sells_to: Option<ProductId>,
     pub metadata: Metadata,
     pub created_at: Timestamp,
@@ -54,7 +54,7 @@ pub struct Product {
 }
 
 impl Product {
-    /// What it is called wherever an item is named.
+    /// The name in both languages.
     #[must_use]
     pub fn localized_name(&self) -> Text {
         Text::with_fallback(&self.name, self.name_zh.as_deref())
@@ -65,14 +65,14 @@ impl Product {
         Text::with_fallback(&self.description, self.description_zh.as_deref())
     }
 
-    /// What one of it is called; `None`: nothing in particular.
+    /// The unit label in both languages, if there is one.
     #[must_use]
     pub fn localized_unit_label(&self) -> Option<Text> {
         self.unit_label.as_ref().map(|label| Text::with_fallback(label, self.unit_label_zh.as_deref()))
     }
 }
 
-/// What a price asks for in one further currency, in the manner of the price's own.
+/// The amounts of a price in a further currency, of the same pricing type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrencyOption {
     pub currency_id: CurrencyId,
@@ -82,7 +82,7 @@ pub struct CurrencyOption {
 }
 
 impl CurrencyOption {
-    /// By the unit.
+    /// An option with a per-unit amount.
     #[must_use]
     pub const fn per_unit(currency_id: CurrencyId, unit_amount: Amount) -> Self {
         Self { currency_id, unit_amount, tiers: Vec::new(), custom: None }
@@ -99,23 +99,23 @@ pub struct Price {
     pub lookup_key: Option<String>,
     pub currency_id: CurrencyId,
     pub unit_amount: Amount,
-    /// Further currencies. The price's own may stand among them.
+    /// Amounts by currency. May contain the price's own currency.
     pub currency_options: Vec<CurrencyOption>,
-    /// `None`: paid once.
+    /// `None`: a one-time price.
     pub recurring: Option<Recurring>,
-    /// Set exactly where there are tiers.
+    /// Set if and only if there are tiers.
     pub tiers_mode: Option<TiersMode>,
     pub tiers: Vec<Tier>,
-    /// Set where the buyer names the amount.
+    /// Set if the buyer chooses the amount.
     pub custom: Option<CustomAmount>,
-    /// The price of a longer cycle that is offered instead.
+    /// The price with a longer cycle that is offered as an upsell.
     pub upsells_to: Option<PriceId>,
-    /// 0: without limit.
+    /// 0: unlimited.
     pub quantity_available: u64,
-    /// Sold, or held by a checkout that is being paid. It counts sales: a refund does not lessen it, nor does the end of a subscription;
-    /// only a change of plan exchanges what was sold of one price for another.
+    /// The quantity that is sold or reserved by a checkout. Refunds and ended subscriptions do not reduce it. A plan change moves the
+    /// quantity of one price to another.
     pub quantity_sold: u64,
-    /// 0: without limit.
+    /// 0: unlimited.
     pub quantity_limit_per_checkout: u64,
     pub metadata: Metadata,
     pub created_at: Timestamp,
@@ -123,7 +123,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// What it asks for in a currency: the option with that id, else the price's own (payment-kit.md 5).
+    /// The pricing in a currency: its option, else the price's own amounts (payment-kit.md 5).
     #[must_use]
     pub fn rate_in(&self, currency: &CurrencyId) -> Option<UnitPricing<'_>> {
         let option = self.currency_options.iter().find(|option| option.currency_id == *currency);
@@ -139,7 +139,7 @@ impl Price {
         })
     }
 
-    /// What one unit costs in a currency; a custom amount: its preset.
+    /// The amount of one unit in a currency. For custom amounts, the default.
     #[must_use]
     pub fn unit_amount_in(&self, currency: &CurrencyId) -> Option<Amount> {
         match self.rate_in(currency)? {
@@ -158,30 +158,30 @@ impl Price {
         self.recurring.is_some_and(|recurring| recurring.is_metered())
     }
 
-    /// Whether the buyer names the amount.
+    /// Whether the buyer chooses the amount.
     #[must_use]
     pub fn is_custom(&self) -> bool {
         self.custom.is_some() || self.currency_options.iter().any(|option| option.custom.is_some())
     }
 
-    /// The currencies it can be paid in, its own first.
+    /// The currencies in which it can be paid, its own first.
     pub fn currencies(&self) -> impl Iterator<Item = &CurrencyId> {
         std::iter::once(&self.currency_id)
             .chain(self.currency_options.iter().map(|option| &option.currency_id).filter(|id| **id != self.currency_id))
     }
 }
 
-/// What a list of products, prices or links is narrowed by.
+/// Filters lists of products, prices and payment links.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CatalogueFilter {
     pub active: Option<bool>,
-    /// Matched as a substring of the name (nickname, lookup key).
+    /// Matches a part of the name (for prices, of the nickname or lookup key).
     pub query: String,
     pub product: Option<ProductId>,
     pub metadata: Metadata,
 }
 
-/// Stock that a checkout holds.
+/// Stock that a checkout has reserved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StockReservation {
     pub price_id: PriceId,
@@ -195,36 +195,36 @@ pub trait Products: Send {
     async fn find(&mut self, id: &ProductId) -> Result<Option<Product>, StorageError>;
     async fn find_all(&mut self, ids: &[ProductId]) -> Result<Vec<Product>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Product>, StorageError>;
-    /// False when a price refers to it.
+    /// Deletes a product. False: a price refers to it.
     async fn delete(&mut self, id: &ProductId) -> Result<bool, StorageError>;
 }
 
 #[async_trait]
 pub trait Prices: Send {
     async fn insert(&mut self, price: &Price) -> Result<(), StorageError>;
-    /// Writes all but the stock: `quantity_sold`, which only holds and sales move, and `quantity_available`.
-    /// [`StorageError::Duplicate`] when another price of the mode has its lookup key; the same for an insert.
+    /// Writes everything except the stock: `quantity_sold` (changed only by reservations and sales) and `quantity_available`.
+    /// [`StorageError::Duplicate`] when another price of the mode has its lookup key; the same applies to an insert.
     async fn update(&mut self, price: &Price) -> Result<(), StorageError>;
-    /// False when a hold, a session, a link or a product refers to it.
+    /// Deletes a price. False: a reservation, a session, a link or a product refers to it.
     async fn delete(&mut self, id: &PriceId) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &PriceId) -> Result<Option<Price>, StorageError>;
     async fn find_by_lookup_key(&mut self, mode: Mode, key: &str) -> Result<Option<Price>, StorageError>;
     async fn find_all(&mut self, ids: &[PriceId]) -> Result<Vec<Price>, StorageError>;
-    /// Prices in the order of their ids, each with what it is the price of.
+    /// Prices with their products, in id order.
     async fn find_with_products(&mut self, ids: &[PriceId]) -> Result<Vec<(Price, Product)>, StorageError>;
     async fn of_products(&mut self, ids: &[ProductId]) -> Result<Vec<Price>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Price>, StorageError>;
-    /// Takes `quantity` out of stock for a session, by one conditional update (invariant 8). Where not that many are left, or the
-    /// session has bought it, the unit of work fails with [`StorageError::Conflict`], at the latest when it commits.
+    /// Reserves stock for a session, by one conditional update (invariant 8). If too few units are left or the session's reservation was
+    /// sold already, the unit of work fails with [`StorageError::Conflict`], at the latest on commit.
     async fn hold(&mut self, session: &SessionId, hold: &StockReservation, now: Timestamp) -> Result<(), StorageError>;
-    /// What the session holds now.
+    /// The session's reservations.
     async fn holds(&mut self, session: &SessionId) -> Result<Vec<StockReservation>, StorageError>;
-    /// Puts back whatever the session still holds. Doing it again changes nothing.
+    /// Releases all of the session's reservations. Idempotent.
     async fn release(&mut self, session: &SessionId) -> Result<(), StorageError>;
-    /// Turns what the session holds into sales: it can no longer be released.
+    /// Turns the session's reservations into sales, which cannot be released.
     async fn sell(&mut self, session: &SessionId) -> Result<(), StorageError>;
-    /// A subscription that the session began has another plan: `from` goes back into stock, `to` is sold, by a conditional update.
-    /// False: not that many are left, and the unit of work must be dropped.
+    /// Changes the sold quantity for a plan change of the session's subscription: `from` returns to stock and `to` is sold, by a
+    /// conditional update. False: too few units are left, and the caller must drop the unit of work.
     async fn exchange(
         &mut self,
         session: &SessionId,
@@ -232,9 +232,8 @@ pub trait Prices: Send {
         to: &StockReservation,
         now: Timestamp,
     ) -> Result<bool, StorageError>;
-    /// Sets `quantity_available`. False when more than that is sold already.
+    /// Sets `quantity_available`. False: more than that is sold already.
     async fn set_stock(&mut self, id: &PriceId, available: u64, now: Timestamp) -> Result<bool, StorageError>;
-    /// Changes `quantity_available` by a signed step, never below what is sold nor to 0, which would mean no limit.
-    /// False when that is refused.
+    /// Changes `quantity_available` by a signed step. False: the result would be below the sold quantity, or 0, which would mean unlimited.
     async fn restock(&mut self, id: &PriceId, step: i64, now: Timestamp) -> Result<bool, StorageError>;
 }

@@ -1,6 +1,6 @@
-//! How often a price is due, and whether it asks for units ordered or units used.
+//! Billing cycles, and the usage type of recurring prices.
 
-/// The least unit of a billing rhythm.
+/// The unit of a billing cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Interval {
     Hour,
@@ -39,7 +39,7 @@ impl Interval {
         Self::ALL.into_iter().find(|interval| interval.name() == name)
     }
 
-    /// Seconds, where its months and years have their fixed lengths.
+    /// Its length in seconds, with fixed months and years.
     #[must_use]
     pub const fn seconds(self) -> u64 {
         match self {
@@ -52,7 +52,7 @@ impl Interval {
     }
 }
 
-/// Which of the quantities that were reported in a period counts.
+/// How the quantities reported in a period are aggregated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Aggregate {
     Sum,
@@ -63,7 +63,7 @@ pub enum Aggregate {
 impl Aggregate {
     pub const ALL: [Self; 3] = [Self::Sum, Self::Last, Self::Max];
 
-    /// As payment-kit.md 2 spells it.
+    /// The name in payment-kit.md 2.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -79,19 +79,19 @@ impl Aggregate {
     }
 }
 
-/// Licensed: the quantity is ordered, and due at the start of a period. Metered: it is reported, and due at the end of it.
+/// Licensed: the quantity is ordered and billed at the start of a period. Metered: it is reported and billed at the end of the period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Usage {
     Licensed,
     Metered(Aggregate),
 }
 
-/// What a month and a year are.
+/// How long months and years are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Anchoring {
-    /// 30 and 365 days, as the wallets reckon.
+    /// 30 and 365 days, as wallets compute them.
     Fixed,
-    /// Those of the calendar, clamped to the end of a shorter month.
+    /// Calendar months and years, clamped to the end of shorter months.
     Calendar,
 }
 
@@ -124,18 +124,18 @@ pub struct RecurringInterval {
 
 impl RecurringInterval {
     /// # Errors
-    /// A count of 0, or one that makes the cycle too long.
+    /// [`UnsupportedInterval`] for a count of 0, or a cycle longer than [`CYCLE_SECONDS_MAX`].
     pub fn new(interval: Interval, count: u32, anchoring: Anchoring) -> Result<Self, UnsupportedInterval> {
         let cycle = Self { interval, count, anchoring };
         if count == 0 || cycle.seconds() > CYCLE_SECONDS_MAX { Err(UnsupportedInterval) } else { Ok(cycle) }
     }
 
-    /// By the name of an interval; `minute` is none.
+    /// As [`Self::new`], by the interval's name; `minute` is not supported.
     pub fn named(interval: &str, count: u32, anchoring: Anchoring) -> Result<Self, UnsupportedInterval> {
         Self::new(Interval::from_name(interval).ok_or(UnsupportedInterval)?, count, anchoring)
     }
 
-    /// Its length in seconds, where its months and years have their fixed lengths.
+    /// Its length in seconds, with fixed months and years.
     #[must_use]
     pub fn seconds(&self) -> u64 {
         self.interval.seconds() * u64::from(self.count)
@@ -160,21 +160,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn minutes_and_cycles_of_no_or_too_much_time_are_refused_by_name() {
-        let refused = Err(UnsupportedInterval);
-        assert_eq!(RecurringInterval::named("minute", 1, Anchoring::Fixed), refused);
+    fn minutes_and_empty_or_too_long_cycles_are_unsupported() {
+        let unsupported = Err(UnsupportedInterval);
+        assert_eq!(RecurringInterval::named("minute", 1, Anchoring::Fixed), unsupported);
         assert_eq!(UnsupportedInterval.to_string(), "Unsupported recurring interval");
         for interval in Interval::ALL {
-            assert_eq!(RecurringInterval::new(interval, 0, Anchoring::Fixed), refused);
-            assert_eq!(RecurringInterval::new(interval, u32::MAX, Anchoring::Fixed), refused);
+            assert_eq!(RecurringInterval::new(interval, 0, Anchoring::Fixed), unsupported);
+            assert_eq!(RecurringInterval::new(interval, u32::MAX, Anchoring::Fixed), unsupported);
             assert!(RecurringInterval::named(interval.name(), 1, Anchoring::Calendar).is_ok());
         }
         assert!(RecurringInterval::new(Interval::Year, 5, Anchoring::Fixed).is_ok());
-        assert_eq!(RecurringInterval::new(Interval::Year, 6, Anchoring::Fixed), refused);
+        assert_eq!(RecurringInterval::new(Interval::Year, 6, Anchoring::Fixed), unsupported);
     }
 
     #[test]
-    fn the_count_of_hours_is_honoured() {
+    fn the_interval_count_multiplies_the_length() {
         assert_eq!(RecurringInterval::new(Interval::Hour, 6, Anchoring::Fixed).map(|cycle| cycle.seconds()), Ok(6 * 3_600));
     }
 }

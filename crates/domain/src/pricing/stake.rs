@@ -1,16 +1,17 @@
-//! What a wallet stakes for a subscription.
+//! The stake that a wallet must place for a subscription.
 
 use super::{CartError, CartItem};
 use crate::shared::{Amount, CurrencyId};
 
-/// The larger of the billing threshold and the least stake if either is asked for, else what all recurring items cost in a period.
+/// The required stake: the larger of billing threshold and minimum stake if either is set, else the price of all recurring items for one
+/// period.
 #[must_use]
 pub fn stake(threshold: Amount, minimum: Amount, recurring: Amount) -> Amount {
-    let least = threshold.max(minimum);
-    if least.is_zero() { recurring } else { least }
+    let required = threshold.max(minimum);
+    if required.is_zero() { recurring } else { required }
 }
 
-/// What the recurring items of a cart cost in a period, licensed and metered ones alike.
+/// The price of a cart's recurring items for one period, licensed and metered ones alike.
 pub fn recurring_sum(items: &[CartItem<'_>], currency: &CurrencyId) -> Result<Amount, CartError> {
     let recurring: Vec<_> = items.iter().filter(|item| item.price.is_recurring()).copied().collect();
     super::cart_total(&recurring, currency)
@@ -21,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_store_asks_for_beats_what_a_period_costs() {
+    fn a_required_amount_replaces_the_price_of_a_period() {
         let stake = |threshold, minimum| stake(Amount::new(threshold), Amount::new(minimum), Amount::new(30)).base_units();
         assert_eq!(stake(0, 0), 30);
         assert_eq!(stake(10, 0), 10);

@@ -1,22 +1,22 @@
-//! What a quantity costs: by the unit, by tiers, or whatever the buyer chooses to pay.
+//! The price of a quantity: per unit, by tiers, or a custom amount.
 
 use super::CustomAmount;
 use crate::shared::{Amount, AmountError};
 
-/// Units up to and including `up_to` (`None`: all further ones).
+/// A range of units that ends with `up_to`, inclusive (`None`: it is open-ended).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tier {
     pub up_to: Option<u64>,
     pub unit_amount: Amount,
-    /// Due once when the tier is reached.
+    /// Charged once when the tier is reached.
     pub flat_amount: Amount,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TiersMode {
-    /// Each unit costs what its own tier says, and each tier reached adds its flat amount.
+    /// Each unit is charged by its own tier, and each tier reached adds its flat amount.
     Graduated,
-    /// All units cost what the tier of the whole quantity says, and its flat amount.
+    /// All units are charged by the tier of the total quantity, plus its flat amount.
     Volume,
 }
 
@@ -43,7 +43,7 @@ pub enum TiersError {
     Order,
 }
 
-/// Tiers cover every quantity exactly once.
+/// Checks that the tiers cover every quantity exactly once.
 pub fn check_tiers(tiers: &[Tier]) -> Result<(), TiersError> {
     let (last, others) = tiers.split_last().ok_or(TiersError::None)?;
     let ends: Option<Vec<u64>> = others.iter().map(|tier| tier.up_to).collect();
@@ -52,7 +52,7 @@ pub fn check_tiers(tiers: &[Tier]) -> Result<(), TiersError> {
     if rising && last.up_to.is_none() { Ok(()) } else { Err(TiersError::Order) }
 }
 
-/// What a price asks for in one currency.
+/// The pricing of a price in one currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitPricing<'a> {
     PerUnit(Amount),
@@ -61,7 +61,7 @@ pub enum UnitPricing<'a> {
 }
 
 impl UnitPricing<'_> {
-    /// What `quantity` units cost; a custom amount costs its preset. No units of tiers cost nothing: no tier is reached.
+    /// The price of `quantity` units. For a custom amount, its default. With tiers, zero units are free, since no tier is reached.
     pub fn charge(&self, quantity: u64) -> Result<Amount, AmountError> {
         match self {
             Self::PerUnit(unit) => unit.times(quantity),
@@ -71,7 +71,8 @@ impl UnitPricing<'_> {
     }
 }
 
-/// What `quantity` units cost by tiers. Units beyond the last tier's end, which a checked list does not have, cost as much as it says.
+/// The price of `quantity` units by tiers. Units beyond the end of the last tier, which checked tiers do not have, are charged by the last
+/// tier.
 pub fn tiered(mode: TiersMode, tiers: &[Tier], quantity: u64) -> Result<Amount, AmountError> {
     if quantity == 0 {
         return Ok(Amount::ZERO);
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn graduated_units_cost_what_their_own_tier_says() {
+    fn graduated_units_are_charged_by_their_own_tier() {
         let charge = |quantity| tiered(TiersMode::Graduated, &three(), quantity).map(Amount::base_units);
         assert_eq!(charge(0), Ok(0));
         assert_eq!(charge(1), Ok(110));
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn volume_units_all_cost_what_the_last_one_does() {
+    fn volume_units_are_all_charged_by_the_last_tier_reached() {
         let charge = |quantity| tiered(TiersMode::Volume, &three(), quantity).map(Amount::base_units);
         assert_eq!(charge(0), Ok(0));
         assert_eq!(charge(5), Ok(150));
@@ -139,16 +140,16 @@ mod tests {
     }
 
     #[test]
-    fn tiers_with_a_gap_or_without_an_open_end_are_refused() {
+    fn tiers_that_overlap_or_have_no_open_end_are_rejected() {
         assert_eq!(check_tiers(&three()), Ok(()));
         assert_eq!(check_tiers(&[]), Err(TiersError::None));
-        for odd in [
+        for invalid in [
             vec![tier(Some(5), 1, 0)],
             vec![tier(Some(5), 1, 0), tier(Some(5), 1, 0), tier(None, 1, 0)],
             vec![tier(None, 1, 0), tier(None, 1, 0)],
             vec![tier(Some(0), 1, 0), tier(None, 1, 0)],
         ] {
-            assert_eq!(check_tiers(&odd), Err(TiersError::Order), "{odd:?}");
+            assert_eq!(check_tiers(&invalid), Err(TiersError::Order), "{invalid:?}");
         }
     }
 
@@ -168,8 +169,8 @@ mod tests {
         })
     }
 
-    /// The same by walking unit after unit.
-    fn walked(tiers: &[Tier], quantity: u64) -> u128 {
+    /// Computes the graduated price unit by unit.
+    fn price_by_unit(tiers: &[Tier], quantity: u64) -> u128 {
         let of = |unit: u64| tiers.iter().position(|tier| tier.up_to.is_none_or(|end| unit <= end)).expect("an open end");
         let mut reached = None;
         let mut sum = 0;
@@ -188,7 +189,7 @@ mod tests {
         #[test]
         fn graduated_tiers_cost_the_sum_of_their_units(tiers in tiers(), quantity in 0u64..300) {
             prop_assert_eq!(check_tiers(&tiers), Ok(()));
-            prop_assert_eq!(tiered(TiersMode::Graduated, &tiers, quantity), Ok(Amount::new(walked(&tiers, quantity))));
+            prop_assert_eq!(tiered(TiersMode::Graduated, &tiers, quantity), Ok(Amount::new(price_by_unit(&tiers, quantity))));
         }
 
         #[test]
@@ -199,7 +200,7 @@ mod tests {
         }
 
         #[test]
-        fn a_unit_more_never_costs_less_by_graduated_tiers(tiers in tiers(), quantity in 0u64..300) {
+        fn graduated_prices_never_fall_with_the_quantity(tiers in tiers(), quantity in 0u64..300) {
             let charge = |quantity| tiered(TiersMode::Graduated, &tiers, quantity).expect("small");
             prop_assert!(charge(quantity + 1) >= charge(quantity));
         }

@@ -1,4 +1,4 @@
-//! Reading what is typed into a price: amounts are human decimals, each read against its currency.
+//! Parses the amounts of a price, which are decimal text in the price's currencies.
 
 use super::{CatalogueError, CurrencyOption, CustomAmount, LIST_MAX, Price, Tier, check_tiers};
 use crate::payment::Currency;
@@ -6,7 +6,7 @@ use crate::shared::{Amount, CurrencyId, InputError, check_count};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TierFields {
-    /// Absent: no end.
+    /// Absent: open-ended.
     pub up_to: Option<u64>,
     pub unit_amount: Option<String>,
     pub flat_amount: Option<String>,
@@ -20,7 +20,7 @@ pub struct CustomFields {
     pub maximum: Option<String>,
 }
 
-/// What a price asks for in one currency: by the unit, by tiers, or whatever the buyer names.
+/// The amounts of a price in one currency: per unit, by tiers, or custom.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RateFields {
     pub unit_amount: Option<String>,
@@ -39,7 +39,7 @@ impl RateFields {
         self.unit_amount.is_none() && self.tiers.is_none() && self.custom.is_none()
     }
 
-    /// In the form of an option of this currency. Invariant 9: `currencies` are those of the price's own mode.
+    /// Parses the amounts in a currency. `currencies` are those of the price's own mode (invariant 9).
     pub(super) fn read(self, currencies: &[Currency], id: CurrencyId) -> Result<CurrencyOption, CatalogueError> {
         let currency = currencies.iter().find(|currency| currency.id == id).ok_or(CatalogueError::NoSuchCurrency)?;
         let amount = |text: &String| Amount::parse_decimal(text, currency.decimals, currency.maximum_precision);
@@ -74,11 +74,11 @@ impl RateFields {
     }
 }
 
-/// In every currency the price asks in the same manner, and soundly.
+/// Checks that the price has valid amounts of the same pricing type in every currency.
 pub(super) fn check_rates(price: &Price) -> Result<(), CatalogueError> {
-    let own = (&price.tiers, price.custom.as_ref());
-    let further = price.currency_options.iter().map(|option| (&option.tiers, option.custom.as_ref()));
-    for (tiers, custom) in std::iter::once(own).chain(further) {
+    let base = (&price.tiers, price.custom.as_ref());
+    let options = price.currency_options.iter().map(|option| (&option.tiers, option.custom.as_ref()));
+    for (tiers, custom) in std::iter::once(base).chain(options) {
         match price.tiers_mode {
             Some(_) => check_tiers(tiers).map_err(CatalogueError::Tiers)?,
             None if !tiers.is_empty() => return Err(InputError::Required("tiers_mode").into()),
@@ -100,9 +100,9 @@ pub(super) fn check_rates(price: &Price) -> Result<(), CatalogueError> {
     Ok(())
 }
 
-/// What is proposed can be chosen.
+/// Checks that all proposed amounts are allowed.
 fn check_custom(custom: &CustomAmount) -> Result<(), CatalogueError> {
-    let ends = [custom.minimum, custom.maximum, custom.preset];
-    let sound = ends.into_iter().flatten().chain(custom.presets.iter().copied()).all(|amount| custom.allows(amount));
-    if sound { Ok(()) } else { Err(CatalogueError::CustomRange) }
+    let amounts = [custom.minimum, custom.maximum, custom.preset];
+    let are_allowed = amounts.into_iter().flatten().chain(custom.presets.iter().copied()).all(|amount| custom.allows(amount));
+    if are_allowed { Ok(()) } else { Err(CatalogueError::CustomRange) }
 }

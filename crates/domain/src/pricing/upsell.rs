@@ -1,10 +1,10 @@
-//! What a longer cycle saves.
+//! The saving of an upsell.
 
 use super::RecurringInterval;
 use crate::shared::Amount;
 
-/// How many per cent less `to` costs than `from` repeated for as long (payment-kit.md 5): a whole number, rounded down.
-/// `None` when it saves nothing, or `from` costs nothing or recurs less often.
+/// By how many percent `to` is cheaper than `from` repeated for the same time (payment-kit.md 5), rounded down. `None`: there is no saving,
+/// or `from` is free or has the longer cycle.
 #[must_use]
 pub fn upsell_percent(from: (Amount, &RecurringInterval), to: (Amount, &RecurringInterval)) -> Option<u32> {
     let repeated = from.0.times(to.1.seconds().checked_div(from.1.seconds())?).ok()?;
@@ -25,7 +25,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_cycle_is_measured_by_the_shorter_one_repeated() {
+    fn the_saving_is_relative_to_the_repeated_shorter_cycle() {
         use Interval::{Day, Month, Week, Year};
         assert_eq!(percent((10, Month), (100, Year)), Some(16));
         assert_eq!(percent((10, Month), (99, Year)), Some(17));
@@ -34,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn no_saving_and_no_price_are_not_told() {
+    fn without_a_saving_or_a_price_there_is_no_percentage() {
         use Interval::{Month, Week, Year};
         assert_eq!(percent((10, Week), (40, Month)), None);
         assert_eq!(percent((10, Month), (130, Year)), None);
@@ -45,7 +45,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_saving_is_between_1_and_100_per_cent(from: u128, to: u128) {
+        fn a_saving_is_between_1_and_100_percent(from: u128, to: u128) {
             if let Some(percent) = percent((from, Interval::Month), (to, Interval::Year)) {
                 prop_assert!((1..=100).contains(&percent));
             }

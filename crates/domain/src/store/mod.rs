@@ -1,4 +1,4 @@
-//! Apps, their versions and categories, and who may download what.
+//! Apps, their versions and categories, and entitlements to download them.
 
 mod files;
 
@@ -14,7 +14,7 @@ use async_trait::async_trait;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Category {
     pub id: CategoryId,
-    /// What stands in the address: lower-case letters, digits, hyphens.
+    /// The URL segment: lower-case letters, digits, hyphens.
     pub slug: String,
     pub name: Text,
     pub position: u32,
@@ -27,7 +27,7 @@ pub struct Developer {
     pub verified: bool,
 }
 
-/// A picture of the app at work. `file` is the SHA-256 of its content.
+/// A screenshot. `file` is the SHA-256 of its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Screenshot {
     pub file: String,
@@ -50,7 +50,7 @@ pub struct App {
     pub screenshots: Vec<Screenshot>,
     pub licence: String,
     pub website: Option<String>,
-    /// Where it is sold in each mode; none in both: it is free.
+    /// The payment links that sell it in each mode. Without either it is free.
     pub test_link: Option<PaymentLinkId>,
     pub live_link: Option<PaymentLinkId>,
     pub downloads: u64,
@@ -66,7 +66,7 @@ impl App {
         self.test_link.is_none() && self.live_link.is_none()
     }
 
-    /// Whether an entitlement of a mode opens the app. Test money is free: what is sold for real is not opened by it.
+    /// Whether an entitlement of this mode allows downloads. A test-mode entitlement does not if the app is sold in live mode.
     #[must_use]
     pub const fn is_opened_by(&self, mode: Mode) -> bool {
         mode.is_live() || self.live_link.is_none()
@@ -88,14 +88,14 @@ pub struct AppVersion {
     pub version: String,
     pub readme: Text,
     pub changelog: Text,
-    /// Of the bundle, lower-case hex.
+    /// The SHA-256 of the bundle, in lower-case hex.
     pub sha256: String,
-    /// Of the bundle, in bytes.
+    /// The size of the bundle in bytes.
     pub size: u64,
     pub published_at: Timestamp,
 }
 
-/// What an app costs in one currency.
+/// The price of an app in one currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppPrice {
     pub currency_id: CurrencyId,
@@ -111,21 +111,20 @@ pub enum AppSort {
     Name,
 }
 
-/// Longest search text (reference/store.md: keyword at most 500).
+/// The longest search text in characters (reference/store.md).
 pub const KEYWORD_MAX: usize = 500;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AppFilter {
-    /// Matched as a substring of name, title, description and developer in both languages; every word must match.
+    /// Each word must match a part of name, title, description or developer, in either language.
     pub keyword: String,
     pub category: Option<String>,
     pub free: Option<bool>,
     pub sort: AppSort,
 }
 
-/// The right to download an app, one for each purchase of it. What a subscription gives ends with it: when it was cancelled and
-/// the paid period is over, or while its plan does not contain the app any more. One that is past due gives it until it ends, one
-/// that is paused as long as it is paid for.
+/// The right to download an app, one per purchase. An entitlement of a subscription is valid until the subscription has ended or its plan
+/// no longer contains the app. It stays valid while the subscription is past due; while it is paused, until the paid period is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entitlement {
     pub id: EntitlementId,
@@ -133,22 +132,22 @@ pub struct Entitlement {
     pub holder: Did,
     pub app: Did,
     pub session_id: SessionId,
-    /// What gives it; `None`: it was bought once.
+    /// The subscription that grants it; `None`: a one-time purchase.
     pub subscription_id: Option<SubscriptionId>,
     pub invoice_id: Option<InvoiceId>,
     /// The invoice line that paid for it.
     pub invoice_item_id: Option<InvoiceItemId>,
     pub acquired_at: Timestamp,
-    /// When its line was refunded: it gives nothing from then on.
+    /// When its invoice line was credited; it is invalid from then on.
     pub revoked_at: Option<Timestamp>,
-    /// While its payment is disputed it gives nothing.
+    /// Set while its payment is disputed; it is invalid then.
     pub suspended_at: Option<Timestamp>,
 }
 
 #[async_trait]
 pub trait Apps: Send {
     async fn insert_category(&mut self, category: &Category) -> Result<(), StorageError>;
-    /// With the number of apps in each.
+    /// Categories with the number of their apps.
     async fn categories(&mut self) -> Result<Vec<(Category, u64)>, StorageError>;
     async fn insert(&mut self, app: &App) -> Result<(), StorageError>;
     async fn insert_version(&mut self, version: &AppVersion) -> Result<(), StorageError>;
@@ -158,30 +157,30 @@ pub trait Apps: Send {
     /// Newest first.
     async fn versions(&mut self, app: &Did) -> Result<Vec<AppVersion>, StorageError>;
     async fn version(&mut self, app: &Did, version: &str) -> Result<Option<AppVersion>, StorageError>;
-    /// Adds one to the app's and the day's counter, without reading either.
+    /// Increments the app's and the day's counter, without reading either.
     async fn count_download(&mut self, app: &Did, now: Timestamp) -> Result<(), StorageError>;
-    /// Downloads of the last 30 days of each named app.
+    /// The downloads of each of these apps in the last 30 days.
     async fn recent_downloads(&mut self, apps: &[Did], now: Timestamp) -> Result<Vec<(Did, u64)>, StorageError>;
 }
 
 #[async_trait]
 pub trait Entitlements: Send {
-    /// One for each (session, app, subscription): granting it again changes nothing.
+    /// Inserts an entitlement, one per (session, app, subscription). Idempotent.
     async fn grant(&mut self, entitlement: &Entitlement) -> Result<(), StorageError>;
-    /// Ends what an invoice line paid for once. What a subscription gives ends with the subscription instead.
+    /// Revokes the one-time purchase of an invoice line. Entitlements of a subscription end with the subscription instead.
     async fn revoke(&mut self, item: &InvoiceItemId, now: Timestamp) -> Result<(), StorageError>;
-    /// Suspends what these invoices, and the subscriptions of them, give: their payment is disputed.
+    /// Suspends the entitlements of these invoices and subscriptions, because their payment is disputed.
     async fn suspend(&mut self, invoices: &[InvoiceId], subscriptions: &[SubscriptionId], now: Timestamp) -> Result<(), StorageError>;
-    /// Ends the suspension.
+    /// Ends the suspension of these entitlements.
     async fn reinstate(&mut self, invoices: &[InvoiceId], subscriptions: &[SubscriptionId]) -> Result<(), StorageError>;
-    /// Whether the holder may download the app at `now`, or at the time of their test clock: not by what was revoked or is suspended.
-    /// Test and live purchases count in their own mode only.
+    /// Whether the holder may download the app at `now`, or at the time of their test clock. Revoked and suspended entitlements do not
+    /// count. Test and live purchases count in their own mode only.
     async fn holds(&mut self, mode: Mode, holder: &Did, app: &Did, now: Timestamp) -> Result<bool, StorageError>;
-    /// Which of these apps the holder may download.
+    /// The apps among these that the holder may download.
     async fn held(&mut self, mode: Mode, holder: &Did, apps: &[Did], now: Timestamp) -> Result<Vec<Did>, StorageError>;
-    /// Those that give a right at `now`, and those that were revoked or are suspended, newest first.
+    /// The holder's entitlements that are valid at `now`, revoked or suspended; newest first.
     async fn of_holder(&mut self, mode: Mode, holder: &Did, now: Timestamp, page: &Page) -> Result<Listed<Entitlement>, StorageError>;
-    /// All of a session, those that have ended too.
+    /// All entitlements of a session, ended ones included.
     async fn of_session(&mut self, session: &SessionId) -> Result<Vec<Entitlement>, StorageError>;
 }
 
@@ -190,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_money_opens_only_what_is_not_sold_for_real() {
+    fn test_entitlements_do_not_open_apps_that_are_sold_live() {
         let mut app = App {
             did: Did::from_verified("z1"),
             name: "app".into(),

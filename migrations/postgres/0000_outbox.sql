@@ -1,19 +1,19 @@
--- What must happen after a commit. A row leaves when its job is done; a dead one stays until it is revived.
+-- Messages to deliver after a commit. A row is deleted when its job is done; a dead letter stays until it is retried.
 CREATE TABLE outbox (
     id            TEXT        NOT NULL PRIMARY KEY,
     topic         TEXT        NOT NULL,
     payload       JSONB       NOT NULL, -- {"name": "id", ...}
     run_at        TIMESTAMPTZ NOT NULL,
     created_at    TIMESTAMPTZ NOT NULL,
-    attempts      BIGINT      NOT NULL DEFAULT 0, -- counted when a worker takes the job, so that a crash counts
+    attempts      BIGINT      NOT NULL DEFAULT 0, -- counted when a worker claims the job, so that a crash counts
     max_attempts  BIGINT      NOT NULL,
     claimed_until TIMESTAMPTZ,          -- the lease of the relay (before delivery) or of a worker (while it runs)
-    claim         TEXT,                 -- who holds the lease; NULL: nobody
+    claim         TEXT,                 -- the holder of the lease; NULL: none
     last_error    TEXT,
     dead_at       TIMESTAMPTZ
 );
 
--- Due is what is past its time and not under a lease.
+-- Due rows: past their time and without a lease.
 CREATE INDEX outbox_due ON outbox (run_at) WHERE dead_at IS NULL;
 CREATE INDEX outbox_claimed ON outbox (claimed_until) WHERE claimed_until IS NOT NULL;
 CREATE INDEX outbox_dead ON outbox (dead_at) WHERE dead_at IS NOT NULL;

@@ -1,4 +1,4 @@
--- Permissions to charge customers who are not there, and what is charged by them.
+-- Mandates for off-session charges, and the subscriptions and invoices that are charged by them.
 
 CREATE TABLE mandates (
     id          TEXT COLLATE "C" NOT NULL PRIMARY KEY,
@@ -12,13 +12,13 @@ CREATE TABLE mandates (
 );
 CREATE INDEX mandates_active ON mandates (customer_id, method_id) WHERE status = 'active';
 
--- A test-mode customer's own time.
+-- Test clocks: the time of test-mode customers.
 CREATE TABLE test_clocks (
     id          TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     name        TEXT             NOT NULL,
     customer_id TEXT             NOT NULL UNIQUE REFERENCES customers (id),
     now_at      TIMESTAMPTZ      NOT NULL,
-    target      TIMESTAMPTZ, -- while it is being advanced
+    target      TIMESTAMPTZ, -- the time to which it is being advanced; NULL: it is not advancing
     touched_at  TIMESTAMPTZ      NOT NULL,
     timeline       JSONB            NOT NULL, -- [{"at", "what", "subject"}, ...], newest last
     created_at  TIMESTAMPTZ      NOT NULL
@@ -35,8 +35,8 @@ CREATE TABLE subscriptions (
     mandate_id           TEXT,
     session_id           TEXT,
     cycle                JSONB            NOT NULL,
-    anchor               TIMESTAMPTZ      NOT NULL, -- where period 0 begins
-    period_index         BIGINT, -- of the current period; none during the trial
+    anchor               TIMESTAMPTZ      NOT NULL, -- the start of period 0
+    period_index         BIGINT, -- of the current period; NULL during the trial
     period_start         TIMESTAMPTZ      NOT NULL,
     period_end           TIMESTAMPTZ      NOT NULL,
     trial_start          TIMESTAMPTZ,
@@ -51,13 +51,13 @@ CREATE TABLE subscriptions (
     days_until_cancel    BIGINT           NOT NULL,
     billing_threshold    NUMERIC(78,0),
     resets_anchor        BOOLEAN          NOT NULL,
-    stake_id             TEXT, -- secures what it owes when it ends
+    stake_id             TEXT, -- secures its debts when it ends
     overdraft_stake_id   TEXT, -- pays renewals that could not be charged
-    overdraft_at         TIMESTAMPTZ, -- when that stake pays what is overdue
+    overdraft_at         TIMESTAMPTZ, -- when that stake pays overdue invoices
     latest_invoice_id    TEXT,
     clock_id             TEXT             REFERENCES test_clocks (id),
-    due_at               TIMESTAMPTZ, -- when the engine has something to do
-    on_hold               TEXT, -- why the engine has stopped with it
+    due_at               TIMESTAMPTZ, -- when the engine processes it next
+    on_hold               TEXT, -- why the engine does not bill it
     on_hold_detail        TEXT,
     metadata             JSONB            NOT NULL,
     created_at           TIMESTAMPTZ      NOT NULL,
@@ -71,30 +71,30 @@ CREATE INDEX subscriptions_of_overdraft_stake ON subscriptions (overdraft_stake_
 CREATE INDEX subscriptions_newest ON subscriptions (livemode, id DESC);
 CREATE INDEX subscriptions_of_customer ON subscriptions (customer_id, id DESC);
 
--- Refundable deposits that networks hold for this store. The id is the nonce of the stake's address at its network.
+-- Stakes: refundable deposits that networks hold for this store. The id is the nonce of the stake's address at its network.
 CREATE TABLE stakes (
     id                TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     livemode          BOOLEAN          NOT NULL,
     customer_id       TEXT             NOT NULL REFERENCES customers (id),
-    payer             TEXT             NOT NULL, -- the account that the money comes from and goes back to
+    payer             TEXT             NOT NULL, -- the account that paid it and to which it returns
     method_id         TEXT             NOT NULL REFERENCES payment_methods (id),
     currency_id       TEXT             NOT NULL REFERENCES currencies (id),
-    subject           TEXT             NOT NULL, -- the subscription that it was placed for; a checkout names its subscriptions beforehand
+    subject           TEXT             NOT NULL, -- the subscription that it was placed for; a checkout allocates subscription ids in advance
     purpose           TEXT             NOT NULL CHECK (purpose IN ('security', 'overdraft', 'membership', 'publication')),
-    amount_requested  NUMERIC(78,0)    NOT NULL, -- what the payer is asked to hold there
-    amount            NUMERIC(78,0)    NOT NULL, -- everything that was paid into it
+    amount_requested  NUMERIC(78,0)    NOT NULL, -- the amount that the payer should have placed
+    amount            NUMERIC(78,0)    NOT NULL, -- the sum of all payments into it
     amount_forfeited  NUMERIC(78,0)    NOT NULL,
     amount_returned   NUMERIC(78,0)    NOT NULL,
-    amount_reserved   NUMERIC(78,0)    NOT NULL, -- what an open attempt takes out of it
+    amount_reserved   NUMERIC(78,0)    NOT NULL, -- the amount that an open attempt takes out of it
     reserved_by       TEXT, -- that attempt
     reserved_for      TEXT CHECK (reserved_for IN ('return', 'forfeit')),
     status            TEXT             NOT NULL CHECK (status IN ('pending', 'held', 'releasing', 'final')),
     release_reason    TEXT,
     released_at       TIMESTAMPTZ,
-    return_at         TIMESTAMPTZ, -- when the store moves it next
-    failure_count     BIGINT           NOT NULL, -- how often in a row its network refused to move it
-    reference         TEXT, -- the network's name of the last payment into it
-    checked_at        TIMESTAMPTZ      NOT NULL, -- when the network was last asked about it
+    return_at         TIMESTAMPTZ, -- when the store processes it next
+    failure_count     BIGINT           NOT NULL, -- consecutive declines by its network
+    reference         TEXT, -- the network's reference of the last payment into it
+    checked_at        TIMESTAMPTZ      NOT NULL, -- when the network was last queried about it
     created_at        TIMESTAMPTZ      NOT NULL,
     updated_at        TIMESTAMPTZ      NOT NULL,
     CHECK (amount_forfeited <= amount),
@@ -103,7 +103,7 @@ CREATE TABLE stakes (
     CHECK (amount_forfeited + amount_returned + amount_reserved <= amount),
     CHECK ((reserved_by IS NULL) = (reserved_for IS NULL))
 );
--- A second payment into a stake raises the row.
+-- A second payment into a stake raises the same row.
 CREATE UNIQUE INDEX stakes_open ON stakes (subject, purpose, payer, currency_id) WHERE status <> 'final';
 CREATE INDEX stakes_due ON stakes (return_at, id) WHERE return_at IS NOT NULL AND reserved_by IS NULL;
 CREATE INDEX stakes_unchecked ON stakes (checked_at, id) WHERE status = 'held' OR (status = 'releasing' AND release_reason = 'revoked');
@@ -117,11 +117,11 @@ CREATE TABLE subscription_items (
     position        BIGINT           NOT NULL,
     price_id        TEXT             NOT NULL,
     quantity        BIGINT           NOT NULL,
-    billed          JSONB, -- {"from", "until", "amount", "carried"}: usage of the period that is on invoices already
+    billed          JSONB, -- {"from", "until", "amount", "carried"}: usage of the period that is billed already
     UNIQUE (subscription_id, position)
 );
 
--- The free trials that customers have had: one for each product.
+-- The free trials that customers have used: one per product.
 CREATE TABLE trials (
     customer_id     TEXT              NOT NULL REFERENCES customers (id),
     product_id      TEXT        NOT NULL,
@@ -130,7 +130,7 @@ CREATE TABLE trials (
     PRIMARY KEY (customer_id, product_id)
 );
 
--- What metered items were used; the sender's identifier makes a record count once.
+-- Usage of metered items. Records with the same sender identifier count once.
 CREATE TABLE usage_records (
     id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     item_id    TEXT             NOT NULL REFERENCES subscription_items (id),
@@ -144,7 +144,7 @@ CREATE TABLE usage_records (
 CREATE INDEX usage_records_of_item ON usage_records (item_id, used_at, id, quantity);
 CREATE INDEX usage_records_set ON usage_records (item_id, used_at, id) WHERE action = 'set';
 
--- Subscriptions that are charged by a mandate once it is given.
+-- Subscriptions that are charged by a mandate once it is active.
 CREATE TABLE mandate_subscriptions (
     mandate_id      TEXT NOT NULL REFERENCES mandates (id),
     subscription_id TEXT NOT NULL REFERENCES subscriptions (id),
@@ -152,7 +152,7 @@ CREATE TABLE mandate_subscriptions (
 );
 CREATE INDEX mandate_promises_of_subscription ON mandate_subscriptions (subscription_id);
 
--- Invoices that a mandate pays once, when it is given.
+-- Invoices that a mandate pays once, when it becomes active.
 CREATE TABLE mandate_invoices (
     mandate_id TEXT NOT NULL REFERENCES mandates (id),
     invoice_id TEXT NOT NULL REFERENCES invoices (id),
@@ -160,7 +160,7 @@ CREATE TABLE mandate_invoices (
 );
 CREATE INDEX mandate_debts_of_invoice ON mandate_invoices (invoice_id);
 
--- Documents that give back what invoices asked for. They are never changed.
+-- Credit notes. They never change.
 CREATE TABLE credit_notes (
     id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     livemode        BOOLEAN          NOT NULL,
@@ -189,12 +189,12 @@ CREATE TABLE credit_note_items (
     position        BIGINT           NOT NULL,
     invoice_item_id TEXT             NOT NULL,
     amount          NUMERIC(78,0)    NOT NULL,
-    revokes         BOOLEAN          NOT NULL, -- whether what the line had paid for ends
-    calculation     JSONB, -- as in invoice_items, where time was credited
+    revokes         BOOLEAN          NOT NULL, -- whether access to what the line paid for ends
+    calculation     JSONB, -- as in invoice_items, if unused time was credited
     PRIMARY KEY (note_id, position)
 );
 
--- What the store owes customers, for their next invoices.
+-- The customers' balances, which pay their next invoices.
 CREATE TABLE customer_balances (
     customer_id TEXT COLLATE "C" NOT NULL REFERENCES customers (id),
     currency_id TEXT COLLATE "C" NOT NULL REFERENCES currencies (id),
@@ -208,8 +208,8 @@ CREATE TABLE balance_transactions (
     livemode      BOOLEAN          NOT NULL,
     customer_id   TEXT             NOT NULL REFERENCES customers (id),
     currency_id   TEXT             NOT NULL,
-    sequence      BIGINT           NOT NULL, -- the order in which they were written
-    type          TEXT             NOT NULL, -- says whether it increases or decreases the balance
+    sequence      BIGINT           NOT NULL, -- the order of writing
+    type          TEXT             NOT NULL, -- determines whether it increases or decreases the balance
     amount        NUMERIC(78,0)    NOT NULL,
     balance_after NUMERIC(78,0)    NOT NULL,
     source        TEXT             NOT NULL, -- the id of the object that changed the balance
@@ -218,7 +218,7 @@ CREATE TABLE balance_transactions (
 CREATE UNIQUE INDEX balance_transactions_sequence ON balance_transactions (customer_id, currency_id, sequence);
 CREATE INDEX balance_transactions_newest ON balance_transactions (customer_id, created_at, sequence, id);
 
--- Money on its way back over the network that brought it.
+-- Refunds: money that returns over a network.
 CREATE TABLE refunds (
     id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     livemode        BOOLEAN          NOT NULL,
@@ -229,14 +229,14 @@ CREATE TABLE refunds (
     method_id       TEXT             NOT NULL,
     customer_id     TEXT             NOT NULL REFERENCES customers (id),
     intent_id       TEXT             REFERENCES payment_intents (id),
-    payment_id      TEXT             REFERENCES invoice_payments (id), -- whose amount is reserved
+    payment_id      TEXT             REFERENCES invoice_payments (id), -- the invoice payment whose amount is reserved
     credit_note_id  TEXT             REFERENCES credit_notes (id),
     invoice_id      TEXT,
     subscription_id TEXT,
     reason          TEXT             NOT NULL,
     description     TEXT             NOT NULL,
     reference       TEXT             NOT NULL,
-    failure         JSONB, -- {"code", "message"}: why it failed last
+    failure         JSONB, -- {"code", "message"}: the reason of the last failure
     failure_count   BIGINT           NOT NULL,
     created_at      TIMESTAMPTZ      NOT NULL,
     updated_at      TIMESTAMPTZ      NOT NULL
@@ -247,7 +247,7 @@ CREATE INDEX refunds_of_invoice ON refunds (invoice_id, id DESC) WHERE invoice_i
 CREATE INDEX refunds_of_note ON refunds (credit_note_id) WHERE credit_note_id IS NOT NULL;
 CREATE INDEX refunds_reference ON refunds (method_id, reference) WHERE reference <> '';
 
--- Payments that their network took back or wants back.
+-- Disputes of payments.
 CREATE TABLE disputes (
     id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     livemode        BOOLEAN          NOT NULL,
@@ -261,7 +261,7 @@ CREATE TABLE disputes (
     fee_currency_id TEXT,
     status          TEXT             NOT NULL,
     funds_withdrawn BOOLEAN          NOT NULL,
-    movements       BIGINT           NOT NULL, -- of funds and fees: each is an entry of the journal
+    movements       BIGINT           NOT NULL, -- movements of funds and fees; each is a journal entry
     reason          TEXT             NOT NULL,
     respond_by      TIMESTAMPTZ,
     credit_note_ids JSONB            NOT NULL, -- ["cn_...", ...]

@@ -1,7 +1,7 @@
--- People, keys, and everything between a payment link and a booked payment.
--- Amounts are texts of 39 digits, times are microseconds since 1970, JSON is text.
+-- Users, API keys, and everything between a payment link and a posted payment.
+-- Amounts are texts of 39 digits, times are microseconds since 1970-01-01 UTC, JSON is text.
 
--- Whoever has signed in with a wallet.
+-- Users who have signed in with a wallet.
 CREATE TABLE users (
     did        TEXT    NOT NULL PRIMARY KEY,
     public_key TEXT    NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE passports (
 ) STRICT;
 CREATE INDEX passports_valid ON passports (holder) WHERE revoked_at IS NULL;
 
--- Browsers that are signed in. Only hashes of tokens are kept, here and below.
+-- Signed-in browsers. Only hashes of tokens are stored, here and below.
 CREATE TABLE logins (
     token      BLOB    NOT NULL PRIMARY KEY,
     user_did   TEXT    NOT NULL REFERENCES users (did),
@@ -32,7 +32,7 @@ CREATE TABLE logins (
 ) STRICT;
 CREATE INDEX logins_expiry ON logins (expires_at);
 
--- One-time links that make their opener the owner.
+-- One-time links that make the user who opens them the owner.
 CREATE TABLE owner_links (
     token      BLOB    NOT NULL PRIMARY KEY,
     created_at INTEGER NOT NULL,
@@ -50,7 +50,7 @@ CREATE TABLE api_keys (
     revoked_at   INTEGER
 ) STRICT;
 
--- Sessions between a browser and a wallet.
+-- Connect sessions between a browser and a wallet.
 CREATE TABLE connect_sessions (
     token      TEXT    NOT NULL PRIMARY KEY,
     action     TEXT    NOT NULL,
@@ -61,17 +61,17 @@ CREATE TABLE connect_sessions (
     params     TEXT    NOT NULL,
     wallet_did TEXT,
     wallet_key TEXT,
-    nonce      INTEGER NOT NULL, -- 64 bits, of which the highest is the sign here
+    nonce      INTEGER NOT NULL, -- an unsigned 64-bit number, stored as a signed one
     error      TEXT    NOT NULL,
     error_code TEXT    NOT NULL,
     error_params TEXT  NOT NULL, -- {"name": "value", ...}
-    login      BLOB, -- hash of the login that it was used for
+    login      BLOB, -- the hash of the login that it was used for
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX connect_sessions_expiry ON connect_sessions (expires_at);
 
--- The first answers of writes that carried an Idempotency-Key; status is NULL while the first call runs.
+-- Stored responses to writes with an Idempotency-Key; status is NULL while the first call is running.
 CREATE TABLE idempotency_keys (
     caller      TEXT    NOT NULL,
     key         TEXT    NOT NULL,
@@ -137,7 +137,7 @@ CREATE TABLE payment_links (
     items               TEXT    NOT NULL, -- [{"price_id", "quantity", "adjustable"}, ...]
     currency_id         TEXT    NOT NULL,
     form                TEXT    NOT NULL,
-    terms               TEXT    NOT NULL, -- of the subscriptions that begin
+    terms               TEXT    NOT NULL, -- the terms of the session's subscriptions
     requires_cross_sell INTEGER NOT NULL,
     custom_message      TEXT    NOT NULL,
     redirect_url        TEXT,
@@ -167,9 +167,9 @@ CREATE TABLE checkout_sessions (
     method_id           TEXT,
     intent_id           TEXT,
     invoice_id          TEXT,
-    subscription_ids    TEXT    NOT NULL, -- named at submit, written at completion
+    subscription_ids    TEXT    NOT NULL, -- allocated at submit; the subscriptions are inserted at completion
     mandate_id          TEXT,
-    stake_id            TEXT, -- secures the subscriptions that it begins
+    stake_id            TEXT, -- the stake that secures its subscriptions
     trial_end           INTEGER,
     amount_total        TEXT    NOT NULL,
     metadata            TEXT    NOT NULL,
@@ -182,7 +182,7 @@ CREATE INDEX checkout_sessions_newest ON checkout_sessions (livemode, id DESC);
 CREATE INDEX checkout_sessions_of_link ON checkout_sessions (link_id, id DESC) WHERE link_id IS NOT NULL;
 CREATE INDEX checkout_sessions_due ON checkout_sessions (expires_at, id) WHERE status = 'open';
 
--- The last start of a link by a visitor.
+-- The last start of a link by each visitor.
 CREATE TABLE session_starts (
     start_key  TEXT    NOT NULL PRIMARY KEY,
     session_id TEXT    NOT NULL,
@@ -197,7 +197,7 @@ CREATE TABLE payment_intents (
     description     TEXT    NOT NULL,
     amount          TEXT    NOT NULL,
     amount_received TEXT    NOT NULL,
-    amount_refunded TEXT    NOT NULL, -- reserved by refunds and pay-outs, or sent by them
+    amount_refunded TEXT    NOT NULL, -- refunds and payouts, pending ones included
     currency_id     TEXT    NOT NULL,
     method_id       TEXT    NOT NULL,
     customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -216,23 +216,23 @@ CREATE INDEX payment_intents_newest ON payment_intents (livemode, id DESC);
 CREATE INDEX payment_intents_of_customer ON payment_intents (customer_id, id DESC);
 CREATE INDEX payment_intents_reference ON payment_intents (method_id, reference) WHERE reference <> '';
 
--- Attempts to move money; written before anything is sent.
+-- Attempts to move money; committed before anything is sent.
 CREATE TABLE attempts (
     id            TEXT    NOT NULL PRIMARY KEY,
     purpose       TEXT    NOT NULL,
-    subject       TEXT    NOT NULL, -- the id of what it is for: an intent, a mandate, a stake, a subscription, a refund
+    subject       TEXT    NOT NULL, -- the id of its object: an intent, a mandate, a stake, a subscription, a refund
     session_id    TEXT,
     kind          TEXT    NOT NULL,
     method_id     TEXT    NOT NULL REFERENCES payment_methods (id),
     currency_id   TEXT    NOT NULL REFERENCES currencies (id),
     amount        TEXT    NOT NULL,
     status        TEXT    NOT NULL,
-    payer         TEXT, -- of a signed transaction: who, what, and its hash
+    payer         TEXT, -- of a signed transaction: payer, bytes and hash
     bytes         BLOB,
     hash          TEXT,
-    provider_id   TEXT, -- of a card: the provider's intent
+    provider_id   TEXT, -- for cards: the provider's intent
     client_secret BLOB, -- encrypted
-    card          TEXT, -- the kept card, or who it is to be kept for
+    card          TEXT, -- the saved card, or the holder for whom it will be saved
     last_error    TEXT,
     checks        INTEGER NOT NULL,
     check_at      INTEGER NOT NULL,
@@ -240,23 +240,23 @@ CREATE TABLE attempts (
     created_at    INTEGER NOT NULL,
     updated_at    INTEGER NOT NULL
 ) STRICT;
--- Charged at most once: what an attempt is for has one open attempt, and a transaction serves one attempt.
+-- Charged at most once: each purpose and subject has one open attempt, and a transaction belongs to one attempt.
 CREATE UNIQUE INDEX attempts_open ON attempts (subject, purpose) WHERE status IN ('open', 'unknown');
 CREATE UNIQUE INDEX attempts_hash ON attempts (method_id, hash) WHERE hash IS NOT NULL;
 CREATE UNIQUE INDEX attempts_provider ON attempts (method_id, provider_id) WHERE provider_id IS NOT NULL;
 CREATE INDEX attempts_due ON attempts (check_at, id) WHERE status IN ('open', 'unknown');
 
--- What an attempt is to pay of each invoice. An invoice has one open attempt.
+-- The planned payments of attempts. An invoice has at most one open attempt.
 CREATE TABLE attempt_invoices (
     attempt_id TEXT    NOT NULL,
     invoice_id TEXT    NOT NULL,
-    amount     TEXT    NOT NULL, -- what remained when the attempt was written
+    amount     TEXT    NOT NULL, -- the invoice's remaining amount when the attempt was written
     open       INTEGER NOT NULL,
     PRIMARY KEY (attempt_id, invoice_id)
 ) STRICT;
 CREATE UNIQUE INDEX attempt_invoices_open ON attempt_invoices (invoice_id) WHERE open = 1;
 
--- The number last given in each series: one for each mode and type of document.
+-- The last allocated number of each series: one for each mode and document type.
 CREATE TABLE number_series (
     livemode    INTEGER NOT NULL,
     document    TEXT    NOT NULL,
@@ -269,7 +269,7 @@ VALUES (0, 'invoice', 0), (0, 'credit_note', 0), (0, 'statement', 0), (1, 'invoi
 CREATE TABLE invoices (
     id              TEXT    NOT NULL PRIMARY KEY,
     livemode        INTEGER NOT NULL,
-    document        TEXT    NOT NULL, -- invoice or statement: the series of its number
+    document        TEXT    NOT NULL, -- invoice or statement: determines its number series
     number          INTEGER,
     status          TEXT    NOT NULL,
     reason          TEXT    NOT NULL,
@@ -282,11 +282,11 @@ CREATE TABLE invoices (
     period_start    INTEGER,
     period_end      INTEGER,
     intent_id       TEXT,
-    reference       TEXT, -- the transaction that it tells of, where no intent does
+    reference       TEXT, -- the network transaction of a statement
     bill_to         TEXT    NOT NULL,
     total           TEXT    NOT NULL,
-    amount_paid     TEXT    NOT NULL, -- payments that stand
-    amount_credited TEXT    NOT NULL, -- what credit notes took off what was due
+    amount_paid     TEXT    NOT NULL, -- payments less reversals
+    amount_credited TEXT    NOT NULL, -- credit that reduced the amount due
     failure_count   INTEGER NOT NULL,
     retry_at        INTEGER,
     clock_id        TEXT,
@@ -299,10 +299,10 @@ CREATE TABLE invoices (
 ) STRICT;
 CREATE UNIQUE INDEX invoices_number ON invoices (livemode, document, number);
 CREATE INDEX invoices_newest ON invoices (livemode, id DESC);
--- What the lists of a whole store are counted by, without the rows.
+-- Counts the lists of a whole store from the index alone.
 CREATE INDEX invoices_counted ON invoices (livemode, reason, status, currency_id, total, number, id);
 CREATE INDEX invoices_of_customer ON invoices (customer_id, id DESC);
--- One period, one invoice.
+-- One period, one invoice (invariant 2).
 CREATE UNIQUE INDEX invoices_period ON invoices (subscription_id, period_start, reason) WHERE status <> 'void';
 CREATE INDEX invoices_of_subscription ON invoices (subscription_id, id DESC) WHERE subscription_id IS NOT NULL;
 CREATE INDEX invoices_unpaid ON invoices (customer_id, currency_id, id) WHERE status IN ('open', 'uncollectible');
@@ -310,12 +310,12 @@ CREATE INDEX invoices_overdue ON invoices (customer_id, id) WHERE status = 'unco
 CREATE INDEX invoices_retry ON invoices (retry_at, id) WHERE retry_at IS NOT NULL AND clock_id IS NULL;
 CREATE INDEX invoices_retry_by_clock ON invoices (clock_id, retry_at, id) WHERE retry_at IS NOT NULL AND clock_id IS NOT NULL;
 
--- Lines of invoices. A credit note gives of a line no more than its amount.
+-- Invoice lines. Credit notes over a line never exceed its amount.
 CREATE TABLE invoice_items (
     id                   TEXT    NOT NULL PRIMARY KEY,
     invoice_id           TEXT    NOT NULL REFERENCES invoices (id),
     position             INTEGER NOT NULL,
-    subscription_item_id TEXT, -- what of a subscription it bills for
+    subscription_item_id TEXT, -- the subscription item that it bills for
     price_id             TEXT,
     description          TEXT    NOT NULL,
     quantity             INTEGER NOT NULL,
@@ -323,28 +323,28 @@ CREATE TABLE invoice_items (
     amount               TEXT    NOT NULL,
     discount             TEXT    NOT NULL DEFAULT '000000000000000000000000000000000000000',
     tax                  TEXT    NOT NULL DEFAULT '000000000000000000000000000000000000000',
-    credited             TEXT    NOT NULL, -- given by credit notes
+    credited             TEXT    NOT NULL, -- the sum of credit notes over it
     period_start         INTEGER,
     period_end           INTEGER,
-    covers_until         INTEGER, -- the end of the time that is paid for: credit notes shorten it
-    calculation          TEXT    NOT NULL, -- the inputs and the formula of the amount
+    covers_until         INTEGER, -- when its cover ends; credit notes over unused time shorten it
+    calculation          TEXT    NOT NULL, -- the inputs and the formula of its amount
     UNIQUE (invoice_id, position),
     CHECK (credited <= amount)
 ) STRICT;
 CREATE INDEX invoice_items_billing ON invoice_items (subscription_item_id, period_start) WHERE subscription_item_id IS NOT NULL;
 
--- What one source paid of one invoice.
+-- What one source paid towards one invoice.
 CREATE TABLE invoice_payments (
     id                     TEXT    NOT NULL PRIMARY KEY,
     invoice_id             TEXT    NOT NULL REFERENCES invoices (id),
     source                 TEXT    NOT NULL CHECK (source IN ('network', 'balance', 'stake')),
-    attempt_id             TEXT, -- of a network and of a stake
-    intent_id              TEXT, -- of a network
-    balance_transaction_id TEXT, -- of the balance
+    attempt_id             TEXT, -- for network and stake payments
+    intent_id              TEXT, -- for network payments
+    balance_transaction_id TEXT, -- for balance payments
     amount                 TEXT    NOT NULL,
-    refunded               TEXT    NOT NULL, -- reserved by refunds, or sent by them
-    disputed               TEXT    NOT NULL, -- withdrawn by disputes that are not decided
-    reversed               TEXT    NOT NULL, -- taken back: the invoice does not count it as paid
+    refunded               TEXT    NOT NULL, -- refunds, pending ones included
+    disputed               TEXT    NOT NULL, -- withdrawn by undecided disputes
+    reversed               TEXT    NOT NULL, -- reversed: the invoice does not count it as paid
     created_at             INTEGER NOT NULL,
     CHECK (refunded <= amount),
     CHECK (disputed <= amount),

@@ -1,4 +1,4 @@
--- What is sold.
+-- Products, prices, stock, and the store's apps.
 CREATE TABLE products (
     id                   TEXT    NOT NULL PRIMARY KEY,
     livemode             INTEGER NOT NULL CHECK (livemode IN (0, 1)),
@@ -13,10 +13,10 @@ CREATE TABLE products (
     unit_label_zh        TEXT,
     statement_descriptor TEXT,
     default_price_id     TEXT,
-    app                  TEXT,             -- the app that a purchase entitles to
-    cross_sells_to       TEXT, -- the product that is offered beside it
+    app                  TEXT,             -- the app that a purchase grants
+    cross_sells_to       TEXT, -- the product that checkout offers as a cross-sell
     metadata             TEXT    NOT NULL, -- {"name": "value", ...}
-    search_text          TEXT    NOT NULL, -- lower-cased, what a search looks at
+    search_text          TEXT    NOT NULL, -- lower-cased search text
     created_at           INTEGER NOT NULL,
     updated_at           INTEGER NOT NULL
 ) STRICT;
@@ -31,14 +31,14 @@ CREATE TABLE prices (
     currency_id                 TEXT    NOT NULL,
     unit_amount                 TEXT    NOT NULL CHECK (length(unit_amount) = 39),
     currency_options            TEXT    NOT NULL,           -- [{"currency_id": "pc_", "unit_amount": "base units", "tiers", "custom"}, ...]
-    recurring                   TEXT,                       -- {"interval", "count", "anchoring", "metered": "sum"}; none: paid once
+    recurring                   TEXT,                       -- {"interval", "count", "anchoring", "metered": "sum"}; NULL: a one-time price
     tiers_mode                  TEXT CHECK (tiers_mode IN ('graduated', 'volume')),
     tiers                       TEXT    NOT NULL DEFAULT '[]', -- [{"up_to": 5, "unit_amount": "base units", "flat_amount"}, ...]
     custom                      TEXT,                       -- {"preset": "base units", "presets", "minimum", "maximum"}
     upsells_to                  TEXT,
-    quantity_available          INTEGER NOT NULL DEFAULT 0, -- 0: without limit
-    quantity_sold               INTEGER NOT NULL DEFAULT 0, -- sold or held
-    quantity_limit_per_checkout INTEGER NOT NULL DEFAULT 0, -- 0: without limit
+    quantity_available          INTEGER NOT NULL DEFAULT 0, -- 0: unlimited
+    quantity_sold               INTEGER NOT NULL DEFAULT 0, -- sold or reserved
+    quantity_limit_per_checkout INTEGER NOT NULL DEFAULT 0, -- 0: unlimited
     metadata                    TEXT    NOT NULL,
     search_text                 TEXT    NOT NULL,
     created_at                  INTEGER NOT NULL,
@@ -50,7 +50,7 @@ CREATE TABLE prices (
 CREATE INDEX prices_product ON prices (product_id);
 CREATE UNIQUE INDEX prices_lookup_key ON prices (livemode, lookup_key) WHERE lookup_key IS NOT NULL;
 
--- Stock that a checkout session took. Only what is held can be given back or become a sale.
+-- Stock that a checkout session has taken. Only a reservation can be released or become a sale.
 CREATE TABLE holds (
     session_id TEXT    NOT NULL,
     price_id   TEXT    NOT NULL REFERENCES prices (id),
@@ -87,12 +87,12 @@ CREATE TABLE apps (
     screenshots        TEXT    NOT NULL, -- [{"file", "width", "height", "alt": {"en", "zh"}}, ...]
     licence            TEXT    NOT NULL,
     website            TEXT,
-    test_link          TEXT,             -- where it is sold; none in both modes: it is free
+    test_link          TEXT,             -- the payment link of each mode; NULL in both: it is free
     live_link          TEXT,
     downloads          INTEGER NOT NULL DEFAULT 0,
     version            TEXT    NOT NULL,
     size               INTEGER NOT NULL, -- bytes
-    search_text        TEXT    NOT NULL, -- lower-cased; each of its names begins a line
+    search_text        TEXT    NOT NULL, -- lower-cased search text; each name is on its own line
     sort_name          TEXT    NOT NULL, -- lower-cased
     created_at         INTEGER NOT NULL,
     updated_at         INTEGER NOT NULL
@@ -112,7 +112,7 @@ CREATE TABLE app_versions (
     readme_zh    TEXT    NOT NULL,
     changelog_en TEXT    NOT NULL,
     changelog_zh TEXT    NOT NULL,
-    sha256       TEXT    NOT NULL, -- of the bundle, hex
+    sha256       TEXT    NOT NULL, -- of the bundle, in hex
     size         INTEGER NOT NULL, -- bytes
     published_at INTEGER NOT NULL
 ) STRICT;
@@ -127,18 +127,18 @@ CREATE TABLE app_downloads_daily (
     PRIMARY KEY (app, day)
 ) STRICT;
 
--- The right to download an app, one for each purchase of it.
+-- The right to download an app, one per purchase.
 CREATE TABLE entitlements (
     id              TEXT    NOT NULL PRIMARY KEY,
     livemode        INTEGER NOT NULL CHECK (livemode IN (0, 1)),
     holder          TEXT    NOT NULL,
     app             TEXT    NOT NULL REFERENCES apps (did),
     session_id      TEXT    NOT NULL,
-    subscription_id TEXT, -- what gives it, while it runs; none: bought once
+    subscription_id TEXT, -- the subscription that grants it; NULL: a one-time purchase
     invoice_id      TEXT,
-    invoice_item_id TEXT, -- the line that paid for it
+    invoice_item_id TEXT, -- the invoice line that paid for it
     acquired_at     INTEGER NOT NULL,
-    revoked_at      INTEGER, -- when its line was refunded
+    revoked_at      INTEGER, -- when its invoice line was credited
     suspended_at    INTEGER -- while its payment is disputed
 ) STRICT;
 

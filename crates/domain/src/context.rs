@@ -1,4 +1,4 @@
-//! What a use case works with.
+//! The context of use cases: ports, settings and handlers.
 
 use crate::billing::BillingPolicy;
 use crate::payment::{CardRail, ConcurrencyLimit, MethodKind, PurposeHandlers, SandboxTime, Trigger, WalletRail};
@@ -7,7 +7,7 @@ use crate::storage::Store;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The rails, by the type of method they serve.
+/// The rails, by the type of method that they support.
 #[derive(Clone, Default)]
 pub struct Networks {
     wallets: HashMap<MethodKind, Arc<dyn WalletRail>>,
@@ -29,21 +29,21 @@ impl Networks {
         self
     }
 
-    /// The sandbox follows customers' test clocks.
+    /// Makes the sandbox follow customers' test clocks.
     #[must_use]
     pub fn with_sandbox_time(mut self, time: Arc<dyn SandboxTime>) -> Self {
         self.sandbox_time = Some(time);
         self
     }
 
-    /// What the process sends by itself stays within a limit per network; without, nothing limits it.
+    /// Limits the process's concurrent background calls per network. Without it there is no limit.
     #[must_use]
     pub fn with_concurrency_limit(mut self, limit: Arc<dyn ConcurrencyLimit>) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Waits for a slot to charge in. Drop it when the network has answered.
+    /// Waits for a slot of the method's network. Drop it when the network has answered.
     pub async fn acquire(&self, method: &MethodId, trigger: Trigger) -> Option<Box<dyn Send>> {
         match &self.limit {
             Some(limit) => Some(limit.take(method, trigger).await),
@@ -73,7 +73,7 @@ pub struct Context {
     pub clock: Arc<dyn Clock>,
     pub random: Arc<dyn Random>,
     pub networks: Networks,
-    /// What the outcome of an attempt means for what it is for: see [`crate::purpose_handlers`].
+    /// The handlers for outcomes of attempts: see [`crate::purpose_handlers`].
     pub handlers: Arc<PurposeHandlers>,
     pub policy: BillingPolicy,
 }

@@ -1,11 +1,11 @@
-//! The table of handlers that settle attempts. It stands above the modules that implement them.
+//! The table of handlers for the outcomes of attempts. It is above the modules that implement them.
 
 use crate::billing::{InvoiceCollection, MandateChange, Recharge, RefundPayment, StakeForfeit, StakePlacement, StakeReturn};
 use crate::checkout::{SessionMandate, SessionPayment, SessionStake};
 use crate::payment::{Origin, PurposeHandlers, PurposeKind};
 use std::sync::Arc;
 
-/// Everything that attempts of this store can be for.
+/// The handlers for all purposes of attempts.
 #[must_use]
 pub fn purpose_handlers() -> Arc<PurposeHandlers> {
     let table = PurposeHandlers::default()

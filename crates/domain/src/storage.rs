@@ -1,4 +1,4 @@
-//! The store as a whole: units of work that hand out the repositories.
+//! The port to the database: units of work that provide the repositories.
 
 use crate::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
 use crate::billing::{Balances, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords};
@@ -12,24 +12,25 @@ use crate::shared::{StorageError, Timestamp};
 use crate::store::{Apps, Entitlements};
 use async_trait::async_trait;
 
-/// Acts of those who run the store come one after the other.
+/// The subject of [`UnitOfWork::lock`] that serializes administrative changes.
 pub const MANAGEMENT: &str = "management";
 
-/// How long the first answer of a write is kept for its `Idempotency-Key`.
+/// How many hours the response to a write is stored for its `Idempotency-Key`.
 pub const IDEMPOTENCY_LIFETIME_HOURS: u64 = 24;
 
-/// A write that carried an `Idempotency-Key`.
+/// The stored response to a write with an `Idempotency-Key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredResponse {
-    /// Hash of method, path and body: another one under the same key is refused.
+    /// A hash of method, path and body. A different request under the same key is rejected.
     pub fingerprint: String,
-    /// `None` while the first call is being worked on.
+    /// Status and body; `None` while the first call is running.
     pub answer: Option<(u16, String)>,
 }
 
 #[async_trait]
 pub trait IdempotencyKeys: Send {
-    /// Takes the key, or answers what it was taken for. A key whose first call was never answered is free again after `stale_before`.
+    /// Claims the key, or returns what is stored for it. A key whose first call was never answered can be claimed again if it was claimed
+    /// before `stale_before`.
     async fn take(
         &mut self,
         caller: &str,
@@ -39,22 +40,22 @@ pub trait IdempotencyKeys: Send {
         stale_before: Timestamp,
     ) -> Result<Option<StoredResponse>, StorageError>;
     async fn keep(&mut self, caller: &str, key: &str, status: u16, body: &str) -> Result<(), StorageError>;
-    /// Frees a key whose call failed without an effect.
+    /// Releases a key whose call failed without effect.
     async fn free(&mut self, caller: &str, key: &str) -> Result<(), StorageError>;
     async fn prune(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
 }
 
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Begins a unit of work. One at a time, and no network call inside it (invariant 7).
+    /// Begins a unit of work. Only one at a time, and no network call inside it (invariant 7).
     async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StorageError>;
-    /// The repositories without a transaction, for reading.
+    /// Provides the repositories without a transaction, for reading.
     async fn read(&self) -> Result<Box<dyn UnitOfWork>, StorageError>;
-    /// Whether the database answers.
+    /// Checks that the database responds.
     async fn ping(&self) -> Result<(), StorageError>;
 }
 
-/// Repositories over one transaction. Dropped without [`UnitOfWork::commit`], nothing of it has happened.
+/// Repositories over one transaction. If it is dropped without [`UnitOfWork::commit`], it has no effect.
 #[async_trait]
 pub trait UnitOfWork: Send {
     fn users(&mut self) -> Box<dyn Users + '_>;
@@ -86,11 +87,11 @@ pub trait UnitOfWork: Send {
     fn entitlements(&mut self) -> Box<dyn Entitlements + '_>;
     fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_>;
     fn outbox(&mut self) -> Box<dyn Outbox + '_>;
-    /// Waits until no other unit of work holds this subject, and holds it until the end of this one. For rare acts that read
-    /// before they write; what happens often is guarded by conditional updates instead.
+    /// Locks a subject until this unit of work ends. For rare operations that read before they write; frequent ones are guarded by
+    /// conditional updates instead.
     async fn lock(&mut self, subject: &'static str) -> Result<(), StorageError>;
-    /// Makes it all durable, and pokes the relay.
+    /// Commits all changes, and wakes the outbox relay.
     async fn commit(self: Box<Self>) -> Result<(), StorageError>;
-    /// What dropping it does, at once: what it has locked is free when this returns.
+    /// Rolls back at once, as dropping does later: all locks are released when this returns.
     async fn rollback(self: Box<Self>) -> Result<(), StorageError>;
 }

@@ -1,4 +1,4 @@
-//! People, the roles their passports give them, and the keys of scripts.
+//! Users, the roles that their passports grant, and API keys.
 
 use super::{Caller, Did};
 use crate::shared::{Address, ApiKeyId, Language, Mode, PassportId, StorageError, Timestamp};
@@ -29,14 +29,14 @@ impl Role {
         Self::ALL.into_iter().find(|role| role.name() == name)
     }
 
-    /// Owners and admins run the store.
+    /// Whether the role can manage the store: owners and admins.
     #[must_use]
     pub const fn is_admin(self) -> bool {
         matches!(self, Self::Owner | Self::Admin)
     }
 }
 
-/// Somebody who has signed in with a wallet at least once. Their DID is their name.
+/// A user who has signed in with a wallet at least once, identified by DID.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
     pub did: Did,
@@ -60,7 +60,7 @@ pub struct Passport {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// What an API key may do. `resource:read`, `resource:write`, or `*`.
+/// A permission of an API key: `resource:read`, `resource:write`, or `*`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scope(String);
 
@@ -95,14 +95,14 @@ impl Scope {
         &self.0
     }
 
-    /// Whoever may write a resource may read it.
+    /// Whether the scope allows an access. A write scope includes reading.
     #[must_use]
     pub fn allows(&self, resource: &str, write: bool) -> bool {
         self.0 == "*" || self.0.split_once(':').is_some_and(|(named, verb)| named == resource && (verb == "write" || !write))
     }
 }
 
-/// A key for scripts and integrators. Only its hash is kept.
+/// An API key for scripts and integrators. Only its hash is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
     pub id: ApiKeyId,
@@ -114,27 +114,27 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// SHA-256 of a random token: what is kept of cookies, keys and one-time links.
+/// The SHA-256 of a random token. Cookies, API keys and one-time links are stored as such hashes only.
 pub type TokenHash = [u8; 32];
 
-/// How long a login lasts without being used; opening a page of the store counts, once a day.
+/// How many days a login lasts without being used. Opening a page renews it, at most once a day.
 pub const LOGIN_LIFETIME_DAYS: u64 = 30;
 
 #[async_trait]
 pub trait Users: Send {
     async fn find(&mut self, did: &Did) -> Result<Option<User>, StorageError>;
-    /// Whose unexpired login this is, with what they may do here.
+    /// The user of an unexpired login, with their passports.
     async fn find_by_login(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<Caller>, StorageError>;
-    /// Inserts, or updates the key of, whoever signs in. Profile fields that are set already stay.
+    /// Inserts a user who signs in, or updates their public key. Profile fields that are set already stay.
     async fn upsert(&mut self, user: &User) -> Result<(), StorageError>;
-    /// Writes the profile fields: name, mail, phone, address, language.
+    /// Writes the profile fields: name, email, phone, address, language.
     async fn update_profile(&mut self, user: &User) -> Result<(), StorageError>;
-    /// Valid passports, the most powerful first.
+    /// A user's valid passports, the most powerful first.
     async fn passports(&mut self, holder: &Did) -> Result<Vec<Passport>, StorageError>;
     async fn issue_passport(&mut self, passport: &Passport) -> Result<(), StorageError>;
-    /// Every passport, revoked ones too, the oldest first.
+    /// All passports, revoked ones included, oldest first.
     async fn list_passports(&mut self) -> Result<Vec<Passport>, StorageError>;
-    /// False when there is no such passport or it is revoked already.
+    /// Revokes a passport. False: there is no such passport, or it is revoked already.
     async fn revoke_passport(&mut self, id: &PassportId, now: Timestamp) -> Result<bool, StorageError>;
     async fn owner_exists(&mut self) -> Result<bool, StorageError>;
 }
@@ -142,16 +142,16 @@ pub trait Users: Send {
 #[async_trait]
 pub trait BrowserSessions: Send {
     async fn insert(&mut self, token: &TokenHash, user: &Did, now: Timestamp, expires_at: Timestamp) -> Result<(), StorageError>;
-    /// Whose unexpired login this is.
+    /// The user of an unexpired login.
     async fn find(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<Did>, StorageError>;
-    /// Lets an unexpired login last until `expires_at`, if that is later. False otherwise.
+    /// Extends an unexpired login to `expires_at`, if that is later. False otherwise.
     async fn extend(&mut self, token: &TokenHash, now: Timestamp, expires_at: Timestamp) -> Result<bool, StorageError>;
     async fn delete(&mut self, token: &TokenHash) -> Result<(), StorageError>;
     /// Stores a one-time link that makes its opener the owner.
     async fn insert_owner_link(&mut self, token: &TokenHash, now: Timestamp) -> Result<(), StorageError>;
-    /// Uses a one-time link up. True for exactly one caller.
+    /// Uses up a one-time link. Returns true to exactly one caller.
     async fn use_owner_link(&mut self, token: &TokenHash, now: Timestamp) -> Result<bool, StorageError>;
-    /// Removes what has expired, at most `limit` rows.
+    /// Deletes expired rows, at most `limit`.
     async fn prune(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
 }
 
@@ -161,9 +161,9 @@ pub trait ApiKeys: Send {
     /// The unrevoked key with this hash.
     async fn find(&mut self, hash: &TokenHash) -> Result<Option<ApiKey>, StorageError>;
     async fn list(&mut self) -> Result<Vec<ApiKey>, StorageError>;
-    /// False when there is no such key or it is revoked already.
+    /// Revokes a key. False: there is no such key, or it is revoked already.
     async fn revoke(&mut self, id: &ApiKeyId, now: Timestamp) -> Result<bool, StorageError>;
-    /// Notes the use, at most once a minute.
+    /// Records the use of a key, at most once a minute.
     async fn touch(&mut self, id: &ApiKeyId, now: Timestamp) -> Result<(), StorageError>;
 }
 
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_write_scope_reads_but_a_read_scope_does_not_write() {
+    fn a_write_scope_includes_reading_and_a_read_scope_excludes_writing() {
         let write = Scope::parse("products:write").expect("known");
         let read = Scope::parse("products:read").expect("known");
         assert!(write.allows("products", false) && write.allows("products", true));

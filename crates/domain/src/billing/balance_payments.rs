@@ -19,7 +19,7 @@ const MAX_TRIES: u32 = 8;
 /// and safe to run concurrently.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when the rows changed in each of [`MAX_TRIES`] attempts.
+/// [`BillingError::Contended`] when the rows changed in each of `MAX_TRIES` attempts.
 #[tracing::instrument(skip_all, fields(customer = %customer, currency = %currency))]
 pub async fn pay_from_balance(ctx: &Context, customer: &CustomerId, currency: &CurrencyId) -> Result<(), BillingError> {
     for _ in 0..MAX_TRIES {

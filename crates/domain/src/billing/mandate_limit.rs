@@ -18,7 +18,7 @@ pub struct MandateLimit {
     pub by_usage: bool,
 }
 
-/// The most that the invoice of one period can charge. Usage is limited to [`THRESHOLD_FACTOR`] times the billing threshold if there is
+/// The most that the invoice of one period can charge. Usage is limited to `THRESHOLD_FACTOR` times the billing threshold if there is
 /// one, else to the price of [`BillingPolicy::usage_ceiling`] units. `items` are prices with quantities.
 pub fn mandate_limit<'a>(
     policy: &BillingPolicy,

@@ -1,16 +1,16 @@
-//! Name, mail, phone, address: what a checkout accepts (SPEC.md 5). The page applies the same rules.
+//! The validation of names, emails, phones and addresses at checkout (SPEC.md 5). The page applies the same rules.
 
 use super::postal_code_fits;
 use crate::shared::{Address, Language, Text};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// Longest name we keep.
+/// The longest name in characters.
 pub const NAME_MAX: usize = 128;
-/// Longest address line we keep.
+/// The longest address line in characters.
 pub const ADDRESS_LINE_MAX: usize = 200;
 
-/// The fields of the form, with the names that `metadata.page_info.field_validation` gives them.
+/// The fields of the form, named as in `metadata.page_info.field_validation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     Name,
@@ -52,7 +52,7 @@ impl Field {
 /// A pattern that the seller adds to a field, with its message in each language.
 #[derive(Debug, Clone)]
 pub struct FieldPattern {
-    /// The pattern as written, for the page.
+    /// The source of the pattern, for the page.
     pub source: String,
     pub message: Text,
     compiled: regex::Regex,
@@ -65,11 +65,11 @@ impl PartialEq for FieldPattern {
 }
 impl Eq for FieldPattern {}
 
-/// Longest pattern we compile.
+/// The longest accepted pattern in bytes.
 pub const PATTERN_MAX: usize = 500;
 
 impl FieldPattern {
-    /// `None` when the pattern does not compile or is too large. Matching takes time linear in the text.
+    /// `None`: the pattern does not compile or is too large. Matching takes time linear in the text.
     #[must_use]
     pub fn new(source: &str, message: Text) -> Option<Self> {
         if source.len() > PATTERN_MAX {
@@ -80,23 +80,23 @@ impl FieldPattern {
     }
 }
 
-/// What the seller adds to the form: patterns per field and a text that says what the form is for.
+/// The seller's additions to the form: patterns for fields, and a text about the form's purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PageInfo {
     pub patterns: BTreeMap<Field, FieldPattern>,
     pub purpose: Text,
 }
 
-/// What a form must hold beyond name and mail.
+/// The required fields beyond name and email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContactRequirements {
     pub phone: bool,
-    /// The whole address; otherwise only the postal code, and only for cards.
+    /// The full address; otherwise only the postal code, and only for cards.
     pub address: bool,
     pub card: bool,
 }
 
-/// What a visitor typed, as it arrived.
+/// The form as the visitor sent it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ContactForm {
     pub name: String,
@@ -105,7 +105,7 @@ pub struct ContactForm {
     pub address: Address,
 }
 
-/// A form that passed every rule, normalised.
+/// A valid and normalized form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contact {
     pub name: String,
@@ -115,7 +115,7 @@ pub struct Contact {
     pub address: Address,
 }
 
-/// Why a field was refused.
+/// Why a field is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldError {
     Required,
@@ -142,14 +142,14 @@ impl FieldError {
     }
 }
 
-/// Refused fields, each with its first error.
+/// Invalid fields, each with its first error.
 pub type ValidationErrors = BTreeMap<Field, FieldError>;
 
-fn is_mail(text: &str) -> bool {
+fn is_email(text: &str) -> bool {
     email_address::EmailAddress::is_valid(text) && text.rsplit_once('@').is_some_and(|(_, domain)| domain.contains('.'))
 }
 
-/// E.164 of a phone number, read in its country unless it begins with `+`.
+/// Converts a phone number to E.164, parsed as a number of its country unless it begins with `+`.
 #[must_use]
 pub fn normalise_phone(text: &str, country: &str) -> Option<String> {
     let country = phonenumber::country::Id::from_str(&country.to_ascii_uppercase()).ok();
@@ -157,12 +157,12 @@ pub fn normalise_phone(text: &str, country: &str) -> Option<String> {
     phonenumber::is_valid(&number).then(|| number.format().mode(phonenumber::Mode::E164).to_string())
 }
 
-struct Check<'a> {
+struct Validator<'a> {
     page: &'a PageInfo,
     errors: ValidationErrors,
 }
 
-impl Check<'_> {
+impl Validator<'_> {
     fn text(&mut self, field: Field, value: &str, required: bool, max: usize) -> String {
         let value: String = value.trim().chars().filter(|c| !c.is_control()).collect();
         if value.is_empty() {
@@ -183,67 +183,67 @@ impl Check<'_> {
     }
 }
 
-/// Applies every rule at once, so that a form comes back with all its errors.
-pub fn check_contact(form: &ContactForm, demands: ContactRequirements, page: &PageInfo) -> Result<Contact, ValidationErrors> {
-    let mut check = Check { page, errors: ValidationErrors::new() };
-    let name = check.text(Field::Name, &form.name, true, NAME_MAX);
-    let email = check.text(Field::Email, &form.email, true, 254);
-    if !email.is_empty() && !is_mail(&email) {
-        check.reject(Field::Email, FieldError::Invalid);
+/// Applies all rules, so that the result contains the errors of all fields.
+pub fn check_contact(form: &ContactForm, requirements: ContactRequirements, page: &PageInfo) -> Result<Contact, ValidationErrors> {
+    let mut validator = Validator { page, errors: ValidationErrors::new() };
+    let name = validator.text(Field::Name, &form.name, true, NAME_MAX);
+    let email = validator.text(Field::Email, &form.email, true, 254);
+    if !email.is_empty() && !is_email(&email) {
+        validator.reject(Field::Email, FieldError::Invalid);
     }
     let country = form.address.country.trim().to_ascii_lowercase();
     let is_code = country.len() == 2 && country.bytes().all(|byte| byte.is_ascii_lowercase());
     if !country.is_empty() && !is_code {
-        check.reject(Field::Country, FieldError::Invalid);
+        validator.reject(Field::Country, FieldError::Invalid);
     }
-    let mut phone = if demands.phone { check.text(Field::Phone, &form.phone, true, 32) } else { String::new() };
+    let mut phone = if requirements.phone { validator.text(Field::Phone, &form.phone, true, 32) } else { String::new() };
     if !phone.is_empty() {
         match normalise_phone(&phone, &country) {
             Some(normalised) => phone = normalised,
-            None => check.reject(Field::Phone, FieldError::Invalid),
+            None => validator.reject(Field::Phone, FieldError::Invalid),
         }
     }
     let address = Address {
-        state: check.text(Field::State, &form.address.state, demands.address, ADDRESS_LINE_MAX),
-        city: check.text(Field::City, &form.address.city, demands.address, ADDRESS_LINE_MAX),
-        line1: check.text(Field::Line1, &form.address.line1, demands.address, ADDRESS_LINE_MAX),
-        line2: check.text(Field::Line2, &form.address.line2, false, ADDRESS_LINE_MAX),
-        postal_code: check.text(Field::PostalCode, &form.address.postal_code, demands.address || demands.card, 32),
+        state: validator.text(Field::State, &form.address.state, requirements.address, ADDRESS_LINE_MAX),
+        city: validator.text(Field::City, &form.address.city, requirements.address, ADDRESS_LINE_MAX),
+        line1: validator.text(Field::Line1, &form.address.line1, requirements.address, ADDRESS_LINE_MAX),
+        line2: validator.text(Field::Line2, &form.address.line2, false, ADDRESS_LINE_MAX),
+        postal_code: validator.text(Field::PostalCode, &form.address.postal_code, requirements.address || requirements.card, 32),
         country,
     };
-    if demands.address && address.country.is_empty() {
-        check.reject(Field::Country, FieldError::Required);
+    if requirements.address && address.country.is_empty() {
+        validator.reject(Field::Country, FieldError::Required);
     }
     if !address.postal_code.is_empty() && !postal_code_fits(&address.country, &address.postal_code) {
-        check.reject(Field::PostalCode, FieldError::Invalid);
+        validator.reject(Field::PostalCode, FieldError::Invalid);
     }
-    if check.errors.is_empty() { Ok(Contact { name, email, phone, address }) } else { Err(check.errors) }
+    if validator.errors.is_empty() { Ok(Contact { name, email, phone, address }) } else { Err(validator.errors) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const NOTHING: ContactRequirements = ContactRequirements { phone: false, address: false, card: false };
+    const NAME_AND_EMAIL: ContactRequirements = ContactRequirements { phone: false, address: false, card: false };
 
     fn form() -> ContactForm {
         ContactForm { name: "A Buyer".into(), email: "buyer@shop.example".into(), ..ContactForm::default() }
     }
 
-    fn error(form: &ContactForm, demands: ContactRequirements, field: Field) -> Option<FieldError> {
-        check_contact(form, demands, &PageInfo::default()).err().and_then(|errors| errors.get(&field).cloned())
+    fn error(form: &ContactForm, requirements: ContactRequirements, field: Field) -> Option<FieldError> {
+        check_contact(form, requirements, &PageInfo::default()).err().and_then(|errors| errors.get(&field).cloned())
     }
 
     #[test]
-    fn name_and_mail_suffice_for_a_wallet() {
-        assert!(check_contact(&form(), NOTHING, &PageInfo::default()).is_ok());
-        assert_eq!(error(&ContactForm::default(), NOTHING, Field::Name), Some(FieldError::Required));
-        assert_eq!(error(&ContactForm::default(), NOTHING, Field::Email), Some(FieldError::Required));
+    fn a_wallet_needs_name_and_email_only() {
+        assert!(check_contact(&form(), NAME_AND_EMAIL, &PageInfo::default()).is_ok());
+        assert_eq!(error(&ContactForm::default(), NAME_AND_EMAIL, Field::Name), Some(FieldError::Required));
+        assert_eq!(error(&ContactForm::default(), NAME_AND_EMAIL, Field::Email), Some(FieldError::Required));
     }
 
     #[test]
-    fn a_mail_address_has_at_most_64_characters_before_the_at_and_254_in_all() {
-        let with = |email: String| error(&ContactForm { email, ..form() }, NOTHING, Field::Email);
+    fn an_email_has_at_most_64_characters_before_the_at_and_254_in_total() {
+        let with = |email: String| error(&ContactForm { email, ..form() }, NAME_AND_EMAIL, Field::Email);
         assert_eq!(with(format!("{}@a.example", "a".repeat(64))), None);
         assert_eq!(with(format!("{}@a.example", "a".repeat(65))), Some(FieldError::Invalid));
         assert_eq!(with(format!("a@{}.example", "a.".repeat(125))), Some(FieldError::TooLong(254)));
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_card_needs_a_postal_code_of_its_country() {
-        let card = ContactRequirements { card: true, ..NOTHING };
+        let card = ContactRequirements { card: true, ..NAME_AND_EMAIL };
         assert_eq!(error(&form(), card, Field::PostalCode), Some(FieldError::Required));
         let with = |country: &str, code: &str| {
             let address = Address { country: country.into(), postal_code: code.into(), ..Address::default() };
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phone_number_becomes_international() {
+    fn phone_numbers_are_converted_to_e164() {
         assert_eq!(normalise_phone("138 0013 8000", "cn"), Some("+8613800138000".into()));
         assert_eq!(normalise_phone("07911 123456", "gb"), Some("+447911123456".into()));
         assert_eq!(normalise_phone("+1 415 555 2671", ""), Some("+14155552671".into()));
@@ -273,10 +273,10 @@ mod tests {
     }
 
     #[test]
-    fn the_sellers_pattern_answers_in_the_sellers_words() {
+    fn a_failed_pattern_shows_the_sellers_message() {
         let pattern = FieldPattern::new("^[A-Z]{3}$", Text::new("Three letters", "三个字母")).expect("compiles");
         let page = PageInfo { patterns: [(Field::Name, pattern)].into(), ..PageInfo::default() };
-        let errors = check_contact(&form(), NOTHING, &page).expect_err("refused");
+        let errors = check_contact(&form(), NAME_AND_EMAIL, &page).expect_err("refused");
         assert_eq!(errors[&Field::Name].message(Language::Chinese), "三个字母");
         assert!(FieldPattern::new("(", Text::default()).is_none());
     }

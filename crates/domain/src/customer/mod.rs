@@ -1,4 +1,4 @@
-//! Customers and the rules of their contact details.
+//! Customers and the validation of their contact details.
 
 mod contact;
 mod postal;
@@ -13,7 +13,7 @@ use crate::access::Did;
 use crate::shared::{CustomerId, Language, Listed, Mode, Page, StorageError, Timestamp};
 use async_trait::async_trait;
 
-/// Somebody who buys, in one mode. One per user and mode.
+/// A buyer. One per user and mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Customer {
     pub id: CustomerId,
@@ -28,13 +28,13 @@ pub struct Customer {
     pub updated_at: Timestamp,
 }
 
-/// A customer, and how they stand with the store.
+/// A customer with their payment status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CustomerStatus {
     pub customer: Customer,
-    /// Invoices of theirs are overdue.
+    /// Whether they have overdue invoices.
     pub owes: bool,
-    /// They gave a permission once, or have credit: only then is it worth asking whether they can pay without the wallet.
+    /// Whether they have a mandate or a balance. Otherwise a query whether they can pay without the wallet is useless.
     pub may_pay_fast: bool,
 }
 
@@ -43,10 +43,10 @@ pub trait Customers: Send {
     async fn find(&mut self, id: &CustomerId) -> Result<Option<Customer>, StorageError>;
     async fn find_all(&mut self, ids: &[CustomerId]) -> Result<Vec<Customer>, StorageError>;
     async fn find_by_did(&mut self, mode: Mode, did: &Did) -> Result<Option<Customer>, StorageError>;
-    /// Newest first.
+    /// Lists customers, newest first.
     async fn list(&mut self, mode: Mode, page: &Page) -> Result<Listed<Customer>, StorageError>;
-    /// Those whose name, mail or phone holds the words, or whose id or DID they are. Newest first.
+    /// Customers that match words of name, email or phone, or the id or DID. Newest first.
     async fn search(&mut self, mode: Mode, words: &str, page: &Page) -> Result<Listed<Customer>, StorageError>;
-    /// Inserts, or updates the contact of the customer with the same user and mode. Answers the customer as it stands now.
+    /// Inserts a customer, or updates the contact of the one with the same user and mode. Returns the customer as stored.
     async fn upsert(&mut self, customer: &Customer) -> Result<Customer, StorageError>;
 }

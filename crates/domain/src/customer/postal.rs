@@ -1,10 +1,9 @@
-//! Postal codes of the countries we know (SPEC.md 5: about 50). Elsewhere any code passes.
+//! Postal code patterns of about 50 countries (SPEC.md 5). For other countries every code is valid.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Country (lower-case ISO 3166-1 alpha-2) and the pattern of its codes, without anchors, upper case.
-/// Letters of the codes are compared in upper case.
+/// Pairs of a country (lower-case ISO 3166-1 alpha-2) and the pattern of its codes, without anchors. Codes are compared in upper case.
 pub const POSTAL_PATTERNS: [(&str, &str); 54] = [
     ("ar", r"([A-Z]\d{4}[A-Z]{3}|\d{4})"),
     ("at", r"\d{4}"),
@@ -66,7 +65,7 @@ static COMPILED: LazyLock<HashMap<&'static str, regex::Regex>> = LazyLock::new(|
     POSTAL_PATTERNS.iter().filter_map(|(country, pattern)| Some((*country, regex::Regex::new(&format!("^(?:{pattern})$")).ok()?))).collect()
 });
 
-/// Whether the code can be one of the country's; true for countries that are not in the table.
+/// Whether the code matches the country's pattern; true for countries that are not in the table.
 #[must_use]
 pub fn postal_code_fits(country: &str, code: &str) -> bool {
     COMPILED.get(country.to_ascii_lowercase().as_str()).is_none_or(|pattern| pattern.is_match(&code.trim().to_ascii_uppercase()))

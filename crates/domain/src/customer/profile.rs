@@ -1,4 +1,4 @@
-//! People changing what we know of them.
+//! Changes of a user's own profile.
 
 use super::{Contact, ContactForm, ContactRequirements, Customer, PageInfo, ValidationErrors, check_contact};
 use crate::access::User;
@@ -13,10 +13,10 @@ pub enum ProfileError {
     Storage(#[from] StorageError),
 }
 
-/// Writes a profile to the user and, where there is one, to the customer of this mode. A phone number may stay empty.
+/// Writes a profile to the user and to the customer of this mode, if there is one. The phone number may be empty.
 pub async fn update_profile(ctx: &Context, user: &User, mode: Mode, form: &ContactForm) -> Result<(), ProfileError> {
-    let demands = ContactRequirements { phone: !form.phone.trim().is_empty(), address: false, card: false };
-    let Contact { name, email, phone, address } = check_contact(form, demands, &PageInfo::default()).map_err(ProfileError::Fields)?;
+    let requirements = ContactRequirements { phone: !form.phone.trim().is_empty(), address: false, card: false };
+    let Contact { name, email, phone, address } = check_contact(form, requirements, &PageInfo::default()).map_err(ProfileError::Fields)?;
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let user = User {

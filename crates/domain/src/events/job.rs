@@ -1,39 +1,39 @@
-//! Those who carry messages out.
+//! Jobs: messages of the outbox as their consumers receive them.
 
 use super::Topic;
 use crate::shared::{EventId, StorageError};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 
-/// A job is tried this often before it is dead.
+/// After this many attempts a job becomes a dead letter.
 pub const MAX_ATTEMPTS: u32 = 10;
 
-/// A message in the hands of its consumer.
+/// A message that is delivered to its consumer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     pub id: EventId,
     pub topic: Topic,
-    /// A consumer loads what it needs by the ids, and does nothing when it is gone or done.
+    /// Ids only. The consumer loads the objects, and does nothing if they are gone or handled already.
     pub payload: BTreeMap<String, String>,
-    /// 1 for the first attempt. An attempt whose process died counts; a retried message counts on.
+    /// Counts from 1. An attempt whose process died counts. A manual retry continues the count.
     pub attempt: u32,
 }
 
 impl Job {
-    /// What the message carries under `name`; a message without it can never be carried out.
+    /// The payload value under `name`. A message without it fails permanently.
     pub fn value(&self, name: &str) -> Result<&str, JobError> {
         let value = self.payload.get(name).map(String::as_str);
         value.ok_or_else(|| JobError::Fail(format!("the message names no {name}")))
     }
 }
 
-/// Why a job did not end well.
+/// Why a job failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JobError {
-    /// Try again later, unless that was the last attempt.
+    /// It is retried later, unless this was the last attempt.
     #[error("{0}")]
     Retry(String),
-    /// Never try again.
+    /// It is never retried.
     #[error("{0}")]
     Fail(String),
 }
@@ -47,7 +47,7 @@ impl From<StorageError> for JobError {
     }
 }
 
-/// Carries out jobs. The same job may come twice, also at the same time after a stall; its effect must not.
+/// Handles jobs. A job can be delivered twice, after a stall even concurrently, but must take effect only once.
 #[async_trait]
 pub trait Handler: Send + Sync {
     async fn handle(&self, job: Job) -> Result<(), JobError>;

@@ -1,4 +1,4 @@
-//! What leaves after a commit, through the outbox (invariant 6).
+//! Messages that are delivered after a commit, through the outbox (invariant 6).
 
 mod job;
 mod realtime;
@@ -10,26 +10,26 @@ use crate::shared::{EventId, StorageError, Timestamp};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 
-/// What a message asks for.
+/// The topics of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Topic {
-    /// Ask the network what became of an attempt. Payload: `attempt`.
+    /// Reconcile an attempt with its network. Payload: `attempt`.
     SettleAttempt,
-    /// Mail the receipt of a paid invoice. Payload: `invoice`.
+    /// Email the receipt of a paid invoice. Payload: `invoice`.
     ReceiptMail,
-    /// Send the attempts that a round of renewals wrote. Payload: `attempts`, ids joined by commas.
+    /// Send attempts. Payload: `attempts`, ids joined by commas.
     Charge,
     /// Advance a test clock to its target. Payload: `clock`.
     AdvanceClock,
-    /// Mail about a subscription. The payload is that of a [`crate::billing::Notification`].
+    /// Send a billing email. The payload is that of a [`crate::billing::Notification`].
     BillingMail,
     /// Pay unpaid invoices from a balance that has grown. Payload: `customer`, `currency`.
     ApplyBalance,
-    /// End the subscriptions whose current period a credit note has refunded. Payload: `note`.
+    /// End the subscription whose current period a credit note has refunded. Payload: `note`.
     EndRefunded,
-    /// Ask a card network what has changed about a payment. Payload: `method`, and one of `payment`, `dispute`, `refund`.
+    /// Query a card network for changes of a payment. Payload: `method`, and one of `payment`, `dispute`, `refund`.
     CheckCard,
-    /// Tell the open pages. Payload: `event` and ids only: the channel is public.
+    /// Notify open pages. Payload: `event` and ids only, since the channel is public.
     Realtime,
 }
 
@@ -67,7 +67,7 @@ impl Topic {
     }
 }
 
-/// A row of the outbox: a topic, ids, and the earliest time it may run.
+/// A row of the outbox: a topic, ids, and the earliest time at which it may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub topic: Topic,
@@ -88,7 +88,7 @@ impl Message {
     }
 }
 
-/// A message that will not be tried again.
+/// A message that is not retried any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadLetter {
     pub id: EventId,
@@ -100,14 +100,14 @@ pub struct DeadLetter {
 
 #[async_trait]
 pub trait Outbox: Send {
-    /// Writes a message in this unit of work; it is delivered at least once after the commit.
+    /// Writes a message in this unit of work. It is delivered at least once after the commit.
     async fn publish(&mut self, id: &EventId, message: &Message, now: Timestamp) -> Result<(), StorageError> {
         self.publish_all(&[(id.clone(), message.clone())], now).await
     }
-    /// As [`Outbox::publish`], several.
+    /// As [`Outbox::publish`], for several messages.
     async fn publish_all(&mut self, messages: &[(EventId, Message)], now: Timestamp) -> Result<(), StorageError>;
-    /// Newest first, at most `limit`.
+    /// Dead letters, newest first, at most `limit`.
     async fn dead_letters(&mut self, limit: u32) -> Result<Vec<DeadLetter>, StorageError>;
-    /// Gives a dead letter [`MAX_ATTEMPTS`] more, from `now`. False when it is not dead.
+    /// Retries a dead letter with [`MAX_ATTEMPTS`] more attempts from `now`. False: it is not a dead letter.
     async fn retry_dead_letter(&mut self, id: &EventId, now: Timestamp) -> Result<bool, StorageError>;
 }

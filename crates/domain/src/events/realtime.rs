@@ -1,4 +1,4 @@
-//! What open pages are told. The channel is public: event names and ids, nothing else.
+//! Realtime events for open pages. The channel is public, so it carries only event names and ids.
 
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -10,17 +10,17 @@ pub struct PublicEvent {
     pub ids: BTreeMap<String, String>,
 }
 
-/// Carries events to the pages of every process of this store.
+/// Delivers events to the pages that are connected to any process of this store.
 #[async_trait]
 pub trait Realtime: Send + Sync {
-    /// Tells everybody who listens now. Whoever does not listen reads the state instead.
+    /// Sends an event to all current subscribers. Pages that miss it read the state instead.
     async fn publish(&self, event: &PublicEvent) -> Result<(), RealtimeError>;
     fn subscribe(&self) -> Box<dyn Subscription>;
 }
 
 #[async_trait]
 pub trait Subscription: Send {
-    /// The next event; `None` when the process ends. A listener that is too slow misses events.
+    /// The next event; `None` when the process ends. A subscriber that is too slow misses events.
     async fn next(&mut self) -> Option<PublicEvent>;
 }
 

@@ -1,4 +1,4 @@
-//! The double-entry journal: entries that sum to zero (invariant 5). The accounts and entries are those of the billing model, section 4.
+//! The double-entry journal: entries that sum to zero (invariant 5). Accounts and entries are those of the billing model, section 4.
 
 use crate::shared::{Amount, AmountError, CurrencyId, EntryId, MethodId, Mode, StorageError, Timestamp};
 use async_trait::async_trait;
@@ -9,22 +9,22 @@ use std::collections::BTreeMap;
 pub enum Account {
     /// The store's funds at a network, by method id.
     Cash(String),
-    /// Finalized invoices that are not paid.
+    /// Unpaid amounts of finalized invoices.
     Receivable,
-    /// Deposits that a network holds, by method id.
+    /// Stakes that a network holds, by method id.
     StakesHeld(String),
-    /// Funds that a card network has withdrawn for a dispute that is not decided.
+    /// Funds that a card network has withdrawn for undecided disputes.
     Disputes,
-    /// The same deposits, owed to their owners.
+    /// The liability for stakes, owed to their payers.
     StakesPayable,
-    /// What the store owes customers, to be applied to their next invoices.
+    /// The customers' balances, which pay their next invoices.
     CustomerBalance,
-    /// Refunds and pay-outs that are not sent yet.
+    /// Refunds and payouts that are not sent yet.
     RefundsPayable,
-    /// Amounts that differ from what was asked for, until somebody resolves them.
+    /// Settled amounts that differ from the requested ones, until they are resolved.
     Suspense,
     Revenue,
-    /// What networks charge for their services.
+    /// Fees of networks.
     Fees,
 }
 
@@ -39,7 +39,7 @@ impl Account {
         Self::StakesHeld(method.to_string())
     }
 
-    /// As accounting tools write it: `assets:cash:{method}`, `income:revenue`.
+    /// The name in the notation of accounting tools: `assets:cash:{method}`, `income:revenue`.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
@@ -87,7 +87,7 @@ pub enum Side {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posting {
     pub account: Account,
-    /// Amounts have no sign; the side carries it.
+    /// Debit or credit; amounts have no sign.
     pub side: Side,
     pub amount: Amount,
     pub currency_id: CurrencyId,
@@ -105,12 +105,13 @@ impl Posting {
     }
 }
 
-/// Made by [`Entry::new`] only, so that every entry balances.
+/// A journal entry. Only [`Entry::new`] creates one, so that every entry balances.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub id: EntryId,
     pub mode: Mode,
-    /// The id of what the entry is about: an invoice, an attempt, a credit note, a refund, a dispute. One entry for each subject and type.
+    /// The id of the object concerned: an invoice, an attempt, a credit note, a refund, a dispute. There is one entry for each subject and
+    /// type.
     pub subject: String,
     pub kind: EntryType,
     pub posted_at: Timestamp,
@@ -126,39 +127,40 @@ pub enum EntryType {
     Payment,
     /// The customer's balance paid a part of an invoice. Subject: the balance transaction.
     BalanceApplied,
-    /// A void invoice gave the balance back. Subject: the balance transaction.
+    /// An invoice was voided and its balance payment returned. Subject: the balance transaction.
     BalanceUnapplied,
-    /// Subject of the three: the attempt.
+    /// A payment into a stake. Subject of this type, `StakeReturned` and `StakeForfeited`: the attempt.
     StakePlaced,
     StakeReturned,
-    /// A payer took a revoked stake back at the network.
+    /// A payer claimed a revoked stake back at the network. Subject: the stake and the total returned so far.
     StakeClaimed,
     StakeForfeited,
     /// Subject: the credit note.
     CreditNote,
-    /// A refund or a pay-out was sent. Subject: the attempt, or the refund of the provider's dashboard.
+    /// A refund or a payout was sent. Subject: the attempt, or the refund if it was made in the provider's dashboard.
     RefundSent,
-    /// A refund that was sent failed later. Subject: the refund and how often it failed.
+    /// A sent refund failed later. Subject: the refund and its number of failures; for a refund made in the provider's dashboard, the
+    /// provider's refund.
     RefundFailed,
-    /// A refused refund became balance. Subject: the refund.
+    /// A failed refund was moved to the balance. Subject: the refund.
     RefundMovedToBalance,
-    /// The balance is to be paid out. Subject: the refund.
+    /// A payout of the balance was ordered. Subject: the refund.
     BalancePayout,
-    /// A refused pay-out is balance again. Subject: the refund.
+    /// A declined payout returned to the balance. Subject: the refund.
     BalancePayoutRestored,
-    /// Subject of the three: the dispute, and which of its movements it is.
+    /// Subject of this and the next two: the dispute and the number of its movement.
     DisputeWithdrawn,
     DisputeReinstated,
     DisputeLost,
-    /// A fee of the network. Subject: the dispute, and which of its movements it is.
+    /// A fee of the network. Subject: the dispute and the number of its movement.
     NetworkFee,
-    /// A payment failed after it had settled. Subject: the attempt.
+    /// A payment was reversed after it had settled. Subject: the attempt.
     PaymentReversed,
-    /// A network moved another amount than was asked for. Subject: the attempt.
+    /// A network moved an amount that differs from the requested one. Subject: the attempt.
     SuspenseReceived,
     /// Subject: the attempt.
     SuspenseResolved,
-    /// A refund in the provider's dashboard that the invoice lines could not give. Subject: the refund.
+    /// The part of a dashboard refund that exceeds the invoice lines. Subject: the provider's refund.
     DashboardRefund,
 }
 
@@ -233,10 +235,11 @@ pub enum LedgerError {
 }
 
 impl Entry {
-    /// Postings of zero are left out.
+    /// Creates an entry. Omits postings of zero.
     ///
     /// # Errors
-    /// [`LedgerError::Unbalanced`] when debits and credits of a currency differ, [`LedgerError::TooShort`] when nothing is posted.
+    /// [`LedgerError::Unbalanced`] when debits and credits of a currency differ, [`LedgerError::TooShort`] when fewer than two postings
+    /// remain.
     pub fn new(
         id: EntryId,
         mode: Mode,
@@ -256,7 +259,7 @@ impl Entry {
     }
 }
 
-/// Debits equal credits in each currency.
+/// Checks that debits equal credits in each currency.
 pub fn check_balance(postings: &[Posting]) -> Result<(), LedgerError> {
     if postings.len() < 2 {
         return Err(LedgerError::TooShort);
@@ -277,13 +280,13 @@ pub fn check_balance(postings: &[Posting]) -> Result<(), LedgerError> {
 
 #[async_trait]
 pub trait Journal: Send {
-    /// A second entry for the same subject and type is [`StorageError::Duplicate`], at the latest when the unit of work commits.
+    /// Posts an entry. [`StorageError::Duplicate`], at the latest on commit, when the subject has an entry of this type already.
     async fn post(&mut self, entry: &Entry) -> Result<(), StorageError> {
         self.post_all(std::slice::from_ref(entry)).await
     }
-    /// As [`Journal::post`], several.
+    /// As [`Journal::post`], for several entries.
     async fn post_all(&mut self, entries: &[Entry]) -> Result<(), StorageError>;
-    /// Entries of a subject.
+    /// The entries of a subject.
     async fn of_subject(&mut self, subject: &str) -> Result<Vec<Entry>, StorageError>;
 }
 
@@ -313,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn postings_of_zero_are_left_out() {
+    fn postings_of_zero_are_omitted() {
         let id = EntryId::parse("je_1").expect("an id");
         let postings = vec![debit(5, "pc_a"), credit(5, "pc_a"), credit(0, "pc_b")];
         let entry = Entry::new(id, Mode::Test, EntryType::Payment, "att_1", Timestamp::from_seconds(0), postings).expect("balances");
@@ -321,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn account_names_and_entry_types_read_back() {
+    fn account_names_and_entry_types_round_trip() {
         let accounts = [
             Account::Cash("pm_1".into()),
             Account::StakesHeld("pm_1".into()),

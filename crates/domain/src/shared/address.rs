@@ -12,7 +12,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Whether nothing but the country is known.
+    /// Whether all fields except the country are empty.
     #[must_use]
     pub fn has_only_country(&self) -> bool {
         *self == Self { country: self.country.clone(), ..Self::default() }

@@ -1,4 +1,4 @@
-//! Money in base units. Never a float, never a decimal type that rounds.
+//! Money in base units. Never a float, and never a decimal type that rounds.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Amount(u128);
 
-/// Why a text or a sum is not an amount.
+/// Why a text or a computation does not yield an amount.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AmountError {
     #[error("amount is not a number")]
@@ -17,7 +17,7 @@ pub enum AmountError {
     Overflow,
 }
 
-/// The most decimals a currency may have: `10^38` is the largest power of ten below `u128::MAX`.
+/// The most decimals of a currency: `10^38` is the largest power of ten below `u128::MAX`.
 pub const MAX_DECIMALS: u32 = 38;
 
 impl Amount {
@@ -42,7 +42,7 @@ impl Amount {
         self.0.checked_add(other.0).map(Self).ok_or(AmountError::Overflow)
     }
 
-    /// Fails with [`AmountError::Overflow`] when `other` is larger: amounts have no sign.
+    /// Fails with [`AmountError::Overflow`] when `other` is larger, since amounts have no sign.
     pub fn minus(self, other: Self) -> Result<Self, AmountError> {
         self.0.checked_sub(other.0).map(Self).ok_or(AmountError::Overflow)
     }
@@ -51,15 +51,15 @@ impl Amount {
         self.0.checked_mul(u128::from(factor)).map(Self).ok_or(AmountError::Overflow)
     }
 
-    /// `self * numerator / denominator`, rounded down, and the remainder of the division. Exact for every amount below 2^127.
+    /// `self * numerator / denominator`, rounded down, and the remainder of the division. Exact for denominators below 2^127.
     ///
     /// # Errors
-    /// [`AmountError::Overflow`] when the ratio is above one, or nothing is divided.
+    /// [`AmountError::Overflow`] when the ratio is above one, or the denominator is zero or at least 2^127.
     pub fn times_ratio(self, numerator: Self, denominator: Self) -> Result<(Self, Self), AmountError> {
         if denominator.is_zero() || numerator > denominator || denominator.0 >> 127 != 0 {
             return Err(AmountError::Overflow);
         }
-        // Long multiplication, bit by bit, that divides as it goes: the product needs 256 bits, quotient and remainder never do.
+        // Multiplies bit by bit and divides at each step: the product would need 256 bits, but quotient and remainder do not.
         let (mut quotient, mut rest) = (0u128, 0u128);
         for bit in (0..128).rev() {
             (quotient, rest) = (quotient << 1, rest << 1);
@@ -80,7 +80,7 @@ impl Amount {
         amounts.into_iter().try_fold(Self::ZERO, Self::plus)
     }
 
-    /// Reads a decimal string of base units (`"5000000000000000000"`), the wire form of every amount that is read back.
+    /// Parses a decimal string of base units (`"5000000000000000000"`), the wire form of amounts.
     pub fn parse_base_units(text: &str) -> Result<Self, AmountError> {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(AmountError::NotANumber);
@@ -88,8 +88,8 @@ impl Amount {
         text.parse().map(Self).map_err(|_| AmountError::Overflow)
     }
 
-    /// Reads a human decimal (`"0.01"`) by string arithmetic against the currency's `decimals`.
-    /// Digits stand on both sides of a point. At most `precision` may follow it; trailing zeros do not count.
+    /// Parses decimal text (`"0.01"`) by string arithmetic with the currency's `decimals`. A point needs digits on both sides. At most
+    /// `precision` digits may follow it; trailing zeros do not count.
     pub fn parse_decimal(text: &str, decimals: u32, precision: u32) -> Result<Self, AmountError> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -106,7 +106,7 @@ impl Amount {
         if padded.is_empty() { Ok(Self::ZERO) } else { Self::parse_base_units(padded) }
     }
 
-    /// The exact human decimal, without separators or trailing zeros.
+    /// The exact decimal text, without separators or trailing zeros.
     #[must_use]
     pub fn to_decimal(self, decimals: u32) -> String {
         if decimals == 0 {
@@ -118,8 +118,8 @@ impl Amount {
         if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
     }
 
-    /// Splits into parts proportional to `weights` by largest remainder, so that the parts sum to the whole.
-    /// Ties go to the earlier part. No weights, or all zero: the whole goes to the first part.
+    /// Splits into parts proportional to `weights` by the largest remainder, so that the parts sum to the whole. Ties go to the earlier
+    /// part. If all weights are zero, the first part gets the whole; without weights there are no parts.
     pub fn split(self, weights: &[u64]) -> Result<Vec<Self>, AmountError> {
         let total: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
         if total == 0 {
@@ -129,7 +129,7 @@ impl Amount {
             }
             return Ok(parts);
         }
-        // floor(self * w / total) without overflow: whole multiples of `total` first, the rest apart.
+        // floor(self * w / total) without overflow: whole multiples of `total` first, then the rest.
         let (quotient, rest) = (self.0 / total, self.0 % total);
         let mut parts = Vec::with_capacity(weights.len());
         for (index, weight) in weights.iter().enumerate() {
@@ -138,14 +138,14 @@ impl Amount {
             let floor = quotient.checked_mul(weight).and_then(|part| part.checked_add(scaled / total)).ok_or(AmountError::Overflow)?;
             parts.push((index, floor, scaled % total));
         }
-        let mut left = self.0 - parts.iter().map(|(_, floor, _)| floor).sum::<u128>();
+        let mut remainder = self.0 - parts.iter().map(|(_, floor, _)| floor).sum::<u128>();
         parts.sort_by(|a, b| b.2.cmp(&a.2).then(a.0.cmp(&b.0)));
         for part in &mut parts {
-            if left == 0 {
+            if remainder == 0 {
                 break;
             }
             part.1 += 1;
-            left -= 1;
+            remainder -= 1;
         }
         parts.sort_by_key(|(index, _, _)| *index);
         Ok(parts.into_iter().map(|(_, amount, _)| Self(amount)).collect())
@@ -164,7 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn human_decimals_are_read_exactly() {
+    fn decimal_text_is_parsed_exactly() {
         assert_eq!(Amount::parse_decimal("5", 18, 6), Ok(Amount::new(5_000_000_000_000_000_000)));
         assert_eq!(Amount::parse_decimal("0.01", 2, 6), Ok(Amount::new(1)));
         assert_eq!(Amount::parse_decimal("0.5", 2, 2), Ok(Amount::new(50)));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_decimal_is_refused_by_name() {
+    fn invalid_decimal_text_is_a_named_error() {
         for text in ["", ".", "-1", "+1", "1e3", "1,5", "0x1", "١", "1.2.3", "NaN", ".5", "5.", " 1", "1 "] {
             assert_eq!(Amount::parse_decimal(text, 18, 6), Err(AmountError::NotANumber), "{text}");
         }

@@ -1,9 +1,9 @@
-//! The registry of identifiers: a prefix says what an id names, the rest sorts by creation.
+//! The registry of identifiers. The prefix names the kind of object; the rest sorts by creation.
 
 use super::Timestamp;
 use std::fmt;
 
-/// Where randomness comes from, so that tests can repeat themselves.
+/// The source of randomness, a port so that tests are reproducible.
 pub trait Random: Send + Sync {
     /// Fills `bytes` from a cryptographically secure source.
     fn fill(&self, bytes: &mut [u8]);
@@ -24,14 +24,14 @@ impl dyn Random + '_ {
 #[error("expected an id that begins with {0}")]
 pub struct IdError(pub &'static str);
 
-/// What every id in the registry can do, for generic code in persistence and on the wire.
+/// Common operations of all ids, for generic code in persistence and on the wire.
 pub trait Id: Sized + Clone + fmt::Display {
     const PREFIX: &'static str;
     fn parse(text: &str) -> Result<Self, IdError>;
     fn as_str(&self) -> &str;
 }
 
-/// Ids are at most this long; their characters are letters, digits and `_`.
+/// The longest id in characters, which are letters, digits and `_`.
 pub const MAX_ID_LENGTH: usize = 64;
 
 fn sortable(prefix: &str, now: Timestamp, random: &dyn Random) -> String {
@@ -99,7 +99,7 @@ ids! {
     PaymentLinkId = "plink_";
     SessionId = "cs_";
     PaymentIntentId = "pi_";
-    /// Also the provider key of the attempt: a retry sends the same one.
+    /// Also the attempt's idempotency key at the provider: retries send the same one.
     AttemptId = "att_";
     InvoiceId = "in_";
     InvoiceItemId = "ii_";
@@ -107,7 +107,7 @@ ids! {
     CreditNoteId = "cn_";
     BalanceTransactionId = "cbtxn_";
     DisputeId = "dp_";
-    /// Also the nonce of the stake at its network: no two stakes share an address there.
+    /// Also the stake's nonce at its network, so that no two stakes share an address there.
     StakeId = "stk_";
     EntryId = "je_";
     EventId = "evt_";
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_or_odd_text_is_no_id() {
+    fn text_of_other_kinds_or_with_invalid_characters_is_no_id() {
         for text in ["", "cs_", "plink_1", "cs_../etc", "cs_ä", &format!("cs_{}", "a".repeat(62))] {
             assert_eq!(SessionId::parse(text), Err(IdError("cs_")), "{text}");
         }

@@ -1,15 +1,16 @@
-//! What an integrator's texts must be before they are kept.
+//! The validation of texts from integrators and administrators.
 
-/// The longest name of a product, a price, a link, a method or a currency.
+/// The longest name of a product, a price, a link, a method or a currency, in characters.
 pub const NAME_MAX: usize = 200;
-/// The longest description.
+/// The longest description in characters.
 pub const DESCRIPTION_MAX: usize = 5_000;
-/// The longest address.
+/// The longest web address in characters.
 pub const ADDRESS_MAX: usize = 2_000;
 /// The most entries of one metadata map.
 pub const METADATA_MAX: usize = 50;
-/// The longest name and value of a metadata entry.
+/// The longest key of a metadata entry in characters.
 pub const METADATA_NAME_MAX: usize = 64;
+/// The longest value of a metadata entry in characters.
 pub const METADATA_VALUE_MAX: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +29,7 @@ pub enum InputError {
     TooLarge { field: &'static str, max: u64 },
 }
 
-/// Text of at most `max` characters, trimmed. Line breaks and tabs are the only control characters it may have.
+/// Checks a text of at most `max` characters, and trims it. Line breaks and tabs are the only control characters allowed.
 pub fn check_text(field: &'static str, text: &str, max: usize) -> Result<String, InputError> {
     let text = text.trim();
     if text.chars().count() > max {
@@ -40,21 +41,21 @@ pub fn check_text(field: &'static str, text: &str, max: usize) -> Result<String,
     Ok(text.to_owned())
 }
 
-/// [`check_text`] of at most [`NAME_MAX`] characters that is not empty.
+/// As [`check_text`], for a nonempty text of at most [`NAME_MAX`] characters.
 pub fn check_name(field: &'static str, text: &str) -> Result<String, InputError> {
     let name = check_text(field, text, NAME_MAX)?;
     if name.is_empty() { Err(InputError::Required(field)) } else { Ok(name) }
 }
 
-/// An absolute web address. Other schemes (`javascript:`) have no place in a link.
+/// Checks an absolute web address. Rejects schemes other than HTTP and HTTPS, such as `javascript:`.
 pub fn check_address(field: &'static str, text: &str) -> Result<String, InputError> {
     let text = check_text(field, text, ADDRESS_MAX)?;
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let sound = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/')) && !text.contains(char::is_whitespace);
-    if sound { Ok(text) } else { Err(InputError::Address(field)) }
+    let is_valid = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/')) && !text.contains(char::is_whitespace);
+    if is_valid { Ok(text) } else { Err(InputError::Address(field)) }
 }
 
-/// At most `max` texts of at most [`NAME_MAX`] characters; empty ones are left out.
+/// Checks a list of at most `max` texts of at most [`NAME_MAX`] characters. Omits empty ones.
 pub fn check_list(field: &'static str, texts: &[String], max: usize) -> Result<Vec<String>, InputError> {
     if texts.len() > max {
         return Err(InputError::TooMany { field, max });
@@ -63,7 +64,7 @@ pub fn check_list(field: &'static str, texts: &[String], max: usize) -> Result<V
     Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
 }
 
-/// Names and values that an integrator attaches.
+/// Checks the keys and values that an integrator attaches.
 pub fn check_metadata<'a>(entries: impl IntoIterator<Item = (&'a String, &'a String)>) -> Result<(), InputError> {
     let mut count = 0;
     for (name, value) in entries {
@@ -79,7 +80,7 @@ pub fn check_metadata<'a>(entries: impl IntoIterator<Item = (&'a String, &'a Str
     Ok(())
 }
 
-/// A count that is not above `max`.
+/// Checks that a count is not above `max`.
 pub const fn check_count(field: &'static str, count: u64, max: u64) -> Result<u64, InputError> {
     if count > max { Err(InputError::TooLarge { field, max }) } else { Ok(count) }
 }
@@ -113,7 +114,7 @@ mod tests {
         let entries = |count: usize| (0..count).map(|n| (n.to_string(), "v".to_owned())).collect::<BTreeMap<_, _>>();
         assert_eq!(check_metadata(&entries(50)), Ok(()));
         assert_eq!(check_metadata(&entries(51)), Err(InputError::TooMany { field: "metadata", max: 50 }));
-        let odd = BTreeMap::from([("a".to_owned(), "\0".to_owned())]);
-        assert_eq!(check_metadata(&odd), Err(InputError::Control("metadata")));
+        let with_control_character = BTreeMap::from([("a".to_owned(), "\0".to_owned())]);
+        assert_eq!(check_metadata(&with_control_character), Err(InputError::Control("metadata")));
     }
 }

@@ -1,4 +1,4 @@
-//! Values that every concept shares.
+//! Value types that all modules share.
 
 mod address;
 mod amount;
@@ -18,7 +18,7 @@ pub use storage_error::StorageError;
 pub use text::{Language, Text};
 pub use timestamp::{Clock, Timestamp};
 
-/// Test and live never touch (invariant 9).
+/// Test or live mode. Objects of the two modes never refer to each other (invariant 9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mode {
     Test,

@@ -1,21 +1,21 @@
-//! Pages of lists.
+//! Paging of lists.
 
-/// The most rows one page may hold.
+/// The most rows of one page.
 pub const MAX_PAGE_SIZE: u32 = 100;
-/// SPEC.md 9: invoice page size.
+/// The default page size (SPEC.md 9).
 pub const DEFAULT_PAGE_SIZE: u32 = 10;
 
-/// A page by number, 1-based, as the published clients ask for it. `starting_after` pages by key instead.
+/// A page by its 1-based number, as published clients request it. `starting_after` pages by key instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     pub number: u32,
     pub size: u32,
-    /// The last id of the page before; newest first. Takes the place of `number`.
+    /// The last id of the previous page; lists are newest first. Takes precedence over `number`.
     pub starting_after: Option<String>,
 }
 
 impl Page {
-    /// Clamps to at least page 1 and to 1..=[`MAX_PAGE_SIZE`] rows.
+    /// Clamps the number to at least 1, and the size to 1..=[`MAX_PAGE_SIZE`].
     #[must_use]
     pub fn new(number: Option<u32>, size: Option<u32>) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Page {
     }
 }
 
-/// One page of a list and how many rows the list has in all.
+/// One page of a list, and the total number of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed<T> {
     pub count: u64,

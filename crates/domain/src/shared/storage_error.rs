@@ -1,19 +1,18 @@
-//! How a repository fails.
+//! Errors of repositories.
 
-/// A failure of storage. Business outcomes (not found, lost a race) are in the results of port methods instead.
+/// A failure of storage. Business outcomes (not found, changed meanwhile) are results of port methods instead.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
-    /// A unique index refused the row. Names the constraint or column as the database told it.
+    /// A unique index rejected the row. Contains the constraint or column as the database reports it.
     #[error("a row with this key exists already: {0}")]
     Duplicate(String),
-    /// Stored data that no code of ours writes.
+    /// Stored data that cannot be decoded.
     #[error("stored {table}.{column} is not valid: {value}")]
     Corrupt { table: &'static str, column: &'static str, value: String },
-    /// This unit of work was given up, because it and others waited for each other, or because what it changes was changed meanwhile:
-    /// nothing of it has happened, and it may be done again.
+    /// This unit of work was rolled back because of a deadlock or a concurrent change. It had no effect and can be retried.
     #[error("storage was contended")]
     Conflict,
-    /// The database could not be reached, was busy, or refused the statement.
+    /// The database could not be reached, was busy, or rejected the statement.
     #[error("storage failed: {0}")]
     Driver(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

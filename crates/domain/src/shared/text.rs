@@ -1,4 +1,4 @@
-//! Text in the two languages of the product.
+//! Text in the two languages of Souk.
 
 /// English is the default and the fallback (SPEC.md 9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -17,7 +17,7 @@ impl Language {
         }
     }
 
-    /// `zh`, `zh-CN`, `zh_Hans` and so on are Chinese; all else is English.
+    /// `zh`, `zh-CN`, `zh_Hans` and the like are Chinese; all other tags are English.
     #[must_use]
     pub fn from_tag(tag: &str) -> Self {
         let primary = tag.split(['-', '_']).next().unwrap_or_default();
@@ -38,7 +38,7 @@ impl Text {
         Self { en: en.into(), zh: zh.into() }
     }
 
-    /// The English text stands in for a Chinese one that nobody gave.
+    /// Uses the English text if there is no Chinese one.
     #[must_use]
     pub fn with_fallback(en: &str, zh: Option<&str>) -> Self {
         Self::new(en, zh.unwrap_or(en))

@@ -1,4 +1,4 @@
-//! Points in time: UTC, cut to microseconds, because that is what both databases keep.
+//! Points in time in UTC, truncated to microseconds, the precision of both databases.
 
 use std::time::Duration;
 use time::OffsetDateTime;
@@ -24,7 +24,7 @@ impl Timestamp {
         self.0
     }
 
-    /// Whole unix seconds, rounded down: the wire form of `expires_at` and its kin.
+    /// Whole Unix seconds, rounded down: the wire form of `expires_at` and similar fields.
     #[must_use]
     pub const fn seconds(self) -> i64 {
         self.0.div_euclid(1_000_000)
@@ -40,13 +40,13 @@ impl Timestamp {
         Self(self.0.saturating_sub(duration.as_micros() as i64))
     }
 
-    /// Time from `earlier` to `self`, zero when `earlier` is later.
+    /// The time from `earlier` to `self`; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// `None` outside the years the calendar knows (-9999 to 9999).
+    /// `None`: outside the calendar's years (-9999 to 9999).
     #[must_use]
     pub fn to_calendar(self) -> Option<OffsetDateTime> {
         OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000).ok()
@@ -80,7 +80,7 @@ impl Timestamp {
     }
 }
 
-/// Where a use case reads the time. A test-mode customer may carry a clock of its own.
+/// The source of wall time for use cases. Customers on a test clock have their own time: see `billing::time_of`.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 }

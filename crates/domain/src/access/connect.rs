@@ -28,7 +28,7 @@ pub enum ConnectAction {
     Restake,
     /// Adds funds to the account that a subscription is charged by.
     Recharge,
-    /// Switches the overdraft protection of a subscription on, or tops it up.
+    /// Switches on the overdraft protection of a subscription, or tops it up.
     OverdraftProtection,
 }
 

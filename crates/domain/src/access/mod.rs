@@ -1,4 +1,4 @@
-//! Users, identities, roles, browser sessions and wallet connect sessions.
+//! Users, identities, roles, API keys, browser sessions and wallet connect sessions.
 
 mod connect;
 mod did;

@@ -1,4 +1,4 @@
-//! Paying unpaid invoices from a balance that has grown.
+//! Pays unpaid invoices from a balance that has increased.
 
 use super::balance::balance_of;
 use super::clock::time_of;

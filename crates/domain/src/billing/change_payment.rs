@@ -133,7 +133,8 @@ pub async fn submit_signed_payment_change(
     if let Some(order) = plan
         && matches!(missing(ctx, id, payer, StakeFor::ChangedPlan(order)).await, Err(ManageError::NoStake))
     {
-        // The delegation stands in any case. If the price has changed meanwhile or the network is slow, the page shows the plan unchanged.
+        // The delegation is valid in any case. If the price has changed meanwhile or the network is slow, the page shows the plan
+        // unchanged.
         let _ = switch_plan(ctx, id, order, Requester::Customer).await;
     }
     Ok(hash)
@@ -165,8 +166,8 @@ pub(super) async fn switch_over(
             continue;
         }
         if subscription.currency_id != attempt.currency_id {
-            // It was billed in its current currency since the form was opened; a new request would be refused. The delegation itself
-            // stands.
+            // An invoice in the current currency was written after the form was opened, so that a new request would be rejected. The
+            // delegation itself stays valid.
             if !unpaid_in_currency(unit, &subscription).await?.is_empty() {
                 continue;
             }

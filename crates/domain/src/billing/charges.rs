@@ -18,7 +18,7 @@ pub struct BatchResult {
     /// Attempts to send now.
     pub attempts: Vec<AttemptId>,
     pub timeline: Vec<ClockEvent>,
-    /// Why a charge could not be signed: a method's settings are wrong. The rest of the batch stands.
+    /// Why a charge could not be signed: a method's settings are wrong. The rest of the batch is valid.
     pub trouble: Option<RailError>,
 }
 

@@ -41,7 +41,7 @@ pub enum Notification {
         subscription: SubscriptionId,
         canceled_at: Timestamp,
     },
-    /// `at`: when, in the customer's time.
+    /// `at`: the time of the resumption, in the customer's time.
     Resumed {
         subscription: SubscriptionId,
         from: ResumedFrom,
@@ -191,7 +191,7 @@ pub(super) async fn notify_paid(ctx: &Context, unit: &mut dyn UnitOfWork, invoic
     unit.outbox().publish_all(&messages, now).await
 }
 
-/// The messages of a paid invoice: one updates the customer's open pages, one mails the receipt.
+/// The messages about a paid invoice: one updates the customer's open pages, one emails the receipt.
 pub(crate) fn paid_messages(
     invoice: &InvoiceId,
     (customer, currency, subscription): (&str, &CurrencyId, Option<&SubscriptionId>),

@@ -48,8 +48,8 @@ fn apply_resume(subscription: &mut Subscription, now: Timestamp) -> Result<(), M
     Ok(())
 }
 
-/// The time whose usage is billed for a period that ended during a pause: usage that was reported after the period's end but before the
-/// pause is on no other invoice.
+/// The time whose usage is billed for a period after a pause. If the pause began after the period's end, it includes the time until the
+/// pause: no other invoice contains the usage that was reported then.
 pub(super) fn reported(period: &Period, paused_at: Option<Timestamp>, now: Timestamp) -> Period {
     let until = paused_at.map_or(period.end, |paused_at| paused_at.plus(Duration::from_micros(1)).min(now));
     Period { end: period.end.max(until), ..*period }

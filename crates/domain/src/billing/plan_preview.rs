@@ -43,9 +43,9 @@ pub struct PlanPreview {
     pub charge: Amount,
     /// The part that the customer's balance pays, including what the credit notes add to it.
     pub applied: Amount,
-    /// Due now.
+    /// The amount due now.
     pub total: Amount,
-    /// By how much the balance grows.
+    /// The increase of the balance.
     pub credited: Amount,
     pub period: Period,
     /// The amount due of the next regular invoice.

@@ -114,8 +114,8 @@ pub fn split_shares(wholes: &[Amount], seconds: u64, of_seconds: u64) -> Result<
     let mut order: Vec<usize> = (0..exact.len()).collect();
     order.sort_by(|a, b| exact[*b].1.cmp(&exact[*a].1).then(a.cmp(b)));
     let mut shares: Vec<_> = exact.iter().map(|(floor, _)| (Amount::new(*floor), false)).collect();
-    let left = sum.base_units() - floors;
-    for index in order.into_iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
+    let remainder = sum.base_units() - floors;
+    for index in order.into_iter().take(usize::try_from(remainder).unwrap_or(usize::MAX)) {
         shares[index] = (shares[index].0.plus(Amount::new(1))?, true);
     }
     Ok(shares)
@@ -253,8 +253,8 @@ mod tests {
     fn a_credit_is_capped_at_its_line_and_the_excess_moves_to_no_other_line() {
         let month = span(0, MONTH);
         let clipped = CoveringLine { creditable: Amount::new(100), ..paid("old", 1_000, month) };
-        let given = credits(&[clipped, paid("other", 1_000, month)], seconds(MONTH / 2)).expect("credits");
-        assert_eq!(given.iter().map(|line| line.amount.base_units()).collect::<Vec<_>>(), [100, 500]);
+        let credited = credits(&[clipped, paid("other", 1_000, month)], seconds(MONTH / 2)).expect("credits");
+        assert_eq!(credited.iter().map(|line| line.amount.base_units()).collect::<Vec<_>>(), [100, 500]);
     }
 
     #[test]
@@ -301,10 +301,10 @@ mod tests {
             let month = span(0, MONTH);
             let bought = charges(&plans(&wholes), &month, seconds(first)).expect("charges");
             let rest = span(first, MONTH);
-            let held: Vec<_> = bought.iter().map(|line| CoveringLine {
+            let covering: Vec<_> = bought.iter().map(|line| CoveringLine {
                 price_id: line.price_id.clone(), quantity: 1, total: line.amount, creditable: line.amount, period: rest,
             }).collect();
-            for (credit, paid) in credits(&held, seconds(second)).expect("credits").iter().zip(&bought) {
+            for (credit, paid) in credits(&covering, seconds(second)).expect("credits").iter().zip(&bought) {
                 prop_assert!(credit.amount <= paid.amount);
             }
         }
@@ -316,13 +316,13 @@ mod tests {
             // Subscriptions begin at any microsecond, and changes are computed in whole seconds.
             let month = Period { start: Timestamp::from_micros(micros), end: Timestamp::from_micros(micros + MONTH as i64 * 1_000_000) };
             let (cycle, now) = (monthly(), seconds(at).max(month.start));
-            let there = prorate_plan_change((&cycle, &lines(&old, month)), (&cycle, &plans(&new)), &month, now).expect("changes");
+            let changed = prorate_plan_change((&cycle, &lines(&old, month)), (&cycle, &plans(&new)), &month, now).expect("changes");
             let rest = Period { start: now, end: month.end };
-            let held: Vec<_> = there.lines.iter().filter(|line| line.what == Prorated::Charge).map(|line| CoveringLine {
+            let covering: Vec<_> = changed.lines.iter().filter(|line| line.what == Prorated::Charge).map(|line| CoveringLine {
                 price_id: line.price_id.clone(), quantity: 1, total: line.amount, creditable: line.amount, period: rest,
             }).collect();
-            let back = prorate_plan_change((&cycle, &held), (&cycle, &plans(&old)), &month, now).expect("changes");
-            let both: Vec<_> = there.lines.into_iter().chain(back.lines).collect();
+            let changed_back = prorate_plan_change((&cycle, &covering), (&cycle, &plans(&old)), &month, now).expect("changes");
+            let both: Vec<_> = changed.lines.into_iter().chain(changed_back.lines).collect();
             prop_assert_eq!(net(&both), Ok(Net::Due(Amount::ZERO)));
             for line in &both {
                 prop_assert_eq!(PricingFormula::from(line).amount(), Ok(line.amount), "{:?}", line);
@@ -331,11 +331,11 @@ mod tests {
 
         #[test]
         fn lines_of_different_periods_are_prorated_by_their_own_period(wholes in wholes(), from in 0..MONTH, at in 0..=MONTH) {
-            let mut held = lines(&wholes, span(0, MONTH));
-            held.extend(lines(&wholes, span(from, MONTH)));
-            let given = credits(&held, seconds(at)).expect("credits");
-            prop_assert_eq!(given.len(), held.len());
-            for (credit, line) in given.iter().zip(&held) {
+            let mut covering = lines(&wholes, span(0, MONTH));
+            covering.extend(lines(&wholes, span(from, MONTH)));
+            let credited = credits(&covering, seconds(at)).expect("credits");
+            prop_assert_eq!(credited.len(), covering.len());
+            for (credit, line) in credited.iter().zip(&covering) {
                 prop_assert_eq!(&credit.price_id, &line.price_id);
                 prop_assert_eq!(credit.of_seconds, line.period.seconds());
                 prop_assert!(credit.amount <= line.total);
@@ -346,8 +346,8 @@ mod tests {
         fn a_later_change_never_credits_more(whole: u128, a in 0..=MONTH, b in 0..=MONTH) {
             let month = span(0, MONTH);
             let (early, late) = (seconds(a.min(b)), seconds(a.max(b)));
-            let left = |at| share(Amount::new(whole), month.seconds_left(at), month.seconds());
-            prop_assert!(left(late) <= left(early));
+            let remaining_share = |at| share(Amount::new(whole), month.seconds_left(at), month.seconds());
+            prop_assert!(remaining_share(late) <= remaining_share(early));
         }
     }
 }

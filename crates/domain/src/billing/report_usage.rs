@@ -31,7 +31,7 @@ pub struct UsageReport {
 async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemId) -> Result<(Subscription, Aggregate), ManageError> {
     let found = unit.subscriptions().of_item(item).await?;
     let subscription = found.filter(|subscription| subscription.mode == mode).ok_or(ManageError::NotFound)?;
-    let item = subscription.items.iter().find(|own| own.id == *item).ok_or(ManageError::NotFound)?;
+    let item = subscription.items.iter().find(|one| one.id == *item).ok_or(ManageError::NotFound)?;
     let price = unit.prices().find(&item.price_id).await?.ok_or(ManageError::NotFound)?;
     match usage_of(&price) {
         Some(Usage::Metered(aggregate)) => Ok((subscription, aggregate)),
@@ -68,7 +68,7 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     };
     let subscription = locked.ok_or(ManageError::NotFound)?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
-    // A report in whole seconds of the second in which counting began refers to the part after it.
+    // A report in whole seconds can name the second in which the counting began. It then means the part of that second after that moment.
     let counts_from = subscription.items.iter().find(|item| item.id == report.item).map(|item| item.counts_from(&subscription.period));
     let reported_at = report.at.unwrap_or(now);
     let at = match counts_from {

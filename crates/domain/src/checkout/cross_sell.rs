@@ -9,12 +9,12 @@ use crate::storage::UnitOfWork;
 
 /// The cross-sell price of a session: the default price of the first cross-sell product, else its first price, among prices that are
 /// offered in the currency and fit the session's mode.
-pub(super) async fn offered_beside(
+pub(super) async fn cross_sell_price(
     unit: &mut dyn UnitOfWork,
     session: &Session,
     currency: &CurrencyId,
 ) -> Result<Option<(Price, Product)>, StorageError> {
-    let Some(Offers { product, prices, .. }) = offers_beside(unit, session).await? else { return Ok(None) };
+    let Some(Offers { product, prices, .. }) = find_cross_sell(unit, session).await? else { return Ok(None) };
     Ok(chosen(&product, &prices, currency).map(|price| (price, product)))
 }
 
@@ -26,7 +26,7 @@ struct Offers {
     items: Vec<Price>,
 }
 
-async fn offers_beside(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Option<Offers>, StorageError> {
+async fn find_cross_sell(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Option<Offers>, StorageError> {
     let ids: Vec<_> = session.items.iter().filter(|item| !item.cross_sell).map(|item| item.price_id.clone()).collect();
     let items = unit.prices().find_all(&ids).await?;
     let product_ids: Vec<ProductId> = items.iter().map(|price| price.product_id.clone()).collect();
@@ -58,13 +58,13 @@ fn chosen(product: &Product, prices: &[Price], currency: &CurrencyId) -> Option<
 }
 
 /// The cross-sell and its currency: the passed currency. Without one, the session's currency, else the first one in which all items are
-/// offered, since the customer can still choose it on submit.
+/// offered, since submit requires the cross-sell in whichever currency is chosen then.
 async fn offer_in(
     unit: &mut dyn UnitOfWork,
     session: &Session,
     currency: Option<&CurrencyId>,
 ) -> Result<Option<(Price, Product, CurrencyId)>, StorageError> {
-    let Some(Offers { product, prices, items }) = offers_beside(unit, session).await? else { return Ok(None) };
+    let Some(Offers { product, prices, items }) = find_cross_sell(unit, session).await? else { return Ok(None) };
     let mut currencies = vec![currency.unwrap_or(&session.currency_id).clone()];
     if currency.is_none() {
         let all = unit.methods().currencies(session.mode).await?.into_iter().filter(|currency| currency.active);

@@ -62,7 +62,7 @@ fn parts(sold: &[(Price, Product)], amounts: &[Amount]) -> Result<Vec<Subscripti
         let now = Amount::sum(items.iter().map(|place| amounts[*place]))?;
         Ok(SubscriptionGroup { cycle, items, now })
     };
-    rhythms(sold).into_iter().map(part).collect()
+    group_by_cycle(sold).into_iter().map(part).collect()
 }
 
 /// A [`SubscriptionGroup`] without amounts.
@@ -73,7 +73,7 @@ pub(super) struct IntervalGroup {
 }
 
 /// Splits items by billing cycle into at least one group.
-pub(super) fn rhythms(sold: &[(Price, Product)]) -> Vec<IntervalGroup> {
+pub(super) fn group_by_cycle(sold: &[(Price, Product)]) -> Vec<IntervalGroup> {
     let mut parts: Vec<IntervalGroup> = Vec::new();
     for (place, (price, _)) in sold.iter().enumerate() {
         let Some(recurring) = &price.recurring else { continue };

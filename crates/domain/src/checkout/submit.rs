@@ -3,7 +3,7 @@
 use super::buyer::{Buyer, has_used_trial, recurring_products};
 use super::card::{CardForm, card_attempt, end_card, mandate_for, open_card};
 use super::complete::{PaidBy, complete};
-use super::cross_sell::offered_beside;
+use super::cross_sell::cross_sell_price;
 use super::stake::{assign_stake, plan_stake, stake_of, write_stake};
 use super::subscribe::{first_lines, reason_of};
 use super::{Expanded, Quote, Session, SessionMode, SessionStatus, SubmitContext, SubscriptionGroup, expand, quote};
@@ -210,7 +210,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     }
     if session.requires_cross_sell
         && !session.items.iter().any(|item| item.cross_sell)
-        && offered_beside(unit.as_mut(), &session, &currency.id).await?.is_some()
+        && cross_sell_price(unit.as_mut(), &session, &currency.id).await?.is_some()
     {
         return Err(SubmitError::RequireCrossSell);
     }
@@ -518,17 +518,17 @@ async fn reserve_stock(
     held: &[StockReservation],
     now: Timestamp,
 ) -> Result<(), StorageError> {
-    let mut wanted: Vec<_> =
+    let mut reservations: Vec<_> =
         session.items.iter().map(|item| StockReservation { price_id: item.sold().clone(), quantity: item.quantity }).collect();
-    wanted.sort_by(|a, b| a.price_id.cmp(&b.price_id));
-    let is_unchanged = wanted.len() == held.len() && wanted.iter().all(|hold| held.contains(hold));
+    reservations.sort_by(|a, b| a.price_id.cmp(&b.price_id));
+    let is_unchanged = reservations.len() == held.len() && reservations.iter().all(|hold| held.contains(hold));
     if is_unchanged {
         return Ok(());
     }
     if !held.is_empty() {
         unit.prices().release(&session.id).await?;
     }
-    for hold in &wanted {
+    for hold in &reservations {
         unit.prices().hold(&session.id, hold, now).await?;
     }
     Ok(())

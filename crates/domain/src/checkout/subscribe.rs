@@ -2,7 +2,7 @@
 
 use super::buyer::recurring_products;
 use super::complete::{Draft, read_drafts};
-use super::quote::{IntervalGroup, quote, rhythms};
+use super::quote::{IntervalGroup, group_by_cycle, quote};
 use super::stake::stake_of;
 use super::submit::load_sold;
 use super::{LineItem, Session, SessionMode, SubscriptionGroup};
@@ -68,7 +68,7 @@ pub(super) async fn start(
     };
     let stake = stake_of(unit, session).await?.filter(|stake| stake.is_held() && stake.method_id == method.id);
     let mut started = Started { drafts: read_drafts(unit, intent).await?, subscriptions: Vec::new(), at: now, stake, stake_terms };
-    for (place, (id, part)) in session.subscription_ids.iter().zip(&rhythms(&sold)).enumerate() {
+    for (place, (id, part)) in session.subscription_ids.iter().zip(&group_by_cycle(&sold)).enumerate() {
         let draft = started.drafts.get_mut(place).ok_or(SettlementError::Orphan)?;
         let cycle = part.cycle.ok_or(SettlementError::Orphan)?;
         let (first_period, index, anchor) = plan_first_period(&cycle, trial_end, now)?;

@@ -34,7 +34,8 @@ pub struct CustomerStatus {
     pub customer: Customer,
     /// Whether they have overdue invoices.
     pub owes: bool,
-    /// Whether they have a mandate or a balance. Otherwise a query whether they can pay without the wallet is useless.
+    /// Whether they have an active mandate, or have ever had a balance. Otherwise a query whether they can pay without the wallet is
+    /// useless.
     pub may_pay_fast: bool,
 }
 

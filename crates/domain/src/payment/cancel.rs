@@ -1,4 +1,4 @@
-//! Cancels attempts that nobody will finish: at their provider first, then in the store.
+//! Cancels attempts that will not be completed: at their provider first, then in the store.
 
 use super::reconcile::{load, settle_first};
 use super::settlement::record_alone;

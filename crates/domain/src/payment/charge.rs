@@ -84,7 +84,7 @@ type Answer = (AttemptContext, Outcome);
 struct Written {
     /// Attempts that settlements wrote and that must be sent.
     to_send: Vec<AttemptId>,
-    /// The last failure.
+    /// The error of the last failed group or outcome.
     failure: Option<SettlementError>,
 }
 

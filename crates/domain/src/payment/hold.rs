@@ -79,8 +79,8 @@ mod tests {
             let of = (MethodId::parse("pm_1").expect("an id"), CurrencyId::parse("pc_1").expect("an id"));
             let kind = AttemptKind::CardRefund { payment: String::new() };
             let last_error = code.map(|code| Decline { code: code.to_owned(), message: String::new() });
-            let begun = Attempt::begin(id, purpose.clone(), kind, of, Amount::new(5), Timestamp::from_seconds(0));
-            Attempt { status, last_error, ..begun }
+            let open_attempt = Attempt::begin(id, purpose.clone(), kind, of, Amount::new(5), Timestamp::from_seconds(0));
+            Attempt { status, last_error, ..open_attempt }
         };
         for (purpose, status, code, is_on_hold) in [
             (&payment, AttemptStatus::Unknown, Some(AMOUNT_DIFFERS), true),

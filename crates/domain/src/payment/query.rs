@@ -135,8 +135,8 @@ pub fn setup_outcome(provider_id: &str, outcome: SetupOutcome) -> Outcome {
     }
 }
 
-/// Converts an error on opening a card intent. If the provider rejects it, it can never be paid, since nobody has its secret. A lost answer
-/// may hide an opened intent.
+/// Converts an error on opening a card intent. If the provider rejects it, it can never be paid, since no client secret exists. A lost
+/// answer may hide an opened intent.
 #[must_use]
 pub fn not_opened(error: RailError) -> Outcome {
     match error {

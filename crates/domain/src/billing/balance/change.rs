@@ -1,4 +1,4 @@
-//! One change of a balance, and its entry in the journal.
+//! Changes balances, and posts their journal entries.
 
 use super::{BalanceTransaction, BalanceTransactionType};
 use crate::billing::BillingError;

@@ -91,7 +91,7 @@ pub struct BalanceTransaction {
 
 #[async_trait]
 pub trait Balances: Send {
-    /// The balances of these customers that are above zero.
+    /// The nonzero balances of these customers.
     async fn of_all(&mut self, customers: &[CustomerId]) -> Result<Vec<Balance>, StorageError>;
     /// Locks the balances of these customers until this unit of work ends, and returns them as [`Balances::of_all`] does. Lock order: after
     /// invoices, before the number series.

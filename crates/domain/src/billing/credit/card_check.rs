@@ -40,7 +40,7 @@ impl CardPaymentEvent {
 /// lost.
 ///
 /// # Errors
-/// The first failure. What was recorded before it stays recorded.
+/// The first failure. Events recorded before it stay recorded.
 #[tracing::instrument(skip_all, fields(method = %method.id, payment))]
 pub async fn check_card_payment(ctx: &Context, method: &Method, payment: &str) -> Result<(), CardCheckError> {
     let rail = ctx.networks.card(method.kind).ok_or(CardCheckError::NoCardNetwork)?;

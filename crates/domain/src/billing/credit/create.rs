@@ -226,9 +226,9 @@ pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &R
     let most = refundable_of(unit.as_mut(), &invoice).await?.most;
     let amount = checked_amount(order.amount, most)?;
     // A refund returns paid money only. A default credit note would reduce the unpaid part first.
-    let done = refund_one(ctx, unit.as_mut(), &invoice, amount, Destination::PaidPart, order).await?;
+    let refunded = refund_one(ctx, unit.as_mut(), &invoice, amount, Destination::PaidPart, order).await?;
     unit.commit().await?;
-    Ok(done)
+    Ok(refunded)
 }
 
 /// The credit notes that a refund order wrote, and their refunds.
@@ -301,16 +301,16 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
     }
     let invoices = unit.invoices().lock_all(&ids).await?;
     let payments = unit.invoice_payments().of_intent(id).await?;
-    let left = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default();
+    let intent_room = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default();
     let mut parts = Vec::with_capacity(invoices.len());
     for invoice in &invoices {
         let creditable = Amount::sum(unit.invoices().items(&invoice.id).await?.iter().map(InvoiceItem::creditable))?;
         let room = payments.iter().find(|payment| payment.invoice_id == invoice.id).map_or(Amount::ZERO, |payment| payment.room());
         parts.push(creditable.min(room));
     }
-    let most = Amount::sum(parts.iter().copied())?.min(left);
+    let most = Amount::sum(parts.iter().copied())?.min(intent_room);
     let mut amount = checked_amount(order.amount, most)?;
-    let mut done = RefundedNote { notes: Vec::new(), refunds: Vec::new(), to_balance: Amount::ZERO };
+    let mut refunded = RefundedNote { notes: Vec::new(), refunds: Vec::new(), to_balance: Amount::ZERO };
     for (invoice, part) in invoices.iter().zip(parts) {
         let part = part.min(amount);
         if part.is_zero() {
@@ -318,11 +318,11 @@ pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, ord
         }
         amount = amount.minus(part)?;
         let one = refund_one(ctx, unit.as_mut(), invoice, part, Destination::Payment(id.clone()), order).await?;
-        done.notes.extend(one.notes);
-        done.refunds.extend(one.refunds);
+        refunded.notes.extend(one.notes);
+        refunded.refunds.extend(one.refunds);
     }
     unit.commit().await?;
-    Ok(done)
+    Ok(refunded)
 }
 
 /// Refunds everything refundable of an invoice, in the caller's unit of work. Returns the attempts that send the refunds; none if nothing

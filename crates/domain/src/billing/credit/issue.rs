@@ -119,7 +119,7 @@ pub(super) fn returnable(payment: &InvoicePayment, intents: &HashMap<PaymentInte
         intent.map_or(Amount::ZERO, |intent| intent.amount_received.minus(intent.amount_refunded).unwrap_or_default())
     });
     let room = payment.room();
-    Returnable { room: at_network.map_or(room, |left| room.min(left)), payment: payment.clone() }
+    Returnable { room: at_network.map_or(room, |intent_room| room.min(intent_room)), payment: payment.clone() }
 }
 
 /// Issues a credit note over an invoice that is locked in this unit of work. A note is allowed while a payment is in flight: the excess of

@@ -11,7 +11,7 @@ use crate::storage::UnitOfWork;
 /// An invoice to be finalized, with its lines and the part that the balance pays.
 #[derive(Debug, Clone)]
 pub(crate) struct Finalization {
-    /// Without a number.
+    /// The invoice, which has no number yet.
     pub invoice: Invoice,
     pub items: Vec<InvoiceItem>,
     pub applied: Amount,

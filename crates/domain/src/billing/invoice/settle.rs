@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn each_invoice_takes_its_planned_amount_at_most_what_remains() {
+    fn each_invoice_takes_its_planned_amount_capped_at_its_remainder() {
         assert_eq!(allocated(300, &[(100, 100), (200, 200)]), (vec![100, 200], 0, 0));
         assert_eq!(allocated(300, &[(100, 40), (200, 200)]), (vec![40, 200], 60, 0), "a credit note reduced the first one");
         assert_eq!(allocated(150, &[(100, 100), (200, 200)]), (vec![100, 50], 0, 0), "a stake that covers half of a debt");

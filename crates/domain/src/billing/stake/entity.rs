@@ -9,7 +9,7 @@ use std::time::Duration;
 pub enum StakePurpose {
     /// Secures the debts of subscriptions that end.
     Security,
-    /// Pays a renewal that could not be charged.
+    /// Pays renewals that could not be charged.
     Overdraft,
     /// A membership of the store.
     Membership,

@@ -1,4 +1,4 @@
-//! Bills usage before the end of its period once it reaches the subscription's billing threshold.
+//! Bills usage before the end of its period once the unbilled usage reaches the subscription's billing threshold.
 
 use super::billing_batch::BillingBatch;
 use super::charges::{nonce, publish_charges};
@@ -19,7 +19,7 @@ use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::time::Duration;
 
-/// Bills the usage of a subscription's current period that no invoice contains yet, if the period's usage has reached the billing
+/// Bills the usage of a subscription's current period that no invoice contains yet, if this unbilled usage has reached the billing
 /// threshold. The caller holds the subscription's lock, so that nothing is billed twice, and publishes the returned attempt. A later
 /// invoice of the period bills the remaining usage, late reports included.
 pub(super) async fn bill_when_reached(

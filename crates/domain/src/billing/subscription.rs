@@ -208,10 +208,10 @@ impl SubscriptionItem {
     }
 }
 
-/// The billing threshold: usage is billed before the end of its period once it reaches an amount.
+/// The billing threshold: usage is billed before the end of its period once the unbilled usage reaches an amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Threshold {
-    /// The price of usage at which it is billed.
+    /// The price of unbilled usage at which it is billed.
     pub amount: Amount,
     /// Whether a new period begins with that invoice.
     pub resets_anchor: bool,
@@ -226,7 +226,7 @@ pub struct Subscription {
     pub customer_id: CustomerId,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
-    /// The mandate that it is charged by. `None` as long as a subscription that has never cost anything has none.
+    /// The mandate that it is charged by. `None`: the subscription has never cost anything, and no mandate was granted.
     pub mandate_id: Option<MandateId>,
     pub session_id: Option<SessionId>,
     pub items: Vec<SubscriptionItem>,

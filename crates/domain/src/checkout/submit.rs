@@ -140,7 +140,7 @@ pub async fn submit(ctx: &Context, submission: &Submission) -> Result<Submitted,
             }
             Step::Replace(attempt) => end_card(ctx, &attempt).await?,
             Step::InsufficientStock(error, version) => {
-                // The session's reservation may just have become a sale, and then looks like stock taken by another session.
+                // The session's own reservation may just have become a sale, which then looks like stock taken by another session.
                 let now = ctx.store.read().await?.sessions().find(&submission.session_id).await?;
                 if now.is_none_or(|session| session.version == version) {
                     return Err(error.into());

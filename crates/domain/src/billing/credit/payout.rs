@@ -13,7 +13,7 @@ use crate::storage::UnitOfWork;
 
 /// The most card payments that one payout is spread over.
 const MAX_PAYMENTS: u32 = 100;
-/// The most unpaid invoices that are read to compute the payout limit.
+/// The most unpaid invoices that are read to compute the payout limit. More are not needed: a balance does not cover that many.
 const MAX_UNPAID_INVOICES: u32 = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -94,7 +94,7 @@ pub async fn overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<
     Ok(OverdraftProtection { stake, currency: target.currency, required, fee, is_sufficient })
 }
 
-/// The price of one cycle of the subscription.
+/// The price of one cycle of the subscription; a metered item counts with its item quantity.
 async fn cycle_of(unit: &mut dyn UnitOfWork, target: &PaymentTarget) -> Result<Amount, ManageError> {
     let items = &target.subscription.items;
     let ids: Vec<_> = items.iter().map(|item| item.price_id.clone()).collect();

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 /// Attempts that one batch of the reconciler queries concurrently.
 const CONCURRENCY: usize = 16;
-/// How long a batch owns the attempts that it has claimed. 200 attempts, 16 at a time, fit into it if each makes three network calls of 10
-/// s. An attempt that waited longer for a slot is queried, but a signed transaction is left to the next batch.
+/// How long a batch owns the attempts that it has claimed. 200 attempts, 16 at a time, fit into it if each makes three network calls of at
+/// most 10 s. An attempt that waited longer for a slot is queried, but a signed transaction is left to the next batch.
 const BATCH_LEASE: Duration = Duration::from_secs(420);
 /// How long a first sending owns its attempt, so that the reconciler does not send it concurrently.
 const FIRST_SEND_LEASE: Duration = Duration::from_secs(30);

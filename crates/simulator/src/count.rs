@@ -2,7 +2,7 @@
 
 use crate::{Failure, Store};
 use serde_json::Value;
-use souk_adapters::persistence::Session;
+use souk_adapters::persistence::Connection;
 use souk_adapters::verify::Check;
 use souk_domain::payment::{AttemptStatus, Currency, Method, MethodKind, RefundStatus};
 use souk_domain::shared::{Amount, Mode};
@@ -115,12 +115,12 @@ pub async fn count(store: &Store, networks: &str) -> Result<Counted, Failure> {
     let transfers = seen.transfers.values().filter(|moved| moved.ours).count();
     let (charges, card_refunds) = (seen.charges.len(), seen.refunds.len() + seen.dashboard_refunds.len());
     let doubled = seen.all().filter(|moved| moved.times > 1).count();
-    let mut session = store.database.snapshot().await?;
-    let holdings = holdings(store, &mut session, seen.card_funds).await?;
-    let checks = vec![refunds(&mut session, &mut seen).await?, attempts(&mut session, seen).await?, holdings];
+    let mut connection = store.database.snapshot().await?;
+    let holdings = holdings(store, &mut connection, seen.card_funds).await?;
+    let checks = vec![refunds(&mut connection, &mut seen).await?, attempts(&mut connection, seen).await?, holdings];
     let mut reached = Vec::new();
     for sql in REACHED {
-        for row in session.query(sql).all().await? {
+        for row in connection.query(sql).all().await? {
             reached.push(format!("{} {}", row.get::<u64>("n")?, row.get::<String>("what")?));
         }
     }
@@ -139,13 +139,13 @@ fn add(moved: &mut HashMap<String, Moved>, key: &Value, amount: Amount, ours: bo
 }
 
 /// Each refund of a card that has succeeded was sent once, for its amount; nothing else was sent.
-async fn refunds(session: &mut Session, seen: &mut Seen) -> Result<Check, Failure> {
+async fn refunds(connection: &mut Connection, seen: &mut Seen) -> Result<Check, Failure> {
     let mut check = Check::of("the card processor sent each refund once, and nothing else");
     // A refund of the dashboard may be recorded as several.
     let mut recorded: HashMap<String, Amount> = HashMap::new();
     let mut after = String::new();
     loop {
-        let rows = session.query(REFUNDS).bind(&after).bind(PAGE).all().await?;
+        let rows = connection.query(REFUNDS).bind(&after).bind(PAGE).all().await?;
         let Some(last) = rows.last() else { break };
         for row in &rows {
             check.of += 1;
@@ -173,11 +173,11 @@ async fn refunds(session: &mut Session, seen: &mut Seen) -> Result<Check, Failur
 }
 
 /// Each settled attempt was carried out once, for its amount; nothing else was.
-async fn attempts(session: &mut Session, mut seen: Seen) -> Result<Check, Failure> {
+async fn attempts(connection: &mut Connection, mut seen: Seen) -> Result<Check, Failure> {
     let mut check = Check::of("the networks moved money once for each settled attempt, and for nothing else");
     let mut after = String::new();
     loop {
-        let rows = session.query(ATTEMPTS).bind(&after).bind(PAGE).all().await?;
+        let rows = connection.query(ATTEMPTS).bind(&after).bind(PAGE).all().await?;
         let Some(last) = rows.last() else { break };
         for row in &rows {
             let (id, kind, purpose): (String, String, String) = (row.get("id")?, row.get("kind")?, row.get("purpose")?);
@@ -211,7 +211,7 @@ async fn attempts(session: &mut Session, mut seen: Seen) -> Result<Check, Failur
 }
 
 /// What the store holds at each network is what the journal says.
-async fn holdings(store: &Store, session: &mut Session, card_funds: Funds) -> Result<Check, Failure> {
+async fn holdings(store: &Store, connection: &mut Connection, card_funds: Funds) -> Result<Check, Failure> {
     let mut check = Check::of("the store holds at each network what the journal says");
     let mut unit = store.ctx.store.read().await?;
     let methods = unit.methods().list(Mode::Test).await?;
@@ -227,7 +227,7 @@ async fn holdings(store: &Store, session: &mut Session, card_funds: Funds) -> Re
             },
         };
         check.of += 1;
-        let posted = posted(session, method, currency).await?;
+        let posted = posted(connection, method, currency).await?;
         if posted.received.plus(holds.spent)? != holds.received.plus(posted.spent)? {
             let breach = format!("{} received {} and spent {}", method.id, holds.received, holds.spent);
             check.breaches.push(format!("{breach}, the journal says {} and {}", posted.received, posted.spent));
@@ -237,9 +237,9 @@ async fn holdings(store: &Store, session: &mut Session, card_funds: Funds) -> Re
 }
 
 /// What the journal says of the store's cash at a method.
-async fn posted(session: &mut Session, method: &Method, currency: &Currency) -> Result<Funds, Failure> {
+async fn posted(connection: &mut Connection, method: &Method, currency: &Currency) -> Result<Funds, Failure> {
     let mut funds = Funds::default();
-    for row in session.query(CASH).bind(format!("assets:cash:{}", method.id)).bind(&currency.id).all().await? {
+    for row in connection.query(CASH).bind(format!("assets:cash:{}", method.id)).bind(&currency.id).all().await? {
         let side = if row.get::<String>("side")? == "debit" { &mut funds.received } else { &mut funds.spent };
         *side = side.plus(row.get("amount")?)?;
     }

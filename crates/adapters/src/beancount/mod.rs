@@ -3,7 +3,7 @@
 //! Each mode has accounts of its own (`Assets:Test:Cash:Pm-1`). A currency is a commodity named by its symbol; where
 //! several share a symbol, the later ones carry a number. Debits are positive, as beancount has them.
 
-use crate::persistence::{Database, Row, Session};
+use crate::persistence::{Connection, Database, Row};
 use souk_domain::ledger::{Account, EntryType, Side};
 use souk_domain::shared::{Amount, CurrencyId, Mode, StorageError, Timestamp};
 use std::collections::{BTreeMap, HashMap};
@@ -37,16 +37,16 @@ struct Commodity {
 
 /// Writes the whole journal, as it is at one moment.
 pub async fn export(database: &Database, out: &mut (dyn Write + Send)) -> Result<(), ExportError> {
-    let mut session = database.snapshot().await?;
+    let mut connection = database.snapshot().await?;
     writeln!(out, "option \"title\" \"Souk\"\n")?;
-    let commodities = commodities(&mut session, out).await?;
-    for row in session.query(ACCOUNTS).all().await? {
+    let commodities = commodities(&mut connection, out).await?;
+    for row in connection.query(ACCOUNTS).all().await? {
         writeln!(out, "{FIRST_DAY} open {}", account_name(row.get("livemode")?, &row.get("account")?))?;
     }
     let mut after = String::new();
     let mut current = String::new();
     loop {
-        let rows = session.query(ENTRIES).bind(&after).bind(PAGE).all().await?;
+        let rows = connection.query(ENTRIES).bind(&after).bind(PAGE).all().await?;
         let Some(last) = rows.last() else { return Ok(()) };
         for row in &rows {
             let id: String = row.get("id")?;
@@ -60,10 +60,10 @@ pub async fn export(database: &Database, out: &mut (dyn Write + Send)) -> Result
     }
 }
 
-async fn commodities(session: &mut Session, out: &mut (dyn Write + Send)) -> Result<HashMap<CurrencyId, Commodity>, ExportError> {
+async fn commodities(connection: &mut Connection, out: &mut (dyn Write + Send)) -> Result<HashMap<CurrencyId, Commodity>, ExportError> {
     let mut commodities = HashMap::new();
     let mut taken: BTreeMap<String, u32> = BTreeMap::new();
-    for row in session.query(CURRENCIES).all().await? {
+    for row in connection.query(CURRENCIES).all().await? {
         let (id, symbol): (CurrencyId, String) = (row.get("id")?, row.get("symbol")?);
         let symbol = commodity_name(&symbol);
         let number = taken.entry(symbol.clone()).or_default();

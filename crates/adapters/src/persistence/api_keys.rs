@@ -1,6 +1,6 @@
 //! Keys of scripts and integrators.
 
-use super::{Row, Session};
+use super::{Connection, Row};
 use async_trait::async_trait;
 use souk_domain::access::{ApiKey, ApiKeys, TokenHash};
 use souk_domain::shared::{ApiKeyId, StorageError, Timestamp};
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A use is noted this often at most, so that a busy key does not write with every call.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 
-pub struct SqlApiKeys<'s>(pub &'s mut Session);
+pub struct SqlApiKeys<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl ApiKeys for SqlApiKeys<'_> {

@@ -1,14 +1,14 @@
 //! Apps, their versions, their categories, and how often they are downloaded.
 
 use super::columns::{escaped, keys, read_json, read_text, searchable, to_json};
-use super::{Row, Session, Sql};
+use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
 use souk_domain::shared::{Listed, Page, StorageError, Text, Timestamp};
 use souk_domain::store::{App, AppFilter, AppSort, AppVersion, Apps, Category, Developer, KEYWORD_MAX, Screenshot};
 
-pub struct SqlApps<'a>(pub &'a mut Session);
+pub struct SqlApps<'a>(pub &'a mut Connection);
 
 /// What counts as recent for [`Apps::recent_downloads`].
 const RECENT_DAYS: i64 = 30;

@@ -3,7 +3,7 @@
 use super::columns::keys;
 use super::listing::sql_per_dialect;
 use super::secret_box::{SecretBox, place};
-use super::{Row, Session, Sql, Values, json};
+use super::{Connection, Row, Sql, Values, json};
 use async_trait::async_trait;
 use serde_json::Value;
 use souk_domain::access::Did;
@@ -50,7 +50,7 @@ const CLAIM_FIRST: Sql = sql_per_dialect!(
 );
 
 pub struct SqlAttempts<'s> {
-    pub session: &'s mut Session,
+    pub connection: &'s mut Connection,
     pub secrets: &'s SecretBox,
 }
 
@@ -77,34 +77,34 @@ impl Attempts for SqlAttempts<'_> {
         let planned: Vec<_> = attempts.iter().flat_map(row).collect();
         let count = planned.len() as u64;
         // DO NOTHING covers each unique index, and leaves the transaction usable on both databases.
-        if self.session.insert(INSERT_PLANNED, planned, "ON CONFLICT DO NOTHING").await? < count {
+        if self.connection.insert(INSERT_PLANNED, planned, "ON CONFLICT DO NOTHING").await? < count {
             return duplicate(COVERED_ALREADY);
         }
         let rows = attempts.iter().map(|(attempt, _)| self.values_of(attempt)).collect::<Result<_, _>>()?;
-        match self.session.insert(INSERT, rows, "ON CONFLICT DO NOTHING").await? < attempts.len() as u64 {
+        match self.connection.insert(INSERT, rows, "ON CONFLICT DO NOTHING").await? < attempts.len() as u64 {
             true => duplicate("an open one of the purpose, or the transaction"),
             false => Ok(()),
         }
     }
 
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError> {
-        let row = self.session.query("SELECT * FROM attempts WHERE id = $1").bind(id).optional().await?;
+        let row = self.connection.query("SELECT * FROM attempts WHERE id = $1").bind(id).optional().await?;
         row.map(|row| attempt(&row, self.secrets)).transpose()
     }
 
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError> {
         let select = "SELECT * FROM attempts WHERE method_id = $1 AND provider_id = $2";
-        let row = self.session.query(select).bind(method).bind(provider_id).optional().await?;
+        let row = self.connection.query(select).bind(method).bind(provider_id).optional().await?;
         row.map(|row| attempt(&row, self.secrets)).transpose()
     }
 
     async fn has_open_for_method(&mut self, method: &MethodId) -> Result<bool, StorageError> {
         let select = "SELECT id FROM attempts WHERE method_id = $1 AND status IN ('open', 'unknown') LIMIT 1";
-        Ok(self.session.query(select).bind(method).optional().await?.is_some())
+        Ok(self.connection.query(select).bind(method).optional().await?.is_some())
     }
 
     async fn has_open_for_clock(&mut self, clock: &ClockId) -> Result<bool, StorageError> {
-        Ok(self.session.query_per_dialect(OPEN_IN).bind(clock).optional().await?.is_some())
+        Ok(self.connection.query_per_dialect(OPEN_IN).bind(clock).optional().await?.is_some())
     }
 
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError> {
@@ -113,34 +113,34 @@ impl Attempts for SqlAttempts<'_> {
 
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError> {
         let select = "SELECT * FROM attempts WHERE subject = $1 AND purpose = $2 AND status IN ('open', 'unknown')";
-        let row = self.session.query(select).bind(purpose.subject()).bind(purpose.name()).optional().await?;
+        let row = self.connection.query(select).bind(purpose.subject()).bind(purpose.name()).optional().await?;
         row.map(|row| attempt(&row, self.secrets)).transpose()
     }
 
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
-        let rows = self.session.query_per_dialect(OPEN_AMONG).bind(keys(ids)).all().await?;
+        let rows = self.connection.query_per_dialect(OPEN_AMONG).bind(keys(ids)).all().await?;
         rows.iter().map(|row| attempt(row, self.secrets)).collect()
     }
 
     async fn planned_by(&mut self, id: &AttemptId) -> Result<Vec<PlannedPayment>, StorageError> {
         let select = "SELECT invoice_id, amount FROM attempt_invoices WHERE attempt_id = $1 ORDER BY invoice_id";
-        let rows = self.session.query(select).bind(id).all().await?;
+        let rows = self.connection.query(select).bind(id).all().await?;
         rows.iter().map(|row| Ok(PlannedPayment { invoice_id: row.get("invoice_id")?, amount: row.get("amount")? })).collect()
     }
 
     async fn in_flight(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError> {
-        let rows = self.session.query_per_dialect(COVERED).bind(keys(invoices)).all().await?;
+        let rows = self.connection.query_per_dialect(COVERED).bind(keys(invoices)).all().await?;
         rows.iter().map(|row| row.get("invoice_id")).collect()
     }
 
     async fn lock_not_in_flight(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError> {
         // An invoice is covered under its lock only.
-        self.session.query_per_dialect(LOCK_INVOICE).bind(invoice).optional().await?;
+        self.connection.query_per_dialect(LOCK_INVOICE).bind(invoice).optional().await?;
         Ok(self.in_flight(std::slice::from_ref(invoice)).await?.is_empty())
     }
 
     async fn claim_unsent(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
-        let rows = self.session.query_per_dialect(CLAIM_FIRST).bind(keys(ids)).bind(now).bind(check_at).all().await?;
+        let rows = self.connection.query_per_dialect(CLAIM_FIRST).bind(keys(ids)).bind(now).bind(check_at).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
     }
 
@@ -154,14 +154,14 @@ impl Attempts for SqlAttempts<'_> {
         let secret = seal(self.secrets, id, client_secret)?;
         let update = "UPDATE attempts SET provider_id = $2, client_secret = $3, updated_at = $4
                       WHERE id = $1 AND provider_id IS NULL AND hash IS NULL";
-        self.session.query(update).bind(id).bind(provider_id).bind(secret).bind(now).execute().await?;
+        self.connection.query(update).bind(id).bind(provider_id).bind(secret).bind(now).execute().await?;
         Ok(())
     }
 
     async fn decline(&mut self, attempt: &Attempt, error: &Decline, now: Timestamp) -> Result<bool, StorageError> {
         let update = "UPDATE attempts SET status = 'declined', last_error = $2, updated_at = $3
                       WHERE id = $1 AND status IN ('open', 'unknown') AND check_at = $4";
-        let query = self.session.query(update).bind(&attempt.id).bind(Some(error)).bind(now).bind(attempt.check_at);
+        let query = self.connection.query(update).bind(&attempt.id).bind(Some(error)).bind(now).bind(attempt.check_at);
         let refused = query.execute().await? == 1;
         if refused {
             self.close(&attempt.id).await?;
@@ -177,7 +177,7 @@ impl Attempts for SqlAttempts<'_> {
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         let update = "UPDATE attempts SET status = $2, last_error = $3, updated_at = $4 WHERE id = $1 AND status IN ('open', 'unknown')";
-        let ended = self.session.query(update).bind(id).bind(status).bind(error).bind(now).execute().await? == 1;
+        let ended = self.connection.query(update).bind(id).bind(status).bind(error).bind(now).execute().await? == 1;
         if ended {
             self.close(id).await?;
         }
@@ -194,16 +194,16 @@ impl Attempts for SqlAttempts<'_> {
     ) -> Result<bool, StorageError> {
         let update = "UPDATE attempts SET status = $2, last_error = $3, checks = checks + CASE WHEN $4 IS NULL THEN 0 ELSE 1 END,
                       check_at = COALESCE($4, check_at), updated_at = $5 WHERE id = $1 AND status IN ('open', 'unknown')";
-        Ok(self.session.query(update).bind(id).bind(status).bind(error).bind(check_at).bind(now).execute().await? == 1)
+        Ok(self.connection.query(update).bind(id).bind(status).bind(error).bind(check_at).bind(now).execute().await? == 1)
     }
 
     async fn claim_poll(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError> {
         let update = "UPDATE attempts SET updated_at = $3 WHERE id = $1 AND status IN ('open', 'unknown') AND updated_at <= $2";
-        Ok(self.session.query(update).bind(id).bind(since).bind(now).execute().await? == 1)
+        Ok(self.connection.query(update).bind(id).bind(since).bind(now).execute().await? == 1)
     }
 
     async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError> {
-        let rows = self.session.query_per_dialect(CLAIM_DUE).bind(now).bind(again_at).bind(limit).all().await?;
+        let rows = self.connection.query_per_dialect(CLAIM_DUE).bind(now).bind(again_at).bind(limit).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
     }
 }
@@ -223,7 +223,7 @@ impl SqlAttempts<'_> {
     /// Locks the invoices that these attempts are to pay. Answers whether each of them still asks for what is planned. A draft does so
     /// too: its checkout is being paid.
     async fn can_be_paid(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)], invoices: &[InvoiceId]) -> Result<bool, StorageError> {
-        let rows = self.session.query_per_dialect(LOCK_INVOICES).bind(keys(invoices)).all().await?;
+        let rows = self.connection.query_per_dialect(LOCK_INVOICES).bind(keys(invoices)).all().await?;
         let mut asked: HashMap<InvoiceId, Amount> = HashMap::with_capacity(rows.len());
         for row in &rows {
             if let Some(amount) = remaining(row)? {
@@ -238,7 +238,7 @@ impl SqlAttempts<'_> {
     /// holds one of them sees the attempt open until this unit of work ends.
     async fn close(&mut self, id: &AttemptId) -> Result<(), StorageError> {
         let update = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";
-        self.session.query(update).bind(id).bind(false).later(None).await
+        self.connection.query(update).bind(id).bind(false).later(None).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;
-use super::{Row, Session, Sql, Values};
+use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{Balance, BalanceTransaction, Balances};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, Listed, Mode, Page, StorageError};
@@ -37,7 +37,7 @@ const IN_ALL: Transactions = Transactions {
            ORDER BY created_at DESC, sequence DESC, id DESC LIMIT $5 OFFSET $6",
 };
 
-pub struct SqlBalances<'s>(pub &'s mut Session);
+pub struct SqlBalances<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Balances for SqlBalances<'_> {

@@ -3,7 +3,7 @@
 use super::columns::keys;
 use super::customers::customer;
 use super::listing::{Listing, list, listing};
-use super::{Query, Row, SecretBox, Session, Sql, methods};
+use super::{Connection, Query, Row, SecretBox, Sql, methods};
 use async_trait::async_trait;
 use souk_domain::access::Did;
 use souk_domain::checkout::{self, CheckoutSessions, DueSession, SessionFilter, SubmitContext};
@@ -35,7 +35,7 @@ const FORGET_STARTS: Sql = Sql {
 const CLAIM_TRIES: u32 = 3;
 
 pub struct SqlCheckoutSessions<'s> {
-    pub session: &'s mut Session,
+    pub connection: &'s mut Connection,
     pub secrets: &'s SecretBox,
 }
 
@@ -48,14 +48,17 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
                           link_id, created_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
                               $24, $25, $26, $27, $28, $29)";
-        let query =
-            bind(self.session.query(insert), session).bind(session.kind).bind(session.mode).bind(&session.link_id).bind(session.created_at);
+        let query = bind(self.connection.query(insert), session)
+            .bind(session.kind)
+            .bind(session.mode)
+            .bind(&session.link_id)
+            .bind(session.created_at);
         query.execute().await?;
         Ok(())
     }
 
     async fn find(&mut self, id: &SessionId) -> Result<Option<checkout::Session>, StorageError> {
-        let row = self.session.query("SELECT * FROM checkout_sessions WHERE id = $1").bind(id).optional().await?;
+        let row = self.connection.query("SELECT * FROM checkout_sessions WHERE id = $1").bind(id).optional().await?;
         row.as_ref().map(checkout_session).transpose()
     }
 
@@ -74,7 +77,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
                           LEFT JOIN currencies c ON c.id = $3 AND c.method_id = m.id
                           LEFT JOIN customers k ON k.did = $4 AND k.livemode = s.livemode
                       WHERE s.id = $1";
-        let query = self.session.query(select).bind(id).bind(method_id).bind(currency_id).bind(payer);
+        let query = self.connection.query(select).bind(id).bind(method_id).bind(currency_id).bind(payer);
         let Some(mut row) = query.optional().await? else { return Ok(None) };
         let session = checkout_session(row.part(0)?)?;
         let method = row.part(1)?.if_there(|row| methods::method(row, self.secrets))?;
@@ -84,17 +87,17 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
     }
 
     async fn update(&mut self, session: &checkout::Session) -> Result<bool, StorageError> {
-        Ok(bind(self.session.query(UPDATE), session).execute().await? == 1)
+        Ok(bind(self.connection.query(UPDATE), session).execute().await? == 1)
     }
 
     async fn update_or_conflict(&mut self, session: &checkout::Session) -> Result<(), StorageError> {
-        bind(self.session.query(UPDATE), session).later(Some(1)).await
+        bind(self.connection.query(UPDATE), session).later(Some(1)).await
     }
 
     async fn list(&mut self, mode: Mode, filter: &SessionFilter, page: &Page) -> Result<Listed<checkout::Session>, StorageError> {
         let statuses = (!filter.statuses.is_empty()).then(|| keys(&filter.statuses.iter().map(|status| status.name()).collect::<Vec<_>>()));
         list(
-            self.session,
+            self.connection,
             &LIST,
             page,
             |query| query.bind(mode).bind(statuses.clone()).bind(&filter.link).bind(&filter.metadata),
@@ -109,11 +112,11 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
                          WHERE session_starts.started_at <= $4
                      RETURNING session_id";
         for _ in 0..CLAIM_TRIES {
-            if let Some(row) = self.session.query(claim).bind(key).bind(session).bind(now).bind(since).optional().await? {
-                self.session.query_per_dialect(FORGET_STARTS).bind(since).execute().await?;
+            if let Some(row) = self.connection.query(claim).bind(key).bind(session).bind(now).bind(since).optional().await? {
+                self.connection.query_per_dialect(FORGET_STARTS).bind(since).execute().await?;
                 return row.get("session_id");
             }
-            let earlier = self.session.query("SELECT session_id FROM session_starts WHERE start_key = $1").bind(key).optional().await?;
+            let earlier = self.connection.query("SELECT session_id FROM session_starts WHERE start_key = $1").bind(key).optional().await?;
             if let Some(row) = earlier {
                 return row.get("session_id");
             }
@@ -126,14 +129,14 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         let update = "UPDATE checkout_sessions SET status = 'expired', version = version + 1, updated_at = $1
                       WHERE status = 'open' AND intent_id IS NULL AND expires_at <= $1 AND id IN
                         (SELECT id FROM checkout_sessions WHERE status = 'open' AND intent_id IS NULL AND expires_at <= $1 LIMIT $2)";
-        self.session.query(update).bind(now).bind(limit).execute().await
+        self.connection.query(update).bind(now).bind(limit).execute().await
     }
 
     async fn due_for_expiry(&mut self, now: Timestamp, after: Option<&DueSession>, limit: u32) -> Result<Vec<DueSession>, StorageError> {
         let select = "SELECT id, expires_at FROM checkout_sessions WHERE status = 'open' AND expires_at <= $1
                       AND ($2 IS NULL OR (expires_at, id) > ($2, $3)) ORDER BY expires_at, id LIMIT $4";
         let (since, id) = after.map(|(since, id)| (*since, id.clone())).unzip();
-        let rows = self.session.query(select).bind(now).bind(since).bind(id).bind(limit).all().await?;
+        let rows = self.connection.query(select).bind(now).bind(since).bind(id).bind(limit).all().await?;
         rows.iter().map(|row| Ok((row.get("expires_at")?, row.get("id")?))).collect()
     }
 }

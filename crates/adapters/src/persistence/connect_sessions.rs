@@ -1,11 +1,11 @@
 //! Sessions between a browser and a wallet.
 
-use super::{Query, Row, Session};
+use super::{Connection, Query, Row};
 use async_trait::async_trait;
 use souk_domain::access::{ConnectSession, ConnectSessions, ConnectStatus, ConnectTransition, TokenHash, Wallet};
 use souk_domain::shared::{StorageError, Timestamp};
 
-pub struct SqlConnectSessions<'s>(pub &'s mut Session);
+pub struct SqlConnectSessions<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl ConnectSessions for SqlConnectSessions<'_> {

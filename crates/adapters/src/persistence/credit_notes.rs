@@ -2,7 +2,7 @@
 
 use super::columns::keys;
 use super::listing::{Listing, list, listing, sql_per_dialect};
-use super::{Row, Session, Sql, Values};
+use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{CreditNote, CreditNoteFilter, CreditNoteItem, CreditNoteReason, CreditNotes};
 use souk_domain::shared::{CreditNoteId, Listed, Mode, Page, StorageError, SubscriptionId, Timestamp};
@@ -36,7 +36,7 @@ const DATED_BACK: Sql = Sql {
     postgres: dated_back!("CAST(COALESCE(EXTRACT(EPOCH FROM SUM(created_at - covers_until)) * 1000000, 0) AS BIGINT)"),
 };
 
-pub struct SqlCreditNotes<'s>(pub &'s mut Session);
+pub struct SqlCreditNotes<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl CreditNotes for SqlCreditNotes<'_> {

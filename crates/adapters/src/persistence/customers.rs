@@ -2,7 +2,7 @@
 
 use super::columns::{containing, keys};
 use super::listing::{Listing, list, listing, sql_per_dialect};
-use super::{Row, Session, Sql};
+use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::access::Did;
 use souk_domain::customer::{Customer, Customers};
@@ -17,7 +17,7 @@ const FOUND: Listing = listing!(
                         OR LOWER(phone) LIKE $6 ESCAPE '\\')"
 );
 
-pub struct SqlCustomers<'s>(pub &'s mut Session);
+pub struct SqlCustomers<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Customers for SqlCustomers<'_> {

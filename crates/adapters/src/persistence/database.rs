@@ -1,12 +1,12 @@
 //! The database of this process: one of two kinds, chosen by its address.
 
+use super::connection::{Connection, ConnectionState};
 use super::group_commit::GroupCommit;
-use super::{Session, session};
 use souk_domain::shared::StorageError;
 use sqlx::pool::CloseEvent;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, Postgres, Transaction};
+use sqlx::{ConnectOptions, Connection as _, Postgres, Transaction};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -56,11 +56,11 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    pub(super) async fn begin(&self) -> Result<session::Connection, StorageError> {
+    pub(super) async fn begin(&self) -> Result<ConnectionState, StorageError> {
         self.begin_each(DURABLE, "BEGIN").await
     }
 
-    async fn begin_each(&self, sqlite: &'static str, postgres: &'static str) -> Result<session::Connection, StorageError> {
+    async fn begin_each(&self, sqlite: &'static str, postgres: &'static str) -> Result<ConnectionState, StorageError> {
         Ok(match self {
             Self::Sqlite { writer, .. } => writer.begin_with(sqlite).await.map_err(storage)?.into(),
             Self::Postgres(pool) => begin_whole(pool, postgres).await.map_err(storage)?.into(),
@@ -134,37 +134,37 @@ impl Database {
         Self { engine, published: Arc::default() }
     }
 
-    /// A transaction, which begins with its first statement ([`Session`]); a commit that was answered survives a power cut. On SQLite it
+    /// A transaction, which begins with its first statement ([`Connection`]); a commit that was answered survives a power cut. On SQLite it
     /// then takes the write lock at once (`BEGIN IMMEDIATE`): a transaction that reads first and upgrades later fails as busy whatever the
     /// timeout. A second one within one task waits in vain.
-    pub async fn begin(&self) -> Result<Session, StorageError> {
-        Ok(Session::new(session::Connection::Due(self.engine.clone()), Arc::clone(&self.published)))
+    pub async fn begin(&self) -> Result<Connection, StorageError> {
+        Ok(Connection::new(ConnectionState::NotBegun(self.engine.clone()), Arc::clone(&self.published)))
     }
 
     /// Begins a transaction whose commit does not wait for the disk. It survives the end of the process, but a power
     /// cut may take it back (and then all relaxed commits after it): for what is repeated anyway, such as leases.
-    pub async fn begin_relaxed(&self) -> Result<Session, StorageError> {
+    pub async fn begin_relaxed(&self) -> Result<Connection, StorageError> {
         let postgres = "BEGIN; SET LOCAL synchronous_commit TO off";
-        let connection = self.engine.begin_each("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE", postgres).await?;
-        Ok(Session::new(connection, Arc::clone(&self.published)))
+        let state = self.engine.begin_each("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE", postgres).await?;
+        Ok(Connection::new(state, Arc::clone(&self.published)))
     }
 
     /// A connection for reads, each statement on its own. SQLite refuses writes here.
-    pub async fn read(&self) -> Result<Session, StorageError> {
-        let connection = match &self.engine {
+    pub async fn read(&self) -> Result<Connection, StorageError> {
+        let state = match &self.engine {
             Engine::Sqlite { reader, .. } => reader.acquire().await.map_err(storage)?.into(),
             Engine::Postgres(pool) => pool.acquire().await.map_err(storage)?.into(),
         };
-        Ok(Session::new(connection, Arc::clone(&self.published)))
+        Ok(Connection::new(state, Arc::clone(&self.published)))
     }
 
     /// Begins a transaction that reads one state of the whole database, whatever others commit meanwhile, and writes nothing.
-    pub async fn snapshot(&self) -> Result<Session, StorageError> {
-        let connection = match &self.engine {
+    pub async fn snapshot(&self) -> Result<Connection, StorageError> {
+        let state = match &self.engine {
             Engine::Sqlite { reader, .. } => reader.begin_with("BEGIN").await.map_err(storage)?.into(),
             Engine::Postgres(pool) => begin_whole(pool, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await.map_err(storage)?.into(),
         };
-        Ok(Session::new(connection, Arc::clone(&self.published)))
+        Ok(Connection::new(state, Arc::clone(&self.published)))
     }
 
     /// Answers when the database can be asked something; for readiness.

@@ -2,7 +2,7 @@
 
 use super::columns::keys;
 use super::listing::{Listing, list, listing, sql_per_dialect};
-use super::{Row, Session, Sql, Values};
+use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::payment::{Dispute, DisputeFilter, Disputes};
 use souk_domain::shared::{DisputeId, Listed, MethodId, Mode, Page, PaymentIntentId, StorageError};
@@ -18,7 +18,7 @@ pub(super) const OF_INTENT: Listing =
 const LOCK: Sql = sql_per_dialect!("SELECT * FROM disputes WHERE method_id = $1 AND provider_id = $2" (either "" " FOR UPDATE"));
 const OF_INTENTS: Sql = sql_per_dialect!("SELECT * FROM disputes WHERE intent_id IN " (listed "$1") " ORDER BY id");
 
-pub struct SqlDisputes<'s>(pub &'s mut Session);
+pub struct SqlDisputes<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Disputes for SqlDisputes<'_> {

@@ -2,13 +2,13 @@
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;
-use super::{Row, Session, Sql};
+use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::access::Did;
 use souk_domain::shared::{InvoiceId, InvoiceItemId, Listed, Mode, Page, SessionId, StorageError, SubscriptionId, Timestamp};
 use souk_domain::store::{Entitlement, Entitlements};
 
-pub struct SqlEntitlements<'a>(pub &'a mut Session);
+pub struct SqlEntitlements<'a>(pub &'a mut Connection);
 
 /// Another invoice line pays for it anew. The same one does not lift a revocation.
 const GRANT: &str =

@@ -141,32 +141,32 @@ mod tests {
         let db = TestDatabase::sqlite().await;
         let Engine::Sqlite { writer, .. } = &db.engine else { panic!("this is SQLite") };
         let level = async || -> i64 { sqlx::query("PRAGMA synchronous").fetch_one(writer).await.expect("answers").get(0) };
-        let mut session = db.begin_relaxed().await.expect("begins");
-        session.query("CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY) STRICT").execute().await.expect("creates");
-        session.commit().await.expect("commits");
+        let mut connection = db.begin_relaxed().await.expect("begins");
+        connection.query("CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY) STRICT").execute().await.expect("creates");
+        connection.commit().await.expect("commits");
         assert_eq!(level().await, 1);
-        let mut session = db.begin().await.expect("begins");
-        session.query("INSERT INTO specimens (id) VALUES ($1)").bind("cs_1").later(Some(1)).await.expect("defers");
-        session.commit().await.expect("commits");
+        let mut connection = db.begin().await.expect("begins");
+        connection.query("INSERT INTO specimens (id) VALUES ($1)").bind("cs_1").later(Some(1)).await.expect("defers");
+        connection.commit().await.expect("commits");
         assert_eq!(level().await, 2);
     }
 
     #[tokio::test]
     async fn a_unit_of_work_that_fails_is_left_out_of_the_shared_commit() {
         let db = TestDatabase::sqlite().await;
-        let mut session = db.begin().await.expect("begins");
-        session.query("CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY) STRICT").execute().await.expect("creates");
+        let mut connection = db.begin().await.expect("begins");
+        connection.query("CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY) STRICT").execute().await.expect("creates");
         // They queue while another unit of work has the write lock, and are written together once it commits.
         let put = async |id: &'static str, rows: u64| {
-            let mut session = db.begin().await.expect("begins");
-            session.query("INSERT INTO specimens (id) VALUES ($1)").bind(id).later(Some(1)).await.expect("defers");
-            session.query("DELETE FROM specimens WHERE id = $1").bind("nobody").later(Some(rows)).await.expect("defers");
-            session.commit().await
+            let mut connection = db.begin().await.expect("begins");
+            connection.query("INSERT INTO specimens (id) VALUES ($1)").bind(id).later(Some(1)).await.expect("defers");
+            connection.query("DELETE FROM specimens WHERE id = $1").bind("nobody").later(Some(rows)).await.expect("defers");
+            connection.commit().await
         };
         let ids = [("a", 0), ("b", 1), ("a", 0), ("c", 0)];
         let mut all = Box::pin(futures_util::future::join_all(ids.map(|(id, rows)| put(id, rows))));
         assert!((&mut all).now_or_never().is_none());
-        session.commit().await.expect("commits");
+        connection.commit().await.expect("commits");
         let outcomes = all.await;
         assert!(matches!(outcomes[..], [Ok(()), Err(StorageError::Conflict), Err(StorageError::Duplicate(_)), Ok(())]));
         let kept = db.read().await.expect("reads").query("SELECT id FROM specimens ORDER BY id").all().await.expect("reads");
@@ -178,17 +178,17 @@ mod tests {
     async fn a_writer_whose_disk_was_full_writes_again_when_there_is_room() {
         let db = TestDatabase::sqlite().await;
         let Engine::Sqlite { writer, .. } = &db.engine else { panic!("this is SQLite") };
-        let mut session = db.begin().await.expect("begins");
-        session.query("CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY) STRICT").execute().await.expect("creates");
-        session.commit().await.expect("commits");
+        let mut connection = db.begin().await.expect("begins");
+        connection.query("CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY) STRICT").execute().await.expect("creates");
+        connection.commit().await.expect("commits");
         let put = async |id: String, at_once: bool| {
-            let mut session = db.begin().await.expect("begins");
-            let query = session.query("INSERT INTO specimens (id) VALUES ($1)").bind(id);
+            let mut connection = db.begin().await.expect("begins");
+            let query = connection.query("INSERT INTO specimens (id) VALUES ($1)").bind(id);
             match at_once {
                 true => query.execute().await.map(drop)?,
                 false => query.later(Some(1)).await?,
             }
-            session.commit().await
+            connection.commit().await
         };
         for at_once in [false, true] {
             // As full as a disk can be made without one; the next connection has another one.

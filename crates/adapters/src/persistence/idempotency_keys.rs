@@ -1,7 +1,7 @@
 //! First answers of writes that carried an `Idempotency-Key`. They hold client secrets of cards, names and addresses: their
 //! bodies are encrypted here and opened here.
 
-use super::Session;
+use super::Connection;
 use super::secret_box::{SecretBox, place};
 use async_trait::async_trait;
 use souk_domain::shared::{StorageError, Timestamp};
@@ -14,7 +14,7 @@ const TABLE: &str = "idempotency_keys";
 const BODY: &str = "body";
 
 pub struct SqlIdempotencyKeys<'s> {
-    pub session: &'s mut Session,
+    pub connection: &'s mut Connection,
     pub secrets: &'s SecretBox,
 }
 
@@ -38,11 +38,11 @@ impl IdempotencyKeys for SqlIdempotencyKeys<'_> {
                         WHERE idempotency_keys.status IS NULL AND idempotency_keys.taken_at < $5";
         let find = "SELECT fingerprint, status, body FROM idempotency_keys WHERE caller = $1 AND key = $2";
         for _ in 0..TAKE_TRIES {
-            let query = self.session.query(take).bind(caller).bind(key).bind(fingerprint).bind(now).bind(stale_before);
+            let query = self.connection.query(take).bind(caller).bind(key).bind(fingerprint).bind(now).bind(stale_before);
             if query.execute().await? == 1 {
                 return Ok(None);
             }
-            if let Some(row) = self.session.query(find).bind(caller).bind(key).optional().await? {
+            if let Some(row) = self.connection.query(find).bind(caller).bind(key).optional().await? {
                 let status = row.get::<Option<u32>>("status")?.and_then(|status| u16::try_from(status).ok());
                 let body: Option<Vec<u8>> = row.get(BODY)?;
                 let body = body.map(|sealed| self.secrets.open_column(TABLE, BODY, &row_of(caller, key), &sealed)).transpose()?;
@@ -56,19 +56,19 @@ impl IdempotencyKeys for SqlIdempotencyKeys<'_> {
     async fn keep(&mut self, caller: &str, key: &str, status: u16, body: &str) -> Result<(), StorageError> {
         let update = "UPDATE idempotency_keys SET status = $3, body = $4 WHERE caller = $1 AND key = $2 AND status IS NULL";
         let sealed = self.secrets.seal(&place(TABLE, BODY, &row_of(caller, key)), body)?;
-        self.session.query(update).bind(caller).bind(key).bind(u32::from(status)).bind(sealed).execute().await?;
+        self.connection.query(update).bind(caller).bind(key).bind(u32::from(status)).bind(sealed).execute().await?;
         Ok(())
     }
 
     async fn free(&mut self, caller: &str, key: &str) -> Result<(), StorageError> {
         let delete = "DELETE FROM idempotency_keys WHERE caller = $1 AND key = $2 AND status IS NULL";
-        self.session.query(delete).bind(caller).bind(key).execute().await?;
+        self.connection.query(delete).bind(caller).bind(key).execute().await?;
         Ok(())
     }
 
     async fn prune(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
         let delete = "DELETE FROM idempotency_keys WHERE (caller, key) IN
                           (SELECT caller, key FROM idempotency_keys WHERE taken_at < $1 ORDER BY taken_at LIMIT $2)";
-        self.session.query(delete).bind(before).bind(limit).execute().await
+        self.connection.query(delete).bind(before).bind(limit).execute().await
     }
 }

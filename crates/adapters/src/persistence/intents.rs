@@ -2,7 +2,7 @@
 
 use super::columns::{containing, keys};
 use super::listing::{Listing, list, listing, sql_per_dialect};
-use super::{Row, Session, Sql, Values};
+use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::payment::{Decline, Intent, IntentStatus, Intents};
 use souk_domain::pricing::Metadata;
@@ -33,7 +33,7 @@ const LOCK_RECEIVED: Sql = sql_per_dialect!(
 pub(super) const FIND_BY_REFERENCE: &str =
     "SELECT * FROM payment_intents WHERE method_id = $1 AND reference = $2 AND reference <> '' ORDER BY id LIMIT 1";
 
-pub struct SqlIntents<'s>(pub &'s mut Session);
+pub struct SqlIntents<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Intents for SqlIntents<'_> {

@@ -2,7 +2,7 @@
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;
-use super::{Row, Session, Sql, Values};
+use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{InvoicePayment, InvoicePayments, PaymentSource};
 use souk_domain::shared::{AttemptId, BalanceTransactionId, InvoiceId, PaymentIntentId, StorageError};
@@ -13,7 +13,7 @@ const INSERT: &str =
                           disputed, reversed, created_at)";
 const OF_INVOICES: Sql = sql_per_dialect!("SELECT * FROM invoice_payments WHERE invoice_id IN " (listed "$1") " ORDER BY id");
 
-pub struct SqlInvoicePayments<'s>(pub &'s mut Session);
+pub struct SqlInvoicePayments<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl InvoicePayments for SqlInvoicePayments<'_> {

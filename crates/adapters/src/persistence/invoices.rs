@@ -2,7 +2,7 @@
 
 use super::columns::{containing, keys, read_period};
 use super::listing::{Listing, list, listing, sql_per_dialect};
-use super::{Row, Session, Sql, Values};
+use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{BillingReason, DocumentType, Invoice, InvoiceFilter, InvoiceItem, Invoices, ItemCredit, Scope, read_number};
 use souk_domain::shared::{
@@ -80,7 +80,7 @@ const CLAIM_RETRIES_BY_CLOCK: Sql = Sql {
                UPDATE invoices SET retry_at = NULL FROM due WHERE invoices.id = due.id RETURNING invoices.*",
 };
 
-pub struct SqlInvoices<'s>(pub &'s mut Session);
+pub struct SqlInvoices<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Invoices for SqlInvoices<'_> {

@@ -2,7 +2,7 @@
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;
-use super::{Row, Session, Sql, Values};
+use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::ledger::{Entry, Journal, Posting};
 use souk_domain::shared::{EntryId, StorageError};
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 const POSTINGS_OF: Sql = sql_per_dialect!("SELECT * FROM journal_postings WHERE entry_id IN " (listed "$1") " ORDER BY entry_id, position");
 
-pub struct SqlJournal<'s>(pub &'s mut Session);
+pub struct SqlJournal<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Journal for SqlJournal<'_> {

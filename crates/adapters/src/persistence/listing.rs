@@ -1,6 +1,6 @@
 //! Statements put together from shared text, and lists that are read page by page.
 
-use super::{Query, Row, Session, Sql};
+use super::{Connection, Query, Row, Sql};
 use souk_domain::shared::{Listed, Page, StorageError};
 
 /// Two texts of one statement, from text that both databases read and from pieces that they write differently:
@@ -70,7 +70,7 @@ const AFTER_EVERY_ID: &str = "~";
 
 /// Reads a page of a list and counts the whole. `filter` binds the filter's values, from `$4` on.
 pub(super) async fn list<T>(
-    session: &mut Session,
+    connection: &mut Connection,
     listing: &Listing,
     page: &Page,
     filter: impl for<'q> Fn(Query<'q>) -> Query<'q> + Send + Sync,
@@ -80,7 +80,7 @@ pub(super) async fn list<T>(
         Some(id) => (id.as_str(), 0),
         None => (AFTER_EVERY_ID, page.offset()),
     };
-    let count = filter(session.query_per_dialect(listing.count).bind(before).bind(page.size).bind(offset)).one().await?.get("n")?;
-    let rows = filter(session.query_per_dialect(listing.page).bind(before).bind(page.size).bind(offset)).all().await?;
+    let count = filter(connection.query_per_dialect(listing.count).bind(before).bind(page.size).bind(offset)).one().await?.get("n")?;
+    let rows = filter(connection.query_per_dialect(listing.page).bind(before).bind(page.size).bind(offset)).all().await?;
     Ok(Listed { count, list: rows.iter().map(read).collect::<Result<_, _>>()? })
 }

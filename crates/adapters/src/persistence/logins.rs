@@ -1,11 +1,11 @@
 //! Signed-in browsers, and the one-time links of the first owner.
 
-use super::Session;
+use super::Connection;
 use async_trait::async_trait;
 use souk_domain::access::{BrowserSessions, Did, TokenHash};
 use souk_domain::shared::{StorageError, Timestamp};
 
-pub struct SqlLogins<'s>(pub &'s mut Session);
+pub struct SqlLogins<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl BrowserSessions for SqlLogins<'_> {

@@ -2,14 +2,14 @@
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;
-use super::{Row, Session, Sql};
+use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::payment::{Mandate, MandateDetails, Mandates};
 use souk_domain::shared::{CustomerId, InvoiceId, MandateId, MethodId, StorageError, SubscriptionId, Timestamp};
 
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM mandates WHERE id IN " (listed "$1") " ORDER BY id");
 
-pub struct SqlMandates<'s>(pub &'s mut Session);
+pub struct SqlMandates<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Mandates for SqlMandates<'_> {

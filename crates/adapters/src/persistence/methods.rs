@@ -2,7 +2,7 @@
 
 use super::columns::read_json;
 use super::secret_box::{SecretBox, place};
-use super::{Query, Row, Session};
+use super::{Connection, Query, Row};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use souk_domain::payment::{Currency, Method, MethodSettings, Methods, Secret};
@@ -13,7 +13,7 @@ const SECRET_KEY: &str = "secret_key";
 const WEBHOOK_SECRET: &str = "webhook_signing_secret";
 
 pub struct SqlMethods<'s> {
-    pub session: &'s mut Session,
+    pub connection: &'s mut Connection,
     pub secrets: &'s SecretBox,
 }
 
@@ -23,7 +23,7 @@ impl Methods for SqlMethods<'_> {
         let insert = "INSERT INTO payment_methods (id, kind, active, name, description, logo, settings, secret_key,
                           webhook_signing_secret, default_currency_id, updated_at, livemode, created_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
-        let query = bind(self.session.query(insert), method, self.secrets)?;
+        let query = bind(self.connection.query(insert), method, self.secrets)?;
         query.bind(method.mode).bind(method.created_at).execute().await?;
         Ok(())
     }
@@ -32,17 +32,17 @@ impl Methods for SqlMethods<'_> {
         let update = "UPDATE payment_methods SET kind = $2, active = $3, name = $4, description = $5, logo = $6, settings = $7,
                           secret_key = $8, webhook_signing_secret = $9, default_currency_id = $10, updated_at = $11
                       WHERE id = $1";
-        bind(self.session.query(update), method, self.secrets)?.execute().await?;
+        bind(self.connection.query(update), method, self.secrets)?.execute().await?;
         Ok(())
     }
 
     async fn find(&mut self, id: &MethodId) -> Result<Option<Method>, StorageError> {
-        let row = self.session.query("SELECT * FROM payment_methods WHERE id = $1").bind(id).optional().await?;
+        let row = self.connection.query("SELECT * FROM payment_methods WHERE id = $1").bind(id).optional().await?;
         row.map(|row| method(&row, self.secrets)).transpose()
     }
 
     async fn list(&mut self, mode: Mode) -> Result<Vec<Method>, StorageError> {
-        let rows = self.session.query("SELECT * FROM payment_methods WHERE livemode = $1 ORDER BY id").bind(mode).all().await?;
+        let rows = self.connection.query("SELECT * FROM payment_methods WHERE livemode = $1 ORDER BY id").bind(mode).all().await?;
         rows.iter().map(|row| method(row, self.secrets)).collect()
     }
 
@@ -50,7 +50,7 @@ impl Methods for SqlMethods<'_> {
         let insert = "INSERT INTO currencies (id, active, name, symbol, logo, decimals, maximum_precision, contract, is_base,
                           updated_at, method_id, livemode, created_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
-        let query = bind_currency(self.session.query(insert), currency);
+        let query = bind_currency(self.connection.query(insert), currency);
         query.bind(&currency.method_id).bind(currency.mode).bind(currency.created_at).execute().await?;
         Ok(())
     }
@@ -59,17 +59,17 @@ impl Methods for SqlMethods<'_> {
         let update = "UPDATE currencies SET active = $2, name = $3, symbol = $4, logo = $5, decimals = $6, maximum_precision = $7,
                           contract = $8, is_base = $9, updated_at = $10
                       WHERE id = $1";
-        bind_currency(self.session.query(update), currency).execute().await?;
+        bind_currency(self.connection.query(update), currency).execute().await?;
         Ok(())
     }
 
     async fn find_currency(&mut self, id: &CurrencyId) -> Result<Option<Currency>, StorageError> {
-        let row = self.session.query("SELECT * FROM currencies WHERE id = $1").bind(id).optional().await?;
+        let row = self.connection.query("SELECT * FROM currencies WHERE id = $1").bind(id).optional().await?;
         row.as_ref().map(currency).transpose()
     }
 
     async fn currencies(&mut self, mode: Mode) -> Result<Vec<Currency>, StorageError> {
-        let rows = self.session.query("SELECT * FROM currencies WHERE livemode = $1 ORDER BY id").bind(mode).all().await?;
+        let rows = self.connection.query("SELECT * FROM currencies WHERE livemode = $1 ORDER BY id").bind(mode).all().await?;
         rows.iter().map(currency).collect()
     }
 }

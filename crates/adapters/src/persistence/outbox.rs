@@ -1,13 +1,13 @@
 //! The outbox: rows written in the unit of work, claimed by the relay and the workers of `queue`.
 
-use super::{Row, Session, Values};
+use super::{Connection, Row, Values};
 use async_trait::async_trait;
 use souk_domain::events::{DeadLetter, MAX_ATTEMPTS, Message, Outbox, Topic};
 use souk_domain::shared::{EventId, StorageError, Timestamp};
 use std::collections::BTreeMap;
 
 /// [`Outbox`] over a session; its commit wakes the relay of this process.
-pub struct SqlOutbox<'s>(pub &'s mut Session);
+pub struct SqlOutbox<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Outbox for SqlOutbox<'_> {

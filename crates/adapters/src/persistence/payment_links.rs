@@ -2,7 +2,7 @@
 
 use super::columns::{containing, keys};
 use super::listing::{Listing, list, listing, sql_per_dialect};
-use super::{Query, Row, Session, Sql};
+use super::{Connection, Query, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::checkout::{PaymentLink, PaymentLinks};
 use souk_domain::pricing::CatalogueFilter;
@@ -20,7 +20,7 @@ const LIST: Listing = listing!(
     "))"
 );
 
-pub struct SqlPaymentLinks<'s>(pub &'s mut Session);
+pub struct SqlPaymentLinks<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl PaymentLinks for SqlPaymentLinks<'_> {

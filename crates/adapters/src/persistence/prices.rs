@@ -3,12 +3,12 @@
 use super::columns::{containing, keys, read_json, searchable, to_json};
 use super::listing::sql_per_dialect;
 use super::products;
-use super::{Row, Session, Sql};
+use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::pricing::{CatalogueFilter, Price, Prices, Product, StockReservation};
 use souk_domain::shared::{Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
 
-pub struct SqlPrices<'a>(pub &'a mut Session);
+pub struct SqlPrices<'a>(pub &'a mut Connection);
 
 const INSERT: &str =
     "INSERT INTO prices (id, livemode, product_id, active, nickname, lookup_key, currency_id, unit_amount, currency_options,

@@ -1,12 +1,12 @@
 //! Products.
 
 use super::columns::{containing, keys, read_json, searchable, to_json};
-use super::{Row, Session, Sql};
+use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::pricing::{CatalogueFilter, Product, Products};
 use souk_domain::shared::{Listed, Mode, Page, ProductId, StorageError};
 
-pub struct SqlProducts<'a>(pub &'a mut Session);
+pub struct SqlProducts<'a>(pub &'a mut Connection);
 
 const INSERT: &str = "INSERT INTO products (id, livemode, active, name, description, images, features, unit_label, statement_descriptor,
     default_price_id, app, cross_sells_to, metadata, search_text, created_at, updated_at, name_zh, description_zh, unit_label_zh)

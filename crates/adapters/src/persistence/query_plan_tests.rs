@@ -3,11 +3,11 @@
 use super::Sql;
 use super::attempts::COVERED;
 use super::columns::keys;
+use super::connection::Query;
 use super::intents::{FIND_BY_REFERENCE as PAYMENT_BY_REFERENCE, FOUND_OF_CUSTOMER as FOUND_PAYMENTS_OF_CUSTOMER};
 use super::invoices::{
     ALL, FOUND_OF_CUSTOMER, IS_AS_BEFORE, ITEMS_BILLING, ITEMS_COVERING, OF_CUSTOMER, OF_SUBSCRIPTION, UNPAID_IN, UPDATE,
 };
-use super::session::Query;
 use super::stakes::CLAIM_UNCHECKED;
 use super::subscriptions::{ALL as ALL_OF_THEM, OF_CUSTOMER as OF_A_CUSTOMER};
 use super::usage_records::{LAST, MAX, SUM};
@@ -28,7 +28,7 @@ async fn plan_unsorted(db: &TestDatabase, sql: Sql, bind: impl for<'q> Fn(Query<
 }
 
 async fn plan_without(db: &TestDatabase, settings: &[&'static str], sql: Sql, bind: impl for<'q> Fn(Query<'q>) -> Query<'q>) -> String {
-    let mut session = db.begin().await.expect("begins");
+    let mut connection = db.begin().await.expect("begins");
     let is_postgres = db.address().starts_with("postgres");
     let (column, text) = match is_postgres {
         true => ("QUERY PLAN", format!("EXPLAIN {}", sql.postgres)),
@@ -36,10 +36,10 @@ async fn plan_without(db: &TestDatabase, settings: &[&'static str], sql: Sql, bi
     };
     if is_postgres {
         for setting in settings {
-            session.query(setting).execute().await.expect("sets");
+            connection.query(setting).execute().await.expect("sets");
         }
     }
-    let rows = bind(session.query(text.leak())).all().await.expect("explains");
+    let rows = bind(connection.query(text.leak())).all().await.expect("explains");
     rows.iter().map(|row| row.get::<String>(column).expect("a text")).collect::<Vec<_>>().join("\n")
 }
 

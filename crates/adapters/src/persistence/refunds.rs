@@ -1,7 +1,7 @@
 //! Money on its way back over the network that brought it.
 
 use super::listing::{Listing, list, listing, sql_per_dialect};
-use super::{Row, Session, Sql, Values};
+use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::payment::{Refund, RefundFilter, Refunds};
 use souk_domain::shared::{CreditNoteId, Listed, MethodId, Mode, Page, RefundId, StorageError};
@@ -18,7 +18,7 @@ const LOCK: Sql = sql_per_dialect!("SELECT * FROM refunds WHERE id = $1" (either
 // SQLite uses a partial index only where the statement repeats its condition to the letter.
 pub(super) const FIND_BY_REFERENCE: &str = "SELECT * FROM refunds WHERE method_id = $1 AND reference = $2 AND reference <> '' ORDER BY id";
 
-pub struct SqlRefunds<'s>(pub &'s mut Session);
+pub struct SqlRefunds<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Refunds for SqlRefunds<'_> {

@@ -2,7 +2,7 @@
 
 use super::columns::keys;
 use super::listing::{Listing, list, listing, sql_per_dialect};
-use super::{Row, Session, Sql, Values};
+use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{STAKE_RETRY_DOUBLINGS, Scope, Stake, StakeFilter, StakeKey, StakeReservation, StakeTransferKind, Stakes};
 use souk_domain::shared::{AttemptId, ClockId, Listed, Mode, Page, StakeId, StorageError, Timestamp};
@@ -48,7 +48,7 @@ pub(super) const CLAIM_UNCHECKED: Sql = Sql {
                UPDATE stakes SET checked_at = $2 FROM unchecked WHERE stakes.id = unchecked.id RETURNING stakes.*",
 };
 
-pub struct SqlStakes<'s>(pub &'s mut Session);
+pub struct SqlStakes<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Stakes for SqlStakes<'_> {

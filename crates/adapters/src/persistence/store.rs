@@ -1,7 +1,7 @@
 //! The store as the domain sees it: units of work over one connection.
 
 use super::{
-    Database, SecretBox, Session, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlCheckoutSessions, SqlConnectSessions,
+    Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlCheckoutSessions, SqlConnectSessions,
     SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices,
     SqlJournal, SqlLogins, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPrices, SqlProducts, SqlRefunds, SqlStakes,
     SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
@@ -39,11 +39,11 @@ impl SqlStore {
 #[async_trait]
 impl Store for SqlStore {
     async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StorageError> {
-        Ok(Box::new(SqlUnitOfWork { session: self.database.begin().await?, secrets: Arc::clone(&self.secrets) }))
+        Ok(Box::new(SqlUnitOfWork { connection: self.database.begin().await?, secrets: Arc::clone(&self.secrets) }))
     }
 
     async fn read(&self) -> Result<Box<dyn UnitOfWork>, StorageError> {
-        Ok(Box::new(SqlUnitOfWork { session: self.database.read().await?, secrets: Arc::clone(&self.secrets) }))
+        Ok(Box::new(SqlUnitOfWork { connection: self.database.read().await?, secrets: Arc::clone(&self.secrets) }))
     }
 
     async fn ping(&self) -> Result<(), StorageError> {
@@ -52,14 +52,14 @@ impl Store for SqlStore {
 }
 
 struct SqlUnitOfWork {
-    session: Session,
+    connection: Connection,
     secrets: Arc<SecretBox>,
 }
 
 macro_rules! repositories {
     ($($name:ident: $port:ident as $repository:ident;)*) => {$(
         fn $name(&mut self) -> Box<dyn $port + '_> {
-            Box::new($repository(&mut self.session))
+            Box::new($repository(&mut self.connection))
         }
     )*};
 }
@@ -95,32 +95,32 @@ impl UnitOfWork for SqlUnitOfWork {
     }
 
     fn methods(&mut self) -> Box<dyn Methods + '_> {
-        Box::new(SqlMethods { session: &mut self.session, secrets: &self.secrets })
+        Box::new(SqlMethods { connection: &mut self.connection, secrets: &self.secrets })
     }
 
     fn sessions(&mut self) -> Box<dyn CheckoutSessions + '_> {
-        Box::new(SqlCheckoutSessions { session: &mut self.session, secrets: &self.secrets })
+        Box::new(SqlCheckoutSessions { connection: &mut self.connection, secrets: &self.secrets })
     }
 
     fn attempts(&mut self) -> Box<dyn Attempts + '_> {
-        Box::new(SqlAttempts { session: &mut self.session, secrets: &self.secrets })
+        Box::new(SqlAttempts { connection: &mut self.connection, secrets: &self.secrets })
     }
 
     fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_> {
-        Box::new(SqlIdempotencyKeys { session: &mut self.session, secrets: &self.secrets })
+        Box::new(SqlIdempotencyKeys { connection: &mut self.connection, secrets: &self.secrets })
     }
 
     async fn lock(&mut self, subject: &'static str) -> Result<(), StorageError> {
         // SQLite has one writer, and it holds everything already.
         const LOCK: Sql = Sql { sqlite: "SELECT $1 AS held", postgres: "SELECT 1 AS held FROM pg_advisory_xact_lock(hashtext($1))" };
-        self.session.query_per_dialect(LOCK).bind(subject).one().await.map(drop)
+        self.connection.query_per_dialect(LOCK).bind(subject).one().await.map(drop)
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StorageError> {
-        self.session.commit().await
+        self.connection.commit().await
     }
 
     async fn rollback(self: Box<Self>) -> Result<(), StorageError> {
-        self.session.rollback().await
+        self.connection.rollback().await
     }
 }

@@ -2,7 +2,7 @@
 
 use super::columns::{containing, keys, read_period};
 use super::listing::{Listing, list, listing, sql_per_dialect};
-use super::{Row, Session, Sql, Values};
+use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{
     HoldReason, OnHold, Period, Scope, Subscription, SubscriptionFilter, SubscriptionItem, Subscriptions, Threshold,
@@ -58,7 +58,7 @@ const REPLACE: &str = "ON CONFLICT (id) DO UPDATE SET
                            resets_anchor = excluded.resets_anchor, version = subscriptions.version + 1
                        WHERE subscriptions.version = excluded.version";
 
-pub struct SqlSubscriptions<'s>(pub &'s mut Session);
+pub struct SqlSubscriptions<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Subscriptions for SqlSubscriptions<'_> {

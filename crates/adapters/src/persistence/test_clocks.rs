@@ -1,7 +1,7 @@
 //! Customers' own clocks.
 
 use super::listing::{Listing, list, listing};
-use super::{Row, Session};
+use super::{Connection, Row};
 use async_trait::async_trait;
 use souk_domain::billing::{CLOCK_STORY_MAX, ClockStep, TestClock, TestClocks};
 use souk_domain::shared::{ClockId, CustomerId, Listed, Page, StorageError, Timestamp};
@@ -12,7 +12,7 @@ const NEVER: Timestamp = Timestamp::from_seconds(0);
 /// All are customers of test mode.
 const LIST: Listing = listing!("test_clocks", "TRUE");
 
-pub struct SqlTestClocks<'s>(pub &'s mut Session);
+pub struct SqlTestClocks<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl TestClocks for SqlTestClocks<'_> {

@@ -2,7 +2,7 @@
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;
-use super::{Session, Sql};
+use super::{Connection, Sql};
 use async_trait::async_trait;
 use souk_domain::billing::Trials;
 use souk_domain::shared::{CustomerId, ProductId, StorageError, SubscriptionId, Timestamp};
@@ -10,7 +10,7 @@ use souk_domain::shared::{CustomerId, ProductId, StorageError, SubscriptionId, T
 const USED: Sql =
     sql_per_dialect!("SELECT product_id FROM trials WHERE customer_id = $1 AND product_id IN " (listed "$2") " ORDER BY product_id");
 
-pub struct SqlTrials<'s>(pub &'s mut Session);
+pub struct SqlTrials<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Trials for SqlTrials<'_> {

@@ -1,6 +1,6 @@
 //! What metered items were used.
 
-use super::{Row, Session};
+use super::{Connection, Row};
 use async_trait::async_trait;
 use souk_domain::billing::{UsageAction, UsageRecord, UsageRecords};
 use souk_domain::pricing::Aggregate;
@@ -21,7 +21,7 @@ pub(super) const MAX: &str = "SELECT MAX(quantity) >> 20 AS high, MAX(quantity) 
 pub(super) const LAST: &str = "SELECT quantity >> 20 AS high, quantity & 1048575 AS low
     FROM usage_records WHERE item_id = $1 AND used_at >= $2 AND used_at < $3 ORDER BY used_at DESC, id DESC LIMIT 1";
 
-pub struct SqlUsageRecords<'s>(pub &'s mut Session);
+pub struct SqlUsageRecords<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl UsageRecords for SqlUsageRecords<'_> {

@@ -1,11 +1,11 @@
 //! Users and their passports.
 
-use super::{Row, Session};
+use super::{Connection, Row};
 use async_trait::async_trait;
 use souk_domain::access::{Caller, Did, Passport, Role, TokenHash, User, Users};
 use souk_domain::shared::{PassportId, StorageError, Timestamp};
 
-pub struct SqlUsers<'s>(pub &'s mut Session);
+pub struct SqlUsers<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Users for SqlUsers<'_> {

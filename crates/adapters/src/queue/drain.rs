@@ -13,9 +13,9 @@ pub async fn drain(work: &Work) -> Result<u64, StorageError> {
     let mut attempts = 0;
     loop {
         let now = work.clock.now();
-        let mut session = work.database.begin_relaxed().await?;
-        let due = claim_for_relay(&mut session, now, work.config.lease, CHUNK).await?;
-        session.commit().await?;
+        let mut connection = work.database.begin_relaxed().await?;
+        let due = claim_for_relay(&mut connection, now, work.config.lease, CHUNK).await?;
+        connection.commit().await?;
         if due.is_empty() {
             return Ok(attempts);
         }

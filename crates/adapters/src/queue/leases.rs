@@ -1,7 +1,7 @@
 //! Who holds an outbox row: every change of hands is a conditional update, checked by the number of rows.
 //! None waits for the disk: what a power cut takes back is a job that comes again.
 
-use crate::persistence::{Database, Session, Sql, payload};
+use crate::persistence::{Connection, Database, Sql, payload};
 use souk_domain::shared::{EventId, StorageError, Timestamp};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -37,9 +37,14 @@ pub async fn anything_due(database: &Database, now: Timestamp) -> Result<bool, S
 }
 
 /// Claims up to `limit` due rows for the queue, less those that are under way.
-pub async fn claim_for_relay(session: &mut Session, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Pushed>, StorageError> {
+pub async fn claim_for_relay(
+    connection: &mut Connection,
+    now: Timestamp,
+    lease: Duration,
+    limit: u32,
+) -> Result<Vec<Pushed>, StorageError> {
     let count = "SELECT count(*) AS n FROM outbox WHERE claimed_until > $1 AND claim = $2 AND dead_at IS NULL";
-    let under_way: u32 = session.query(count).bind(now).bind(RELAY).one().await?.get("n")?;
+    let under_way: u32 = connection.query(count).bind(now).bind(RELAY).one().await?.get("n")?;
     let claim = Sql {
         sqlite: "UPDATE outbox SET claim = $1, claimed_until = $2 WHERE id IN (
                    SELECT id FROM outbox WHERE dead_at IS NULL AND run_at <= $3 AND (claimed_until IS NULL OR claimed_until <= $3)
@@ -48,16 +53,16 @@ pub async fn claim_for_relay(session: &mut Session, now: Timestamp, lease: Durat
                    SELECT id FROM outbox WHERE dead_at IS NULL AND run_at <= $3 AND (claimed_until IS NULL OR claimed_until <= $3)
                    AND attempts < max_attempts ORDER BY run_at LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING id, attempts",
     };
-    let query = session.query_per_dialect(claim).bind(RELAY).bind(now.plus(lease)).bind(now).bind(limit.saturating_sub(under_way));
+    let query = connection.query_per_dialect(claim).bind(RELAY).bind(now.plus(lease)).bind(now).bind(limit.saturating_sub(under_way));
     let rows = query.all().await?;
     rows.iter().map(|row| Ok(Pushed { id: row.get("id")?, attempts: row.get("attempts")? })).collect()
 }
 
 /// Gives up rows whose last attempt never ended: its process died, or lost the database, until the lease ran out.
-pub async fn dead_letter_expired(session: &mut Session, now: Timestamp) -> Result<u64, StorageError> {
+pub async fn dead_letter_expired(connection: &mut Connection, now: Timestamp) -> Result<u64, StorageError> {
     let update = "UPDATE outbox SET dead_at = $1, claim = NULL, claimed_until = NULL, last_error = $2
                   WHERE dead_at IS NULL AND attempts >= max_attempts AND run_at <= $1 AND (claimed_until IS NULL OR claimed_until <= $1)";
-    session.query(update).bind(now).bind("the last attempt did not end before its lease ran out").execute().await
+    connection.query(update).bind(now).bind("the last attempt did not end before its lease ran out").execute().await
 }
 
 /// Takes a delivered row, counting the attempt. `None` when it is gone, taken, or delivered for an earlier attempt.
@@ -68,14 +73,14 @@ pub async fn claim_for_work(
     now: Timestamp,
     lease: Duration,
 ) -> Result<Option<LeasedJob>, StorageError> {
-    let mut session = database.begin_relaxed().await?;
+    let mut connection = database.begin_relaxed().await?;
     let update = "UPDATE outbox SET claim = $1, claimed_until = $2, attempts = attempts + 1
                   WHERE id = $3 AND attempts = $4 AND attempts < max_attempts AND dead_at IS NULL AND run_at <= $5
                   AND (claim IS NULL OR claim = $6 OR claimed_until <= $5)
                   RETURNING topic, payload, attempts, max_attempts";
-    let query = session.query(update).bind(&claim).bind(now.plus(lease)).bind(&pushed.id).bind(pushed.attempts).bind(now).bind(RELAY);
+    let query = connection.query(update).bind(&claim).bind(now.plus(lease)).bind(&pushed.id).bind(pushed.attempts).bind(now).bind(RELAY);
     let Some(row) = query.optional().await? else { return Ok(None) };
-    session.commit().await?;
+    connection.commit().await?;
     let (topic, payload) = (row.get("topic")?, payload(&row)?);
     Ok(Some(LeasedJob {
         id: pushed.id.clone(),
@@ -90,12 +95,13 @@ pub async fn claim_for_work(
 /// False when the row is no longer this holder's.
 pub async fn extend(database: &Database, held: &LeasedJob, until: Timestamp) -> Result<bool, StorageError> {
     let update = "UPDATE outbox SET claimed_until = $1 WHERE id = $2 AND claim = $3";
-    change_one(database, |session| session.query(update).bind(until).bind(&held.id).bind(&held.claim)).await
+    change_one(database, |connection| connection.query(update).bind(until).bind(&held.id).bind(&held.claim)).await
 }
 
 /// The job is done: the row leaves.
 pub async fn finish(database: &Database, held: &LeasedJob) -> Result<bool, StorageError> {
-    change_one(database, |session| session.query("DELETE FROM outbox WHERE id = $1 AND claim = $2").bind(&held.id).bind(&held.claim)).await
+    change_one(database, |connection| connection.query("DELETE FROM outbox WHERE id = $1 AND claim = $2").bind(&held.id).bind(&held.claim))
+        .await
 }
 
 /// The attempt failed: the row is due again at `again_at`, or dead when there is no such time.
@@ -109,8 +115,8 @@ pub async fn fail(
     let update = "UPDATE outbox SET run_at = $1, dead_at = $2, last_error = $3, claim = NULL, claimed_until = NULL
                   WHERE id = $4 AND claim = $5";
     let dead_at = if again_at.is_some() { None } else { Some(now) };
-    change_one(database, |session| {
-        let query = session.query(update).bind(again_at.unwrap_or(now)).bind(dead_at);
+    change_one(database, |connection| {
+        let query = connection.query(update).bind(again_at.unwrap_or(now)).bind(dead_at);
         query.bind(error).bind(&held.id).bind(&held.claim)
     })
     .await
@@ -118,11 +124,11 @@ pub async fn fail(
 
 async fn change_one(
     database: &Database,
-    change: impl for<'s> FnOnce(&'s mut Session) -> crate::persistence::Query<'s>,
+    change: impl for<'s> FnOnce(&'s mut Connection) -> crate::persistence::Query<'s>,
 ) -> Result<bool, StorageError> {
-    let mut session = database.begin_relaxed().await?;
-    let changed = change(&mut session).execute().await?;
-    session.commit().await?;
+    let mut connection = database.begin_relaxed().await?;
+    let changed = change(&mut connection).execute().await?;
+    connection.commit().await?;
     Ok(changed == 1)
 }
 
@@ -138,18 +144,18 @@ mod tests {
     const LEASE: Duration = Duration::from_secs(20);
 
     async fn publish(db: &Database, count: u64, now: Timestamp) {
-        let mut session = db.begin().await.expect("begins");
+        let mut connection = db.begin().await.expect("begins");
         for seed in 0..count {
             let id = EventId::new(now, &SeededRandom::new(seed));
-            SqlOutbox(&mut session).publish(&id, &Message::new(Topic::Realtime, now), now).await.expect("publishes");
+            SqlOutbox(&mut connection).publish(&id, &Message::new(Topic::Realtime, now), now).await.expect("publishes");
         }
-        session.commit().await.expect("commits");
+        connection.commit().await.expect("commits");
     }
 
     async fn relay(db: &Database, now: Timestamp, limit: u32) -> Vec<Pushed> {
-        let mut session = db.begin().await.expect("begins");
-        let pushed = claim_for_relay(&mut session, now, LEASE, limit).await.expect("claims");
-        session.commit().await.expect("commits");
+        let mut connection = db.begin().await.expect("begins");
+        let pushed = claim_for_relay(&mut connection, now, LEASE, limit).await.expect("claims");
+        connection.commit().await.expect("commits");
         pushed
     }
 
@@ -228,15 +234,15 @@ mod tests {
         async fn a_last_attempt_that_never_ended_is_buried_when_its_lease_is_over(db: &TestDatabase) {
             let now = FixedClock::default().now();
             publish(db, 1, now).await;
-            let mut session = db.begin().await.expect("begins");
-            session.query("UPDATE outbox SET max_attempts = 1").execute().await.expect("limits");
-            session.commit().await.expect("commits");
+            let mut connection = db.begin().await.expect("begins");
+            connection.query("UPDATE outbox SET max_attempts = 1").execute().await.expect("limits");
+            connection.commit().await.expect("commits");
             let pushed = relay(db, now, 1).await.remove(0);
             take(db, &pushed, "worker:a", now).await.expect("takes");
-            let mut session = db.begin().await.expect("begins");
-            assert_eq!(dead_letter_expired(&mut session, now.plus(LEASE).minus(Duration::from_micros(1))).await.expect("looks"), 0);
-            assert_eq!(dead_letter_expired(&mut session, now.plus(LEASE)).await.expect("buries"), 1);
-            assert_eq!(SqlOutbox(&mut session).dead_letters(10).await.expect("lists").len(), 1);
+            let mut connection = db.begin().await.expect("begins");
+            assert_eq!(dead_letter_expired(&mut connection, now.plus(LEASE).minus(Duration::from_micros(1))).await.expect("looks"), 0);
+            assert_eq!(dead_letter_expired(&mut connection, now.plus(LEASE)).await.expect("buries"), 1);
+            assert_eq!(SqlOutbox(&mut connection).dead_letters(10).await.expect("lists").len(), 1);
         }
     }
 }

@@ -39,10 +39,10 @@ async fn push_due(queue: &Queue, work: &Work) -> Result<(), QueueError> {
     if !anything_due(&work.database, now).await? {
         return Ok(());
     }
-    let mut session = work.database.begin_relaxed().await?;
-    let buried = dead_letter_expired(&mut session, now).await?;
-    let pushed = claim_for_relay(&mut session, now, work.config.lease, UNDER_WAY).await?;
-    session.commit().await?;
+    let mut connection = work.database.begin_relaxed().await?;
+    let buried = dead_letter_expired(&mut connection, now).await?;
+    let pushed = claim_for_relay(&mut connection, now, work.config.lease, UNDER_WAY).await?;
+    connection.commit().await?;
     if buried > 0 {
         tracing::error!(buried, "jobs whose last attempt never ended became dead letters");
     }

@@ -1,6 +1,6 @@
 //! The result of a check, and how rows are read without holding all of them.
 
-use crate::persistence::{Row, Session};
+use crate::persistence::{Connection, Row};
 use souk_domain::shared::StorageError;
 use std::fmt;
 
@@ -48,7 +48,7 @@ impl fmt::Display for Check {
 
 /// A database in one state, and who receives the results.
 pub(super) struct Checks<'a> {
-    pub session: Session,
+    pub connection: Connection,
     pub receiver: &'a mut (dyn FnMut(Check) + Send),
 }
 
@@ -96,7 +96,7 @@ impl Checks<'_> {
     ) -> Result<(), StorageError> {
         let mut after = String::new();
         loop {
-            let rows = self.session.query(sql).bind(&after).bind(PAGE).all().await?;
+            let rows = self.connection.query(sql).bind(&after).bind(PAGE).all().await?;
             let Some(last) = rows.last() else { return Ok(()) };
             each(&rows)?;
             after = last.get(key)?;

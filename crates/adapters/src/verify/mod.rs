@@ -24,7 +24,7 @@ use souk_domain::shared::StorageError;
 
 /// Reads one state of the database, page by page, and reports each check as soon as it is made.
 pub async fn verify(database: &Database, report: &mut (dyn FnMut(Check) + Send)) -> Result<(), StorageError> {
-    let mut checks = Checks { session: database.snapshot().await?, receiver: report };
+    let mut checks = Checks { connection: database.snapshot().await?, receiver: report };
     journal::check(&mut checks).await?;
     attempts::check(&mut checks).await?;
     invoices::check(&mut checks).await?;

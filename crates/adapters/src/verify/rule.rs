@@ -26,7 +26,7 @@ pub(super) struct Rule {
 impl Checks<'_> {
     pub async fn check_rules(&mut self, rules: &'static [Rule]) -> Result<(), StorageError> {
         for Rule { title, of, broken, noted } in rules {
-            let of = self.session.query(of).one().await?.get("n")?;
+            let of = self.connection.query(of).one().await?.get("n")?;
             let breaches = self.find(broken).await?;
             let notes = self.find(noted).await?;
             self.report(Check { title, of, breaches, notes });
@@ -37,7 +37,7 @@ impl Checks<'_> {
     async fn find(&mut self, findings: &'static [Finding]) -> Result<Vec<String>, StorageError> {
         let mut found = Vec::new();
         for Finding { sql, sentence } in findings {
-            for row in self.session.query(sql).all().await? {
+            for row in self.connection.query(sql).all().await? {
                 found.push(format!("{} {sentence}", row.get::<String>("id")?));
             }
         }

@@ -25,8 +25,8 @@ fn version(id: &str, number: &str, published_at: Timestamp) -> AppVersion {
 }
 
 async fn found(db: &Database, filter: &AppFilter) -> Vec<String> {
-    let mut session = db.read().await.expect("reads");
-    let listed = SqlApps(&mut session).list(filter, &Page::new(None, Some(100))).await.expect("lists");
+    let mut connection = db.read().await.expect("reads");
+    let listed = SqlApps(&mut connection).list(filter, &Page::new(None, Some(100))).await.expect("lists");
     assert_eq!(listed.count, listed.list.len() as u64);
     addresses(&listed.list).into_iter().map(ToOwned::to_owned).collect()
 }
@@ -40,8 +40,8 @@ on_both! {
             ..app("z1", "Time Keeper")
         };
         shelve(db, std::slice::from_ref(&one)).await;
-        let mut session = db.begin().await.expect("begins");
-        let mut apps = SqlApps(&mut session);
+        let mut connection = db.begin().await.expect("begins");
+        let mut apps = SqlApps(&mut connection);
         assert_eq!(apps.find(&one.did).await.expect("reads"), Some(one.clone()));
         assert_eq!(apps.find_all(&[did("z1"), did("z2")]).await.expect("reads"), [one]);
         let (old, new) = (version("ver_1", "1.0.0", at(0)), version("ver_2", "1.1.0", at(60)));
@@ -56,8 +56,8 @@ on_both! {
 
     async fn categories_stand_in_their_order_with_their_number_of_apps(db: &TestDatabase) {
         shelve(db, &[app("z1", "One"), app("z2", "Two")]).await;
-        let mut session = db.read().await.expect("reads");
-        let categories = SqlApps(&mut session).categories().await.expect("reads");
+        let mut connection = db.read().await.expect("reads");
+        let categories = SqlApps(&mut connection).categories().await.expect("reads");
         let shown: Vec<_> = categories.iter().map(|(category, apps)| (category.slug.as_str(), *apps)).collect();
         assert_eq!(shown, [("tools", 2), ("games", 0)]);
     }
@@ -103,8 +103,8 @@ on_both! {
         assert_eq!(found(db, &AppFilter { free: Some(true), ..AppFilter::default() }).await, ["z2", "z3"]);
         assert_eq!(found(db, &AppFilter { category: Some("games".to_owned()), ..AppFilter::default() }).await, ["z3"]);
         assert_eq!(found(db, &AppFilter { category: Some("none".to_owned()), ..AppFilter::default() }).await, Vec::<String>::new());
-        let mut session = db.read().await.expect("reads");
-        let second = SqlApps(&mut session).list(&AppFilter::default(), &Page::new(Some(2), Some(2))).await.expect("lists");
+        let mut connection = db.read().await.expect("reads");
+        let second = SqlApps(&mut connection).list(&AppFilter::default(), &Page::new(Some(2), Some(2))).await.expect("lists");
         assert_eq!((addresses(&second.list), second.count), (vec!["z3"], 3));
     }
 
@@ -115,17 +115,17 @@ on_both! {
             let db = Database::clone(db);
             tokio::spawn(async move {
                 for _ in 0..5 {
-                    let mut session = db.begin().await.expect("begins");
-                    SqlApps(&mut session).count_download(&did("z1"), now).await.expect("counts");
-                    session.commit().await.expect("commits");
+                    let mut connection = db.begin().await.expect("begins");
+                    SqlApps(&mut connection).count_download(&did("z1"), now).await.expect("counts");
+                    connection.commit().await.expect("commits");
                 }
             })
         });
         for one in downloads.collect::<Vec<_>>() {
             one.await.expect("counts");
         }
-        let mut session = db.begin().await.expect("begins");
-        let mut apps = SqlApps(&mut session);
+        let mut connection = db.begin().await.expect("begins");
+        let mut apps = SqlApps(&mut connection);
         assert_eq!(apps.find(&did("z1")).await.expect("reads").expect("stands").downloads, 40);
         apps.count_download(&did("z9"), now).await.expect("counts nothing");
         let both = [did("z1"), did("z2")];

@@ -269,8 +269,8 @@ on_both! {
         let kind = AttemptKind::Card { provider_id: "pi_provider".to_owned(), client_secret: "pi_provider_secret_x".to_owned(), setup_future_usage: None };
         assert!(named.kind == kind && named.updated_at == at(6), "{named:?}");
         assert_eq!(read(db).await.attempts().find_by_provider(&id("pm_card"), "pi_other").await.expect("reads"), None);
-        let mut session = db.read().await.expect("reads");
-        let row = session.query("SELECT client_secret FROM attempts").one().await.expect("reads");
+        let mut connection = db.read().await.expect("reads");
+        let row = connection.query("SELECT client_secret FROM attempts").one().await.expect("reads");
         let stored: Vec<u8> = row.get("client_secret").expect("bytes");
         assert!(!stored.windows(6).any(|window| window == b"secret"));
     }

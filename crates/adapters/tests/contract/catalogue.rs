@@ -61,12 +61,12 @@ pub fn price(id: &str, available: u64) -> Price {
 
 /// Stores `prod_1` and these prices of it.
 pub async fn stock(db: &Database, prices: &[Price]) {
-    let mut session = db.begin().await.expect("begins");
-    SqlProducts(&mut session).insert(&product("prod_1")).await.expect("inserts");
+    let mut connection = db.begin().await.expect("begins");
+    SqlProducts(&mut connection).insert(&product("prod_1")).await.expect("inserts");
     for price in prices {
-        SqlPrices(&mut session).insert(price).await.expect("inserts");
+        SqlPrices(&mut connection).insert(price).await.expect("inserts");
     }
-    session.commit().await.expect("commits");
+    connection.commit().await.expect("commits");
 }
 
 pub fn did(text: &str) -> Did {
@@ -102,12 +102,12 @@ pub fn app(address: &str, title: &str) -> App {
 
 /// Stores the categories `tools` and `games`, and these apps.
 pub async fn shelve(db: &Database, apps: &[App]) {
-    let mut session = db.begin().await.expect("begins");
-    let mut shelf = SqlApps(&mut session);
+    let mut connection = db.begin().await.expect("begins");
+    let mut shelf = SqlApps(&mut connection);
     shelf.insert_category(&category("cat_games", "games", 2)).await.expect("inserts");
     shelf.insert_category(&category("cat_tools", "tools", 1)).await.expect("inserts");
     for app in apps {
         shelf.insert(app).await.expect("inserts");
     }
-    session.commit().await.expect("commits");
+    connection.commit().await.expect("commits");
 }

@@ -188,8 +188,8 @@ on_both! {
             unit.sessions().claim_start(&format!("plink_1:{number}"), &own, at(now), at(now - 3)).await.expect("claims");
         }
         unit.commit().await.expect("commits");
-        let mut session = db.read().await.expect("reads");
-        let row = session.query("SELECT count(*) AS n FROM session_starts").one().await.expect("counts");
+        let mut connection = db.read().await.expect("reads");
+        let row = connection.query("SELECT count(*) AS n FROM session_starts").one().await.expect("counts");
         assert_eq!(row.get::<u64>("n").expect("a number"), 1);
     }
 

@@ -36,16 +36,16 @@ on_both! {
         let grants = (0..6).map(|number| {
             let db = Database::clone(db);
             tokio::spawn(async move {
-                let mut session = db.begin().await.expect("begins");
-                SqlEntitlements(&mut session).grant(&entitlement(&format!("ent_{number}"), "cs_1")).await.expect("grants");
-                session.commit().await.expect("commits");
+                let mut connection = db.begin().await.expect("begins");
+                SqlEntitlements(&mut connection).grant(&entitlement(&format!("ent_{number}"), "cs_1")).await.expect("grants");
+                connection.commit().await.expect("commits");
             })
         });
         for grant in grants.collect::<Vec<_>>() {
             grant.await.expect("grants");
         }
-        let mut session = db.read().await.expect("reads");
-        let mut entitlements = SqlEntitlements(&mut session);
+        let mut connection = db.read().await.expect("reads");
+        let mut entitlements = SqlEntitlements(&mut connection);
         let granted = entitlements.of_session(&SessionId::parse("cs_1").expect("an id")).await.expect("reads");
         assert_eq!(granted.len(), 1);
         assert_eq!(granted[0], entitlement(granted[0].id.as_str(), "cs_1"));
@@ -53,8 +53,8 @@ on_both! {
 
     async fn it_counts_for_its_holder_its_app_and_its_mode_only(db: &TestDatabase) {
         shelve(db, &[app("z1", "One"), app("z2", "Two")]).await;
-        let mut session = db.begin().await.expect("begins");
-        let mut entitlements = SqlEntitlements(&mut session);
+        let mut connection = db.begin().await.expect("begins");
+        let mut entitlements = SqlEntitlements(&mut connection);
         entitlements.grant(&entitlement("ent_1", "cs_1")).await.expect("grants");
         assert!(entitlements.holds(Mode::Test, &did("zBuyer"), &did("z1"), at(0)).await.expect("reads"));
         assert!(!entitlements.holds(Mode::Live, &did("zBuyer"), &did("z1"), at(0)).await.expect("reads"));
@@ -64,8 +64,8 @@ on_both! {
 
     async fn a_holder_sees_the_newest_first(db: &TestDatabase) {
         shelve(db, &[app("z1", "One")]).await;
-        let mut session = db.begin().await.expect("begins");
-        let mut entitlements = SqlEntitlements(&mut session);
+        let mut connection = db.begin().await.expect("begins");
+        let mut entitlements = SqlEntitlements(&mut connection);
         for (id, purchase) in [("ent_1", "cs_1"), ("ent_2", "cs_2"), ("ent_3", "cs_3")] {
             entitlements.grant(&entitlement(id, purchase)).await.expect("grants");
         }
@@ -77,8 +77,8 @@ on_both! {
 
     async fn what_was_revoked_gives_nothing_until_another_line_pays_for_it(db: &TestDatabase) {
         shelve(db, &[app("z1", "One"), app("z2", "Two")]).await;
-        let mut session = db.begin().await.expect("begins");
-        let mut entitlements = SqlEntitlements(&mut session);
+        let mut connection = db.begin().await.expect("begins");
+        let mut entitlements = SqlEntitlements(&mut connection);
         let second = Entitlement { app: did("z2"), invoice_item_id: Some(line("ii_2")), ..entitlement("ent_2", "cs_1") };
         for granted in [&entitlement("ent_1", "cs_1"), &second, &of_subscription("ent_3", "cs_2")] {
             entitlements.grant(granted).await.expect("grants");
@@ -107,8 +107,8 @@ on_both! {
 
     async fn what_is_disputed_gives_nothing_until_it_is_reinstated(db: &TestDatabase) {
         shelve(db, &[app("z1", "One"), app("z2", "Two")]).await;
-        let mut session = db.begin().await.expect("begins");
-        let mut entitlements = SqlEntitlements(&mut session);
+        let mut connection = db.begin().await.expect("begins");
+        let mut entitlements = SqlEntitlements(&mut connection);
         let (invoices, subscriptions) = ([InvoiceId::parse("in_1").expect("an id")], [SubscriptionId::parse("sub_1").expect("an id")]);
         let elsewhere = Entitlement { app: did("z2"), invoice_id: InvoiceId::parse("in_2").ok(), ..entitlement("ent_2", "cs_1") };
         let renewed = Entitlement { invoice_id: InvoiceId::parse("in_3").ok(), ..of_subscription("ent_3", "cs_1") };

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use souk_adapters::on_both;
-use souk_adapters::persistence::{Database, Session, Sql, Values};
+use souk_adapters::persistence::{Connection, Database, Sql, Values};
 use souk_adapters::testing::TestDatabase;
 use souk_domain::access::Did;
 use souk_domain::shared::{Amount, SessionId, StorageError, Timestamp};
@@ -12,28 +12,28 @@ use std::task::Poll;
 use std::time::Duration;
 
 /// A table with a column of each kind, made by the test itself.
-async fn with_specimens(db: &Database) -> Session {
-    let mut session = db.begin().await.expect("begins");
+async fn with_specimens(db: &Database) -> Connection {
+    let mut connection = db.begin().await.expect("begins");
     let table = Sql {
         sqlite: "CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY, number INTEGER, truth INTEGER, amount TEXT, at INTEGER, json TEXT,
                  bytes BLOB, did TEXT) STRICT",
         postgres: "CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY, number BIGINT, truth BOOLEAN, amount NUMERIC(78,0),
                    at TIMESTAMPTZ, json JSONB, bytes BYTEA, did TEXT)",
     };
-    session.query_per_dialect(table).execute().await.expect("creates");
-    session.commit().await.expect("commits");
+    connection.query_per_dialect(table).execute().await.expect("creates");
+    connection.commit().await.expect("commits");
     db.begin().await.expect("begins again")
 }
 
 /// Another table beside it.
 async fn with_others(db: &Database) {
-    let mut session = with_specimens(db).await;
+    let mut connection = with_specimens(db).await;
     let table = Sql {
         sqlite: "CREATE TABLE others (id TEXT NOT NULL PRIMARY KEY, number INTEGER) STRICT",
         postgres: "CREATE TABLE others (id TEXT NOT NULL PRIMARY KEY, number BIGINT)",
     };
-    session.query_per_dialect(table).execute().await.expect("creates");
-    session.commit().await.expect("commits");
+    connection.query_per_dialect(table).execute().await.expect("creates");
+    connection.commit().await.expect("commits");
 }
 
 /// Rows of either table.
@@ -67,35 +67,35 @@ const WAITS: Sql = Sql {
     postgres: "SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN 1::bigint ELSE 2 END AS waits",
 };
 
-async fn waits(session: &mut Session, request: Sql) -> u32 {
-    session.query_per_dialect(request).one().await.expect("asks").get("waits").expect("a number")
+async fn waits(connection: &mut Connection, request: Sql) -> u32 {
+    connection.query_per_dialect(request).one().await.expect("asks").get("waits").expect("a number")
 }
 
 const INSERT_AMOUNT: &str = "INSERT INTO specimens (id, amount) VALUES ($1, $2)";
 
 on_both! {
     async fn a_nul_in_a_text_is_replaced_and_finds_nothing(db: &TestDatabase) {
-        let mut session = with_specimens(db).await;
+        let mut connection = with_specimens(db).await;
         let json = json!({"a\0": ["b\0"]});
         let insert = "INSERT INTO specimens (id, json) VALUES ($1, $2)";
-        session.query(insert).bind("cs_\0").bind(json).execute().await.expect("inserts");
-        let row = session.query("SELECT * FROM specimens").one().await.expect("reads");
+        connection.query(insert).bind("cs_\0").bind(json).execute().await.expect("inserts");
+        let row = connection.query("SELECT * FROM specimens").one().await.expect("reads");
         assert_eq!(row.get::<String>("id").expect("id"), "cs_\u{fffd}");
         assert_eq!(row.get::<serde_json::Value>("json").expect("json"), json!({"a\u{fffd}": ["b\u{fffd}"]}));
-        assert!(session.query("SELECT * FROM specimens WHERE id = $1").bind("\0").optional().await.expect("reads").is_none());
+        assert!(connection.query("SELECT * FROM specimens WHERE id = $1").bind("\0").optional().await.expect("reads").is_none());
     }
 
     async fn every_kind_of_value_comes_back_as_it_went_in(db: &TestDatabase) {
-        let mut session = with_specimens(db).await;
+        let mut connection = with_specimens(db).await;
         let insert = "INSERT INTO specimens (id, number, truth, amount, at, json, bytes, did) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
         let at = Timestamp::from_micros(1_700_000_000_123_456);
         let json = json!({"a": [1, "zwei", null], "b": {"c": true}});
-        let rows = session.query(insert).bind(id("cs_1")).bind(i64::MIN).bind(true).bind(Amount::new(u128::MAX)).bind(at).bind(json.clone())
+        let rows = connection.query(insert).bind(id("cs_1")).bind(i64::MIN).bind(true).bind(Amount::new(u128::MAX)).bind(at).bind(json.clone())
             .bind(vec![0u8, 255]).bind(Did::from_verified("z1abc")).execute().await.expect("inserts");
         assert_eq!(rows, 1);
-        session.query(insert).bind("cs_2").bind(None::<i64>).bind(None::<bool>).bind(None::<Amount>).bind(None::<Timestamp>)
+        connection.query(insert).bind("cs_2").bind(None::<i64>).bind(None::<bool>).bind(None::<Amount>).bind(None::<Timestamp>)
             .bind(None::<serde_json::Value>).bind(None::<Vec<u8>>).bind(None::<&Did>).execute().await.expect("inserts nothings");
-        let rows = session.query("SELECT * FROM specimens ORDER BY id").all().await.expect("reads");
+        let rows = connection.query("SELECT * FROM specimens ORDER BY id").all().await.expect("reads");
         assert_eq!(rows[0].get::<SessionId>("id").expect("id"), id("cs_1"));
         assert_eq!(rows[0].get::<i64>("number").expect("number"), i64::MIN);
         assert!(rows[0].get::<bool>("truth").expect("truth"));
@@ -111,54 +111,54 @@ on_both! {
         assert_eq!(rows[1].get::<Option<serde_json::Value>>("json").expect("json"), None);
         assert_eq!(rows[1].get::<Option<Vec<u8>>>("bytes").expect("bytes"), None);
         assert_eq!(rows[1].get::<Option<Did>>("did").expect("did"), None);
-        let sum = session.query("SELECT count(*) AS n, sum(number) AS total FROM specimens WHERE number IS NOT NULL").one().await.expect("sums");
+        let sum = connection.query("SELECT count(*) AS n, sum(number) AS total FROM specimens WHERE number IS NOT NULL").one().await.expect("sums");
         assert_eq!((sum.get::<u64>("n").expect("n"), sum.get::<i64>("total").expect("total")), (1, i64::MIN));
     }
 
     async fn amounts_sort_and_compare_as_numbers(db: &TestDatabase) {
-        let mut session = with_specimens(db).await;
+        let mut connection = with_specimens(db).await;
         for (name, units) in [("cs_a", 9), ("cs_b", 10), ("cs_c", u128::MAX), ("cs_d", 0)] {
-            session.query(INSERT_AMOUNT).bind(name).bind(Amount::new(units)).execute().await.expect("inserts");
+            connection.query(INSERT_AMOUNT).bind(name).bind(Amount::new(units)).execute().await.expect("inserts");
         }
-        let rows = session.query("SELECT id FROM specimens WHERE amount > $1 ORDER BY amount DESC").bind(Amount::new(0)).all().await;
+        let rows = connection.query("SELECT id FROM specimens WHERE amount > $1 ORDER BY amount DESC").bind(Amount::new(0)).all().await;
         let order: Vec<String> = rows.expect("reads").iter().map(|row| row.get("id").expect("id")).collect();
         assert_eq!(order, ["cs_c", "cs_b", "cs_a"]);
     }
 
     async fn a_duplicate_key_is_told_apart_from_other_refusals(db: &TestDatabase) {
-        let mut session = with_specimens(db).await;
-        session.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await.expect("inserts");
-        session.commit().await.expect("commits");
-        let mut session = db.begin().await.expect("begins");
-        let refused = session.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await;
+        let mut connection = with_specimens(db).await;
+        connection.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await.expect("inserts");
+        connection.commit().await.expect("commits");
+        let mut connection = db.begin().await.expect("begins");
+        let refused = connection.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await;
         let Err(StorageError::Duplicate(name)) = refused else { panic!("{refused:?}") };
         assert!(name == "specimens.id" || name == "specimens_pkey", "{name}");
-        drop(session);
-        let mut session = db.begin().await.expect("begins");
-        let refused = session.query("INSERT INTO specimens (id) VALUES ($1)").bind(None::<String>).execute().await;
+        drop(connection);
+        let mut connection = db.begin().await.expect("begins");
+        let refused = connection.query("INSERT INTO specimens (id) VALUES ($1)").bind(None::<String>).execute().await;
         assert!(matches!(refused, Err(StorageError::Driver(_))), "{refused:?}");
     }
 
     async fn a_dropped_session_leaves_nothing_behind(db: &TestDatabase) {
-        let mut session = with_specimens(db).await;
-        session.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await.expect("inserts");
-        drop(session);
+        let mut connection = with_specimens(db).await;
+        connection.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await.expect("inserts");
+        drop(connection);
         let mut reading = db.read().await.expect("reads");
         assert!(reading.query("SELECT id FROM specimens").optional().await.expect("reads").is_none());
     }
 
     async fn stored_text_that_is_no_id_is_corrupt_and_says_where(db: &TestDatabase) {
-        let mut session = with_specimens(db).await;
-        session.query(INSERT_AMOUNT).bind("plink_1").bind(Amount::ZERO).execute().await.expect("inserts");
-        let row = session.query("SELECT id FROM specimens").one().await.expect("reads");
+        let mut connection = with_specimens(db).await;
+        connection.query(INSERT_AMOUNT).bind("plink_1").bind(Amount::ZERO).execute().await.expect("inserts");
+        let row = connection.query("SELECT id FROM specimens").one().await.expect("reads");
         let Err(error) = row.get::<SessionId>("id") else { panic!("an id of another kind was read") };
         assert_eq!(error.to_string(), r#"stored specimens.id is not valid: Text("plink_1")"#);
         assert!(row.get::<u32>("id").is_err());
     }
 
     async fn an_integer_that_no_column_holds_is_refused_when_the_query_runs(db: &TestDatabase) {
-        let mut session = with_specimens(db).await;
-        let refused = session.query("UPDATE specimens SET number = $1").bind(u64::MAX).execute().await;
+        let mut connection = with_specimens(db).await;
+        let refused = connection.query("UPDATE specimens SET number = $1").bind(u64::MAX).execute().await;
         assert!(matches!(refused, Err(StorageError::Driver(_))), "{refused:?}");
     }
 
@@ -167,18 +167,18 @@ on_both! {
         let server = waits(&mut db.read().await.expect("reads"), WAITS).await;
         let durable = if db.address().starts_with("sqlite") { 2 } else { server };
         for _ in 0..2 {
-            let mut session = db.begin_relaxed().await.expect("begins");
-            assert_eq!(waits(&mut session, WAITS).await, 1);
-            session.commit().await.expect("commits");
-            let mut session = db.begin().await.expect("begins");
-            assert_eq!(waits(&mut session, WAITS).await, durable);
+            let mut connection = db.begin_relaxed().await.expect("begins");
+            assert_eq!(waits(&mut connection, WAITS).await, 1);
+            connection.commit().await.expect("commits");
+            let mut connection = db.begin().await.expect("begins");
+            assert_eq!(waits(&mut connection, WAITS).await, durable);
         }
     }
 
     async fn a_unit_of_work_that_is_given_up_while_it_begins_leaves_its_manner_to_no_other(db: &TestDatabase) {
-        let mut session = with_specimens(db).await;
-        let durable = waits(&mut session, WAITS).await;
-        session.commit().await.expect("commits");
+        let mut connection = with_specimens(db).await;
+        let durable = waits(&mut connection, WAITS).await;
+        connection.commit().await.expect("commits");
         // Enough that the connection that was given up is among them.
         let at_once = if db.address().starts_with("sqlite") { 1 } else { 3 };
         // How many it takes to come as far as the server's answer differs by one or two.
@@ -190,31 +190,31 @@ on_both! {
                     true => give_up_after(polls, fresh.snapshot()).await,
                     false => give_up_after(polls, fresh.begin_relaxed()).await,
                 }
-                let mut sessions = Vec::new();
+                let mut connections = Vec::new();
                 for _ in 0..at_once {
-                    sessions.push(fresh.begin().await.expect("begins"));
+                    connections.push(fresh.begin().await.expect("begins"));
                 }
-                for (number, session) in sessions.iter_mut().enumerate() {
-                    assert_eq!(waits(session, WAITS).await, durable);
-                    session.query(INSERT_AMOUNT).bind(format!("cs_{number}")).bind(Amount::ZERO).execute().await.expect("may write");
+                for (number, connection) in connections.iter_mut().enumerate() {
+                    assert_eq!(waits(connection, WAITS).await, durable);
+                    connection.query(INSERT_AMOUNT).bind(format!("cs_{number}")).bind(Amount::ZERO).execute().await.expect("may write");
                 }
-                drop(sessions);
+                drop(connections);
                 fresh.close().await;
             }
         }
     }
 
     async fn many_writers_lose_no_update(db: &TestDatabase) {
-        let mut session = with_specimens(db).await;
-        session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 0)").execute().await.expect("inserts");
-        session.commit().await.expect("commits");
+        let mut connection = with_specimens(db).await;
+        connection.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 0)").execute().await.expect("inserts");
+        connection.commit().await.expect("commits");
         let writers = (0..8).map(|_| {
             let db = Database::clone(db);
             tokio::spawn(async move {
                 for _ in 0..10 {
-                    let mut session = db.begin().await.expect("begins");
-                    session.query("UPDATE specimens SET number = number + 1").execute().await.expect("adds");
-                    session.commit().await.expect("commits");
+                    let mut connection = db.begin().await.expect("begins");
+                    connection.query("UPDATE specimens SET number = number + 1").execute().await.expect("adds");
+                    connection.commit().await.expect("commits");
                 }
             })
         });
@@ -227,35 +227,35 @@ on_both! {
 
     async fn deferred_statements_run_in_their_order_before_the_next_one(db: &TestDatabase) {
         with_specimens(db).await.commit().await.expect("commits");
-        let mut session = db.begin().await.expect("begins");
+        let mut connection = db.begin().await.expect("begins");
         let insert = "INSERT INTO specimens (id, number) VALUES ($1, $2), ($3, $2)";
-        session.query(insert).bind("cs_1").bind(5u32).bind("cs_2").later(Some(2)).await.expect("defers");
-        session.query("UPDATE specimens SET number = number + $2 WHERE id = $1").bind("cs_1").bind(1u32).later(Some(1)).await.expect("defers");
+        connection.query(insert).bind("cs_1").bind(5u32).bind("cs_2").later(Some(2)).await.expect("defers");
+        connection.query("UPDATE specimens SET number = number + $2 WHERE id = $1").bind("cs_1").bind(1u32).later(Some(1)).await.expect("defers");
         let count = "SELECT SUM(number) AS number FROM specimens WHERE number >= $1";
-        assert_eq!(session.query(count).bind(5u32).one().await.expect("reads").get::<u32>("number").expect("number"), 11);
+        assert_eq!(connection.query(count).bind(5u32).one().await.expect("reads").get::<u32>("number").expect("number"), 11);
 
-        session.query("DELETE FROM specimens WHERE id = $1").bind("cs_9").later(None).await.expect("defers");
-        session.query("UPDATE specimens SET number = $2 WHERE id = $1").bind("cs_2").bind(7u32).later(Some(1)).await.expect("defers");
-        let changed = session.query("UPDATE specimens SET number = number * $1").bind(10u32).execute().await.expect("changes");
+        connection.query("DELETE FROM specimens WHERE id = $1").bind("cs_9").later(None).await.expect("defers");
+        connection.query("UPDATE specimens SET number = $2 WHERE id = $1").bind("cs_2").bind(7u32).later(Some(1)).await.expect("defers");
+        let changed = connection.query("UPDATE specimens SET number = number * $1").bind(10u32).execute().await.expect("changes");
         assert_eq!(changed, 2, "deferred statements are not counted");
 
         let row = |id: &str, number: u32| Values::default().bind(id).bind(number);
         let rows = vec![row("cs_3", 1), row("cs_4", 2), row("cs_5", 3)];
-        session.insert_later("INSERT INTO specimens (id, number)", rows, "").await.expect("defers");
-        session.commit().await.expect("commits");
-        let mut session = db.read().await.expect("reads");
-        assert_eq!(session.query(count).bind(0u32).one().await.expect("reads").get::<u32>("number").expect("number"), 136);
+        connection.insert_later("INSERT INTO specimens (id, number)", rows, "").await.expect("defers");
+        connection.commit().await.expect("commits");
+        let mut connection = db.read().await.expect("reads");
+        assert_eq!(connection.query(count).bind(0u32).one().await.expect("reads").get::<u32>("number").expect("number"), 136);
     }
 
     async fn a_unit_of_work_of_deferred_statements_is_committed_whole_or_not_at_all(db: &TestDatabase) {
         with_others(db).await;
         // Each inserts into both tables, or changes a row of `others` that must exist.
         let unit = async |ids: [&'static str; 2], changes: &'static str, rows: Option<u64>| {
-            let mut session = db.begin().await?;
-            session.query("INSERT INTO others (id, number) VALUES ($1, 2)").bind(ids[0]).later(Some(1)).await?;
-            session.query("INSERT INTO specimens (id, number) VALUES ($1, 1)").bind(ids[1]).later(Some(1)).await?;
-            session.query("UPDATE others SET number = 3 WHERE id = $1").bind(changes).later(rows).await?;
-            session.commit().await
+            let mut connection = db.begin().await?;
+            connection.query("INSERT INTO others (id, number) VALUES ($1, 2)").bind(ids[0]).later(Some(1)).await?;
+            connection.query("INSERT INTO specimens (id, number) VALUES ($1, 1)").bind(ids[1]).later(Some(1)).await?;
+            connection.query("UPDATE others SET number = 3 WHERE id = $1").bind(changes).later(rows).await?;
+            connection.commit().await
         };
         unit(["cs_1", "cs_1"], "cs_1", Some(1)).await.expect("commits");
         assert_eq!(counts(db).await, (1, 1));
@@ -271,40 +271,40 @@ on_both! {
 
     async fn a_deferred_statement_sees_what_those_before_it_wrote(db: &TestDatabase) {
         with_others(db).await;
-        let mut session = db.begin().await.expect("begins");
-        session.query("INSERT INTO specimens (id, number) VALUES ($1, 5)").bind("cs_1").later(Some(1)).await.expect("defers");
-        session.query("INSERT INTO others (id, number) SELECT id, number FROM specimens").later(Some(1)).await.expect("defers");
-        session.query("UPDATE others SET number = number + $1").bind(1u32).later(Some(1)).await.expect("defers");
-        session.commit().await.expect("commits");
+        let mut connection = db.begin().await.expect("begins");
+        connection.query("INSERT INTO specimens (id, number) VALUES ($1, 5)").bind("cs_1").later(Some(1)).await.expect("defers");
+        connection.query("INSERT INTO others (id, number) SELECT id, number FROM specimens").later(Some(1)).await.expect("defers");
+        connection.query("UPDATE others SET number = number + $1").bind(1u32).later(Some(1)).await.expect("defers");
+        connection.commit().await.expect("commits");
         let row = db.read().await.expect("reads").query("SELECT number FROM others").one().await.expect("reads");
         assert_eq!(row.get::<u32>("number").expect("number"), 6);
     }
 
     async fn a_failed_deferred_statement_rolls_back_its_unit_of_work(db: &TestDatabase) {
-        let mut session = with_specimens(db).await;
-        session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").execute().await.expect("inserts");
-        session.commit().await.expect("commits");
+        let mut connection = with_specimens(db).await;
+        connection.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").execute().await.expect("inserts");
+        connection.commit().await.expect("commits");
         // As the first statement, and after one that ran at once.
         for runs_first in [false, true] {
             // The error comes with the statement, or with the next call.
             for next_is_commit in [true, false] {
-                let mut session = db.begin().await.expect("begins");
+                let mut connection = db.begin().await.expect("begins");
                 if runs_first {
-                    session.query("UPDATE specimens SET number = 2").execute().await.expect("changes");
+                    connection.query("UPDATE specimens SET number = 2").execute().await.expect("changes");
                 }
-                let deferred = session.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
+                let deferred = connection.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
                 let outcome = match (deferred, next_is_commit) {
                     (Err(error), _) => Err(error),
-                    (Ok(()), true) => session.commit().await,
-                    (Ok(()), false) => session.query("UPDATE specimens SET number = 4").execute().await.map(drop),
+                    (Ok(()), true) => connection.commit().await,
+                    (Ok(()), false) => connection.query("UPDATE specimens SET number = 4").execute().await.map(drop),
                 };
                 assert!(matches!(outcome, Err(StorageError::Conflict)));
             }
         }
-        let mut session = db.begin().await.expect("begins");
-        session.query("UPDATE specimens SET number = 2").execute().await.expect("changes");
-        let outcome = match session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").later(None).await {
-            Ok(()) => session.commit().await,
+        let mut connection = db.begin().await.expect("begins");
+        connection.query("UPDATE specimens SET number = 2").execute().await.expect("changes");
+        let outcome = match connection.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").later(None).await {
+            Ok(()) => connection.commit().await,
             error => error,
         };
         assert!(matches!(outcome, Err(StorageError::Duplicate(_))));
@@ -314,14 +314,14 @@ on_both! {
 
     async fn a_unit_of_work_that_failed_can_only_be_rolled_back(db: &TestDatabase) {
         with_specimens(db).await.commit().await.expect("commits");
-        let mut session = db.begin().await.expect("begins");
-        session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").execute().await.expect("writes");
-        let failed = session.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
+        let mut connection = db.begin().await.expect("begins");
+        connection.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").execute().await.expect("writes");
+        let failed = connection.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
         assert!(matches!(failed, Err(StorageError::Conflict)));
-        assert!(matches!(session.query("UPDATE specimens SET number = 4").execute().await, Err(StorageError::Conflict)));
-        let next = session.query("INSERT INTO specimens (id, number) VALUES ('cs_2', 2)").later(Some(1)).await;
+        assert!(matches!(connection.query("UPDATE specimens SET number = 4").execute().await, Err(StorageError::Conflict)));
+        let next = connection.query("INSERT INTO specimens (id, number) VALUES ('cs_2', 2)").later(Some(1)).await;
         assert!(matches!(next, Err(StorageError::Conflict)));
-        assert!(matches!(session.commit().await, Err(StorageError::Conflict)));
+        assert!(matches!(connection.commit().await, Err(StorageError::Conflict)));
         let rows = db.read().await.expect("reads").query("SELECT id FROM specimens").all().await.expect("reads");
         assert!(rows.is_empty());
     }
@@ -332,10 +332,10 @@ on_both! {
 async fn a_shared_commit_on_sqlite_goes_on_if_nobody_waits_for_it() {
     let db = TestDatabase::sqlite().await;
     with_others(&db).await;
-    let mut session = db.begin().await.expect("begins");
-    session.query("INSERT INTO specimens (id, number) VALUES ($1, 1)").bind("cs_1").later(Some(1)).await.expect("defers");
-    session.query("INSERT INTO others (id, number) VALUES ($1, 1)").bind("cs_1").later(Some(1)).await.expect("defers");
-    give_up_after(1, session.commit()).await;
+    let mut connection = db.begin().await.expect("begins");
+    connection.query("INSERT INTO specimens (id, number) VALUES ($1, 1)").bind("cs_1").later(Some(1)).await.expect("defers");
+    connection.query("INSERT INTO others (id, number) VALUES ($1, 1)").bind("cs_1").later(Some(1)).await.expect("defers");
+    give_up_after(1, connection.commit()).await;
     let committed = async {
         while counts(&db).await != (1, 1) {
             tokio::task::yield_now().await;
@@ -361,19 +361,19 @@ async fn an_address_of_neither_database_is_refused_with_a_sentence() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_who_wait_for_each_other_one_is_told_so() {
     let db = TestDatabase::postgres().await;
-    let mut session = with_specimens(&db).await;
-    session.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 0), ('cs_2', 0)").execute().await.expect("inserts");
-    session.commit().await.expect("commits");
+    let mut connection = with_specimens(&db).await;
+    connection.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 0), ('cs_2', 0)").execute().await.expect("inserts");
+    connection.commit().await.expect("commits");
     let barrier = std::sync::Arc::new(tokio::sync::Barrier::new(2));
     let both = [["cs_1", "cs_2"], ["cs_2", "cs_1"]].map(|order| {
         let (db, barrier) = (Database::clone(&db), std::sync::Arc::clone(&barrier));
         tokio::spawn(async move {
-            let mut session = db.begin().await.expect("begins");
+            let mut connection = db.begin().await.expect("begins");
             let add = "UPDATE specimens SET number = number + 1 WHERE id = $1";
-            session.query(add).bind(order[0]).execute().await.expect("adds");
+            connection.query(add).bind(order[0]).execute().await.expect("adds");
             barrier.wait().await;
-            match session.query(add).bind(order[1]).execute().await {
-                Ok(_) => session.commit().await.map(|()| true),
+            match connection.query(add).bind(order[1]).execute().await {
+                Ok(_) => connection.commit().await.map(|()| true),
                 Err(StorageError::Conflict) => Ok(false),
                 Err(error) => Err(error),
             }

@@ -51,14 +51,14 @@ on_both! {
         }
         drop(keys);
         unit.commit().await.expect("commits");
-        let mut session = db.begin().await.expect("begins");
-        for row in session.query("SELECT body FROM idempotency_keys").all().await.expect("reads") {
+        let mut connection = db.begin().await.expect("begins");
+        for row in connection.query("SELECT body FROM idempotency_keys").all().await.expect("reads") {
             let body: Vec<u8> = row.get("body").expect("bytes");
             assert!(!body.windows(6).any(|window| window == b"secret" || window == b"@shop."), "it can be read");
         }
         let swap = "UPDATE idempotency_keys SET body = (SELECT body FROM idempotency_keys WHERE key = 'k2') WHERE key = 'k1'";
-        session.query(swap).execute().await.expect("writes");
-        session.commit().await.expect("commits");
+        connection.query(swap).execute().await.expect("writes");
+        connection.commit().await.expect("commits");
         let mut unit = begin(db).await;
         let found = unit.idempotency().take("anna", "k1", "first", at(1), at(0)).await;
         assert!(found.is_err(), "one answer cannot be put in the place of another");

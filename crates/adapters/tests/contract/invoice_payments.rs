@@ -75,9 +75,9 @@ on_both! {
 
     async fn a_payment_whose_source_lost_its_name_is_corrupt(db: &TestDatabase) {
         pay(db, &[payment("inpay_1", "in_1")]).await;
-        let mut session = db.begin().await.expect("begins");
-        session.query("UPDATE invoice_payments SET intent_id = NULL").execute().await.expect("writes");
-        session.commit().await.expect("commits");
+        let mut connection = db.begin().await.expect("begins");
+        connection.query("UPDATE invoice_payments SET intent_id = NULL").execute().await.expect("writes");
+        connection.commit().await.expect("commits");
         let refused = read(db).await.invoice_payments().of_invoices(&[id("in_1")]).await;
         assert!(matches!(refused, Err(StorageError::Corrupt { table: "invoice_payments", .. })), "{refused:?}");
     }

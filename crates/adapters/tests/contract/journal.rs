@@ -81,9 +81,9 @@ on_both! {
         let mut unit = begin(db).await;
         unit.journal().post(&entry("je_1", "att_1")).await.expect("posts");
         unit.commit().await.expect("commits");
-        let mut session = db.begin().await.expect("begins");
-        session.query("DELETE FROM journal_postings WHERE position = 2").execute().await.expect("deletes");
-        session.commit().await.expect("commits");
+        let mut connection = db.begin().await.expect("begins");
+        connection.query("DELETE FROM journal_postings WHERE position = 2").execute().await.expect("deletes");
+        connection.commit().await.expect("commits");
         let refused = read(db).await.journal().of_subject("att_1").await;
         assert!(matches!(refused, Err(StorageError::Corrupt { table: "journal_entries", .. })), "{refused:?}");
     }

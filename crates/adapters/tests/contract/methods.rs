@@ -47,8 +47,8 @@ on_both! {
 
     async fn no_secret_stands_in_the_database_as_it_is(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
-        let mut session = db.read().await.expect("reads");
-        let row = session.query("SELECT settings, secret_key, webhook_signing_secret FROM payment_methods").one().await.expect("reads");
+        let mut connection = db.read().await.expect("reads");
+        let row = connection.query("SELECT settings, secret_key, webhook_signing_secret FROM payment_methods").one().await.expect("reads");
         assert!(!row.get::<serde_json::Value>("settings").expect("settings").to_string().contains("secret"));
         for (column, secret) in [("secret_key", "sk_test_secret"), ("webhook_signing_secret", "whsec_secret")] {
             let stored: Vec<u8> = row.get(column).expect("bytes");
@@ -61,10 +61,10 @@ on_both! {
         let other = SqlStore::new(Database::clone(db), Arc::new(SecretBox::new(&[8; 32])));
         let refused = other.read().await.expect("reads").methods().find(&id("pm_card")).await;
         assert!(matches!(refused, Err(StorageError::Corrupt { column: "secret_key", .. })), "{refused:?}");
-        let mut session = db.begin().await.expect("begins");
+        let mut connection = db.begin().await.expect("begins");
         let swap = "UPDATE payment_methods SET secret_key = webhook_signing_secret, webhook_signing_secret = secret_key";
-        session.query(swap).execute().await.expect("swaps");
-        session.commit().await.expect("commits");
+        connection.query(swap).execute().await.expect("swaps");
+        connection.commit().await.expect("commits");
         let refused = read(db).await.methods().find(&id("pm_card")).await;
         assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{refused:?}");
     }

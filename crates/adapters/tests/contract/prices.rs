@@ -23,15 +23,15 @@ fn of(price: &str, quantity: u64) -> StockReservation {
 }
 
 async fn sold(db: &Database, price: &str) -> u64 {
-    let mut session = db.read().await.expect("reads");
-    SqlPrices(&mut session).find(&id(price)).await.expect("reads").expect("stands").quantity_sold
+    let mut connection = db.read().await.expect("reads");
+    SqlPrices(&mut connection).find(&id(price)).await.expect("reads").expect("stands").quantity_sold
 }
 
 /// One unit of work: takes stock, and is dropped where there is not enough.
 async fn hold(db: &Database, session_id: &SessionId, hold: &StockReservation) -> bool {
-    let mut session = db.begin().await.expect("begins");
-    let held = match SqlPrices(&mut session).hold(session_id, hold, at(1)).await {
-        Ok(()) => session.commit().await,
+    let mut connection = db.begin().await.expect("begins");
+    let held = match SqlPrices(&mut connection).hold(session_id, hold, at(1)).await {
+        Ok(()) => connection.commit().await,
         refused => refused,
     };
     match held {
@@ -42,32 +42,32 @@ async fn hold(db: &Database, session_id: &SessionId, hold: &StockReservation) ->
 }
 
 async fn release(db: &Database, session_id: &SessionId) {
-    let mut session = db.begin().await.expect("begins");
-    SqlPrices(&mut session).release(session_id).await.expect("releases");
-    session.commit().await.expect("commits");
+    let mut connection = db.begin().await.expect("begins");
+    SqlPrices(&mut connection).release(session_id).await.expect("releases");
+    connection.commit().await.expect("commits");
 }
 
 async fn sell(db: &Database, session_id: &SessionId) {
-    let mut session = db.begin().await.expect("begins");
-    SqlPrices(&mut session).sell(session_id).await.expect("sells");
-    session.commit().await.expect("commits");
+    let mut connection = db.begin().await.expect("begins");
+    SqlPrices(&mut connection).sell(session_id).await.expect("sells");
+    connection.commit().await.expect("commits");
 }
 
 /// One unit of work: commits where there was enough.
 async fn exchange(db: &Database, session_id: &SessionId, from: &StockReservation, to: &StockReservation) -> bool {
-    let mut session = db.begin().await.expect("begins");
-    let fits = SqlPrices(&mut session).exchange(session_id, from, to, at(2)).await.expect("answers");
+    let mut connection = db.begin().await.expect("begins");
+    let fits = SqlPrices(&mut connection).exchange(session_id, from, to, at(2)).await.expect("answers");
     if fits {
-        session.commit().await.expect("commits");
+        connection.commit().await.expect("commits");
     } else {
-        session.rollback().await.expect("rolls back");
+        connection.rollback().await.expect("rolls back");
     }
     fits
 }
 
 async fn held(db: &Database, session_id: &SessionId) -> Vec<StockReservation> {
-    let mut session = db.read().await.expect("reads");
-    SqlPrices(&mut session).holds(session_id).await.expect("reads")
+    let mut connection = db.read().await.expect("reads");
+    SqlPrices(&mut connection).holds(session_id).await.expect("reads")
 }
 
 on_both! {
@@ -75,8 +75,8 @@ on_both! {
         let option = CurrencyOption::per_unit(CurrencyId::parse("pc_2").expect("an id"), Amount::new(u128::MAX));
         let mut one = Price { lookup_key: Some("gold".to_owned()), currency_options: vec![option], ..price("price_1", 7) };
         stock(db, std::slice::from_ref(&one)).await;
-        let mut session = db.begin().await.expect("begins");
-        let mut prices = SqlPrices(&mut session);
+        let mut connection = db.begin().await.expect("begins");
+        let mut prices = SqlPrices(&mut connection);
         assert_eq!(prices.find(&one.id).await.expect("reads"), Some(one.clone()));
         assert_eq!(prices.find_by_lookup_key(Mode::Test, "gold").await.expect("reads"), Some(one.clone()));
         assert_eq!(prices.find_by_lookup_key(Mode::Live, "gold").await.expect("reads"), None);
@@ -122,8 +122,8 @@ on_both! {
             ..price("price_month", 0)
         };
         stock(db, &[year.clone(), month.clone()]).await;
-        let mut session = db.begin().await.expect("begins");
-        let mut prices = SqlPrices(&mut session);
+        let mut connection = db.begin().await.expect("begins");
+        let mut prices = SqlPrices(&mut connection);
         assert_eq!(prices.find(&month.id).await.expect("reads"), Some(month.clone()));
         assert_eq!(prices.find(&year.id).await.expect("reads"), Some(year.clone()));
         assert!(!prices.delete(&year.id).await.expect("answers"));
@@ -154,8 +154,8 @@ on_both! {
     async fn a_lookup_key_is_taken_once_per_mode(db: &TestDatabase) {
         let gold = |id: &str, mode| Price { lookup_key: Some("gold".to_owned()), mode, ..price(id, 0) };
         stock(db, &[gold("price_1", Mode::Test), gold("price_2", Mode::Live)]).await;
-        let mut session = db.begin().await.expect("begins");
-        let refused = SqlPrices(&mut session).insert(&gold("price_3", Mode::Test)).await;
+        let mut connection = db.begin().await.expect("begins");
+        let refused = SqlPrices(&mut connection).insert(&gold("price_3", Mode::Test)).await;
         assert!(matches!(refused, Err(StorageError::Duplicate(_))), "{refused:?}");
     }
 
@@ -230,8 +230,8 @@ on_both! {
             let releasing = tokio::spawn(async move { release(&releaser, &buyer(number)).await });
             selling.await.expect("sells");
             releasing.await.expect("releases");
-            let mut session = db.read().await.expect("reads");
-            let row = session.query("SELECT state FROM holds WHERE session_id = $1").bind(buyer(number)).one().await.expect("reads");
+            let mut connection = db.read().await.expect("reads");
+            let row = connection.query("SELECT state FROM holds WHERE session_id = $1").bind(buyer(number)).one().await.expect("reads");
             let state: String = row.get("state").expect("state");
             let expected = u64::from(state == "sold");
             assert_eq!(sold(db, &format!("price_{number}")).await, expected, "{state}");
@@ -241,16 +241,16 @@ on_both! {
     async fn prices_are_read_with_what_they_are_the_prices_of(db: &TestDatabase) {
         let disabled = Price { active: false, created_at: at(7), updated_at: at(8), ..price("price_2", 3) };
         stock(db, &[price("price_1", 0), disabled.clone()]).await;
-        let mut session = db.begin().await.expect("begins");
-        let found = SqlPrices(&mut session).find_with_products(&[id("price_2"), id("price_1"), id("price_9")]).await.expect("reads");
+        let mut connection = db.begin().await.expect("begins");
+        let found = SqlPrices(&mut connection).find_with_products(&[id("price_2"), id("price_1"), id("price_9")]).await.expect("reads");
         assert_eq!(found, [(price("price_1", 0), product("prod_1")), (disabled, product("prod_1"))]);
     }
 
     async fn stock_never_falls_below_what_is_sold_nor_to_no_limit(db: &TestDatabase) {
         stock(db, &[price("price_1", 5), price("price_2", 0)]).await;
         assert!(hold(db, &buyer(1), &of("price_1", 3)).await);
-        let mut session = db.begin().await.expect("begins");
-        let mut prices = SqlPrices(&mut session);
+        let mut connection = db.begin().await.expect("begins");
+        let mut prices = SqlPrices(&mut connection);
         assert!(!prices.restock(&id("price_1"), -3, at(2)).await.expect("answers"));
         assert!(prices.restock(&id("price_1"), -2, at(2)).await.expect("answers"));
         assert!(prices.restock(&id("price_1"), 4, at(3)).await.expect("answers"));
@@ -270,9 +270,9 @@ on_both! {
         stock(db, &names.map(|name| price(name, 0))).await;
         assert!(hold(db, &buyer(1), &of("price_held", 1)).await);
         release(db, &buyer(1)).await;
-        let mut session = db.begin().await.expect("begins");
+        let mut connection = db.begin().await.expect("begins");
         let default = Product { default_price_id: Some(id("price_default")), ..product("prod_1") };
-        SqlProducts(&mut session).update(&default).await.expect("updates");
+        SqlProducts(&mut connection).update(&default).await.expect("updates");
         let link = PaymentLink {
             id: PaymentLinkId::parse("plink_1").expect("an id"),
             mode: Mode::Test,
@@ -289,8 +289,8 @@ on_both! {
             created_at: at(0),
             updated_at: at(0),
         };
-        SqlPaymentLinks(&mut session).insert(&link).await.expect("inserts");
-        let mut prices = SqlPrices(&mut session);
+        SqlPaymentLinks(&mut connection).insert(&link).await.expect("inserts");
+        let mut prices = SqlPrices(&mut connection);
         for (name, deleted) in [("price_1", true), ("price_1", false), ("price_11", false), ("price_held", false), ("price_default", false)] {
             assert_eq!(prices.delete(&id(name)).await.expect("answers"), deleted, "{name}");
         }
@@ -298,8 +298,8 @@ on_both! {
 
     async fn the_database_itself_refuses_to_oversell(db: &TestDatabase) {
         stock(db, &[price("price_1", 5)]).await;
-        let mut session = db.begin().await.expect("begins");
-        let refused = session.query("UPDATE prices SET quantity_sold = 6").execute().await;
+        let mut connection = db.begin().await.expect("begins");
+        let refused = connection.query("UPDATE prices SET quantity_sold = 6").execute().await;
         assert!(matches!(refused, Err(StorageError::Driver(_))), "{refused:?}");
     }
 }

@@ -13,8 +13,8 @@ fn ids(list: &[Product]) -> Vec<&str> {
 
 on_both! {
     async fn a_product_comes_back_as_it_was_written_and_changed(db: &TestDatabase) {
-        let mut session = db.begin().await.expect("begins");
-        let mut products = SqlProducts(&mut session);
+        let mut connection = db.begin().await.expect("begins");
+        let mut products = SqlProducts(&mut connection);
         let mut one = product("prod_1");
         one.metadata.insert("a \"quoted\" name".to_owned(), "值".to_owned());
         products.insert(&one).await.expect("inserts");
@@ -33,8 +33,8 @@ on_both! {
     }
 
     async fn a_list_is_narrowed_by_mode_activity_words_and_metadata(db: &TestDatabase) {
-        let mut session = db.begin().await.expect("begins");
-        let mut products = SqlProducts(&mut session);
+        let mut connection = db.begin().await.expect("begins");
+        let mut products = SqlProducts(&mut connection);
         let tagged = Metadata::from([("team".to_owned(), "a".to_owned()), ("tier".to_owned(), "1".to_owned())]);
         let named = |id: &str, name: &str| Product { name: name.to_owned(), ..product(id) };
         products.insert(&Product { metadata: tagged, ..named("prod_1", "Straße 100%") }).await.expect("inserts");
@@ -56,8 +56,8 @@ on_both! {
     }
 
     async fn pages_go_by_number_or_by_the_last_id_seen(db: &TestDatabase) {
-        let mut session = db.begin().await.expect("begins");
-        let mut products = SqlProducts(&mut session);
+        let mut connection = db.begin().await.expect("begins");
+        let mut products = SqlProducts(&mut connection);
         for number in 1..=5 {
             products.insert(&product(&format!("prod_{number}"))).await.expect("inserts");
         }
@@ -71,8 +71,8 @@ on_both! {
 
     async fn a_product_with_a_price_or_offered_beside_another_is_not_deleted(db: &TestDatabase) {
         stock(db, &[price("price_1", 0)]).await;
-        let mut session = db.begin().await.expect("begins");
-        let mut products = SqlProducts(&mut session);
+        let mut connection = db.begin().await.expect("begins");
+        let mut products = SqlProducts(&mut connection);
         products.insert(&product("prod_2")).await.expect("inserts");
         assert!(!products.delete(&product("prod_1").id).await.expect("answers"));
         let beside = Product { cross_sells_to: Some(product("prod_2").id), ..product("prod_1") };

@@ -55,16 +55,16 @@ impl Deployment {
     }
 
     pub async fn publish(&self, message: Message) -> EventId {
-        let mut session = self.db.begin().await.expect("begins");
+        let mut connection = self.db.begin().await.expect("begins");
         let id = new_id();
-        SqlOutbox(&mut session).publish(&id, &message, message.run_at).await.expect("publishes");
-        session.commit().await.expect("commits");
+        SqlOutbox(&mut connection).publish(&id, &message, message.run_at).await.expect("publishes");
+        connection.commit().await.expect("commits");
         id
     }
 
     pub async fn rows(&self) -> u64 {
-        let mut session = self.db.read().await.expect("reads");
-        session.query("SELECT count(*) AS n FROM outbox").one().await.expect("counts").get("n").expect("n")
+        let mut connection = self.db.read().await.expect("reads");
+        connection.query("SELECT count(*) AS n FROM outbox").one().await.expect("counts").get("n").expect("n")
     }
 
     pub async fn until_empty(&self) {
@@ -72,8 +72,8 @@ impl Deployment {
     }
 
     pub async fn dead(&self) -> Vec<DeadLetter> {
-        let mut session = self.db.read().await.expect("reads");
-        SqlOutbox(&mut session).dead_letters(100).await.expect("lists")
+        let mut connection = self.db.read().await.expect("reads");
+        SqlOutbox(&mut connection).dead_letters(100).await.expect("lists")
     }
 
     /// Everything that the queue holds is gone, workers' entries too.
@@ -213,10 +213,10 @@ on_each! {
 
     async fn what_was_rolled_back_is_never_delivered(at: &Deployment) {
         let recorder = Recorder::new(|_| async { Ok(()) });
-        let mut session = at.db.begin().await.expect("begins");
+        let mut connection = at.db.begin().await.expect("begins");
         let lost = Message::new(Topic::ReceiptMail, now());
-        SqlOutbox(&mut session).publish(&new_id(), &lost, now()).await.expect("publishes");
-        drop(session);
+        SqlOutbox(&mut connection).publish(&new_id(), &lost, now()).await.expect("publishes");
+        drop(connection);
         let kept = at.publish(Message::new(Topic::Realtime, now())).await;
         let started = at.start(at.work(Arc::new(RunningClock), recorder.clone())).await;
         at.until_empty().await;
@@ -254,10 +254,10 @@ on_each! {
         let dead = at.dead().await.remove(0);
         assert_eq!((dead.id.clone(), dead.attempts, dead.last_error.as_str()), (id.clone(), MAX_ATTEMPTS, "no luck at 10"));
         assert_eq!(recorder.seen().iter().map(|job| job.attempt).collect::<Vec<_>>(), (1..=MAX_ATTEMPTS).collect::<Vec<_>>());
-        let mut session = at.db.begin().await.expect("begins");
-        assert!(SqlOutbox(&mut session).retry_dead_letter(&id, clock.now()).await.expect("retries"));
-        assert!(!SqlOutbox(&mut session).retry_dead_letter(&id, clock.now()).await.expect("finds nothing dead"));
-        session.commit().await.expect("commits");
+        let mut connection = at.db.begin().await.expect("begins");
+        assert!(SqlOutbox(&mut connection).retry_dead_letter(&id, clock.now()).await.expect("retries"));
+        assert!(!SqlOutbox(&mut connection).retry_dead_letter(&id, clock.now()).await.expect("finds nothing dead"));
+        connection.commit().await.expect("commits");
         let first_wait = clock.now().plus(work.config.backoff.after(1));
         eventually("it is tried again", || async { next_time(at).await == (MAX_ATTEMPTS + 1, first_wait) }).await;
         started.stop().await;
@@ -358,8 +358,8 @@ on_each! {
         gate.add_permits(2);
         started.stop().await;
         assert_eq!((recorder.times(), at.rows().await), (BTreeMap::from([(in_hand, 1)]), 1));
-        let mut session = at.db.read().await.expect("reads");
-        let row = session.query("SELECT id FROM outbox").one().await.expect("reads");
+        let mut connection = at.db.read().await.expect("reads");
+        let row = connection.query("SELECT id FROM outbox").one().await.expect("reads");
         assert_eq!(row.get::<EventId>("id").expect("id"), left);
     }
 
@@ -387,10 +387,10 @@ on_each! {
             let (database, clock) = (database.clone(), running.clone());
             async move {
                 if job.topic == Topic::SettleAttempt {
-                    let mut session = database.begin().await?;
+                    let mut connection = database.begin().await?;
                     let receipt = Message::new(Topic::ReceiptMail, clock.now());
-                    SqlOutbox(&mut session).publish(&new_id(), &receipt, clock.now()).await?;
-                    session.commit().await?;
+                    SqlOutbox(&mut connection).publish(&new_id(), &receipt, clock.now()).await?;
+                    connection.commit().await?;
                 }
                 Ok(())
             }
@@ -407,14 +407,14 @@ on_each! {
 }
 
 async fn next_time(at: &Deployment) -> (u32, Timestamp) {
-    let mut session = at.db.read().await.expect("reads");
-    let row = session.query("SELECT attempts, run_at FROM outbox").one().await.expect("reads");
+    let mut connection = at.db.read().await.expect("reads");
+    let row = connection.query("SELECT attempts, run_at FROM outbox").one().await.expect("reads");
     (row.get("attempts").expect("attempts"), row.get("run_at").expect("run_at"))
 }
 
 async fn under_way(at: &Deployment) -> u64 {
-    let mut session = at.db.read().await.expect("reads");
-    let row = session.query("SELECT count(*) AS n FROM outbox WHERE claim = 'relay'").one().await.expect("reads");
+    let mut connection = at.db.read().await.expect("reads");
+    let row = connection.query("SELECT count(*) AS n FROM outbox WHERE claim = 'relay'").one().await.expect("reads");
     row.get("n").expect("n")
 }
 

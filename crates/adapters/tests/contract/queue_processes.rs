@@ -84,9 +84,9 @@ on_each! {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let notes = folder.path().join("notes");
         let poison = at.publish(Message::new(Topic::Realtime, now())).await;
-        let mut session = at.db.begin().await.expect("begins");
-        session.query("UPDATE outbox SET max_attempts = 3").execute().await.expect("limits");
-        session.commit().await.expect("commits");
+        let mut connection = at.db.begin().await.expect("begins");
+        connection.query("UPDATE outbox SET max_attempts = 3").execute().await.expect("limits");
+        connection.commit().await.expect("commits");
         for round in 1..=3 {
             let mut doomed = start(at, &notes, true);
             assert!(!doomed.wait().await.expect("ends").success(), "the process of round {round} survived");

@@ -284,9 +284,9 @@ async fn titles(db: &Database) -> Vec<&'static str> {
 }
 
 async fn change(db: &Database, sql: &'static str) {
-    let mut session = db.begin().await.expect("begins");
-    assert!(session.query(sql).execute().await.expect(sql) > 0, "{sql} changed nothing");
-    session.commit().await.expect("commits");
+    let mut connection = db.begin().await.expect("begins");
+    assert!(connection.query(sql).execute().await.expect(sql) > 0, "{sql} changed nothing");
+    connection.commit().await.expect("commits");
 }
 
 /// A change, and the rule that it breaks.

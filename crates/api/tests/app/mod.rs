@@ -249,8 +249,8 @@ impl TestApp {
 
     /// Counts rows, for what no call of the API tells.
     pub async fn count(&self, sql: &'static str) -> u64 {
-        let mut session = self.database.read().await.expect("reads");
-        session.query(sql).one().await.expect("counts").get("n").expect("n")
+        let mut connection = self.database.read().await.expect("reads");
+        connection.query(sql).one().await.expect("counts").get("n").expect("n")
     }
 
     /// What `souk verify` says is broken. Subscriptions of these tests begin without an invoice for their first period.
@@ -267,9 +267,9 @@ impl TestApp {
 
     /// Makes the database look as only a crash can leave it.
     pub async fn execute(&self, sql: &'static str) {
-        let mut session = self.database.begin().await.expect("begins");
-        session.query(sql).execute().await.expect("is carried out");
-        session.commit().await.expect("commits");
+        let mut connection = self.database.begin().await.expect("begins");
+        connection.query(sql).execute().await.expect("is carried out");
+        connection.commit().await.expect("commits");
     }
 
     /// The end of every test: what was committed is delivered (invariant 6), and each settled attempt that is the store's is booked

@@ -160,9 +160,9 @@ pub async fn invoice_page() -> Vec<Figure> {
         let mut times = [Vec::new(), Vec::new()];
         for (setup, count) in [(few, FEW), (many, MANY)] {
             billing::renew_due(&setup.ctx, &Scope::Wall, setup.now, 20).await.expect("renews");
-            let mut session = setup.database.begin().await.expect("begins");
-            session.query(CLONE).bind(1_000u64).bind(count + 1_000).execute().await.expect("writes");
-            session.commit().await.expect("commits");
+            let mut connection = setup.database.begin().await.expect("begins");
+            connection.query(CLONE).bind(1_000u64).bind(count + 1_000).execute().await.expect("writes");
+            connection.commit().await.expect("commits");
             setup.settle().await;
         }
         let customer = CustomerId::parse("cus_storm_0").expect("an id");

@@ -67,9 +67,9 @@ impl Setup {
     }
 
     pub async fn write(&self, sql: &'static str) {
-        let mut session = self.database.begin().await.expect("begins");
-        session.query(sql).execute().await.expect(sql);
-        session.commit().await.expect("commits");
+        let mut connection = self.database.begin().await.expect("begins");
+        connection.query(sql).execute().await.expect(sql);
+        connection.commit().await.expect("commits");
     }
 
     /// Tells the planner what there is now, and waits until SQLite has copied its log into the file, as it does between the rounds of a
@@ -82,8 +82,8 @@ impl Setup {
     }
 
     async fn has_copied_its_log(&self) -> bool {
-        let mut session = self.database.read().await.expect("reads");
-        let row = session.query("PRAGMA wal_checkpoint(PASSIVE)").one().await.expect("copies");
+        let mut connection = self.database.read().await.expect("reads");
+        let row = connection.query("PRAGMA wal_checkpoint(PASSIVE)").one().await.expect("copies");
         row.get::<u64>("log").expect("a number") == row.get::<u64>("checkpointed").expect("a number")
     }
 }

@@ -119,11 +119,11 @@ async fn passports_are_issued_listed_and_revoked() {
     let stranger = run(&settings, &["passport", "issue", "--did", &did, "--role", "admin"]).await;
     assert!(!stranger.status.success() && String::from_utf8_lossy(&stranger.stderr).contains("has signed in here yet"));
     let database = Database::open_file(&folder.path().join("data/souk.db")).await.expect("opens");
-    let mut session = database.begin().await.expect("begins");
+    let mut connection = database.begin().await.expect("begins");
     let insert = "INSERT INTO users (did, public_key, full_name, email, phone, language, created_at, updated_at)
                   VALUES ($1, 'z', '', '', '', 'en', 0, 0)";
-    session.query(insert).bind(did.as_str()).execute().await.expect("inserts");
-    session.commit().await.expect("commits");
+    connection.query(insert).bind(did.as_str()).execute().await.expect("inserts");
+    connection.commit().await.expect("commits");
     database.close().await;
     let made = printed(&settings, &["passport", "issue", "--did", &did, "--role", "admin"]).await;
     let id = made.split_whitespace().next().expect("an id");
@@ -144,12 +144,12 @@ async fn dead_letters_are_listed_and_retried() {
     let database = Database::open_file(&folder.path().join("souk.db")).await.expect("opens");
     let now = souk_domain::shared::Timestamp::from_seconds(1_800_000_000);
     let id = EventId::parse("evt_dead").expect("an id");
-    let mut session = database.begin().await.expect("begins");
+    let mut connection = database.begin().await.expect("begins");
     let message = Message::new(Topic::ReceiptMail, now).with("invoice", "in_1");
-    souk_adapters::persistence::SqlOutbox(&mut session).publish(&id, &message, now).await.expect("publishes");
+    souk_adapters::persistence::SqlOutbox(&mut connection).publish(&id, &message, now).await.expect("publishes");
     let bury = "UPDATE outbox SET dead_at = $1, attempts = 10, last_error = 'no such mailbox'";
-    session.query(bury).bind(now).execute().await.expect("buries");
-    session.commit().await.expect("commits");
+    connection.query(bury).bind(now).execute().await.expect("buries");
+    connection.commit().await.expect("commits");
     database.close().await;
     let listed = printed(&settings, &["dead-letters"]).await;
     assert!(listed.contains("evt_dead") && listed.contains("receipt_mail") && listed.contains("no such mailbox"), "{listed}");

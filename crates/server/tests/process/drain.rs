@@ -44,10 +44,10 @@ async fn left(database: &Database) -> Vec<String> {
 /// As if a day had passed for sessions and the back-off of questions: what waits for a clock waits no longer.
 async fn hurry(database: &Database) {
     let now = RunningClock.now();
-    let mut session = database.begin().await.expect("begins");
+    let mut connection = database.begin().await.expect("begins");
     let expire = "UPDATE checkout_sessions SET expires_at = $1 WHERE status = 'open' AND expires_at > $1";
-    session.query(expire).bind(now).execute().await.expect("expires");
+    connection.query(expire).bind(now).execute().await.expect("expires");
     let update = "UPDATE attempts SET check_at = $1 WHERE status IN ('open', 'unknown') AND check_at > $1 AND updated_at < $2";
-    session.query(update).bind(now).bind(now.minus(Duration::from_secs(2))).execute().await.expect("asks sooner");
-    session.commit().await.expect("commits");
+    connection.query(update).bind(now).bind(now.minus(Duration::from_secs(2))).execute().await.expect("asks sooner");
+    connection.commit().await.expect("commits");
 }

@@ -137,7 +137,7 @@ pub async fn plant(database: &Database, payers: &[Payer], count: u64, now: Times
         unit.subscriptions().insert(&subscription(payer, now)).await.expect("writes");
     }
     unit.commit().await.expect("commits");
-    let mut session = database.begin().await.expect("begins");
+    let mut connection = database.begin().await.expect("begins");
     let payers = payers.len() as u64;
     let subscriptions = "INSERT INTO subscriptions (id, livemode, status, description, customer_id, method_id, currency_id, mandate_id, cycle,
             anchor, period_start, period_end, cancel_at_period_end, days_until_cancel, resets_anchor, due_at, metadata, created_at, updated_at,
@@ -147,11 +147,11 @@ pub async fn plant(database: &Database, payers: &[Payer], count: u64, now: Times
             t.cycle, t.anchor, t.period_start, t.period_end, t.cancel_at_period_end, t.days_until_cancel, t.resets_anchor, t.due_at,
             t.metadata, t.created_at, t.updated_at, t.version
         FROM n JOIN subscriptions t ON t.id = 'sub_first_' || (n.i % $1)";
-    session.query(subscriptions).bind(payers).bind(count).execute().await.expect("writes");
+    connection.query(subscriptions).bind(payers).bind(count).execute().await.expect("writes");
     let items = "INSERT INTO subscription_items (id, subscription_id, position, price_id, quantity)
         SELECT 'si_' || s.id, s.id, 0, 'price_storm', 1 FROM subscriptions s WHERE s.id LIKE 'sub!_storm!_%' ESCAPE '!'";
-    session.query(items).execute().await.expect("writes");
-    session.commit().await.expect("commits");
+    connection.query(items).execute().await.expect("writes");
+    connection.commit().await.expect("commits");
 }
 
 async fn plan(unit: &mut dyn UnitOfWork, now: Timestamp) {

@@ -97,11 +97,11 @@ fn worker(settings: &Settings, address: &url::Url, secret: &str, number: u32) ->
 /// An answer that did not come in time is asked for minutes later: the figures need not wait so long.
 async fn ask_sooner(database: &Database) {
     let now = RunningClock.now();
-    let mut session = database.begin().await.expect("begins");
+    let mut connection = database.begin().await.expect("begins");
     let update =
         "UPDATE attempts SET check_at = $1 WHERE status IN ('open', 'unknown') AND check_at > $1 AND checks > 0 AND updated_at < $2";
-    session.query(update).bind(now).bind(now.minus(Duration::from_secs(2))).execute().await.expect("asks sooner");
-    session.commit().await.expect("commits");
+    connection.query(update).bind(now).bind(now.minus(Duration::from_secs(2))).execute().await.expect("asks sooner");
+    connection.commit().await.expect("commits");
 }
 
 async fn due(database: &Database, now: Timestamp) -> u64 {

@@ -76,10 +76,10 @@ impl Billing {
             policy: BillingPolicy::default(),
         };
         let start = networks.clock.now();
-        let mut session = db.begin().await.expect("begins");
-        SqlCustomers(&mut session).upsert(&customer("cus_1", networks.wallet.did().as_str())).await.expect("inserts");
-        SqlProducts(&mut session).insert(&product("prod_1")).await.expect("inserts");
-        session.commit().await.expect("commits");
+        let mut connection = db.begin().await.expect("begins");
+        SqlCustomers(&mut connection).upsert(&customer("cus_1", networks.wallet.did().as_str())).await.expect("inserts");
+        SqlProducts(&mut connection).insert(&product("prod_1")).await.expect("inserts");
+        connection.commit().await.expect("commits");
         let mut unit = ctx.store.begin().await.expect("begins");
         unit.methods().insert(&networks.method).await.expect("inserts");
         unit.methods().insert_currency(&networks.currency).await.expect("inserts");
@@ -102,9 +102,9 @@ impl Billing {
     /// A recurring price of so many tokens.
     pub async fn price(&self, name: &str, tokens: u128, recurring: Recurring) -> Price {
         let price = Price { unit_amount: Amount::new(tokens * UNIT), recurring: Some(recurring), ..price(name, 0) };
-        let mut session = self.database.begin().await.expect("begins");
-        SqlPrices(&mut session).insert(&price).await.expect("inserts");
-        session.commit().await.expect("commits");
+        let mut connection = self.database.begin().await.expect("begins");
+        SqlPrices(&mut connection).insert(&price).await.expect("inserts");
+        connection.commit().await.expect("commits");
         price
     }
 
@@ -248,9 +248,9 @@ impl Billing {
             postgres: "SELECT count(*) AS n FROM pg_stat_activity
                        WHERE datname = current_database() AND state LIKE 'idle in transaction%' AND pid <> pg_backend_pid()",
         };
-        let mut session = self.database.read().await.expect("reads");
+        let mut connection = self.database.read().await.expect("reads");
         for _ in 0..200 {
-            let open: u64 = session.query_per_dialect(select).one().await.expect("counts").get("n").expect("a number");
+            let open: u64 = connection.query_per_dialect(select).one().await.expect("counts").get("n").expect("a number");
             if open == 0 {
                 return;
             }
@@ -279,9 +279,9 @@ impl Billing {
             sqlite: "SELECT 1000 AS n",
             postgres: "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
         };
-        let mut session = self.database.read().await.expect("reads");
+        let mut connection = self.database.read().await.expect("reads");
         loop {
-            let waiting: u64 = session.query_per_dialect(select).one().await.expect("counts").get("n").expect("a number");
+            let waiting: u64 = connection.query_per_dialect(select).one().await.expect("counts").get("n").expect("a number");
             if waiting >= count || done() {
                 return;
             }
@@ -291,9 +291,9 @@ impl Billing {
 
     /// Runs a statement that no port has.
     pub async fn write(&self, sql: &'static str) {
-        let mut session = self.database.begin().await.expect("begins");
-        session.query(sql).execute().await.expect("writes");
-        session.commit().await.expect("commits");
+        let mut connection = self.database.begin().await.expect("begins");
+        connection.query(sql).execute().await.expect("writes");
+        connection.commit().await.expect("commits");
     }
 
     /// An overdue invoice of a subscription. `age` keeps the periods of several apart.
@@ -482,10 +482,10 @@ impl Billing {
     /// Carries out what the outbox asks of balances and of refunded subscriptions, and sends what that wrote.
     pub async fn deliver(&self) {
         let select = "SELECT topic, payload FROM outbox WHERE topic IN ('apply_balance', 'end_refunded') ORDER BY id";
-        let mut session = self.database.begin().await.expect("begins");
-        let rows = session.query(select).all().await.expect("reads");
-        session.query("DELETE FROM outbox WHERE topic IN ('apply_balance', 'end_refunded')").execute().await.expect("is carried out");
-        session.commit().await.expect("commits");
+        let mut connection = self.database.begin().await.expect("begins");
+        let rows = connection.query(select).all().await.expect("reads");
+        connection.query("DELETE FROM outbox WHERE topic IN ('apply_balance', 'end_refunded')").execute().await.expect("is carried out");
+        connection.commit().await.expect("commits");
         for row in rows {
             let (topic, payload): (String, serde_json::Value) = (row.get("topic").expect("a topic"), row.get("payload").expect("ids"));
             let text = |name: &str| payload[name].as_str().expect("an id").to_owned();
@@ -539,8 +539,8 @@ impl Billing {
 
     /// The accounts of the journal in base units: debits less credits. Those that are even are left out.
     pub async fn accounts(&self) -> BTreeMap<String, i128> {
-        let mut session = self.database.read().await.expect("reads");
-        let rows = session.query("SELECT account, amount, side FROM journal_postings").all().await.expect("reads");
+        let mut connection = self.database.read().await.expect("reads");
+        let rows = connection.query("SELECT account, amount, side FROM journal_postings").all().await.expect("reads");
         let mut accounts: BTreeMap<String, i128> = BTreeMap::new();
         for row in rows {
             let (amount, side): (Amount, String) = (row.get("amount").expect("an amount"), row.get("side").expect("a side"));

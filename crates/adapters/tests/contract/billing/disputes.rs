@@ -69,8 +69,8 @@ impl CardBuyer {
 
     /// The emails about disputes and refunds that the outbox asks for.
     async fn emails(&self, kind: &str) -> usize {
-        let mut session = self.billing.database().read().await.expect("reads");
-        let rows = session.query("SELECT payload FROM outbox WHERE topic = 'billing_mail'").all().await.expect("reads");
+        let mut connection = self.billing.database().read().await.expect("reads");
+        let rows = connection.query("SELECT payload FROM outbox WHERE topic = 'billing_mail'").all().await.expect("reads");
         let is_kind = |row: &souk_adapters::persistence::Row| row.get::<serde_json::Value>("payload").expect("ids")["kind"] == kind;
         rows.iter().filter(|row| is_kind(row)).count()
     }
@@ -245,10 +245,10 @@ on_both! {
         let about = |payment: &str| CardHint::Dispute { provider_id: dispute.clone(), payment: Some(payment.to_owned()) };
         billing::receive_card_event(ctx, &buyer.method, &event(about(&payment))).await.expect("is taken");
         billing::receive_card_event(ctx, &buyer.method, &event(about("pi_of_somebody_else"))).await.expect("is taken");
-        let mut session = buyer.billing.database().read().await.expect("reads");
-        let rows = session.query("SELECT payload FROM outbox WHERE topic = 'check_card'").all().await.expect("reads");
+        let mut connection = buyer.billing.database().read().await.expect("reads");
+        let rows = connection.query("SELECT payload FROM outbox WHERE topic = 'check_card'").all().await.expect("reads");
         assert_eq!(rows.len(), 1, "an event of another store's payment asks for nothing");
-        drop(session);
+        drop(connection);
         billing::check_card_hint(ctx, &buyer.method.id, &about(&payment)).await.expect("is recorded");
         assert_eq!(buyer.disputes().await[0].provider_id, dispute);
         buyer.billing.is_sound().await;

@@ -133,10 +133,10 @@ on_one! {
         let billing = in_debt(db, 800, 15).await;
         billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(700 * UNIT)), "owed").await.expect("is ordered");
         billing.is_sound().await;
-        let mut session = billing.database().begin().await.expect("begins");
+        let mut connection = billing.database().begin().await.expect("begins");
         let ended = "UPDATE attempts SET status = 'declined' WHERE purpose = 'slash'";
-        assert_eq!(session.query(ended).execute().await.expect("is carried out"), 1);
-        session.commit().await.expect("commits");
+        assert_eq!(connection.query(ended).execute().await.expect("is carried out"), 1);
+        connection.commit().await.expect("commits");
         let mut titles = Vec::new();
         verify(billing.database(), &mut |check| titles.extend((!check.breaches.is_empty()).then_some(check.title))).await.expect("reads");
         assert!(titles.iter().any(|title| title.starts_with("what is reserved of a stake")), "{titles:?}");

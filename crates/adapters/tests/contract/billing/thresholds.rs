@@ -77,15 +77,15 @@ on_one! {
     async fn a_change_of_plan_does_not_begin_a_free_tier_anew(db: &TestDatabase) {
         let billing = Billing::open(db, 10_000).await;
         let tier = |up_to, tokens: u128| Tier { up_to, unit_amount: Amount::new(tokens * UNIT), flat_amount: Amount::ZERO };
-        let mut session = billing.database().begin().await.expect("begins");
+        let mut connection = billing.database().begin().await.expect("begins");
         let mut prices = Vec::new();
         for (name, tokens) in [("price_1", 1), ("price_2", 2)] {
             let tiers = vec![tier(Some(100), 0), tier(None, tokens)];
             let tiered = Price { tiers_mode: Some(TiersMode::Graduated), tiers, recurring: Some(metered(Aggregate::Sum)), ..price(name, 0) };
-            SqlPrices(&mut session).insert(&tiered).await.expect("inserts");
+            SqlPrices(&mut connection).insert(&tiered).await.expect("inserts");
             prices.push(tiered);
         }
-        session.commit().await.expect("commits");
+        connection.commit().await.expect("commits");
         billing.insert(&billing.subscription("sub_1", &prices[0], DAY)).await;
         for price in ["price_2", "price_1", "price_2"] {
             billing.used("si_1", 90).await;

@@ -22,8 +22,8 @@ const ROWS_MAX: usize = 64;
 ///
 /// A statement that PostgreSQL refuses, also for a duplicate key, aborts its transaction: where a duplicate is expected,
 /// write `ON CONFLICT DO NOTHING` and look at the number of rows.
-pub struct Session {
-    connection: Connection,
+pub struct Connection {
+    state: ConnectionState,
     published: Arc<Notify>,
     publishes: bool,
     /// Deferred statements, in order. Empty on PostgreSQL, and once the transaction has begun.
@@ -32,9 +32,9 @@ pub struct Session {
     failed: bool,
 }
 
-pub(super) enum Connection {
+pub(super) enum ConnectionState {
     /// A transaction that has not begun.
-    Due(Engine),
+    NotBegun(Engine),
     Sqlite(Handle<Sqlite>),
     Postgres(Handle<Postgres>),
 }
@@ -67,18 +67,18 @@ impl<D: sqlx::Database> Handle<D> {
     }
 }
 
-macro_rules! connections {
+macro_rules! connection_states {
     ($($driver:ident),*) => {$(
-        impl From<Transaction<'static, $driver>> for Connection {
+        impl From<Transaction<'static, $driver>> for ConnectionState {
             fn from(transaction: Transaction<'static, $driver>) -> Self { Self::$driver(Handle::Transaction(transaction)) }
         }
 
-        impl From<PoolConnection<$driver>> for Connection {
+        impl From<PoolConnection<$driver>> for ConnectionState {
             fn from(connection: PoolConnection<$driver>) -> Self { Self::$driver(Handle::Plain(connection)) }
         }
     )*};
 }
-connections!(Sqlite, Postgres);
+connection_states!(Sqlite, Postgres);
 
 /// The rare statement that has two texts.
 #[derive(Debug, Clone, Copy)]
@@ -87,14 +87,14 @@ pub struct Sql {
     pub postgres: &'static str,
 }
 
-impl Session {
-    pub(super) fn new(connection: Connection, published: Arc<Notify>) -> Self {
-        Self { connection, published, publishes: false, deferred: Vec::new(), failed: false }
+impl Connection {
+    pub(super) fn new(state: ConnectionState, published: Arc<Notify>) -> Self {
+        Self { state, published, publishes: false, deferred: Vec::new(), failed: false }
     }
 
     /// A statement with `$1`, `$2`, ... for the values bound to it, in order.
     pub fn query(&mut self, sql: &'static str) -> Query<'_> {
-        Query { session: self, sql, values: Values::default() }
+        Query { connection: self, sql, values: Values::default() }
     }
 
     pub fn query_per_dialect(&mut self, sql: Sql) -> Query<'_> {
@@ -103,7 +103,7 @@ impl Session {
     }
 
     fn is_sqlite(&self) -> bool {
-        matches!(self.connection, Connection::Sqlite(_) | Connection::Due(Engine::Sqlite { .. }))
+        matches!(self.state, ConnectionState::Sqlite(_) | ConnectionState::NotBegun(Engine::Sqlite { .. }))
     }
 
     /// Begins the transaction if it is due, and runs the deferred statements: before any statement that runs at once.
@@ -111,10 +111,10 @@ impl Session {
         if self.failed {
             return Err(StorageError::Conflict);
         }
-        if let Connection::Due(engine) = &self.connection {
+        if let ConnectionState::NotBegun(engine) = &self.state {
             // If the caller stops waiting here, the deferred statements are lost.
             self.failed = true;
-            self.connection = engine.begin().await?;
+            self.state = engine.begin().await?;
             for statement in std::mem::take(&mut self.deferred) {
                 self.run_expecting(statement).await?;
             }
@@ -129,7 +129,7 @@ impl Session {
         self.run_all(self.inserts(into, rows, conflict)?).await
     }
 
-    /// As [`Session::insert`], but as [`Query::later`]: a row that is not written is [`StorageError::Conflict`].
+    /// As [`Connection::insert`], but as [`Query::later`]: a row that is not written is [`StorageError::Conflict`].
     pub async fn insert_later(&mut self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<(), StorageError> {
         for statement in self.inserts(into, rows, conflict)? {
             self.defer(statement).await?;
@@ -174,15 +174,15 @@ impl Session {
 
     /// Runs a statement in the transaction that has begun; returns how many rows it changed.
     async fn run_now(&mut self, statement: Statement) -> Result<u64, StorageError> {
-        statement_counter();
+        count_statement();
         let sql = sqlx::AssertSqlSafe(statement.sql.into_owned());
-        match &mut self.connection {
-            Connection::Due(_) => return Err(not_begun()),
-            Connection::Sqlite(handle) => {
+        match &mut self.state {
+            ConnectionState::NotBegun(_) => return Err(not_begun()),
+            ConnectionState::Sqlite(handle) => {
                 let done = sqlx::query_with(sql, sqlite_arguments(statement.values)?).execute(handle.get()).await;
                 done.map(|done| done.rows_affected())
             }
-            Connection::Postgres(handle) => {
+            ConnectionState::Postgres(handle) => {
                 let done = sqlx::query_with(sql, postgres_arguments(statement.values)?).execute(handle.get()).await;
                 done.map(|done| done.rows_affected())
             }
@@ -199,7 +199,7 @@ impl Session {
 
     /// Keeps a statement for the commit where the unit of work may share one, and runs it now elsewhere.
     async fn defer(&mut self, statement: Statement) -> Result<(), StorageError> {
-        if let (Connection::Due(Engine::Sqlite { .. }), false) = (&self.connection, self.failed) {
+        if let (ConnectionState::NotBegun(Engine::Sqlite { .. }), false) = (&self.state, self.failed) {
             self.deferred.push(statement);
             return Ok(());
         }
@@ -216,10 +216,10 @@ impl Session {
     }
 
     pub async fn rollback(self) -> Result<(), StorageError> {
-        match self.connection {
-            Connection::Due(_) => return Ok(()),
-            Connection::Sqlite(handle) => handle.rollback().await,
-            Connection::Postgres(handle) => handle.rollback().await,
+        match self.state {
+            ConnectionState::NotBegun(_) => return Ok(()),
+            ConnectionState::Sqlite(handle) => handle.rollback().await,
+            ConnectionState::Postgres(handle) => handle.rollback().await,
         }
         .map_err(storage)
     }
@@ -230,15 +230,15 @@ impl Session {
         }
         #[cfg(feature = "testing")]
         super::statement_counter::commit();
-        match self.connection {
-            Connection::Due(Engine::Sqlite { writer, group_commit, .. }) => {
-                self.deferred.iter().for_each(|_| statement_counter());
+        match self.state {
+            ConnectionState::NotBegun(Engine::Sqlite { writer, group_commit, .. }) => {
+                self.deferred.iter().for_each(|_| count_statement());
                 group_commit.commit(writer, self.deferred).await?;
             }
             // Nothing was run, and PostgreSQL defers nothing.
-            Connection::Due(Engine::Postgres(_)) => {}
-            Connection::Sqlite(handle) => handle.commit().await.map_err(storage)?,
-            Connection::Postgres(handle) => handle.commit().await.map_err(storage)?,
+            ConnectionState::NotBegun(Engine::Postgres(_)) => {}
+            ConnectionState::Sqlite(handle) => handle.commit().await.map_err(storage)?,
+            ConnectionState::Postgres(handle) => handle.commit().await.map_err(storage)?,
         }
         if self.publishes {
             self.published.notify_one();
@@ -250,23 +250,23 @@ impl Session {
 /// A statement and the values bound to it.
 #[must_use = "a query does nothing until it is run"]
 pub struct Query<'s> {
-    session: &'s mut Session,
+    connection: &'s mut Connection,
     sql: &'static str,
     values: Values,
 }
 
 macro_rules! run {
     ($query:ident, $run:ident) => {{
-        $query.session.begin_and_flush().await?;
-        statement_counter();
+        $query.connection.begin_and_flush().await?;
+        count_statement();
         let (sql, values) = ($query.sql, $query.values.0?);
-        match &mut $query.session.connection {
-            Connection::Due(_) => return Err(not_begun()),
-            Connection::Sqlite(handle) => {
+        match &mut $query.connection.state {
+            ConnectionState::NotBegun(_) => return Err(not_begun()),
+            ConnectionState::Sqlite(handle) => {
                 let answer = sqlx::query_with(sql, sqlite_arguments(values)?).$run(handle.get()).await;
                 answer.map_err(storage)?.into_answer(sql)
             }
-            Connection::Postgres(handle) => {
+            ConnectionState::Postgres(handle) => {
                 let answer = sqlx::query_with(sql, postgres_arguments(values)?).$run(handle.get()).await;
                 answer.map_err(storage)?.into_answer(sql)
             }
@@ -308,7 +308,7 @@ impl Query<'_> {
     /// call or by a later one of the unit of work, at the latest by its commit; from then on it can only be rolled back.
     pub async fn later(self, rows: Option<u64>) -> Result<(), StorageError> {
         let statement = Statement { sql: self.sql.into(), values: self.values.0?, expected_rows: rows };
-        self.session.defer(statement).await
+        self.connection.defer(statement).await
     }
 }
 
@@ -318,7 +318,7 @@ fn not_begun() -> StorageError {
 }
 
 /// Counts a statement, where tests and benches do.
-fn statement_counter() {
+fn count_statement() {
     #[cfg(feature = "testing")]
     super::statement_counter::statement();
 }

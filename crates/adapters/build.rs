@@ -1,4 +1,4 @@
-//! The migrations are embedded: a new file in their folders must compile this crate again.
+//! The migrations are embedded in the binary, so a new migration file must trigger a rebuild of this crate.
 
 fn main() {
     println!("cargo:rerun-if-changed=../../migrations");

@@ -1,5 +1,5 @@
-//! A limit per network on what this process sends while nobody waits: a network that gets too much at once answers late or never,
-//! and what is not answered in time is asked about again, which makes it worse.
+//! Limits the background requests that this process has in flight per payment method. A network that receives too many at once answers
+//! late or never, and every request that times out causes another query, which adds to the load.
 
 use async_trait::async_trait;
 use souk_domain::payment::{ConcurrencyLimit, Trigger};
@@ -10,25 +10,25 @@ use tokio::sync::Semaphore;
 
 type SlotsByMethod = HashMap<MethodId, Arc<Semaphore>>;
 
-/// So many slots for each method, and as many again for what the reconciler asks about and sends.
+/// A number of slots per payment method for initial charges, and as many again for the reconciler.
 #[derive(Debug)]
 pub struct NetworkConcurrencyLimit {
-    each: usize,
+    slots_per_method: usize,
     charges: Mutex<SlotsByMethod>,
-    questions: Mutex<SlotsByMethod>,
+    reconciliations: Mutex<SlotsByMethod>,
 }
 
 impl NetworkConcurrencyLimit {
-    /// At least one slot each, or nothing would ever leave.
+    /// `slots_per_method` counts as at least one; with none, no request would ever be sent.
     #[must_use]
-    pub fn of(each: usize) -> Self {
-        Self { each: each.max(1), charges: Mutex::default(), questions: Mutex::default() }
+    pub fn of(slots_per_method: usize) -> Self {
+        Self { slots_per_method: slots_per_method.max(1), charges: Mutex::default(), reconciliations: Mutex::default() }
     }
 
     fn slots_of(&self, method: &MethodId, trigger: Trigger) -> Arc<Semaphore> {
-        let slots = if trigger == Trigger::Initial { &self.charges } else { &self.questions };
+        let slots = if trigger == Trigger::Initial { &self.charges } else { &self.reconciliations };
         let mut slots = slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let slots = slots.entry(method.clone()).or_insert_with(|| Arc::new(Semaphore::new(self.each)));
+        let slots = slots.entry(method.clone()).or_insert_with(|| Arc::new(Semaphore::new(self.slots_per_method)));
         Arc::clone(slots)
     }
 }
@@ -36,7 +36,7 @@ impl NetworkConcurrencyLimit {
 #[async_trait]
 impl ConcurrencyLimit for NetworkConcurrencyLimit {
     async fn take(&self, method: &MethodId, trigger: Trigger) -> Box<dyn Send> {
-        // It is never closed: there is always a permit to come.
+        // The semaphore is never closed, so acquiring cannot fail.
         Box::new(self.slots_of(method, trigger).acquire_owned().await)
     }
 }
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_network_keeps_the_next_waiting_and_no_other_network() {
+    async fn a_full_network_delays_its_own_requests_only() {
         let slots = NetworkConcurrencyLimit::of(2);
         let (full, free) = (method("pm_full"), method("pm_free"));
         let first = slots.take(&full, Trigger::Initial).await;
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_question_does_not_wait_behind_charges() {
+    async fn the_reconciler_does_not_wait_for_initial_charges() {
         let (slots, full) = (NetworkConcurrencyLimit::of(1), method("pm_full"));
         let _charge = slots.take(&full, Trigger::Initial).await;
         let asked = slots.take(&full, Trigger::Reconciler).now_or_never();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_limit_of_nothing_is_a_limit_of_one() {
+    async fn a_limit_of_zero_counts_as_one() {
         let slots = NetworkConcurrencyLimit::of(0);
         let _first = slots.take(&method("pm_1"), Trigger::Initial).await;
         assert!(slots.take(&method("pm_1"), Trigger::Initial).now_or_never().is_none());

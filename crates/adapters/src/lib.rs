@@ -1,4 +1,4 @@
-//! The outside world behind the domain's ports: databases, queues, networks, mail, files.
+//! Implementations of the domain's ports: databases, queues, payment networks, mail, files.
 
 pub mod arcblock;
 pub mod beancount;

@@ -1,4 +1,4 @@
-//! The machine's clock and its randomness. The only place that reads either.
+//! The system clock and the system's random number generator. No other code reads either.
 
 use rand::rand_core::UnwrapErr;
 use rand::rngs::SysRng;
@@ -16,7 +16,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// The operating system's generator.
+/// The operating system's random number generator.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemRandom;
 

@@ -1,4 +1,4 @@
-//! Keys of scripts and integrators.
+//! API keys of scripts and integrators.
 
 use super::{Connection, Row};
 use async_trait::async_trait;
@@ -6,7 +6,7 @@ use souk_domain::access::{ApiKey, ApiKeys, TokenHash};
 use souk_domain::shared::{ApiKeyId, StorageError, Timestamp};
 use std::time::Duration;
 
-/// A use is noted this often at most, so that a busy key does not write with every call.
+/// The shortest time between two updates of a key's last use, so that a busy key does not cause a write with every request.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 
 pub struct SqlApiKeys<'s>(pub &'s mut Connection);

@@ -1,4 +1,4 @@
-//! Apps, their versions, their categories, and how often they are downloaded.
+//! Apps, their versions, categories and download counts.
 
 use super::columns::{escaped, keys, read_json, read_text, searchable, to_json};
 use super::{Connection, Row, Sql};
@@ -10,7 +10,7 @@ use souk_domain::store::{App, AppFilter, AppSort, AppVersion, Apps, Category, De
 
 pub struct SqlApps<'a>(pub &'a mut Connection);
 
-/// What counts as recent for [`Apps::recent_downloads`].
+/// The number of days that [`Apps::recent_downloads`] counts.
 const RECENT_DAYS: i64 = 30;
 const DAY_MICROS: i64 = 24 * 3_600 * 1_000_000;
 
@@ -30,7 +30,7 @@ const FIND_ALL: Sql = Sql {
     postgres: "SELECT * FROM apps WHERE did IN (SELECT jsonb_array_elements_text($1)) ORDER BY did",
 };
 
-// $1 holds one pattern per word, all of which must match; $2 a category's slug; $3 whether free.
+// $1: one pattern per word, all of which must match; $2: the slug of a category; $3: whether the app is free.
 macro_rules! matching {
     ($what:literal, $tail:expr) => {
         Sql {
@@ -53,7 +53,7 @@ macro_rules! matching {
             ),
         }
     };
-    // A name that begins with the words comes first: each name begins a line of the search text.
+    // Apps whose name begins with the search words come first. Each name begins a line of the search text.
     ($order:literal) => {
         matching!(
             "*",
@@ -113,7 +113,7 @@ fn read_screenshots(row: &Row) -> Result<Vec<Screenshot>, StorageError> {
     Ok(stored.into_iter().map(read).collect())
 }
 
-/// The names on a line each, then the rest on one line.
+/// Builds the search text: each name on its own line, then the remaining texts on one line.
 fn search_text(app: &App) -> String {
     let names = [&app.name, &app.title.en, &app.title.zh].map(|name| format!("\n{}", searchable(&[name])));
     names.concat() + "\n\n" + &searchable(&[&app.description.en, &app.description.zh, &app.developer.name])

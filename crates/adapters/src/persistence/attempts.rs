@@ -1,4 +1,4 @@
-//! Attempts to settle an intent. Client secrets of cards are encrypted here and opened here.
+//! Payment attempts. This module encrypts and decrypts the client secrets of card payments.
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;
@@ -17,9 +17,9 @@ const CLIENT_SECRET: &str = "client_secret";
 
 const INSERT: &str = "INSERT INTO attempts (id, purpose, subject, session_id, kind, method_id, currency_id, amount, status, payer, bytes,
                           hash, provider_id, client_secret, card, last_error, checks, check_at, sent_at, created_at, updated_at)";
-const COVERED_ALREADY: &str = "an open one of an invoice that it pays";
+const ALREADY_IN_FLIGHT: &str = "an open one of an invoice that it pays";
 const INSERT_PLANNED: &str = "INSERT INTO attempt_invoices (attempt_id, invoice_id, amount, open)";
-/// Amounts are texts on SQLite: what remains is computed in Rust, under the lock.
+/// Amounts are stored as text on SQLite, so the remaining amount is computed in Rust while the lock is held.
 const LOCK_INVOICES: Sql = sql_per_dialect!(
     "SELECT id, status, total, amount_paid, amount_credited FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE")
 );
@@ -34,18 +34,18 @@ const CLAIM_DUE: Sql = Sql {
                UPDATE attempts SET check_at = $2, sent_at = COALESCE(attempts.sent_at, $1) FROM due WHERE attempts.id = due.id RETURNING attempts.id",
 };
 
-const OPEN_AMONG: Sql =
+const FIND_OPEN: Sql =
     sql_per_dialect!("SELECT * FROM attempts WHERE id IN " (listed "$1") " AND status IN ('open', 'unknown') ORDER BY id");
-// SQLite uses a partial index only where the statement repeats its condition to the letter.
-pub(super) const COVERED: Sql = sql_per_dialect!(
+// SQLite uses a partial index only if the statement repeats the index's condition verbatim.
+pub(super) const IN_FLIGHT: Sql = sql_per_dialect!(
     "SELECT invoice_id FROM attempt_invoices WHERE " (either "open = 1" "open") " AND invoice_id IN " (listed "$1")
 );
-/// Drafts belong to checkouts, which may stand open for as long as they like.
-const OPEN_IN: Sql = sql_per_dialect!(
+/// Excludes drafts: they belong to checkouts, which may stay open for any time.
+const HAS_OPEN_FOR_CLOCK: Sql = sql_per_dialect!(
     "SELECT c.invoice_id FROM attempt_invoices c JOIN invoices i ON i.id = c.invoice_id
      WHERE " (either "c.open = 1" "c.open") " AND i.clock_id = $1 AND i.status IN ('open', 'uncollectible') LIMIT 1"
 );
-const CLAIM_FIRST: Sql = sql_per_dialect!(
+const CLAIM_UNSENT: Sql = sql_per_dialect!(
     "UPDATE attempts SET sent_at = $2, check_at = $3 WHERE id IN " (listed "$1") " AND sent_at IS NULL AND status = 'open' RETURNING id"
 );
 
@@ -63,9 +63,10 @@ impl Attempts for SqlAttempts<'_> {
             if !self.can_be_paid(attempts, &invoices).await? {
                 return duplicate("an invoice asks for less than is planned");
             }
-            // An insert would wait for whoever is closing an attempt, and they wait for the invoice.
+            // Check before the insert: the insert would wait for a transaction that is closing an attempt, and that transaction may be
+            // waiting for the invoice locked here (a deadlock).
             if !self.in_flight(&invoices).await?.is_empty() {
-                return duplicate(COVERED_ALREADY);
+                return duplicate(ALREADY_IN_FLIGHT);
             }
         }
         let row = |(attempt, planned): &(Attempt, Vec<PlannedPayment>)| {
@@ -76,9 +77,9 @@ impl Attempts for SqlAttempts<'_> {
         };
         let planned: Vec<_> = attempts.iter().flat_map(row).collect();
         let count = planned.len() as u64;
-        // DO NOTHING covers each unique index, and leaves the transaction usable on both databases.
+        // DO NOTHING handles a conflict with any unique index and keeps the transaction usable on PostgreSQL.
         if self.connection.insert(INSERT_PLANNED, planned, "ON CONFLICT DO NOTHING").await? < count {
-            return duplicate(COVERED_ALREADY);
+            return duplicate(ALREADY_IN_FLIGHT);
         }
         let rows = attempts.iter().map(|(attempt, _)| self.values_of(attempt)).collect::<Result<_, _>>()?;
         match self.connection.insert(INSERT, rows, "ON CONFLICT DO NOTHING").await? < attempts.len() as u64 {
@@ -104,7 +105,7 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn has_open_for_clock(&mut self, clock: &ClockId) -> Result<bool, StorageError> {
-        Ok(self.connection.query_per_dialect(OPEN_IN).bind(clock).optional().await?.is_some())
+        Ok(self.connection.query_per_dialect(HAS_OPEN_FOR_CLOCK).bind(clock).optional().await?.is_some())
     }
 
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError> {
@@ -118,7 +119,7 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
-        let rows = self.connection.query_per_dialect(OPEN_AMONG).bind(keys(ids)).all().await?;
+        let rows = self.connection.query_per_dialect(FIND_OPEN).bind(keys(ids)).all().await?;
         rows.iter().map(|row| attempt(row, self.secrets)).collect()
     }
 
@@ -129,18 +130,18 @@ impl Attempts for SqlAttempts<'_> {
     }
 
     async fn in_flight(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError> {
-        let rows = self.connection.query_per_dialect(COVERED).bind(keys(invoices)).all().await?;
+        let rows = self.connection.query_per_dialect(IN_FLIGHT).bind(keys(invoices)).all().await?;
         rows.iter().map(|row| row.get("invoice_id")).collect()
     }
 
     async fn lock_not_in_flight(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError> {
-        // An invoice is covered under its lock only.
+        // Attempts are inserted for an invoice only under its lock, so none can be added after this check.
         self.connection.query_per_dialect(LOCK_INVOICE).bind(invoice).optional().await?;
         Ok(self.in_flight(std::slice::from_ref(invoice)).await?.is_empty())
     }
 
     async fn claim_unsent(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
-        let rows = self.connection.query_per_dialect(CLAIM_FIRST).bind(keys(ids)).bind(now).bind(check_at).all().await?;
+        let rows = self.connection.query_per_dialect(CLAIM_UNSENT).bind(keys(ids)).bind(now).bind(check_at).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
     }
 
@@ -162,11 +163,11 @@ impl Attempts for SqlAttempts<'_> {
         let update = "UPDATE attempts SET status = 'declined', last_error = $2, updated_at = $3
                       WHERE id = $1 AND status IN ('open', 'unknown') AND check_at = $4";
         let query = self.connection.query(update).bind(&attempt.id).bind(Some(error)).bind(now).bind(attempt.check_at);
-        let refused = query.execute().await? == 1;
-        if refused {
+        let declined = query.execute().await? == 1;
+        if declined {
             self.close(&attempt.id).await?;
         }
-        Ok(refused)
+        Ok(declined)
     }
 
     async fn finish(
@@ -220,29 +221,29 @@ impl SqlAttempts<'_> {
         Ok(values.bind(attempt.created_at).bind(attempt.updated_at))
     }
 
-    /// Locks the invoices that these attempts are to pay. Answers whether each of them still asks for what is planned. A draft does so
-    /// too: its checkout is being paid.
+    /// Locks the invoices that these attempts pay. Returns whether the remaining amount of each covers the planned payment. Drafts count
+    /// too, because the checkout of a draft is being paid.
     async fn can_be_paid(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)], invoices: &[InvoiceId]) -> Result<bool, StorageError> {
         let rows = self.connection.query_per_dialect(LOCK_INVOICES).bind(keys(invoices)).all().await?;
-        let mut asked: HashMap<InvoiceId, Amount> = HashMap::with_capacity(rows.len());
+        let mut remaining_by_invoice: HashMap<InvoiceId, Amount> = HashMap::with_capacity(rows.len());
         for row in &rows {
             if let Some(amount) = remaining(row)? {
-                asked.insert(row.get("id")?, amount);
+                remaining_by_invoice.insert(row.get("id")?, amount);
             }
         }
         let mut planned = attempts.iter().flat_map(|(_, planned)| planned);
-        Ok(planned.all(|one| asked.get(&one.invoice_id).is_some_and(|asked| one.amount <= *asked)))
+        Ok(planned.all(|one| remaining_by_invoice.get(&one.invoice_id).is_some_and(|remaining| one.amount <= *remaining)))
     }
 
-    /// The invoices of an attempt that has ended may be paid by another one. Their locks come later in the order of locks: whoever
-    /// holds one of them sees the attempt open until this unit of work ends.
+    /// Lets other attempts pay the invoices of an ended attempt. It does not lock these invoices, because their locks come later in the
+    /// lock order: a transaction that holds one of them sees this attempt as open until this unit of work commits.
     async fn close(&mut self, id: &AttemptId) -> Result<(), StorageError> {
         let update = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";
         self.connection.query(update).bind(id).bind(false).later(None).await
     }
 }
 
-/// What remains to be paid of an invoice; `None` when it is paid or void.
+/// Returns the amount that remains to be paid of an invoice; `None` if the invoice is paid or void.
 fn remaining(row: &Row) -> Result<Option<Amount>, StorageError> {
     if matches!(row.get("status")?, InvoiceStatus::Paid | InvoiceStatus::Void) {
         return Ok(None);
@@ -251,12 +252,12 @@ fn remaining(row: &Row) -> Result<Option<Amount>, StorageError> {
     Ok(paid.plus(credited).ok().and_then(|settled| total.minus(settled).ok()))
 }
 
-/// An empty secret is none: the provider has not answered yet.
+/// Encrypts a client secret. An empty one is stored as NULL: the provider has not supplied it yet.
 fn seal(secrets: &SecretBox, id: &AttemptId, secret: &str) -> Result<Option<Vec<u8>>, StorageError> {
     (!secret.is_empty()).then(|| secrets.seal(&place(TABLE, CLIENT_SECRET, id.as_str()), secret)).transpose()
 }
 
-/// The columns that only some kinds of attempts fill.
+/// The columns that only some kinds of attempts use.
 #[derive(Default)]
 struct Columns<'a> {
     kind: &'static str,
@@ -287,7 +288,7 @@ impl<'a> Columns<'a> {
             AttemptKind::OffSession { card, provider_id } => {
                 Self { kind: "off_session", provider_id, card: json::to_json(card.clone()), ..Self::default() }
             }
-            // The payment's own attempt has the provider's name of it already.
+            // The provider's id of the payment already identifies the payment's own attempt, and provider ids are unique.
             AttemptKind::CardRefund { payment } => {
                 Self { kind: "card_refund", hash: None, card: Some(Value::String(payment.clone())), ..Self::default() }
             }

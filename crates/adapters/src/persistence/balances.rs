@@ -1,4 +1,4 @@
-//! Customers' balances with the store, and what changed them.
+//! Customer balances and their transactions.
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;
@@ -10,16 +10,16 @@ use souk_domain::shared::{Amount, CurrencyId, CustomerId, Listed, Mode, Page, St
 const OF_ALL: Sql = sql_per_dialect!(
     "SELECT * FROM customer_balances WHERE customer_id IN " (listed "$1") " AND amount > $2 ORDER BY customer_id, currency_id"
 );
-/// Balances of zero too: nobody else increases them meanwhile.
+/// Locks balances of zero too, so that no other transaction can increase them meanwhile.
 const LOCK_ALL: Sql = sql_per_dialect!(
     "SELECT * FROM customer_balances WHERE customer_id IN " (listed "$1") " ORDER BY customer_id, currency_id" (either "" " FOR UPDATE")
 );
-/// Amounts are texts on SQLite: the sum is computed in Rust, and the row must still hold what the sum was computed from.
+/// Amounts are stored as text on SQLite. The new amount is therefore computed in Rust, and the update requires the old one.
 const LOCK: Sql = sql_per_dialect!(
     "SELECT amount, sequence FROM customer_balances WHERE customer_id = $1 AND currency_id = $2" (either "" " FOR UPDATE")
 );
 
-/// How many transactions there are, and one page of them. Within a currency they are in the order of their sequence.
+/// The statements that count balance transactions and read one page. Within a currency, transactions are ordered by their sequence.
 struct Transactions {
     count: &'static str,
     page: &'static str,

@@ -1,4 +1,4 @@
-//! Statements with their values, as either driver takes them.
+//! Statements with their values, prepared for either driver.
 
 use super::database::storage;
 use super::value::Value;
@@ -12,12 +12,12 @@ use std::borrow::Cow;
 pub(super) struct Statement {
     pub sql: Cow<'static, str>,
     pub values: Vec<Value>,
-    /// How many rows it must change; `None` if any number is right.
+    /// The number of rows the statement must change; `None` accepts any number.
     pub expected_rows: Option<u64>,
 }
 
-/// Runs statements one after the other, up to the first that fails; [`StorageError::Conflict`] where one changes another number of
-/// rows than expected.
+/// Runs statements in order and stops at the first that fails. A statement that does not change its expected number of rows fails with
+/// [`StorageError::Conflict`].
 pub(super) async fn run_on_sqlite(connection: &mut SqliteConnection, statements: Vec<Statement>) -> Result<(), StorageError> {
     for Statement { sql, values, expected_rows } in statements {
         let query = sqlx::query_with(sqlx::AssertSqlSafe(sql.into_owned()), sqlite_arguments(values)?);
@@ -29,7 +29,7 @@ pub(super) async fn run_on_sqlite(connection: &mut SqliteConnection, statements:
     Ok(())
 }
 
-/// `($1, $2), ($3, $4)`, or `(?, ?), (?, ?)`.
+/// Returns `($1, $2), ($3, $4)` if `are_numbered`, else `(?, ?), (?, ?)`.
 pub(super) fn placeholders(rows: &[Vec<Value>], are_numbered: bool) -> String {
     let mut text = String::with_capacity(rows.iter().map(|row| 4 + 6 * row.len()).sum());
     let mut number = 0;

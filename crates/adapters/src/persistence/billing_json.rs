@@ -1,4 +1,4 @@
-//! What billing keeps as JSON: mandates' grants, rhythms, cancellations.
+//! JSON forms of billing values: mandate details, recurring intervals, cancellations and others.
 
 use super::json::{JsonForm, SavedCardForm, stored_forms};
 use super::pricing_json::TierForm;

@@ -1,4 +1,4 @@
-//! Checkout sessions, and the starts that lead to them.
+//! Checkout sessions, and the records that make starting one idempotent.
 
 use super::columns::keys;
 use super::customers::customer;
@@ -21,9 +21,8 @@ const UPDATE: &str = "UPDATE checkout_sessions SET version = version + 1, status
         terms = $20, requires_cross_sell = $21, subscription_ids = $22, mandate_id = $23, stake_id = $24, trial_end = $25
     WHERE id = $1 AND version = $2";
 
-/// Starts that no longer matter leave two at a time, so that there are never many. Another start may remove the same
-/// ones: on PostgreSQL neither waits for the other.
-const FORGET_STARTS: Sql = Sql {
+/// Every start deletes two expired records, so that few remain. On PostgreSQL, two concurrent starts do not wait for each other.
+const DELETE_OLD_STARTS: Sql = Sql {
     sqlite: "DELETE FROM session_starts WHERE start_key IN
                  (SELECT start_key FROM session_starts WHERE started_at < $1 ORDER BY started_at LIMIT 2)",
     postgres: "WITH old AS MATERIALIZED
@@ -31,7 +30,7 @@ const FORGET_STARTS: Sql = Sql {
                DELETE FROM session_starts USING old WHERE session_starts.start_key = old.start_key",
 };
 
-/// How often a claim is tried when the start that stood in its way is gone a moment later.
+/// The number of tries to claim a start: the conflicting record may be deleted before it can be read.
 const CLAIM_TRIES: u32 = 3;
 
 pub struct SqlCheckoutSessions<'s> {
@@ -80,9 +79,9 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         let query = self.connection.query(select).bind(id).bind(method_id).bind(currency_id).bind(payer);
         let Some(mut row) = query.optional().await? else { return Ok(None) };
         let session = checkout_session(row.part(0)?)?;
-        let method = row.part(1)?.if_there(|row| methods::method(row, self.secrets))?;
-        let currency = row.part(2)?.if_there(methods::currency)?;
-        let standing = row.part(3)?.if_there(standing)?;
+        let method = row.part(1)?.read_if_found(|row| methods::method(row, self.secrets))?;
+        let currency = row.part(2)?.read_if_found(methods::currency)?;
+        let standing = row.part(3)?.read_if_found(standing)?;
         Ok(Some(SubmitContext { session, method: method.zip(currency), standing }))
     }
 
@@ -113,7 +112,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
                      RETURNING session_id";
         for _ in 0..CLAIM_TRIES {
             if let Some(row) = self.connection.query(claim).bind(key).bind(session).bind(now).bind(since).optional().await? {
-                self.connection.query_per_dialect(FORGET_STARTS).bind(since).execute().await?;
+                self.connection.query_per_dialect(DELETE_OLD_STARTS).bind(since).execute().await?;
                 return row.get("session_id");
             }
             let earlier = self.connection.query("SELECT session_id FROM session_starts WHERE start_key = $1").bind(key).optional().await?;
@@ -125,7 +124,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
     }
 
     async fn expire_idle(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
-        // The conditions stand outside as well: PostgreSQL checks those again on a row that it had to wait for.
+        // The conditions are repeated outside the subquery because PostgreSQL re-evaluates only those after it waited for a row lock.
         let update = "UPDATE checkout_sessions SET status = 'expired', version = version + 1, updated_at = $1
                       WHERE status = 'open' AND intent_id IS NULL AND expires_at <= $1 AND id IN
                         (SELECT id FROM checkout_sessions WHERE status = 'open' AND intent_id IS NULL AND expires_at <= $1 LIMIT $2)";
@@ -141,7 +140,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
     }
 }
 
-/// `$1` to `$25`: id and version, and what an update writes.
+/// Binds `$1` to `$25`: the id, the version and the updatable columns.
 fn bind<'q>(query: Query<'q>, session: &checkout::Session) -> Query<'q> {
     let query = query.bind(&session.id).bind(session.version).bind(session.status).bind(session.payment_status).bind(&session.items);
     let query = query.bind(&session.currency_id).bind(&session.form).bind(&session.success_url).bind(&session.cancel_url);

@@ -1,4 +1,4 @@
-//! Sessions between a browser and a wallet.
+//! Connect sessions between a browser and a wallet.
 
 use super::{Connection, Query, Row};
 use async_trait::async_trait;
@@ -49,7 +49,7 @@ impl ConnectSessions for SqlConnectSessions<'_> {
     }
 }
 
-/// `$1` to `$13`: the token, and what a step may change.
+/// Binds `$1` to `$13`: the token and the updatable columns.
 fn bind<'q>(query: Query<'q>, session: &ConnectSession) -> Query<'q> {
     let (did, key) = session.wallet.as_ref().map(|wallet| (&wallet.did, &wallet.public_key)).unzip();
     let query = query.bind(&session.token).bind(session.action).bind(session.status).bind(session.step).bind(&session.challenge);

@@ -1,8 +1,8 @@
-//! One SQL text on two drivers.
+//! Runs one SQL text on either of the two drivers.
 
 use super::batch::{Statement, placeholders, postgres_arguments, sqlite_arguments};
 use super::database::{Engine, storage};
-use super::row::{Answer, Row};
+use super::row::{QueryResult, Row};
 use super::value::{Bound, Values};
 use souk_domain::shared::StorageError;
 use sqlx::Transaction;
@@ -12,28 +12,29 @@ use sqlx::sqlite::Sqlite;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// Rows that one statement writes at most: with the widest table, far below the 32,766 values that SQLite binds.
+/// The most rows that one statement writes. Even with the widest table this stays far below the 32,766 values that SQLite can bind.
 const ROWS_MAX: usize = 64;
 
-/// A connection, in a transaction ([`super::Database::begin`]) or not ([`super::Database::read`]). Dropped, it rolls back.
+/// A database connection, inside a transaction ([`super::Database::begin`]) or outside one ([`super::Database::read`]). Dropping it
+/// rolls the transaction back.
 ///
-/// A transaction begins with the first statement that must run at once. On SQLite, a unit of work that has only deferred statements
-/// ([`Query::later`]) never begins one of its own: it shares a commit with others (`group_commit.rs`).
+/// The transaction begins with the first statement that must run at once. On SQLite, a unit of work that has only deferred statements
+/// ([`Query::later`]) never begins its own transaction: it shares a commit with other units (`group_commit.rs`).
 ///
-/// A statement that PostgreSQL refuses, also for a duplicate key, aborts its transaction: where a duplicate is expected,
-/// write `ON CONFLICT DO NOTHING` and look at the number of rows.
+/// On PostgreSQL, a statement that fails aborts its transaction, even if the cause is a duplicate key. Where a duplicate is expected,
+/// write `ON CONFLICT DO NOTHING` and check the number of rows.
 pub struct Connection {
     state: ConnectionState,
     published: Arc<Notify>,
     publishes: bool,
-    /// Deferred statements, in order. Empty on PostgreSQL, and once the transaction has begun.
+    /// Deferred statements, in order. Always empty on PostgreSQL and after the transaction has begun.
     deferred: Vec<Statement>,
-    /// A deferred statement failed or was interrupted, so nothing may be committed.
+    /// True once a deferred statement failed or was interrupted. The commit is then refused.
     failed: bool,
 }
 
 pub(super) enum ConnectionState {
-    /// A transaction that has not begun.
+    /// The transaction begins with its first statement.
     NotBegun(Engine),
     Sqlite(Handle<Sqlite>),
     Postgres(Handle<Postgres>),
@@ -80,7 +81,7 @@ macro_rules! connection_states {
 }
 connection_states!(Sqlite, Postgres);
 
-/// The rare statement that has two texts.
+/// A statement whose text differs between the two databases.
 #[derive(Debug, Clone, Copy)]
 pub struct Sql {
     pub sqlite: &'static str,
@@ -92,7 +93,7 @@ impl Connection {
         Self { state, published, publishes: false, deferred: Vec::new(), failed: false }
     }
 
-    /// A statement with `$1`, `$2`, ... for the values bound to it, in order.
+    /// Prepares a statement. `$1`, `$2`, ... stand for the bound values, in order.
     pub fn query(&mut self, sql: &'static str) -> Query<'_> {
         Query { connection: self, sql, values: Values::default() }
     }
@@ -106,13 +107,13 @@ impl Connection {
         matches!(self.state, ConnectionState::Sqlite(_) | ConnectionState::NotBegun(Engine::Sqlite { .. }))
     }
 
-    /// Begins the transaction if it is due, and runs the deferred statements: before any statement that runs at once.
+    /// Begins the transaction if it has not begun, and runs the deferred statements. Called before every statement that runs at once.
     async fn begin_and_flush(&mut self) -> Result<(), StorageError> {
         if self.failed {
             return Err(StorageError::Conflict);
         }
         if let ConnectionState::NotBegun(engine) = &self.state {
-            // If the caller stops waiting here, the deferred statements are lost.
+            // If the caller's future is dropped at an await below, the deferred statements are lost: refuse the commit.
             self.failed = true;
             self.state = engine.begin().await?;
             for statement in std::mem::take(&mut self.deferred) {
@@ -123,13 +124,14 @@ impl Connection {
         Ok(())
     }
 
-    /// Inserts rows by as few statements as [`ROWS_MAX`] permits: `into` names the table and its columns, every row has a value for
-    /// each of them, and `conflict` is what follows the values. Answers how many rows were written.
+    /// Inserts rows in batches of at most [`ROWS_MAX`]. `into` is the statement up to the values (`INSERT INTO table (columns)`), each
+    /// row has one value per column, and `conflict` is the text after the values. Returns the number of rows written.
     pub async fn insert(&mut self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<u64, StorageError> {
         self.run_all(self.inserts(into, rows, conflict)?).await
     }
 
-    /// As [`Connection::insert`], but as [`Query::later`]: a row that is not written is [`StorageError::Conflict`].
+    /// Inserts rows as [`Connection::insert`] does, but deferred as by [`Query::later`]. A row that is not written is
+    /// [`StorageError::Conflict`].
     pub async fn insert_later(&mut self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<(), StorageError> {
         for statement in self.inserts(into, rows, conflict)? {
             self.defer(statement).await?;
@@ -137,8 +139,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Changes rows by as few statements as [`ROWS_MAX`] permits: `set` names the table and the columns to set, `filter` is the
-    /// condition. In both, `new.column1`, `new.column2`, ... are the values of a row. Answers how many rows were changed.
+    /// Updates rows in batches of at most [`ROWS_MAX`]. `set` is the statement up to `FROM` (`UPDATE table SET ..`), and `filter` is the
+    /// condition. In both, `new.column1`, `new.column2`, ... are the values of a row. Returns the number of rows changed.
     pub async fn update(&mut self, set: &'static str, rows: Vec<Values>, filter: &'static str) -> Result<u64, StorageError> {
         self.run_all(self.statements(rows, |values| format!("{set} FROM (VALUES {values}) AS new WHERE {filter}"))?).await
     }
@@ -147,13 +149,14 @@ impl Connection {
         self.statements(rows, |values| format!("{into} VALUES {values} {conflict}"))
     }
 
-    /// The statements that write rows, from the text around their values. Each must write all of its rows if it is deferred.
+    /// Splits rows into statements. `text` builds the SQL from the placeholders of the values. A deferred statement must write all of
+    /// its rows.
     fn statements(&self, rows: Vec<Values>, text: impl Fn(&str) -> String) -> Result<Vec<Statement>, StorageError> {
-        // SQLite's numbered parameters have names, and each is bound by a walk over all of them.
+        // SQLite treats a numbered parameter as a named one, and binding each walks the list of all names.
         let are_numbered = !self.is_sqlite();
         let (mut rows, mut statements) = (rows.into_iter(), Vec::new());
         while let Some(size) = rows.len().min(ROWS_MAX).checked_ilog2() {
-            // Powers of two only, so that a connection keeps few statements prepared.
+            // Batch sizes are powers of two, so that the statement cache holds few texts.
             let chunk: Vec<_> = rows.by_ref().take(1 << size).map(|row| row.0).collect::<Result<_, _>>()?;
             let sql = text(&placeholders(&chunk, are_numbered));
             let values = chunk.into_iter().flatten().collect();
@@ -162,7 +165,7 @@ impl Connection {
         Ok(statements)
     }
 
-    /// Runs statements at once. Answers how many rows they changed.
+    /// Runs statements at once and returns the number of rows they changed.
     async fn run_all(&mut self, statements: Vec<Statement>) -> Result<u64, StorageError> {
         let mut changed = 0;
         for statement in statements {
@@ -172,7 +175,7 @@ impl Connection {
         Ok(changed)
     }
 
-    /// Runs a statement in the transaction that has begun; returns how many rows it changed.
+    /// Runs a statement in a transaction that has begun, and returns the number of rows it changed.
     async fn run_now(&mut self, statement: Statement) -> Result<u64, StorageError> {
         count_statement();
         let sql = sqlx::AssertSqlSafe(statement.sql.into_owned());
@@ -190,14 +193,14 @@ impl Connection {
         .map_err(storage)
     }
 
-    /// Runs a statement that must change its expected number of rows.
+    /// Runs a statement; [`StorageError::Conflict`] if it does not change its expected number of rows.
     async fn run_expecting(&mut self, statement: Statement) -> Result<(), StorageError> {
         let expected = statement.expected_rows;
         let changed = self.run_now(statement).await?;
         if expected.is_none_or(|expected| expected == changed) { Ok(()) } else { Err(StorageError::Conflict) }
     }
 
-    /// Keeps a statement for the commit where the unit of work may share one, and runs it now elsewhere.
+    /// Keeps a statement for the commit if the unit of work can still share one; otherwise runs it now.
     async fn defer(&mut self, statement: Statement) -> Result<(), StorageError> {
         if let (ConnectionState::NotBegun(Engine::Sqlite { .. }), false) = (&self.state, self.failed) {
             self.deferred.push(statement);
@@ -210,7 +213,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Makes the commit wake the relay of this process.
+    /// Makes the commit wake this process's outbox relay.
     pub(crate) fn notify_on_commit(&mut self) {
         self.publishes = true;
     }
@@ -235,7 +238,7 @@ impl Connection {
                 self.deferred.iter().for_each(|_| count_statement());
                 group_commit.commit(writer, self.deferred).await?;
             }
-            // Nothing was run, and PostgreSQL defers nothing.
+            // No statement ran, and PostgreSQL defers none: there is nothing to commit.
             ConnectionState::NotBegun(Engine::Postgres(_)) => {}
             ConnectionState::Sqlite(handle) => handle.commit().await.map_err(storage)?,
             ConnectionState::Postgres(handle) => handle.commit().await.map_err(storage)?,
@@ -263,19 +266,19 @@ macro_rules! run {
         match &mut $query.connection.state {
             ConnectionState::NotBegun(_) => return Err(not_begun()),
             ConnectionState::Sqlite(handle) => {
-                let answer = sqlx::query_with(sql, sqlite_arguments(values)?).$run(handle.get()).await;
-                answer.map_err(storage)?.into_answer(sql)
+                let result = sqlx::query_with(sql, sqlite_arguments(values)?).$run(handle.get()).await;
+                result.map_err(storage)?.into_output(sql)
             }
             ConnectionState::Postgres(handle) => {
-                let answer = sqlx::query_with(sql, postgres_arguments(values)?).$run(handle.get()).await;
-                answer.map_err(storage)?.into_answer(sql)
+                let result = sqlx::query_with(sql, postgres_arguments(values)?).$run(handle.get()).await;
+                result.map_err(storage)?.into_output(sql)
             }
         }
     }};
 }
 
 impl Query<'_> {
-    /// Binds the next value, as [`Values::bind`].
+    /// Binds the next value, as [`Values::bind`] does.
     pub fn bind(mut self, value: impl Bound) -> Self {
         self.values = self.values.bind(value);
         self
@@ -285,39 +288,40 @@ impl Query<'_> {
         Ok(run!(self, fetch_all))
     }
 
-    /// The first row, if there is one.
+    /// Returns the first row, if any.
     pub async fn optional(self) -> Result<Option<Row>, StorageError> {
         Ok(run!(self, fetch_optional))
     }
 
-    /// The first row; its absence is an error.
+    /// Returns the first row; it is an error if there is none.
     pub async fn one(self) -> Result<Row, StorageError> {
         Ok(run!(self, fetch_one))
     }
 
-    /// How many rows were inserted, changed or deleted.
+    /// Returns the number of rows inserted, changed or deleted.
     pub async fn execute(self) -> Result<u64, StorageError> {
         Ok(run!(self, execute))
     }
 
-    /// Runs one statement whose answer nobody needs before the commit: on SQLite with the commit, if nothing before it had to run at
-    /// once; else now. On SQLite a unit of work of deferred statements alone shares its commit with others and does not hold the write
-    /// lock while its caller computes.
+    /// Defers a statement whose result is not needed before the commit. On SQLite it runs with the commit, unless the transaction has
+    /// already begun; otherwise it runs now. An SQLite unit of work that has only deferred statements shares its commit with other units
+    /// and does not hold the write lock while its caller computes.
     ///
-    /// `rows` is how many rows it must change; another number is [`StorageError::Conflict`]. That and other errors are returned by this
-    /// call or by a later one of the unit of work, at the latest by its commit; from then on it can only be rolled back.
+    /// `rows` is the number of rows the statement must change; any other number is [`StorageError::Conflict`]. That error and others are
+    /// returned by this call or by a later call of the same unit of work, at the latest by its commit. After an error, the unit of work
+    /// can only be rolled back.
     pub async fn later(self, rows: Option<u64>) -> Result<(), StorageError> {
         let statement = Statement { sql: self.sql.into(), values: self.values.0?, expected_rows: rows };
         self.connection.defer(statement).await
     }
 }
 
-/// Every statement begins its transaction before it runs.
+/// Unreachable: every statement begins its transaction before it runs.
 fn not_begun() -> StorageError {
     StorageError::Driver("a transaction has not begun".into())
 }
 
-/// Counts a statement, where tests and benches do.
+/// Counts a statement for tests and benchmarks; does nothing without the feature `testing`.
 fn count_statement() {
     #[cfg(feature = "testing")]
     super::statement_counter::statement();

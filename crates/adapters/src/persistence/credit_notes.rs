@@ -1,4 +1,4 @@
-//! Credit notes and their items. They are only ever added.
+//! Credit notes and their items. Rows are only inserted, never changed.
 
 use super::columns::keys;
 use super::listing::{Listing, list, listing, sql_per_dialect};
@@ -8,7 +8,7 @@ use souk_domain::billing::{CreditNote, CreditNoteFilter, CreditNoteItem, CreditN
 use souk_domain::shared::{CreditNoteId, Listed, Mode, Page, StorageError, SubscriptionId, Timestamp};
 use std::time::Duration;
 
-/// As for invoices, a list for each index.
+/// One list per index, as for invoices.
 pub(super) const ALL: Listing = listing!("credit_notes", "livemode = $4 AND $5 IS NULL AND $6 IS NULL AND $7 IS NULL");
 pub(super) const OF_CUSTOMER: Listing = listing!("credit_notes", "customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL AND ($7 IS NULL OR subscription_id = $7)");
 pub(super) const OF_SUBSCRIPTION: Listing =
@@ -19,7 +19,7 @@ pub(super) const OF_INVOICE: Listing = listing!(
 );
 const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM credit_note_items WHERE note_id IN " (listed "$1") " ORDER BY note_id, position");
 
-/// Several notes of one change credit the same time, which counts once.
+/// Several notes of one plan change can credit the same time; DISTINCT counts it once.
 macro_rules! dated_back {
     ($micros:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! The database of this process: one of two kinds, chosen by its address.
+//! Opens the payment database: SQLite or PostgreSQL, depending on its address.
 
 use super::connection::{Connection, ConnectionState};
 use super::group_commit::GroupCommit;
@@ -13,43 +13,43 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// Begins on SQLite, with commits that wait for the disk.
+/// Begins a transaction on SQLite whose commit waits for the disk.
 pub(super) const DURABLE: &str = "PRAGMA synchronous = FULL; BEGIN IMMEDIATE";
 /// How long a statement waits for another process that holds the SQLite file.
 const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long to wait before a file is opened again that another process has locked.
-const LOCKED: Duration = Duration::from_millis(20);
+/// Delay before a retry to open a file that another process has locked.
+const OPEN_RETRY_DELAY: Duration = Duration::from_millis(20);
 const SQLITE_READERS: u32 = 4;
-/// Rows that the thread of a connection reads ahead: a batch of any of our rounds, so that it need not wait for whoever takes them.
+/// Rows that a connection's thread reads ahead. Large enough for any of our batches, so that the thread does not wait for the consumer.
 const SQLITE_ROWS: usize = 512;
-/// Pages of the write-ahead log from which a commit itself copies them into the file: far more than are written between two looks of
-/// the task that does so beside the commits.
+/// The number of pages in the write-ahead log from which a commit checkpoints them itself. It is far above what is written within
+/// [`CHECKPOINTS`], so that normally only the [`checkpoint`] task does this work.
 const LOG_PAGES_MAX: &str = "20000";
-/// How often the log is copied into the file.
+/// How often the write-ahead log is checkpointed into the file.
 const CHECKPOINTS: Duration = Duration::from_millis(500);
 const POSTGRES_CONNECTIONS: u32 = 16;
 /// How long `begin` and `read` wait for a free connection before they fail.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(15);
-/// A connection to PostgreSQL that nobody used for so long is asked whether it is there.
-const FRESH: Duration = Duration::from_secs(1);
-/// Prepared statements kept per connection; those that are used often fit.
+/// A PostgreSQL connection that was idle for at least this long is pinged before use.
+const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
+/// Prepared statements cached per connection: enough for all that are used often.
 const STATEMENT_CACHE: usize = 500;
 
 /// Connections to the payment database. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Database {
     pub(super) engine: Engine,
-    /// Rung after a commit that wrote to the outbox.
+    /// Notified after each commit that wrote to the outbox.
     pub(super) published: Arc<Notify>,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum Engine {
-    /// One writer, because SQLite has one; readers that cannot write, because WAL lets them run beside it.
+    /// One writer, because SQLite allows only one; read-only connections, because WAL lets them run concurrently with it.
     Sqlite {
         writer: SqlitePool,
         reader: SqlitePool,
-        /// Units of work that share a commit.
+        /// Commits several units of work together.
         group_commit: Arc<GroupCommit>,
     },
     Postgres(PgPool),
@@ -57,29 +57,29 @@ pub(super) enum Engine {
 
 impl Engine {
     pub(super) async fn begin(&self) -> Result<ConnectionState, StorageError> {
-        self.begin_each(DURABLE, "BEGIN").await
+        self.begin_per_engine(DURABLE, "BEGIN").await
     }
 
-    async fn begin_each(&self, sqlite: &'static str, postgres: &'static str) -> Result<ConnectionState, StorageError> {
+    async fn begin_per_engine(&self, sqlite: &'static str, postgres: &'static str) -> Result<ConnectionState, StorageError> {
         Ok(match self {
             Self::Sqlite { writer, .. } => writer.begin_with(sqlite).await.map_err(storage)?.into(),
-            Self::Postgres(pool) => begin_whole(pool, postgres).await.map_err(storage)?.into(),
+            Self::Postgres(pool) => begin_detached(pool, postgres).await.map_err(storage)?.into(),
         })
     }
 }
 
 impl Database {
-    /// Opens `sqlite://path/to/file` (created when absent) or `postgres://user@host/name`. Migrates nothing.
+    /// Opens `sqlite://path/to/file` (created if absent) or `postgres://user@host/name`. Runs no migrations.
     pub async fn open(address: &str) -> Result<Self, StorageError> {
         if let Some(path) = address.strip_prefix("sqlite://") {
             Self::open_file(Path::new(path)).await
         } else if address.starts_with("postgres://") || address.starts_with("postgresql://") {
             let options = PgConnectOptions::from_str(address).map_err(storage)?.statement_cache_capacity(STATEMENT_CACHE);
             let pool = PgPoolOptions::new().max_connections(POSTGRES_CONNECTIONS).acquire_timeout(ACQUIRE_TIMEOUT);
-            // To ask before each use would cost as much as a statement.
-            let pool = pool.test_before_acquire(false).before_acquire(|connection, kept| {
+            // A ping before each use would cost as much as a statement.
+            let pool = pool.test_before_acquire(false).before_acquire(|connection, usage| {
                 Box::pin(async move {
-                    if kept.idle_for >= FRESH {
+                    if usage.idle_for >= PING_AFTER_IDLE {
                         connection.ping().await?;
                     }
                     Ok(true)
@@ -91,18 +91,19 @@ impl Database {
         }
     }
 
-    /// Opens an SQLite file, created when absent. Its folder must exist.
+    /// Opens an SQLite file and creates it if absent. Its folder must exist.
     pub async fn open_file(path: &Path) -> Result<Self, StorageError> {
-        // Of two processes that switch a new file to its log, SQLite refuses one at once, for they would wait for each other.
-        let patient = async {
+        // When two processes switch a new file to WAL at the same time, SQLite rejects one at once, whatever its busy timeout, because
+        // waiting would deadlock. Retry.
+        let retries = async {
             loop {
                 match Self::open_file_now(path).await {
-                    Err(error) if is_locked(&error) => tokio::time::sleep(LOCKED).await,
+                    Err(error) if is_locked(&error) => tokio::time::sleep(OPEN_RETRY_DELAY).await,
                     opened => return opened,
                 }
             }
         };
-        let opened = match tokio::time::timeout(SQLITE_BUSY_TIMEOUT, patient).await {
+        let opened = match tokio::time::timeout(SQLITE_BUSY_TIMEOUT, retries).await {
             Ok(opened) => opened,
             Err(_) => Self::open_file_now(path).await,
         };
@@ -117,11 +118,12 @@ impl Database {
             .busy_timeout(SQLITE_BUSY_TIMEOUT)
             .statement_cache_capacity(STATEMENT_CACHE)
             .row_buffer_size(SQLITE_ROWS);
-        // A file does not hang up: to ask before each use whether it is there would cost as much as a statement.
+        // A connection to a file does not break, and a test before each use would cost as much as a statement.
         let pool = || SqlitePoolOptions::new().acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
         let writing = options.clone().journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
         let writing = writing.pragma("wal_autocheckpoint", LOG_PAGES_MAX);
-        // A transaction that SQLite has undone by itself, as where the disk is full, has not ended for sqlx, and none could begin again.
+        // If SQLite rolls a transaction back by itself (for example, when the disk is full), sqlx still counts it as open and could begin
+        // no other one on that connection. Such a connection is discarded.
         let has_ended = |connection: &SqliteConnection| !connection.is_in_transaction();
         let writer = pool().max_connections(1).before_acquire(move |connection, _| Box::pin(async move { Ok(has_ended(connection)) }));
         let writer = writer.connect_with(writing.clone()).await?;
@@ -134,22 +136,23 @@ impl Database {
         Self { engine, published: Arc::default() }
     }
 
-    /// A transaction, which begins with its first statement ([`Connection`]); a commit that was answered survives a power cut. On SQLite it
-    /// then takes the write lock at once (`BEGIN IMMEDIATE`): a transaction that reads first and upgrades later fails as busy whatever the
-    /// timeout. A second one within one task waits in vain.
+    /// Returns a connection whose transaction begins with its first statement (see [`Connection`]). Once `commit` returns, the
+    /// transaction survives a power failure. On SQLite it takes the write lock when it begins (`BEGIN IMMEDIATE`), because a transaction
+    /// that reads first and upgrades later fails with SQLITE_BUSY regardless of the timeout. A task must not open a second one while it
+    /// holds the first: it would wait for itself.
     pub async fn begin(&self) -> Result<Connection, StorageError> {
         Ok(Connection::new(ConnectionState::NotBegun(self.engine.clone()), Arc::clone(&self.published)))
     }
 
-    /// Begins a transaction whose commit does not wait for the disk. It survives the end of the process, but a power
-    /// cut may take it back (and then all relaxed commits after it): for what is repeated anyway, such as leases.
+    /// Begins a transaction whose commit does not wait for the disk. It survives the end of the process, but a power failure may undo it
+    /// together with all relaxed commits after it. Use it for work that is repeated anyway, such as leases.
     pub async fn begin_relaxed(&self) -> Result<Connection, StorageError> {
         let postgres = "BEGIN; SET LOCAL synchronous_commit TO off";
-        let state = self.engine.begin_each("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE", postgres).await?;
+        let state = self.engine.begin_per_engine("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE", postgres).await?;
         Ok(Connection::new(state, Arc::clone(&self.published)))
     }
 
-    /// A connection for reads, each statement on its own. SQLite refuses writes here.
+    /// Returns a connection for reads outside a transaction: each statement stands alone. SQLite rejects writes on it.
     pub async fn read(&self) -> Result<Connection, StorageError> {
         let state = match &self.engine {
             Engine::Sqlite { reader, .. } => reader.acquire().await.map_err(storage)?.into(),
@@ -158,21 +161,23 @@ impl Database {
         Ok(Connection::new(state, Arc::clone(&self.published)))
     }
 
-    /// Begins a transaction that reads one state of the whole database, whatever others commit meanwhile, and writes nothing.
+    /// Begins a read-only transaction that sees one consistent snapshot of the whole database.
     pub async fn snapshot(&self) -> Result<Connection, StorageError> {
         let state = match &self.engine {
             Engine::Sqlite { reader, .. } => reader.begin_with("BEGIN").await.map_err(storage)?.into(),
-            Engine::Postgres(pool) => begin_whole(pool, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await.map_err(storage)?.into(),
+            Engine::Postgres(pool) => {
+                begin_detached(pool, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await.map_err(storage)?.into()
+            }
         };
         Ok(Connection::new(state, Arc::clone(&self.published)))
     }
 
-    /// Answers when the database can be asked something; for readiness.
+    /// Runs a trivial query, as a readiness check.
     pub async fn ping(&self) -> Result<(), StorageError> {
         self.read().await?.query("SELECT 1 AS one").execute().await.map(|_| ())
     }
 
-    /// Waits for the next commit of this process that wrote to the outbox; one that came since the last wait counts.
+    /// Waits for this process's next commit that writes to the outbox. Returns at once if there was one since the last wait.
     pub async fn published(&self) {
         self.published.notified().await;
     }
@@ -188,40 +193,41 @@ impl Database {
     }
 }
 
-/// Begins, whether its caller waits for it or not: sqlx gives a connection back in the transaction that somebody had stopped waiting for,
-/// and the next one, who may mean to write for good, would go on in it.
-async fn begin_whole(pool: &PgPool, statement: &'static str) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
+/// Begins a transaction in a task of its own, so that it completes even if the caller's future is dropped. Otherwise sqlx would return
+/// the connection to the pool inside the open transaction, and its next user would continue in that transaction.
+async fn begin_detached(pool: &PgPool, statement: &'static str) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
     let pool = pool.clone();
     tokio::spawn(async move { pool.begin_with(statement).await }).await.map_err(|_| sqlx::Error::WorkerCrashed)?
 }
 
-/// Copies the log into the file beside the commits, which would wait for the disk twice otherwise. Ends with the database.
+/// Checkpoints the write-ahead log in the background, so that commits need not wait for the disk a second time. Ends when the pool
+/// closes.
 async fn checkpoint(mut connection: SqliteConnection, mut closed: CloseEvent) {
     while tokio::time::timeout(CHECKPOINTS, &mut closed).await.is_err() {
-        // Passive: it stops where somebody still reads, and keeps nobody waiting. What fails is tried again.
+        // A passive checkpoint stops at pages that are still being read and blocks nobody. The next round retries what failed.
         let _ = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await;
     }
     let _ = connection.close().await;
 }
 
-/// SQLITE_BUSY, whatever the reason: its extended codes end in the same byte.
+/// Returns whether the error is SQLITE_BUSY or one of its extended codes, which share the low byte.
 fn is_locked(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
     code.is_some_and(|code| code & 0xff == 5)
 }
 
-/// Deadlocks, and transactions that could not be put into any order.
+/// PostgreSQL's SQLSTATE codes for a deadlock and for a serialization failure.
 const CONFLICTS: [&str; 2] = ["40P01", "40001"];
 
-/// A driver's error as ours. Unique violations become [`StorageError::Duplicate`] with the constraint's name on
-/// PostgreSQL, and `table.column, table.column` on SQLite.
+/// Converts a driver's error. A unique violation becomes [`StorageError::Duplicate`] with the constraint's name on PostgreSQL, and
+/// with `table.column, table.column` on SQLite.
 pub(super) fn storage(error: sqlx::Error) -> StorageError {
     match error.as_database_error() {
-        Some(refusal) if refusal.is_unique_violation() => {
-            let told = refusal.message().trim_start_matches("UNIQUE constraint failed: ");
-            StorageError::Duplicate(refusal.constraint().unwrap_or(told).to_owned())
+        Some(database_error) if database_error.is_unique_violation() => {
+            let columns = database_error.message().trim_start_matches("UNIQUE constraint failed: ");
+            StorageError::Duplicate(database_error.constraint().unwrap_or(columns).to_owned())
         }
-        Some(refusal) if refusal.code().is_some_and(|code| CONFLICTS.contains(&code.as_ref())) => StorageError::Conflict,
+        Some(database_error) if database_error.code().is_some_and(|code| CONFLICTS.contains(&code.as_ref())) => StorageError::Conflict,
         _ => StorageError::Driver(Box::new(error)),
     }
 }

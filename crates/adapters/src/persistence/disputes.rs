@@ -1,4 +1,4 @@
-//! Disputes of payments, by the names that their providers gave them.
+//! Disputes of payments, keyed by their providers' ids.
 
 use super::columns::keys;
 use super::listing::{Listing, list, listing, sql_per_dialect};
@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use souk_domain::payment::{Dispute, DisputeFilter, Disputes};
 use souk_domain::shared::{DisputeId, Listed, MethodId, Mode, Page, PaymentIntentId, StorageError};
 
-/// As for invoices, a list for each index.
+/// One list per index, as for invoices.
 macro_rules! disputes {
     ($($whose:tt)+) => { listing!("disputes", $($whose)+ " AND ($7 OR status NOT IN ('inquiry_closed', 'won', 'lost'))") };
 }

@@ -1,4 +1,4 @@
-//! Who may download what.
+//! Entitlements: which user may download which app.
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;
@@ -10,7 +10,7 @@ use souk_domain::store::{Entitlement, Entitlements};
 
 pub struct SqlEntitlements<'a>(pub &'a mut Connection);
 
-/// Another invoice line pays for it anew. The same one does not lift a revocation.
+/// A grant paid by another invoice line lifts a revocation. A repeated grant by the same line does not.
 const GRANT: &str =
     "INSERT INTO entitlements (id, livemode, holder, app, session_id, subscription_id, invoice_id, invoice_item_id, acquired_at,
                          revoked_at, suspended_at)
@@ -27,9 +27,9 @@ pub(super) const REINSTATE: Sql = sql_per_dialect!(
      WHERE (invoice_id IN " (listed "$1") " OR subscription_id IN " (listed "$2") ") AND suspended_at IS NOT NULL"
 );
 
-/// Whether the entitlement `e` gives a right at the time `$now`, unless it was revoked or is suspended: what a subscription gives lasts
-/// as long as its plan contains the app and it runs, or is paid for though it is paused. Time is that of the customer's test clock,
-/// where there is one.
+/// The condition that the entitlement `e` is valid at the time `$now`, apart from revocation and suspension. An entitlement from a
+/// subscription is valid while the plan contains the app and the subscription is running, or is paused within a paid period. The
+/// customer's test clock, if any, replaces `$now`.
 macro_rules! gives {
     ($now:literal) => {
         concat!(

@@ -1,8 +1,8 @@
-//! Several units of work in one commit on SQLite.
+//! Group commit: writes several units of work in one SQLite commit.
 //!
-//! SQLite has one writer, and each commit waits for the disk. A unit of work whose statements are all known before its commit is queued
-//! here; one task writes the queued ones, each in a savepoint of its own, and commits them together: one wait for the disk serves all,
-//! and nobody holds the write lock while computing. `make bench SET=purchase` shows what a submit of the checkout gains by it.
+//! SQLite has one writer, and each commit waits for the disk. A unit of work whose statements are all deferred until its commit is
+//! queued here. One task writes the queued units, each in its own savepoint, and commits them together. They share one wait for the
+//! disk, and no caller holds the write lock while it computes. `make bench SET=purchase` measures the effect on a checkout submit.
 
 use super::batch::{Statement, run_on_sqlite};
 use super::database::{DURABLE, storage};
@@ -13,10 +13,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
-/// The most units of work in one commit: other writers wait for the lock meanwhile.
+/// The most units of work in one commit. The limit exists because other writers wait for the lock meanwhile.
 const UNITS_MAX: usize = 32;
 
-/// The statements of a unit of work, and who waits for its outcome.
+/// The statements of a unit of work, and the channel to its caller.
 #[derive(Debug)]
 struct Unit {
     statements: Vec<Statement>,
@@ -30,18 +30,19 @@ pub(super) struct GroupCommit(Mutex<Queue>);
 #[derive(Debug, Default)]
 struct Queue {
     units: VecDeque<Unit>,
-    /// A task writes the queued units.
+    /// True while a task is writing the queued units.
     has_writer: bool,
 }
 
 impl GroupCommit {
-    /// Writes a unit of work and commits it; [`StorageError::Conflict`] where a statement changes another number of rows than expected.
-    /// The commit goes on if the caller stops waiting: a connection that is abandoned inside a transaction would spoil the next one.
+    /// Writes a unit of work and commits it. Returns [`StorageError::Conflict`] if a statement does not change its expected number of
+    /// rows. The commit continues even if the caller's future is dropped, because a connection abandoned inside a transaction would
+    /// break the next transaction.
     pub(super) async fn commit(self: Arc<Self>, writer: SqlitePool, statements: Vec<Statement>) -> Result<(), StorageError> {
         if statements.is_empty() {
             return Ok(());
         }
-        let (outcome, answer) = oneshot::channel();
+        let (outcome, outcome_receiver) = oneshot::channel();
         let starts_writer = {
             let mut queue = self.queue();
             queue.units.push_back(Unit { statements, outcome });
@@ -49,17 +50,17 @@ impl GroupCommit {
         };
         if starts_writer {
             tokio::spawn(async move {
-                let turn = Turn(&self);
-                while turn.has_more() {
+                let writer_role = WriterRole(&self);
+                while writer_role.has_more() {
                     let begun = writer.begin_with(DURABLE).await;
-                    // If no transaction can begin, all of them fail.
-                    let units = turn.take(if begun.is_ok() { UNITS_MAX } else { usize::MAX });
+                    // If the transaction cannot begin, fail all queued units.
+                    let units = writer_role.take(if begun.is_ok() { UNITS_MAX } else { usize::MAX });
                     write_together(begun, units).await;
                 }
-                std::mem::forget(turn);
+                std::mem::forget(writer_role);
             });
         }
-        answer.await.unwrap_or_else(|_| Err(storage(sqlx::Error::WorkerCrashed)))
+        outcome_receiver.await.unwrap_or_else(|_| Err(storage(sqlx::Error::WorkerCrashed)))
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -67,10 +68,10 @@ impl GroupCommit {
     }
 }
 
-/// Held by the task that writes. If it is dropped early, the queued units fail, and the next one starts a new task.
-struct Turn<'q>(&'q GroupCommit);
+/// Held by the task that writes. If the task ends early, dropping this fails the queued units, and the next unit starts a new task.
+struct WriterRole<'q>(&'q GroupCommit);
 
-impl Turn<'_> {
+impl WriterRole<'_> {
     fn has_more(&self) -> bool {
         let mut queue = self.0.queue();
         queue.has_writer = !queue.units.is_empty();
@@ -84,7 +85,7 @@ impl Turn<'_> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WriterRole<'_> {
     fn drop(&mut self) {
         let mut queue = self.0.queue();
         queue.has_writer = false;
@@ -92,7 +93,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Writes units of work in their order and commits; tells each its outcome.
+/// Writes units of work in order, commits them and sends each caller its outcome.
 async fn write_together(begun: Result<Transaction<'static, Sqlite>, sqlx::Error>, units: Vec<Unit>) {
     let (statements, callers): (Vec<_>, Vec<_>) = units.into_iter().map(|unit| (unit.statements, unit.outcome)).unzip();
     let written = async {
@@ -106,7 +107,7 @@ async fn write_together(begun: Result<Transaction<'static, Sqlite>, sqlx::Error>
     };
     let outcomes = match written.await {
         Ok(outcomes) => outcomes,
-        // None of them was committed, or it is unknown whether they were.
+        // No unit was committed, or the outcome of the commit is unknown.
         Err(error) => callers.iter().map(|_| Err(StorageError::Driver(error.to_string().into()))).collect(),
     };
     for (caller, outcome) in callers.into_iter().zip(outcomes) {
@@ -115,14 +116,15 @@ async fn write_together(begun: Result<Transaction<'static, Sqlite>, sqlx::Error>
     }
 }
 
-/// Writes one unit of work. If it fails, the transaction is as it was before; the outer error means that the transaction is gone.
+/// Writes one unit of work. The inner error means that the unit failed and its changes were rolled back. The outer error means that the
+/// whole transaction failed.
 async fn write(transaction: &mut SqliteConnection, statements: Vec<Statement>) -> Result<Result<(), StorageError>, StorageError> {
     transaction.execute("SAVEPOINT unit").await.map_err(storage)?;
     let outcome = run_on_sqlite(transaction, statements).await;
     let end = if outcome.is_ok() { "RELEASE unit" } else { "ROLLBACK TO unit; RELEASE unit" };
     match (transaction.execute(end).await, outcome) {
         (Ok(_), outcome) => Ok(outcome),
-        // Where the disk is full, SQLite rolls back the whole transaction by itself: the other units fail for the same reason.
+        // If the disk is full, SQLite rolls back the whole transaction by itself: the other units fail for the same reason.
         (Err(_), Err(error)) => Err(error),
         (Err(error), Ok(())) => Err(storage(error)),
     }
@@ -137,7 +139,7 @@ mod tests {
     use sqlx::Row;
 
     #[tokio::test]
-    async fn a_shared_commit_waits_for_the_disk_after_one_that_did_not() {
+    async fn a_group_commit_waits_for_the_disk_even_after_a_relaxed_commit() {
         let db = TestDatabase::sqlite().await;
         let Engine::Sqlite { writer, .. } = &db.engine else { panic!("this is SQLite") };
         let level = async || -> i64 { sqlx::query("PRAGMA synchronous").fetch_one(writer).await.expect("answers").get(0) };
@@ -152,11 +154,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_unit_of_work_that_fails_is_left_out_of_the_shared_commit() {
+    async fn a_failed_unit_of_work_does_not_fail_the_other_units_of_the_group_commit() {
         let db = TestDatabase::sqlite().await;
         let mut connection = db.begin().await.expect("begins");
         connection.query("CREATE TABLE specimens (id TEXT NOT NULL PRIMARY KEY) STRICT").execute().await.expect("creates");
-        // They queue while another unit of work has the write lock, and are written together once it commits.
+        // These units queue while another one holds the write lock, and are written together once it commits.
         let put = async |id: &'static str, rows: u64| {
             let mut connection = db.begin().await.expect("begins");
             connection.query("INSERT INTO specimens (id) VALUES ($1)").bind(id).later(Some(1)).await.expect("defers");
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_writer_whose_disk_was_full_writes_again_when_there_is_room() {
+    async fn writes_succeed_again_after_the_disk_was_full() {
         let db = TestDatabase::sqlite().await;
         let Engine::Sqlite { writer, .. } = &db.engine else { panic!("this is SQLite") };
         let mut connection = db.begin().await.expect("begins");
@@ -191,7 +193,7 @@ mod tests {
             connection.commit().await
         };
         for at_once in [false, true] {
-            // As full as a disk can be made without one; the next connection has another one.
+            // Simulates a full disk. The limit ends with this connection; the pool replaces it after the failure.
             let pages: i64 = sqlx::query("PRAGMA page_count").fetch_one(writer).await.expect("answers").get(0);
             sqlx::query(sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"))).execute(writer).await.expect("limits");
             let refused = put("x".repeat(1 << 20), at_once).await;

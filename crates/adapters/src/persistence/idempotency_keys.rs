@@ -1,5 +1,5 @@
-//! First answers of writes that carried an `Idempotency-Key`. They hold client secrets of cards, names and addresses: their
-//! bodies are encrypted here and opened here.
+//! Stored responses of requests with an `Idempotency-Key`. Their bodies contain client secrets of card payments, names and addresses,
+//! so this module encrypts them.
 
 use super::Connection;
 use super::secret_box::{SecretBox, place};
@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use souk_domain::shared::{StorageError, Timestamp};
 use souk_domain::storage::{IdempotencyKeys, StoredResponse};
 
-/// How often a key is tried when whoever held it let go a moment later.
+/// The number of tries to take a key: the request that holds it may free it before its row can be read.
 const TAKE_TRIES: u32 = 3;
 
 const TABLE: &str = "idempotency_keys";
@@ -18,7 +18,7 @@ pub struct SqlIdempotencyKeys<'s> {
     pub secrets: &'s SecretBox,
 }
 
-/// The row, as the place of its secret.
+/// Identifies a row as the place of its secret.
 fn row_of(caller: &str, key: &str) -> String {
     format!("{caller}:{key}")
 }

@@ -13,7 +13,7 @@ use souk_domain::shared::{
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM payment_intents WHERE id IN " (listed "$1") " ORDER BY id");
 const LIST: Listing = listing!("payment_intents", "livemode = $4");
 const OF_CUSTOMER: Listing = listing!("payment_intents", "customer_id = $4 AND amount >= $5");
-/// A list for each index, as of invoices.
+/// One list per index, as for invoices.
 macro_rules! searched {
     ($($whose:tt)+) => {
         listing!(
@@ -25,11 +25,11 @@ macro_rules! searched {
 }
 pub(super) const FOUND: Listing = searched!("livemode = $4 AND $5 IS NULL");
 pub(super) const FOUND_OF_CUSTOMER: Listing = searched!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4");
-/// Amounts are texts on SQLite: the sum is computed in Rust, and the row must still hold what the sum was computed from.
+/// Amounts are stored as text on SQLite. The new amount is therefore computed in Rust, and the update requires the old one.
 const LOCK_RECEIVED: Sql = sql_per_dialect!(
     "SELECT amount_received, amount_refunded FROM payment_intents WHERE id = $1 AND status = 'succeeded'" (either "" " FOR UPDATE")
 );
-// SQLite uses a partial index only where the statement repeats its condition to the letter.
+// SQLite uses a partial index only if the statement repeats the index's condition verbatim.
 pub(super) const FIND_BY_REFERENCE: &str =
     "SELECT * FROM payment_intents WHERE method_id = $1 AND reference = $2 AND reference <> '' ORDER BY id LIMIT 1";
 
@@ -155,7 +155,8 @@ impl Intents for SqlIntents<'_> {
 }
 
 impl SqlIntents<'_> {
-    /// Writes what `change` makes of the refunded amount. False: that is no amount, or more than was received.
+    /// Applies `change` to the refunded amount. Returns false and writes nothing if the intent has not succeeded, if the result is not a
+    /// valid amount, or if it exceeds the amount received.
     async fn change_refunded(
         &mut self,
         id: &PaymentIntentId,

@@ -1,4 +1,4 @@
-//! What one source paid of one invoice.
+//! Invoice payments: the amount that one source paid of one invoice.
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;
@@ -27,7 +27,7 @@ impl InvoicePayments for SqlInvoicePayments<'_> {
     }
 
     async fn of_intent(&mut self, intent: &PaymentIntentId) -> Result<Vec<InvoicePayment>, StorageError> {
-        // They were written at one moment: their invoices are in an order, their own ids are not.
+        // Ordered by invoice id first: payments written at the same moment have ids in no defined order.
         let select = "SELECT * FROM invoice_payments WHERE intent_id = $1 ORDER BY invoice_id, id";
         let rows = self.0.query(select).bind(intent).all().await?;
         rows.iter().map(payment).collect()

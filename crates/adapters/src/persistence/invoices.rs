@@ -1,4 +1,4 @@
-//! Invoices, their lines, and the series that numbers them.
+//! Invoices, their lines and the number series.
 
 use super::columns::{containing, keys, read_period};
 use super::listing::{Listing, list, listing, sql_per_dialect};
@@ -9,8 +9,9 @@ use souk_domain::shared::{
     Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
 };
 
-/// A list for each index: SQLite would read through all invoices of a mode where one statement served all of them. There, `+` keeps
-/// the mode from being what rows are found by. A draft that became void, because its order was never paid, was never an invoice.
+/// One list per index: with one statement for all filters, SQLite would scan all invoices of a mode. On SQLite, the `+` before
+/// `livemode` prevents the use of the index on the mode. The lists omit drafts that became void without a number, because their
+/// checkout was never paid.
 macro_rules! invoices {
     ($($whose:tt)+) => {
         listing!(
@@ -28,7 +29,7 @@ pub(super) const OF_CUSTOMER: Listing =
     invoices!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
 pub(super) const OF_SUBSCRIPTION: Listing =
     invoices!("subscription_id = $9 AND " (either "+livemode" "livemode") " = $4 AND ($6 IS NULL OR customer_id = $6)");
-/// What a search adds; the lists that are not searched are counted without their rows.
+/// Adds the conditions of a search. They are separate so that a list without a search is counted from its index alone.
 macro_rules! searched {
     ($($whose:tt)+) => { invoices!($($whose)+ " AND (id = $13 OR number = $14 OR LOWER(description) LIKE $15 ESCAPE '\\')") };
 }
@@ -44,19 +45,20 @@ const INSERT: &str =
                           failure_count, retry_at, clock_id, created_at, finalized_at, paid_at, updated_at, reference)";
 const INSERT_ITEMS: &str = "INSERT INTO invoice_items (id, invoice_id, position, subscription_item_id, price_id, description, quantity,
                                 unit_amount, amount, credited, period_start, period_end, covers_until, calculation)";
-/// What [`Invoices::update_all`] writes, and the row that it must find. The first five columns are the key and the state before.
+/// The columns that [`Invoices::update_all`] writes. The first five values are the key and the previous state, which
+/// [`IS_AS_BEFORE`] compares.
 pub(super) const UPDATE: &str = "UPDATE invoices SET status = new.column6, number = new.column7, subscription_id = new.column8,
                           period_start = new.column9, period_end = new.column10, total = new.column11, amount_paid = new.column12,
                           amount_credited = new.column13, intent_id = new.column14, retry_at = new.column15, finalized_at = new.column16,
                           paid_at = new.column17, updated_at = new.column18";
 pub(super) const IS_AS_BEFORE: &str = "invoices.id = new.column1 AND invoices.status = new.column2 AND invoices.total = new.column3
                                 AND invoices.amount_paid = new.column4 AND invoices.amount_credited = new.column5";
-/// The lines of one subscription or of one of its items, of invoices that stand.
+/// The lines of a subscription that cover a point in time, from invoices that are finalized and not void.
 pub(super) const ITEMS_COVERING: &str = "SELECT i.* FROM invoices v JOIN invoice_items i ON i.invoice_id = v.id
                                          WHERE v.subscription_id = $1 AND v.document = 'invoice' AND v.number IS NOT NULL AND v.status <> 'void'
                                              AND i.period_start <= $2 AND i.covers_until > $2
                                          ORDER BY i.id";
-/// Ids of one moment are in no order; numbers are.
+/// Ordered by invoice number, because ids created at the same moment have no defined order.
 pub(super) const ITEMS_BILLING: &str = "SELECT i.* FROM invoice_items i JOIN invoices v ON v.id = i.invoice_id
                                         WHERE i.subscription_item_id = $1 AND i.period_start >= $2 AND i.credited < i.amount
                                             AND v.number IS NOT NULL AND v.status <> 'void'

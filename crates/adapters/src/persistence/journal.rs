@@ -1,4 +1,4 @@
-//! The journal. Entries are only ever added.
+//! The double-entry journal. Entries are only inserted, never changed.
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;

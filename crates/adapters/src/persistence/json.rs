@@ -1,4 +1,4 @@
-//! Values that are kept as JSON, and what they look like there. The domain knows no JSON names; these are ours.
+//! Domain values stored as JSON, and their stored forms. The domain knows no JSON names, so these names belong to persistence.
 
 use super::value::{Bound, Kind, Stored, Value, stored};
 use serde::de::DeserializeOwned;
@@ -12,11 +12,11 @@ use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Amount, PriceId, Text};
 use std::collections::BTreeMap;
 
-/// A value that has a form for storage.
+/// A value with a serializable form for storage.
 pub(super) trait JsonForm: Sized {
     type Form: Serialize + DeserializeOwned;
     fn form(self) -> Self::Form;
-    /// `None` when the form holds something that the domain refuses.
+    /// Returns `None` if the form holds a value that the domain rejects.
     fn of(form: Self::Form) -> Option<Self>;
 }
 
@@ -44,7 +44,7 @@ impl JsonForm for Metadata {
     }
 }
 
-/// Structs of texts only: kept under the names of their fields.
+/// Structs whose fields are all texts, stored under the names of their fields.
 macro_rules! texts {
     ($($type:ident as $form:ident { $($field:ident),* })*) => {$(
         #[derive(Serialize, Deserialize)]
@@ -60,7 +60,7 @@ macro_rules! texts {
 texts! {
     Text as TextForm { en, zh }
     Address as AddressForm { country, state, city, line1, line2, postal_code }
-    Decline as RefusalForm { code, message }
+    Decline as DeclineForm { code, message }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -129,7 +129,7 @@ impl JsonForm for BillTo {
 pub(super) struct FormOptionsForm {
     collect_phone: bool,
     require_address: bool,
-    /// By the name of the field.
+    /// Keyed by field name.
     patterns: BTreeMap<String, PatternForm>,
     purpose: TextForm,
 }

@@ -1,11 +1,11 @@
-//! Statements put together from shared text, and lists that are read page by page.
+//! Builds statements for both databases from shared text, and reads lists page by page.
 
 use super::{Connection, Query, Row, Sql};
 use souk_domain::shared::{Listed, Page, StorageError};
 
-/// Two texts of one statement, from text that both databases read and from pieces that they write differently:
-/// `(listed "$2")` is the set of texts in a JSON array, `(has_all "metadata" "$2")` holds when a JSON object has all
-/// entries of another one.
+/// Builds both texts of one statement from shared text and from pieces that differ by database. `(listed "$2")` is the set of texts in
+/// a JSON array. `(has_all "metadata" "$2")` is true if the first JSON object has all entries of the second. `(either "a" "b")` is the
+/// first text on SQLite and the second on PostgreSQL.
 macro_rules! sql_per_dialect {
     ($($piece:tt)+) => {
         $crate::persistence::Sql {
@@ -45,7 +45,8 @@ macro_rules! sql_piece {
     };
 }
 
-/// The two statements of a list, newest first. `$1`, `$2` and `$3` are the page's; the filter's values begin at `$4`.
+/// Builds the two statements of a list, newest first: the count and the page. `$1`, `$2` and `$3` belong to the page; the filter's
+/// values begin at `$4`.
 macro_rules! listing {
     ($table:literal, $($filter:tt)+) => {
         $crate::persistence::listing::Listing {
@@ -59,7 +60,7 @@ macro_rules! listing {
 
 pub(super) use {listing, sql_per_dialect, sql_piece};
 
-/// How many rows there are, and one page of them.
+/// The statements that count the rows of a list and read one page of it.
 pub(super) struct Listing {
     pub count: Sql,
     pub page: Sql,
@@ -68,7 +69,7 @@ pub(super) struct Listing {
 /// Sorts after every id: ids are letters, digits and `_`.
 const AFTER_EVERY_ID: &str = "~";
 
-/// Reads a page of a list and counts the whole. `filter` binds the filter's values, from `$4` on.
+/// Reads one page of a list and counts all its rows. `filter` binds the filter's values, from `$4` on.
 pub(super) async fn list<T>(
     connection: &mut Connection,
     listing: &Listing,

@@ -1,4 +1,4 @@
-//! Signed-in browsers, and the one-time links of the first owner.
+//! Browser sessions, and the one-time links that make a user the first owner.
 
 use super::Connection;
 use async_trait::async_trait;

@@ -1,4 +1,4 @@
-//! Permissions to charge later.
+//! Mandates: permissions to charge a customer later.
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;

@@ -1,4 +1,4 @@
-//! Payment methods and their currencies. Secrets of methods are encrypted here and opened here.
+//! Payment methods and their currencies. This module encrypts and decrypts the secrets of methods.
 
 use super::columns::read_json;
 use super::secret_box::{SecretBox, place};
@@ -74,7 +74,7 @@ impl Methods for SqlMethods<'_> {
     }
 }
 
-/// What the `settings` column holds: everything but the secrets.
+/// The content of the `settings` column: all settings except secrets.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "network", rename_all = "lowercase")]
 enum PlainSettings {
@@ -84,7 +84,7 @@ enum PlainSettings {
     Stripe { api_host: String, dashboard: String, publishable_key: String },
 }
 
-/// Settings on their way to storage: what may be read there, and what may not.
+/// Settings prepared for storage: the plain part as JSON, and the encrypted secrets.
 struct Sealed {
     plain: serde_json::Value,
     secret_key: Option<Vec<u8>>,
@@ -130,7 +130,7 @@ fn open(id: &MethodId, row: &Row, secrets: &SecretBox) -> Result<MethodSettings,
     })
 }
 
-/// `$1` to `$11`: the id, and what an update writes.
+/// Binds `$1` to `$11`: the id and the updatable columns.
 fn bind<'q>(query: Query<'q>, method: &Method, secrets: &SecretBox) -> Result<Query<'q>, StorageError> {
     let sealed = seal(&method.id, &method.settings, secrets)?;
     let query = query.bind(&method.id).bind(method.kind).bind(method.active).bind(&method.name).bind(&method.description);
@@ -155,7 +155,7 @@ pub(super) fn method(row: &Row, secrets: &SecretBox) -> Result<Method, StorageEr
     })
 }
 
-/// `$1` to `$10`: the id, and what an update writes.
+/// Binds `$1` to `$10`: the id and the updatable columns.
 fn bind_currency<'q>(query: Query<'q>, currency: &Currency) -> Query<'q> {
     let query = query.bind(&currency.id).bind(currency.active).bind(&currency.name).bind(&currency.symbol).bind(&currency.logo);
     let query = query.bind(currency.decimals).bind(currency.maximum_precision).bind(&currency.contract);

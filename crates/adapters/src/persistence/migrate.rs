@@ -1,4 +1,4 @@
-//! The schema, embedded in the binary: the files of both folders are reviewed as pairs.
+//! The schema migrations, embedded in the binary. The files of the two folders correspond one to one.
 
 use super::Database;
 use super::database::{Engine, storage};
@@ -8,8 +8,8 @@ use sqlx::migrate::Migrator;
 static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
 
-/// Brings the schema up to date. Safe to run from several processes at once: on SQLite all of it is one transaction that
-/// takes the write lock first, on PostgreSQL the migrator holds a lock of its own.
+/// Brings the schema up to date. Several processes may run it at the same time: on SQLite the whole migration is one transaction that
+/// takes the write lock first; on PostgreSQL the migrator takes its own lock.
 pub async fn migrate(database: &Database) -> Result<(), StorageError> {
     let failed = |error: sqlx::migrate::MigrateError| StorageError::Driver(Box::new(error));
     match &database.engine {
@@ -22,7 +22,7 @@ pub async fn migrate(database: &Database) -> Result<(), StorageError> {
     }
 }
 
-/// Differs between any two schemas: names the templates that test databases are copied from.
+/// A fingerprint of the migrations. It names the templates that test databases are copied from, so that each schema has its own.
 #[cfg(feature = "testing")]
 pub(crate) fn schema_mark() -> String {
     use sha2::{Digest, Sha256};

@@ -1,4 +1,4 @@
-//! SQL storage on SQLite and on PostgreSQL. Nothing outside this folder knows which of the two runs.
+//! SQL storage on SQLite and PostgreSQL. No code outside this folder depends on which of the two is in use.
 
 mod api_keys;
 mod apps;

@@ -1,4 +1,4 @@
-//! The outbox: rows written in the unit of work, claimed by the relay and the workers of `queue`.
+//! The outbox. Its rows are written in the unit of work, and claimed by the relay and the workers of `queue`.
 
 use super::{Connection, Row, Values};
 use async_trait::async_trait;
@@ -6,7 +6,7 @@ use souk_domain::events::{DeadLetter, MAX_ATTEMPTS, Message, Outbox, Topic};
 use souk_domain::shared::{EventId, StorageError, Timestamp};
 use std::collections::BTreeMap;
 
-/// [`Outbox`] over a session; its commit wakes the relay of this process.
+/// [`Outbox`] over a connection. Publishing makes the connection's commit wake this process's relay.
 pub struct SqlOutbox<'s>(pub &'s mut Connection);
 
 #[async_trait]
@@ -31,7 +31,7 @@ impl Outbox for SqlOutbox<'_> {
     }
 
     async fn retry_dead_letter(&mut self, id: &EventId, now: Timestamp) -> Result<bool, StorageError> {
-        // The attempts go on counting: the queue still knows the deliveries of the earlier ones.
+        // The attempt counter is not reset, because the queue still knows the deliveries of the earlier attempts.
         let update = "UPDATE outbox SET dead_at = NULL, max_attempts = attempts + $1, run_at = $2 WHERE id = $3 AND dead_at IS NOT NULL";
         let retried = self.0.query(update).bind(MAX_ATTEMPTS).bind(now).bind(id).execute().await? == 1;
         self.0.notify_on_commit();
@@ -39,7 +39,7 @@ impl Outbox for SqlOutbox<'_> {
     }
 }
 
-/// `None` for a topic of another version, which has no message here.
+/// Returns `None` for a topic that only another version of Souk knows.
 fn dead_letter(row: &Row) -> Result<Option<DeadLetter>, StorageError> {
     let name: String = row.get("topic")?;
     let Some(topic) = Topic::from_name(&name) else {
@@ -52,7 +52,7 @@ fn dead_letter(row: &Row) -> Result<Option<DeadLetter>, StorageError> {
     Ok(Some(DeadLetter { id, message, attempts, last_error: last_error.unwrap_or_default(), dead_at }))
 }
 
-/// The `payload` of an outbox row.
+/// Reads the `payload` of an outbox row.
 pub(crate) fn payload(row: &Row) -> Result<BTreeMap<String, String>, StorageError> {
     let json: serde_json::Value = row.get("payload")?;
     let shown = json.to_string();

@@ -63,7 +63,7 @@ impl PaymentLinks for SqlPaymentLinks<'_> {
     }
 }
 
-/// `$1` to `$12`: the id, and what an update writes.
+/// Binds `$1` to `$12`: the id and the updatable columns.
 fn bind<'q>(query: Query<'q>, link: &PaymentLink) -> Query<'q> {
     let query = query.bind(&link.id).bind(link.active).bind(&link.name).bind(&link.items).bind(&link.currency_id).bind(&link.form);
     query

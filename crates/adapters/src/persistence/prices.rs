@@ -1,4 +1,4 @@
-//! Prices, and the stock that checkouts hold of them.
+//! Prices, and the stock that checkouts reserve.
 
 use super::columns::{containing, keys, read_json, searchable, to_json};
 use super::listing::sql_per_dialect;
@@ -20,7 +20,7 @@ const UPDATE: &str = "UPDATE prices SET active = $2, nickname = $3, lookup_key =
     currency_options = $7, recurring = $8, tiers_mode = $9, tiers = $10, custom = $11, upsells_to = $12,
     quantity_limit_per_checkout = $13, metadata = $14, search_text = $15, updated_at = $16 WHERE id = $1";
 
-// $2 is the price's id as a JSON text, to be found among the items of links and sessions.
+// $2 is the price's id as a JSON string, which is searched for in the items of links and sessions.
 const DELETE: &str = "DELETE FROM prices WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM holds WHERE price_id = $1)
     AND NOT EXISTS (SELECT 1 FROM products WHERE default_price_id = $1)
     AND NOT EXISTS (SELECT 1 FROM prices AS other WHERE other.upsells_to = $1 AND other.id <> $1)
@@ -65,17 +65,17 @@ macro_rules! matching {
 const LIST: Sql = matching!("*", " AND ($6 IS NULL OR id < $6) ORDER BY id DESC LIMIT $7 OFFSET $8");
 const COUNT: Sql = matching!("count(*) AS n", "");
 
-// The row of the hold comes before the price's, here and in a release: whoever changes one session's stock waits at its rows,
-// not at prices that the other one needs.
-const NOTE_HOLD: &str = "INSERT INTO holds (session_id, price_id, quantity, state, held_at) VALUES ($1, $2, $3, 'held', $4)
+// Reserving and releasing both lock the reservation's row before the price's row. Two changes to one session's stock then wait for each
+// other at the reservation, and neither holds a price that the other needs.
+const RESERVE: &str = "INSERT INTO holds (session_id, price_id, quantity, state, held_at) VALUES ($1, $2, $3, 'held', $4)
     ON CONFLICT (session_id, price_id) DO UPDATE SET state = 'held', held_at = $4,
         quantity = $3 + CASE WHEN holds.state = 'held' THEN holds.quantity ELSE 0 END
     WHERE holds.state <> 'sold'";
-const TAKE: &str = "UPDATE prices SET quantity_sold = quantity_sold + $2
+const TAKE_STOCK: &str = "UPDATE prices SET quantity_sold = quantity_sold + $2
     WHERE id = $1 AND (quantity_available = 0 OR quantity_sold + $2 <= quantity_available)";
 const RELEASE: &str = "UPDATE holds SET state = 'released' WHERE session_id = $1 AND state = 'held' RETURNING price_id, quantity";
-const GIVE_BACK: &str = "UPDATE prices SET quantity_sold = quantity_sold - $2 WHERE id = $1";
-const LESSEN: &str = "UPDATE holds SET quantity = quantity - $3, state = CASE WHEN quantity > $3 THEN 'sold' ELSE 'released' END
+const RETURN_STOCK: &str = "UPDATE prices SET quantity_sold = quantity_sold - $2 WHERE id = $1";
+const REDUCE_SOLD: &str = "UPDATE holds SET quantity = quantity - $3, state = CASE WHEN quantity > $3 THEN 'sold' ELSE 'released' END
     WHERE session_id = $1 AND price_id = $2 AND state = 'sold' AND quantity >= $3";
 const ADD_SOLD: &str = "INSERT INTO holds (session_id, price_id, quantity, state, held_at) VALUES ($1, $2, $3, 'sold', $4)
     ON CONFLICT (session_id, price_id) DO UPDATE SET state = 'sold', held_at = $4,
@@ -83,7 +83,7 @@ const ADD_SOLD: &str = "INSERT INTO holds (session_id, price_id, quantity, state
 const SELL: &str = "UPDATE holds SET state = 'sold' WHERE session_id = $1 AND state = 'held'";
 
 const SET_STOCK: &str = "UPDATE prices SET quantity_available = $2, updated_at = $3 WHERE id = $1 AND ($2 = 0 OR quantity_sold <= $2)";
-// A stock that is counted stays counted, and one without a limit (0) stays without: there is nothing to add to.
+// Unlimited stock (0) cannot be restocked, and restocking cannot turn limited stock into unlimited stock.
 const RESTOCK: &str = "UPDATE prices SET quantity_available = quantity_available + $2, updated_at = $3
     WHERE id = $1 AND quantity_available > 0 AND quantity_available + $2 > 0 AND quantity_available + $2 >= quantity_sold";
 
@@ -180,8 +180,8 @@ impl Prices for SqlPrices<'_> {
     }
 
     async fn hold(&mut self, session: &SessionId, hold: &StockReservation, now: Timestamp) -> Result<(), StorageError> {
-        self.0.query(NOTE_HOLD).bind(session).bind(&hold.price_id).bind(hold.quantity).bind(now).later(Some(1)).await?;
-        self.0.query(TAKE).bind(&hold.price_id).bind(hold.quantity).later(Some(1)).await
+        self.0.query(RESERVE).bind(session).bind(&hold.price_id).bind(hold.quantity).bind(now).later(Some(1)).await?;
+        self.0.query(TAKE_STOCK).bind(&hold.price_id).bind(hold.quantity).later(Some(1)).await
     }
 
     async fn holds(&mut self, session: &SessionId) -> Result<Vec<StockReservation>, StorageError> {
@@ -194,7 +194,7 @@ impl Prices for SqlPrices<'_> {
         let mut released = rows.iter().map(read_hold).collect::<Result<Vec<_>, _>>()?;
         released.sort_by(|a, b| a.price_id.cmp(&b.price_id));
         for hold in &released {
-            self.0.query(GIVE_BACK).bind(&hold.price_id).bind(hold.quantity).execute().await?;
+            self.0.query(RETURN_STOCK).bind(&hold.price_id).bind(hold.quantity).execute().await?;
         }
         Ok(())
     }
@@ -210,17 +210,17 @@ impl Prices for SqlPrices<'_> {
         to: &StockReservation,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
-        let lessen = self.0.query(LESSEN).bind(session).bind(&from.price_id).bind(from.quantity);
-        // What was never counted gives nothing back.
-        let had = lessen.execute().await? == 1;
+        let reduce = self.0.query(REDUCE_SOLD).bind(session).bind(&from.price_id).bind(from.quantity);
+        // If the session never bought the old price's stock, there is none to return.
+        let had_stock = reduce.execute().await? == 1;
         self.0.query(ADD_SOLD).bind(session).bind(&to.price_id).bind(to.quantity).bind(now).execute().await?;
-        // In the order of their ids, as every checkout: two who change places would wait for each other.
+        // Lock the prices in the order of their ids, as every checkout does, to avoid a deadlock between two opposite exchanges.
         let mut fits = true;
         for step in if from.price_id <= to.price_id { [false, true] } else { [true, false] } {
             if step {
-                fits = self.0.query(TAKE).bind(&to.price_id).bind(to.quantity).execute().await? == 1;
-            } else if had {
-                self.0.query(GIVE_BACK).bind(&from.price_id).bind(from.quantity).execute().await?;
+                fits = self.0.query(TAKE_STOCK).bind(&to.price_id).bind(to.quantity).execute().await? == 1;
+            } else if had_stock {
+                self.0.query(RETURN_STOCK).bind(&from.price_id).bind(from.quantity).execute().await?;
             }
         }
         Ok(fits)

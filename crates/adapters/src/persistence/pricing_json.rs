@@ -1,4 +1,4 @@
-//! What a price asks for, as its JSON columns keep it. Amounts are base units in texts: JSON numbers end at 2^53.
+//! JSON forms of pricing values. Amounts are strings of base units, because JSON numbers are exact only up to 2^53.
 
 use super::json::{JsonForm, stored_forms};
 use super::value::{Bound, Kind, Stored, Value, stored};
@@ -40,7 +40,7 @@ impl JsonForm for Recurring {
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct TierForm {
-    /// Absent: no end.
+    /// Absent for the last tier, which has no upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     up_to: Option<u64>,
     unit_amount: String,

@@ -1,7 +1,8 @@
-//! Which indexes statements are answered from: what is read in a round, or under SQLite's one write lock, must not grow with the store.
+//! Checks which indexes statements use. The number of rows read by a background round, or while SQLite's single write lock is held,
+//! must not grow with the size of the store.
 
 use super::Sql;
-use super::attempts::COVERED;
+use super::attempts::IN_FLIGHT;
 use super::columns::keys;
 use super::connection::Query;
 use super::intents::{FIND_BY_REFERENCE as PAYMENT_BY_REFERENCE, FOUND_OF_CUSTOMER as FOUND_PAYMENTS_OF_CUSTOMER};
@@ -9,19 +10,19 @@ use super::invoices::{
     ALL, FOUND_OF_CUSTOMER, IS_AS_BEFORE, ITEMS_BILLING, ITEMS_COVERING, OF_CUSTOMER, OF_SUBSCRIPTION, UNPAID_IN, UPDATE,
 };
 use super::stakes::CLAIM_UNCHECKED;
-use super::subscriptions::{ALL as ALL_OF_THEM, OF_CUSTOMER as OF_A_CUSTOMER};
+use super::subscriptions::{ALL as ALL_SUBSCRIPTIONS, OF_CUSTOMER as SUBSCRIPTIONS_OF_CUSTOMER};
 use super::usage_records::{LAST, MAX, SUM};
 use super::{credit_notes, disputes, entitlements, refunds};
 use crate::on_both;
 use crate::testing::TestDatabase;
 use souk_domain::shared::{Amount, Mode, Timestamp};
 
-/// The database's plan of a statement. PostgreSQL reads small tables whole unless it may not.
+/// Returns the database's query plan. PostgreSQL scans small tables sequentially unless that is disabled.
 async fn plan(db: &TestDatabase, sql: Sql, bind: impl for<'q> Fn(Query<'q>) -> Query<'q>) -> String {
     plan_without(db, &["SET LOCAL enable_seqscan = off", "SET LOCAL enable_bitmapscan = off"], sql, bind).await
 }
 
-/// The plan for a large table, which PostgreSQL does not sort.
+/// Returns the plan that PostgreSQL uses for a large table, where sorting is too expensive.
 async fn plan_unsorted(db: &TestDatabase, sql: Sql, bind: impl for<'q> Fn(Query<'q>) -> Query<'q>) -> String {
     let settings = ["SET LOCAL enable_seqscan = off", "SET LOCAL enable_bitmapscan = off", "SET LOCAL enable_sort = off"];
     plan_without(db, &settings, sql, bind).await
@@ -47,7 +48,7 @@ fn one(sql: &'static str) -> Sql {
     Sql { sqlite: sql, postgres: sql }
 }
 
-/// A list's values, of a customer or a subscription.
+/// Binds the values of an invoice list, limited to a customer or a subscription.
 fn filter<'q>(query: Query<'q>, customer: Option<&'static str>, subscription: Option<&'static str>) -> Query<'q> {
     let statuses: Option<serde_json::Value> = None;
     let query = query.bind("~").bind(20u32).bind(0u64).bind(Mode::Test).bind(statuses).bind(customer.map(str::to_owned));
@@ -55,12 +56,12 @@ fn filter<'q>(query: Query<'q>, customer: Option<&'static str>, subscription: Op
 }
 
 on_both! {
-    async fn open_attempts_are_found_by_their_invoices(db: &TestDatabase) {
-        let plan = plan(db, COVERED, |query| query.bind(keys(&["in_1"]))).await;
+    async fn open_attempts_are_found_by_the_index_on_their_invoices(db: &TestDatabase) {
+        let plan = plan(db, IN_FLIGHT, |query| query.bind(keys(&["in_1"]))).await;
         assert!(plan.contains("attempt_invoices_open"), "{plan}");
     }
 
-    async fn invoices_of_one_are_found_by_whose_they_are(db: &TestDatabase) {
+    async fn invoice_lists_use_the_index_of_their_customer_or_subscription(db: &TestDatabase) {
         for sql in [OF_SUBSCRIPTION.page, OF_SUBSCRIPTION.count] {
             let plan = plan(db, sql, |query| filter(query, None, Some("sub_1"))).await;
             assert!(plan.contains("invoices_of_subscription") || plan.contains("invoices_period"), "{plan}");
@@ -71,7 +72,7 @@ on_both! {
         }
     }
 
-    async fn what_a_customer_searches_is_found_among_their_own(db: &TestDatabase) {
+    async fn a_search_for_one_customer_uses_the_customer_index(db: &TestDatabase) {
         for sql in [FOUND_OF_CUSTOMER.page, FOUND_OF_CUSTOMER.count] {
             let plan = plan(db, sql, |query| filter(query, Some("cus_1"), None).bind("one").bind(None::<u64>).bind("%one%")).await;
             assert!(plan.contains("invoices_of_customer"), "{plan}");
@@ -86,8 +87,8 @@ on_both! {
         }
     }
 
-    async fn subscriptions_of_a_customer_are_found_by_them(db: &TestDatabase) {
-        for (listing, customer, index) in [(OF_A_CUSTOMER, Some("cus_1"), "subscriptions_of_customer"), (ALL_OF_THEM, None, "subscriptions_")] {
+    async fn subscription_lists_of_a_customer_use_the_customer_index(db: &TestDatabase) {
+        for (listing, customer, index) in [(SUBSCRIPTIONS_OF_CUSTOMER, Some("cus_1"), "subscriptions_of_customer"), (ALL_SUBSCRIPTIONS, None, "subscriptions_")] {
             let nothing: Option<serde_json::Value> = None;
             let plan = plan(db, listing.page, |query| {
                 let query = query.bind("~").bind(20u32).bind(0u64).bind(Mode::Test).bind(nothing.clone());
@@ -98,13 +99,13 @@ on_both! {
         }
     }
 
-    async fn stakes_that_are_looked_at_are_found_among_themselves(db: &TestDatabase) {
+    async fn unchecked_stakes_are_found_by_their_partial_index(db: &TestDatabase) {
         let at = Timestamp::from_seconds(9);
         let plan = plan(db, CLAIM_UNCHECKED, |query| query.bind(at).bind(at).bind(20u32)).await;
         assert!(plan.contains("stakes_unchecked"), "{plan}");
     }
 
-    async fn lists_of_one_are_found_by_whose_they_are(db: &TestDatabase) {
+    async fn lists_use_the_index_of_their_filter(db: &TestDatabase) {
         let lists = [
             ("refunds", "newest", refunds::ALL, [None, None]),
             ("refunds", "of_customer", refunds::OF_CUSTOMER, [Some("cus_1"), None]),
@@ -131,7 +132,7 @@ on_both! {
         }
     }
 
-    async fn lines_are_found_by_their_subscription_and_by_its_items(db: &TestDatabase) {
+    async fn invoice_lines_are_found_by_the_indexes_on_subscription_and_item(db: &TestDatabase) {
         let now = Timestamp::from_seconds(9);
         let covering = plan(db, one(ITEMS_COVERING), |query| query.bind("sub_1").bind(now)).await;
         assert!(covering.contains("invoices_of_subscription") || covering.contains("invoices_period"), "{covering}");
@@ -140,7 +141,7 @@ on_both! {
         assert!(billing.contains("invoice_items_billing") && !billing.contains("SCAN") && !billing.contains("Seq Scan"), "{billing}");
     }
 
-    async fn unpaid_invoices_and_names_of_networks_are_found_among_themselves(db: &TestDatabase) {
+    async fn unpaid_invoices_and_network_references_are_found_by_partial_indexes(db: &TestDatabase) {
         let unpaid = plan(db, one(UNPAID_IN), |query| query.bind("cus_1").bind("pc_1").bind(20u32)).await;
         assert!(unpaid.contains("invoices_unpaid"), "{unpaid}");
         for (sql, index) in [(PAYMENT_BY_REFERENCE, "payment_intents_reference"), (refunds::FIND_BY_REFERENCE, "refunds_reference")] {
@@ -149,7 +150,7 @@ on_both! {
         }
     }
 
-    async fn many_invoices_are_changed_by_their_keys(db: &TestDatabase) {
+    async fn a_batch_update_finds_invoices_by_primary_key(db: &TestDatabase) {
         let row = |first: usize| (first..first + 18).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ");
         let sql = format!("{UPDATE} FROM (VALUES ({}), ({})) AS new WHERE {IS_AS_BEFORE}", row(1), row(19)).leak();
         let now = Timestamp::from_seconds(9);
@@ -164,7 +165,7 @@ on_both! {
         assert!(plan.contains("SEARCH invoices USING INDEX") || plan.contains("invoices_pkey"), "{plan}");
     }
 
-    async fn what_a_dispute_suspends_is_found_by_its_invoices_and_subscriptions(db: &TestDatabase) {
+    async fn entitlements_of_a_dispute_are_found_without_a_table_scan(db: &TestDatabase) {
         let now = Timestamp::from_seconds(9);
         for sql in [entitlements::SUSPEND, entitlements::REINSTATE] {
             let text = plan(db, sql, |query| {
@@ -176,14 +177,14 @@ on_both! {
         }
     }
 
-    async fn the_invoices_of_a_store_are_counted_without_their_rows(db: &TestDatabase) {
+    async fn all_invoices_are_counted_from_the_index_alone(db: &TestDatabase) {
         let counted = plan(db, ALL.count, |query| filter(query, None, None)).await;
         assert!(counted.contains("COVERING INDEX invoices_counted") || counted.contains("Index Only Scan using invoices_counted"), "{counted}");
         let page = plan_unsorted(db, ALL.page, |query| filter(query, None, None)).await;
         assert!(page.contains("invoices_newest") || page.contains("invoices_pkey"), "{page}");
     }
 
-    async fn usage_is_counted_without_its_rows(db: &TestDatabase) {
+    async fn usage_is_aggregated_from_its_index(db: &TestDatabase) {
         for sql in [SUM, MAX, LAST] {
             let plan = plan(db, one(sql), |query| query.bind("si_1").bind(Timestamp::from_seconds(0)).bind(Timestamp::from_seconds(9))).await;
             assert!(!plan.contains("SCAN usage_records") && !plan.contains("Seq Scan"), "{plan}");

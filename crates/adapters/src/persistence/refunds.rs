@@ -1,4 +1,4 @@
-//! Money on its way back over the network that brought it.
+//! Refunds over the network that received the payment.
 
 use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use souk_domain::payment::{Refund, RefundFilter, Refunds};
 use souk_domain::shared::{CreditNoteId, Listed, MethodId, Mode, Page, RefundId, StorageError};
 
-/// As for invoices, a list for each index.
+/// One list per index, as for invoices.
 macro_rules! refunds {
     ($($whose:tt)+) => { listing!("refunds", $($whose)+ " AND ($7 IS NULL OR status = $7)") };
 }
@@ -15,7 +15,7 @@ pub(super) const OF_CUSTOMER: Listing = refunds!("customer_id = $5 AND " (either
 pub(super) const OF_INVOICE: Listing =
     refunds!("invoice_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5)");
 const LOCK: Sql = sql_per_dialect!("SELECT * FROM refunds WHERE id = $1" (either "" " FOR UPDATE"));
-// SQLite uses a partial index only where the statement repeats its condition to the letter.
+// SQLite uses a partial index only if the statement repeats the index's condition verbatim.
 pub(super) const FIND_BY_REFERENCE: &str = "SELECT * FROM refunds WHERE method_id = $1 AND reference = $2 AND reference <> '' ORDER BY id";
 
 pub struct SqlRefunds<'s>(pub &'s mut Connection);

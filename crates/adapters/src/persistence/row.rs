@@ -1,4 +1,4 @@
-//! One row of an answer, from either driver.
+//! One row of a query result, from either driver.
 
 use super::database::storage;
 use super::value::{Kind, Stored, Value};
@@ -8,49 +8,49 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Column, Row as _};
 use std::ops::Range;
 
-/// What a driver answers, as ours.
-pub(super) trait Answer {
-    type Ours;
-    fn into_answer(self, sql: &'static str) -> Self::Ours;
+/// Converts a driver's result type to this module's type.
+pub(super) trait QueryResult {
+    type Output;
+    fn into_output(self, sql: &'static str) -> Self::Output;
 }
 
-macro_rules! answers {
+macro_rules! query_results {
     ($($driver:ident, $row:ty, $done:ty;)*) => {$(
-        impl Answer for $row {
-            type Ours = Row;
-            fn into_answer(self, sql: &'static str) -> Row { Row { sql, cells: Cells::$driver(self), part: None } }
+        impl QueryResult for $row {
+            type Output = Row;
+            fn into_output(self, sql: &'static str) -> Row { Row { sql, cells: Cells::$driver(self), part: None } }
         }
 
-        impl Answer for $done {
-            type Ours = u64;
-            fn into_answer(self, _: &'static str) -> u64 { self.rows_affected() }
+        impl QueryResult for $done {
+            type Output = u64;
+            fn into_output(self, _: &'static str) -> u64 { self.rows_affected() }
         }
     )*};
 }
-answers! {
+query_results! {
     Sqlite, SqliteRow, sqlx::sqlite::SqliteQueryResult;
     Postgres, PgRow, sqlx::postgres::PgQueryResult;
 }
 
-impl<T: Answer> Answer for Option<T> {
-    type Ours = Option<T::Ours>;
-    fn into_answer(self, sql: &'static str) -> Self::Ours {
-        self.map(|row| row.into_answer(sql))
+impl<T: QueryResult> QueryResult for Option<T> {
+    type Output = Option<T::Output>;
+    fn into_output(self, sql: &'static str) -> Self::Output {
+        self.map(|row| row.into_output(sql))
     }
 }
 
-impl<T: Answer> Answer for Vec<T> {
-    type Ours = Vec<T::Ours>;
-    fn into_answer(self, sql: &'static str) -> Self::Ours {
-        self.into_iter().map(|row| row.into_answer(sql)).collect()
+impl<T: QueryResult> QueryResult for Vec<T> {
+    type Output = Vec<T::Output>;
+    fn into_output(self, sql: &'static str) -> Self::Output {
+        self.into_iter().map(|row| row.into_output(sql)).collect()
     }
 }
 
-/// One row of an answer.
+/// One row of a query result.
 pub struct Row {
     sql: &'static str,
     cells: Cells,
-    /// The columns that are looked at, where two tables have the same names.
+    /// Limits lookups to these columns, for joined tables that share column names.
     part: Option<Range<usize>>,
 }
 
@@ -60,7 +60,7 @@ enum Cells {
 }
 
 impl Row {
-    /// The value of a column by name. A value that does not read as `T` is [`StorageError::Corrupt`].
+    /// Returns the value of a column by name. A value that cannot be read as `T` is [`StorageError::Corrupt`].
     pub fn get<T: Stored>(&self, column: &'static str) -> Result<T, StorageError> {
         match T::from_value(self.value(column, T::KIND)?) {
             Some(value) => Ok(value),
@@ -71,7 +71,7 @@ impl Row {
         }
     }
 
-    /// Reads a row of two joined tables, as [`Row::part`].
+    /// Reads a row of two joined tables, split as by [`Row::part`].
     pub fn pair<A, B>(
         mut self,
         first: impl FnOnce(&Row) -> Result<A, StorageError>,
@@ -80,51 +80,52 @@ impl Row {
         Ok((first(self.part(0)?)?, second(self.part(1)?)?))
     }
 
-    /// The row of joined tables, `SELECT a.*, b.*`, as that of one of them: by its own columns, of which `id` is the first.
-    pub fn part(&mut self, number: usize) -> Result<&Self, StorageError> {
-        let mut begin = 0;
-        for _ in 0..number {
-            begin = self.place_within(begin + 1..usize::MAX, "id")?;
+    /// Narrows a row of joined tables (`SELECT a.*, b.*`) to the columns of one table, counted from 0. Each table's first column must be
+    /// `id`: it marks where the table's columns start.
+    pub fn part(&mut self, index: usize) -> Result<&Self, StorageError> {
+        let mut start = 0;
+        for _ in 0..index {
+            start = self.position_within(start + 1..usize::MAX, "id")?;
         }
-        let end = self.place_within(begin + 1..usize::MAX, "id").unwrap_or(usize::MAX);
-        self.part = Some(begin..end);
+        let end = self.position_within(start + 1..usize::MAX, "id").unwrap_or(usize::MAX);
+        self.part = Some(start..end);
         Ok(self)
     }
 
-    /// Reads a part, where an outer join found it.
-    pub fn if_there<T>(&self, read: impl FnOnce(&Row) -> Result<T, StorageError>) -> Result<Option<T>, StorageError> {
+    /// Reads a part, or returns `None` if an outer join found no row (its `id` is NULL).
+    pub fn read_if_found<T>(&self, read: impl FnOnce(&Row) -> Result<T, StorageError>) -> Result<Option<T>, StorageError> {
         self.get::<Option<String>>("id")?.map(|_| read(self)).transpose()
     }
 
-    /// Where the first column of a name is in a part of the row.
-    fn place_within(&self, part: Range<usize>, column: &'static str) -> Result<usize, StorageError> {
-        fn place<C: Column>(columns: &[C], part: Range<usize>, name: &str) -> Option<usize> {
-            let mut places = part.start..part.end.min(columns.len());
-            places.find(|place| columns[*place].name() == name)
+    /// Returns the position of the first column with this name within a part of the row.
+    fn position_within(&self, part: Range<usize>, column: &'static str) -> Result<usize, StorageError> {
+        fn position<C: Column>(columns: &[C], part: Range<usize>, name: &str) -> Option<usize> {
+            let mut positions = part.start..part.end.min(columns.len());
+            positions.find(|position| columns[*position].name() == name)
         }
         let found = match &self.cells {
-            Cells::Sqlite(row) => place(row.columns(), part, column),
-            Cells::Postgres(row) => place(row.columns(), part, column),
+            Cells::Sqlite(row) => position(row.columns(), part, column),
+            Cells::Postgres(row) => position(row.columns(), part, column),
         };
         found.ok_or_else(|| storage(sqlx::Error::ColumnNotFound(column.to_owned())))
     }
 
     fn value(&self, column: &'static str, kind: Kind) -> Result<Value, StorageError> {
-        let place = match &self.part {
+        let position = match &self.part {
             None => None,
-            Some(part) => Some(self.place_within(part.clone(), column)?),
+            Some(part) => Some(self.position_within(part.clone(), column)?),
         };
-        match (&self.cells, place) {
+        match (&self.cells, position) {
             (Cells::Sqlite(row), None) => Value::of_sqlite(row, column, kind),
-            (Cells::Sqlite(row), Some(place)) => Value::of_sqlite(row, place, kind),
+            (Cells::Sqlite(row), Some(position)) => Value::of_sqlite(row, position, kind),
             (Cells::Postgres(row), None) => Value::of_postgres(row, column, kind),
-            (Cells::Postgres(row), Some(place)) => Value::of_postgres(row, place, kind),
+            (Cells::Postgres(row), Some(position)) => Value::of_postgres(row, position, kind),
         }
         .map_err(storage)
     }
 }
 
-/// The table that a statement names first, for messages.
+/// Returns the first table that a statement names, for error messages.
 fn table_of(sql: &'static str) -> &'static str {
     let mut words = sql.split_whitespace();
     words.find(|word| ["FROM", "INTO", "UPDATE"].iter().any(|mark| word.eq_ignore_ascii_case(mark)));

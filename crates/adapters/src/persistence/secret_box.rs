@@ -1,13 +1,13 @@
-//! Secrets at rest: sealed before they reach the database, and only opened by whoever holds the key.
+//! Encryption of secrets at rest. Secrets are encrypted before they reach the database; only a holder of the key can decrypt them.
 
 use chacha20poly1305::aead::{Aead, Generate, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
 use souk_domain::shared::StorageError;
 
-/// Bytes of an XChaCha20 nonce; it stands before the ciphertext. With 192 bits, random nonces do not meet.
+/// Length in bytes of an XChaCha20 nonce, which precedes the ciphertext. At 192 bits, random nonces do not collide.
 const NONCE_LENGTH: usize = 24;
 
-/// MacSigner and opens texts with XChaCha20-Poly1305 under one key.
+/// Encrypts and decrypts texts with XChaCha20-Poly1305 under one key.
 pub struct SecretBox(XChaCha20Poly1305);
 
 impl SecretBox {
@@ -16,8 +16,8 @@ impl SecretBox {
         Self(XChaCha20Poly1305::new(key.into()))
     }
 
-    /// The sealed text. It opens for the same `place` only (table, column and id), so that nobody who can write to the
-    /// database can put one secret in the place of another.
+    /// Encrypts a text. It can be decrypted only for the same `place` (table, column and id), so that somebody with write access to the
+    /// database cannot substitute one secret for another.
     pub fn seal(&self, place: &str, text: &str) -> Result<Vec<u8>, StorageError> {
         let nonce = XNonce::generate();
         let sealed = self.0.encrypt(&nonce, Payload { msg: text.as_bytes(), aad: place.as_bytes() });
@@ -25,7 +25,7 @@ impl SecretBox {
         Ok([nonce.as_slice(), &sealed].concat())
     }
 
-    /// The text that was sealed for this place. `None` with another key or place, or when it was changed since.
+    /// Decrypts a text that was encrypted for this place. Returns `None` if the key or the place differs, or if the bytes were changed.
     #[must_use]
     pub fn open(&self, place: &str, sealed: &[u8]) -> Option<String> {
         let (nonce, sealed) = sealed.split_at_checked(NONCE_LENGTH)?;
@@ -34,7 +34,7 @@ impl SecretBox {
         String::from_utf8(text).ok()
     }
 
-    /// Opens a column's value; failing to is [`StorageError::Corrupt`].
+    /// Decrypts a column's value; failure is [`StorageError::Corrupt`].
     pub(super) fn open_column(&self, table: &'static str, column: &'static str, id: &str, sealed: &[u8]) -> Result<String, StorageError> {
         self.open(&place(table, column, id), sealed).ok_or_else(|| StorageError::Corrupt {
             table,
@@ -44,7 +44,7 @@ impl SecretBox {
     }
 }
 
-/// Where a secret stands.
+/// Names the place of a secret: the associated data that binds it to its column and row.
 pub(super) fn place(table: &str, column: &str, id: &str) -> String {
     format!("{table}.{column}:{id}")
 }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_opens_with_its_key_and_in_its_place_only() {
+    fn a_secret_decrypts_only_with_its_key_and_in_its_place() {
         let secrets = SecretBox::new(&[7; 32]);
         let sealed = secrets.seal("a", "sk_test_1").expect("seals");
         assert_eq!(secrets.open("a", &sealed).as_deref(), Some("sk_test_1"));
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_secret_is_never_sealed_to_the_same_bytes() {
+    fn encrypting_a_secret_twice_gives_different_bytes() {
         let secrets = SecretBox::new(&[7; 32]);
         let sealed = secrets.seal("a", "sk_test_1").expect("seals");
         assert_ne!(sealed, secrets.seal("a", "sk_test_1").expect("seals"));

@@ -1,4 +1,4 @@
-//! Stakes: what a network holds, and what an open attempt takes out of it.
+//! Stakes: the deposits that networks hold, and the amounts that open attempts reserve of them.
 
 use super::columns::keys;
 use super::listing::{Listing, list, listing, sql_per_dialect};
@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use souk_domain::billing::{STAKE_RETRY_DOUBLINGS, Scope, Stake, StakeFilter, StakeKey, StakeReservation, StakeTransferKind, Stakes};
 use souk_domain::shared::{AttemptId, ClockId, Listed, Mode, Page, StakeId, StorageError, Timestamp};
 
-/// As for invoices, a list for each index.
+/// One list per index, as for invoices.
 macro_rules! stakes {
     ($($whose:tt)+) => {
         listing!(
@@ -20,7 +20,7 @@ macro_rules! stakes {
 }
 const ALL: Listing = stakes!("livemode = $4 AND $5 IS NULL AND $6 IS NULL");
 const OF_CUSTOMER: Listing = stakes!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL");
-/// Those that a subscription was the first one of, and those that it names.
+/// The stakes whose subject is the subscription, and the stakes that the subscription names.
 const OF_SUBSCRIPTION: Listing = stakes!(
     "id IN (SELECT id FROM stakes WHERE subject = $6 UNION SELECT stake_id FROM subscriptions WHERE id = $6
             UNION SELECT overdraft_stake_id FROM subscriptions WHERE id = $6)
@@ -28,7 +28,7 @@ const OF_SUBSCRIPTION: Listing = stakes!(
 );
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM stakes WHERE id IN " (listed "$1") " ORDER BY id");
 const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM stakes WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
-/// A customer with a test clock lives at its time. While the clock is advanced, the clock's own round moves the stakes.
+/// A customer's test clock, if any, replaces the current time. While a clock advances, its stakes are left to the clock's own run.
 const DUE: &str = "SELECT s.* FROM stakes s LEFT JOIN test_clocks c ON c.customer_id = s.customer_id
     WHERE s.return_at IS NOT NULL AND s.reserved_by IS NULL AND s.return_at <= COALESCE(c.now_at, $1) AND c.target IS NULL
     ORDER BY s.return_at, s.id LIMIT $2";
@@ -36,7 +36,7 @@ const DUE_BY_CLOCK: &str = "SELECT s.* FROM stakes s JOIN test_clocks c ON c.cus
     WHERE c.id = $3 AND s.return_at <= $1 AND s.reserved_by IS NULL ORDER BY s.return_at, s.id LIMIT $2";
 const NEXT_DUE: &str = "SELECT MIN(s.return_at) AS at FROM stakes s JOIN test_clocks c ON c.customer_id = s.customer_id
     WHERE c.id = $1 AND s.return_at IS NOT NULL AND s.reserved_by IS NULL";
-// SQLite uses a partial index only where the statement repeats its condition to the letter.
+// SQLite uses a partial index only if the statement repeats the index's condition verbatim.
 pub(super) const CLAIM_UNCHECKED: Sql = Sql {
     sqlite: "UPDATE stakes SET checked_at = $2 WHERE id IN
                  (SELECT id FROM stakes WHERE (status = 'held' OR (status = 'releasing' AND release_reason = 'revoked')) AND checked_at <= $1

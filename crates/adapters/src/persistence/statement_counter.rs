@@ -1,4 +1,4 @@
-//! How many statements and commits this process has made, for benches.
+//! Counts the statements and commits of this process, for tests and benchmarks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ pub(super) fn commit() {
     COMMITS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Statements and commits since the process began.
+/// Returns the number of statements and the number of commits since the process started.
 #[must_use]
 pub fn made() -> (u64, u64) {
     (STATEMENTS.load(Ordering::Relaxed), COMMITS.load(Ordering::Relaxed))

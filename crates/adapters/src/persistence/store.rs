@@ -1,4 +1,4 @@
-//! The store as the domain sees it: units of work over one connection.
+//! Implements the domain's [`Store`] port: units of work, each over one connection.
 
 use super::{
     Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlCheckoutSessions, SqlConnectSessions,
@@ -28,8 +28,8 @@ pub struct SqlStore {
 }
 
 impl SqlStore {
-    /// `secrets` seals what must not be read from the database: secrets of payment methods, client secrets of cards,
-    /// answers that were kept for repetition.
+    /// `secrets` encrypts values that must not be readable in the database: secrets of payment methods, client secrets of card
+    /// payments, and responses stored under idempotency keys.
     #[must_use]
     pub const fn new(database: Database, secrets: Arc<SecretBox>) -> Self {
         Self { database, secrets }
@@ -111,7 +111,7 @@ impl UnitOfWork for SqlUnitOfWork {
     }
 
     async fn lock(&mut self, subject: &'static str) -> Result<(), StorageError> {
-        // SQLite has one writer, and it holds everything already.
+        // SQLite allows one writer, and this transaction already holds its lock.
         const LOCK: Sql = Sql { sqlite: "SELECT $1 AS held", postgres: "SELECT 1 AS held FROM pg_advisory_xact_lock(hashtext($1))" };
         self.connection.query_per_dialect(LOCK).bind(subject).one().await.map(drop)
     }

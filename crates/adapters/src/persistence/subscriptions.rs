@@ -15,7 +15,7 @@ use std::collections::HashMap;
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id IN " (listed "$1") " ORDER BY id");
 const ITEMS: Sql =
     sql_per_dialect!("SELECT * FROM subscription_items WHERE subscription_id IN " (listed "$1") " ORDER BY subscription_id, position");
-/// A list for each index, as of invoices.
+/// One list per index, as for invoices.
 macro_rules! subscriptions {
     ($($whose:tt)+) => {
         listing!(
@@ -42,7 +42,7 @@ const INSERT: &str = "INSERT INTO subscriptions (id, livemode, status, descripti
                           session_id, cycle, anchor, period_index, period_start, period_end, trial_start, trial_end, cancel_at_period_end,
                           cancel_at, canceled_at, ended_at, cancellation, past_due_since, paused_at, days_until_cancel, billing_threshold,
                           resets_anchor, stake_id, overdraft_stake_id, overdraft_at, latest_invoice_id, clock_id, due_at, on_hold, on_hold_detail, metadata, created_at, updated_at, version)";
-/// What [`Subscriptions::update`] writes.
+/// The columns that [`Subscriptions::update`] writes.
 const REPLACE: &str = "ON CONFLICT (id) DO UPDATE SET
                            status = excluded.status, description = excluded.description, method_id = excluded.method_id,
                            currency_id = excluded.currency_id, mandate_id = excluded.mandate_id, cycle = excluded.cycle,
@@ -83,7 +83,7 @@ impl Subscriptions for SqlSubscriptions<'_> {
     }
 
     async fn update_all(&mut self, subscriptions: &[Subscription]) -> Result<bool, StorageError> {
-        // They are there: many rows are changed by one statement as rows that conflict.
+        // The rows exist, so each insert conflicts: this updates many rows with one statement.
         let rows = subscriptions.iter().map(values_of).collect();
         Ok(self.0.insert(INSERT, rows, REPLACE).await? == subscriptions.len() as u64)
     }
@@ -95,14 +95,14 @@ impl Subscriptions for SqlSubscriptions<'_> {
     async fn list(&mut self, mode: Mode, filter: &SubscriptionFilter, page: &Page) -> Result<Listed<Subscription>, StorageError> {
         let statuses = (!filter.statuses.is_empty()).then(|| keys(&filter.statuses.iter().map(|status| status.name()).collect::<Vec<_>>()));
         let metadata = (!filter.metadata.is_empty()).then(|| filter.metadata.clone());
-        let wanted = containing(&filter.query);
+        let pattern = containing(&filter.query);
         let listed = list(
             self.0,
             if filter.customer_id.is_some() { &OF_CUSTOMER } else { &ALL },
             page,
             |query| {
                 let query = query.bind(mode).bind(statuses.clone()).bind(&filter.customer_id).bind(metadata.clone());
-                query.bind(filter.query.as_str()).bind(wanted.as_str())
+                query.bind(filter.query.as_str()).bind(pattern.as_str())
             },
             |row| subscription(row, Vec::new()),
         )
@@ -223,7 +223,7 @@ fn values_of(s: &Subscription) -> Values {
     values.bind(&s.metadata).bind(s.created_at).bind(s.updated_at).bind(s.version)
 }
 
-/// Nobody looks after one that is on hold.
+/// A subscription on hold is never due.
 fn due_at(subscription: &Subscription) -> Option<Timestamp> {
     if subscription.on_hold.is_some() { None } else { subscription.next_due() }
 }

@@ -1,4 +1,4 @@
-//! Databases that are made for one run and dropped after it, on a PostgreSQL server.
+//! Temporary databases on a PostgreSQL server: created for one run and dropped after it.
 
 use super::database::storage;
 use souk_domain::shared::StorageError;
@@ -6,22 +6,22 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 use std::str::FromStr;
 
-/// Makes an empty database with this name beside the one at `server`. A name is letters, digits and `_`.
+/// Creates an empty database on the server of the address `server`. The name may have lower-case letters, digits and `_` only.
 pub async fn create(server: &str, name: &str) -> Result<(), StorageError> {
-    order(server, format!("CREATE DATABASE {}", checked(name)?)).await
+    run(server, format!("CREATE DATABASE {}", checked(name)?)).await
 }
 
-/// Drops it, with everybody who is still connected to it.
+/// Drops a database if it exists, and disconnects its remaining clients.
 pub async fn remove(server: &str, name: &str) -> Result<(), StorageError> {
-    order(server, format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", checked(name)?)).await
+    run(server, format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", checked(name)?)).await
 }
 
 fn checked(name: &str) -> Result<&str, StorageError> {
-    let sound = !name.is_empty() && name.bytes().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'_');
-    sound.then_some(name).ok_or_else(|| StorageError::Driver("a database's name is lower-case letters, digits and _".into()))
+    let is_valid = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    is_valid.then_some(name).ok_or_else(|| StorageError::Driver("a database's name is lower-case letters, digits and _".into()))
 }
 
-async fn order(server: &str, statement: String) -> Result<(), StorageError> {
+async fn run(server: &str, statement: String) -> Result<(), StorageError> {
     let mut connection = PgConnectOptions::from_str(server).map_err(storage)?.connect().await.map_err(storage)?;
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await.map_err(storage)?;
     connection.close().await.map_err(storage)

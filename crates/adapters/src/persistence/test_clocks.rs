@@ -1,4 +1,4 @@
-//! Customers' own clocks.
+//! Test clocks of customers.
 
 use super::listing::{Listing, list, listing};
 use super::{Connection, Row};
@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use souk_domain::billing::{CLOCK_STORY_MAX, ClockStep, TestClock, TestClocks};
 use souk_domain::shared::{ClockId, CustomerId, Listed, Page, StorageError, Timestamp};
 
-/// Before every time at which a clock can have been touched.
+/// A `touched_at` before any real time, so that a run can claim the clock at once.
 const NEVER: Timestamp = Timestamp::from_seconds(0);
 
-/// All are customers of test mode.
+/// Needs no filter by mode: test clocks exist in test mode only.
 const LIST: Listing = listing!("test_clocks", "TRUE");
 
 pub struct SqlTestClocks<'s>(pub &'s mut Connection);

@@ -1,4 +1,4 @@
-//! The free trials that customers have had.
+//! Records of the free trials that customers have used.
 
 use super::columns::keys;
 use super::listing::sql_per_dialect;

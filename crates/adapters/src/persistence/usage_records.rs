@@ -1,4 +1,4 @@
-//! What metered items were used.
+//! Usage records of metered subscription items.
 
 use super::{Connection, Row};
 use async_trait::async_trait;
@@ -6,9 +6,10 @@ use souk_domain::billing::{UsageAction, UsageRecord, UsageRecords};
 use souk_domain::pricing::Aggregate;
 use souk_domain::shared::{Listed, Page, StorageError, SubscriptionItemId, Timestamp};
 
-/// Quantities are read in two halves: the sum of many whole ones does not fit into the integers that databases have.
+/// The factor between the two parts that quantities are summed in (the lowest 20 bits and the rest). The plain sum of many quantities
+/// can exceed a 64-bit integer.
 const HALF: u64 = 1 << 20;
-/// From the last one that sets the sum anew; each statement reads the index alone.
+/// Sums from the last record with action `set`, if there is one. All three statements need to read only an index.
 pub(super) const SUM: &str =
     "WITH anew AS (SELECT used_at, id FROM usage_records WHERE item_id = $1 AND action = 'set' AND used_at >= $2 AND used_at < $3
                                  ORDER BY used_at DESC, id DESC LIMIT 1)

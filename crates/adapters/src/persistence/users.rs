@@ -15,7 +15,7 @@ impl Users for SqlUsers<'_> {
     }
 
     async fn find_by_login(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<Caller>, StorageError> {
-        // Each request of whoever is signed in begins with this: one statement. The two tables have no column of one name.
+        // One statement, because every request of a signed-in user runs it. The two tables share no column name.
         let select = "SELECT users.*, passports.* FROM logins JOIN users ON users.did = logins.user_did
                       LEFT JOIN passports ON passports.holder = users.did AND passports.revoked_at IS NULL
                       WHERE logins.token = $1 AND logins.expires_at > $2 ORDER BY passports.issued_at, passports.id";

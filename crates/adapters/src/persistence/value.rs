@@ -1,11 +1,11 @@
-//! How a domain value is kept in each database.
+//! How each kind of domain value is stored in each database.
 //!
 //! | kind | SQLite | PostgreSQL |
 //! |---|---|---|
 //! | text | TEXT | TEXT |
 //! | integer | INTEGER | BIGINT |
 //! | bool | INTEGER 0 or 1 | BOOLEAN |
-//! | amount | TEXT of 39 digits, so that text order is number order | NUMERIC(78,0) |
+//! | amount | TEXT, zero-padded to 39 digits, so that text order is number order | NUMERIC(78,0) |
 //! | time | INTEGER microseconds since 1970 | TIMESTAMPTZ |
 //! | json | TEXT | JSONB |
 //! | bytes | BLOB | BYTEA |
@@ -27,7 +27,7 @@ use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{Arguments, Column, ColumnIndex, Row, TypeInfo, ValueRef};
 use time::OffsetDateTime;
 
-/// The kinds of columns there are; a NULL has one too, because PostgreSQL asks for it.
+/// The kinds of columns. A NULL has a kind too, because PostgreSQL requires a type for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Text,
@@ -39,7 +39,7 @@ pub enum Kind {
     Bytes,
 }
 
-/// A value on its way to or from a database.
+/// A value written to or read from a database.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Null(Kind),
@@ -50,11 +50,11 @@ pub enum Value {
     Time(Timestamp),
     Json(serde_json::Value),
     Bytes(Vec<u8>),
-    /// Neither database keeps it so; shown as found.
-    Odd(String),
+    /// Text read from a column that is not valid for the column's kind. Kept for the error message.
+    Malformed(String),
 }
 
-/// The values of a statement, or of one row that it inserts, in order.
+/// The values of a statement, or of one row to insert, in order.
 pub struct Values(pub(super) Result<Vec<Value>, StorageError>);
 
 impl Default for Values {
@@ -64,7 +64,7 @@ impl Default for Values {
 }
 
 impl Values {
-    /// Binds the next value. One that no column can hold (an integer above `i64::MAX`) fails when the statement is run.
+    /// Binds the next value. If no column can hold it (an integer above `i64::MAX`), running the statement fails.
     #[must_use]
     pub fn bind(mut self, value: impl Bound) -> Self {
         if let Ok(values) = &mut self.0 {
@@ -77,16 +77,16 @@ impl Values {
     }
 }
 
-/// What a query takes: every [`Stored`] type, and references to one.
+/// A type that can be bound to a query: every [`Stored`] type, and references to one.
 pub trait Bound {
     const KIND: Kind;
-    /// `None` when no column can hold it.
+    /// Returns `None` if no column can hold the value.
     fn into_value(self) -> Option<Value>;
 }
 
-/// What a row gives back.
+/// A type that can be read from a row.
 pub trait Stored: Bound + Sized {
-    /// `None` when the value is not of this type.
+    /// Returns `None` if the value is not valid for this type.
     fn from_value(value: Value) -> Option<Self>;
 }
 
@@ -117,7 +117,7 @@ impl Bound for &str {
     }
 }
 
-/// Says how a type is kept: its kind, how it becomes a value of that kind, and back.
+/// Defines how types are stored: the kind, the conversion to a value of that kind, and the conversion back.
 macro_rules! stored {
     ($($type:ty, $kind:ident, $value:pat => $into:expr, $back:pat => $from:expr;)*) => {$(
         impl Bound for $type {
@@ -181,13 +181,13 @@ stored_ids! {
 }
 
 impl Value {
-    /// The first characters of the value, for an error message.
+    /// Returns the first characters of the value, for an error message.
     pub(super) fn shown(&self) -> String {
         format!("{self:?}").chars().take(80).collect()
     }
 
-    /// PostgreSQL holds no NUL in a text. It becomes the replacement character, on both databases alike: what is looked for
-    /// by it is not found, and what is kept reads nearly as it came.
+    /// Replaces NUL characters with the replacement character, because PostgreSQL cannot store NUL in text. SQLite values are treated
+    /// alike so that both databases behave the same. A search for text with a NUL finds nothing; stored text stays almost unchanged.
     pub(super) fn without_nul(self) -> Self {
         match self {
             Self::Text(text) if text.contains('\0') => Self::Text(replace_nul(&text)),
@@ -199,7 +199,7 @@ impl Value {
     pub(super) fn add_to_sqlite(self, to: &mut SqliteArguments) -> Result<(), BoxDynError> {
         match self {
             Self::Null(_) => to.add(None::<i64>),
-            Self::Text(text) | Self::Odd(text) => to.add(text),
+            Self::Text(text) | Self::Malformed(text) => to.add(text),
             Self::Integer(number) => to.add(number),
             Self::Bool(truth) => to.add(truth),
             Self::Amount(amount) => to.add(format!("{amount:039}", amount = amount.base_units())),
@@ -218,7 +218,7 @@ impl Value {
             Self::Null(Kind::Time) => to.add(None::<OffsetDateTime>),
             Self::Null(Kind::Json) => to.add(None::<serde_json::Value>),
             Self::Null(Kind::Bytes) => to.add(None::<Vec<u8>>),
-            Self::Text(text) | Self::Odd(text) => to.add(text),
+            Self::Text(text) | Self::Malformed(text) => to.add(text),
             Self::Integer(number) => to.add(number),
             Self::Bool(truth) => to.add(truth),
             Self::Amount(amount) => to.add(BigDecimal::from(amount.base_units())),
@@ -238,12 +238,12 @@ impl Value {
             Kind::Bool => Self::Bool(row.try_get(column)?),
             Kind::Amount => {
                 let text: String = row.try_get(column)?;
-                Amount::parse_base_units(&text).map_or(Self::Odd(text), Self::Amount)
+                Amount::parse_base_units(&text).map_or(Self::Malformed(text), Self::Amount)
             }
             Kind::Time => Self::Time(Timestamp::from_micros(row.try_get(column)?)),
             Kind::Json => {
                 let text: String = row.try_get(column)?;
-                serde_json::from_str(&text).map_or(Self::Odd(text), Self::Json)
+                serde_json::from_str(&text).map_or(Self::Malformed(text), Self::Json)
             }
             Kind::Bytes => Self::Bytes(row.try_get(column)?),
         })
@@ -256,10 +256,10 @@ impl Value {
         Ok(match kind {
             Kind::Text => Self::Text(row.try_get(column)?),
             Kind::Integer => match row.try_column(column)?.type_info().name() {
-                // The type of a sum of BIGINTs.
+                // PostgreSQL's sum of BIGINTs is a NUMERIC.
                 "NUMERIC" => {
                     let sum: BigDecimal = row.try_get(column)?;
-                    sum.to_i64().filter(|_| sum.is_integer()).map_or_else(|| Self::Odd(sum.to_string()), Self::Integer)
+                    sum.to_i64().filter(|_| sum.is_integer()).map_or_else(|| Self::Malformed(sum.to_string()), Self::Integer)
                 }
                 "INT2" | "INT4" | "INT8" => Self::Integer(row.try_get_unchecked(column)?),
                 _ => Self::Integer(row.try_get(column)?),
@@ -268,7 +268,7 @@ impl Value {
             Kind::Amount => {
                 let number: BigDecimal = row.try_get(column)?;
                 let whole = number.to_u128().filter(|_| number.is_integer());
-                whole.map_or_else(|| Self::Odd(number.to_string()), |units| Self::Amount(Amount::new(units)))
+                whole.map_or_else(|| Self::Malformed(number.to_string()), |units| Self::Amount(Amount::new(units)))
             }
             Kind::Time => Self::Time(Timestamp::from_calendar(row.try_get(column)?)),
             Kind::Json => Self::Json(row.try_get(column)?),

@@ -52,7 +52,7 @@ pub fn fast_queue() -> QueueConfig {
         heartbeat: Duration::from_millis(600),
         relay_poll: Duration::from_millis(200),
         delivery_poll: Duration::from_millis(50),
-        patience: Duration::from_secs(2),
+        shutdown_timeout: Duration::from_secs(2),
         backoff: Backoff { first: Duration::from_millis(300), cap: Duration::from_secs(5) },
         ..QueueConfig::default()
     }

@@ -1,7 +1,7 @@
-//! The journal as text that beancount reads, and every tool of plain-text accounting after it.
+//! Exports the journal in the format of beancount, which other plain-text accounting tools can read too.
 //!
-//! Each mode has accounts of its own (`Assets:Test:Cash:Pm-1`). A currency is a commodity named by its symbol; where
-//! several share a symbol, the later ones carry a number. Debits are positive, as beancount has them.
+//! Each mode has its own accounts (`Assets:Test:Cash:Pm-1`). A currency is a commodity named by its symbol; if several share a symbol,
+//! the later ones get a number. Debits are positive, as in beancount.
 
 use crate::persistence::{Connection, Database, Row};
 use souk_domain::ledger::{Account, EntryType, Side};
@@ -9,9 +9,9 @@ use souk_domain::shared::{Amount, CurrencyId, Mode, StorageError, Timestamp};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
-/// Entries that are held at once.
+/// The number of entries read and held in memory at once.
 const PAGE: u32 = 1_000;
-/// Accounts and commodities are open from the first day that there is.
+/// The opening date of all accounts and commodities: before any entry.
 const FIRST_DAY: &str = "1970-01-01";
 
 const CURRENCIES: &str = "SELECT id, symbol, name, decimals FROM currencies ORDER BY id";
@@ -35,7 +35,7 @@ struct Commodity {
     decimals: u32,
 }
 
-/// Writes the whole journal, as it is at one moment.
+/// Writes one consistent snapshot of the whole journal to `out`.
 pub async fn export(database: &Database, out: &mut (dyn Write + Send)) -> Result<(), ExportError> {
     let mut connection = database.snapshot().await?;
     writeln!(out, "option \"title\" \"Souk\"\n")?;
@@ -93,7 +93,8 @@ fn posting(row: &Row, commodities: &HashMap<CurrencyId, Commodity>, out: &mut (d
     Ok(())
 }
 
-/// beancount's names: a known first part, then parts of letters, digits and dashes that begin with a capital or a digit.
+/// Builds a beancount account name: a predefined first part, then parts of letters, digits and dashes that begin with a capital letter or
+/// a digit.
 fn account_name(mode: Mode, account: &Account) -> String {
     let mode = if mode.is_live() { "Live" } else { "Test" };
     let part = |id: &str| {
@@ -114,7 +115,7 @@ fn account_name(mode: Mode, account: &Account) -> String {
     }
 }
 
-/// Capitals and digits, begun by a capital; a symbol without any is an `X`.
+/// Builds a commodity name of capital letters and digits that begins with a letter. A symbol without any letters or digits becomes `X`.
 fn commodity_name(symbol: &str) -> String {
     let letters: String = symbol.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_uppercase()).take(16).collect();
     match letters.chars().next() {

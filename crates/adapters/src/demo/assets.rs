@@ -1,4 +1,4 @@
-//! The files of the demo store, embedded, and their form.
+//! The embedded files of the demo store, and their format.
 
 use super::{
     DemoApp, DemoCategory, DemoDeveloper, DemoFieldRule, DemoPlan, DemoPlanPrice, DemoSale, DemoScreenshot, DemoStore, DemoVersion,
@@ -129,7 +129,7 @@ struct PlanPriceFile {
     token: String,
     usd: String,
     interval: String,
-    /// How usage is counted; absent: licensed.
+    /// How usage is aggregated; absent for a licensed price.
     metered: Option<String>,
     upsells_to: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The file that is downloaded: a gzipped tar, every entry under `package/`.
+//! Builds the downloadable bundle: a gzipped tar archive with every entry under `package/`.
 
 use super::{DemoApp, DemoVersion};
 use flate2::{Compression, GzBuilder};
@@ -7,15 +7,15 @@ use tar::{Builder, EntryType, Header};
 
 static SHELL: &str = include_str!("../../assets/demo/shell.html");
 
-/// `{name}-{version}.tgz`.
+/// Returns the file name of a bundle, `{name}-{version}.tgz`.
 #[must_use]
 pub fn bundle_name(app: &DemoApp, version: &DemoVersion) -> String {
     format!("{}-{}.tgz", app.name, version.version)
 }
 
-/// The bundle of one version. The same app and version give the same bytes: no dates, no owners.
+/// Builds the bundle of one version. The bytes are reproducible: the archive contains neither dates nor owners.
 pub fn bundle(app: &DemoApp, version: &DemoVersion) -> io::Result<Vec<u8>> {
-    // 255: no operating system is named, so that the bytes do not depend on the one that packs.
+    // 255 means an unknown operating system, so that the bytes do not depend on the system that builds them.
     let gzip = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::best());
     let mut tar = Builder::new(gzip);
     let files = [
@@ -40,7 +40,7 @@ fn page(app: &DemoApp, version: &DemoVersion) -> String {
     SHELL.replace("{{title}}", &app.title.en).replace("{{version}}", &version.version).replace("{{page}}", app.page)
 }
 
-/// JSON strings are YAML strings, and need no thought about quoting.
+/// Writes the YAML manifest. Strings are quoted as JSON, which is valid YAML.
 fn manifest(app: &DemoApp, version: &DemoVersion) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     format!(

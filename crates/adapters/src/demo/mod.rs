@@ -1,4 +1,4 @@
-//! What is in the demo store. Texts and pictures stand in `assets/demo`; this reads them and packs the bundles.
+//! The content of the demo store. Reads the texts and pictures in `assets/demo`, and builds the bundles.
 
 mod assets;
 mod bundle;
@@ -8,7 +8,7 @@ pub use bundle::{bundle, bundle_name};
 use souk_domain::pricing::Recurring;
 use souk_domain::shared::Text;
 
-/// The whole store, as it is loaded into an empty database.
+/// The whole demo store, which is loaded into an empty database.
 #[derive(Debug, Clone)]
 pub struct DemoStore {
     pub name: Text,
@@ -24,7 +24,7 @@ pub struct DemoCategory {
     pub name: Text,
 }
 
-/// An organisation that publishes; named by [`DemoApp::developer`].
+/// A developer that publishes apps; referenced by [`DemoApp::developer`].
 #[derive(Debug, Clone)]
 pub struct DemoDeveloper {
     pub name: String,
@@ -33,7 +33,7 @@ pub struct DemoDeveloper {
 
 #[derive(Debug, Clone)]
 pub struct DemoApp {
-    /// Lower-case letters, hyphens: unique, and stable between releases of the demo.
+    /// Lower-case letters and hyphens. Unique, and stable between releases of the demo.
     pub name: String,
     pub title: Text,
     pub description: Text,
@@ -50,13 +50,13 @@ pub struct DemoApp {
     pub screenshots: Vec<DemoScreenshot>,
     /// Newest first, at least one.
     pub versions: Vec<DemoVersion>,
-    /// All versions together, before anybody in this store downloads.
+    /// The initial download count of all versions together.
     pub downloads: u32,
-    /// `None`: free.
+    /// `None` for a free app.
     pub sale: Option<DemoSale>,
-    /// What can be subscribed to beside it.
+    /// Subscription plans sold with the app.
     pub plans: Vec<DemoPlan>,
-    /// What the bundle's page shows and does (an HTML fragment).
+    /// The content of the bundle's page, an HTML fragment.
     page: &'static str,
 }
 
@@ -74,18 +74,18 @@ pub const SCREENSHOT_HEIGHT: u32 = 800;
 pub struct DemoVersion {
     /// Semantic version.
     pub version: String,
-    /// How long before the demo is loaded it was published.
+    /// The publication date, in days before the demo is loaded.
     pub days_ago: u32,
     /// Markdown.
     pub changelog: Text,
 }
 
-/// How an app is sold: a product, a price in both currencies, a payment link.
+/// The sale of an app: a product, a price in both currencies, and a payment link.
 #[derive(Debug, Clone)]
 pub struct DemoSale {
-    /// Human decimal in the store's token.
+    /// A human-readable decimal amount in the store's token.
     pub token: String,
-    /// Human decimal in US dollars.
+    /// A human-readable decimal amount in US dollars.
     pub usd: String,
     pub quantity_available: Option<u32>,
     pub quantity_limit_per_checkout: Option<u32>,
@@ -106,12 +106,12 @@ pub struct DemoSale {
 pub struct DemoPlan {
     pub name: Text,
     pub description: Text,
-    /// What is counted; at most 12 characters.
+    /// The unit of usage; at most 12 characters.
     pub unit_label: Option<Text>,
     /// `subscription_data` of the payment link.
     pub trial_days: u32,
     pub no_stake: bool,
-    /// Human decimal.
+    /// A human-readable decimal amount.
     pub min_stake: Option<String>,
     /// At least one; the first is the default.
     pub prices: Vec<DemoPlanPrice>,
@@ -120,9 +120,9 @@ pub struct DemoPlan {
 #[derive(Debug, Clone)]
 pub struct DemoPlanPrice {
     pub lookup_key: String,
-    /// Human decimal in the store's token.
+    /// A human-readable decimal amount in the store's token.
     pub token: String,
-    /// Human decimal in US dollars.
+    /// A human-readable decimal amount in US dollars.
     pub usd: String,
     pub recurring: Recurring,
     /// The lookup key of another price of the plan.
@@ -133,13 +133,13 @@ pub struct DemoPlanPrice {
 pub struct DemoFieldRule {
     /// `customer_name`, `billing_address.line1` and so on.
     pub field: String,
-    /// A regular expression that the browser and the server read alike.
+    /// A regular expression that means the same in the browser and on the server.
     pub pattern: String,
     pub message: Text,
 }
 
-/// Reads the embedded texts. They are part of the program, so a mistake in them is a mistake in the program: the tests read
-/// them all, and here it ends in a panic that names the file.
+/// Reads the embedded demo store. The texts are part of the program, so an error in them is a bug: the tests read all of them, and
+/// this function panics with the name of the file.
 #[must_use]
 pub fn catalogue() -> DemoStore {
     assets::read()

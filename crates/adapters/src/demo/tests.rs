@@ -49,7 +49,7 @@ fn every_app_is_complete_in_both_languages() {
 }
 
 #[test]
-fn pictures_differ_and_fetch_or_run_nothing() {
+fn pictures_are_distinct_and_load_no_resources_or_scripts() {
     let store = catalogue();
     let pictures: Vec<_> = store.apps.iter().flat_map(|app| app.screenshots.iter().map(|one| one.svg).chain([app.logo])).collect();
     for svg in &pictures {
@@ -69,7 +69,7 @@ fn pictures_differ_and_fetch_or_run_nothing() {
 }
 
 #[test]
-fn prices_are_exact_and_every_kind_of_sale_is_there() {
+fn prices_are_exact_and_the_demo_has_every_kind_of_sale() {
     let store = catalogue();
     let sales: Vec<_> = store.apps.iter().filter_map(|app| app.sale.as_ref()).collect();
     for sale in &sales {
@@ -85,7 +85,7 @@ fn prices_are_exact_and_every_kind_of_sale_is_there() {
 }
 
 #[test]
-fn plans_are_exact_and_upsell_to_a_longer_price_of_their_own() {
+fn plan_prices_are_exact_and_upsell_to_a_longer_interval_of_the_same_plan() {
     let store = catalogue();
     let plans: Vec<_> = store.apps.iter().flat_map(|app| &app.plans).collect();
     let prices: Vec<_> = plans.iter().flat_map(|plan| &plan.prices).collect();
@@ -112,7 +112,7 @@ fn plans_are_exact_and_upsell_to_a_longer_price_of_their_own() {
 }
 
 #[test]
-fn a_bundle_is_the_same_each_time_and_another_for_each_version() {
+fn a_bundle_is_reproducible_and_differs_by_version() {
     let mut seen = BTreeSet::new();
     for app in &catalogue().apps {
         for version in &app.versions {
@@ -124,7 +124,7 @@ fn a_bundle_is_the_same_each_time_and_another_for_each_version() {
 }
 
 #[test]
-fn a_bundle_holds_a_manifest_a_readme_and_a_page_that_stands_alone() {
+fn a_bundle_contains_a_manifest_a_readme_and_a_self_contained_page() {
     for app in &catalogue().apps {
         let files = unpacked(&bundle(app, &app.versions[0]).expect("is packed"));
         let paths: Vec<_> = files.keys().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Files that are whole or absent.
+//! Atomic file writes.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::fs::{self, File};
 use tokio::io::AsyncWriteExt;
 
-/// Tells apart the writers of one process; the process id tells apart processes that share a folder.
+/// Numbers the temporary files of this process. The process id distinguishes processes that share a folder.
 static WRITERS: AtomicU64 = AtomicU64::new(0);
 
-/// Writes `bytes` to `folder/name` so that a reader, or a crash at any moment, finds either nothing or the whole file, and
-/// that it is still there after a power cut. Takes the place of a file of that name. Creates the folder.
-pub(crate) async fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+/// Writes `bytes` to `folder/name` atomically and durably: after a crash at any moment the new file is complete or absent, and once this
+/// returns, it survives a power failure. Replaces an existing file of that name. Creates the folder.
+pub(crate) async fn write_atomic(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(folder).await?;
     let temp_file = folder.join(format!(".{name}.{}.{}", std::process::id(), WRITERS.fetch_add(1, Ordering::Relaxed)));
     let written = write_and_rename(&temp_file, &folder.join(name), bytes).await;
     if written.is_err() {
-        // What matters is the first failure; a temp_file file left behind is hidden and harmless.
+        // Report the first error only. A remaining temporary file is hidden and harmless.
         let _ = fs::remove_file(&temp_file).await;
     }
     written?;

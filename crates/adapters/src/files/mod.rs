@@ -1,22 +1,22 @@
-//! Files by content: bundles and pictures under the hash of what is in them.
+//! Content-addressed storage of bundles and pictures.
 
 mod atomic;
 mod port;
 
-pub(crate) use atomic::write_whole;
+pub(crate) use atomic::write_atomic;
 
 use sha2::{Digest, Sha256};
 use std::io;
 use std::path::{Path, PathBuf};
 use tokio::fs::{self, File};
 
-/// A folder of files named by the SHA-256 of their content. The same content is kept once; nothing is ever changed.
+/// A folder of files named by the SHA-256 of their content. Equal content is stored once, and files never change.
 #[derive(Debug, Clone)]
 pub struct FileStore {
     folder: PathBuf,
 }
 
-/// What identifies a stored file. `size` is in bytes.
+/// The identity of a stored file. `size` is in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
     pub sha256: [u8; 32],
@@ -24,29 +24,29 @@ pub struct Stored {
 }
 
 impl FileStore {
-    /// Creates the folder where it is absent.
+    /// Opens the folder and creates it if absent.
     pub async fn open(folder: impl Into<PathBuf>) -> io::Result<Self> {
         let folder = folder.into();
         fs::create_dir_all(&folder).await?;
         Ok(Self { folder })
     }
 
-    /// Keeps `bytes`; returns when they would survive a power cut.
+    /// Stores `bytes`. Once this returns, they survive a power failure.
     pub async fn put(&self, bytes: &[u8]) -> io::Result<Stored> {
         let stored = Stored { sha256: Sha256::digest(bytes).into(), size: bytes.len() as u64 };
-        let (folder, name) = self.place(&stored.sha256);
-        let kept = fs::metadata(folder.join(&name)).await.is_ok_and(|kept| kept.len() == stored.size);
-        if !kept {
-            write_whole(&folder, &name, bytes).await?;
-            // The name of a sub-folder made just now is itself a change, of the folder above it.
+        let (folder, name) = self.path_of(&stored.sha256);
+        let is_stored = fs::metadata(folder.join(&name)).await.is_ok_and(|file| file.len() == stored.size);
+        if !is_stored {
+            write_atomic(&folder, &name, bytes).await?;
+            // If the write created the sub-folder, its entry in the parent folder must be synced too.
             File::open(&self.folder).await?.sync_all().await?;
         }
         Ok(stored)
     }
 
-    /// The file with this hash for reading; `None` where it is not kept here.
+    /// Opens the file with this hash for reading. Returns `None` if it is not stored here.
     pub async fn get(&self, sha256: &[u8; 32]) -> io::Result<Option<File>> {
-        let (folder, name) = self.place(sha256);
+        let (folder, name) = self.path_of(sha256);
         match File::open(folder.join(name)).await {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -54,8 +54,9 @@ impl FileStore {
         }
     }
 
-    /// The place comes from a hash alone, never from text that somebody sent. 256 sub-folders keep listings short.
-    fn place(&self, sha256: &[u8; 32]) -> (PathBuf, String) {
+    /// Returns the folder and name of a file. The path is built from a hash only, never from text sent by a client. 256 sub-folders keep
+    /// directories small.
+    fn path_of(&self, sha256: &[u8; 32]) -> (PathBuf, String) {
         let name = hex::encode(sha256);
         (Path::new(&self.folder).join(&name[..2]), name)
     }
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_put_comes_back_by_its_hash() {
+    async fn stored_content_is_found_by_its_hash() {
         let folder = tempfile::tempdir().expect("has a folder");
         let store = FileStore::open(folder.path().join("files")).await.expect("opens");
         let stored = store.put(b"abc").await.expect("is kept");
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_writers_of_the_same_content_leave_one_file_and_no_scraps() {
+    async fn concurrent_writers_of_equal_content_create_one_file_and_no_leftovers() {
         let folder = tempfile::tempdir().expect("has a folder");
         let store = FileStore::open(folder.path()).await.expect("opens");
         let bytes = vec![7; 300_000];
@@ -101,11 +102,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_cut_short_by_a_crash_is_written_again() {
+    async fn a_truncated_file_is_written_again() {
         let folder = tempfile::tempdir().expect("has a folder");
         let store = FileStore::open(folder.path()).await.expect("opens");
         let stored = store.put(b"whole").await.expect("is kept");
-        let (sub, name) = store.place(&stored.sha256);
+        let (sub, name) = store.path_of(&stored.sha256);
         std::fs::write(sub.join(name), b"wh").expect("is cut");
         store.put(b"whole").await.expect("is kept");
         assert_eq!(content(&store, &stored.sha256).await.as_deref(), Some(b"whole".as_slice()));

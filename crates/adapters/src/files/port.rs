@@ -1,4 +1,4 @@
-//! The file store as the domain sees it.
+//! Implements the domain's [`Files`] port.
 
 use super::FileStore;
 use async_trait::async_trait;

@@ -1,4 +1,4 @@
-//! The store's own identity on every network that knows DIDs.
+//! The store's own identity on networks that use DIDs.
 
 use super::did::{DidHash, KeyKind, Role, did_from_public_key};
 use super::envelope;
@@ -9,8 +9,8 @@ use souk_domain::access::Did;
 use souk_domain::shared::Timestamp;
 use std::fmt;
 
-/// The key that speaks for this store: an ed25519 key in the role of an application.
-/// Whoever holds it can spend every delegation that customers gave.
+/// The key that represents this store: an ed25519 key in the role of an application. A holder of this key can spend every delegation
+/// that customers have granted.
 #[derive(Clone)]
 pub struct AppKey {
     signing: SigningKey,
@@ -41,19 +41,19 @@ impl AppKey {
         &self.public
     }
 
-    /// The wire form of the public key, `z…`.
+    /// The public key in its wire form, `z…`.
     #[must_use]
     pub fn public_key_base58(&self) -> String {
         self.public.to_base58()
     }
 
-    /// Signs as chains and wallets expect it: the SHA3-256 of `data`.
+    /// Signs the SHA3-256 digest of `data`, as chains and wallets expect.
     #[must_use]
     pub fn sign(&self, data: &[u8]) -> [u8; 64] {
         self.signing.sign(&DidHash::Sha3.digest(data)).to_bytes()
     }
 
-    /// An envelope of this store around `body`, valid for five minutes from `now`. Null and empty members of `body` are dropped.
+    /// Signs an envelope of this store around `body`, valid for five minutes from `now`. Drops null and empty members of `body`.
     #[must_use]
     pub fn sign_envelope(&self, body: Map<String, Value>, now: Timestamp) -> String {
         let unsigned = envelope::unsigned(KeyKind::Ed25519, &self.did, body, now);

@@ -1,21 +1,21 @@
-//! The format of DIDs: 26 bytes in base58 whose first two say what the address is, or an ethereum address.
+//! The format of DIDs: either 26 bytes in base58, of which the first two encode the kind, or an Ethereum address.
 
 use super::keys::PublicKey;
 use sha2::Sha256;
 use sha3::{Digest, Keccak256, Sha3_256};
 use souk_domain::access::Did;
 
-/// Type (2), key hash (20), checksum (4).
+/// Bytes of an address: type (2), key hash (20), checksum (4).
 const ADDRESS_LENGTH: usize = 26;
 
-/// The text is not a DID.
+/// Reasons why a text is rejected as a DID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DidError {
     #[error("not a DID")]
     Malformed,
     #[error("the DID's checksum is wrong")]
     BadChecksum,
-    /// A well-formed DID whose key or hash this store cannot verify, a passkey for one.
+    /// A well-formed DID whose key type or hash this store cannot verify, for example a passkey.
     #[error("DIDs of this kind are not supported")]
     Unsupported,
 }
@@ -27,7 +27,7 @@ pub enum KeyKind {
     Ethereum,
 }
 
-/// What hashes the key into the address, and the data into what the key signs.
+/// The hash function that derives the address from the key, and the signed digest from the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DidHash {
     Keccak,
@@ -46,7 +46,7 @@ impl DidHash {
     }
 }
 
-/// The role bits (`@arcblock/did` 1.30.24); roles that this store never meets keep their number in [`DidKind`].
+/// The roles that this store uses (`@arcblock/did` 1.30.24). [`DidKind`] keeps other roles as numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     Account,
@@ -71,7 +71,7 @@ impl Role {
     }
 }
 
-/// What a DID's first two bytes say. Ethereum addresses say nothing and are accounts.
+/// The kind of a DID, from its first two bytes. Ethereum addresses have no such bytes and count as accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DidKind {
     /// Six bits.
@@ -83,7 +83,7 @@ pub struct DidKind {
 impl DidKind {
     const ETHEREUM: Self = Self { role: 0, key: KeyKind::Ethereum, hash: DidHash::Keccak };
 
-    /// The kind of an ArcBlock address with the default hash.
+    /// Returns the kind of an ArcBlock address with the default hash.
     #[must_use]
     pub const fn new(role: Role, key: KeyKind) -> Self {
         match key {
@@ -125,17 +125,17 @@ impl DidKind {
     }
 }
 
-/// Reads an address with or without `did:<method>:` in front, checks it, and answers the one way of writing it.
+/// Parses and checks an address, with or without the prefix `did:<method>:`, and returns its canonical form.
 pub fn parse_did(text: &str) -> Result<Did, DidError> {
     read(text).map(|(did, _)| did)
 }
 
-/// What kind of address this is.
+/// Returns the kind of an address.
 pub fn kind_of(did: &Did) -> Result<DidKind, DidError> {
     read(did.as_str()).map(|(_, kind)| kind)
 }
 
-/// The DID that `key` has in the role of `kind`.
+/// Returns the DID of `key` in a role.
 #[must_use]
 pub fn did_from_public_key(key: &PublicKey, role: Role) -> Did {
     did_of_kind(key, DidKind::new(role, key.kind()))
@@ -151,19 +151,19 @@ pub(super) fn did_of_kind(key: &PublicKey, kind: DidKind) -> Did {
     }
 }
 
-/// Where `sender` stakes for `receiver`. Without a nonce (empty) there is one stake for each pair.
+/// Returns the address of the stake of `sender` for `receiver`. With an empty nonce, each pair has one stake.
 #[must_use]
 pub fn stake_address(sender: &Did, receiver: &Did, nonce: &str) -> Did {
     derived(Role::Stake, format!("{sender}{receiver}{nonce}").as_bytes())
 }
 
-/// Where `delegator`, who grants, keeps what `delegatee` may do.
+/// Returns the address of the delegation that `delegator` grants to `delegatee`.
 #[must_use]
 pub fn delegation_address(delegator: &Did, delegatee: &Did) -> Did {
     derived(Role::Delegation, format!("{delegator}{delegatee}").as_bytes())
 }
 
-/// The address of the token that this encoded inner transaction, without its address, creates.
+/// Returns the address of the token that a transaction creates. `encoded` is the inner transaction, encoded without the address.
 #[must_use]
 pub fn token_address(encoded: &[u8]) -> Did {
     derived(Role::Token, encoded)
@@ -190,7 +190,7 @@ fn read(text: &str) -> Result<(Did, DidKind), DidError> {
     }
     let encoded = bare.strip_prefix('z').filter(|encoded| encoded.len() <= ADDRESS_LENGTH * 2).ok_or(DidError::Malformed)?;
     let decoded = bs58::decode(encoded).into_vec().map_err(|_| DidError::Malformed)?;
-    // Some base58 codecs lose leading zero bytes; only the padded form is written.
+    // Some base58 codecs drop leading zero bytes. Restore them, so that each DID has one form.
     let padding = ADDRESS_LENGTH.checked_sub(decoded.len()).filter(|padding| *padding < ADDRESS_LENGTH).ok_or(DidError::Malformed)?;
     let mut bytes = [0; ADDRESS_LENGTH];
     bytes[padding..].copy_from_slice(&decoded);
@@ -221,7 +221,7 @@ fn ethereum(digits: &str) -> Result<Did, DidError> {
     if without_case || checked[2..] == *digits { Ok(Did::from_verified(checked)) } else { Err(DidError::BadChecksum) }
 }
 
-/// EIP-55: a letter is a capital where the hash of the lower-case text has a high nibble.
+/// Applies the checksum of EIP-55: a letter is upper-case if the nibble of the lower-case text's hash at its position is 8 or more.
 fn with_checksum(lower: &str) -> String {
     let hash = hex::encode(Keccak256::digest(lower.as_bytes()));
     let letters = lower.chars().zip(hash.chars()).map(|(digit, nibble)| if nibble >= '8' { digit.to_ascii_uppercase() } else { digit });

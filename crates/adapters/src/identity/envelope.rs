@@ -1,4 +1,4 @@
-//! The JWT-like envelopes of DID Connect: three base64url parts, sorted keys, times as decimal strings.
+//! The JWT-like envelopes of DID Connect: three base64url parts, sorted keys, and times as decimal strings.
 
 use super::did::{DidHash, KeyKind, parse_did};
 use super::keys::PublicKey;
@@ -8,15 +8,15 @@ use serde_json::{Map, Value, json};
 use souk_domain::access::Did;
 use souk_domain::shared::Timestamp;
 
-/// Seconds that an envelope of ours is valid.
+/// How long an envelope signed by this store is valid, in seconds.
 const LIFETIME: i64 = 300;
-/// Seconds that two clocks may differ.
+/// The allowed difference between two clocks, in seconds.
 const TOLERANCE: i64 = 5;
-/// From this version on the hash of the text is signed, not the text.
+/// From this version on, the hash of the text is signed instead of the text.
 const HASHED: &str = "1.1.0";
 const UNHASHED: &str = "1.0.0";
 
-/// Why an envelope is not believed. The texts are what wallets show (did-connect.md 2.6).
+/// Reasons why an envelope is rejected. Wallets show these texts (did-connect.md 2.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
     #[error("Invalid JWT token")]
@@ -25,20 +25,20 @@ pub enum EnvelopeError {
     Expired,
 }
 
-/// What a verified envelope says.
+/// The content of a verified envelope.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claims {
-    /// Who signed it, normalised.
+    /// The signer's DID in its canonical form.
     pub issuer: Did,
-    /// The key that did.
+    /// The signer's key.
     pub key: PublicKey,
-    /// The whole body, the envelope's own members included.
+    /// The whole body, including the envelope's own members.
     pub body: Map<String, Value>,
 }
 
 /// Verifies that the owner of `public_key` (base58) signed `token`, and that it is valid at `now`.
 ///
-/// The signature is checked before the clock, so that [`EnvelopeError::Expired`] is only told to who signed.
+/// The signature is checked before the times, so that only the signer can get [`EnvelopeError::Expired`].
 pub fn verify(token: &str, public_key: &str, now: Timestamp) -> Result<Claims, EnvelopeError> {
     let claims = read(token, public_key).ok_or(EnvelopeError::Invalid)?;
     let time = |name: &str| claims.body.get(name).map(seconds);
@@ -63,14 +63,14 @@ fn read(token: &str, public_key: &str) -> Option<Claims> {
     }
     let genuine = match body.get("version")?.as_str()? {
         HASHED => key.verify(&DidHash::Sha3.digest(signed.as_bytes()), &signature),
-        // Only ed25519 hashes by itself; the other curves would sign what is not a digest.
+        // Only ed25519 hashes its message itself. The other curves sign a digest, and this text is not one.
         UNHASHED if key.kind() == KeyKind::Ed25519 => key.verify(signed.as_bytes(), &signature),
         _ => false,
     };
     genuine.then_some(Claims { issuer, key, body })
 }
 
-/// The two parts of an envelope that are signed.
+/// Builds the first two parts of an envelope, which are signed.
 pub(super) fn unsigned(kind: KeyKind, issuer: &Did, mut body: Map<String, Value>, now: Timestamp) -> String {
     let at = now.seconds();
     body.insert("iss".to_owned(), json!(format!("did:abt:{issuer}")));
@@ -103,7 +103,7 @@ fn object(part: &str) -> Option<Map<String, Value>> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
-/// Times are decimal strings; some signers send numbers.
+/// Reads a time in seconds. Times are decimal strings, but some signers send numbers.
 fn seconds(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }

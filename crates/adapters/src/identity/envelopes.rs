@@ -1,4 +1,4 @@
-//! The store's side of the envelopes, as the domain sees it.
+//! Implements the domain's [`DidAuthTokens`] port with the store's key.
 
 use super::{AppKey, EnvelopeError, parse_did, verify};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Public keys as wallets send them, and what their signatures prove.
+//! Public keys in the form that wallets send, and the verification of their signatures.
 
 use super::did::{KeyKind, did_of_kind, kind_of};
 use k256::ecdsa::signature::hazmat::PrehashVerifier;
@@ -12,7 +12,7 @@ pub enum KeyError {
     Foreign,
 }
 
-/// A public key of known kind: 32 bytes for ed25519, 65 with a leading 4 for secp256k1, 64 for ethereum.
+/// A public key of a known kind: 32 bytes for ed25519, 65 bytes with a leading 4 for secp256k1, 64 bytes for Ethereum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicKey {
     kind: KeyKind,
@@ -29,14 +29,14 @@ impl PublicKey {
         if well_formed { Ok(Self { kind, bytes: bytes.to_vec() }) } else { Err(KeyError::Malformed) }
     }
 
-    /// The key whose owner `did` names. Fails unless the DID follows from the key.
+    /// Reads the key of `did`. Fails unless the DID is derived from the key.
     pub fn of_did(did: &Did, bytes: &[u8]) -> Result<Self, KeyError> {
         let kind = kind_of(did).map_err(|_| KeyError::Foreign)?;
         let key = Self::new(kind.key, bytes)?;
         if did_of_kind(&key, kind) == *did { Ok(key) } else { Err(KeyError::Foreign) }
     }
 
-    /// As [`Self::of_did`], from the base58 text (`z…`) that wallets send.
+    /// Like [`Self::of_did`], for the base58 text (`z…`) that wallets send.
     pub fn of_did_base58(did: &Did, text: &str) -> Result<Self, KeyError> {
         Self::of_did(did, &decode_base58(text).ok_or(KeyError::Malformed)?)
     }
@@ -61,8 +61,8 @@ impl PublicKey {
         encode_base58(&self.bytes)
     }
 
-    /// Checks a signature: over `message` itself for ed25519, over the 32-byte digest `message` for the curves of ethereum.
-    /// Those are DER with the low `s`, so that nobody can turn one signature into a second.
+    /// Verifies a signature. For ed25519, `message` is the signed message; for the other kinds it is the signed 32-byte digest, and the
+    /// signature must be DER-encoded with a low `s`, so that it cannot be altered into a second valid signature.
     #[must_use]
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
         match self.kind {
@@ -88,7 +88,7 @@ fn verify_ecdsa(point: &[u8], digest: &[u8], signature: &[u8]) -> Option<()> {
     key.verify_prehash(digest, &signature).ok()
 }
 
-/// Multibase base58btc, the wire form of keys, signatures and transactions.
+/// Encodes bytes as multibase base58btc, the wire form of keys, signatures and transactions.
 pub(crate) fn encode_base58(bytes: &[u8]) -> String {
     format!("z{}", bs58::encode(bytes).into_string())
 }

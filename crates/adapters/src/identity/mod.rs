@@ -1,4 +1,4 @@
-//! Who signs: decentralised identifiers, keys and the signed envelopes that wallets exchange.
+//! Decentralised identifiers, keys, and the signed envelopes exchanged with wallets.
 
 mod app_key;
 mod did;

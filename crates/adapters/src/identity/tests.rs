@@ -1,4 +1,4 @@
-//! Vectors made with the published packages, version 1.30.24; the secret of all keys is 32 bytes of 0x01.
+//! Test vectors generated with the published packages, version 1.30.24. The secret of all keys is 32 bytes of 0x01.
 
 use super::*;
 use base64::Engine;
@@ -57,7 +57,7 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 #[test]
-fn addresses_follow_from_keys_as_in_the_published_packages() {
+fn addresses_derived_from_keys_match_the_published_packages() {
     for (key, kind, address) in [
         (ED25519_KEY, KeyKind::Ed25519, ACCOUNT),
         (SECP256K1_KEY, KeyKind::Secp256k1, SECP256K1),
@@ -74,7 +74,7 @@ fn addresses_follow_from_keys_as_in_the_published_packages() {
 }
 
 #[test]
-fn a_key_proves_every_role_of_its_owner_and_nobody_elses() {
+fn a_key_matches_the_dids_of_its_owner_in_every_role_only() {
     for address in [ACCOUNT, APPLICATION, "z2qaBUapGHchD8kuea8xvgBj8KCcA14fv6HfA"] {
         assert!(PublicKey::of_did_base58(&did(address), ED25519_KEY).is_ok(), "{address}");
     }
@@ -93,7 +93,7 @@ fn derived_addresses_match_the_published_packages() {
 }
 
 #[test]
-fn one_did_is_written_in_one_way() {
+fn a_did_has_one_canonical_form() {
     assert_eq!(did(&format!("did:abt:{ACCOUNT}")).as_str(), ACCOUNT);
     assert_eq!(did("z1e1gtMvLzDaoE31X2rYsMFZHDvc6mqZWYM"), did(&ACCOUNT.replacen("z1", "z", 1)));
     assert_eq!(did(&ETHEREUM.to_lowercase()).as_str(), ETHEREUM);
@@ -102,7 +102,7 @@ fn one_did_is_written_in_one_way() {
 }
 
 #[test]
-fn what_is_no_did_is_refused() {
+fn invalid_dids_are_rejected() {
     for text in ["", "z", "did:abt:", "did:abt", "alice", "z0OIl", "0x1a642f", "did:ABT:z1e1gtMvLzDaoE31X2rYsMFZHDvc6mqZWYM"] {
         assert_eq!(parse_did(text), Err(DidError::Malformed), "{text}");
     }
@@ -112,7 +112,7 @@ fn what_is_no_did_is_refused() {
 }
 
 #[test]
-fn our_envelope_is_the_published_one_byte_for_byte() {
+fn our_envelope_equals_the_published_one_byte_for_byte() {
     let mut body = Map::new();
     body.insert("challenge".to_owned(), json!("ABCDEF0123456789"));
     body.insert("empty".to_owned(), json!(""));
@@ -152,7 +152,7 @@ fn clocks_may_differ_by_five_seconds() {
 }
 
 #[test]
-fn a_changed_envelope_is_invalid_even_when_it_is_late() {
+fn a_changed_envelope_is_invalid_rather_than_expired() {
     let parts: Vec<&str> = ED25519_ENVELOPES[1].1.split('.').collect();
     let body = String::from_utf8(URL_SAFE_NO_PAD.decode(parts[1]).expect("base64")).expect("text");
     let forged = URL_SAFE_NO_PAD.encode(body.replace("1700000300", "1900000300"));
@@ -171,7 +171,7 @@ fn a_changed_envelope_is_invalid_even_when_it_is_late() {
 }
 
 #[test]
-fn a_signature_with_the_high_s_is_refused() {
+fn a_signature_with_a_high_s_is_rejected() {
     use k256::ecdsa::signature::hazmat::PrehashSigner;
     let digest = DidHash::Sha3.digest(b"hello");
     let signing = k256::ecdsa::SigningKey::from_slice(&SEED).expect("key");
@@ -184,7 +184,7 @@ fn a_signature_with_the_high_s_is_refused() {
 }
 
 #[test]
-fn a_store_signs_what_it_can_verify() {
+fn a_store_can_verify_its_own_signatures() {
     let key = AppKey::from_seed(&SEED);
     let token = key.sign_envelope(Map::from_iter([("txHash".to_owned(), json!("AB"))]), at(1_700_000_000));
     let claims = verify(&token, &key.public_key_base58(), at(1_700_000_001)).expect("verifies");

@@ -1,7 +1,7 @@
 //! Delivers emails to an SMTP server, or to a folder.
 
 use super::{MailError, Outgoing};
-use crate::files::write_whole;
+use crate::files::write_atomic;
 use lettre::message::header::ContentType;
 use lettre::message::{Attachment, Mailbox as Person, MultiPart, SinglePart};
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
@@ -51,7 +51,7 @@ impl Mailbox {
             },
             Delivery::Folder(folder) => {
                 let name = format!("{}.eml", file_stem(&mail.message_id));
-                write_whole(folder, &name, &message.formatted()).await.map_err(|error| MailError::Unavailable(error.to_string()))
+                write_atomic(folder, &name, &message.formatted()).await.map_err(|error| MailError::Unavailable(error.to_string()))
             }
         }
     }

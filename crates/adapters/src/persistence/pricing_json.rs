@@ -13,7 +13,7 @@ pub(super) struct RecurringForm {
     interval: String,
     count: u32,
     anchoring: String,
-    /// How usage is counted; absent for a licensed price.
+    /// How usage is aggregated; absent for a licensed price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     metered: Option<String>,
 }

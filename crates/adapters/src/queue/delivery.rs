@@ -1,20 +1,20 @@
-//! apalis, guarded. This is the only module that knows what apalis 1.0 does wrong:
+//! Wraps apalis. This is the only module that knows the defects of apalis 1.0:
 //!
-//! | defect | cure here |
+//! | defect | workaround |
 //! |---|---|
-//! | buffered tasks stop the heartbeats, and run twice | `batch_size(1)` |
-//! | stock polling stalls until the next heartbeat | [`Ticks`], a poll strategy of our own |
-//! | a worker's name is refused after a quick restart | a new random name per start |
-//! | orphans are found after 60 or 300 s | heartbeats that are 5 s apart, three missed |
-//! | any error of the backend ends the worker; restarts do not pause | restarted here with a growing pause |
-//! | Redis: keys that tell duplicates are not kept at all | `idempotency_ttl` |
-//! | Redis: about 8,000 due deliveries stop the queue for good | the relay's limit; nothing is delayed in the queue |
-//! | retries without back-off, limits ignored | a delivery always ends well; attempts are counted in the outbox |
-//! | SQLite: set-up turns `synchronous` off and claims sqlx's migration table | a file of its own, migrations alone, another table |
-//! | finished deliveries stay for ever | deleted once per lease |
+//! | buffered tasks stop the heartbeats and run twice | `batch_size(1)` |
+//! | the default polling stalls until the next heartbeat | [`PollTicks`], our own poll strategy |
+//! | a worker's name is rejected after a quick restart | a new random name per start |
+//! | orphaned tasks are found only after 60 or 300 s | heartbeats every 5 s; a worker counts as dead after three missed ones |
+//! | any backend error ends the worker; restarts have no delay | this module restarts the worker with a growing delay |
+//! | Redis: idempotency keys are not stored by default | `idempotency_ttl` |
+//! | Redis: about 8,000 due deliveries stop the queue permanently | the relay's limit; no delivery is delayed in the queue |
+//! | retries have no back-off and ignore limits | a delivery always succeeds for apalis; attempts are counted in the outbox |
+//! | SQLite: the set-up turns `synchronous` off and uses sqlx's migration table | a separate file, migrations only, a separate table |
+//! | finished deliveries are never deleted | this module deletes them once per lease |
 
 use super::leases::Pushed;
-use super::worker::Performer;
+use super::worker::JobRunner;
 use super::{QueueConfig, Work};
 use apalis::prelude::*;
 use apalis_core::backend::Vacuum;
@@ -34,24 +34,24 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// apalis counts in whole seconds.
+/// apalis measures its intervals in whole seconds.
 const SECOND: Duration = Duration::from_secs(1);
 const MISSED_HEARTBEATS: usize = 3;
 /// How long Redis may take to answer.
 const REDIS_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the queue may take to note the jobs that ended with the shutdown.
-const ACKNOWLEDGING: Duration = Duration::from_millis(500);
-/// The longest pause before a worker that failed is started again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How long the queue may take to record the jobs that end during shutdown.
+const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_millis(500);
+/// The longest delay before a failed worker is restarted.
+const RESTART_DELAY_MAX: Duration = Duration::from_secs(30);
 
-/// Where deliveries wait: on a file beside SQLite, or on a Redis that several processes share.
+/// Where deliveries are stored: in a separate SQLite file, or on a Redis server that several processes share.
 #[derive(Debug, Clone)]
 pub enum QueueBackend {
     Sqlite(PathBuf),
     Redis(String),
 }
 
-/// Why the queue did not take or answer something.
+/// Errors of the queue.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     #[error("the queue's file failed: {0}")]
@@ -66,7 +66,7 @@ pub enum QueueError {
     Storage(#[from] StorageError),
 }
 
-/// What goes through the queue: an id, and the attempts the row had.
+/// The content of a delivery: the event's id and the row's attempt count when it was pushed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Delivery {
     event: String,
@@ -83,7 +83,7 @@ enum Storage {
 #[derive(Clone)]
 pub struct Queue {
     storage: Storage,
-    /// Rung when this process pushed.
+    /// Notified after each push of this process.
     pushed: Arc<Notify>,
 }
 
@@ -93,7 +93,7 @@ impl Queue {
         let storage = match backend {
             QueueBackend::Sqlite(path) => {
                 let options = SqliteConnectOptions::new().filename(path).create_if_missing(true).busy_timeout(Duration::from_secs(10));
-                // NORMAL: what a power cut takes from this file is pushed again.
+                // NORMAL suffices: the relay pushes deliveries again that a power failure removes from this file.
                 let options = options.journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Normal);
                 let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
                 let mut migrations = SqliteStorage::<()>::migrations();
@@ -111,15 +111,15 @@ impl Queue {
                 let connection = ConnectionManager::new_with_config(redis::Client::open(address.as_str())?, limits).await?;
                 let settings = apalis_redis::Config::default().queue(&config.name).batch_size(1).emit_events(false);
                 let settings = settings.heartbeat_interval(heartbeat).missed_heartbeats(MISSED_HEARTBEATS);
-                // Forgotten before the lease runs out, or the next push of a lost delivery would be taken for a double.
-                let keep_keys = config.lease.saturating_sub(SECOND).max(SECOND);
-                Storage::Redis(RedisStorage::new(connection).with_config(settings.idempotency_ttl(Some(keep_keys))))
+                // The keys must expire before the lease does; otherwise the next push of a lost delivery would count as a duplicate.
+                let key_ttl = config.lease.saturating_sub(SECOND).max(SECOND);
+                Storage::Redis(RedisStorage::new(connection).with_config(settings.idempotency_ttl(Some(key_ttl))))
             }
         };
         Ok(Self { storage, pushed: Arc::default() })
     }
 
-    /// Answers when the queue can be reached; for readiness.
+    /// Checks that the queue can be reached, for readiness.
     pub async fn ping(&self) -> Result<(), QueueError> {
         match &self.storage {
             Storage::Sqlite(storage) => sqlx::query("SELECT 1").execute(storage.pool()).await.map(|_| ())?,
@@ -148,11 +148,11 @@ impl Queue {
         Ok(())
     }
 
-    /// Deletes what was delivered, and workers that are long gone.
+    /// Deletes finished deliveries, and the records of workers that stopped more than an hour ago.
     async fn clean(&self, config: &QueueConfig) -> Result<(), QueueError> {
         match self.storage.clone() {
             Storage::Sqlite(storage) => {
-                // Whatever is older than some leases is stuck; its row has been pushed again, or is in work.
+                // A delivery older than ten leases is stuck. Its row has been pushed again or is being handled.
                 let old = i64::try_from(config.lease.as_secs().max(1).saturating_mul(10)).unwrap_or(i64::MAX);
                 let delete = "DELETE FROM Jobs WHERE status IN ('Done', 'Failed', 'Killed') OR run_at < unixepoch() - $1";
                 sqlx::query(delete).bind(old).execute(storage.pool()).await?;
@@ -171,15 +171,15 @@ impl Queue {
     }
 }
 
-/// One life of an apalis worker. A macro, because the two backends have no type in common that can be named shortly.
+/// Runs one apalis worker until it fails or shutdown begins. A macro, because the two backends share no type that is short to name.
 macro_rules! run_worker {
-    ($backend:expr, $name:expr, $work:expr, $performer:expr, $shutdown:expr) => {{
+    ($backend:expr, $name:expr, $work:expr, $runner:expr, $shutdown:expr) => {{
         let context = WorkerContext::new(&$name);
-        let performer = $performer.clone();
+        let runner = $runner.clone();
         let worker =
             WorkerBuilder::new(context.clone()).backend($backend).concurrency($work.config.concurrency).build(move |delivery: Delivery| {
-                let performer = performer.clone();
-                async move { deliver(&performer, delivery).await }
+                let runner = runner.clone();
+                async move { deliver(&runner, delivery).await }
             });
         let mut running = Box::pin(worker.run());
         tokio::select! {
@@ -188,13 +188,13 @@ macro_rules! run_worker {
                 if let Err(error) = context.stop() {
                     tracing::debug!(%error, "the queue's worker had not begun");
                 }
-                tokio::time::timeout($work.config.patience + ACKNOWLEDGING, running).await.unwrap_or(Ok(()))
+                tokio::time::timeout($work.config.shutdown_timeout + ACKNOWLEDGE_TIMEOUT, running).await.unwrap_or(Ok(()))
             }
         }
     }};
 }
-/// Works until `shutdown`: one apalis worker at a time, started anew whenever it fails, and the cleaning beside it.
-pub async fn run(queue: &Queue, work: &Work, performer: &Performer, shutdown: &CancellationToken) {
+/// Runs one apalis worker at a time until `shutdown`, restarts it whenever it fails, and cleans the queue concurrently.
+pub async fn run(queue: &Queue, work: &Work, runner: &JobRunner, shutdown: &CancellationToken) {
     let supervised = async {
         let mut failures = 0u32;
         while !shutdown.is_cancelled() {
@@ -202,20 +202,20 @@ pub async fn run(queue: &Queue, work: &Work, performer: &Performer, shutdown: &C
             let started = tokio::time::Instant::now();
             let ended = match queue.storage.clone() {
                 Storage::Sqlite(storage) => {
-                    let backend = storage.poll_with_strategy(Ticks::new(work.config.delivery_poll, Arc::clone(&queue.pushed)));
-                    run_worker!(backend, name, work, performer, shutdown)
+                    let backend = storage.poll_with_strategy(PollTicks::new(work.config.delivery_poll, Arc::clone(&queue.pushed)));
+                    run_worker!(backend, name, work, runner, shutdown)
                 }
                 Storage::Redis(storage) => {
-                    let backend = storage.poll_with_strategy(Ticks::new(work.config.delivery_poll, Arc::clone(&queue.pushed)));
-                    run_worker!(backend, name, work, performer, shutdown)
+                    let backend = storage.poll_with_strategy(PollTicks::new(work.config.delivery_poll, Arc::clone(&queue.pushed)));
+                    run_worker!(backend, name, work, runner, shutdown)
                 }
             };
             if shutdown.is_cancelled() {
                 return;
             }
-            // A worker that lived for a while failed for another reason than the one before it.
-            failures = if started.elapsed() > LONGEST_PAUSE { 1 } else { failures.saturating_add(1) };
-            let pause = Duration::from_millis(100).saturating_mul(2u32.saturating_pow(failures)).min(LONGEST_PAUSE);
+            // If the worker ran for a while, its failure is unrelated to the previous one: reset the back-off.
+            failures = if started.elapsed() > RESTART_DELAY_MAX { 1 } else { failures.saturating_add(1) };
+            let pause = Duration::from_millis(100).saturating_mul(2u32.saturating_pow(failures)).min(RESTART_DELAY_MAX);
             tracing::warn!(ended = ?ended.err().map(|error| error.to_string()), ?pause, "the queue's worker stopped; it restarts");
             tokio::select! {
                 () = shutdown.cancelled() => {}
@@ -237,21 +237,21 @@ pub async fn run(queue: &Queue, work: &Work, performer: &Performer, shutdown: &C
     tokio::join!(supervised, cleaning);
 }
 
-/// Always ends well for apalis: what happened to the job is in the outbox.
-async fn deliver(performer: &Performer, delivery: Delivery) {
+/// Handles a delivery. Always succeeds for apalis, because the outbox records the job's outcome.
+async fn deliver(runner: &JobRunner, delivery: Delivery) {
     match EventId::parse(&delivery.event) {
-        Ok(id) => performer.perform(Pushed { id, attempts: delivery.attempts }).await,
+        Ok(id) => runner.run(Pushed { id, attempts: delivery.attempts }).await,
         Err(error) => tracing::error!(%error, "a delivery names no event"),
     }
 }
 
-/// Wakes the worker each `period`, and at once when this process pushed.
-struct Ticks(BoxStream<'static, ()>);
+/// Wakes the worker every `period`, and at once after a push of this process.
+struct PollTicks(BoxStream<'static, ()>);
 
-impl Ticks {
+impl PollTicks {
     fn new(period: Duration, pushed: Arc<Notify>) -> Self {
         let ticks = stream::unfold(pushed, move |pushed| async move {
-            // Whichever comes first.
+            // A push or the timeout, whichever comes first.
             let _ = tokio::time::timeout(period, pushed.notified()).await;
             Some(((), pushed))
         });
@@ -259,9 +259,9 @@ impl Ticks {
     }
 }
 
-impl PollStrategy for Ticks {
+impl PollStrategy for PollTicks {
     fn poll_drive(&mut self, cx: &mut Context<'_>, _: &PollSnapshot) -> Poll<Option<()>> {
-        // Until it is pending: only then is the worker's waker registered for the next tick.
+        // Poll until the stream is pending: only then is the worker's waker registered for the next tick.
         while self.0.poll_next_unpin(cx).is_ready() {}
         Poll::Ready(Some(()))
     }

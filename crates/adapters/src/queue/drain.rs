@@ -1,4 +1,4 @@
-//! Carrying out what is due without a queue: for tests of a whole app on a fixed clock, and for a last sweep.
+//! Runs due jobs without a queue: for tests of the whole app on a fixed clock, and for a last sweep.
 
 use super::Work;
 use super::leases::claim_for_relay;
@@ -7,8 +7,8 @@ use souk_domain::shared::StorageError;
 
 const CHUNK: u32 = 100;
 
-/// Carries out every row that is due by the clock of `work`, and what these publish, one after the other.
-/// Returns how many attempts were made. Rows that are on their way through a queue are left to it.
+/// Runs every job that is due at the time of `work.clock`, including jobs that these jobs publish, one after another. Returns the number
+/// of attempts. Skips rows that the relay has already claimed for a queue.
 pub async fn drain(work: &Work) -> Result<u64, StorageError> {
     let mut attempts = 0;
     loop {

@@ -1,29 +1,29 @@
-//! Who holds an outbox row: every change of hands is a conditional update, checked by the number of rows.
-//! None waits for the disk: what a power cut takes back is a job that comes again.
+//! Leases on outbox rows. Every change of the holder is a conditional update, checked by the number of rows changed. These commits do
+//! not wait for the disk: if a power failure undoes one, its job only runs again.
 
 use crate::persistence::{Connection, Database, Sql, payload};
 use souk_domain::shared::{EventId, StorageError, Timestamp};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The holder of rows that are on their way through the queue. Workers have names that are random.
+/// The holder of rows that are in the queue. Workers use random names.
 const RELAY: &str = "relay";
 
-/// A row on its way: the attempts it had when it was pushed tell a late delivery from the current one.
+/// A row pushed to the queue. Its attempt count at that time distinguishes a late delivery from the current one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pushed {
     pub id: EventId,
     pub attempts: u32,
 }
 
-/// A row in the hands of a worker.
+/// A row claimed by a worker.
 #[derive(Debug)]
 pub struct LeasedJob {
     pub id: EventId,
-    /// As stored; it may be of a topic that this version does not know.
+    /// The stored name. This version may not know the topic.
     pub topic: String,
     pub payload: BTreeMap<String, String>,
-    /// Counts this attempt.
+    /// Includes this attempt.
     pub attempts: u32,
     pub max_attempts: u32,
     pub claim: String,
@@ -31,12 +31,12 @@ pub struct LeasedJob {
 
 const DUE: &str = "SELECT id FROM outbox WHERE dead_at IS NULL AND run_at <= $1 AND (claimed_until IS NULL OR claimed_until <= $1) LIMIT 1";
 
-/// Whether the relay has anything to do; a read, so that an idle store takes no write lock each second.
+/// Returns whether any row is due. A read, so that the relay of an idle store does not take the write lock every second.
 pub async fn anything_due(database: &Database, now: Timestamp) -> Result<bool, StorageError> {
     Ok(database.read().await?.query(DUE).bind(now).optional().await?.is_some())
 }
 
-/// Claims up to `limit` due rows for the queue, less those that are under way.
+/// Claims due rows for the queue, so that at most `limit` rows are in the queue at once.
 pub async fn claim_for_relay(
     connection: &mut Connection,
     now: Timestamp,
@@ -44,7 +44,7 @@ pub async fn claim_for_relay(
     limit: u32,
 ) -> Result<Vec<Pushed>, StorageError> {
     let count = "SELECT count(*) AS n FROM outbox WHERE claimed_until > $1 AND claim = $2 AND dead_at IS NULL";
-    let under_way: u32 = connection.query(count).bind(now).bind(RELAY).one().await?.get("n")?;
+    let in_queue: u32 = connection.query(count).bind(now).bind(RELAY).one().await?.get("n")?;
     let claim = Sql {
         sqlite: "UPDATE outbox SET claim = $1, claimed_until = $2 WHERE id IN (
                    SELECT id FROM outbox WHERE dead_at IS NULL AND run_at <= $3 AND (claimed_until IS NULL OR claimed_until <= $3)
@@ -53,19 +53,21 @@ pub async fn claim_for_relay(
                    SELECT id FROM outbox WHERE dead_at IS NULL AND run_at <= $3 AND (claimed_until IS NULL OR claimed_until <= $3)
                    AND attempts < max_attempts ORDER BY run_at LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING id, attempts",
     };
-    let query = connection.query_per_dialect(claim).bind(RELAY).bind(now.plus(lease)).bind(now).bind(limit.saturating_sub(under_way));
+    let query = connection.query_per_dialect(claim).bind(RELAY).bind(now.plus(lease)).bind(now).bind(limit.saturating_sub(in_queue));
     let rows = query.all().await?;
     rows.iter().map(|row| Ok(Pushed { id: row.get("id")?, attempts: row.get("attempts")? })).collect()
 }
 
-/// Gives up rows whose last attempt never ended: its process died, or lost the database, until the lease ran out.
+/// Turns rows into dead letters whose last allowed attempt never ended, because its process died or lost the database until the lease
+/// expired. Returns the number of rows.
 pub async fn dead_letter_expired(connection: &mut Connection, now: Timestamp) -> Result<u64, StorageError> {
     let update = "UPDATE outbox SET dead_at = $1, claim = NULL, claimed_until = NULL, last_error = $2
                   WHERE dead_at IS NULL AND attempts >= max_attempts AND run_at <= $1 AND (claimed_until IS NULL OR claimed_until <= $1)";
     connection.query(update).bind(now).bind("the last attempt did not end before its lease ran out").execute().await
 }
 
-/// Takes a delivered row, counting the attempt. `None` when it is gone, taken, or delivered for an earlier attempt.
+/// Claims a delivered row and counts the attempt. Returns `None` if the row is gone or claimed, or if the delivery is for an earlier
+/// attempt.
 pub async fn claim_for_work(
     database: &Database,
     pushed: &Pushed,
@@ -92,19 +94,20 @@ pub async fn claim_for_work(
     }))
 }
 
-/// False when the row is no longer this holder's.
+/// Extends a lease. Returns false if the row has another holder now.
 pub async fn extend(database: &Database, held: &LeasedJob, until: Timestamp) -> Result<bool, StorageError> {
     let update = "UPDATE outbox SET claimed_until = $1 WHERE id = $2 AND claim = $3";
     change_one(database, |connection| connection.query(update).bind(until).bind(&held.id).bind(&held.claim)).await
 }
 
-/// The job is done: the row leaves.
+/// Deletes the row of a finished job. Returns false if the row has another holder now.
 pub async fn finish(database: &Database, held: &LeasedJob) -> Result<bool, StorageError> {
     change_one(database, |connection| connection.query("DELETE FROM outbox WHERE id = $1 AND claim = $2").bind(&held.id).bind(&held.claim))
         .await
 }
 
-/// The attempt failed: the row is due again at `again_at`, or dead when there is no such time.
+/// Records a failed attempt: the row is due again at `again_at`, or becomes a dead letter if that is `None`. Returns false if the row has
+/// another holder now.
 pub async fn fail(
     database: &Database,
     held: &LeasedJob,
@@ -164,7 +167,7 @@ mod tests {
     }
 
     on_both! {
-        async fn ten_workers_race_for_one_delivery_and_one_takes_it(db: &TestDatabase) {
+        async fn of_ten_workers_that_race_for_one_delivery_one_claims_it(db: &TestDatabase) {
             let now = FixedClock::default().now();
             publish(db, 1, now).await;
             let pushed = relay(db, now, 10).await.remove(0);
@@ -179,7 +182,7 @@ mod tests {
             assert_eq!(holders.iter().map(|held| held.attempts).collect::<Vec<_>>(), [1]);
         }
 
-        async fn four_relays_race_and_none_claims_what_another_has(db: &TestDatabase) {
+        async fn relays_that_race_never_claim_the_same_row(db: &TestDatabase) {
             let now = FixedClock::default().now();
             publish(db, 100, now).await;
             let relays = (0..4).map(|_| {
@@ -196,7 +199,7 @@ mod tests {
             assert!(relay(db, now, 1_000).await.is_empty());
         }
 
-        async fn no_more_is_under_way_than_the_limit(db: &TestDatabase) {
+        async fn the_relay_claims_no_more_rows_than_the_limit(db: &TestDatabase) {
             let now = FixedClock::default().now();
             publish(db, 30, now).await;
             assert_eq!(relay(db, now, 20).await.len(), 20);
@@ -204,7 +207,7 @@ mod tests {
             assert_eq!(relay(db, now.plus(LEASE), 20).await.len(), 20);
         }
 
-        async fn a_late_delivery_of_an_earlier_attempt_takes_nothing(db: &TestDatabase) {
+        async fn a_late_delivery_of_an_earlier_attempt_claims_nothing(db: &TestDatabase) {
             let now = FixedClock::default().now();
             publish(db, 1, now).await;
             let pushed = relay(db, now, 1).await.remove(0);
@@ -216,7 +219,7 @@ mod tests {
             assert!(take(db, &again, "worker:b", now).await.is_some());
         }
 
-        async fn who_lost_the_lease_can_neither_extend_nor_finish_nor_fail(db: &TestDatabase) {
+        async fn a_worker_that_lost_its_lease_cannot_extend_finish_or_fail_the_job(db: &TestDatabase) {
             let now = FixedClock::default().now();
             publish(db, 1, now).await;
             let pushed = relay(db, now, 1).await.remove(0);
@@ -231,7 +234,7 @@ mod tests {
             assert!(!anything_due(db, later.plus(LEASE)).await.expect("looks"));
         }
 
-        async fn a_last_attempt_that_never_ended_is_buried_when_its_lease_is_over(db: &TestDatabase) {
+        async fn a_last_attempt_that_never_ended_becomes_a_dead_letter_when_its_lease_expires(db: &TestDatabase) {
             let now = FixedClock::default().now();
             publish(db, 1, now).await;
             let mut connection = db.begin().await.expect("begins");

@@ -1,14 +1,13 @@
-//! From the outbox to the handlers.
+//! Delivers messages from the outbox to their handlers.
 //!
-//! The outbox row is the truth: when it is due, how often it was tried, who holds it. The queue (apalis, see
-//! `delivery`) only delivers the row's id. So a delivery may be lost, doubled or late:
+//! The outbox row is authoritative: it says when it is due, how often it was tried and who holds its lease. The queue (apalis, see
+//! `delivery`) only delivers the row's id, so a lost, duplicate or late delivery is harmless:
 //!
-//! 1. The relay claims due rows for a lease and pushes `{event id}:{attempts so far}` to the queue. If nobody takes the
-//!    row before the lease runs out, it is due again and pushed again.
-//! 2. A worker that receives a delivery claims the row by a compare-and-set on the attempts, which counts the attempt
-//!    before any work is done: a job that kills its process stops at its limit. While the handler runs, the lease is
-//!    extended.
-//! 3. Done, the row is deleted; failed, its next time is written, or that it is dead.
+//! 1. The relay claims due rows for the length of a lease and pushes `{event id}:{attempts so far}` to the queue. If no worker claims
+//!    a row before the lease expires, the row is due again and pushed again.
+//! 2. A worker that receives a delivery claims the row by a compare-and-set on its attempt counter. This counts the attempt before any
+//!    work is done, so that a job that kills its process stops at its limit. The lease is extended while the handler runs.
+//! 3. On success, the row is deleted. On failure, the row gets the time of its next attempt or becomes a dead letter.
 
 mod delivery;
 mod drain;
@@ -25,25 +24,25 @@ use souk_domain::shared::{Clock, Random};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use worker::Performer;
+use worker::JobRunner;
 
-/// The queue's times and limits; tests shorten them.
+/// Intervals and limits of the queue. Tests shorten them.
 #[derive(Debug, Clone)]
 pub struct QueueConfig {
-    /// The queue's name; stores that share a Redis need one each.
+    /// The queue's name. Stores that share a Redis server need different names.
     pub name: String,
-    /// How long a row belongs to whoever claimed it last. Longer than two heartbeats.
+    /// How long a claim on a row lasts. Must be longer than two heartbeats.
     pub lease: Duration,
-    /// How often a running job extends its lease, and a worker tells the queue that it lives (there at least 1 s).
+    /// How often a running job extends its lease, and how often a worker reports to apalis that it is alive (at least 1 s there).
     pub heartbeat: Duration,
-    /// How often the relay looks for due rows when nothing wakes it.
+    /// How often the relay looks for due rows if no commit wakes it.
     pub relay_poll: Duration,
-    /// How often a worker looks for deliveries when nothing wakes it.
+    /// How often a worker looks for deliveries if no push wakes it.
     pub delivery_poll: Duration,
-    /// Jobs that run at once in this process.
+    /// The number of jobs that run concurrently in this process.
     pub concurrency: usize,
-    /// How long jobs in hand may take to finish after the shutdown began.
-    pub patience: Duration,
+    /// How long running jobs may continue after shutdown begins.
+    pub shutdown_timeout: Duration,
     pub backoff: Backoff,
 }
 
@@ -56,13 +55,13 @@ impl Default for QueueConfig {
             relay_poll: Duration::from_secs(1),
             delivery_poll: Duration::from_millis(250),
             concurrency: 8,
-            patience: Duration::from_secs(8),
+            shutdown_timeout: Duration::from_secs(8),
             backoff: Backoff { first: Duration::from_secs(5), cap: Duration::from_secs(3_600) },
         }
     }
 }
 
-/// The wait after a failed attempt: `first`, doubled with each further attempt, at most `cap`.
+/// The delay after a failed attempt: `first`, doubled with each further attempt, at most `cap`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
     pub first: Duration,
@@ -70,7 +69,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// The wait after attempt number `attempt`, 1-based.
+    /// Returns the delay after attempt number `attempt`, counted from 1.
     #[must_use]
     pub fn after(self, attempt: u32) -> Duration {
         let factor = 2u32.saturating_pow(attempt.saturating_sub(1));
@@ -78,7 +77,7 @@ impl Backoff {
     }
 }
 
-/// What jobs are carried out with.
+/// The dependencies of the relay and the workers.
 #[derive(Clone)]
 pub struct Work {
     pub database: Database,
@@ -88,15 +87,15 @@ pub struct Work {
     pub config: QueueConfig,
 }
 
-/// Relays and works until `shutdown`, then waits for jobs in hand as long as the patience lasts. What is not finished by then is
-/// dropped, and repeated by another process when its lease runs out.
+/// Runs the relay and the workers until `shutdown`, then waits up to the shutdown timeout for running jobs. Jobs that are still running
+/// then are dropped; another process repeats them when their leases expire.
 pub async fn run(queue: Queue, work: Work, shutdown: CancellationToken) {
-    let performer = Performer::new(work.clone());
+    let runner = JobRunner::new(work.clone());
     let relay = relay::run(&queue, &work, &shutdown);
-    let workers = delivery::run(&queue, &work, &performer, &shutdown);
+    let workers = delivery::run(&queue, &work, &runner, &shutdown);
     let finishing = async {
         shutdown.cancelled().await;
-        performer.finish(work.config.patience).await;
+        runner.finish(work.config.shutdown_timeout).await;
     };
     tokio::join!(relay, workers, finishing);
 }
@@ -106,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wait_doubles_up_to_its_cap() {
+    fn the_backoff_doubles_up_to_its_cap() {
         let backoff = QueueConfig::default().backoff;
         let waits: Vec<u64> = [1, 2, 3, 10, 11, 40, u32::MAX].iter().map(|attempt| backoff.after(*attempt).as_secs()).collect();
         assert_eq!(waits, [5, 10, 20, 2_560, 3_600, 3_600, 3_600]);

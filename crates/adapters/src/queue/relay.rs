@@ -1,16 +1,16 @@
-//! From the outbox into the queue.
+//! Pushes due outbox rows to the queue.
 
 use super::leases::{anything_due, claim_for_relay, dead_letter_expired};
 use super::{Queue, QueueError, Work};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Rows on their way through the queue at once. apalis on Redis stops for good at about 8,000 due deliveries.
-const UNDER_WAY: u32 = 1_000;
-/// The longest wait after a failure, seconds.
+/// The most rows in the queue at once. apalis on Redis stalls permanently at about 8,000 due deliveries.
+const IN_QUEUE_MAX: u32 = 1_000;
+/// The longest delay after a failure, in seconds.
 const LONGEST_DELAY: u64 = 30;
 
-/// Pushes what is due whenever a commit of this process wrote to the outbox, and each `relay_poll`.
+/// Pushes due rows after every commit of this process that wrote to the outbox, and at least every `relay_poll`.
 pub async fn run(queue: &Queue, work: &Work, shutdown: &CancellationToken) {
     let mut failures = 0u32;
     loop {
@@ -40,12 +40,12 @@ async fn push_due(queue: &Queue, work: &Work) -> Result<(), QueueError> {
         return Ok(());
     }
     let mut connection = work.database.begin_relaxed().await?;
-    let buried = dead_letter_expired(&mut connection, now).await?;
-    let pushed = claim_for_relay(&mut connection, now, work.config.lease, UNDER_WAY).await?;
+    let expired = dead_letter_expired(&mut connection, now).await?;
+    let pushed = claim_for_relay(&mut connection, now, work.config.lease, IN_QUEUE_MAX).await?;
     connection.commit().await?;
-    if buried > 0 {
-        tracing::error!(buried, "jobs whose last attempt never ended became dead letters");
+    if expired > 0 {
+        tracing::error!(expired, "jobs whose last attempt never ended became dead letters");
     }
-    // Committed first: a push without a claim could be taken twice, a claim without a push lapses and comes again.
+    // Commit the claims before the push. A claim without a push expires and is repeated, but a push without a claim could run twice.
     queue.push(&pushed).await
 }

@@ -1,4 +1,4 @@
-//! One delivery, from the claim to the outcome.
+//! Handles one delivery: claims its row, runs the handler and records the outcome.
 
 use super::Work;
 use super::leases::{self, LeasedJob, Pushed};
@@ -10,21 +10,21 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Carries out deliveries in tasks of their own, so that a restart of the queue's worker interrupts none.
+/// Runs each delivery in its own task, so that a restart of the apalis worker does not interrupt it.
 #[derive(Clone)]
-pub struct Performer {
+pub struct JobRunner {
     work: Work,
     running: TaskTracker,
     abandoned: CancellationToken,
 }
 
-impl Performer {
+impl JobRunner {
     pub fn new(work: Work) -> Self {
         Self { work, running: TaskTracker::new(), abandoned: CancellationToken::new() }
     }
 
-    /// Carries out a delivery; returns when it has ended, well or not.
-    pub async fn perform(&self, pushed: Pushed) {
+    /// Runs a delivery and returns when it has ended, successfully or not.
+    pub async fn run(&self, pushed: Pushed) {
         let this = self.clone();
         let task = self.running.spawn(async move {
             tokio::select! {
@@ -41,10 +41,10 @@ impl Performer {
         }
     }
 
-    /// Waits for what runs, then drops what still does.
-    pub async fn finish(&self, patience: Duration) {
+    /// Waits for running jobs up to the timeout, then drops those that still run.
+    pub async fn finish(&self, shutdown_timeout: Duration) {
         self.running.close();
-        if tokio::time::timeout(patience, self.running.wait()).await.is_err() {
+        if tokio::time::timeout(shutdown_timeout, self.running.wait()).await.is_err() {
             tracing::warn!(jobs = self.running.len(), "jobs are still running; another process will repeat them");
             self.abandoned.cancel();
             self.running.wait().await;
@@ -52,62 +52,63 @@ impl Performer {
     }
 }
 
-/// Claims, runs, records. True when the delivery was ours to carry out.
+/// Claims a delivery's row, runs its job and records the outcome. Returns false if the row could not be claimed, because the delivery is
+/// a duplicate or out of date.
 pub async fn attempt(work: &Work, pushed: &Pushed) -> Result<bool, StorageError> {
     let name = format!("worker:{:032x}", u128::from_le_bytes(work.random.bytes()));
     let claimed = leases::claim_for_work(&work.database, pushed, name, work.clock.now(), work.config.lease).await?;
-    let Some(held) = claimed else { return Ok(false) };
+    let Some(job) = claimed else { return Ok(false) };
     let outcome = tokio::select! {
-        outcome = carry_out(work, &held) => outcome,
-        () = keep(work, &held) => {
-            tracing::warn!(event = %held.id, "the lease of a running job was lost; the job was stopped");
+        outcome = run_handler(work, &job) => outcome,
+        () = hold_lease(work, &job) => {
+            tracing::warn!(event = %job.id, "the lease of a running job was lost; the job was stopped");
             return Ok(true);
         }
     };
-    record(work, &held, outcome).await?;
+    record(work, &job, outcome).await?;
     Ok(true)
 }
 
-async fn carry_out(work: &Work, held: &LeasedJob) -> Result<(), JobError> {
-    let Some(topic) = Topic::from_name(&held.topic) else {
-        return Err(JobError::Fail(format!("no consumer knows the topic {}", held.topic)));
+async fn run_handler(work: &Work, job: &LeasedJob) -> Result<(), JobError> {
+    let Some(topic) = Topic::from_name(&job.topic) else {
+        return Err(JobError::Fail(format!("no consumer knows the topic {}", job.topic)));
     };
-    let job = Job { id: held.id.clone(), topic, payload: held.payload.clone(), attempt: held.attempts };
-    let ran = AssertUnwindSafe(work.handler.handle(job)).catch_unwind().await;
+    let message = Job { id: job.id.clone(), topic, payload: job.payload.clone(), attempt: job.attempts };
+    let ran = AssertUnwindSafe(work.handler.handle(message)).catch_unwind().await;
     ran.unwrap_or_else(|panic| {
-        let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(JobError::Retry(format!("the consumer panicked: {}", said.unwrap_or("without a message"))))
+        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(JobError::Retry(format!("the consumer panicked: {}", text.unwrap_or("without a message"))))
     })
 }
 
-/// Extends the lease until the row is somebody else's. A database that cannot be reached is asked again.
-async fn keep(work: &Work, held: &LeasedJob) {
+/// Extends the lease periodically. Returns once another holder has the row. Retries if the database cannot be reached.
+async fn hold_lease(work: &Work, job: &LeasedJob) {
     loop {
         tokio::time::sleep(work.config.heartbeat).await;
-        match leases::extend(&work.database, held, work.clock.now().plus(work.config.lease)).await {
+        match leases::extend(&work.database, job, work.clock.now().plus(work.config.lease)).await {
             Ok(true) => {}
             Ok(false) => return,
-            Err(error) => tracing::warn!(%error, event = %held.id, "a lease could not be extended"),
+            Err(error) => tracing::warn!(%error, event = %job.id, "a lease could not be extended"),
         }
     }
 }
 
-async fn record(work: &Work, held: &LeasedJob, outcome: Result<(), JobError>) -> Result<(), StorageError> {
+async fn record(work: &Work, job: &LeasedJob, outcome: Result<(), JobError>) -> Result<(), StorageError> {
     let now = work.clock.now();
     let (message, again_at) = match outcome {
         Ok(()) => {
-            tracing::debug!(event = %held.id, topic = held.topic, "a job is done");
-            return leases::finish(&work.database, held).await.map(|_| ());
+            tracing::debug!(event = %job.id, topic = job.topic, "a job is done");
+            return leases::finish(&work.database, job).await.map(|_| ());
         }
         Err(JobError::Retry(message)) => {
-            // Counted from its revival, if it had one.
-            let attempt = held.attempts.saturating_sub(held.max_attempts.saturating_sub(MAX_ATTEMPTS));
-            (message, (held.attempts < held.max_attempts).then(|| now.plus(work.config.backoff.after(attempt))))
+            // A dead letter that was retried starts over with the first delay: each retry raised `max_attempts`.
+            let attempt = job.attempts.saturating_sub(job.max_attempts.saturating_sub(MAX_ATTEMPTS));
+            (message, (job.attempts < job.max_attempts).then(|| now.plus(work.config.backoff.after(attempt))))
         }
         Err(JobError::Fail(message)) => (message, None),
     };
     if again_at.is_none() {
-        tracing::error!(event = %held.id, topic = held.topic, attempts = held.attempts, error = message, "a job has become a dead letter");
+        tracing::error!(event = %job.id, topic = job.topic, attempts = job.attempts, error = message, "a job has become a dead letter");
     }
-    leases::fail(&work.database, held, &message, again_at, now).await.map(|_| ())
+    leases::fail(&work.database, job, &message, again_at, now).await.map(|_| ())
 }

@@ -1,10 +1,10 @@
-//! One process: a broadcast channel.
+//! Realtime events within one process, over a broadcast channel.
 
 use async_trait::async_trait;
 use souk_domain::events::{PublicEvent, Realtime, RealtimeError, Subscription};
 use tokio::sync::broadcast::{self, Receiver, Sender, error::RecvError};
 
-/// Events a slow page may lag behind before it misses some.
+/// The number of events a slow subscriber may lag behind before it misses some.
 const BACKLOG: usize = 256;
 
 #[derive(Debug, Clone)]
@@ -19,9 +19,9 @@ impl Default for LocalRealtime {
 }
 
 impl LocalRealtime {
-    /// Tells the pages of this process.
-    pub(super) fn tell(&self, event: PublicEvent) {
-        // Nobody listening is no failure: a page that comes later reads the state.
+    /// Sends an event to the subscribers of this process.
+    pub(super) fn send_local(&self, event: PublicEvent) {
+        // An error means that there are no subscribers, which is fine: a page that opens later reads the current state.
         let _ = self.sender.send(event);
     }
 }
@@ -29,7 +29,7 @@ impl LocalRealtime {
 #[async_trait]
 impl Realtime for LocalRealtime {
     async fn publish(&self, event: &PublicEvent) -> Result<(), RealtimeError> {
-        self.tell(event.clone());
+        self.send_local(event.clone());
         Ok(())
     }
 
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn everybody_who_listens_hears_and_a_laggard_goes_on() {
+    async fn every_subscriber_receives_events_and_a_slow_one_skips_the_oldest() {
         let realtime = LocalRealtime::default();
         let event = |name: usize| PublicEvent { name: name.to_string(), ids: [("id".to_owned(), "cs_1".to_owned())].into() };
         realtime.publish(&event(0)).await.expect("nobody listens, and that is well");

@@ -1,4 +1,4 @@
-//! Events for open pages: within one process, or through Redis to the pages of all processes.
+//! Realtime events for open pages: within one process, or through Redis across processes.
 
 mod local;
 mod redis_channel;

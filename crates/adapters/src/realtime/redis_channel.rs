@@ -1,4 +1,4 @@
-//! Several processes: Redis carries each event to all of them, and each tells its own pages.
+//! Realtime events across processes: Redis sends each event to all processes, and each process forwards it to its subscribers.
 
 use super::LocalRealtime;
 use async_trait::async_trait;
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Wait before the channel is opened again after it broke.
-const REOPEN: Duration = Duration::from_secs(1);
+/// Delay before the channel is reopened after it broke.
+const REOPEN_DELAY: Duration = Duration::from_secs(1);
 
 #[derive(Serialize, Deserialize)]
 struct Wire {
@@ -28,7 +28,7 @@ pub struct RedisRealtime {
 }
 
 impl RedisRealtime {
-    /// `store` tells stores that share a Redis apart.
+    /// `store` distinguishes stores that share a Redis server.
     pub async fn open(address: &str, store: &str) -> Result<Self, RealtimeError> {
         let broken = |error: redis::RedisError| RealtimeError(error.to_string());
         let client = redis::Client::open(address).map_err(broken)?;
@@ -36,7 +36,7 @@ impl RedisRealtime {
         Ok(Self { local: LocalRealtime::default(), client, connection, channel: format!("souk:{store}:realtime") })
     }
 
-    /// Listens until `shutdown`, and opens the channel again whenever it breaks.
+    /// Listens until `shutdown` and reopens the channel whenever it breaks.
     pub async fn run(&self, shutdown: CancellationToken) {
         while !shutdown.is_cancelled() {
             tokio::select! {
@@ -49,7 +49,7 @@ impl RedisRealtime {
             }
             tokio::select! {
                 () = shutdown.cancelled() => return,
-                () = tokio::time::sleep(REOPEN) => {}
+                () = tokio::time::sleep(REOPEN_DELAY) => {}
             }
         }
     }
@@ -61,7 +61,7 @@ impl RedisRealtime {
         while let Some(message) = messages.next().await {
             let text: String = message.get_payload()?;
             if let Ok(Wire { name, ids }) = serde_json::from_str(&text) {
-                self.local.tell(PublicEvent { name, ids });
+                self.local.send_local(PublicEvent { name, ids });
             }
         }
         Ok(())

@@ -1,10 +1,10 @@
-//! Time under the test's hand.
+//! Clocks for tests.
 
 use souk_domain::shared::{Clock, Timestamp};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-/// A clock that stands still until it is advanced. Begins at 2026-01-15T12:00:00Z unless told otherwise.
+/// A clock that stands still until it is advanced. Starts at 2026-01-15T12:00:00Z by default.
 #[derive(Debug)]
 pub struct FixedClock(AtomicI64);
 
@@ -32,7 +32,7 @@ impl Clock for FixedClock {
     }
 }
 
-/// The time of day, for tests in which several processes share a database.
+/// The system time, for tests in which several processes share a database.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunningClock;
 

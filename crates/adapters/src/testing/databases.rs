@@ -1,4 +1,4 @@
-//! A migrated database per test, on either engine, copied from a template that is migrated once per schema.
+//! Gives each test its own migrated database on either engine, copied from a template that is migrated once per schema.
 
 use crate::persistence::{Database, migrate, schema_mark};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, SqliteConnection};
@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use url::Url;
 
-/// Holders of this PostgreSQL advisory lock make or copy the template.
+/// The PostgreSQL advisory lock that guards creating and copying the template.
 const TEMPLATE_LOCK: i64 = 0x736f_756b;
-/// Set to `all`, it runs each use case on both databases ([`TestDatabase::chosen_by`]).
+/// The environment variable that, set to `all`, runs each use case on both databases ([`TestDatabase::chosen_by`]).
 const DATABASES: &str = "DATABASES";
 
-/// A database that only this test sees; it is gone when the test ends.
+/// A database for one test only. It is removed when dropped.
 pub struct TestDatabase {
     database: Database,
     address: String,
@@ -24,10 +24,10 @@ enum Cleanup {
     Drop { server: Url, name: String },
 }
 
-/// The address of a server that tests need, from the environment.
+/// Returns the address of a server that tests need, from an environment variable.
 ///
 /// # Panics
-/// When the variable is absent: a test that needs a server does not pass without one.
+/// If the variable is not set: a test that needs a server must not pass without one.
 #[must_use]
 pub fn required(variable: &str, server: &str) -> String {
     std::env::var(variable)
@@ -35,7 +35,7 @@ pub fn required(variable: &str, server: &str) -> String {
 }
 
 impl TestDatabase {
-    /// A migrated SQLite file in a folder of its own.
+    /// Creates a migrated SQLite file in its own temporary folder.
     pub async fn sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("souk.db");
@@ -45,8 +45,8 @@ impl TestDatabase {
         Self { database, address, cleanup: Cleanup::Folder { _folder: folder } }
     }
 
-    /// The databases that a use case runs on: one of the two, chosen by the case's name, so that each serves half of the cases;
-    /// both where `DATABASES=all` is set.
+    /// Creates the databases that a use case runs on. The case's name chooses one of the two engines, so that each runs about half of
+    /// the cases. With `DATABASES=all`, both are used.
     pub async fn chosen_by(name: &str) -> Vec<Self> {
         let runs_on_all = std::env::var(DATABASES).is_ok_and(|value| value == "all");
         let prefers_postgres = name.bytes().fold(0_u8, u8::wrapping_add) % 2 == 1;
@@ -60,7 +60,7 @@ impl TestDatabase {
         databases
     }
 
-    /// A migrated database in the PostgreSQL server at `TEST_PG`.
+    /// Creates a migrated database on the PostgreSQL server at `TEST_PG`.
     pub async fn postgres() -> Self {
         let server = required("TEST_PG", "a PostgreSQL server");
         let server = Url::parse(&server).expect("TEST_PG is an address like postgres://user@127.0.0.1:5432/postgres");
@@ -77,7 +77,7 @@ impl TestDatabase {
         Self { database, address, cleanup: Cleanup::Drop { server, name } }
     }
 
-    /// The address, for a second pool or another process.
+    /// Returns the address, for a second pool or another process.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
@@ -95,7 +95,7 @@ impl Drop for TestDatabase {
     fn drop(&mut self) {
         let Cleanup::Drop { server, name } = &self.cleanup else { return };
         let (server, statement) = (server.clone(), format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
-        // A thread with a runtime of its own: drop is not async, and a panicking test must clean up too.
+        // Uses a thread with its own runtime, because drop is not async and a panicking test must clean up too.
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async {
@@ -110,18 +110,19 @@ impl Drop for TestDatabase {
     }
 }
 
-/// The migrated SQLite file that others are copied from, in the folder for temporary files; made by the first test with these migrations.
+/// Returns the migrated SQLite file that test databases are copied from. The first test with these migrations creates it, in the folder
+/// for temporary files.
 async fn sqlite_template() -> PathBuf {
     let folder = std::env::temp_dir();
     let template = folder.join(format!("souk_template_{}.db", schema_mark()));
     if !template.exists() {
-        // Several tests may make it at once: each makes its own, and the last one that is renamed stays.
+        // Several tests may create the template at once: each creates its own file, and the last rename wins.
         let draft = tempfile::tempdir_in(&folder).expect("a temporary folder");
         let file = draft.path().join("souk.db");
         let database = Database::open_file(&file).await.expect("opens the template");
         migrate(&database).await.expect("migrates the template");
         database.close().await;
-        // One file without a write-ahead log.
+        // VACUUM INTO produces a single file without a write-ahead log.
         let copy = draft.path().join("copy.db");
         let mut connection = SqliteConnection::connect(&format!("sqlite://{}", file.display())).await.expect("opens the template again");
         let copying = sqlx::query("VACUUM INTO $1").bind(copy.display().to_string()).execute(&mut connection).await;
@@ -132,7 +133,7 @@ async fn sqlite_template() -> PathBuf {
     template
 }
 
-/// The name of a migrated database that others are copied from; made by the first test with these migrations.
+/// Returns the name of the migrated database that test databases are copied from. The first test with these migrations creates it.
 async fn postgres_template(server: &Url, connection: &mut PgConnection) -> String {
     let name = format!("souk_template_{}", schema_mark());
     let found = sqlx::query("SELECT count(*) AS n FROM pg_database WHERE datname = $1").bind(&name).fetch_one(&mut *connection).await;
@@ -159,8 +160,8 @@ async fn run(connection: &mut PgConnection, statement: String) {
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(connection).await.expect("the server obeys");
 }
 
-/// Runs each use case on one database ([`TestDatabase::chosen_by`]): what its statements do on the other one is proven by contract
-/// tests of the repositories and by tests of races, which run on both.
+/// Runs each use case on one database ([`TestDatabase::chosen_by`]). The contract tests of the repositories and the tests of races,
+/// which run on both, cover its statements on the other database.
 ///
 /// ```ignore
 /// on_one! {

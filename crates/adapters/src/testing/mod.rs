@@ -1,4 +1,4 @@
-//! What tests stand on: databases of their own, a clock that stands still, randomness that repeats itself.
+//! Test support: a database per test, a fixed clock, and repeatable randomness.
 
 mod clock;
 mod databases;

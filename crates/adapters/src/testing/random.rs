@@ -1,11 +1,11 @@
-//! Randomness that repeats itself.
+//! Repeatable randomness.
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use souk_domain::shared::Random;
 use std::sync::{Mutex, PoisonError};
 
-/// The same seed gives the same bytes.
+/// A generator that returns the same bytes for the same seed.
 pub struct SeededRandom(Mutex<StdRng>);
 
 impl SeededRandom {

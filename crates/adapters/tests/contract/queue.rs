@@ -103,7 +103,7 @@ pub fn quick(name: String) -> QueueConfig {
         relay_poll: Duration::from_millis(50),
         delivery_poll: Duration::from_millis(50),
         concurrency: 4,
-        patience: Duration::from_secs(8),
+        shutdown_timeout: Duration::from_secs(8),
         backoff: Backoff { first: Duration::from_millis(20), cap: Duration::from_millis(80) },
     }
 }
@@ -366,7 +366,7 @@ on_each! {
     async fn a_shutdown_does_not_wait_for_ever_and_the_job_comes_again(at: &Deployment) {
         let stuck = Recorder::new(|_| std::future::pending());
         let mut work = at.work(Arc::new(RunningClock), stuck.clone());
-        work.config.patience = Duration::from_millis(100);
+        work.config.shutdown_timeout = Duration::from_millis(100);
         let id = at.publish(Message::new(Topic::Realtime, now())).await;
         let started = at.start(work).await;
         eventually("the job runs", || async { stuck.seen().len() == 1 }).await;

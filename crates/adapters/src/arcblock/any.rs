@@ -1,4 +1,4 @@
-//! The fields whose type is named inside: the inner transaction, the payload that travels with it, and big numbers.
+//! Fields that contain their own type URL (the inner transaction and the payload), and big numbers.
 
 use super::messages::{
     AcquireAssetV2Tx, AcquireAssetV3Tx, ClaimStakeTx, DelegateTx, ReturnStakeTx, RevokeDelegateTx, RevokeStakeTx, SlashStakeTx, StakeTx,
@@ -34,7 +34,7 @@ fn write_any(number: u32, type_url: &str, value: &[u8], out: &mut Vec<u8>) {
     write_bytes(number, &any, out);
 }
 
-/// Takes key 0, the type url, out of a CBOR map.
+/// Removes the type URL (key 0) from a CBOR map and returns both.
 fn split_type(value: Cbor) -> Result<(String, Vec<(Cbor, Cbor)>), DecodeError> {
     let Cbor::Map(mut entries) = value else { return Err(DecodeError::Malformed) };
     let at = entries.iter().position(|(key, _)| *key == Cbor::Uint(0)).ok_or(DecodeError::Malformed)?;
@@ -42,10 +42,10 @@ fn split_type(value: Cbor) -> Result<(String, Vec<(Cbor, Cbor)>), DecodeError> {
     Ok((type_url, entries))
 }
 
-/// Describes inner transactions: `Type = "type url", more than one signer?`.
+/// Defines the inner transactions: `Type = "type url", whether each party signs`.
 macro_rules! inner_transactions {
     ($($kind:ident = $type_url:literal, $multisig:literal;)*) => {
-        /// What a transaction does.
+        /// The inner transaction, which defines the effect of a transaction.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(untagged)]
         pub enum Itx { $($kind($kind),)* }
@@ -56,7 +56,7 @@ macro_rules! inner_transactions {
                 match self { $(Self::$kind(_) => $type_url,)* }
             }
 
-            /// Whether each party signs apart, inside the transaction (`signatures`).
+            /// Returns whether each party adds its own signature inside the transaction (`signatures`).
             #[must_use]
             pub const fn is_multisig(&self) -> bool {
                 match self { $(Self::$kind(_) => $multisig,)* }
@@ -134,7 +134,7 @@ impl Field for Option<Itx> {
 
 const JSON: &str = "json";
 
-/// The JSON that travels with a transaction. protobuf carries its text, so the text is kept.
+/// The JSON payload of a transaction. Kept as text, because protobuf carries the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payload(String);
 
@@ -144,15 +144,15 @@ impl Payload {
         Self(value.to_string())
     }
 
-    /// What the text says.
+    /// Parses the text; null if it is not JSON.
     #[must_use]
     pub fn to_json(&self) -> Value {
         serde_json::from_str(&self.0).unwrap_or(Value::Null)
     }
 
-    /// Whether two payloads say the same: encodings may write the same JSON differently.
+    /// Returns whether two payloads contain the same JSON. Encodings may write the same JSON differently.
     #[must_use]
-    pub fn says_same(one: Option<&Self>, other: Option<&Self>) -> bool {
+    pub fn is_same_json(one: Option<&Self>, other: Option<&Self>) -> bool {
         one.map(Self::to_json) == other.map(Self::to_json)
     }
 }
@@ -200,7 +200,7 @@ impl Field for Option<Payload> {
     }
 }
 
-/// Numbers with a fraction have no CBOR form here and become null, which no signature over them survives.
+/// Converts JSON to CBOR. Numbers with a fraction have no CBOR form here and become null, which invalidates any signature over them.
 fn from_json(value: Value) -> Cbor {
     match value {
         Value::Null => Cbor::Null,
@@ -238,7 +238,7 @@ fn to_json(value: Cbor) -> Result<Value, DecodeError> {
 /// CBOR's tag for a positive big number.
 const POSITIVE_BIGNUM: u64 = 2;
 
-/// An unsigned number of any size, big-endian. protobuf keeps the bytes as they are: some writers send zero as one zero byte.
+/// An unsigned number of any size, big-endian. The protobuf bytes are kept unchanged, because some writers send zero as one zero byte.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BigUint(pub Vec<u8>);
 
@@ -248,7 +248,7 @@ impl BigUint {
         &self.0[start..]
     }
 
-    /// `None` when it is larger than any amount.
+    /// Returns `None` if the number exceeds 128 bits, the size of an amount.
     #[must_use]
     pub fn to_u128(&self) -> Option<u128> {
         let bytes = self.significant();

@@ -1,4 +1,4 @@
-//! One question to a chain's GraphQL endpoint and what can come of it.
+//! Calls a chain's GraphQL endpoint and classifies the errors.
 
 use reqwest::redirect::Policy;
 use serde::Deserialize;
@@ -7,26 +7,26 @@ use souk_domain::payment::RailError;
 use std::time::Duration;
 use url::Url;
 
-/// How long a chain may take to answer. After that the outcome is unknown.
+/// The timeout of a call. After it, the outcome is unknown.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The largest answer that is read, in bytes.
+/// The largest response that is read, in bytes.
 const MAX_ANSWER: usize = 1 << 20;
-/// Codes that speak of the chain's own troubles, after which the same transaction may still go through.
+/// Codes of the chain's own failures, after which the same transaction may still succeed.
 const TRANSIENT: [&str; 7] =
     ["INTERNAL", "TIMEOUT", "CONSENSUS_RPC_ERROR", "STORAGE_RPC_ERROR", "RPC_CONNECTION_ERROR", "TOO_MANY_TXS", "INTERNAL_SERVER_ERROR"];
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// No answer, or none of a chain.
+    /// There was no response, or the response is not from a chain.
     #[error("{0}")]
     Unanswered(String),
-    /// The chain understood and said no.
+    /// The chain rejected the request.
     #[error("{code}: {message}")]
     Refused { code: String, message: String },
 }
 
 impl CallError {
-    /// Whether the refusal is about the request itself.
+    /// Returns whether the request itself caused the rejection, so that a retry cannot succeed.
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if !code.is_empty() && !TRANSIENT.contains(&code.as_str()))
     }
@@ -73,13 +73,13 @@ impl GraphError {
     }
 }
 
-/// Some gateways keep the code only at the beginning of the message.
+/// Reads the code from the beginning of the message, where some gateways put it instead of in its own field.
 fn leading_code(message: &str) -> &str {
     let end = message.find(|letter: char| !letter.is_ascii_uppercase() && letter != '_').unwrap_or(message.len());
     if message[..end].contains('_') { &message[..end] } else { "" }
 }
 
-/// The HTTP client of all chains.
+/// The HTTP client for all chains.
 #[derive(Clone)]
 pub struct GraphQl {
     http: reqwest::Client,
@@ -87,12 +87,12 @@ pub struct GraphQl {
 
 impl GraphQl {
     pub fn new() -> Result<Self, RailError> {
-        // A redirect could carry a signed transaction to somebody else.
+        // A redirect could send a signed transaction to another server.
         let http = reqwest::Client::builder().redirect(Policy::none()).timeout(TIMEOUT).build();
         Ok(Self { http: http.map_err(|error| RailError::Misconfigured(error.to_string()))? })
     }
 
-    /// Sends one query and answers its `data`.
+    /// Sends one query and returns its `data`.
     pub async fn call(&self, endpoint: &Url, query: &str, headers: &[(&'static str, String)]) -> Result<Value, CallError> {
         let mut request = self.http.post(endpoint.clone()).json(&json!({"query": query}));
         for (name, value) in headers {
@@ -120,7 +120,7 @@ impl GraphQl {
     }
 }
 
-/// The reason without the address, which is in the method's settings already.
+/// Describes a failed request without its address, which is in the method's settings already.
 fn unanswered(error: reqwest::Error) -> CallError {
     let kind = if error.is_timeout() {
         "no answer in time"
@@ -132,7 +132,7 @@ fn unanswered(error: reqwest::Error) -> CallError {
     CallError::Unanswered(kind.to_owned())
 }
 
-/// A text as GraphQL writes it; its strings are those of JSON.
+/// Quotes a text as a GraphQL string, which has the syntax of a JSON string.
 pub fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }

@@ -1,8 +1,8 @@
-//! A mandate: the delegation by which this store may take payments later (chains.md 3.5), and the comparison with what was signed.
+//! Mandates: builds the delegation that lets this store charge later (chains.md 3.5), and verifies the one that the wallet signed.
 
 use super::any::{Itx, Payload};
 use super::messages::{DelegateLimit, DelegateOp, DelegateTx, TokenLimit, Transaction};
-use super::wallet_tx::{Given, Parties, read_base58};
+use super::wallet_tx::{Parties, WalletResponse, read_base58};
 use super::wire::Format;
 use crate::identity::delegation_address;
 use serde_json::json;
@@ -10,13 +10,13 @@ use souk_domain::access::Did;
 use souk_domain::payment::{CheckError, MandateRequest, RailError, SignedTransaction};
 use std::collections::BTreeSet;
 
-/// The one type of transaction that this store sends in a payer's name.
+/// The only transaction type that this store sends on behalf of a payer.
 pub const PULL_TYPE: &str = "fg:t:transfer_v2";
-/// No signature is longer, in bytes, and no transaction is as short.
+/// The longest signature in bytes. Every transaction is longer, which distinguishes the two.
 const MAX_SIGNATURE: usize = 80;
 
-/// One op, for charges to this store alone, each at most the limit. No total and no rate: the op is shared by all subscriptions of
-/// the payer, and a new permission replaces it.
+/// Builds a delegation with one op that allows charges to this store only, each up to the limit. It has no total and no rate, because all
+/// subscriptions of the payer share the op and a new delegation replaces it.
 pub fn prepare(app: &Did, chain_id: &str, request: &MandateRequest) -> Result<Transaction, RailError> {
     let contracts: BTreeSet<&str> = request.limits.iter().map(|(currency, _)| currency.contract.as_str()).collect();
     if contracts.is_empty() || contracts.len() != request.limits.len() {
@@ -39,27 +39,27 @@ pub fn prepare(app: &Did, chain_id: &str, request: &MandateRequest) -> Result<Tr
         data: Some(Payload::new(&json!({"reference": request.reference}))),
         ..DelegateTx::default()
     };
-    Parties { app, chain_id, payer: &request.payer, payer_key: &request.payer_key }.frame(request.nonce, delegate.into())
+    Parties { app, chain_id, payer: &request.payer, payer_key: &request.payer_key }.unsigned_transaction(request.nonce, delegate.into())
 }
 
 pub fn check(expected: &Transaction, signed: &str) -> Result<SignedTransaction, CheckError> {
     let bytes = read_base58(signed)?;
-    let given = Given::decode(if bytes.len() > MAX_SIGNATURE { bytes } else { with_signature(expected, bytes) })?;
-    let (Some(Itx::DelegateTx(asked)), Some(Itx::DelegateTx(delegate))) = (&expected.itx, &given.transaction.itx) else {
+    let response = WalletResponse::decode(if bytes.len() > MAX_SIGNATURE { bytes } else { with_signature(expected, bytes) })?;
+    let (Some(Itx::DelegateTx(requested)), Some(Itx::DelegateTx(delegate))) = (&expected.itx, &response.transaction.itx) else {
         return Err(CheckError::Differs("type"));
     };
     let inner = [
-        (delegate.address == asked.address, "address"),
-        (delegate.to == asked.to, "recipient"),
-        (delegate.ops == asked.ops, "limits"),
-        (delegate.deny == asked.deny && delegate.valid_until == asked.valid_until, "conditions"),
-        (Payload::says_same(delegate.data.as_ref(), asked.data.as_ref()), "data"),
-        (given.transaction.signatures.is_empty(), "signatures"),
+        (delegate.address == requested.address, "address"),
+        (delegate.to == requested.to, "recipient"),
+        (delegate.ops == requested.ops, "limits"),
+        (delegate.deny == requested.deny && delegate.valid_until == requested.valid_until, "conditions"),
+        (Payload::is_same_json(delegate.data.as_ref(), requested.data.as_ref()), "data"),
+        (response.transaction.signatures.is_empty(), "signatures"),
     ];
-    given.accept(expected, &inner)
+    response.verify(expected, &inner)
 }
 
-/// A wallet that answers a `signature` claim signs the bytes that it was sent.
+/// Completes the expected transaction with a signature. A wallet that responds to a `signature` claim returns only the signature.
 fn with_signature(expected: &Transaction, signature: Vec<u8>) -> Vec<u8> {
     Transaction { signature, ..expected.clone() }.encode(Format::Protobuf)
 }

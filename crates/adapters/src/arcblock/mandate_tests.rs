@@ -1,4 +1,4 @@
-//! Which permissions pass and which are stopped, without a network.
+//! Tests without a network which signed delegations are accepted and which are rejected.
 
 use super::rail_tests::{TOKEN, app, currency, method, rail, wallet};
 use super::*;
@@ -29,7 +29,7 @@ fn check(signed: &str) -> Result<String, CheckError> {
     rail().check_mandate(&method("/api/"), &request(), signed).map(|signed| signed.hash)
 }
 
-/// Changes what was asked, then signs it properly.
+/// Changes the requested delegation, then signs it correctly.
 fn signed_after(change: impl Fn(&mut Transaction), format: Format) -> String {
     let (mut transaction, _) = Transaction::decode(&decode_base58(&prepared()).expect("base58")).expect("decodes");
     change(&mut transaction);
@@ -49,7 +49,7 @@ fn limit(transaction: &mut Transaction) -> &mut TokenLimit {
 }
 
 #[test]
-fn what_was_asked_for_passes_whole_or_as_a_signature() {
+fn the_requested_delegation_is_accepted_as_a_transaction_or_as_a_signature() {
     let whole = signed_after(|_| (), Format::Protobuf);
     let hash = check(&whole).expect("passes");
     let signature = wallet().sign_origin(&prepared()).expect("signs");
@@ -93,7 +93,7 @@ fn every_difference_is_named() {
 }
 
 #[test]
-fn a_wrong_signature_is_stopped() {
+fn a_wrong_signature_is_rejected() {
     let (mut transaction, format) =
         Transaction::decode(&decode_base58(&signed_after(|_| (), Format::Protobuf)).expect("base58")).expect("decodes");
     transaction.signature[5] ^= 1;
@@ -104,14 +104,14 @@ fn a_wrong_signature_is_stopped() {
 }
 
 #[test]
-fn what_is_no_transaction_is_malformed() {
+fn input_that_is_not_a_transaction_is_malformed() {
     for text in ["hello", "zzz0", &prepared()[1..], &"z".repeat(20_000)] {
         assert_eq!(check(text), Err(CheckError::Malformed), "{text}");
     }
 }
 
 #[test]
-fn a_mandate_without_a_limit_is_never_asked_for() {
+fn a_mandate_without_a_limit_is_never_requested() {
     for limits in [vec![], vec![(currency(), Amount::ZERO)], vec![(currency(), Amount::new(1)), (currency(), Amount::new(2))]] {
         let prepared = rail().prepare_mandate(&method("/api/"), &MandateRequest { limits, ..request() });
         assert!(matches!(prepared, Err(RailError::Rejected(_))), "{prepared:?}");
@@ -120,12 +120,12 @@ fn a_mandate_without_a_limit_is_never_asked_for() {
     assert!(matches!(rail().prepare_mandate(&method("/api/"), &foreign), Err(RailError::Rejected(_))));
 }
 
-/// Recorded: the permission of [`ask`], written and signed by `@ocap/client` 1.30.24, with its two encoders.
+/// Recorded: the delegation of [`request`], encoded and signed by `@ocap/client` 1.30.24 with each of its two encoders.
 const RECORDED_PROTOBUF: &str = "zmuDKqTp4vF5gweaJTdxz8FeAZszYqk1wfzgPCkMDC4o8nHZqVUWJoduoc6AQdaEM9vDNLevmc45pWLK6WaXndJLBE72qoqvmwW7y2YXgjbdccnXPLd5xF2c1mJki8HP5Ax5k4oxTRRGvRbaaysGKcHx333pQ8ZNtZUAgFSwUyDkSz6XnWBwb1ZfBMphx7JLJgxBzQEh7eEp4suf9CnzpUUdfQtwh6Rr8cPg2M2ZnfcHi52y3Dh8kiCrDmo1wrMbSSuNj9kJ6K1zapTXspFH8FrtkY1vyKE25H6EWLaCoCF27VcwQ2o6HXeRYSQNWSC3a5GRQTTmCBJYaZt6UsWKCiULPY9cdLt2jFwTzfDn3Eife9keFZ3Qbc2g1tWhM3ZJdkXGTUUdAvFoWqwQePCfEbp3iKLnY1Jabo1yAhhFUbL2o5oV2kEcZ14HeT68sQ3mApfNDubg1PuqKaUDA63yMzxSxgiHSJq1WffHbWYyrqpgBd6AA8CDggkazcreSiDQa8cuRVm6LuVaumpCzUYMbATccFai8FasXoMa7NQvYHFkjxGs98mjYGcUzTXyNWP36rZSATAutEZK3qXKoyjzcrgA2Wk61sihjMyFqaxw6A1ZVpZMKko14xWhC5aXdPjQv92dem75Lw6QCUvQ2MDiX6GZ3fxSN83eaANvJuD";
 const RECORDED_CBOR: &str = "z3nNeRxAF6iaVenxSXM1Pi5Rkbq66zCLo3G4gHTYuYoLJrF2QajKDivgi8N7uHVSKCo65shCmRKHz5DUMiYVkM8gPt1bLeJghSeC86cYtieocRX1WN2aXK7fxx6KSh7dC8pxCAHN5aVVxNa1oNFtVaLZYvi9SVGtantfT6iZ4AFnAhsAJD5ZnxAt9fSdBJYjWMr6zgQqzNsyguCjTVkQMWzrRVXJjEXTAxPyyRSTZEMFke7bDczxo58B7HswUUGvEaGyWRrsSyLZhrBZNQiY1g4CdifXXVnhAnyPhiGt5rTu2enHeBAVZnANcGwghuVBs3QNyw7d6yxftw8ZLTCHVtHLFz2CuQy2uTuP2GCCGCx2bwCPQnFKPTJzPB4hcQnuh7jMPYgPiYq96Urb6yaFQLjefKxD6gyDwUgwTTw2VPCub6ZiUBMXWKVErC3pqCFwFe4dh1xs8gorsAPQW6qxesvAHkmh8DtsfWjtC2je9gTZk6Q35A36ZkjAQTQaoxPVQtBbXL8zeqai91QH7aSuuwmQFusgzV7hwikk5qwHCQ7oGuDEFyz7JXXkH2ujnYJaDYzBMRJk73GxiQ21YgbaJJqdPSfTu3qvMBG8ttowbC57ShgGgbowXjcwHaakyMTBVTXVyVR7u3yZGhijrB2W5K7nrCmHr7RcJxS26vf4fAHH6ZXB9h";
 
 #[test]
-fn what_the_published_client_signs_passes_in_both_encodings() {
+fn transactions_signed_by_the_published_client_are_accepted_in_both_encodings() {
     assert_eq!(signed_after(|_| (), Format::Protobuf), RECORDED_PROTOBUF);
     assert_eq!(signed_after(|_| (), Format::Cbor), RECORDED_CBOR);
     for signed in [RECORDED_PROTOBUF, RECORDED_CBOR] {

@@ -4,7 +4,7 @@ use super::any::{BigUint, Itx, Payload};
 use super::wire::messages;
 
 messages! {
-    /// A transaction. `pk` belongs to `delegator` when that is set, else to `from`.
+    /// A transaction. `pk` is the key of `delegator` if that is set, else of `from`.
     Transaction {
         1 from: String,
         2 nonce: u64,
@@ -18,7 +18,7 @@ messages! {
         17 service_fee: String,
     }
 
-    /// One party's signature inside a transaction that several parties sign.
+    /// The signature of one party inside a transaction that several parties sign.
     Multisig {
         1 signer: String,
         2 pk: Vec<u8>,
@@ -33,14 +33,14 @@ messages! {
         2 value: String,
     }
 
-    /// What one party gives, or gets.
+    /// The tokens and assets that one party gives or receives.
     TransactionInput {
         1 owner: String,
         2 tokens: Vec<TokenInput>,
         3 assets: Vec<String>,
     }
 
-    /// From the sender to one receiver; `value` is of the chain's primary token.
+    /// A transfer from the sender to one receiver. `value` is in the chain's primary token.
     TransferV2Tx {
         1 to: String,
         2 value: Option<BigUint>,
@@ -49,14 +49,14 @@ messages! {
         15 data: Option<Payload>,
     }
 
-    /// From some to others; what goes in comes out.
+    /// A transfer between several parties. The inputs and the outputs have the same totals.
     TransferV3Tx {
         1 inputs: Vec<TransactionInput>,
         2 outputs: Vec<TransactionInput>,
         15 data: Option<Payload>,
     }
 
-    /// Grants `to` the right to send transactions of some types in the sender's name.
+    /// Grants `to` the right to send transactions of some types on behalf of the sender.
     DelegateTx {
         1 address: String,
         2 to: String,

@@ -1,4 +1,4 @@
-//! ArcBlock's chains: transactions in both encodings, and the rail that pays over them.
+//! ArcBlock's chains: transactions in both encodings, and the payment rail over these chains.
 
 mod any;
 mod graphql;

@@ -1,4 +1,4 @@
-//! What a chain says about a transaction, as an outcome.
+//! Derives the outcome of a transaction from a chain's response.
 
 use serde_json::Value;
 use souk_domain::access::Did;
@@ -6,13 +6,14 @@ use souk_domain::payment::{Currency, Decline, Outcome, Settlement};
 use souk_domain::shared::Amount;
 
 pub const OK: &str = "OK";
-/// What a chain takes for its trouble is no part of what was moved.
-const COSTS: [&str; 2] = ["gas", "fee"];
+/// Actions in receipts that are the chain's fees. They do not count as amount_moved amounts.
+const FEE_ACTIONS: [&str; 2] = ["gas", "fee"];
 
-/// What [`read`] needs to know of a transaction.
+/// The GraphQL fields of a transaction that [`read`] needs.
 pub const FIELDS: &str = "code info{code hash sender tx{from itxJson} receipts{address changes{target action value}}}";
 
-/// A transaction that the chain knows has not moved anything unless its own code says OK.
+/// Derives the outcome from the response. The transaction's own code must be OK: a chain also keeps failed transactions, which amount_moved
+/// nothing.
 pub fn read(answer: &Value, app: &Did, currency: &Currency, hash: &str) -> Outcome {
     if !answer.is_object() {
         return Outcome::Unknown("the network answered without a result".to_owned());
@@ -32,30 +33,31 @@ pub fn read(answer: &Value, app: &Did, currency: &Currency, hash: &str) -> Outco
         None => return Outcome::Unknown("the network answered without a code".to_owned()),
     }
     let payer = info["tx"]["from"].as_str().or(info["sender"].as_str()).unwrap_or_default();
-    let Some(amount) = moved(info, payer == app.as_str(), app, currency) else {
+    let Some(amount) = amount_moved(info, payer == app.as_str(), app, currency) else {
         return Outcome::Unknown("the network's receipts are not amounts".to_owned());
     };
     Outcome::Settled(Settlement { reference: hash.to_owned(), payer: payer.to_owned(), amount, card: None })
 }
 
-/// Inner transactions with an address are about what is kept there: a stake holds money, a delegation none. What a wallet transfers is
-/// about whom it pays, which was compared before it was sent. Others are about this store.
-fn moved(info: &Value, by_app: bool, app: &Did, currency: &Currency) -> Option<Amount> {
+/// Returns the amount that a transaction amount_moved. An inner transaction with an address concerns that address: a stake holds money, a
+/// delegation does not. A wallet's transfer concerns its receiver, which was verified before sending. All others concern this store.
+fn amount_moved(info: &Value, by_app: bool, app: &Did, currency: &Currency) -> Option<Amount> {
     let itx = &info["tx"]["itxJson"];
-    let kept_at = itx["address"].as_str().filter(|address| !address.is_empty());
-    let paid_to = itx["outputs"][0]["owner"].as_str().filter(|owner| !by_app && !owner.is_empty());
-    let place = kept_at.or(paid_to).unwrap_or(app.as_str());
-    let (gained, lost) = changes_of(place, &info["receipts"], currency)?;
+    let holding_address = itx["address"].as_str().filter(|address| !address.is_empty());
+    let receiver = itx["outputs"][0]["owner"].as_str().filter(|owner| !by_app && !owner.is_empty());
+    let address = holding_address.or(receiver).unwrap_or(app.as_str());
+    let (gained, lost) = changes_of(address, &info["receipts"], currency)?;
     let net = if by_app { lost.minus(gained) } else { gained.minus(lost) };
     Some(net.unwrap_or(Amount::ZERO))
 }
 
-/// What the receipts say that an address gained and lost of a token, costs apart. `None` when they cannot be read.
+/// Returns the amounts of a token that an address gained and lost according to the receipts, without fees. `None` if the receipts cannot
+/// be read.
 fn changes_of(address: &str, receipts: &Value, currency: &Currency) -> Option<(Amount, Amount)> {
     let (mut gained, mut lost) = (Amount::ZERO, Amount::ZERO);
     for receipt in receipts.as_array()?.iter().filter(|receipt| receipt["address"] == address) {
         for change in receipt["changes"].as_array()?.iter().filter(|change| change["target"] == currency.contract.as_str()) {
-            if change["action"].as_str().is_some_and(|action| COSTS.contains(&action)) {
+            if change["action"].as_str().is_some_and(|action| FEE_ACTIONS.contains(&action)) {
                 continue;
             }
             let value = change["value"].as_str()?;

@@ -1,4 +1,4 @@
-//! Payments over an ArcBlock chain: the payer signs in a wallet, this store sends and pays the gas.
+//! Payments over an ArcBlock chain. The payer signs in a wallet; this store sends the transaction and pays the gas.
 
 use super::graphql::{CallError, GraphQl, quoted};
 use super::messages::Transaction;
@@ -20,7 +20,7 @@ use souk_domain::shared::{Amount, Clock};
 use std::sync::Arc;
 use url::Url;
 
-/// The chain knows these bytes already: what became of them decides.
+/// The code for a transaction that the chain already knows. Its stored outcome decides.
 const DUPLICATE: &str = "DUPLICATE_TX";
 
 /// The rail to ArcBlock's chains, and to the sandbox's ledger.
@@ -32,12 +32,12 @@ pub struct ArcblockRail {
 }
 
 impl ArcblockRail {
-    /// `app` receives the payments and pays for gas. Hosts of methods that begin with `/` are below `base`, where this store listens.
+    /// `app` receives the payments and pays for gas. `base` is the store's own address, which completes method hosts that begin with `/`.
     pub fn new(app: AppKey, clock: Arc<dyn Clock>, base: Url) -> Result<Self, RailError> {
         Ok(Self { app, clock, base, graphql: GraphQl::new()? })
     }
 
-    /// The chain's id and its GraphQL address.
+    /// Returns the chain's id and its GraphQL address.
     fn chain<'m>(&self, method: &'m Method) -> Result<(&'m str, Url), RailError> {
         let MethodSettings::Arcblock { chain_id, api_host, .. } = &method.settings else {
             return Err(RailError::Misconfigured("not an ArcBlock method".to_owned()));
@@ -73,7 +73,7 @@ impl ArcblockRail {
         Ok(())
     }
 
-    /// Headers by which this store pays for the gas of a transaction that somebody else signed.
+    /// Returns the headers by which this store pays the gas of a transaction that another account signed.
     fn gas_headers(&self, hash: &str) -> [(&'static str, String); 2] {
         let body = Map::from_iter([("txHash".to_owned(), json!(hash))]);
         [("x-gas-payer-pk", self.app.public_key_base58()), ("x-gas-payer-sig", self.app.sign_envelope(body, self.clock.now()))]
@@ -153,7 +153,7 @@ impl WalletRail for ArcblockRail {
         let (_, address) = self.chain(method)?;
         let delegation = delegation_address(payer, self.app.did());
         let answer = self.query(&address, &states::delegation_query(&delegation)).await?;
-        states::permits(&answer, self.app.did(), currency, amount, self.clock.now())
+        states::mandate_allows(&answer, self.app.did(), currency, amount, self.clock.now())
     }
 
     async fn staked(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError> {
@@ -178,13 +178,13 @@ impl WalletRail for ArcblockRail {
             Ok(answer) if answer["sendTx"]["code"] == OK => None,
             Ok(_) => return Outcome::Unknown("the network answered without a result".to_owned()),
             Err(CallError::Refused { code, .. }) if code == DUPLICATE => None,
-            // Some refusals are kept by the chain under the transaction's hash, others leave no trace: it is asked which.
+            // The chain records some rejections under the transaction's hash, but not all of them: look the transaction up.
             Err(error) if error.is_final() => Some(error),
             Err(error) => return Outcome::Unknown(error.to_string()),
         };
         match (self.look_up(&address, currency, &hash).await, decline) {
             (Outcome::NotFound, Some(CallError::Refused { code, message })) => Outcome::Declined(Decline { code, message }),
-            // Accepted, not visible yet.
+            // Accepted, but not visible yet.
             (Outcome::NotFound, _) => Outcome::Pending { requires_payer: false, last_error: None },
             (outcome, _) => outcome,
         }
@@ -203,7 +203,7 @@ impl WalletRail for ArcblockRail {
     }
 }
 
-/// Wallets are sent protobuf: not all of them read CBOR.
+/// Encodes a transaction for a wallet, as protobuf because not all wallets read CBOR.
 fn prepared(transaction: &Transaction, token: &str) -> UnsignedTransaction {
     UnsignedTransaction { partial_tx: encode_base58(&transaction.encode(Format::Protobuf)), token: token.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! What the rail lets pass and what it stops, without a network.
+//! Tests without a network which signed transfers the rail accepts and which it rejects.
 
 use super::*;
 use crate::identity::{AppKey, decode_base58, encode_base58};
@@ -85,7 +85,7 @@ fn check(signed: &str) -> Result<String, CheckError> {
     rail().check(&method("/api/"), &currency(), &request(), signed).map(|signed| signed.hash)
 }
 
-/// Changes what was asked, then signs it properly.
+/// Changes the requested transfer, then signs it correctly.
 fn signed_after(change: impl Fn(&mut Transaction)) -> String {
     let signed = wallet().sign_transfer(&prepared(), TOKEN, request().amount).expect("signs");
     let (mut transaction, format) = Transaction::decode(&decode_base58(&signed).expect("base58")).expect("decodes");
@@ -102,7 +102,7 @@ fn transfer(transaction: &mut Transaction) -> &mut TransferV3Tx {
 }
 
 #[test]
-fn what_was_asked_for_passes() {
+fn the_requested_transfer_is_accepted() {
     let signed = signed_after(|_| ());
     assert!(check(&signed).is_ok_and(|hash| hash.len() == 64));
     let signed = rail().check(&method("/api/"), &currency(), &request(), &signed).expect("passes");
@@ -137,7 +137,7 @@ fn every_difference_is_named() {
 }
 
 #[test]
-fn a_wrong_signature_inside_or_outside_is_stopped() {
+fn a_wrong_inner_or_outer_signature_is_rejected() {
     let signed = decode_base58(&signed_after(|_| ())).expect("base58");
     let (transaction, format) = Transaction::decode(&signed).expect("decodes");
     let mut outside = transaction.clone();
@@ -150,32 +150,33 @@ fn a_wrong_signature_inside_or_outside_is_stopped() {
 }
 
 #[test]
-fn what_is_no_transaction_is_malformed() {
+fn input_that_is_not_a_transaction_is_malformed() {
     for text in ["", "z", "hello", "zzzz", &prepared()[1..], &"z".repeat(20_000)] {
         assert_eq!(check(text), Err(CheckError::Malformed));
     }
 }
 
 #[test]
-fn a_transfer_is_not_asked_of_a_key_that_is_not_the_payers() {
+fn a_transfer_is_not_requested_from_a_key_that_is_not_the_payers() {
     let foreign = TransferRequest { payer_key: app().public_key_base58(), ..request() };
     assert!(matches!(rail().prepare(&method("/api/"), &currency(), &foreign), Err(RailError::Rejected(_))));
 }
 
 #[test]
-fn an_address_that_is_not_of_the_web_is_misconfigured() {
+fn a_host_that_is_not_a_web_address_is_misconfigured() {
     for host in ["file:///etc/passwd", "ftp://example.com/", "nonsense"] {
         assert!(matches!(rail().prepare(&method(host), &currency(), &request()), Err(RailError::Misconfigured(_))), "{host}");
     }
 }
 
-/// Recorded: the partial transaction of [`ask`], decoded, completed and signed by `@ocap/client` 1.30.24, with its two encoders.
+/// Recorded: the partial transaction of [`request`], decoded, completed and signed by `@ocap/client` 1.30.24 with each of its two
+/// encoders.
 const RECORDED_PARTIAL: &str = "zKLH7TUj8b5AjPPgjW1ZiANXfLBiX4j5PzbQQkgJX61LVXaYba56nejZFFwk9ovYzinDVVKtc9a7e3YdLDnJVA5qGCNXTQL2wpeeFZsmuU1521TEGScqKYG81bMy4mFcWnxkQh9MT5coCGYdcyGwu2hywngTmaCCWUCfSzR7CQ6F5TJvyBJhhZMG4jNqqeCxP2Gi6NqdgFkfiRKAVCPxohbL4ykS18fFnZnjqVZLP3CokpvJUHGMWnmumuF2g1aipCfyaBBnaFfP1JWMSdgWkb7kWVaEKzNhJPHm9AuuPBnofQMW24XnGsrL7X95Ytq1TauqK5goQt2A8UBJwv3rKitEZM";
 const RECORDED_PROTOBUF: &str = "z4xp37uhqCLQ75LgGnMPgEopXRov661h4ox24YSYmviqouCujxBYVB6ZSGghwvcSpdxUWgnT9iyEoPJtbcVgqAgro88G9TT45RGSG95dCvzfkTDDLPhxnEFKDu4tHmeSbQQ8s6sCg7tMC5P63NuUDLGuEuAay1ZP6ZAp2MFokQFeDXgKyqQ92CZ53HHoyL4uW5xkzi1JZJrR83oQe4fAF4EHUdoMABjvBNUKmaYiWPnwvFjv82wuJmfAqi7zMbxKeiJYvyTiagNoFKywSBfptCUq6mjp6ssGHS8yrdEy4PcLzFEW8pigVxhpXmovuHfk6KR3gyEMJUGxp6T8RTGfVsKCT4yejAJw67YM9Xyhs6vcCQ2rzeoMzSbCpAptuddZXabmWZqrwBwUuLDZkPfXpiFthSVCbwaoQSo5AMSvkz1pyQvJNmXFjfxf4qkwH1Qqv8DVsU76UUKjsATgFiqVUs8JZKFW6kjTDpgSb8NxVAVxhCTGz2LftH8qst6H1HgW7G7Y1hVNa5xRqYqaJMAEcf3NLyzzTbdsGygwjWmGRhS7QLyxwJEUXSdouBjeXXpDSkWeh7WFNBQCer4fPAYom62zxGA7CyKAoZ5nMANu89945LcqbVyqDq5h3pB5QM1ZNSrjbSpMLWvRaHpV2bvYjrLfhEwLyE88oi4JLvArxTwgx4FjT4ETNPy9F5bie7JLjHhm1FkGmUDZ1xCCARgrnqskdJq2Xw64fWeTwiWh39nR6TGhwMNddMAogkdYEtP";
 const RECORDED_CBOR: &str = "z2cBj5Drz91ow8eEtf3WQHYiDz646YVMRDrXZ898mcsB2m57FYNfdhqvBLSoEFEnn41Df4LAgBwenBuaZ6crYkKaKLxJNUd4u58VWfcefeLRzukRjZcEHmQS8LfdtZvhAwmZmEzP7mWr7ECs8zy2fqm3nSu1dXUyYYfZfGq5n55WzxDcZX7M9V7kPkUSirkfhGBbL8rSEXjY744naS6kr4qCqLPJtC1Paay92gKtoEFjvzRfKLkZzSh27qeLScC1Xh3eCkZ22Qq5voMpuf7ujGqVUY1seBzigXtHEQmNCB7jD4wpLtKkHAWuVzLj6Sv6eHHC6Gow4HY5tYzU5ESpDmBWwvL593kRR1uADRK4BjcrY9EENGqQaNJ6zePePvp296uokid8V2ppoKcm6C6HCcmss8HzzVgq3RmqUdGoUaYUFQvtq29NXrsuPMJBmE6DjFuVzrW2sp8qodCSqTemdZYhZsqKHzXwq84BpBw5WkVTtjSzF1hkRwEdmNP3F44Hj1GpdwxUuuEmwriFL4eWby5uK3mZhcarXJLBmJEwGpHgqPNBbpvWRcHr8F1idG6Z8EC6ZTtd6SWLiKsXgodLJS1FzuBaiNSdGTnSjJxWVKfrAH5VxnsN42e6BvxJtN1UHcfRWV6MCb3LhN12AKUQjLhdKpUERQkprgJnsF25MHkNvyG7YoPfJSJwrLRf4cyDPS3Y98V6qJg1htV5A4SY345n748ima4ynmYuoYhf9J9zhigkKShuGErkiv8SaH4qzQ83rkh6UHsi8VM";
 
 #[test]
-fn what_the_published_client_signs_passes_in_both_encodings() {
+fn transactions_signed_by_the_published_client_are_accepted_in_both_encodings() {
     assert_eq!(prepared(), RECORDED_PARTIAL);
     assert_eq!(signed_after(|_| ()), RECORDED_PROTOBUF);
     for signed in [RECORDED_PROTOBUF, RECORDED_CBOR] {

@@ -1,15 +1,16 @@
-//! A deposit: the stake that is asked for (chains.md 3.7), and the comparison with what the wallet signed.
+//! Stakes: builds the requested stake transaction (chains.md 3.7), and verifies the one that the wallet signed.
 
 use super::any::{Itx, Payload};
 use super::messages::{StakeTx, Transaction};
-use super::wallet_tx::{Given, Parties, is_signed_by_payer_alone, share};
+use super::wallet_tx::{Parties, WalletResponse, is_signed_by_payer_alone, tokens_of};
 use crate::identity::stake_address;
 use serde_json::json;
 use souk_domain::access::Did;
 use souk_domain::payment::{CheckError, Currency, RailError, SignedTransaction, StakeRequest};
 
-/// Chains want a message, and take no longer subject.
+/// The message of a stake transaction, which chains require.
 pub const MESSAGE: &str = "deposit";
+/// The longest subject that chains verify, in bytes.
 const MAX_SUBJECT: usize = 256;
 
 pub fn prepare(app: &Did, chain_id: &str, request: &StakeRequest) -> Result<Transaction, RailError> {
@@ -31,23 +32,23 @@ pub fn prepare(app: &Did, chain_id: &str, request: &StakeRequest) -> Result<Tran
         nonce: request.subject.clone(),
         data: Some(Payload::new(&json!({"reference": request.reference}))),
     };
-    Parties { app, chain_id, payer: &request.payer, payer_key: &request.payer_key }.frame(request.nonce, stake.into())
+    Parties { app, chain_id, payer: &request.payer, payer_key: &request.payer_key }.unsigned_transaction(request.nonce, stake.into())
 }
 
 pub fn check(expected: &Transaction, currency: &Currency, request: &StakeRequest, signed: &str) -> Result<SignedTransaction, CheckError> {
-    let given = Given::read(signed)?;
-    let (Some(Itx::StakeTx(asked)), Some(Itx::StakeTx(stake))) = (&expected.itx, &given.transaction.itx) else {
+    let response = WalletResponse::read(signed)?;
+    let (Some(Itx::StakeTx(requested)), Some(Itx::StakeTx(stake))) = (&expected.itx, &response.transaction.itx) else {
         return Err(CheckError::Differs("type"));
     };
     let inner = [
-        (stake.address == asked.address, "address"),
-        (stake.receiver == asked.receiver, "recipient"),
-        (stake.nonce == asked.nonce, "subject"),
-        (stake.slashers == asked.slashers, "slashers"),
-        (stake.revoke_waiting_period == asked.revoke_waiting_period && stake.locked == asked.locked, "waiting period"),
-        (stake.message == asked.message && Payload::says_same(stake.data.as_ref(), asked.data.as_ref()), "data"),
-        (stake.inputs == [share(&request.payer, currency, request.amount)], "inputs"),
-        (is_signed_by_payer_alone(&given.transaction, expected), "signatures"),
+        (stake.address == requested.address, "address"),
+        (stake.receiver == requested.receiver, "recipient"),
+        (stake.nonce == requested.nonce, "subject"),
+        (stake.slashers == requested.slashers, "slashers"),
+        (stake.revoke_waiting_period == requested.revoke_waiting_period && stake.locked == requested.locked, "waiting period"),
+        (stake.message == requested.message && Payload::is_same_json(stake.data.as_ref(), requested.data.as_ref()), "data"),
+        (stake.inputs == [tokens_of(&request.payer, currency, request.amount)], "inputs"),
+        (is_signed_by_payer_alone(&response.transaction, expected), "signatures"),
     ];
-    given.accept(expected, &inner)
+    response.verify(expected, &inner)
 }

@@ -1,4 +1,4 @@
-//! Which deposits pass and which are stopped, without a network.
+//! Tests without a network which signed stakes are accepted and which are rejected.
 
 use super::rail_tests::{TOKEN, app, currency, method, rail, wallet};
 use super::*;
@@ -27,7 +27,7 @@ fn check(signed: &str) -> Result<String, CheckError> {
     rail().check_stake(&method("/api/"), &currency(), &request(), signed).map(|signed| signed.hash)
 }
 
-/// Changes what was asked, then signs it properly.
+/// Changes the requested stake, then signs it correctly.
 fn signed_after(change: impl Fn(&mut Transaction)) -> String {
     let signed = wallet().sign_stake(&prepared(), TOKEN, request().amount).expect("signs");
     let (mut transaction, format) = Transaction::decode(&decode_base58(&signed).expect("base58")).expect("decodes");
@@ -44,7 +44,7 @@ fn stake(transaction: &mut Transaction) -> &mut StakeTx {
 }
 
 #[test]
-fn what_was_asked_for_passes() {
+fn the_requested_stake_is_accepted() {
     assert!(check(&signed_after(|_| ())).is_ok_and(|hash| hash.len() == 64));
 }
 
@@ -81,7 +81,7 @@ fn every_difference_is_named() {
 }
 
 #[test]
-fn a_wrong_signature_inside_or_outside_is_stopped() {
+fn a_wrong_inner_or_outer_signature_is_rejected() {
     let (transaction, format) = Transaction::decode(&decode_base58(&signed_after(|_| ())).expect("base58")).expect("decodes");
     let mut outside = transaction.clone();
     outside.signature[5] ^= 1;
@@ -93,7 +93,7 @@ fn a_wrong_signature_inside_or_outside_is_stopped() {
 }
 
 #[test]
-fn a_deposit_that_chains_would_not_take_is_not_asked_for() {
+fn a_stake_that_chains_would_reject_is_not_requested() {
     for request in [
         StakeRequest { amount: Amount::ZERO, ..request() },
         StakeRequest { subject: String::new(), ..request() },
@@ -107,12 +107,12 @@ fn a_deposit_that_chains_would_not_take_is_not_asked_for() {
     }
 }
 
-/// Recorded: the deposit of [`ask`], written and signed by `@ocap/client` 1.30.24, with its two encoders.
+/// Recorded: the stake of [`request`], encoded and signed by `@ocap/client` 1.30.24 with each of its two encoders.
 const RECORDED_PROTOBUF: &str = "z839cGxCsUH38W8MzbPsFjw6jwJCsvnaWbRVjSf8ETg9XcFvspCkXKHRaCEJLe8nSohSm2JUBEBrGFG6hha5oaNLbchsfE4ZUc4jNT1w5eRBCySsUhcKkYNqEGm7Q5v9GL24AaA9gdF6XhyaYA1Wqwd5frgwtgGDZLAZg16Hid5iKCfWYDSFY2XrDE6fih49CpTbbSn4JVGnc2dY7TMz3aNWFVRANapyTuL5baGjCpQAzU8iSjrHx5GSxv8eNQfd2qda1wE1QvvecDWiX4PVRvyt9yprpxxapt9Rdzbay2y1DJwLXCZurPqCr14fExX9CEW54H57ZUGvxsbqaGgjLLaoD2iYxrXYzQ7KEy1VpM7QqGgx5TX9Jvf1hrHqWks8QhUSjMu4U8Hf6NjjgUCZXHQbUK6DxPsBfNKg6zdP229KUENZMerK46qs91VTCAsQ8jUJyVydx4YxC2zDbMpLPP5Wvu7Yw8UtSTh15nWYBbnSbRJseQSWL38JE5x24jjVRs7Rbam8DxFZg9L43w7mrRhacf1FcK9qty9psZmsYT8fvjZTxovPpT3gkj56GSFNUY2cVZQi97UwYxpT4JZRR4oa2pn1R5YZHJFh4eHHsPhfgCRuw2RVkKKLvc4h6MNb25r5uXJnVwcDVn9vuLUWRSKkaZkD279DNjWewCC5hY5aAeJiHNUC9PuKLZzsDSLBvTt1AeJ3Xysgyp3t5RomnKuP7Bcej6NVTSKmHLJBuhbeRGRiWHP7fGYibKXbQmBHs7hfvvBDTnBTmMzoWfbVanRzTrA5uukaB";
 const RECORDED_CBOR: &str = "zxbARxCG6cQRfPPUfogGFfindYW34WC6NdsL1cjWdkFmCsc69MZDcrc27gM5RmWQWbjYuwMSixACddTc6NXJh3fSQCQcRPsy3PMZyXYxFYnfnNVx5wndH9D7c9pJTiGE5fNTdinegg22o6MUo6rDvPjsdrhik7674bro6vzBWdc2VF34qq93t7xYLJe8WGRNPpjVv6nHtwE4WUStqdpkkHSF796R6RJ82SYbXtLbTUQ1yp89VFG9NvtToTgNxXoB7HQHSfiTkuCtKX6ByoQEcTcqjgmLaSMSYMxW8gwaJ5k4zh9cxdjJTToSBaaG3DUs6AqXvVTRB5xiXUuTRZQX6gHA5dadwX2MqjGHkEDeFFERUohXmXdHAgwgzSqrJm2yNZY4tWgEEEAo9ca5vPZ8wHhvUFfQU6UkiYThadbjdSKdKT4tj2ZXuUqHpS4kkVQQrZU1YCtuNHY3P93wpudFvWkgTTV61M7ZRYVWqJ89fcn6aW52q92FZc8WoYfWErvDY5TFN45ZQtZBYGregrzhBMyjzrQfocDWDgxRXB95SoR7QuxBjQwLkYnaYnTfav5jxkvPk7dvCm2mcUJ9ebiyVMQsN7HVowxeziWnuNcy4p8saittXFciEU1mJmZqLat2UmMw4iHNZ6EkgrRK35ddnSJTYBxmHEivBvcmo9G9eru3wdcd5EsAidvHDugbeqiWmxKM9fb9BUKhpNBZuDa7DmnWcRZG3ouU2yxVLjLXSeWU2psi8oyvKY9bWKZBagHGWHCYdfb6p6nXbpTgqZ8XHJ9Er2SjR3dkoE3TCVSXWFocC7enAoh";
 
 #[test]
-fn what_the_published_client_signs_passes_in_both_encodings() {
+fn transactions_signed_by_the_published_client_are_accepted_in_both_encodings() {
     assert_eq!(signed_after(|_| ()), RECORDED_PROTOBUF);
     for signed in [RECORDED_PROTOBUF, RECORDED_CBOR] {
         assert!(check(signed).is_ok());

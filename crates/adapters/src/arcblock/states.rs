@@ -1,4 +1,4 @@
-//! What a chain keeps about payers: accounts, permissions, stakes. Questions, and how their answers are read.
+//! Queries for a chain's state of payers (accounts, delegations, stakes), and the reading of the responses.
 
 use super::graphql::quoted;
 use super::mandate::PULL_TYPE;
@@ -26,8 +26,8 @@ pub fn delegation_query(address: &Did) -> String {
     )
 }
 
-/// The questions of chains.md 3.5, in the order in which a chain asks them.
-pub fn permits(answer: &Value, app: &Did, currency: &Currency, charge: Amount, now: Timestamp) -> Result<bool, RailError> {
+/// Returns whether a delegation allows a charge. Makes the checks of chains.md 3.5 in the order in which a chain makes them.
+pub fn mandate_allows(answer: &Value, app: &Did, currency: &Currency, charge: Amount, now: Timestamp) -> Result<bool, RailError> {
     let state = &answer["getDelegateState"]["state"];
     let over = |until: &Value| number(until).is_some_and(|until| until > 0 && until < now.seconds());
     let denied = list(&state["deny"]).iter().filter_map(Value::as_str).any(|pattern| matches(PULL_TYPE, pattern));
@@ -68,7 +68,7 @@ pub fn read_stake(answer: &Value, currency: &Currency) -> Result<StakeState, Rai
     Ok(StakeState { held: held(&state["tokens"])?, revoked: held(&state["revokedTokens"])? })
 }
 
-/// Whether a pattern of a delegation covers a type: the type itself, all below a prefix, or all that begins with it.
+/// Returns whether a pattern of a delegation covers a type: the exact type, all types below a prefix, or all types that begin with it.
 fn matches(type_url: &str, pattern: &str) -> bool {
     let below = match pattern.strip_suffix('*') {
         Some(prefix) if prefix.ends_with(':') => type_url.starts_with(prefix),
@@ -81,12 +81,12 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Numbers arrive as such or as text, depending on the chain's version.
+/// Reads a number. Depending on the chain's version, it is a JSON number or a string.
 fn number(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// An amount; nothing where it is missing.
+/// Reads an amount; a missing one counts as zero.
 fn amount(value: &Value) -> Result<Amount, RailError> {
     let text = value.as_str().filter(|text| !text.is_empty()).unwrap_or("0");
     Amount::parse_base_units(text).map_err(|_| RailError::Rejected("the network's amount is not an amount".to_owned()))

@@ -1,26 +1,26 @@
-//! What this store signs by itself: pulls by mandate (chains.md 3.6), refunds, and what becomes of deposits (3.7).
+//! Transactions that this store signs by itself: charges by mandate (chains.md 3.6), refunds, and returns and forfeits of stakes (3.7).
 
 use super::any::{Itx, Payload};
 use super::messages::{ReturnStakeTx, SlashStakeTx, TokenInput, Transaction, TransferV2Tx};
 use super::transaction::transaction_hash;
-use super::wallet_tx::{NO_FEE, share};
+use super::wallet_tx::{NO_FEE, tokens_of};
 use super::wire::Format;
 use crate::identity::{AppKey, stake_address};
 use serde_json::json;
 use souk_domain::access::Did;
 use souk_domain::payment::{Currency, RailError, SignedTransaction, StoreTransaction, StoreTransactionRequest};
 
-/// Chains want a message with what leaves a stake.
+/// The messages of transactions that move a stake, which chains require.
 const RETURNED: &str = "deposit returned";
 const SLASHED: &str = "deposit taken for what is owed";
 
-/// The same ask gives the same bytes: ed25519 signatures are deterministic.
+/// Builds and signs a transaction. Equal requests give equal bytes, because ed25519 signatures are deterministic.
 pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
     if request.amount.is_zero() {
         return Err(RailError::Rejected("there is nothing to move".to_owned()));
     }
     let (from, delegator) = match &request.transaction {
-        // The chain's `delegator` is who acts, not who permitted it.
+        // On the chain, `delegator` is the account that acts, not the one that granted the delegation.
         StoreTransaction::Pull { payer } => (payer, app.did().to_string()),
         _ => (app.did(), String::new()),
     };
@@ -53,14 +53,14 @@ fn inner(app: &Did, currency: &Currency, request: &StoreTransactionRequest) -> I
         StoreTransaction::Payout { to } => transfer(to, currency, request, data).into(),
         StoreTransaction::ReturnStake { payer, subject } => ReturnStakeTx {
             address: stake_address(payer, app, subject).to_string(),
-            outputs: vec![share(payer, currency, request.amount)],
+            outputs: vec![tokens_of(payer, currency, request.amount)],
             message: RETURNED.to_owned(),
             data,
         }
         .into(),
         StoreTransaction::Slash { payer, subject } => SlashStakeTx {
             address: stake_address(payer, app, subject).to_string(),
-            outputs: vec![share(app, currency, request.amount)],
+            outputs: vec![tokens_of(app, currency, request.amount)],
             message: SLASHED.to_owned(),
             data,
         }

@@ -1,4 +1,4 @@
-//! What this store signs by itself.
+//! Tests of the transactions that this store signs by itself.
 
 use super::outcome;
 use super::rail_tests::{TOKEN, app, currency, method, rail, wallet};
@@ -33,7 +33,7 @@ fn transactions() -> [StoreTransaction; 4] {
 }
 
 #[test]
-fn every_errand_is_signed_by_the_store_and_always_alike() {
+fn every_store_transaction_is_signed_by_the_store_and_reproducible() {
     for transaction in transactions() {
         let signed = signed(transaction.clone());
         assert_eq!(signed, self::signed(transaction));
@@ -44,7 +44,7 @@ fn every_errand_is_signed_by_the_store_and_always_alike() {
 }
 
 #[test]
-fn a_pull_is_sent_in_the_payers_name_by_this_store() {
+fn a_pull_is_sent_by_this_store_on_behalf_of_the_payer() {
     let (transaction, _) = Transaction::decode(&signed(StoreTransaction::Pull { payer: wallet().did().clone() }).bytes).expect("decodes");
     assert_eq!((transaction.from.as_str(), transaction.delegator.as_str()), (wallet().did().as_str(), app().did().as_str()));
     let Some(Itx::TransferV2Tx(transfer)) = transaction.itx else { panic!("a transfer") };
@@ -52,7 +52,7 @@ fn a_pull_is_sent_in_the_payers_name_by_this_store() {
 }
 
 #[test]
-fn a_store_does_nothing_and_pays_nobody_but_others() {
+fn a_store_rejects_zero_amounts_and_payments_to_itself() {
     let nothing = StoreTransactionRequest { amount: Amount::ZERO, ..request(transactions()[0].clone()) };
     let own = request(StoreTransaction::Payout { to: app().did().clone() });
     for request in [nothing, own] {
@@ -60,7 +60,7 @@ fn a_store_does_nothing_and_pays_nobody_but_others() {
     }
 }
 
-/// What a chain says of a transaction, with receipts as `(address, value)`.
+/// Builds a chain's response about a transaction, with receipts as `(address, value)`.
 fn answer(from: &str, itx: &Value, receipts: &[(&str, &str)]) -> Value {
     let receipts = receipts.iter().map(|(address, value)| {
         let gas = json!({"target": TOKEN, "action": "gas", "value": "-7"});
@@ -71,7 +71,7 @@ fn answer(from: &str, itx: &Value, receipts: &[(&str, &str)]) -> Value {
 }
 
 #[test]
-fn what_was_moved_is_read_from_the_receipts_without_the_gas() {
+fn the_moved_amount_is_read_from_the_receipts_without_the_gas() {
     let (store, payer, stake) = (app().did().to_string(), wallet().did().to_string(), "zrj1");
     let given_to = |owner: &str| json!({"inputs": [{"owner": payer}], "outputs": [{"owner": owner}]});
     for (case, amount, answer) in [
@@ -96,7 +96,8 @@ fn what_was_moved_is_read_from_the_receipts_without_the_gas() {
     }
 }
 
-/// Recorded: the transactions of [`transactions`], written and signed by `@ocap/client` 1.30.24 with this store's key, in protobuf and CBOR.
+/// Recorded: the transactions of [`transactions`], encoded and signed by `@ocap/client` 1.30.24 with this store's key, in protobuf and
+/// CBOR.
 const RECORDED: [[&str; 2]; 4] = [
     [
         "zEt3cAxTzqGoA21e2a639sdkwJgn9EkJnMCexpUkGkoFrBJJputY3NjF5G6JKNzMFLQZDJvKG4V84DsmjR5Xx4Vq5gp8CFWptexk1BQafr6H1pn6h1icQQvZdgd8A7JuyqtLU74DCzLoHV2eLnhmRWfNv2y3RGgkD99XKiX6QpGhLdLrLuj6pH4hWpG6BU2zQRa6WSNtzc8YL68iYas1AQmB6eqQEDYztdsr6h1NrMWw2DPgUKx7pbTMUebrpV1xD1bCTy155G18gHduLezko8CNpLXQKRtwDamJATWrKy4quRZEa2qx3xptgxYHpEShccBuF6HHyUVZPDFX5wMYyyPpZScjyhbUYULEAyqdEunVdWPQpQN9vJdgPkFsUR7sQ6t5Yp5qHhK4Qr7ZhiEGo4BKGfvuAVbm6B6DjvpdNuEXyvzj1P2D7xioykzVSJqQiS2ETd7njecr3KEJpCKrdhqCGif1GCm4Njqq",
@@ -117,7 +118,7 @@ const RECORDED: [[&str; 2]; 4] = [
 ];
 
 #[test]
-fn errands_are_written_as_the_published_client_writes_them() {
+fn store_transactions_equal_those_of_the_published_client() {
     for (transaction, [protobuf, cbor]) in transactions().into_iter().zip(RECORDED) {
         let signed = signed(transaction);
         assert_eq!(encode_base58(&signed.bytes), protobuf);

@@ -1,4 +1,4 @@
-//! A customer's wallet for tests and random histories: it signs whatever it is asked to sign.
+//! A customer's wallet for tests and for the simulator. It signs every request.
 
 use super::any::Itx;
 use super::messages::{Multisig, TokenInput, Transaction, TransactionInput};
@@ -29,14 +29,14 @@ impl TestWallet {
         self.key.public_key_base58()
     }
 
-    /// The answer to a request of DID Connect, `userInfo`.
+    /// Signs `userInfo`, the response to a request of DID Connect.
     #[must_use]
     pub fn sign_envelope(&self, body: Map<String, Value>, now: Timestamp) -> String {
         self.key.sign_envelope(body, now)
     }
 
-    /// Fills in what the wallet gives for a transfer that it was asked for (base58) and signs it (base58), as wallets do.
-    /// `None` when `partial_tx` is no such transfer.
+    /// Adds the wallet's inputs to a requested transfer (base58) and signs it (base58), as wallets do. Returns `None` if `partial_tx` is not
+    /// a transfer.
     #[must_use]
     pub fn sign_transfer(&self, partial_tx: &str, token: &str, amount: Amount) -> Option<String> {
         let (mut transaction, format) = Transaction::decode(&decode_base58(partial_tx)?).ok()?;
@@ -47,8 +47,7 @@ impl TestWallet {
         Some(encode_base58(&transaction.encode(format)))
     }
 
-    /// Fills in what the wallet gives for a deposit that it was asked for (base58) and signs it (base58).
-    /// `None` when `partial_tx` is no such deposit.
+    /// Adds the wallet's inputs to a requested stake (base58) and signs it (base58). Returns `None` if `partial_tx` is not a stake.
     #[must_use]
     pub fn sign_stake(&self, partial_tx: &str, token: &str, amount: Amount) -> Option<String> {
         let (mut transaction, format) = Transaction::decode(&decode_base58(partial_tx)?).ok()?;
@@ -59,13 +58,14 @@ impl TestWallet {
         Some(encode_base58(&transaction.encode(format)))
     }
 
-    /// The answer to a `signature` claim: the signature (base58) over `origin` (base58), hashed first. `None` when it is not base58.
+    /// Responds to a `signature` claim: hashes and signs `origin` (base58) and returns the signature (base58). Returns `None` if `origin` is
+    /// not base58.
     #[must_use]
     pub fn sign_origin(&self, origin: &str) -> Option<String> {
         Some(encode_base58(&self.key.sign(&decode_base58(origin)?)))
     }
 
-    /// A transaction of this wallet's own, signed, as it is sent. For types that only the sender signs.
+    /// Builds and signs a transaction of this wallet, encoded for sending. For types that only the sender signs.
     #[must_use]
     pub fn send(&self, chain_id: &str, nonce: u64, itx: Itx) -> Vec<u8> {
         let pk = self.key.public_key().as_bytes().to_vec();
@@ -81,7 +81,7 @@ impl TestWallet {
         transaction.encode(Format::Protobuf)
     }
 
-    /// Signs inside, as the only party, and outside.
+    /// Adds the inner signature, as the only party, and the outer signature.
     pub fn sign(&self, transaction: &mut Transaction, format: Format) {
         let pk = self.key.public_key().as_bytes().to_vec();
         transaction.signatures = vec![Multisig { signer: self.did().to_string(), pk, ..Multisig::default() }];

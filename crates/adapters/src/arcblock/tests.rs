@@ -1,4 +1,4 @@
-//! Vectors made with the published packages, version 1.30.24.
+//! Test vectors generated with the published packages, version 1.30.24.
 
 use super::*;
 use crate::identity::{AppKey, PublicKey};
@@ -14,7 +14,7 @@ fn key() -> AppKey {
     AppKey::from_seed(&[1; 32])
 }
 
-/// The transaction of both vectors. The protobuf writer of the published packages sends a value of zero as one zero byte.
+/// The transaction of both vectors. The protobuf writer of the published packages encodes a value of zero as one zero byte.
 fn vector(value: Option<BigUint>) -> Transaction {
     Transaction {
         from: ACCOUNT.to_owned(),
@@ -41,7 +41,7 @@ fn vector(value: Option<BigUint>) -> Transaction {
 }
 
 #[test]
-fn both_encodings_and_hashes_are_the_published_ones() {
+fn both_encodings_and_hashes_equal_the_published_ones() {
     for (format, value, bytes, hash) in [
         (Format::Cbor, None, CBOR_VECTOR, "2590BFE3B557EB528409C47CAC98BF7A892B89F95E43D0EA4F3DA0A4868F6A65"),
         (Format::Protobuf, Some(BigUint(vec![0])), PROTOBUF_VECTOR, "F778AF21C242CAB75F890951C1F61CE58B715B62E8321F4A9D41951F9CB9C358"),
@@ -56,7 +56,7 @@ fn both_encodings_and_hashes_are_the_published_ones() {
 }
 
 #[test]
-fn a_signature_does_not_survive_a_change() {
+fn a_change_invalidates_the_signature() {
     let mut transaction = vector(None);
     transaction.signature = key().sign(&transaction.signing_bytes(Format::Protobuf)).to_vec();
     for change in [
@@ -76,7 +76,7 @@ fn a_signature_does_not_survive_a_change() {
 }
 
 #[test]
-fn a_second_way_of_writing_the_same_is_refused() {
+fn a_non_canonical_encoding_is_rejected() {
     let bytes = hex::decode(PROTOBUF_VECTOR).expect("hex");
     let padded_gas = [bytes.as_slice(), &[0x28, 0x00]].concat();
     assert_eq!(Transaction::decode(&padded_gas), Err(DecodeError::NotCanonical));
@@ -90,7 +90,7 @@ fn a_second_way_of_writing_the_same_is_refused() {
 }
 
 #[test]
-fn what_we_cannot_read_is_named() {
+fn unreadable_input_is_named_in_the_error() {
     let mut bytes = hex::decode(PROTOBUF_VECTOR).expect("hex");
     let at = bytes.windows(8).position(|window| window == b"transfer").expect("type");
     bytes[at..at + 8].copy_from_slice(b"exchange");

@@ -1,4 +1,4 @@
-//! What is signed, what is hashed and what is sent.
+//! Encoding, signing and hashing of transactions.
 
 use super::messages::Transaction;
 use super::wire::cbor::Cbor;
@@ -6,11 +6,11 @@ use super::wire::{DecodeError, Format, Message};
 use crate::identity::{PublicKey, kind_of, parse_did};
 use sha2::{Digest, Sha256};
 
-/// CBOR's tag that says "this is CBOR"; its bytes tell the two encodings apart.
+/// CBOR's "self-described CBOR" tag. Its bytes distinguish the two encodings.
 const SELF_DESCRIBED: u64 = 55_799;
 const CBOR_PREFIX: [u8; 3] = [0xd9, 0xd9, 0xf7];
 
-/// Whose signature is missing or wrong.
+/// The party whose signature is missing or wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     #[error("the sender's signature is not valid")]
@@ -28,7 +28,7 @@ impl Transaction {
         }
     }
 
-    /// Reads either encoding, and only the one way in which each writes a transaction.
+    /// Decodes a transaction in either encoding. Rejects encodings that are not canonical.
     pub fn decode(bytes: &[u8]) -> Result<(Self, Format), DecodeError> {
         if bytes.is_empty() {
             return Err(DecodeError::Malformed);
@@ -42,7 +42,7 @@ impl Transaction {
         if transaction.encode(format) == bytes { Ok((transaction, format)) } else { Err(DecodeError::NotCanonical) }
     }
 
-    /// What `signature` signs. Parties of types with inner signatures have signed before.
+    /// Returns the bytes that the outer `signature` covers. In types with inner signatures, these are included.
     #[must_use]
     pub fn signing_bytes(&self, format: Format) -> Vec<u8> {
         let mut unsigned = Self { signature: Vec::new(), ..self.clone() };
@@ -52,7 +52,7 @@ impl Transaction {
         unsigned.encode(format)
     }
 
-    /// What each of `signatures` signs: the transaction in which nobody has signed.
+    /// Returns the bytes that each of the inner `signatures` covers: the transaction without any signature.
     #[must_use]
     pub fn party_signing_bytes(&self, format: Format) -> Vec<u8> {
         let mut unsigned = Self { signature: Vec::new(), ..self.clone() };
@@ -62,7 +62,7 @@ impl Transaction {
         unsigned.encode(format)
     }
 
-    /// Verifies the outer signature and every inner one.
+    /// Verifies the outer signature and every inner signature.
     pub fn verify_signatures(&self, format: Format) -> Result<(), SignatureError> {
         let signer = if self.delegator.is_empty() { &self.from } else { &self.delegator };
         if !is_signed(signer, &self.pk, &self.signing_bytes(format), &self.signature) {
@@ -85,7 +85,7 @@ fn is_signed(signer: &str, public_key: &[u8], data: &[u8], signature: &[u8]) -> 
     key.verify(&kind.hash.digest(data), signature)
 }
 
-/// The name of a transaction on its chain: upper-case hex of the SHA-256 of what is sent.
+/// Returns the hash that identifies a transaction on its chain: the SHA-256 of the sent bytes in upper-case hex.
 #[must_use]
 pub fn transaction_hash(encoded: &[u8]) -> String {
     hex::encode_upper(Sha256::digest(encoded))

@@ -1,4 +1,4 @@
-//! What a wallet is asked to sign has one frame whatever is inside; here that frame is built, and compared with what came back.
+//! Every transaction that a wallet signs has the is_equal outer fields. Builds these fields, and compares them with the signed transaction.
 
 use super::any::Itx;
 use super::messages::{TokenInput, Transaction, TransactionInput};
@@ -9,23 +9,24 @@ use souk_domain::access::Did;
 use souk_domain::payment::{CheckError, Currency, RailError, SignedTransaction};
 use souk_domain::shared::Amount;
 
-/// The longest signed transaction that is looked at, in characters of base58.
+/// The longest signed transaction that is decoded, in characters of base58.
 const MAX_SIGNED: usize = 16 * 1024;
-/// Published clients write the fee even when there is none, and the fields that we asked for must come back as they were.
+/// The fee field of a transaction without a fee. It is set explicitly because published clients always write it, and the signed fields
+/// must equal the requested ones.
 pub const NO_FEE: &str = "0";
 
-/// The parties of what is asked.
+/// The parties of a requested transaction.
 pub struct Parties<'a> {
     pub app: &'a Did,
     pub chain_id: &'a str,
     pub payer: &'a Did,
-    /// base58, as wallets send it.
+    /// In base58, as wallets send it.
     pub payer_key: &'a str,
 }
 
 impl Parties<'_> {
-    /// The unsigned transaction: everything but what the payer gives and signs.
-    pub fn frame(&self, nonce: u64, itx: Itx) -> Result<Transaction, RailError> {
+    /// Builds the unsigned transaction, without the payer's inputs and signatures.
+    pub fn unsigned_transaction(&self, nonce: u64, itx: Itx) -> Result<Transaction, RailError> {
         let key = PublicKey::of_did_base58(self.payer, self.payer_key).map_err(|error| RailError::Rejected(error.to_string()))?;
         if self.payer == self.app {
             return Err(RailError::Rejected("a store cannot pay itself".to_owned()));
@@ -42,8 +43,8 @@ impl Parties<'_> {
     }
 }
 
-/// An amount of one currency, given by or to `owner`.
-pub fn share(owner: &Did, currency: &Currency, amount: Amount) -> TransactionInput {
+/// Builds an input or output of one currency for `owner`.
+pub fn tokens_of(owner: &Did, currency: &Currency, amount: Amount) -> TransactionInput {
     TransactionInput {
         owner: owner.to_string(),
         tokens: vec![TokenInput { address: currency.contract.clone(), value: amount.to_string() }],
@@ -51,14 +52,14 @@ pub fn share(owner: &Did, currency: &Currency, amount: Amount) -> TransactionInp
     }
 }
 
-/// What a wallet signed, read but not compared yet.
-pub struct Given {
+/// A transaction that a wallet signed, decoded but not verified yet.
+pub struct WalletResponse {
     pub transaction: Transaction,
     pub format: Format,
     bytes: Vec<u8>,
 }
 
-impl Given {
+impl WalletResponse {
     pub fn read(signed: &str) -> Result<Self, CheckError> {
         Self::decode(read_base58(signed)?)
     }
@@ -68,27 +69,27 @@ impl Given {
         Ok(Self { transaction, format, bytes })
     }
 
-    /// Compares the frame with `expected`, then what is inside as `inner` has compared it, then verifies the signatures,
-    /// as did-connect.md 2.7 demands before anything is sent.
-    pub fn accept(self, expected: &Transaction, inner: &[(bool, &'static str)]) -> Result<SignedTransaction, CheckError> {
-        let given = &self.transaction;
-        let frame = [
-            (given.from == expected.from, "payer"),
-            (given.pk == expected.pk, "payer's key"),
-            (given.delegator.is_empty(), "delegator"),
-            (given.chain_id == expected.chain_id, "network"),
-            (given.nonce == expected.nonce, "nonce"),
-            (given.gas == expected.gas && given.service_fee == expected.service_fee, "fee"),
+    /// Verifies the transaction before it is sent, as did-connect.md 2.7 requires. Compares the outer fields with `expected`, reports the
+    /// first difference found by the caller (`inner`: whether each inner field is equal, and its name), and verifies the signatures.
+    pub fn verify(self, expected: &Transaction, inner: &[(bool, &'static str)]) -> Result<SignedTransaction, CheckError> {
+        let signed = &self.transaction;
+        let outer = [
+            (signed.from == expected.from, "payer"),
+            (signed.pk == expected.pk, "payer's key"),
+            (signed.delegator.is_empty(), "delegator"),
+            (signed.chain_id == expected.chain_id, "network"),
+            (signed.nonce == expected.nonce, "nonce"),
+            (signed.gas == expected.gas && signed.service_fee == expected.service_fee, "fee"),
         ];
-        if let Some((_, field)) = frame.iter().chain(inner).find(|(same, _)| !same) {
+        if let Some((_, field)) = outer.iter().chain(inner).find(|(is_equal, _)| !is_equal) {
             return Err(CheckError::Differs(field));
         }
-        given.verify_signatures(self.format).map_err(|_| CheckError::BadSignature)?;
+        signed.verify_signatures(self.format).map_err(|_| CheckError::BadSignature)?;
         Ok(SignedTransaction { hash: transaction_hash(&self.bytes), bytes: self.bytes })
     }
 }
 
-/// The bytes of what a wallet answered.
+/// Decodes the base58 text of a wallet's response.
 pub fn read_base58(text: &str) -> Result<Vec<u8>, CheckError> {
     if text.len() > MAX_SIGNED {
         return Err(CheckError::Malformed);
@@ -96,8 +97,8 @@ pub fn read_base58(text: &str) -> Result<Vec<u8>, CheckError> {
     decode_base58(text).ok_or(CheckError::Malformed)
 }
 
-/// A payment moves the payer's own money by the payer's own hand.
-pub fn is_signed_by_payer_alone(given: &Transaction, expected: &Transaction) -> bool {
-    let [party] = given.signatures.as_slice() else { return false };
+/// Returns whether the payer is the only party that signs. A payment must move the payer's own money with the payer's own signature.
+pub fn is_signed_by_payer_alone(signed: &Transaction, expected: &Transaction) -> bool {
+    let [party] = signed.signatures.as_slice() else { return false };
     party.signer == expected.from && party.pk == expected.pk && party.delegator.is_empty() && party.data.is_none()
 }

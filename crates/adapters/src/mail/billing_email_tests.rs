@@ -19,7 +19,7 @@ pub(super) fn id<T: Id>(text: &str) -> T {
     T::parse(text).expect("an id")
 }
 
-/// 2026-11-21T10:00:00Z and some days.
+/// The given number of days after 2026-11-21T10:00:00Z.
 pub(super) fn at(days: u32) -> Timestamp {
     Timestamp::from_seconds(1_795_255_200).plus(DAY * days)
 }
@@ -200,7 +200,7 @@ pub(super) fn render(email: &BillingEmail) -> Outgoing {
     EmailService { store_name: "Souk Store", public_url: "https://souk.example/", tokens: &tokens() }.render(email)
 }
 
-/// The email's text in both languages.
+/// Renders the email's text in both languages.
 pub(super) fn both(content: &BillingEmailContent, kind: MethodKind) -> String {
     let text = |language| {
         let mail = render(&email(content.clone(), kind, language));
@@ -232,7 +232,7 @@ fn ending(reason: CancelReason) -> Subscription {
     Subscription { cancel_at_period_end: true, canceled_at: Some(at(20)), cancellation: cancellation(reason), ..subscription() }
 }
 
-/// The plan without the item whose price depends on usage.
+/// A plan without its usage-based item.
 fn fixed_plan(subscription: Subscription) -> SubscribedPlan {
     let mut plan = plan(subscription);
     plan.lines.truncate(1);

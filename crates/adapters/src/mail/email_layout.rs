@@ -23,7 +23,7 @@ pub(super) enum Block {
     Foot(String),
 }
 
-/// Plain text with blank lines between blocks and with the addresses of links.
+/// Renders plain text, with blank lines between blocks and with the addresses of links.
 pub(super) fn as_text(blocks: &[Block], language: Language) -> String {
     let (after_label, before_line) = match language {
         Language::English => (": ", ":"),
@@ -52,7 +52,7 @@ pub(super) fn as_text(blocks: &[Block], language: Language) -> String {
 
 const FONT: &str = "-apple-system,'Segoe UI',Roboto,'PingFang SC','Noto Sans SC','Microsoft YaHei',sans-serif";
 
-/// One column, at most 560 px wide, dark on white; it loads nothing from elsewhere.
+/// Renders HTML: one column, at most 560 px wide, dark on white, without external resources.
 pub(super) fn as_html(blocks: &[Block], language: Language, title: &str) -> String {
     let mut body = String::new();
     for block in blocks {

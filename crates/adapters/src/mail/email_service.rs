@@ -1,4 +1,4 @@
-//! Renders the emails about subscriptions, refunds and credit notes, and those to the owner of the store.
+//! Renders the emails about subscriptions, refunds and credit notes, and the emails to the owner of the store.
 
 use super::Outgoing;
 use super::email_layout::{Block, as_html, as_text};
@@ -17,23 +17,23 @@ pub(super) struct EmailService<'a> {
 }
 
 impl EmailService<'_> {
-    /// The address of a path within the store.
+    /// Returns the full address of a path within the store.
     pub fn address(&self, path: &str) -> String {
         format!("{}{path}", self.public_url.trim_end_matches('/'))
     }
 
-    /// A link that opens this invoice, and nothing else, until its token expires.
+    /// Returns a link that gives access to this invoice only, until its token expires.
     pub fn invoice_url(&self, id: &InvoiceId, from: Timestamp) -> String {
         self.address(&format!("/customer/invoice/{id}?authToken={}", self.tokens.auth_token(id.as_str(), from)))
     }
 
-    /// A link that opens this invoice ready to be paid.
+    /// Returns a link that opens this invoice with an action, such as paying it.
     pub fn payment_url(&self, invoice: &Invoice, action: &str, from: Timestamp) -> String {
         let (id, token) = (&invoice.id, self.tokens.auth_token(invoice.id.as_str(), from));
         self.address(&format!("/customer/invoice/{id}?action={action}&authToken={token}"))
     }
 
-    /// A link that opens this subscription, and nothing else, until its token expires.
+    /// Returns a link that gives access to this subscription only, until its token expires.
     pub fn subscription_url(&self, id: &SubscriptionId, from: Timestamp) -> String {
         self.address(&format!("/customer/subscription/{id}?authToken={}", self.tokens.auth_token(id.as_str(), from)))
     }

@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-/// A server that does not answer in this time is tried again later.
+/// If the server does not respond within this time, the email is retried later.
 const SMTP_TIMEOUT: Duration = Duration::from_secs(30);
-/// The end of 9999: an email's date has four digits for the year.
+/// The last second of the year 9999, because the Date header of an email has four digits for the year.
 const LAST_SECOND: i64 = 253_402_300_799;
 
 /// The transport of emails, and their sender.
@@ -36,7 +36,8 @@ impl Mailbox {
         Ok(Self { sender: parse_sender(sender)?, delivery: Delivery::Smtp(builder.timeout(Some(SMTP_TIMEOUT)).build()) })
     }
 
-    /// Writes each email as an `.eml` file into `folder`, named by its message id: sending it twice leaves one file.
+    /// Writes each email as an `.eml` file into `folder`. The name derives from the message id, so that sending an email twice creates one
+    /// file.
     pub fn folder(folder: impl Into<PathBuf>, sender: &str) -> Result<Self, MailError> {
         Ok(Self { sender: parse_sender(sender)?, delivery: Delivery::Folder(folder.into()) })
     }
@@ -86,12 +87,12 @@ fn parse_sender(sender: &str) -> Result<Person, MailError> {
     sender.parse().map_err(|_| MailError::Settings("expected a sender like \"Our Store <store@example.com>\"".to_owned()))
 }
 
-/// The text without line breaks and other control characters, which a header must not contain.
+/// Removes line breaks and other control characters, which a header must not contain.
 pub(super) fn one_line(text: &str) -> String {
     text.split(|c: char| c.is_control() || c == '\u{2028}' || c == '\u{2029}').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// A name that is safe in a file system and in a message id; equal ids give equal names.
+/// Derives a name that is safe in a file system and in a message id. Equal ids give equal names.
 fn file_stem(message_id: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if !message_id.is_empty() && message_id.len() <= 100 && !message_id.starts_with('.') && message_id.chars().all(plain) {

@@ -21,11 +21,11 @@ use souk_domain::shared::Timestamp;
 /// One email to one person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
-    /// The same for every attempt to send this email, and for no other email: letters, digits, `_`, `-` and `.`.
+    /// Unique per email and equal for every attempt to send it. Letters, digits, `_`, `-` and `.`.
     pub message_id: String,
-    /// The time of the event; the Date header.
+    /// The time of the event, which the Date header shows.
     pub date: Timestamp,
-    /// May be empty.
+    /// The recipient's name. May be empty.
     pub name: String,
     pub address: String,
     pub subject: String,
@@ -37,12 +37,12 @@ pub struct Outgoing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attached {
     pub file_name: String,
-    /// `application/pdf` and so on.
+    /// The MIME type, such as `application/pdf`.
     pub media_type: String,
     pub bytes: Vec<u8>,
 }
 
-/// Why an email was not sent.
+/// Reasons why an email was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
     /// The operator's settings are invalid.
@@ -57,7 +57,7 @@ pub enum MailError {
 }
 
 impl MailError {
-    /// Whether a later attempt may succeed.
+    /// Returns whether a later attempt may succeed.
     #[must_use]
     pub const fn is_worth_a_retry(&self) -> bool {
         matches!(self, Self::Unavailable(_))

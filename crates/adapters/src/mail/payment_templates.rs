@@ -9,7 +9,7 @@ use souk_domain::payment::{Refund, RefundType};
 use souk_domain::shared::Timestamp;
 
 impl TemplateWriter<'_> {
-    /// When the subscription is canceled if nobody pays.
+    /// Says when the subscription will be canceled unless the invoices are paid.
     fn deadline(&self, at: Timestamp) -> Block {
         let at = self.time(at);
         self.paragraph(

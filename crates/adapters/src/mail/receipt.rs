@@ -1,4 +1,4 @@
-//! The receipt that a customer gets after a payment.
+//! The receipt that a customer receives after a payment.
 
 use super::email_layout::{Block, as_html, as_text};
 use super::mailbox::one_line;
@@ -8,7 +8,7 @@ use crate::pdf::format_time;
 use souk_domain::billing::{BillingReason, Period};
 use souk_domain::shared::{Language, Timestamp};
 
-/// A payment and what was bought; each amount is formatted with its currency.
+/// The content of a receipt. All amounts are formatted with their currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
     /// The invoice's id (`in_...`): one receipt per invoice.
@@ -23,14 +23,14 @@ pub struct Receipt {
     pub customer_name: String,
     pub customer_email: String,
     pub items: Vec<ReceiptItem>,
-    /// What was paid otherwise, with a minus sign: credit notes, the customer's balance.
+    /// Amounts settled by credit notes and by the customer's balance, with a minus sign.
     pub deductions: Vec<ReceiptDeduction>,
-    /// What was paid.
+    /// The amount paid.
     pub total: String,
     pub paid_by: PaidBy,
     pub paid_at: Timestamp,
     pub downloads: Vec<Download>,
-    /// The subscription that it was paid for.
+    /// The subscription that the payment was for, if any.
     pub subscription: Option<ReceiptSubscription>,
     pub live: bool,
 }
@@ -40,7 +40,7 @@ pub struct Receipt {
 pub enum PaidBy {
     /// The name of a payment method.
     Method(String),
-    /// The customer's balance paid the whole amount, which is this one.
+    /// The customer's balance paid the whole amount, given here.
     Balance(String),
     /// Nothing was due.
     Nothing,
@@ -50,7 +50,7 @@ pub enum PaidBy {
 pub struct ReceiptSubscription {
     pub title: String,
     pub reason: BillingReason,
-    /// The period that was paid for.
+    /// The period that the payment covers.
     pub period: Option<Period>,
     pub url: String,
 }
@@ -62,7 +62,7 @@ pub struct ReceiptItem {
     pub amount: String,
 }
 
-/// What lowered the amount of a receipt.
+/// A deduction from the amount of a receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiptDeduction {
     pub kind: Deduction,
@@ -103,7 +103,7 @@ pub fn receipt_mail(receipt: &Receipt, language: Language) -> Outgoing {
     }
 }
 
-/// Removes line breaks from names, which could add lines to the text part.
+/// Removes line breaks from names: they could add lines to the text part.
 fn on_single_lines(receipt: &Receipt) -> Receipt {
     Receipt {
         invoice_number: one_line(&receipt.invoice_number),
@@ -137,7 +137,7 @@ fn subject(receipt: &Receipt, language: Language) -> String {
     mark_test(&subject, *live, language)
 }
 
-/// What the payment was for.
+/// Describes what the payment was for.
 fn purpose(subscription: &ReceiptSubscription, language: Language) -> String {
     let title = &subscription.title;
     let (english, chinese) = match subscription.reason {
@@ -163,7 +163,7 @@ fn purpose(subscription: &ReceiptSubscription, language: Language) -> String {
     translate(language, english, chinese)
 }
 
-/// The heading, and the sentence that says what was paid and when.
+/// Returns the heading, and the sentence that states the amount and the date of the payment.
 fn opening(receipt: &Receipt, paid_on: &str, language: Language) -> [String; 2] {
     let Receipt { store_name, total, .. } = receipt;
     match &receipt.paid_by {

@@ -16,7 +16,7 @@ use souk_domain::shared::{Amount, Language};
 pub struct StoreMails {
     pub mailbox: Mailbox,
     pub printer: PdfPrinter,
-    /// Signs the links, so that they open their page without a sign-in.
+    /// Signs links so that they open their page without a sign-in.
     pub tokens: SignedLinks,
 }
 

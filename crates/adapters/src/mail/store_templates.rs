@@ -1,4 +1,4 @@
-//! The emails to the owner of the store, about what somebody has to decide.
+//! The emails to the owner of the store about matters that need a decision.
 
 use super::email_layout::Block;
 use super::mailbox::one_line;
@@ -80,7 +80,7 @@ impl TemplateWriter<'_> {
         Strings { subject: self.translate(format!("{heading}: {amount}"), format!("{heading}：{amount}")), heading, body }
     }
 
-    /// Where a dispute stands, and what follows from it.
+    /// Returns the status of a dispute and its consequence, one sentence each.
     fn dispute_status(&self, dispute: &Dispute) -> (String, String) {
         let answer = match dispute.respond_by.map(|at| self.time(at)) {
             Some(at) => self.translate(

@@ -1,4 +1,4 @@
-//! Strings that several emails share.
+//! Strings shared by several emails.
 
 use crate::pdf::format_time;
 use souk_domain::billing::Period;
@@ -6,7 +6,7 @@ use souk_domain::shared::{Language, Timestamp};
 
 const DAY_SECONDS: u64 = 24 * 3_600;
 
-/// The text in `language`.
+/// Returns the text in `language`.
 pub(super) fn translate(language: Language, english: impl Into<String>, chinese: impl Into<String>) -> String {
     match language {
         Language::English => english.into(),
@@ -14,14 +14,14 @@ pub(super) fn translate(language: Language, english: impl Into<String>, chinese:
     }
 }
 
-/// A date: `21 November 2026`, `2026年11月21日`.
+/// Formats a date: `21 November 2026`, `2026年11月21日`.
 pub(super) fn format_day(at: Timestamp, language: Language) -> String {
     let Some(at) = at.to_calendar() else { return String::new() };
     let (year, month, day) = (at.year(), at.month(), at.day());
     translate(language, format!("{day} {month} {year}"), format!("{year}年{}月{day}日", u8::from(month)))
 }
 
-/// A period in days, or to the minute if it is not longer than a day.
+/// Formats a period by days, or to the minute if it is not longer than a day.
 pub(super) fn format_period(period: &Period, language: Language) -> String {
     let format = if period.seconds() > DAY_SECONDS { format_day } else { format_time };
     let (start, end) = (format(period.start, language), format(period.end, language));
@@ -33,7 +33,7 @@ pub(super) fn test_banner(language: Language) -> String {
     translate(language, "Test mode: no real money is involved.", "测试模式：不涉及真实资金。")
 }
 
-/// A subject, with a prefix in test mode.
+/// Adds a prefix to the subject in test mode.
 pub(super) fn mark_test(subject: &str, is_live: bool, language: Language) -> String {
     match is_live {
         true => subject.to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn greeting(name: &str, language: Language) -> String {
     translate(language, format!("Hello {name},"), format!("{name}，你好："))
 }
 
-/// The last line of every email: why the customer receives it.
+/// The last line of every email to a customer, which says why the customer receives it.
 pub(super) fn footer(store_name: &str, store_url: &str, language: Language) -> String {
     translate(
         language,
@@ -63,7 +63,7 @@ pub(super) fn owner_footer(store_name: &str, store_url: &str, language: Language
     )
 }
 
-/// Why a payment failed, in words for the payer. `code` is the network's or the bank's.
+/// Explains to the payer why a payment failed. `code` is the decline code of the network or bank.
 pub(super) fn decline_reason(code: &str, is_card: bool, language: Language) -> String {
     let (english, chinese) = match code {
         "INSUFFICIENT_FUND" | "insufficient_funds" if is_card => ("Your card has insufficient funds.", "你的银行卡余额不足。"),
@@ -85,7 +85,7 @@ pub(super) fn decline_reason(code: &str, is_card: bool, language: Language) -> S
     translate(language, english, chinese)
 }
 
-/// Why a cardholder disputes a payment. `reason` is the card network's; one that is not known here is shown as it is.
+/// Returns why a cardholder disputes a payment. `reason` is the card network's code; an unknown code is shown unchanged.
 pub(super) fn dispute_reason(reason: &str, language: Language) -> String {
     let (english, chinese) = match reason {
         "fraudulent" => ("Fraudulent", "欺诈交易"),

@@ -98,7 +98,7 @@ impl TemplateWriter<'_> {
             ),
         };
         let mut body = vec![Block::Paragraph(self.translate(format!("{why} {until}"), format!("{why}{until}")))];
-        // Only the store takes back what the store decided.
+        // Only the store can undo a cancellation by the store.
         if subscription.is_recoverable() && !subscription.is_ended_by_store() {
             body.push(match cancel_reason(subscription) {
                 Some(CancelReason::StakeRevoked) => self
@@ -183,7 +183,7 @@ impl TemplateWriter<'_> {
         }
     }
 
-    /// What a subscription still costs that will end or has ended.
+    /// Lists the charges that remain for a subscription that will end or has ended.
     fn remaining_charges(&self, plan: &SubscribedPlan, overdue: &[Invoice]) -> Vec<Block> {
         let subscription = &plan.subscription;
         if overdue.is_empty() {

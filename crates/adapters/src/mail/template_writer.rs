@@ -1,4 +1,4 @@
-//! What the templates of several emails share: amounts, times, items, links.
+//! Building blocks shared by the email templates: amounts, times, items, links.
 
 use super::email_layout::Block;
 use super::email_service::EmailService;
@@ -23,7 +23,7 @@ pub(super) struct Strings {
     pub body: Vec<Block>,
 }
 
-/// The subscription's name, without line breaks, which could add lines to the text part.
+/// Returns the subscription's name without line breaks: they could add lines to the text part.
 pub(super) fn title(subscription: &Subscription) -> String {
     one_line(&subscription.description)
 }
@@ -70,13 +70,14 @@ impl TemplateWriter<'_> {
         Block::Action { label: self.translate("Pay now", "立即支付"), url }
     }
 
-    /// The button that pays an invoice. Paying for a subscription that has ended does not renew it.
+    /// Returns the button that pays an invoice. Its link renews the subscription only for a period's invoice and only if the subscription
+    /// has not ended.
     pub fn pay_invoice(&self, invoice: &Invoice, subscription: &Subscription) -> Block {
         let renews = invoice.reason == BillingReason::SubscriptionCycle && subscription.ended_at.is_none();
         self.pay_now(self.service.payment_url(invoice, if renews { "renew" } else { "pay" }, self.email.links_from))
     }
 
-    /// The button that pays all overdue invoices: a single one on its own page, several on the page of their subscription.
+    /// Returns the button that pays all overdue invoices. It opens the invoice's page for a single one, else the subscription's page.
     pub fn pay_overdue(&self, subscription: &Subscription, overdue: &[Invoice]) -> Block {
         match overdue {
             [invoice] => self.pay_invoice(invoice, subscription),
@@ -111,7 +112,7 @@ impl TemplateWriter<'_> {
         Block::Rows { rows, sum: false }
     }
 
-    /// The overdue invoices, and their sum.
+    /// Lists the overdue invoices and their sum.
     pub fn overdue_rows(&self, overdue: &[Invoice]) -> Block {
         let row = |invoice: &Invoice| {
             let (number, day) = (number(invoice), self.day(invoice.created_at));
@@ -126,7 +127,7 @@ impl TemplateWriter<'_> {
         self.money(Amount::sum(overdue.iter().map(Invoice::remaining)).unwrap_or_default())
     }
 
-    /// What comes next for a subscription that has not ended.
+    /// Says what happens next to a subscription that has not ended.
     pub fn renewal(&self, plan: &SubscribedPlan) -> Block {
         let subscription = &plan.subscription;
         match (subscription.ends_at(), subscription.status) {

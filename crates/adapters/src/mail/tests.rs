@@ -70,7 +70,7 @@ fn a_receipt_lists_what_a_credit_note_and_the_account_balance_took_off() {
     }
 }
 
-/// Everything that the text says is in the HTML, too.
+/// Asserts that the HTML part contains every line of the text part.
 pub(super) fn assert_same_content(mail: &Outgoing) {
     let html = mail.html.replace("&amp;", "&").replace("&#39;", "'");
     for line in mail.text.lines().map(|line| line.trim_matches([' ', '*', '-', ':', '：'])).filter(|line| !line.is_empty()) {
@@ -141,7 +141,7 @@ async fn an_invalid_address_is_rejected_for_good() {
     }
 }
 
-/// A mail server that answers the recipient with `verdict`: its address, and what it receives.
+/// Starts a mail server that responds to the recipient with `verdict`. Returns its address and the data that it receives.
 async fn mail_server(verdict: &'static str) -> (String, tokio::task::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("listens");
     let url = format!("smtp://{}", listener.local_addr().expect("has an address"));

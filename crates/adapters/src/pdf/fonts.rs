@@ -1,4 +1,4 @@
-//! Which font draws which character, and how wide it is.
+//! Chooses the font for each character, and measures text.
 
 use super::PdfError;
 use krilla::text::Font;
@@ -17,20 +17,20 @@ struct Bundled {
     mono: Typeface,
 }
 
-/// The fonts of an invoice: those in the program, and one more for characters they lack.
+/// The fonts of a document: the bundled fonts, and an optional one for characters that these lack.
 #[derive(Clone, Default)]
 pub struct InvoiceFonts {
     extra: Option<Typeface>,
 }
 
 impl InvoiceFonts {
-    /// `font` is an OpenType or TrueType file, or a collection; of a collection the Simplified Chinese face is taken, else the first.
+    /// `font` is an OpenType or TrueType file or a collection. From a collection, this takes the Simplified Chinese face, else the first.
     pub fn with_extra(font: Vec<u8>) -> Result<Self, PdfError> {
         let index = simplified_chinese_face(&font);
         Ok(Self { extra: Some(Typeface::new(Arc::new(font), index).ok_or(PdfError::Font)?) })
     }
 
-    /// The font for `character`. What no font has is drawn as the bundled font's empty box.
+    /// Returns the font for `character`. A character that no font has is drawn as the bundled font's empty box.
     pub(super) fn choose(&self, family: Family, character: char) -> Result<&Typeface, PdfError> {
         let bundled = BUNDLED.as_ref().ok_or(PdfError::Font)?;
         if family == Family::Mono && bundled.mono.has(character) {
@@ -42,7 +42,7 @@ impl InvoiceFonts {
         }
     }
 
-    /// Width of `text` at `size`, in points.
+    /// Returns the width of `text` at `size`, in points.
     pub(super) fn width(&self, family: Family, size: f32, text: &str) -> f32 {
         text.chars().map(|c| self.choose(family, c).map_or(0.0, |face| face.advance(c))).sum::<f32>() * size
     }
@@ -57,7 +57,7 @@ pub(super) enum Family {
 #[derive(Clone)]
 pub(super) struct Typeface {
     pub font: Font,
-    /// In ems. Read once: asking the font for each letter of each try at a line break takes seconds per invoice.
+    /// In ems. Cached: measuring each letter for each possible line break takes seconds per invoice.
     advances: Arc<HashMap<char, f32>>,
 }
 
@@ -71,7 +71,7 @@ impl Typeface {
         self.advances.contains_key(&character)
     }
 
-    /// In ems. The box for a missing character is as wide as it is high.
+    /// Returns the width in ems. The box for a missing character is one em wide.
     fn advance(&self, character: char) -> f32 {
         self.advances.get(&character).copied().unwrap_or(1.0)
     }

@@ -9,7 +9,7 @@ use souk_domain::shared::Language;
 
 const CODE: TextStyle = TextStyle { family: Family::Mono, size: 8.5, ..BODY };
 
-/// Right edges and widths of the number columns before the amounts; the description column takes the rest.
+/// Right edges and widths of the number columns left of the amounts. The description column takes the remaining width.
 const UNIT_PRICE: Column = Column { right: RIGHT - 118.0, width: 98.0 };
 const QUANTITY: Column = Column { right: RIGHT - 226.0, width: 52.0 };
 const DESCRIPTION_WIDTH: f32 = 206.0;

@@ -1,4 +1,4 @@
-//! What the layouts of all documents share. Coordinates are points from the top left corner; `y` grows downwards.
+//! Layout functions shared by all documents. Coordinates are in points from the top left corner; `y` grows downwards.
 
 use super::Party;
 use super::fonts::{Family, InvoiceFonts};
@@ -45,16 +45,16 @@ pub(super) struct Row<'a> {
     pub text: &'a str,
 }
 
-/// What stands on every page.
+/// The content of the margins of every page.
 pub(super) struct Margins<'a> {
     pub seller: &'a str,
     pub number: &'a str,
-    /// The banner of test mode; `None`: the document is live.
+    /// The banner of test mode; `None` for a live document.
     pub banner: Option<&'a str>,
     pub language: Language,
 }
 
-/// Pages that are being written, from the top down.
+/// The pages of a document, filled from top to bottom.
 pub(super) struct Layout<'a> {
     pub fonts: &'a InvoiceFonts,
     pub pages: Vec<Vec<PageElement>>,
@@ -80,7 +80,7 @@ impl<'a> Layout<'a> {
         self.lines(text, style, width).len() as f32 * style.size * LEADING
     }
 
-    /// Sets `text` with the top of its first line at `y`; returns its height.
+    /// Draws `text` with the top of its first line at `y`, and returns its height.
     pub fn set(&mut self, x: f32, y: f32, width: f32, style: TextStyle, text: &str) -> f32 {
         let lines = self.lines(text, style, width);
         let height = lines.len() as f32 * style.size * LEADING;
@@ -90,7 +90,7 @@ impl<'a> Layout<'a> {
         height
     }
 
-    /// As [`Self::set`], aligned to the column's right edge.
+    /// Like [`Self::set`], aligned to the column's right edge.
     pub fn set_right(&mut self, column: Column, y: f32, style: TextStyle, text: &str) -> f32 {
         let lines = self.lines(text, style, column.width);
         let height = lines.len() as f32 * style.size * LEADING;
@@ -115,7 +115,7 @@ impl<'a> Layout<'a> {
         full
     }
 
-    /// The seller, and what kind of document it is.
+    /// Draws the seller and the title of the document.
     pub fn head(&mut self, seller: &Party, title: &str) {
         let top = self.y;
         let style = TextStyle { size: 24.0, ..BODY };
@@ -129,7 +129,7 @@ impl<'a> Layout<'a> {
         self.y += 16.0;
     }
 
-    /// The customer on the left, facts about the document on the right.
+    /// Draws the customer on the left and the document's details on the right.
     pub fn facts(&mut self, label: &str, customer: &Party, facts: &[Row<'_>]) {
         let top = self.y;
         let mut right = 0.0;
@@ -145,7 +145,7 @@ impl<'a> Layout<'a> {
         self.y = top + left.max(right) + 26.0;
     }
 
-    /// Sums below the table, aligned with its amounts.
+    /// Draws the totals below the table, aligned with its amounts.
     pub fn totals(&mut self, rows: &[Row<'_>]) {
         self.make_room(26.0 * rows.len() as f32);
         let left = RIGHT - 244.0;
@@ -157,7 +157,7 @@ impl<'a> Layout<'a> {
         self.y += 20.0;
     }
 
-    /// The title of a section below the sums.
+    /// Draws the title of a section below the totals.
     pub fn section(&mut self, title: &str, height: f32) {
         self.make_room(height);
         self.rule(LEFT, self.y, 0.7, LINE);

@@ -17,7 +17,7 @@ pub use strings::format_time;
 
 use souk_domain::shared::Language;
 
-/// The content of an invoice; amounts are formatted with their currency, times with their zone ([`format_time`]).
+/// The content of an invoice. Amounts are formatted with their currency, and times with their zone ([`format_time`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvoiceDocument {
     pub seller: Party,
@@ -25,25 +25,25 @@ pub struct InvoiceDocument {
     pub number: String,
     pub issued: String,
     pub status: DocumentStatus,
-    /// `None`: it is not paid.
+    /// `None` if the invoice is not paid.
     pub paid_on: Option<String>,
     pub lines: Vec<DocumentLine>,
     pub total: String,
-    /// What credit notes took off the amount due, with a minus sign; `None`: nothing.
+    /// The credit that reduced the amount due, with a minus sign; `None` if there is none.
     pub credited: Option<String>,
-    /// What the customer's balance paid, with a minus sign; `None`: nothing.
+    /// The amount paid by the customer's balance, with a minus sign; `None` if there is none.
     pub applied_credit: Option<String>,
-    /// What was paid otherwise.
+    /// The amount paid by other means than the balance.
     pub paid: String,
-    /// The amount that remains to be paid; `None`: nothing remains.
+    /// The amount that remains to be paid; `None` if nothing remains.
     pub due: Option<String>,
-    /// `None`: no payment was made.
+    /// `None` if no payment was made.
     pub payment: Option<DocumentPayment>,
     /// False prints the test-mode banner on every page.
     pub live: bool,
 }
 
-/// A name, and below it the contact details: address, URL, email, phone, one per line.
+/// A seller or customer: the name, and the contact details below it (address, URL, email, phone), one per line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Party {
     pub name: String,
@@ -53,7 +53,7 @@ pub struct Party {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentLine {
     pub description: String,
-    /// A second, smaller line: a version, a period.
+    /// A second line in smaller type, such as a version or a period.
     pub detail: Option<String>,
     pub quantity: String,
     pub unit_price: String,
@@ -65,11 +65,11 @@ pub struct DocumentPayment {
     pub method: String,
     /// The payment's id at its network: a transaction hash, a payment intent.
     pub reference: Option<String>,
-    /// Where the reference can be looked up. Only http and https addresses become links.
+    /// The address where the reference can be looked up. Only http and https addresses become links.
     pub reference_url: Option<String>,
 }
 
-/// The content of a credit note, formatted as that of an [`InvoiceDocument`].
+/// The content of a credit note, with amounts and times formatted as in an [`InvoiceDocument`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditNoteDocument {
     pub seller: Party,
@@ -82,7 +82,7 @@ pub struct CreditNoteDocument {
     pub lines: Vec<CreditNoteLine>,
     pub total: String,
     pub destinations: Vec<CreditDestination>,
-    /// What the store wrote to the customer.
+    /// A message from the store to the customer.
     pub memo: Option<String>,
     /// False prints the test-mode banner on every page.
     pub live: bool,
@@ -91,7 +91,7 @@ pub struct CreditNoteDocument {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditNoteLine {
     pub description: String,
-    /// A second, smaller line: how the amount was computed.
+    /// A second line in smaller type that explains how the amount was computed.
     pub detail: Option<String>,
     pub amount: String,
 }
@@ -106,7 +106,7 @@ pub enum DocumentStatus {
     Void,
 }
 
-/// Why there is no PDF.
+/// Reasons why a PDF could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum PdfError {
     #[error("the invoice font cannot be read")]
@@ -115,14 +115,14 @@ pub enum PdfError {
     Write(String),
 }
 
-/// The invoice as A4 pages. The same invoice gives the same bytes.
+/// Renders the invoice on A4 pages. The bytes are reproducible: equal invoices give equal bytes.
 pub fn invoice_pdf(invoice: &InvoiceDocument, language: Language, fonts: &InvoiceFonts) -> Result<Vec<u8>, PdfError> {
     let pages = invoice::lay_out(invoice, language, fonts);
     let title = format!("{} {}", strings::strings(language).invoice, invoice.number);
     sheet::write(&pages, fonts, sheet::Title { title, author: invoice.seller.name.clone(), language })
 }
 
-/// The credit note as A4 pages. The same note gives the same bytes.
+/// Renders the credit note on A4 pages. The bytes are reproducible: equal notes give equal bytes.
 pub fn credit_note_pdf(note: &CreditNoteDocument, language: Language, fonts: &InvoiceFonts) -> Result<Vec<u8>, PdfError> {
     let pages = credit_note::lay_out(note, language, fonts);
     let title = format!("{} {}", strings::strings(language).credit_note, note.number);

@@ -1,4 +1,4 @@
-//! Turns invoices and credit notes of the domain into documents.
+//! Converts invoices and credit notes of the domain into documents.
 
 use super::{
     CreditNoteDocument, CreditNoteLine, DocumentLine, DocumentPayment, DocumentStatus, InvoiceDocument, InvoiceFonts, Party,
@@ -11,11 +11,11 @@ use souk_domain::customer::Address;
 use souk_domain::payment::{Currency, MethodSettings};
 use souk_domain::shared::{Amount, Language};
 
-/// Draws the invoices of this store.
+/// Prints the invoices and credit notes of this store.
 #[derive(Clone)]
 pub struct PdfPrinter {
     pub seller: Party,
-    /// The store's address, which completes the explorer addresses of its own sandbox.
+    /// The store's public address. The explorer addresses of its own sandbox are relative to it.
     pub public_url: String,
     pub fonts: InvoiceFonts,
 }
@@ -26,7 +26,7 @@ impl InvoicePrinter for PdfPrinter {
     }
 }
 
-/// An amount in decimal notation, with its currency.
+/// Formats an amount as a decimal with its currency symbol.
 #[must_use]
 pub fn money(amount: Amount, currency: &Currency) -> String {
     format!("{} {}", amount.to_decimal(currency.decimals), currency.symbol)
@@ -41,30 +41,30 @@ impl CreditNotePrinter for PdfPrinter {
     }
 }
 
-/// A part of a credit note, and where it went.
+/// A part of a credit note's total, and its destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditDestination {
     pub description: String,
     pub amount: String,
 }
 
-/// Where the money of a credit note went: off the amount due, to the customer's credit, back to payments.
+/// Lists the destinations of a credit note's total: the amount due, the customer's balance, and refunds of payments.
 pub(crate) fn credit_destinations(expanded: &ExpandedCreditNote, language: Language) -> Vec<CreditDestination> {
     let ExpandedCreditNote { note, refunds, currency, .. } = expanded;
-    let said = |english: String, chinese: String| if language == Language::Chinese { chinese } else { english };
+    let translate = |english: String, chinese: String| if language == Language::Chinese { chinese } else { english };
     let part = |amount: Amount, description: String| {
         (!amount.is_zero()).then(|| CreditDestination { description, amount: money(amount, currency) })
     };
-    let due = part(note.due_reduced, said("Taken off the amount due".to_owned(), "抵减应付金额".to_owned()));
-    let balance = part(note.to_balance, said("Added to your account balance".to_owned(), "转入账户余额".to_owned()));
+    let due = part(note.due_reduced, translate("Taken off the amount due".to_owned(), "抵减应付金额".to_owned()));
+    let balance = part(note.to_balance, translate("Added to your account balance".to_owned(), "转入账户余额".to_owned()));
     let refunds = refunds.iter().filter_map(|route| {
         let method = method_name(route.method.kind, language);
-        part(route.refund.amount, said(format!("Refunded via {method}"), format!("通过 {method} 退款")))
+        part(route.refund.amount, translate(format!("Refunded via {method}"), format!("通过 {method} 退款")))
     });
     due.into_iter().chain(balance).chain(refunds).collect()
 }
 
-/// Whom a document is written to.
+/// Returns the recipient of a document.
 fn party(bill_to: &BillTo) -> Party {
     let mut details = vec![bill_to.email.clone(), bill_to.phone.clone()];
     details.extend(bill_to.address.as_ref().map(address_lines).unwrap_or_default());
@@ -142,7 +142,7 @@ impl PdfPrinter {
             MethodSettings::Bitcoin { explorer_host } | MethodSettings::Evm { explorer_host, .. } => {
                 Some(format!("{}/tx/{reference}", host(explorer_host)))
             }
-            // Only the seller can open the processor's dashboard.
+            // No link: only the seller can open the processor's dashboard.
             MethodSettings::Stripe { .. } => None,
         };
         Some(DocumentPayment { method: method_name(expanded.method.kind, language).to_owned(), reference: Some(reference), reference_url: url })

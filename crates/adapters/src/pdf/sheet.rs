@@ -1,4 +1,4 @@
-//! The pages of a document, the elements on them, and the PDF file they become. Points from the top left corner.
+//! The pages of a document, their elements, and the writing of the PDF file. Coordinates are in points from the top left corner.
 
 use super::PdfError;
 use super::fonts::{Family, InvoiceFonts};
@@ -14,7 +14,7 @@ use krilla::surface::Surface;
 use krilla::text::TextDirection;
 use souk_domain::shared::Language;
 
-/// ISO 216 A4.
+/// The size of ISO 216 A4 in points.
 pub(super) const WIDTH: f32 = 595.28;
 pub(super) const HEIGHT: f32 = 841.89;
 
@@ -107,10 +107,10 @@ fn draw_area(surface: &mut Surface<'_>, area: Option<Rect>, color: Color) {
     }
 }
 
-/// Draws in runs of one font each.
+/// Draws a text in runs that use one font each.
 fn draw_text(surface: &mut Surface<'_>, fonts: &InvoiceFonts, at: (f32, f32), style: TextStyle, text: &str) -> Result<(), PdfError> {
     surface.set_fill(Some(fill(style.color)));
-    // There is no bold font in the program: 3 MB for a few words. An outline in the same color serves.
+    // No bold font is bundled, because it would add 3 MB for a few words. An outline in the same color imitates it.
     let outline = Stroke {
         paint: rgb::Color::new(style.color.0, style.color.1, style.color.2).into(),
         width: style.size / 34.0,

@@ -109,7 +109,7 @@ impl DocumentStatus {
     }
 }
 
-/// Why a credit note was written, in words for the customer.
+/// Returns the reason of a credit note in words for the customer.
 pub(crate) const fn credit_reason(reason: CreditNoteReason, language: Language) -> &'static str {
     match (reason, language) {
         (CreditNoteReason::PlanChange, Language::English) => "Plan change",
@@ -136,7 +136,7 @@ pub(super) fn page_of(page: usize, pages: usize, language: Language) -> String {
     }
 }
 
-/// A time to the minute, with its zone: `21 November 2026, 02:05 UTC`, `2026年11月21日 02:05 UTC`.
+/// Formats a time to the minute with its zone: `21 November 2026, 02:05 UTC`, `2026年11月21日 02:05 UTC`.
 #[must_use]
 pub fn format_time(at: Timestamp, language: Language) -> String {
     let Some(at) = at.to_calendar() else { return String::new() };

@@ -38,7 +38,7 @@ fn document() -> InvoiceDocument {
     }
 }
 
-/// The text of a PDF as poppler extracts it.
+/// Returns the text of a PDF as poppler extracts it.
 fn text_of(pdf: &[u8]) -> String {
     let mut child = Command::new("pdftotext")
         .args(["-layout", "-", "-"])
@@ -54,7 +54,7 @@ fn pdf(document: &InvoiceDocument, language: Language) -> Vec<u8> {
     invoice_pdf(document, language, &InvoiceFonts::default()).expect("is written")
 }
 
-/// Joins lines that were broken at the edge of the page.
+/// Removes all whitespace, which joins lines that were broken at the edge of the page.
 fn without_space(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
@@ -209,7 +209,7 @@ fn note_pdf(note: &CreditNoteDocument, language: Language) -> Vec<u8> {
     credit_note_pdf(note, language, &InvoiceFonts::default()).expect("is written")
 }
 
-/// The text without the spaces that only align it.
+/// Returns the text without the spaces that only align it.
 fn words_of(pdf: &[u8]) -> String {
     let text = text_of(pdf);
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|line| !line.is_empty());

@@ -2,9 +2,9 @@
 
 use unicode_linebreak::{BreakOpportunity, linebreaks};
 
-/// Breaks `text` into lines that are at most `limit` wide by `width`: at spaces, between Chinese characters, and, where
-/// one word is wider than a line (a hash, a name without spaces), within it. Line feeds break, control characters vanish.
-/// No text gives no line.
+/// Breaks `text` into lines of at most `limit`, measured by `width`. Breaks at spaces and between Chinese characters, and within a word
+/// only if it is wider than a line (a hash, for example). Line feeds break lines; other control characters are removed. An empty text
+/// gives no lines.
 pub(super) fn wrap(text: &str, limit: f32, width: impl Fn(&str) -> f32) -> Vec<String> {
     let clean: String = text.trim().chars().filter(|c| *c == '\n' || !c.is_control()).collect();
     let mut lines = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn wrap(text: &str, limit: f32, width: impl Fn(&str) -> f32) -> Vec<S
 mod tests {
     use super::*;
 
-    /// Chinese characters are two wide, all others one.
+    /// Measures a text: Chinese characters are two columns wide, all others one.
     fn columns(text: &str) -> f32 {
         text.chars().map(|c| if c > '\u{2e80}' { 2.0 } else { 1.0 }).sum()
     }

@@ -1,4 +1,4 @@
-//! What the provider says of a card: the one it keeps, or why it refuses one.
+//! Reads saved cards and decline reasons from the provider's objects.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,7 +36,7 @@ struct CardFace {
     exp_year: Option<u16>,
 }
 
-/// The card of an expanded `payment_method`, when it is kept for this customer.
+/// Reads the card from an expanded `payment_method`. Returns `None` unless the card is saved for this customer.
 pub(super) fn saved(customer: Option<&str>, payment_method: &Value) -> Option<SavedCard> {
     let method = PaymentMethod::deserialize(payment_method).ok()?;
     let owner = method.customer.filter(|owner| Some(owner.as_str()) == customer)?;

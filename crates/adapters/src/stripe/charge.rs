@@ -1,4 +1,4 @@
-//! Charges while the customer is away.
+//! Off-session charges: the customer is not present.
 
 use super::client::{CallError, Problem};
 use super::intent;
@@ -6,20 +6,20 @@ use super::rail::{ATTEMPT, EXPAND, INTENTS, StripeRail, decline, description, ra
 use reqwest::Method as Verb;
 use souk_domain::payment::{CardIntent, CardRail, ChargeRequest, Currency, Method, Outcome, RailError};
 
-/// The most pages of 100 that are looked through.
+/// The most pages of 100 payment intents that are searched.
 const PAGES: u32 = 50;
 
-/// A name that may stand in an address.
-pub(super) fn word(name: &str) -> Option<&str> {
-    let sound = !name.is_empty() && name.bytes().all(|letter| letter.is_ascii_alphanumeric() || letter == b'_');
-    sound.then_some(name)
+/// Returns the id if it is safe in a URL.
+pub(super) fn safe_id(id: &str) -> Option<&str> {
+    let is_safe = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_safe.then_some(id)
 }
 
 impl StripeRail {
     pub(super) async fn charged(&self, method: &Method, currency: &Currency, request: &ChargeRequest) -> Result<CardIntent, RailError> {
         let attempt = request.attempt.as_str();
         if request.is_late {
-            match self.made_before(method, request).await {
+            match self.find_earlier_intent(method, request).await {
                 Ok(None) => {}
                 Ok(Some(provider_id)) => return Ok(self.charge_found(method, currency, provider_id).await),
                 Err(reason) => {
@@ -40,45 +40,45 @@ impl StripeRail {
         ];
         form.extend(description(&request.description));
         let read = match self.call(method, Verb::POST, INTENTS.to_owned(), form, Some(attempt)).await {
-            Ok(answer) if intent::hides_its_card(&answer) => {
+            Ok(answer) if intent::needs_card_lookup(&answer) => {
                 let provider_id = answer["id"].as_str().unwrap_or_default();
                 let outcome = self.find(method, currency, provider_id).await;
                 Ok(CardIntent { provider_id: provider_id.to_owned(), client_secret: String::new(), outcome })
             }
             Ok(answer) => intent::charged(method, currency, &answer),
             Err(CallError::Refused { status: 400 | 402 | 404, problem }) if problem.kind != "idempotency_error" => {
-                refused(method, currency, *problem)
+                declined(method, currency, *problem)
             }
-            Err(error @ CallError::Unusable(_)) => return Err(rail_error(error)),
-            // A key that is refused or was used for something else says nothing about what the first try did.
+            Err(error @ CallError::Misconfigured(_)) => return Err(rail_error(error)),
+            // A rejected idempotency key, or one used for another request, says nothing about the outcome of the first try.
             Err(error) => Err(reason(error)),
         };
         let intent = read.unwrap_or_else(|reason| {
             tracing::warn!(attempt, reason, "the outcome of a card charge is unknown");
             CardIntent { provider_id: String::new(), client_secret: String::new(), outcome: Outcome::Unknown(reason) }
         });
-        Ok(self.without_second_chance(method, currency, intent).await)
+        Ok(self.cancel_if_payer_required(method, currency, intent).await)
     }
 
-    /// What became of a charge whose intent is known; ended, where it waits for a payer.
+    /// Returns the outcome of a charge whose intent is known. Cancels the intent if it requires the payer's action.
     pub(super) async fn charge_found(&self, method: &Method, currency: &Currency, provider_id: String) -> CardIntent {
         let outcome = self.find(method, currency, &provider_id).await;
-        self.without_second_chance(method, currency, CardIntent { provider_id, client_secret: String::new(), outcome }).await
+        self.cancel_if_payer_required(method, currency, CardIntent { provider_id, client_secret: String::new(), outcome }).await
     }
 
-    /// The intent of an attempt whose key the provider has forgotten, among all of the customer's, newest first.
-    async fn made_before(&self, method: &Method, request: &ChargeRequest) -> Result<Option<String>, String> {
-        let customer = word(&request.card.customer).ok_or("the customer's name is not one of the provider's")?;
+    /// Searches the customer's intents, newest first, for that of an attempt whose idempotency key the provider no longer remembers.
+    async fn find_earlier_intent(&self, method: &Method, request: &ChargeRequest) -> Result<Option<String>, String> {
+        let customer = safe_id(&request.card.customer).ok_or("the customer's name is not one of the provider's")?;
         let mut after = String::new();
         for _ in 0..PAGES {
             let path = format!("{INTENTS}?customer={customer}&limit=100{after}");
             let page = self.call(method, Verb::GET, path, Vec::new(), None).await.map_err(reason)?;
             let intents = page["data"].as_array().ok_or("the list is not of the expected shape")?;
-            let made = intents.iter().find(|intent| intent["metadata"]["attempt"] == request.attempt.as_str());
-            if let Some(made) = made {
-                return Ok(made["id"].as_str().map(ToOwned::to_owned));
+            let found = intents.iter().find(|intent| intent["metadata"]["attempt"] == request.attempt.as_str());
+            if let Some(found) = found {
+                return Ok(found["id"].as_str().map(ToOwned::to_owned));
             }
-            let last = intents.last().and_then(|intent| word(intent["id"].as_str()?));
+            let last = intents.last().and_then(|intent| safe_id(intent["id"].as_str()?));
             match last {
                 Some(last) if page["has_more"] == true => after = format!("&starting_after={last}"),
                 _ => return Ok(None),
@@ -87,8 +87,9 @@ impl StripeRail {
         Err("the customer has too many payments to look through".to_owned())
     }
 
-    /// An intent that waits for a payer waits for nobody: it is ended, and only then is the charge refused for good.
-    async fn without_second_chance(&self, method: &Method, currency: &Currency, intent: CardIntent) -> CardIntent {
+    /// Cancels an intent that requires the payer's action, because no payer is present. The charge counts as declined only once the intent
+    /// is canceled.
+    async fn cancel_if_payer_required(&self, method: &Method, currency: &Currency, intent: CardIntent) -> CardIntent {
         let Outcome::Pending { requires_payer: true, last_error } = &intent.outcome else { return intent };
         let outcome = match (self.cancel(method, currency, &intent.provider_id).await, last_error) {
             (Outcome::Declined(_), Some(decline)) => Outcome::Declined(decline.clone()),
@@ -104,8 +105,8 @@ impl StripeRail {
     }
 }
 
-/// A decline carries its intent; a decline without one opened none.
-fn refused(method: &Method, currency: &Currency, problem: Problem) -> Result<CardIntent, String> {
+/// Reads a decline. If it carries no intent, no intent was created.
+fn declined(method: &Method, currency: &Currency, problem: Problem) -> Result<CardIntent, String> {
     if let Some(value) = &problem.payment_intent {
         return intent::charged(method, currency, value);
     }

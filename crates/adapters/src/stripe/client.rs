@@ -1,4 +1,4 @@
-//! One authenticated, form-encoded call, and what its answer means for the question whether anything happened.
+//! Makes one authenticated, form-encoded call, and determines from the response whether the call had an effect.
 
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
@@ -9,17 +9,17 @@ use std::time::Duration;
 use url::{Host, Url};
 
 const STRIPE: &str = "https://api.stripe.com";
-/// The version whose shapes this rail reads. An account's own default version would change them under us.
+/// The API version whose objects this rail reads. Sent explicitly, because an account's default version may differ or change.
 const API_VERSION: &str = "2024-06-20";
 const TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// An intent is about 3 kB; nothing that we ask for comes near this.
-const MAX_ANSWER_BYTES: usize = 1 << 20;
+/// A payment intent has about 3 kB; no expected response comes close to this limit.
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const STRIPE_VERSION: HeaderName = HeaderName::from_static("stripe-version");
 
-/// An error that the provider itself worded.
+/// An error object from the provider.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Problem {
@@ -28,20 +28,20 @@ pub(super) struct Problem {
     pub code: Option<String>,
     pub decline_code: Option<String>,
     pub message: String,
-    /// The intent as it stands, where the error speaks of one.
+    /// The current payment intent, if the error refers to one.
     pub payment_intent: Option<Value>,
-    /// The same of an intent that saves a card.
+    /// The current setup intent, if the error refers to one.
     pub setup_intent: Option<Value>,
 }
 
 #[derive(Debug)]
 pub(super) enum CallError {
-    /// No answer, or none that says whether the call had an effect.
-    Unseen(String),
-    /// The provider understood and refused.
+    /// There was no response, or none that says whether the call had an effect.
+    Unknown(String),
+    /// The provider rejected the call.
     Refused { status: u16, problem: Box<Problem> },
-    /// The call could not be made with these settings.
-    Unusable(String),
+    /// The method's settings do not allow the call.
+    Misconfigured(String),
 }
 
 #[derive(Debug, Deserialize)]
@@ -59,9 +59,9 @@ pub(super) struct Call<'a> {
 }
 
 pub(super) struct Client {
-    /// Obeys the proxy settings of the environment, as the way out of a store's network may need.
-    outside: reqwest::Client,
-    /// Reaches the store's own sandbox, which no proxy can.
+    /// For external hosts. Uses the proxy settings of the environment, which some networks require.
+    external: reqwest::Client,
+    /// For the store's own sandbox, which a proxy cannot reach.
     own: reqwest::Client,
     own_address: String,
 }
@@ -71,7 +71,7 @@ impl Client {
         let builder =
             || reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).connect_timeout(CONNECT_TIMEOUT).timeout(TIMEOUT);
         Ok(Self {
-            outside: builder().build()?,
+            external: builder().build()?,
             own: builder().no_proxy().build()?,
             own_address: own_address.trim_end_matches('/').to_owned(),
         })
@@ -87,10 +87,10 @@ impl Client {
         if !call.form.is_empty() {
             request = request.form(&call.form);
         }
-        let response = request.send().await.map_err(unseen)?;
+        let response = request.send().await.map_err(unknown)?;
         let status = response.status();
         let body = read(response).await?;
-        understand(status, &body)
+        interpret(status, &body)
     }
 
     fn address(&self, api_host: &str, path: &str) -> Result<(&reqwest::Client, Url), CallError> {
@@ -100,12 +100,13 @@ impl Client {
             "" => STRIPE.to_owned(),
             host => host.to_owned(),
         };
-        let address = Url::parse(&format!("{base}{path}")).map_err(|_| CallError::Unusable("api_host is not an address".to_owned()))?;
-        let kept_private = own || address.scheme() == "https" || address.scheme() == "http" && is_loopback(&address);
-        if !kept_private {
-            return Err(CallError::Unusable("api_host must begin with https://, the secret key travels to it".to_owned()));
+        let address =
+            Url::parse(&format!("{base}{path}")).map_err(|_| CallError::Misconfigured("api_host is not an address".to_owned()))?;
+        let is_confidential = own || address.scheme() == "https" || address.scheme() == "http" && is_loopback(&address);
+        if !is_confidential {
+            return Err(CallError::Misconfigured("api_host must begin with https://, the secret key travels to it".to_owned()));
         }
-        Ok((if own { &self.own } else { &self.outside }, address))
+        Ok((if own { &self.own } else { &self.external }, address))
     }
 }
 
@@ -120,40 +121,40 @@ fn is_loopback(address: &Url) -> bool {
 
 fn bearer(key: &Secret) -> Result<HeaderValue, CallError> {
     if key.reveal().is_empty() {
-        return Err(CallError::Unusable("secret_key is missing".to_owned()));
+        return Err(CallError::Misconfigured("secret_key is missing".to_owned()));
     }
     let mut value = HeaderValue::from_str(&format!("Bearer {}", key.reveal()))
-        .map_err(|_| CallError::Unusable("secret_key holds characters that no key has".to_owned()))?;
+        .map_err(|_| CallError::Misconfigured("secret_key holds characters that no key has".to_owned()))?;
     value.set_sensitive(true);
     Ok(value)
 }
 
-fn unseen(error: reqwest::Error) -> CallError {
+fn unknown(error: reqwest::Error) -> CallError {
     let what = if error.is_timeout() { "it did not answer in time" } else { "the connection failed" };
     tracing::debug!(error = ?error.without_url(), "card processor call failed");
-    CallError::Unseen(what.to_owned())
+    CallError::Unknown(what.to_owned())
 }
 
 async fn read(mut response: reqwest::Response) -> Result<Vec<u8>, CallError> {
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(unseen)? {
-        if body.len() + chunk.len() > MAX_ANSWER_BYTES {
-            return Err(CallError::Unseen("its answer is too long".to_owned()));
+    while let Some(chunk) = response.chunk().await.map_err(unknown)? {
+        if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
+            return Err(CallError::Unknown("its answer is too long".to_owned()));
         }
         body.extend_from_slice(&chunk);
     }
     Ok(body)
 }
 
-/// A refusal is believed only in the provider's own words: a proxy's 404 page says nothing about a payment.
-/// 409 (the first call with this key is still running), 429 and 5xx leave the effect open.
-fn understand(status: StatusCode, body: &[u8]) -> Result<Value, CallError> {
+/// Interprets a response. A rejection counts only if its body is an error object of the provider: a proxy's 404 page says nothing about a
+/// payment. After 409 (the first call with this key is still running), 429 and 5xx, it is unknown whether the call had an effect.
+fn interpret(status: StatusCode, body: &[u8]) -> Result<Value, CallError> {
     if status.is_success() {
-        return serde_json::from_slice(body).map_err(|_| CallError::Unseen("its answer is not JSON".to_owned()));
+        return serde_json::from_slice(body).map_err(|_| CallError::Unknown("its answer is not JSON".to_owned()));
     }
     let open = matches!(status, StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS) || !status.is_client_error();
     match serde_json::from_slice(body) {
         Ok(Failure { error }) if !open => Err(CallError::Refused { status: status.as_u16(), problem: Box::new(error) }),
-        _ => Err(CallError::Unseen(format!("it answered {}", status.as_u16()))),
+        _ => Err(CallError::Unknown(format!("it answered {}", status.as_u16()))),
     }
 }

@@ -1,4 +1,4 @@
-//! Disputes as the provider has them.
+//! Reads disputes from the provider.
 
 use super::list::unreadable;
 use super::rail::{StripeRail, clean_path};
@@ -23,7 +23,7 @@ struct Dispute {
     evidence_details: EvidenceDetails,
 }
 
-/// Funds that were withdrawn (negative) or reinstated, in the currency of the store's account.
+/// Funds withdrawn (negative) or reinstated (positive), in the currency of the store's account.
 #[derive(Debug, Deserialize)]
 struct BalanceTransaction {
     amount: i64,
@@ -38,7 +38,7 @@ struct EvidenceDetails {
 
 impl StripeRail {
     pub(super) async fn dispute_found(&self, method: &Method, provider_id: &str) -> Result<Option<ProviderDispute>, RailError> {
-        // `dp_` is what accounts of the first years have.
+        // Disputes of early accounts have ids that begin with `dp_`.
         let Some(path) = ["du_", "dp_"].iter().find_map(|prefix| clean_path(DISPUTES, prefix, provider_id, "")) else { return Ok(None) };
         self.object(method, path).await?.map(read).transpose()
     }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// The shape of an answer in the original's documentation.
+    /// A response in the form that Stripe's documentation shows.
     fn answer(status: &str, moved: Value) -> Value {
         json!({
             "id": "du_1MtJUT2eZvKYlo2CNaw2HvEv", "object": "dispute", "amount": 1_000, "balance_transactions": moved,
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn funds_and_fees_are_the_sums_of_what_was_moved_whatever_the_status() {
+    fn funds_and_fees_are_sums_of_the_balance_transactions_in_every_status() {
         let withdrawn = json!({ "amount": -1_090, "fee": 1_500, "net": -2_590, "currency": "usd" });
         let reinstated = json!({ "amount": 1_090, "fee": 0, "net": 1_090, "currency": "usd" });
         let fee_returned = json!({ "amount": 1_090, "fee": -1_500, "net": 2_590, "currency": "usd" });
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_that_is_not_known_is_no_answer() {
+    fn an_unknown_status_is_an_error() {
         assert!(matches!(read_answer("prevented", json!([])), Err(RailError::Unreachable(_))));
     }
 }

@@ -1,4 +1,5 @@
-//! Events that the provider delivers, signed by `Stripe-Signature: t=<unix seconds>,v1=<hex of HMAC-SHA256(secret, "t.body")>`.
+//! Verifies and reads webhook events, which are signed by
+//! `Stripe-Signature: t=<unix seconds>,v1=<hex of HMAC-SHA256(secret, "t.body")>`.
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Deserialize;
@@ -8,7 +9,7 @@ use souk_domain::payment::{CardEvent, CardHint, EventError, Secret};
 use souk_domain::shared::Timestamp;
 
 const TOLERANCE_SECONDS: u64 = 300;
-/// While a secret is rolled over the provider signs with both; more than a handful is nobody's header.
+/// While a secret is rotated, the provider signs with both secrets. A header with more than a few signatures is not from the provider.
 const MAX_SIGNATURES: usize = 8;
 
 #[derive(Deserialize)]
@@ -30,7 +31,8 @@ pub(super) fn read(secret: &Secret, body: &[u8], signature: &str, now: Timestamp
     Ok(CardEvent { hint: hint(&event.data.object), id: event.id, kind: event.kind })
 }
 
-/// What to ask the provider about. The object decides, not the kind of the event: kinds are added to and renamed over the versions.
+/// Returns which object to query at the provider. The hint depends on the object and not on the type of the event, because types are
+/// added and renamed between API versions.
 fn hint(object: &Value) -> Option<CardHint> {
     let text = |name: &str| object[name].as_str().map(str::to_owned);
     let payment = text("payment_intent");
@@ -38,9 +40,9 @@ fn hint(object: &Value) -> Option<CardHint> {
         "payment_intent" | "setup_intent" => CardHint::Intent { provider_id: text("id")? },
         "dispute" => CardHint::Dispute { provider_id: text("id")?, payment },
         "refund" => CardHint::Refund { provider_id: text("id")?, payment },
-        // Each payment has events of its charge. Only a charge that is disputed or was refunded is worth more questions.
+        // Every payment causes events of its charge. Refunds and disputes are queried only if the charge has any.
         "charge" if object["disputed"] == false && object["amount_refunded"] == 0 => CardHint::Intent { provider_id: payment? },
-        // Charges, and objects that are not known here, may name the payment that they belong to.
+        // Other charges, and objects unknown to this version, may name the payment that they belong to.
         _ => CardHint::Charge { payment: payment? },
     })
 }
@@ -49,7 +51,7 @@ fn verify(secret: &Secret, body: &[u8], signature: &str, now: Timestamp) -> Resu
     let secret = secret.reveal();
     let (time, signatures) = split(signature).ok_or(EventError::BadSignature)?;
     let seconds: i64 = time.parse().map_err(|_| EventError::BadSignature)?;
-    // Without a secret anyone could sign.
+    // With an empty secret, anyone could sign.
     if secret.is_empty() || now.seconds().abs_diff(seconds) > TOLERANCE_SECONDS {
         return Err(EventError::BadSignature);
     }
@@ -61,7 +63,7 @@ fn verify(secret: &Secret, body: &[u8], signature: &str, now: Timestamp) -> Resu
     if signatures.iter().any(|text| matches(text)) { Ok(()) } else { Err(EventError::BadSignature) }
 }
 
-/// The header's time and its `v1` signatures; other schemes (`v0`) are passed over.
+/// Splits the header into its time and its `v1` signatures. Ignores other schemes, such as `v0`.
 fn split(header: &str) -> Option<(&str, Vec<&str>)> {
     let mut time = None;
     let mut signatures = Vec::new();
@@ -149,14 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn an_event_of_an_object_without_a_payment_is_no_hint() {
+    fn an_event_of_an_object_without_a_payment_gives_no_hint() {
         let body = br#"{"id":"evt_3","type":"payout.paid","data":{"object":{"object":"payout","id":"po_1"}}}"#;
         let event = read_at(&format!("t={NOW},v1={}", sign("whsec_1", NOW, body)), body).expect("reads");
         assert_eq!((event.intent(), event.hint.clone()), (None, None));
     }
 
     #[test]
-    fn altered_old_early_and_foreign_events_are_refused() {
+    fn altered_late_early_and_foreign_events_are_rejected() {
         let good = sign("whsec_1", NOW, BODY);
         let old = NOW - 301;
         let early = NOW + 301;
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_secret_nothing_is_believed() {
+    fn every_event_is_rejected_without_a_secret() {
         let header = format!("t={NOW},v1={}", sign("", NOW, BODY));
         assert_eq!(read(&Secret::new(""), BODY, &header, Timestamp::from_seconds(NOW)), Err(EventError::BadSignature));
     }

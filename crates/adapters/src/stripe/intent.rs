@@ -1,4 +1,4 @@
-//! The provider's payment intent, and what it says about an attempt.
+//! Reads the provider's payment intents and derives the outcome of an attempt.
 
 use super::card::{self, PaymentError};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use souk_domain::payment::{CardIntent, Currency, Decline, Method, Outcome, Settlement};
 use souk_domain::shared::Amount;
 
-/// The part of a payment intent that decides anything. Fields that are missing make the answer one that we do not understand.
+/// The relevant fields of a payment intent. A response that lacks one of them is not understood, and the outcome is unknown.
 #[derive(Debug, Deserialize)]
 struct Intent {
     id: String,
@@ -22,31 +22,31 @@ struct Intent {
     payment_method: Value,
 }
 
-/// What `value`, an intent as the provider answered it, says. `provider_id` is the intent that was asked for.
+/// Derives the outcome from `value`, the provider's response. `provider_id` is the id of the requested intent.
 pub(super) fn outcome(method: &Method, currency: &Currency, provider_id: &str, value: &Value) -> Outcome {
     match parse(method, currency, value) {
-        Ok(intent) if intent.id == provider_id => judge(intent),
+        Ok(intent) if intent.id == provider_id => outcome_of(intent),
         Ok(intent) => Outcome::Unknown(format!("asked for {provider_id}, was told of {}", intent.id)),
         Err(reason) => Outcome::Unknown(reason),
     }
 }
 
-/// Reads the answer to a creation. Fails with a sentence when it is not the intent that was asked for.
+/// Reads the response to a creation. The error is a sentence that says why the response is not the requested intent.
 pub(super) fn opened(method: &Method, currency: &Currency, value: &Value) -> Result<CardIntent, String> {
     let mut intent = parse(method, currency, value)?;
     let client_secret = intent.client_secret.take().ok_or_else(|| "the intent has no client secret".to_owned())?;
-    Ok(CardIntent { provider_id: intent.id.clone(), client_secret, outcome: judge(intent) })
+    Ok(CardIntent { provider_id: intent.id.clone(), client_secret, outcome: outcome_of(intent) })
 }
 
-/// Whether the card of a settled intent has to be asked for: the intent names a customer, and its payment method by id only.
-pub(super) fn hides_its_card(value: &Value) -> bool {
+/// Returns whether the card of a succeeded intent needs another request: the intent has a customer, but only the payment method's id.
+pub(super) fn needs_card_lookup(value: &Value) -> bool {
     value["status"] == "succeeded" && value["customer"].is_string() && value["payment_method"].is_string()
 }
 
-/// Reads an intent that was confirmed as it was created. Its secret is nobody's.
+/// Reads an intent that was confirmed on creation. Its client secret is dropped, because nobody needs it.
 pub(super) fn charged(method: &Method, currency: &Currency, value: &Value) -> Result<CardIntent, String> {
     let intent = parse(method, currency, value)?;
-    Ok(CardIntent { provider_id: intent.id.clone(), client_secret: String::new(), outcome: judge(intent) })
+    Ok(CardIntent { provider_id: intent.id.clone(), client_secret: String::new(), outcome: outcome_of(intent) })
 }
 
 fn parse(method: &Method, currency: &Currency, value: &Value) -> Result<Intent, String> {
@@ -60,7 +60,7 @@ fn parse(method: &Method, currency: &Currency, value: &Value) -> Result<Intent, 
     Ok(intent)
 }
 
-fn judge(intent: Intent) -> Outcome {
+fn outcome_of(intent: Intent) -> Outcome {
     let last_error = intent.last_payment_error.map(Decline::from);
     match intent.status.as_str() {
         "succeeded" => Outcome::Settled(Settlement {
@@ -75,7 +75,7 @@ fn judge(intent: Intent) -> Outcome {
             code: intent.cancellation_reason.unwrap_or_else(|| "canceled".to_owned()),
             message: "The payment was cancelled.".to_owned(),
         })),
-        // requires_capture among them: nobody asked for a payment that is captured later.
+        // Includes requires_capture: the store never requests a payment that is captured later.
         other => Outcome::Unknown(format!("the intent has the status {other}")),
     }
 }

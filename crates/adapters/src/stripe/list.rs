@@ -1,6 +1,6 @@
-//! Objects and lists of the provider, read whole.
+//! Reads single objects and complete lists from the provider.
 
-use super::charge::word;
+use super::charge::safe_id;
 use super::client::CallError;
 use super::rail::{StripeRail, rail_error};
 use reqwest::Method as Verb;
@@ -8,13 +8,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use souk_domain::payment::{Method, RailError};
 
-/// The most objects of a page that the provider gives.
+/// The provider's largest page size.
 const PAGE: usize = 100;
-/// A payment with more refunds or disputes than these pages hold is not read in part: what is missing could be what matters.
+/// If a payment has more refunds or disputes than fit on these pages, reading fails: an incomplete list could lack the relevant object.
 const MAX_PAGES: usize = 10;
 
 impl StripeRail {
-    /// One object; `None` where the provider knows no such id.
+    /// Reads one object; `None` if the provider does not know the id.
     pub(super) async fn object<T: DeserializeOwned>(&self, method: &Method, path: String) -> Result<Option<T>, RailError> {
         match self.call(method, Verb::GET, path, Vec::new(), None).await {
             Ok(answer) => read(answer).map(Some),
@@ -23,16 +23,16 @@ impl StripeRail {
         }
     }
 
-    /// All objects of `folder` that belong to a payment, newest first.
+    /// Reads all objects of `folder` that belong to a payment, newest first.
     pub(super) async fn objects_of<T: DeserializeOwned>(&self, method: &Method, folder: &str, payment: &str) -> Result<Vec<T>, RailError> {
-        let payment = word(payment).ok_or_else(|| unreadable("the payment's name is not one of the provider's"))?;
+        let payment = safe_id(payment).ok_or_else(|| unreadable("the payment's name is not one of the provider's"))?;
         let mut objects = Vec::new();
         let mut after = String::new();
         for _ in 0..MAX_PAGES {
             let path = format!("{folder}?payment_intent={payment}&limit={PAGE}{after}");
             let mut page = self.call(method, Verb::GET, path, Vec::new(), None).await.map_err(rail_error)?;
             let Value::Array(list) = page["data"].take() else { return Err(unreadable("a list is not of the expected shape")) };
-            let last = list.last().and_then(|object| word(object["id"].as_str()?)).map(|id| format!("&starting_after={id}"));
+            let last = list.last().and_then(|object| safe_id(object["id"].as_str()?)).map(|id| format!("&starting_after={id}"));
             for object in list {
                 objects.push(read(object)?);
             }
@@ -49,7 +49,7 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<T, RailError> {
     serde_json::from_value(value).map_err(|error| unreadable(&format!("an answer is not of the expected shape: {error}")))
 }
 
-/// The provider answered, and nothing can be concluded from it: as good as no answer.
+/// The error for a response that cannot be interpreted. It is treated like no response.
 pub(super) fn unreadable(reason: &str) -> RailError {
     RailError::Unreachable(reason.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Cards through Stripe's HTTP API, and through anything that speaks its subset: the store's own sandbox does.
+//! Card payments over Stripe's HTTP API, or over a server that implements a subset of it, such as the store's own sandbox.
 
 mod card;
 mod charge;

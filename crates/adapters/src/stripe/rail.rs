@@ -1,4 +1,4 @@
-//! The card rail: reports what the provider says, decides nothing.
+//! The card rail. It reports the provider's state and makes no business decisions.
 
 use super::client::{Call, CallError, Client, Problem};
 use super::{currency, event, intent};
@@ -11,16 +11,16 @@ use souk_domain::payment::{
 };
 use souk_domain::shared::{Mode, Timestamp};
 
-/// Stripe refuses longer descriptions; ours are for the merchant's eyes only.
+/// Stripe rejects longer descriptions. Only the merchant sees them.
 const MAX_DESCRIPTION_CHARS: usize = 1_000;
-/// Where the attempt's id stands in the provider's objects, beside being the idempotency key.
+/// The metadata field with the attempt's id, which is also the idempotency key.
 pub(super) const ATTEMPT: &str = "metadata[attempt]";
 pub(super) const INTENTS: &str = "/v1/payment_intents";
 pub(super) const EXPAND: &str = "expand[]";
-/// Asks for the card beside the intent, not only for its id.
+/// Requests the full payment method with the intent, not only its id.
 pub(super) const EXPANDED: &str = "?expand%5B%5D=payment_method";
 
-/// Speaks to Stripe, or to the sandbox of this store.
+/// The rail to Stripe, or to the sandbox of this store.
 pub struct StripeRail {
     client: Client,
 }
@@ -33,8 +33,8 @@ struct Settings<'a> {
 }
 
 impl StripeRail {
-    /// `own_address` is where this process reaches the store itself, without a path (`http://127.0.0.1:8080`):
-    /// methods whose `api_host` begins with `/` live there.
+    /// `own_address` is the address of the store itself, without a path (`http://127.0.0.1:8080`). It completes an `api_host` that begins
+    /// with `/`.
     pub fn new(own_address: &str) -> Result<Self, reqwest::Error> {
         Ok(Self { client: Client::new(own_address)? })
     }
@@ -48,7 +48,7 @@ impl StripeRail {
         key: Option<&str>,
     ) -> Result<Value, CallError> {
         let Settings { api_host, secret_key, .. } =
-            settings(method).ok_or_else(|| CallError::Unusable("the method is not a card method".to_owned()))?;
+            settings(method).ok_or_else(|| CallError::Misconfigured("the method is not a card method".to_owned()))?;
         self.client.call(Call { api_host, secret_key, method: verb, path, form, idempotency_key: key }).await
     }
 }
@@ -70,7 +70,7 @@ impl CardRail for StripeRail {
                 return Err(RailError::Misconfigured(format!("{} has {digits} decimals, not {}", currency.contract, currency.decimals)));
             }
         }
-        // The cheapest call that needs the secret key and says which mode it belongs to.
+        // The cheapest call that requires the secret key and returns its mode.
         let balance = self.call(method, Verb::GET, "/v1/balance".to_owned(), Vec::new(), None).await.map_err(|error| match error {
             CallError::Refused { problem, .. } => RailError::Misconfigured(problem.message),
             other => rail_error(other),
@@ -91,12 +91,12 @@ impl CardRail for StripeRail {
             (ATTEMPT, attempt.to_owned()),
         ];
         form.extend(description(&request.description));
-        // In test mode the address is somebody's all the same, and nobody has bought anything.
+        // In test mode nothing was bought, but the address may be real: send no receipt.
         if let Some(email) = request.receipt_email.as_ref().filter(|_| method.mode.is_live()) {
             form.push(("receipt_email", email.clone()));
         }
         if let Some(holder) = &request.setup_future_usage {
-            form.push(("customer", self.keep_customer(method, &request.attempt, holder).await?));
+            form.push(("customer", self.create_customer(method, &request.attempt, holder).await?));
             form.push(("setup_future_usage", "off_session".to_owned()));
         }
         let answer = self.call(method, Verb::POST, INTENTS.to_owned(), form, Some(attempt)).await.map_err(rail_error)?;
@@ -121,9 +121,9 @@ impl CardRail for StripeRail {
             Ok(answer) => return intent::outcome(method, currency, provider_id, &answer),
             Err(error) => error,
         };
-        // Too late to cancel, or cancelled before: the decline carries the intent as it is.
+        // Too late to cancel, or already canceled: the error carries the current intent.
         if let CallError::Refused { problem, .. } = &refused
-            && let Some(intent) = problem.payment_intent.as_ref().filter(|intent| !intent::hides_its_card(intent))
+            && let Some(intent) = problem.payment_intent.as_ref().filter(|intent| !intent::needs_card_lookup(intent))
         {
             return intent::outcome(method, currency, provider_id, intent);
         }
@@ -185,7 +185,7 @@ fn settings(method: &Method) -> Option<Settings<'_>> {
     }
 }
 
-/// The mode that a publishable key names; `pk_sandbox_` is the store's own sandbox.
+/// Returns the mode of a publishable key. `pk_sandbox_` keys belong to the store's own sandbox.
 fn key_mode(publishable_key: &str) -> Option<Mode> {
     let starts = |prefix: &str| publishable_key.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty());
     match () {
@@ -199,16 +199,16 @@ fn intent_path(provider_id: &str, rest: &str) -> Option<String> {
     clean_path(INTENTS, "pi_", provider_id, rest)
 }
 
-/// `None` when the text cannot be such an id: it would reach another path of the provider.
+/// Builds the path of an object. Returns `None` if `id` has the wrong form, because it could lead to another path of the provider.
 pub(super) fn clean_path(folder: &str, prefix: &str, id: &str, rest: &str) -> Option<String> {
     let clean = id.starts_with(prefix) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     clean.then(|| format!("{folder}/{id}{rest}"))
 }
 
-/// The field `description`, cut to what the provider takes; none where there is nothing to say.
+/// Builds the form field `description`, truncated to the provider's limit. Returns `None` for an empty text.
 pub(super) fn description(text: &str) -> Option<(&'static str, String)> {
-    let cut: String = text.chars().take(MAX_DESCRIPTION_CHARS).collect();
-    (!cut.is_empty()).then_some(("description", cut))
+    let truncated: String = text.chars().take(MAX_DESCRIPTION_CHARS).collect();
+    (!truncated.is_empty()).then_some(("description", truncated))
 }
 
 pub(super) fn decline(code: &str, message: &str) -> Decline {
@@ -227,16 +227,16 @@ fn misconfigured(sentence: &str) -> RailError {
 
 pub(super) fn rail_error(error: CallError) -> RailError {
     match error {
-        CallError::Unseen(reason) => RailError::Unreachable(reason),
+        CallError::Unknown(reason) => RailError::Unreachable(reason),
         CallError::Refused { status: 401 | 403, problem } => RailError::Misconfigured(problem.message),
         CallError::Refused { problem, .. } => RailError::Rejected(describe(*problem)),
-        CallError::Unusable(reason) => RailError::Misconfigured(reason),
+        CallError::Misconfigured(reason) => RailError::Misconfigured(reason),
     }
 }
 
 pub(super) fn reason(error: CallError) -> String {
     match error {
-        CallError::Unseen(reason) | CallError::Unusable(reason) => reason,
+        CallError::Unknown(reason) | CallError::Misconfigured(reason) => reason,
         CallError::Refused { status, problem } => format!("it refused the question with {status}: {}", describe(*problem)),
     }
 }

@@ -1,6 +1,6 @@
-//! Money back to the card it came from.
+//! Refunds to the card that paid.
 
-use super::charge::word;
+use super::charge::safe_id;
 use super::client::CallError;
 use super::list::unreadable;
 use super::rail::{StripeRail, clean_path, decline, reason};
@@ -29,7 +29,7 @@ struct Refund {
 
 #[derive(Debug, Default, Deserialize)]
 struct Metadata {
-    /// Our own id of a refund that we ordered.
+    /// The store's id of the refund, if the store requested it.
     refund: Option<String>,
 }
 
@@ -39,9 +39,9 @@ impl StripeRail {
     pub(super) async fn refunded(&self, method: &Method, currency: &Currency, request: &CardRefundRequest) -> Outcome {
         let key = request.attempt.as_str();
         if request.is_late {
-            match self.refunded_before(method, request).await {
+            match self.find_earlier_refund(method, request).await {
                 Ok(None) => {}
-                Ok(Some(made)) => return outcome(currency, request, &made),
+                Ok(Some(refund)) => return outcome(currency, request, &refund),
                 Err(reason) => return Outcome::Unknown(reason),
             }
         }
@@ -51,35 +51,35 @@ impl StripeRail {
             ("metadata[refund]", request.refund.to_string()),
             ("metadata[attempt]", key.to_owned()),
         ];
-        let made = match self.call(method, Verb::POST, REFUNDS.to_owned(), form, Some(key)).await {
+        let refund = match self.call(method, Verb::POST, REFUNDS.to_owned(), form, Some(key)).await {
             Ok(answer) => answer,
             Err(CallError::Refused { status: 400 | 402 | 404, problem }) if problem.kind != "idempotency_error" => {
                 return Outcome::Declined((*problem).into());
             }
             Err(error) => return Outcome::Unknown(reason(error)),
         };
-        match outcome(currency, request, &made) {
-            // The answer to a repeated key is the first one, however old: the refund itself says what it is by now.
-            Outcome::Pending { .. } => self.refund_by_now(method, currency, request, &made).await,
+        match outcome(currency, request, &refund) {
+            // A repeated key returns the first response, however old. Read the refund's current status instead.
+            Outcome::Pending { .. } => self.current_refund(method, currency, request, &refund).await,
             decided => decided,
         }
     }
 
-    /// The refund that the provider made of a payment for this order, when its key is forgotten.
-    async fn refunded_before(&self, method: &Method, request: &CardRefundRequest) -> Result<Option<Value>, String> {
-        let payment = word(&request.provider_id).ok_or("the payment's name is not one of the provider's")?;
+    /// Searches the payment's refunds for that of an attempt whose idempotency key the provider no longer remembers.
+    async fn find_earlier_refund(&self, method: &Method, request: &CardRefundRequest) -> Result<Option<Value>, String> {
+        let payment = safe_id(&request.provider_id).ok_or("the payment's name is not one of the provider's")?;
         let path = format!("{REFUNDS}?payment_intent={payment}&limit=100");
         let page = self.call(method, Verb::GET, path, Vec::new(), None).await.map_err(reason)?;
         let refunds = page["data"].as_array().ok_or("the list is not of the expected shape")?;
-        let made = refunds.iter().find(|refund| refund["metadata"]["attempt"] == request.attempt.as_str());
-        match made {
+        let refund = refunds.iter().find(|refund| refund["metadata"]["attempt"] == request.attempt.as_str());
+        match refund {
             None if page["has_more"] == true => Err("the payment has too many refunds to look through".to_owned()),
-            made => Ok(made.cloned()),
+            refund => Ok(refund.cloned()),
         }
     }
 
-    async fn refund_by_now(&self, method: &Method, currency: &Currency, request: &CardRefundRequest, made: &Value) -> Outcome {
-        let Some(path) = clean_path(REFUNDS, "re_", made["id"].as_str().unwrap_or_default(), "") else {
+    async fn current_refund(&self, method: &Method, currency: &Currency, request: &CardRefundRequest, refund: &Value) -> Outcome {
+        let Some(path) = clean_path(REFUNDS, "re_", refund["id"].as_str().unwrap_or_default(), "") else {
             return Outcome::Unknown("the refund is not of the expected shape".to_owned());
         };
         match self.call(method, Verb::GET, path, Vec::new(), None).await {
@@ -91,7 +91,7 @@ impl StripeRail {
 
 impl StripeRail {
     pub(super) async fn refund_found(&self, method: &Method, provider_id: &str) -> Result<Option<ProviderRefund>, RailError> {
-        // `pyr_` is what some older payments have.
+        // Refunds of some older payments have ids that begin with `pyr_`.
         let Some(path) = ["re_", "pyr_"].iter().find_map(|prefix| clean_path(REFUNDS, prefix, provider_id, "")) else { return Ok(None) };
         self.object(method, path).await?.map(provider_refund).transpose()
     }

@@ -1,4 +1,4 @@
-//! Cards that are saved without a payment, and the customers they are saved for.
+//! Saves cards without a payment, and creates the provider's customers for them.
 
 use super::card::{self, PaymentError};
 use super::client::CallError;
@@ -11,7 +11,7 @@ use souk_domain::shared::AttemptId;
 
 const SETUPS: &str = "/v1/setup_intents";
 
-/// The part of a setup intent that decides anything.
+/// The relevant fields of a setup intent.
 #[derive(Debug, Deserialize)]
 struct SetupIntent {
     id: String,
@@ -26,13 +26,13 @@ struct SetupIntent {
 }
 
 impl StripeRail {
-    /// The provider's customer of this attempt. The creation carries nothing that could change between two tries, since the provider
-    /// compares; the name is written afterwards.
-    pub(super) async fn keep_customer(&self, method: &Method, attempt: &AttemptId, holder: &CardHolder) -> Result<String, RailError> {
+    /// Creates the provider's customer of this attempt. The request must be identical on every try, because the provider compares requests
+    /// with the same idempotency key. The name and email may change, so a second call sets them.
+    pub(super) async fn create_customer(&self, method: &Method, attempt: &AttemptId, holder: &CardHolder) -> Result<String, RailError> {
         let form = vec![(ATTEMPT, attempt.to_string()), ("metadata[customer]", holder.customer.to_string())];
         let key = format!("{attempt}_customer");
-        let made = self.call(method, Verb::POST, "/v1/customers".to_owned(), form, Some(&key)).await.map_err(rail_error)?;
-        let id = made["id"].as_str().unwrap_or_default();
+        let created = self.call(method, Verb::POST, "/v1/customers".to_owned(), form, Some(&key)).await.map_err(rail_error)?;
+        let id = created["id"].as_str().unwrap_or_default();
         let path = clean_path("/v1/customers", "cus_", id, "")
             .ok_or_else(|| RailError::Unreachable("the customer is not of the expected shape".to_owned()))?;
         let fields = [("name", &holder.name), ("email", &holder.email)];
@@ -40,14 +40,14 @@ impl StripeRail {
         if !form.is_empty()
             && let Err(error) = self.call(method, Verb::POST, path, form, None).await
         {
-            // The name is for the merchant's eyes only; a payment does not fail for it.
+            // Only the merchant sees the name and email, so a payment does not fail because of them.
             tracing::warn!(attempt = attempt.as_str(), reason = reason(error), "cannot name the customer at the card processor");
         }
         Ok(id.to_owned())
     }
 
     pub(super) async fn setup_opened(&self, method: &Method, request: &SetupRequest) -> Result<CardSetup, RailError> {
-        let customer = self.keep_customer(method, &request.attempt, &request.holder).await?;
+        let customer = self.create_customer(method, &request.attempt, &request.holder).await?;
         let form = vec![
             ("customer", customer),
             ("usage", "off_session".to_owned()),
@@ -76,7 +76,7 @@ impl StripeRail {
         let Some(path) = clean_path(SETUPS, "seti_", provider_id, "/cancel") else { return SetupOutcome::NotFound };
         match self.call(method, Verb::POST, path, vec![("cancellation_reason", "abandoned".to_owned())], None).await {
             Ok(answer) => outcome(method, provider_id, &answer),
-            // Too late to cancel, cancelled before, or not seen.
+            // Too late to cancel, already canceled, or the outcome is unknown: read the current state.
             Err(_) => self.setup_found(method, provider_id).await,
         }
     }

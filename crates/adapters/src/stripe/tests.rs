@@ -1,4 +1,4 @@
-//! The rail against a double that answers what it is told and remembers what it was asked, byte for byte.
+//! Tests the rail against a test double that returns scripted responses and records the exact requests.
 
 use super::StripeRail;
 use poem::http::{Method as Verb, StatusCode};
@@ -12,9 +12,9 @@ use souk_domain::shared::{Amount, AttemptId, CurrencyId, MethodId, Mode, Timesta
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// One request as it arrived.
+/// A recorded request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Asked {
+struct RecordedRequest {
     line: String,
     authorization: String,
     version: String,
@@ -25,7 +25,7 @@ struct Asked {
 #[derive(Default)]
 struct Script {
     answers: VecDeque<(u16, String)>,
-    asked: Vec<Asked>,
+    asked: Vec<RecordedRequest>,
 }
 
 #[derive(Clone)]
@@ -36,7 +36,7 @@ impl Endpoint for Double {
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
         let header = |name: &str| request.header(name).map(str::to_owned);
-        let mut asked = Asked {
+        let mut asked = RecordedRequest {
             line: format!("{} {}", request.method(), request.uri()),
             authorization: header("authorization").expect("every call is authenticated"),
             version: header("stripe-version").expect("every call names its version"),
@@ -80,7 +80,7 @@ impl Bench {
         self.double.0.lock().expect("script").answers.push_back((status, body.to_string()));
     }
 
-    fn asked(&self) -> Vec<Asked> {
+    fn asked(&self) -> Vec<RecordedRequest> {
         self.double.0.lock().expect("script").asked.clone()
     }
 
@@ -157,13 +157,13 @@ fn fields(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn opening_sends_the_attempt_as_key_and_metadata() {
+async fn creating_an_intent_sends_the_attempt_as_key_and_metadata() {
     let bench = Bench::open(Mode::Test).await;
     bench.will_answer(200, intent("requires_payment_method"));
     let opened = bench.rail.open(&bench.method, &bench.currency, &request()).await.expect("opens");
     assert_eq!((opened.provider_id.as_str(), opened.client_secret.as_str()), ("pi_1", "pi_1_secret_1"));
     assert_eq!(opened.outcome, Outcome::Pending { requires_payer: true, last_error: None });
-    let expected = Asked {
+    let expected = RecordedRequest {
         line: "POST /v1/payment_intents".to_owned(),
         authorization: "Bearer sk_1".to_owned(),
         version: "2024-06-20".to_owned(),
@@ -221,9 +221,9 @@ async fn every_status_has_its_outcome() {
     assert_eq!(bench.asked()[0].line, "GET /v1/payment_intents/pi_1?expand%5B%5D=payment_method");
 }
 
-/// Invariant 4: what was not seen or not understood is unknown, never a failure, and never "nothing happened".
+/// Invariant 4: an outcome that was not observed or not understood is unknown. It is never a failure and never "not found".
 #[tokio::test]
-async fn what_is_not_understood_is_unknown() {
+async fn a_response_that_is_not_understood_is_unknown() {
     let bench = Bench::open(Mode::Test).await;
     let error = |code: &str| json!({ "error": { "type": "invalid_request_error", "code": code, "message": "No." } });
     for (status, answer) in [
@@ -253,7 +253,7 @@ async fn what_is_not_understood_is_unknown() {
 }
 
 #[tokio::test]
-async fn only_the_providers_own_word_makes_an_intent_absent() {
+async fn only_the_providers_own_error_makes_an_intent_not_found() {
     let bench = Bench::open(Mode::Test).await;
     bench.will_answer(
         404,
@@ -267,7 +267,7 @@ async fn only_the_providers_own_word_makes_an_intent_absent() {
 #[tokio::test]
 async fn a_network_that_cannot_be_reached_is_unknown() {
     let bench = Bench::open(Mode::Test).await;
-    // Port 1 answers nobody; the address of the rail's own store leads there.
+    // Nothing listens on port 1, which is the rail's own address in this test.
     let away = method(Mode::Test, "/sandbox/stripe");
     assert!(matches!(bench.rail.find(&away, &bench.currency, "pi_1").await, Outcome::Unknown(_)));
     assert!(matches!(bench.rail.cancel(&away, &bench.currency, "pi_1").await, Outcome::Unknown(_)));
@@ -276,7 +276,7 @@ async fn a_network_that_cannot_be_reached_is_unknown() {
 }
 
 #[tokio::test]
-async fn the_secret_key_does_not_travel_in_the_clear() {
+async fn the_secret_key_is_not_sent_over_plain_http() {
     let bench = Bench::open(Mode::Test).await;
     for host in ["http://stripe.example", "ftp://stripe.example", "stripe.example", "http://localhost.example"] {
         let refused = bench.rail.open(&method(Mode::Test, host), &bench.currency, &request()).await;
@@ -285,7 +285,7 @@ async fn the_secret_key_does_not_travel_in_the_clear() {
 }
 
 #[tokio::test]
-async fn cancelling_answers_what_the_intent_has_become() {
+async fn cancelling_returns_the_current_state_of_the_intent() {
     let bench = Bench::open(Mode::Test).await;
     bench.will_answer(200, intent("canceled"));
     assert!(matches!(bench.rail.cancel(&bench.method, &bench.currency, "pi_1").await, Outcome::Declined(_)));
@@ -304,7 +304,7 @@ async fn cancelling_answers_what_the_intent_has_become() {
 }
 
 #[tokio::test]
-async fn a_refused_opening_says_why() {
+async fn a_rejected_creation_gives_the_reason() {
     let bench = Bench::open(Mode::Test).await;
     bench.will_answer(400, json!({ "error": { "type": "invalid_request_error", "code": "amount_too_small", "message": "Too small." } }));
     let refused = bench.rail.open(&bench.method, &bench.currency, &request()).await;
@@ -332,7 +332,7 @@ async fn settings_are_verified_at_the_provider() {
 }
 
 #[tokio::test]
-async fn settings_that_cannot_be_right_are_refused_without_a_call() {
+async fn invalid_settings_are_rejected_without_a_call() {
     let bench = Bench::open(Mode::Test).await;
     for currencies in [[currency("jpy", 2)], [currency("usd", 6)], [currency("USD", 2)]] {
         let refused = bench.rail.verify(&bench.method, &currencies).await;

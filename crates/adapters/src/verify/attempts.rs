@@ -1,4 +1,4 @@
-//! Invariants 1 and 4: nothing is charged twice, what is open is open once, and all that settled went somewhere.
+//! Invariants 1 and 4: nothing is charged twice, each object has at most one open attempt, and every settled amount is accounted for.
 
 use super::check::{Check, Checks};
 use super::rule::{Rule, finding};
@@ -123,7 +123,7 @@ const STAKES: &str = "SELECT id, subject, purpose, method_id, currency_id, amoun
 
 const STAKE_ROWS: &str = "SELECT id, amount, amount_forfeited, amount_returned FROM stakes WHERE id > $1 ORDER BY id LIMIT $2";
 
-/// What settled attempts moved of a stake.
+/// The amounts that settled attempts moved into and out of a stake.
 #[derive(Default)]
 struct Moved {
     placed: Amount,
@@ -137,7 +137,7 @@ pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     stakes(checks).await
 }
 
-/// A stake may be forfeited in parts, and the rest returned. Its row says what its attempts moved, and what its payer took back.
+/// A stake may be forfeited in parts and the rest returned. Its row must match its attempts, plus what its payer claimed on the network.
 async fn stakes(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     let mut check = Check::of("a stake's amounts are what its attempts moved");
     let mut moved: BTreeMap<String, Moved> = BTreeMap::new();
@@ -157,7 +157,7 @@ async fn stakes(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     let compare = |row: &Row| {
         let id: String = row.get("id")?;
         let Moved { placed, forfeited, returned } = moved.remove(&id).unwrap_or_default();
-        // A payer who took a part back needed no attempt.
+        // A payer can claim a part on the network without an attempt of the store, so the row may show more returned.
         let is_right = row.get::<Amount>("amount")? == placed
             && row.get::<Amount>("amount_forfeited")? == forfeited
             && row.get::<Amount>("amount_returned")? >= returned;

@@ -1,4 +1,4 @@
-//! Customers' balances: each is what its transactions come to, in the order in which they were written.
+//! Customer balances: each equals the sum of its transactions, in the order in which they were written.
 
 use super::check::{Check, Checks};
 use super::rule::{Rule, finding};

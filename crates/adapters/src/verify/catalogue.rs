@@ -1,4 +1,4 @@
-//! Invariant 8: stock is what was reserved or sold, and never more than there was.
+//! Invariant 8: the used stock equals what was reserved or sold, and never exceeds the available stock.
 
 use super::check::Checks;
 use super::rule::{Rule, finding};

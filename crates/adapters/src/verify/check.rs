@@ -1,28 +1,28 @@
-//! The result of a check, and how rows are read without holding all of them.
+//! The result of a check, and paged reading of rows.
 
 use crate::persistence::{Connection, Row};
 use souk_domain::shared::StorageError;
 use std::fmt;
 
-/// Rows, or parents with all their rows, that are held at once.
+/// The number of rows, or of parents with all their rows, held in memory at once.
 const PAGE: u32 = 1_000;
-/// Breaches, and notes, that are printed of a check; the figures count all of them.
+/// The most breaches, and the most notes, that are printed per check. The totals count all of them.
 const SHOWN: usize = 1_000;
 
 /// One rule that must hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     pub title: &'static str,
-    /// How many rows were checked.
+    /// The number of rows checked.
     pub of: u64,
-    /// What breaks the rule, one sentence each.
+    /// Violations of the rule, one sentence each.
     pub breaches: Vec<String>,
-    /// What does not break it, and somebody should look at nevertheless.
+    /// Rows that do not violate the rule but need attention, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl Check {
-    /// Nothing was checked yet.
+    /// Creates a check of no rows yet.
     #[must_use]
     pub const fn of(title: &'static str) -> Self {
         Self { title, of: 0, breaches: Vec::new(), notes: Vec::new() }
@@ -30,7 +30,7 @@ impl Check {
 }
 
 impl fmt::Display for Check {
-    /// One line, and one for each breach and each note of it.
+    /// Writes one summary line, then one line per breach and per note.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { title, of, breaches, notes } = self;
         match breaches.len() {
@@ -46,7 +46,7 @@ impl fmt::Display for Check {
     }
 }
 
-/// A database in one state, and who receives the results.
+/// A snapshot of the database, and the receiver of the results.
 pub(super) struct Checks<'a> {
     pub connection: Connection,
     pub receiver: &'a mut (dyn FnMut(Check) + Send),
@@ -57,8 +57,8 @@ impl Checks<'_> {
         (self.receiver)(check);
     }
 
-    /// Reads all rows of a statement in the order of a text column: `$1` is the last one seen, `$2` the most of one page. A statement
-    /// that joins rows to a page of parents gives them in the order of the parents.
+    /// Reads all rows of a statement page by page, in the order of a text column. `$1` is the last value seen and `$2` the page size. A
+    /// statement that joins rows to a page of parents must return them in the order of the parents.
     pub async fn walk(
         &mut self,
         sql: &'static str,
@@ -68,7 +68,8 @@ impl Checks<'_> {
         self.walk_pages(sql, key, |rows| rows.iter().try_for_each(&mut each)).await
     }
 
-    /// As [`Checks::walk`], for a statement that joins rows to a page of parents: all rows of one parent at once, with its key.
+    /// Like [`Checks::walk`], for a statement that joins rows to a page of parents. Passes on all rows of one parent at once, with the
+    /// parent's key.
     pub async fn walk_parents(
         &mut self,
         sql: &'static str,

@@ -1,4 +1,4 @@
-//! Credit notes: what they give of lines, and where the money went.
+//! Credit notes: the amounts they credit per line, and the destinations of the money.
 
 use super::check::{Check, Checks};
 use super::rule::{Rule, finding};
@@ -86,7 +86,7 @@ pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     checks.check_rules(RULES).await
 }
 
-/// All of a note went somewhere.
+/// Checks that a note's whole total has a destination.
 async fn destinations(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     let mut check = Check::of("a credit note's total is what it took off, gave to the balance and refunded");
     let read = |row: &Row| {

@@ -1,4 +1,4 @@
-//! Invoices: their lines, their payments, and the status that follows from both.
+//! Invoices: their lines, their payments, and the status derived from both.
 
 use super::check::{Check, Checks};
 use super::rule::{Rule, finding};
@@ -120,7 +120,7 @@ pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     checks.check_rules(RULES).await
 }
 
-/// Each line is what its calculation gives, and the lines sum to the total. No line gives more credit than it asked for.
+/// Checks that each line equals its calculation, that the lines sum to the total, and that no line is credited beyond its amount.
 async fn lines(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     let mut sums = Check::of("lines equal their calculations and sum to the total");
     let mut credits = Check::of("no line is credited by more than it asks for");
@@ -157,7 +157,7 @@ async fn lines(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// An invoice's status follows from its amounts.
+/// Checks that each invoice's status matches its amounts.
 async fn statuses(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     let mut check = Check::of("the status of an invoice follows from what remains of it");
     let read = |row: &Row| {
@@ -193,7 +193,7 @@ async fn statuses(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// No payment gives back more than it brought.
+/// Checks that refunds, disputes and reversals of a payment do not exceed its amount.
 async fn payments(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     let mut check = Check::of("no more of a payment is refunded, disputed and reversed than it paid");
     let read = |row: &Row| {

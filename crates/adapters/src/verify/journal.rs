@@ -1,4 +1,4 @@
-//! Invariant 5: the journal balances, and its accounts say what the tables say.
+//! Invariant 5: the journal balances, and its accounts match the tables.
 
 use super::check::{Check, Checks};
 use super::rule::{Rule, finding};
@@ -12,7 +12,7 @@ const POSTINGS: &str = "SELECT e.id, p.account, p.side, p.amount, p.currency_id
     FROM (SELECT id FROM journal_entries WHERE id > $1 ORDER BY id LIMIT $2) e LEFT JOIN journal_postings p ON p.entry_id = e.id
     ORDER BY e.id, p.position";
 
-/// One rule for each type of entry: the rows that it is about have one each, with their amount, and nothing else has one.
+/// Builds the rule for one type of entry: each of the rows has exactly one entry with its amount, and no other entries exist.
 macro_rules! posted {
     ($title:literal, $type:literal, $rows:expr) => {
         Rule {
@@ -56,7 +56,7 @@ macro_rules! posted {
     };
 }
 
-/// Settled attempts of a purpose.
+/// Selects the settled attempts of a purpose.
 macro_rules! settled {
     ($purpose:literal) => {
         concat!(
@@ -94,7 +94,7 @@ const RULES: &[Rule] = &[
         "balance_unapplied",
         "SELECT id, amount, currency_id, livemode FROM balance_transactions WHERE type = 'unapplied_from_invoice'"
     ),
-    // A refund that somebody made in the provider's dashboard has no attempt.
+    // A refund made in the provider's dashboard has no attempt.
     posted!(
         "sent refunds are posted once",
         "refund_sent",
@@ -154,7 +154,7 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// The rule that an account keeps; `None`: no table says what it must hold.
+/// Returns the title of an account's rule; `None` if no table defines what the account must hold.
 const fn title(account: &Account) -> Option<&'static str> {
     Some(match account {
         Account::Cash(_) => "cash equals what networks moved",
@@ -178,7 +178,7 @@ pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     checks.check_rules(RULES).await
 }
 
-/// Each entry sums to zero in each currency. Answers debits less credits of each account.
+/// Checks that each entry sums to zero per currency. Returns debits less credits per account.
 async fn entries(checks: &mut Checks<'_>) -> Result<Accounts, StorageError> {
     let mut check = Check::of("journal entries balance in each currency");
     let mut accounts = Accounts::new();
@@ -211,7 +211,7 @@ async fn entries(checks: &mut Checks<'_>) -> Result<Accounts, StorageError> {
     Ok(accounts)
 }
 
-/// Each account holds what the tables say.
+/// Checks that each account matches the tables.
 fn accounts(checks: &mut Checks<'_>, journal: &Accounts, tables: &Accounts) -> Result<(), StorageError> {
     let any = || String::new();
     let kinds = [
@@ -240,7 +240,8 @@ fn accounts(checks: &mut Checks<'_>, journal: &Accounts, tables: &Accounts) -> R
     Ok(())
 }
 
-/// The oracle of the billing model: what came in and did not go back is what invoices kept, the balance, and what is on its way.
+/// Checks the oracle of the billing model: money received less money sent equals the amounts that invoices kept, plus the balance,
+/// refunds on their way and suspense, less disputes.
 fn positions(checks: &mut Checks<'_>, tables: &Tables) -> Result<(), StorageError> {
     let mut check = Check::of("what each customer paid was invoiced, is balance, or goes back");
     for ((customer, currency), position) in &tables.positions {

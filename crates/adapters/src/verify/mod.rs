@@ -1,4 +1,4 @@
-//! Checks a whole database: the invariants of docs/ARCHITECTURE.md and the guards of the billing model. Nothing is written.
+//! Checks a whole database against the invariants of docs/ARCHITECTURE.md and the guards of the billing model. Read-only.
 
 mod attempts;
 mod balances;
@@ -22,7 +22,7 @@ use crate::persistence::Database;
 use check::Checks;
 use souk_domain::shared::StorageError;
 
-/// Reads one state of the database, page by page, and reports each check as soon as it is made.
+/// Reads one snapshot of the database page by page, and reports each check as soon as it is done.
 pub async fn verify(database: &Database, report: &mut (dyn FnMut(Check) + Send)) -> Result<(), StorageError> {
     let mut checks = Checks { connection: database.snapshot().await?, receiver: report };
     journal::check(&mut checks).await?;

@@ -1,10 +1,10 @@
-//! Invariant 11: numbers without gaps, one series for each mode and type of document, given on finalization.
+//! Invariant 11: numbers are assigned on finalization, without gaps, in one series per mode and type of document.
 
 use super::check::Checks;
 use super::rule::{Rule, finding};
 use souk_domain::shared::StorageError;
 
-/// Every document that has a number, of any type.
+/// Selects all documents that have a number, of every type.
 macro_rules! numbered {
     ($rest:literal) => {
         concat!(

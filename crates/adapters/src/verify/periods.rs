@@ -1,4 +1,4 @@
-//! Invariant 2, the other half: no period between the first and the current one lacks an invoice.
+//! The second half of invariant 2: every period from the first to the current one has an invoice.
 
 use super::check::{Check, Checks};
 use crate::persistence::Row;
@@ -7,7 +7,7 @@ use souk_domain::pricing::RecurringInterval;
 use souk_domain::shared::{StorageError, Timestamp};
 use std::collections::HashSet;
 
-// An invoice for a threshold begins a period if its own period goes on after it.
+// An invoice for a billing threshold starts a period if its own period continues after it.
 const PERIODS: &str = "SELECT s.id, s.cycle, s.anchor, s.period_index, s.period_start, s.period_end, i.period_start AS billed
     FROM (SELECT * FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2) s
     LEFT JOIN invoices i ON i.subscription_id = s.id AND i.reason IN
@@ -15,7 +15,7 @@ const PERIODS: &str = "SELECT s.id, s.cycle, s.anchor, s.period_index, s.period_
         AND (i.reason <> 'subscription_threshold' OR i.period_end > i.created_at)
     ORDER BY s.id, i.id";
 
-/// A subscription with the starts of the periods that were invoiced.
+/// A subscription with the start times of its invoiced periods.
 struct Billed {
     id: String,
     cycle: RecurringInterval,
@@ -37,8 +37,8 @@ impl Billed {
         })
     }
 
-    /// A change of plan moves the anchor, and writes no invoice where nothing is charged.
-    fn was_begun_by_change(&self, start: Timestamp) -> bool {
+    /// Returns whether a plan change started this period. A plan change moves the anchor, and creates no invoice if it charges nothing.
+    fn was_started_by_plan_change(&self, start: Timestamp) -> bool {
         start == self.anchor && self.starts.iter().any(|earlier| *earlier < start)
     }
 
@@ -50,7 +50,7 @@ impl Billed {
                 Ok(period) if n == index && (period.start, period.end) != self.current => {
                     check.breaches.push(format!("{} is in another period than number {n} of its anchor", self.id));
                 }
-                Ok(period) if self.starts.contains(&period.start) || self.was_begun_by_change(period.start) => {}
+                Ok(period) if self.starts.contains(&period.start) || self.was_started_by_plan_change(period.start) => {}
                 Ok(period) => check.breaches.push(format!("{} has no invoice for period {n} from {}", self.id, period.start.to_iso())),
                 Err(error) => check.breaches.push(format!("{}: {error}", self.id)),
             }

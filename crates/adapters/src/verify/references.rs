@@ -1,10 +1,10 @@
-//! References lead to rows that exist, and, by invariant 9, of the same mode.
+//! References point to existing rows and, by invariant 9, to rows of the same mode.
 
 use super::check::Checks;
 use super::rule::{Rule, finding};
 use souk_domain::shared::StorageError;
 
-/// Rows of a table whose column refers to no row, or to a row of the other mode.
+/// Finds rows whose column references no row, or a row of the other mode.
 macro_rules! refers {
     ($table:literal, $column:literal, $target:literal) => {
         finding(
@@ -24,7 +24,7 @@ macro_rules! refers {
     };
 }
 
-/// Attempts of a purpose whose subject does not exist, or belongs to the other mode than the method.
+/// Finds attempts of a purpose whose subject does not exist, or whose subject and method have different modes.
 macro_rules! attempts {
     ($purposes:literal, $target:literal) => {
         finding(

@@ -1,4 +1,4 @@
-//! Refunds, pay-outs and disputes: what they reserve of payments.
+//! Refunds, payouts and disputes: the amounts they reserve of payments.
 
 use super::check::Checks;
 use super::rule::{Rule, finding};
@@ -75,7 +75,7 @@ const SUMS: &[SumRule] = &[
         amount: "what is refunded",
         parts: "its refunds",
     },
-    // A failed refund waits for its owner's decision; a failed pay-out is balance again.
+    // A failed refund stays reserved until the owner decides. A failed payout is returned to the balance.
     SumRule {
         title: "an intent's refunded amount is what its refunds and pay-outs reserve",
         rows: "SELECT i.id, i.amount_refunded AS amount, r.amount AS added, NULL AS subtracted

@@ -1,9 +1,9 @@
-//! Rules that a statement can check by itself.
+//! Rules that a single statement can check.
 
 use super::check::{Check, Checks};
 use souk_domain::shared::StorageError;
 
-/// A statement that gives rows as `id`, and what it says of each of them.
+/// A statement that returns the `id` of each row that it finds, and the sentence to report for each.
 pub(super) struct Finding {
     pub sql: &'static str,
     pub sentence: &'static str,
@@ -16,10 +16,10 @@ pub(super) const fn finding(sql: &'static str, sentence: &'static str) -> Findin
 /// A rule about the rows of a table.
 pub(super) struct Rule {
     pub title: &'static str,
-    /// How many rows are checked, as `n`.
+    /// A statement that returns the number of checked rows as `n`.
     pub of: &'static str,
     pub broken: &'static [Finding],
-    /// What does not break the rule, and somebody should look at.
+    /// Rows that do not violate the rule but need attention.
     pub noted: &'static [Finding],
 }
 

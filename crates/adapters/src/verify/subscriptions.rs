@@ -1,4 +1,4 @@
-//! Subscriptions: their status fits their invoices, and the engine will come back to each that runs.
+//! Subscriptions: their status matches their invoices, and each running one has a time when it is due.
 
 use super::check::Checks;
 use super::rule::{Rule, finding};
@@ -15,7 +15,7 @@ const RULES: &[Rule] = &[
                 "is past due and owes nothing",
             ),
             finding(
-                // What a lost dispute leaves is owed by the customer, and ends no subscription.
+                // The customer owes what remains after a lost dispute, but this debt ends no subscription.
                 "SELECT s.id FROM subscriptions s WHERE s.status IN ('active', 'trialing') AND EXISTS
                      (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id AND i.status = 'uncollectible' AND NOT EXISTS
                           (SELECT 1 FROM invoice_payments p JOIN disputes d ON d.intent_id = p.intent_id WHERE p.invoice_id = i.id))",
@@ -56,7 +56,7 @@ const RULES: &[Rule] = &[
                 "moves a stake that does not know it",
             ),
             finding(
-                // A stake that was revoked while its subscriptions run is asked about, and moved when they have ended.
+                // A stake that was revoked while its subscriptions run is monitored, and returned after they have ended.
                 "SELECT id FROM stakes WHERE status = 'releasing' AND reserved_by IS NULL AND return_at IS NULL
                      AND release_reason <> 'revoked'",
                 "is released and forgotten",
@@ -82,7 +82,7 @@ const RULES: &[Rule] = &[
                 "is never due again",
             ),
             finding(
-                // A subscription that is about to be ended waits for payments in flight.
+                // A subscription that is about to end waits for payments in flight.
                 "SELECT s.id FROM subscriptions s WHERE s.on_hold IS NULL AND s.due_at > s.period_end AND (s.status IN ('trialing', 'active')
                      OR (s.status = 'past_due' AND NOT EXISTS
                          (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id AND i.status = 'uncollectible')))",

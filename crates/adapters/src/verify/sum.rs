@@ -1,10 +1,10 @@
-//! Sums that may fall below zero, and rules about them.
+//! Sums that may be negative, and rules about them.
 
 use super::check::{Check, Checks};
 use souk_domain::shared::{Amount, StorageError};
 use std::fmt;
 
-/// What was added and what was subtracted: amounts have no sign.
+/// A signed sum, kept as two parts because amounts are unsigned.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Sum {
     pub added: Amount,
@@ -57,17 +57,18 @@ fn plus(sum: Amount, amount: Amount) -> Result<Amount, StorageError> {
 #[derive(Clone, Copy)]
 pub(super) enum Relation {
     Equal,
-    /// The rows sum to no more.
+    /// The rows sum to at most the parent's amount.
     AtMost,
 }
 
-/// A rule about an amount of a parent and the sum of its rows. SQLite stores amounts as text, so that no statement of ours sums them.
+/// A rule about an amount of a parent and the sum of its rows. The sum is computed in Rust because SQLite stores amounts as text.
 pub(super) struct SumRule {
     pub title: &'static str,
-    /// Gives `id` and `amount` of each parent of a page, and for each row of it `added` and `subtracted`, either of which may be NULL.
+    /// A statement that returns `id` and `amount` of each parent of a page, and for each of its rows `added` and `subtracted`, either of
+    /// which may be NULL.
     pub rows: &'static str,
     pub relation: Relation,
-    /// The parent's amount and its rows, as the sentence of a breach names them.
+    /// The names of the parent's amount and of its rows in the sentence of a breach.
     pub amount: &'static str,
     pub parts: &'static str,
 }

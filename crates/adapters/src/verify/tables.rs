@@ -1,4 +1,4 @@
-//! What the tables say about money, to be compared with the journal and with itself.
+//! Computes positions and account balances from the tables, to compare them with the journal and with each other.
 
 use super::check::Checks;
 use super::sum::Sum;
@@ -14,7 +14,7 @@ const ATTEMPTS: &str = "SELECT a.id, a.purpose, a.method_id, a.currency_id, a.am
 const INVOICES: &str = "SELECT i.id, i.customer_id, i.currency_id, i.status, i.total, i.amount_paid, i.amount_credited, l.credited
     FROM (SELECT * FROM invoices WHERE id > $1 AND number IS NOT NULL AND document = 'invoice' ORDER BY id LIMIT $2) i
     LEFT JOIN invoice_items l ON l.invoice_id = i.id ORDER BY i.id";
-// A forfeited stake is received as far as it pays invoices; a disputed part is withdrawn and not decided.
+// A forfeited stake counts as received to the extent that it pays invoices. A disputed amount is withdrawn but not decided.
 const PAYMENTS: &str = "SELECT p.id, p.source, p.amount, p.disputed, i.customer_id, i.currency_id
     FROM (SELECT * FROM invoice_payments WHERE id > $1 AND (source = 'stake' OR LTRIM(CAST(disputed AS TEXT), '0') <> '')
           ORDER BY id LIMIT $2) p
@@ -30,7 +30,7 @@ const REFUNDS: &str = "SELECT id, kind, status, method_id, currency_id, customer
     WHERE id > $1 AND kind <> 'stake_return' ORDER BY id LIMIT $2";
 const DISPUTES: &str = "SELECT id, method_id, currency_id, customer_id, amount, fee, fee_currency_id, funds_withdrawn
     FROM disputes WHERE id > $1 ORDER BY id LIMIT $2";
-// Amounts that no table holds: what is in suspense, and cash that moved without an attempt that settled.
+// Amounts that no table holds: amounts in suspense, and cash that moved without a settled attempt.
 const UNUSUAL: &str = "SELECT e.id, e.type, p.account, p.side, p.amount, p.currency_id,
         COALESCE(i.customer_id, r.customer_id, d.customer_id) AS customer_id
     FROM (SELECT * FROM journal_entries j WHERE id > $1 AND (type IN ('payment_reversed', 'suspense_received', 'dashboard_refund')
@@ -50,9 +50,9 @@ pub(super) type Accounts = BTreeMap<(Account, CurrencyId), Sum>;
 /// The two sides of the oracle for one customer and currency (the billing model, section 4).
 #[derive(Default, Clone, Copy)]
 pub(super) struct Position {
-    /// What networks and forfeited stakes brought, less what went back over networks and what disputes withdrew.
+    /// Money received over networks and from forfeited stakes, less refunds over networks and withdrawals by disputes.
     pub received: Sum,
-    /// What invoices kept of it, the balance, refunds on their way, and amounts in suspense, less undecided disputes.
+    /// Amounts kept by invoices, the balance, refunds on their way and amounts in suspense, less undecided disputes.
     pub accounted: Sum,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Tables {
     pub positions: BTreeMap<(CustomerId, CurrencyId), Position>,
 }
 
-/// The customer's position that a row is about.
+/// Returns the customer and currency of a row's position.
 fn owner(row: &Row) -> Result<(CustomerId, CurrencyId), StorageError> {
     Ok((row.get("customer_id")?, row.get("currency_id")?))
 }
@@ -100,15 +100,15 @@ impl Tables {
             }
             "slash" => {
                 self.account(cash, &currency).add(amount)?;
-                // What of it paid an invoice or became balance is no revenue of its own: see `used_stake`.
+                // The part that paid an invoice or was credited to the balance is not revenue of its own: see `used_stake`.
                 self.account(Account::Revenue, &currency).subtract(amount)
             }
-            // Refunds are counted by their status: one that failed later was settled nevertheless.
+            // Refunds are counted by their status instead, because a refund that failed later has a settled attempt.
             _ => Ok(()),
         }
     }
 
-    /// What a network holds of a stake.
+    /// Adds the amount of a stake that its network still holds.
     fn stake(&mut self, row: &Row) -> Result<(), StorageError> {
         let (method, currency): (String, CurrencyId) = (row.get("method_id")?, row.get("currency_id")?);
         let (amount, forfeited, returned): (Amount, Amount, Amount) =
@@ -130,14 +130,14 @@ impl Tables {
         if row.get::<String>("source")? == "stake" { self.used_stake(row) } else { Ok(()) }
     }
 
-    /// A part of a forfeited stake that paid an invoice or became balance.
+    /// Adds the part of a forfeited stake that paid an invoice or was credited to the balance.
     fn used_stake(&mut self, row: &Row) -> Result<(), StorageError> {
         let (owner, amount) = (owner(row)?, row.get("amount")?);
         self.account(Account::Revenue, &owner.1).add(amount)?;
         self.position(owner).received.add(amount)
     }
 
-    /// All rows of an invoice: one for each line.
+    /// Adds an invoice, from one row per line.
     fn invoice(&mut self, lines: &[Row]) -> Result<(), StorageError> {
         let (row, owner) = (&lines[0], owner(&lines[0])?);
         let (total, paid, reduced): (Amount, Amount, Amount) = (row.get("total")?, row.get("amount_paid")?, row.get("amount_credited")?);
@@ -146,7 +146,7 @@ impl Tables {
         receivable.add(total)?;
         receivable.subtract(paid)?;
         receivable.subtract(reduced)?;
-        // What remains, subtracted from the total: what was paid and what reduced the due.
+        // The total less the remaining amount equals the amount paid plus the credit that reduced the amount due.
         let accounted = &mut self.position(owner.clone()).accounted;
         accounted.add(paid)?;
         accounted.add(reduced)?;
@@ -172,7 +172,7 @@ impl Tables {
                 self.account(cash, &owner.1).subtract(amount)?;
                 self.position(owner).received.subtract(amount)
             }
-            // A failed pay-out is balance again.
+            // A failed payout is returned to the balance.
             RefundStatus::Failed if kind == RefundType::BalancePayout => Ok(()),
             RefundStatus::Pending | RefundStatus::Failed => {
                 self.account(Account::RefundsPayable, &owner.1).subtract(amount)?;
@@ -201,7 +201,7 @@ impl Tables {
         let (currency, customer): (CurrencyId, Option<CustomerId>) = (row.get("currency_id")?, row.get("customer_id")?);
         let signed = |sum: &mut Sum| if side == Side::Debit { sum.add(amount) } else { sum.subtract(amount) };
         let position = customer.map(|customer| (customer, currency.clone()));
-        // What disputes move is counted by their own table.
+        // The amounts that disputes move are counted from the table of disputes.
         let is_of_dispute = row.get::<String>("type")?.starts_with("dispute_");
         match account {
             Account::Cash(_) if is_of_dispute => Ok(()),
@@ -214,7 +214,7 @@ impl Tables {
                 let opposite = |sum: &mut Sum| if side == Side::Credit { sum.add(amount) } else { sum.subtract(amount) };
                 position.map_or(Ok(()), |owner| opposite(&mut self.position(owner).accounted))
             }
-            // The other accounts have tables.
+            // Tables define the other accounts.
             _ => Ok(()),
         }
     }

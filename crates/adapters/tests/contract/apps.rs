@@ -32,7 +32,7 @@ async fn found(db: &Database, filter: &AppFilter) -> Vec<String> {
 }
 
 on_both! {
-    async fn an_app_and_its_versions_come_back_as_they_were_written(db: &TestDatabase) {
+    async fn an_app_and_its_versions_are_read_as_written(db: &TestDatabase) {
         let one = App {
             website: Some("https://example.com".to_owned()),
             test_link: Some(PaymentLinkId::parse("plink_1").expect("an id")),
@@ -54,7 +54,7 @@ on_both! {
         assert!(matches!(again, Err(StorageError::Duplicate(_))), "{again:?}");
     }
 
-    async fn categories_stand_in_their_order_with_their_number_of_apps(db: &TestDatabase) {
+    async fn categories_are_listed_in_order_with_their_number_of_apps(db: &TestDatabase) {
         shelve(db, &[app("z1", "One"), app("z2", "Two")]).await;
         let mut connection = db.read().await.expect("reads");
         let categories = SqlApps(&mut connection).categories().await.expect("reads");
@@ -62,7 +62,7 @@ on_both! {
         assert_eq!(shown, [("tools", 2), ("games", 0)]);
     }
 
-    async fn every_word_must_be_found_in_either_language_and_names_that_begin_with_it_come_first(db: &TestDatabase) {
+    async fn a_search_matches_every_word_in_either_language_and_ranks_name_prefixes_first(db: &TestDatabase) {
         let clock = App { downloads: 1, ..app("z1", "Clock 100%") };
         let alarm = App {
             description: Text::new("An alarm CLOCK with\nBells", "闹钟"),
@@ -86,7 +86,7 @@ on_both! {
         assert_eq!(search("").await, ["z2", "z1", "z3"]);
     }
 
-    async fn a_list_is_narrowed_and_sorted_as_asked(db: &TestDatabase) {
+    async fn a_list_is_filtered_and_sorted(db: &TestDatabase) {
         let link = || Some(PaymentLinkId::parse("plink_1").expect("an id"));
         shelve(db, &[
             App { downloads: 5, created_at: at(3), updated_at: at(10), live_link: link(), ..app("z1", "beta") },
@@ -108,7 +108,7 @@ on_both! {
         assert_eq!((addresses(&second.list), second.count), (vec!["z3"], 3));
     }
 
-    async fn no_download_is_lost_when_many_come_at_once(db: &TestDatabase) {
+    async fn concurrent_downloads_are_all_counted(db: &TestDatabase) {
         shelve(db, &[app("z1", "One"), app("z2", "Two")]).await;
         let now = at(0);
         let downloads = (0..8).map(|_| {

@@ -1,4 +1,4 @@
-//! Attempts: an intent is charged at most once (invariant 1).
+//! Attempts: each payment is charged at most once (invariant 1).
 
 use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, id, insert_checkout, invoice, issue, read, wallet_attempt};
 use souk_adapters::on_both;
@@ -15,7 +15,7 @@ fn planned(invoice: &str, amount: u128) -> PlannedPayment {
     PlannedPayment { invoice_id: id(invoice), amount: Amount::new(amount) }
 }
 
-/// Changes an invoice to these amounts.
+/// Sets an invoice's paid and credited amounts.
 async fn amounts(db: &Database, of: &str, paid: u128, credited: u128) -> Invoice {
     let mut unit = begin(db).await;
     let before = unit.invoices().lock(&id(of)).await.expect("locks").expect("is there");
@@ -26,7 +26,7 @@ async fn amounts(db: &Database, of: &str, paid: u128, credited: u128) -> Invoice
 }
 
 on_both! {
-    async fn what_an_attempt_is_to_pay_comes_back_oldest_first(db: &TestDatabase) {
+    async fn planned_payments_are_read_oldest_invoice_first(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         issue(db, 3).await;
         let mut unit = begin(db).await;
@@ -41,7 +41,7 @@ on_both! {
         assert_eq!(unit.attempts().planned_by(&id("att_1")).await.expect("reads").len(), 2, "what was planned is kept");
     }
 
-    async fn no_more_is_planned_than_remains_of_an_invoice(db: &TestDatabase) {
+    async fn a_planned_payment_never_exceeds_the_remaining_amount(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         issue(db, 4).await;
         let mut unit = begin(db).await;
@@ -75,13 +75,13 @@ on_both! {
         }
     }
 
-    async fn of_attempts_at_the_same_invoice_one_is_open_until_it_ends(db: &TestDatabase) {
+    async fn an_invoice_has_at_most_one_open_attempt(db: &TestDatabase) {
         let intents: Vec<String> = (0..8).map(|number| format!("pi_{number}")).collect();
         insert_checkout(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
         issue(db, 2).await;
         let inserted = all_at_once(db, 8, |db, number| async move {
             let both = [planned("in_1", 1_000), planned("in_2", 1_000)];
-            // Whatever the order in which they are named, they are locked in the order of their ids.
+            // Invoices are locked in the order of their ids, regardless of the order in which they are given.
             let both = if number % 2 == 0 { both.to_vec() } else { both.into_iter().rev().collect() };
             let mut unit = begin(&db).await;
             let attempt = wallet_attempt(&format!("att_{number}"), &format!("pi_{number}"), &format!("0x{number}"));
@@ -101,7 +101,7 @@ on_both! {
         unit.attempts().insert(&card_attempt("att_9", "pi_1"), &[planned("in_2", 1_000)]).await.expect("inserts");
     }
 
-    async fn an_attempt_that_plans_more_than_a_credit_note_leaves_is_not_written(db: &TestDatabase) {
+    async fn an_attempt_that_plans_more_than_remains_after_a_credit_note_is_not_written(db: &TestDatabase) {
         let intents: Vec<String> = (0..6).map(|number| format!("pi_{number}")).collect();
         insert_checkout(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
         issue(db, 6).await;
@@ -128,7 +128,7 @@ on_both! {
         assert!(remained.iter().all(|remaining| *remaining == Amount::new(1_000)), "{remained:?}");
     }
 
-    async fn whoever_covers_an_invoice_does_not_wait_for_an_attempt_that_is_ending(db: &TestDatabase) {
+    async fn a_new_attempt_does_not_wait_for_one_that_is_ending(db: &TestDatabase) {
         insert_checkout(db, &["pi_1", "pi_2"]).await;
         issue(db, 1).await;
         let mut unit = begin(db).await;
@@ -140,7 +140,7 @@ on_both! {
         let covering = tokio::spawn(async move {
             let mut unit = begin(&other).await;
             let inserted = unit.attempts().insert(&card_attempt("att_2", "pi_2"), &[planned("in_1", 1_000)]).await;
-            // On PostgreSQL it holds the invoice meanwhile, which the other one waits for.
+            // On PostgreSQL, this transaction holds the invoice's lock meanwhile, and the other one waits for it.
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
             unit.rollback().await.expect("rolls back");
             inserted
@@ -168,7 +168,7 @@ on_both! {
         unit.commit().await.expect("commits");
     }
 
-    async fn whoever_holds_an_uncovered_invoice_keeps_others_from_covering_it(db: &TestDatabase) {
+    async fn the_lock_on_an_invoice_without_attempts_blocks_new_attempts(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         issue(db, 1).await;
         let mut unit = begin(db).await;
@@ -188,7 +188,7 @@ on_both! {
         assert!(!inserted.await.expect("ends").0, "it is void");
     }
 
-    async fn attempts_of_both_kinds_come_back_as_they_went_in(db: &TestDatabase) {
+    async fn attempts_of_both_kinds_are_read_as_written(db: &TestDatabase) {
         insert_checkout(db, &["pi_1", "pi_2"]).await;
         let wallet = Attempt { last_error: Some(decline()), checks: 3, ..wallet_attempt("att_1", "pi_1", "0xab") };
         let card = card_attempt("att_2", "pi_2");
@@ -202,7 +202,7 @@ on_both! {
         assert_eq!(unit.attempts().open_of_intent(&id("pi_3")).await.expect("reads"), None);
     }
 
-    async fn of_many_attempts_at_once_one_is_open_and_the_others_are_duplicates(db: &TestDatabase) {
+    async fn of_concurrent_attempts_one_is_open_and_the_others_are_duplicates(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let inserted = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
@@ -217,14 +217,14 @@ on_both! {
         assert_eq!(inserted.await.into_iter().filter(|won| *won).count(), 1);
     }
 
-    async fn an_unknown_attempt_stands_in_the_way_and_a_refused_one_does_not(db: &TestDatabase) {
+    async fn an_unknown_attempt_blocks_a_new_one_and_a_declined_one_does_not(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         unit.attempts().reschedule(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(6)).await.expect("postpones");
         let second = unit.attempts().insert(&card_attempt("att_2", "pi_1"), &[]).await;
         assert!(matches!(second, Err(StorageError::Duplicate(_))), "{second:?}");
-        // A duplicate does not spoil the unit of work.
+        // A duplicate leaves the unit of work usable.
         assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
         unit.attempts().insert(&card_attempt("att_2", "pi_1"), &[]).await.expect("inserts");
         unit.commit().await.expect("commits");
@@ -232,7 +232,7 @@ on_both! {
         assert_eq!(open.id, id("att_2"));
     }
 
-    async fn a_wallets_transaction_serves_one_attempt_only(db: &TestDatabase) {
+    async fn a_wallet_transaction_belongs_to_one_attempt_only(db: &TestDatabase) {
         insert_checkout(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
@@ -241,7 +241,7 @@ on_both! {
         assert!(matches!(second, Err(StorageError::Duplicate(_))), "{second:?}");
     }
 
-    async fn an_attempt_finishes_for_exactly_one_caller(db: &TestDatabase) {
+    async fn exactly_one_caller_finishes_an_attempt(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
@@ -258,7 +258,7 @@ on_both! {
         assert_eq!(unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there").status, AttemptStatus::Settled);
     }
 
-    async fn a_card_is_named_once_and_its_client_secret_is_encrypted(db: &TestDatabase) {
+    async fn provider_ids_are_set_once_and_the_client_secret_is_encrypted(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
@@ -275,7 +275,7 @@ on_both! {
         assert!(!stored.windows(6).any(|window| window == b"secret"));
     }
 
-    async fn an_ended_attempt_is_not_postponed(db: &TestDatabase) {
+    async fn an_ended_attempt_is_not_rescheduled(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
@@ -283,7 +283,7 @@ on_both! {
         assert!(!unit.attempts().reschedule(&id("att_1"), AttemptStatus::Open, None, Some(at(20)), at(8)).await.expect("answers"));
     }
 
-    async fn a_postponed_attempt_counts_its_checks(db: &TestDatabase) {
+    async fn a_rescheduled_attempt_counts_its_checks(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
@@ -303,7 +303,7 @@ on_both! {
         assert_eq!(found, wanted);
     }
 
-    async fn what_the_reconciler_took_in_hand_is_nobodys_first_sending(db: &TestDatabase) {
+    async fn an_attempt_claimed_by_the_reconciler_is_not_claimed_as_unsent(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
@@ -316,7 +316,7 @@ on_both! {
         assert_eq!(found.sent_at, Some(at(5)), "the first time is kept");
     }
 
-    async fn what_is_sent_first_is_left_alone_by_the_reconciler_for_its_time(db: &TestDatabase) {
+    async fn the_reconciler_does_not_claim_an_attempt_that_was_just_sent(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
@@ -325,7 +325,7 @@ on_both! {
         assert_eq!(unit.attempts().claim_due(at(300), at(400), 1).await.expect("claims"), [id("att_1")]);
     }
 
-    async fn a_refusal_does_not_end_what_somebody_else_has_taken_in_hand(db: &TestDatabase) {
+    async fn a_decline_does_not_end_an_attempt_that_another_caller_has_claimed(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
@@ -341,7 +341,7 @@ on_both! {
         assert_eq!((ended.status, ended.last_error, ended.updated_at), (AttemptStatus::Declined, Some(decline()), at(8)));
     }
 
-    async fn a_due_attempt_is_claimed_by_one_reconciler(db: &TestDatabase) {
+    async fn one_reconciler_claims_a_due_attempt(db: &TestDatabase) {
         let intents: Vec<String> = (0..12).map(|number| format!("pi_{number}")).collect();
         insert_checkout(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
         let mut unit = begin(db).await;

@@ -1,4 +1,4 @@
-//! Customers' balances: never below zero, and nothing of them is spent twice (invariant 8).
+//! Customer balances: they never fall below zero, and no amount is spent twice (invariant 8).
 
 use crate::checkout_fixtures::{all_at_once, at, begin, currency, customer, id, insert_checkout, read};
 use souk_adapters::on_both;
@@ -33,7 +33,7 @@ fn balance(customer: &str, currency: &str, amount: u128) -> Balance {
     Balance { customer_id: id(customer), currency_id: id(currency), amount: Amount::new(amount) }
 }
 
-/// `cus_1` and `cus_2`, `pc_1` and `pc_2`.
+/// Inserts the customers `cus_1` and `cus_2` and the currencies `pc_1` and `pc_2`.
 async fn open(db: &Database) {
     insert_checkout(db, &[]).await;
     let mut unit = begin(db).await;
@@ -43,7 +43,7 @@ async fn open(db: &Database) {
     unit.commit().await.expect("commits");
 }
 
-/// Records changes one after the other, each in a unit of work of its own. Answers the balance after each; `None`: not written.
+/// Records changes one after another, each in its own unit of work. Returns the balance after each; `None` if it was not written.
 async fn record(db: &Database, changes: &[BalanceTransaction]) -> Vec<Option<u128>> {
     let mut after = Vec::new();
     for change in changes {
@@ -83,7 +83,7 @@ on_both! {
         assert!(beyond.is_err(), "no amount is that large");
     }
 
-    async fn of_callers_that_take_the_same_balance_at_once_no_more_succeed_than_it_has(db: &TestDatabase) {
+    async fn concurrent_decreases_never_spend_more_than_the_balance(db: &TestDatabase) {
         open(db).await;
         record(db, &[increase("cbtxn_100", 1_000)]).await;
         let taken = all_at_once(db, 8, |db, number| async move {
@@ -96,7 +96,7 @@ on_both! {
         assert_eq!(read(db).await.balances().of_all(&[id("cus_1")]).await.expect("reads"), [balance("cus_1", "pc_1", 100)]);
     }
 
-    async fn increases_at_once_are_all_there_the_first_ones_too(db: &TestDatabase) {
+    async fn concurrent_increases_are_all_recorded_even_the_first_ones(db: &TestDatabase) {
         open(db).await;
         let after = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
@@ -114,7 +114,7 @@ on_both! {
         assert_eq!(balances, after, "they are listed in the order in which they were written, though all were written at one moment");
     }
 
-    async fn a_change_that_is_rolled_back_has_not_happened(db: &TestDatabase) {
+    async fn a_change_that_is_rolled_back_has_no_effect(db: &TestDatabase) {
         open(db).await;
         let mut unit = begin(db).await;
         assert!(unit.balances().record(&increase("cbtxn_1", 5)).await.expect("records").is_some());
@@ -147,14 +147,14 @@ on_both! {
         assert!(unit.balances().of_all(&[id("cus_9")]).await.expect("reads").is_empty());
     }
 
-    async fn whoever_locks_balances_keeps_others_from_changing_them(db: &TestDatabase) {
+    async fn a_lock_on_balances_blocks_other_changes(db: &TestDatabase) {
         open(db).await;
         record(db, &[increase("cbtxn_100", 1_000)]).await;
         let spent = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
             let locked = unit.balances().lock(&[id("cus_1")]).await.expect("locks");
             let left = locked.first().map_or(0, |balance| balance.amount.base_units());
-            // As much as was read is there: nobody has taken it since.
+            // The lock guarantees that the amount read is still available.
             let part = left.min(300);
             if part > 0 {
                 let recorded = unit.balances().record(&decrease(&format!("cbtxn_{number}"), part)).await.expect("records");

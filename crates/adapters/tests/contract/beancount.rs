@@ -1,4 +1,4 @@
-//! The exported journal, judged by beancount's own checker.
+//! Checks the exported journal with beancount's own checker.
 
 use crate::checkout_fixtures::{at, begin, currency, id, insert_checkout};
 use souk_adapters::beancount::export;
@@ -24,13 +24,13 @@ fn checked(text: &str) -> Output {
     Command::new(&checker).arg(&file).output().unwrap_or_else(|error| panic!("BEAN_CHECK={checker}: {error}"))
 }
 
-struct Moved {
+struct Movement {
     debit: Account,
     credit: Account,
 }
 
-/// The accounts that an entry of a type moves an amount between: all accounts occur.
-fn moved_by(kind: EntryType, method: &MethodId) -> Moved {
+/// Returns the accounts between which an entry of a type moves an amount. Over all types, every account occurs.
+fn movement_of(kind: EntryType, method: &MethodId) -> Movement {
     use EntryType as E;
     let (cash, held) = (Account::cash(method), Account::stakes_held(method));
     let (debit, credit) = match kind {
@@ -54,10 +54,10 @@ fn moved_by(kind: EntryType, method: &MethodId) -> Moved {
         E::SuspenseResolved => (Account::Suspense, Account::CustomerBalance),
         E::DashboardRefund => (Account::Suspense, cash),
     };
-    Moved { debit, credit }
+    Movement { debit, credit }
 }
 
-/// An entry of every type, in two currencies of the same symbol, in both modes.
+/// Posts an entry of every type in both modes and in two currencies with the same symbol.
 async fn post_all_types(db: &Database) {
     insert_checkout(db, &[]).await;
     let mut unit = begin(db).await;
@@ -69,7 +69,7 @@ async fn post_all_types(db: &Database) {
         for kind in EntryType::ALL {
             for currency in ["pc_1", "pc_2"] {
                 number += 1;
-                let (Moved { debit, credit }, amount, currency) = (moved_by(kind, &method), Amount::new(1_234_567 + number), id(currency));
+                let (Movement { debit, credit }, amount, currency) = (movement_of(kind, &method), Amount::new(1_234_567 + number), id(currency));
                 let postings = vec![Posting::debit(debit, amount, &currency), Posting::credit(credit, amount, &currency)];
                 let posted_at = at(i64::try_from(number).expect("small") * 86_400);
                 let entry = Entry::new(id(&format!("je_{number:02}")), mode, kind, format!("att_{number}"), posted_at, postings);
@@ -92,7 +92,7 @@ on_both! {
         assert!(text.contains("\n  Liabilities:Live:StakesPayable  -0.0000000000012346") && text.contains(" EUR-2\n"), "{text}");
     }
 
-    async fn the_checker_refuses_a_journal_that_does_not_balance(db: &TestDatabase) {
+    async fn the_checker_rejects_a_journal_that_does_not_balance(db: &TestDatabase) {
         post_all_types(db).await;
         let text = exported(db).await.replacen("12345.68 EUR\n", "12345.69 EUR\n", 1);
         assert!(!checked(&text).status.success(), "{text}");

@@ -1,4 +1,4 @@
-//! Things to sell, for the cases of several ports.
+//! Products, prices and apps used by the cases of several ports.
 
 use souk_adapters::persistence::{Database, SqlApps, SqlPrices, SqlProducts};
 use souk_domain::access::Did;
@@ -33,7 +33,7 @@ pub fn product(id: &str) -> Product {
     }
 }
 
-/// A price of `prod_1` with `available` in stock (0: without limit).
+/// A price of `prod_1` with `available` units in stock (0 for unlimited).
 pub fn price(id: &str, available: u64) -> Price {
     Price {
         id: PriceId::parse(id).expect("an id"),
@@ -59,7 +59,7 @@ pub fn price(id: &str, available: u64) -> Price {
     }
 }
 
-/// Stores `prod_1` and these prices of it.
+/// Inserts `prod_1` and the given prices.
 pub async fn stock(db: &Database, prices: &[Price]) {
     let mut connection = db.begin().await.expect("begins");
     SqlProducts(&mut connection).insert(&product("prod_1")).await.expect("inserts");
@@ -100,7 +100,7 @@ pub fn app(address: &str, title: &str) -> App {
     }
 }
 
-/// Stores the categories `tools` and `games`, and these apps.
+/// Inserts the categories `tools` and `games` and the given apps.
 pub async fn shelve(db: &Database, apps: &[App]) {
     let mut connection = db.begin().await.expect("begins");
     let mut shelf = SqlApps(&mut connection);

@@ -1,4 +1,4 @@
-//! A checkout and everything that it refers to, for the cases of several ports.
+//! A checkout and the objects it references, used by the cases of several ports.
 
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
 use souk_domain::access::Did;
@@ -186,7 +186,7 @@ pub fn session(name: &str) -> checkout::Session {
     }
 }
 
-/// A stake of so many base units that a network holds for `sub_1`.
+/// A stake of `units` base units that a network holds for `sub_1`.
 pub fn held_stake(name: &str, units: u128) -> Stake {
     let amount = Amount::new(units);
     Stake {
@@ -315,13 +315,13 @@ pub fn invoice_item(name: &str, of: &str) -> InvoiceItem {
     }
 }
 
-/// An invoice that is to be paid, with a line over all of it.
+/// An open invoice with one line over the whole amount.
 pub fn open_invoice(name: &str, number: u64) -> (Invoice, Vec<InvoiceItem>) {
     let open = Invoice { status: InvoiceStatus::Open, number: Some(number), finalized_at: Some(at(0)), ..invoice(name) };
     (open, vec![invoice_item(&name.replace("in_", "ii_"), name)])
 }
 
-/// Writes `in_1`, `in_2`, ... as [`open_invoice`].
+/// Inserts `count` invoices `in_1`, `in_2`, ... like [`open_invoice`].
 pub async fn issue(db: &Database, count: u64) {
     let mut unit = begin(db).await;
     let all: Vec<_> = (1..=count).map(|number| open_invoice(&format!("in_{number}"), number)).collect();
@@ -329,7 +329,8 @@ pub async fn issue(db: &Database, count: u64) {
     unit.commit().await.expect("commits");
 }
 
-/// Stores what invoices, intents and attempts refer to: `cus_1`, `pm_card` with `pc_1`, `cs_1`, and the named intents of it.
+/// Inserts the objects that invoices, intents and attempts reference: `cus_1`, `pm_card` with `pc_1`, `cs_1`, and the session's intents
+/// with the given names.
 pub async fn insert_checkout(db: &Database, intents: &[&str]) {
     let mut unit = begin(db).await;
     unit.customers().upsert(&customer("cus_1", "z1buyer")).await.expect("inserts");
@@ -342,7 +343,7 @@ pub async fn insert_checkout(db: &Database, intents: &[&str]) {
     unit.commit().await.expect("commits");
 }
 
-/// Runs `count` tasks at once and answers what each one answered.
+/// Runs `count` tasks concurrently and returns their results.
 pub async fn all_at_once<T, F>(db: &Database, count: u32, task: impl Fn(Database, u32) -> F) -> Vec<T>
 where
     T: Send + 'static,

@@ -1,4 +1,4 @@
-//! Checkout sessions: every change names the version it read, and starts at once give one session.
+//! Checkout sessions: every update requires the version that was read, and concurrent starts create one session.
 
 use crate::checkout_fixtures::{all_at_once, at, begin, card_method, currency, customer, did, id, insert_checkout, invoice, read, session};
 use souk_adapters::on_both;
@@ -16,7 +16,7 @@ fn names(sessions: &[Session]) -> Vec<&str> {
 }
 
 on_both! {
-    async fn a_session_comes_back_as_it_went_in_and_as_it_was_changed(db: &TestDatabase) {
+    async fn a_session_is_read_as_written_and_as_updated(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.customers().upsert(&customer("cus_1", "z1buyer")).await.expect("inserts");
         unit.sessions().insert(&session("cs_1")).await.expect("inserts");
@@ -52,7 +52,7 @@ on_both! {
         assert_eq!(unit.sessions().find(&id("cs_1")).await.expect("reads"), Some(Session { version: 1, ..changed }));
     }
 
-    async fn what_a_submit_is_judged_by_comes_with_the_session(db: &TestDatabase) {
+    async fn load_for_submit_returns_the_session_with_its_context(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         let other = Method { id: id("pm_9"), default_currency_id: None, ..card_method() };
@@ -60,15 +60,15 @@ on_both! {
         let own = Currency { id: id("pc_own"), active: false, ..currency() };
         unit.methods().insert_currency(&own).await.expect("inserts");
         let (stranger, payer) = (did("z1nobody"), did("z1buyer"));
-        let asked = unit.sessions().load_for_submit(&id("cs_1"), &own.method_id, &own.id, &stranger).await.expect("reads");
-        assert_eq!(asked, Some(SubmitContext { session: session("cs_1"), method: Some((card_method(), own.clone())), standing: None }));
+        let loaded = unit.sessions().load_for_submit(&id("cs_1"), &own.method_id, &own.id, &stranger).await.expect("reads");
+        assert_eq!(loaded, Some(SubmitContext { session: session("cs_1"), method: Some((card_method(), own.clone())), standing: None }));
         assert_eq!(unit.sessions().load_for_submit(&id("cs_9"), &own.method_id, &own.id, &payer).await.expect("reads"), None);
 
-        // A currency counts with its own method only, and a customer in the session's mode.
+        // The currency must belong to the method, and the customer to the session's mode.
         let fresh = CustomerStatus { customer: customer("cus_1", "z1buyer"), owes: false, may_pay_fast: false };
-        let asked = SubmitContext { session: session("cs_1"), method: None, standing: Some(fresh.clone()) };
+        let loaded = SubmitContext { session: session("cs_1"), method: None, standing: Some(fresh.clone()) };
         for method in [other.id, id("pm_nobody")] {
-            assert_eq!(unit.sessions().load_for_submit(&id("cs_1"), &method, &own.id, &payer).await.expect("reads"), Some(asked.clone()));
+            assert_eq!(unit.sessions().load_for_submit(&id("cs_1"), &method, &own.id, &payer).await.expect("reads"), Some(loaded.clone()));
         }
         let live = Session { mode: Mode::Live, ..session("cs_2") };
         unit.sessions().insert(&live).await.expect("inserts");
@@ -76,8 +76,8 @@ on_both! {
         assert_eq!(found.standing, None);
 
         let standing = async |unit: &mut dyn UnitOfWork| {
-            let asked = unit.sessions().load_for_submit(&id("cs_1"), &id("pm_1"), &id("pc_1"), &payer).await.expect("reads");
-            asked.and_then(|asked| asked.standing)
+            let loaded = unit.sessions().load_for_submit(&id("cs_1"), &id("pm_1"), &id("pc_1"), &payer).await.expect("reads");
+            loaded.and_then(|loaded| loaded.standing)
         };
         let debt = Invoice { status: InvoiceStatus::Uncollectible, number: Some(1), ..invoice("in_1") };
         unit.invoices().insert_final_all(&[(debt.clone(), Vec::new())]).await.expect("inserts");
@@ -97,7 +97,7 @@ on_both! {
         assert_eq!(standing(unit.as_mut()).await, Some(CustomerStatus { owes: true, may_pay_fast: true, ..fresh }));
     }
 
-    async fn a_session_is_put_back_as_it_was_read_or_the_unit_of_work_is_undone(db: &TestDatabase) {
+    async fn an_update_of_a_changed_session_rolls_back_the_unit_of_work(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.sessions().insert(&session("cs_1")).await.expect("inserts");
         unit.commit().await.expect("commits");
@@ -112,7 +112,7 @@ on_both! {
         assert_eq!((found.version, found.amount_total), (1, Amount::new(7)));
     }
 
-    async fn a_change_of_an_old_version_is_refused(db: &TestDatabase) {
+    async fn an_update_of_an_old_version_is_rejected(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.sessions().insert(&session("cs_1")).await.expect("inserts");
         assert!(unit.sessions().update(&session("cs_1")).await.expect("updates"));
@@ -122,7 +122,7 @@ on_both! {
         assert_eq!((found.version, found.amount_total), (1, session("cs_1").amount_total));
     }
 
-    async fn of_many_who_complete_a_session_at_once_one_wins_as_invariant_3_says(db: &TestDatabase) {
+    async fn of_concurrent_completions_exactly_one_succeeds_as_invariant_3_requires(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.sessions().insert(&session("cs_1")).await.expect("inserts");
         unit.commit().await.expect("commits");
@@ -143,7 +143,7 @@ on_both! {
         assert_eq!((won, found.version), (vec![found.amount_total], 1));
     }
 
-    async fn a_visitors_starts_at_once_give_one_session(db: &TestDatabase) {
+    async fn concurrent_starts_of_a_visitor_create_one_session(db: &TestDatabase) {
         let claimed = all_at_once(db, 10, |db, number| async move {
             let mut unit = begin(&db).await;
             let own: SessionId = id(&format!("cs_{number}"));
@@ -151,7 +151,7 @@ on_both! {
             if claimed == own {
                 unit.sessions().insert(&session(own.as_str())).await.expect("inserts");
             } else {
-                // Whoever made it has committed it.
+                // The caller that created the session has committed it.
                 assert!(unit.sessions().find(&claimed).await.expect("reads").is_some());
             }
             unit.commit().await.expect("commits");
@@ -162,7 +162,7 @@ on_both! {
         assert_eq!((claimed.len(), listed.count), (1, 1));
     }
 
-    async fn a_start_counts_again_when_the_window_is_over_or_the_visitor_is_another(db: &TestDatabase) {
+    async fn a_start_after_the_window_or_by_another_visitor_creates_a_new_session(db: &TestDatabase) {
         let mut unit = begin(db).await;
         let mut sessions = unit.sessions();
         assert_eq!(sessions.claim_start("plink_1:anna", &id("cs_1"), at(10), at(7)).await.expect("claims"), id("cs_1"));
@@ -172,7 +172,7 @@ on_both! {
         assert_eq!(sessions.claim_start("plink_1:anna", &id("cs_5"), at(14), at(11)).await.expect("claims"), id("cs_4"));
     }
 
-    async fn a_start_that_was_rolled_back_does_not_count(db: &TestDatabase) {
+    async fn a_start_that_was_rolled_back_has_no_effect(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.sessions().claim_start("plink_1:anna", &id("cs_1"), at(10), at(7)).await.expect("claims");
         drop(unit);
@@ -180,7 +180,7 @@ on_both! {
         assert_eq!(unit.sessions().claim_start("plink_1:anna", &id("cs_2"), at(10), at(7)).await.expect("claims"), id("cs_2"));
     }
 
-    async fn old_starts_are_forgotten_as_new_ones_come(db: &TestDatabase) {
+    async fn new_starts_delete_old_ones(db: &TestDatabase) {
         let mut unit = begin(db).await;
         for number in 0..40 {
             let own: SessionId = id(&format!("cs_{number}"));
@@ -193,7 +193,7 @@ on_both! {
         assert_eq!(row.get::<u64>("n").expect("a number"), 1);
     }
 
-    async fn open_sessions_whose_time_is_over_are_due_the_oldest_first(db: &TestDatabase) {
+    async fn expired_open_sessions_are_due_oldest_first(db: &TestDatabase) {
         let mut unit = begin(db).await;
         let expiring = |name: &str, seconds| Session { expires_at: at(seconds), ..session(name) };
         unit.sessions().insert(&expiring("cs_1", 30)).await.expect("inserts");
@@ -209,7 +209,7 @@ on_both! {
         assert_eq!(unit.sessions().expire_idle(at(30), 9).await.expect("expires"), 0);
     }
 
-    async fn a_list_is_narrowed_by_status_link_and_metadata(db: &TestDatabase) {
+    async fn a_list_is_filtered_by_status_link_and_metadata(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.sessions().insert(&session("cs_1")).await.expect("inserts");
         unit.sessions().insert(&Session { status: SessionStatus::Expired, link_id: None, ..session("cs_2") }).await.expect("inserts");

@@ -1,4 +1,4 @@
-//! Sessions between a browser and a wallet: one step, one winner.
+//! Connect sessions between a browser and a wallet: exactly one caller takes each step.
 
 use crate::checkout_fixtures::{all_at_once, at, begin, did, read};
 use souk_adapters::on_both;
@@ -36,7 +36,7 @@ fn scanned() -> ConnectSession {
 }
 
 on_both! {
-    async fn a_session_comes_back_as_it_went_in_until_it_expires(db: &TestDatabase) {
+    async fn a_session_is_read_as_written_until_it_expires(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.connect_sessions().insert(&session()).await.expect("inserts");
         assert_eq!(unit.connect_sessions().find("00ff", at(299)).await.expect("reads"), Some(session()));
@@ -45,7 +45,7 @@ on_both! {
         assert_eq!(unit.connect_sessions().prune(at(300), 10).await.expect("prunes"), 1);
     }
 
-    async fn a_step_needs_the_status_and_the_challenge_that_were_read(db: &TestDatabase) {
+    async fn a_step_requires_the_status_and_the_challenge_that_were_read(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.connect_sessions().insert(&session()).await.expect("inserts");
         let next = scanned();
@@ -59,7 +59,7 @@ on_both! {
         assert_eq!(unit.connect_sessions().find("00ff", at(0)).await.expect("reads"), Some(next));
     }
 
-    async fn of_many_answers_to_one_challenge_one_is_taken(db: &TestDatabase) {
+    async fn of_concurrent_responses_to_one_challenge_one_is_accepted(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.connect_sessions().insert(&session()).await.expect("inserts");
         unit.commit().await.expect("commits");
@@ -74,7 +74,7 @@ on_both! {
         assert_eq!(moved.await.into_iter().filter(|moved| *moved).count(), 1);
     }
 
-    async fn a_login_is_handed_out_by_whoever_read_the_session_last(db: &TestDatabase) {
+    async fn a_login_requires_the_latest_state_of_the_session(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.connect_sessions().insert(&scanned()).await.expect("inserts");
         assert!(!unit.connect_sessions().redeem_connect_session("00ff", None, &[1; 32]).await.expect("answers"), "it has not succeeded");
@@ -87,7 +87,7 @@ on_both! {
         assert_eq!(found.login, Some([3; 32]));
     }
 
-    async fn a_session_in_a_wallets_hand_is_not_abandoned(db: &TestDatabase) {
+    async fn a_scanned_session_is_not_abandoned(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.connect_sessions().insert(&scanned()).await.expect("inserts");
         unit.connect_sessions().abandon("00ff").await.expect("abandons");

@@ -1,4 +1,4 @@
-//! Credit notes: finalized documents with numbers of their own (invariant 11).
+//! Credit notes: finalized documents with their own number series (invariant 11).
 
 use crate::checkout_fixtures::{at, begin, customer, id, insert_checkout, issue, read};
 use souk_adapters::on_both;
@@ -39,7 +39,7 @@ async fn insert(db: &Database, notes: &[(CreditNote, Vec<CreditNoteItem>)]) {
 }
 
 on_both! {
-    async fn a_note_comes_back_with_its_items_in_their_order(db: &TestDatabase) {
+    async fn a_note_is_read_with_its_items_in_order(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         issue(db, 1).await;
         let unused = PricingFormula::Prorated {
@@ -62,7 +62,7 @@ on_both! {
         assert!(unit.credit_notes().items_of(&[id("cn_3")]).await.expect("reads").is_empty());
     }
 
-    async fn no_two_notes_of_a_mode_have_one_number(db: &TestDatabase) {
+    async fn no_two_notes_of_a_mode_share_a_number(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         issue(db, 1).await;
         insert(db, &[(note("cn_1", 1), Vec::new()), (CreditNote { mode: Mode::Live, ..note("cn_2", 1) }, Vec::new())]).await;
@@ -70,7 +70,7 @@ on_both! {
         assert!(matches!(again, Err(StorageError::Duplicate(_))), "{again:?}");
     }
 
-    async fn notes_are_listed_by_whose_they_are_newest_first(db: &TestDatabase) {
+    async fn notes_are_listed_by_owner_newest_first(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         issue(db, 2).await;
         let mut unit = begin(db).await;

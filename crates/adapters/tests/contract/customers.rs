@@ -17,7 +17,7 @@ on_both! {
         assert_eq!(unit.customers().find(&id("cus_2")).await.expect("reads"), None);
     }
 
-    async fn a_user_is_another_customer_in_the_other_mode(db: &TestDatabase) {
+    async fn a_user_has_one_customer_per_mode(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.customers().upsert(&customer("cus_1", "z1anna")).await.expect("inserts");
         unit.customers().upsert(&Customer { mode: Mode::Live, ..customer("cus_2", "z1anna") }).await.expect("inserts");
@@ -55,7 +55,7 @@ on_both! {
         }
     }
 
-    async fn submits_at_once_make_one_customer(db: &TestDatabase) {
+    async fn concurrent_submits_create_one_customer(db: &TestDatabase) {
         let made = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
             let made = unit.customers().upsert(&customer(&format!("cus_{number}"), "z1anna")).await.expect("upserts");

@@ -1,4 +1,4 @@
-//! Disputes: a provider's dispute is recorded once, and each of its movements once.
+//! Disputes: each provider's dispute and each of its fund movements are recorded once.
 
 use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_checkout, read};
 use souk_adapters::on_both;
@@ -40,7 +40,7 @@ async fn open(db: &Database, disputes: &[Dispute]) {
 }
 
 on_both! {
-    async fn a_provider_s_dispute_is_recorded_by_exactly_one_caller(db: &TestDatabase) {
+    async fn exactly_one_caller_records_a_providers_dispute(db: &TestDatabase) {
         open(db, &[]).await;
         let recorded = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
@@ -53,13 +53,13 @@ on_both! {
         });
         assert_eq!(recorded.await.into_iter().filter(|won| *won).count(), 1);
         let mut unit = begin(db).await;
-        // Another method's provider may use the same name.
+        // The provider of another method may use the same id.
         unit.disputes().insert(&Dispute { method_id: id("pm_2"), ..dispute("dp_9", "du_1") }).await.expect("inserts");
         assert_eq!(unit.disputes().lock(&id("pm_2"), "du_1").await.expect("locks").map(|one| one.id), Some(id("dp_9")));
         assert_eq!(unit.disputes().lock(&id("pm_2"), "du_2").await.expect("locks"), None);
     }
 
-    async fn disputes_come_back_as_they_were_written_last(db: &TestDatabase) {
+    async fn disputes_are_read_as_last_written(db: &TestDatabase) {
         let bare = Dispute { fee_currency_id: None, respond_by: None, ..dispute("dp_2", "du_2") };
         open(db, &[dispute("dp_1", "du_1"), bare.clone()]).await;
         let after = Dispute {
@@ -84,7 +84,7 @@ on_both! {
         assert!(unit.disputes().of_intents(&[id("pi_2")]).await.expect("reads").is_empty());
     }
 
-    async fn each_movement_is_recorded_by_exactly_one_caller(db: &TestDatabase) {
+    async fn exactly_one_caller_records_each_movement(db: &TestDatabase) {
         open(db, &[dispute("dp_1", "du_1")]).await;
         let before = dispute("dp_1", "du_1");
         let moved = all_at_once(db, 8, move |db, _| {

@@ -1,4 +1,4 @@
-//! Entitlements.
+//! Entitlements: one per purchase, valid until revoked or suspended.
 
 use crate::catalogue::{app, at, did, shelve};
 use souk_adapters::on_both;
@@ -31,7 +31,7 @@ fn of_subscription(id: &str, session: &str) -> Entitlement {
 }
 
 on_both! {
-    async fn granted_many_times_for_one_purchase_it_is_one(db: &TestDatabase) {
+    async fn repeated_grants_for_one_purchase_create_one_entitlement(db: &TestDatabase) {
         shelve(db, &[app("z1", "One")]).await;
         let grants = (0..6).map(|number| {
             let db = Database::clone(db);
@@ -51,7 +51,7 @@ on_both! {
         assert_eq!(granted[0], entitlement(granted[0].id.as_str(), "cs_1"));
     }
 
-    async fn it_counts_for_its_holder_its_app_and_its_mode_only(db: &TestDatabase) {
+    async fn an_entitlement_is_valid_for_its_holder_app_and_mode_only(db: &TestDatabase) {
         shelve(db, &[app("z1", "One"), app("z2", "Two")]).await;
         let mut connection = db.begin().await.expect("begins");
         let mut entitlements = SqlEntitlements(&mut connection);
@@ -62,7 +62,7 @@ on_both! {
         assert!(!entitlements.holds(Mode::Test, &did("zOther"), &did("z1"), at(0)).await.expect("reads"));
     }
 
-    async fn a_holder_sees_the_newest_first(db: &TestDatabase) {
+    async fn entitlements_are_listed_newest_first(db: &TestDatabase) {
         shelve(db, &[app("z1", "One")]).await;
         let mut connection = db.begin().await.expect("begins");
         let mut entitlements = SqlEntitlements(&mut connection);
@@ -75,7 +75,7 @@ on_both! {
         assert_eq!((ids, page.count), (vec!["ent_3", "ent_2"], 3));
     }
 
-    async fn what_was_revoked_gives_nothing_until_another_line_pays_for_it(db: &TestDatabase) {
+    async fn a_revoked_entitlement_is_invalid_until_another_line_pays_for_it(db: &TestDatabase) {
         shelve(db, &[app("z1", "One"), app("z2", "Two")]).await;
         let mut connection = db.begin().await.expect("begins");
         let mut entitlements = SqlEntitlements(&mut connection);
@@ -105,7 +105,7 @@ on_both! {
         assert_eq!(entitlements.of_session(&of).await.expect("reads"), [kept, second]);
     }
 
-    async fn what_is_disputed_gives_nothing_until_it_is_reinstated(db: &TestDatabase) {
+    async fn a_disputed_entitlement_is_invalid_until_it_is_reinstated(db: &TestDatabase) {
         shelve(db, &[app("z1", "One"), app("z2", "Two")]).await;
         let mut connection = db.begin().await.expect("begins");
         let mut entitlements = SqlEntitlements(&mut connection);
@@ -129,7 +129,7 @@ on_both! {
             assert_eq!(holds, wanted[0].is_none());
             let page = entitlements.of_holder(Mode::Test, &did("zBuyer"), at(9), &Page::new(None, None)).await.expect("lists");
             let ids: Vec<_> = page.list.iter().map(|one| one.id.as_str()).collect();
-            // There is no subscription: what is not suspended of it gives nothing, and is not listed.
+            // The subscription does not exist, so its entitlement is invalid and not listed unless it is suspended.
             let listed = if wanted[2].is_some() { vec!["ent_3", "ent_2", "ent_1"] } else { vec!["ent_2", "ent_1"] };
             assert_eq!((page.count, ids), (listed.len() as u64, listed));
             entitlements.reinstate(invoices, subscriptions).await.expect("reinstates");

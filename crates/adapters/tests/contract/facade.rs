@@ -1,4 +1,4 @@
-//! What every repository relies on: values come back as they went in, and refusals are told apart.
+//! The guarantees that every repository relies on: values are read as written, errors are distinguished, and units of work are atomic.
 
 use serde_json::json;
 use souk_adapters::on_both;
@@ -11,7 +11,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-/// A table with a column of each kind, made by the test itself.
+/// Creates a table with a column of each kind.
 async fn with_specimens(db: &Database) -> Connection {
     let mut connection = db.begin().await.expect("begins");
     let table = Sql {
@@ -25,7 +25,7 @@ async fn with_specimens(db: &Database) -> Connection {
     db.begin().await.expect("begins again")
 }
 
-/// Another table beside it.
+/// Creates a second table.
 async fn with_others(db: &Database) {
     let mut connection = with_specimens(db).await;
     let table = Sql {
@@ -36,7 +36,7 @@ async fn with_others(db: &Database) {
     connection.commit().await.expect("commits");
 }
 
-/// Rows of either table.
+/// Counts the rows of both tables.
 async fn counts(db: &Database) -> (u32, u32) {
     let count = "SELECT (SELECT count(*) FROM specimens) AS specimens, (SELECT count(*) FROM others) AS others";
     let row = db.read().await.expect("reads").query(count).one().await.expect("reads");
@@ -47,7 +47,7 @@ fn id(text: &str) -> SessionId {
     SessionId::parse(text).expect("an id")
 }
 
-/// Drops a future that has not ended after so many polls.
+/// Drops a future that has not completed after the given number of polls.
 async fn give_up_after<T>(polls: u32, future: impl Future<Output = T>) {
     let mut future = pin!(future);
     let mut left = polls;
@@ -61,7 +61,7 @@ async fn give_up_after<T>(polls: u32, future: impl Future<Output = T>) {
     .await;
 }
 
-/// SQLite: 1 is NORMAL, 2 is FULL.
+/// Reads whether commits wait for the disk. On SQLite, 1 is NORMAL and 2 is FULL.
 const WAITS: Sql = Sql {
     sqlite: "SELECT synchronous AS waits FROM pragma_synchronous",
     postgres: "SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN 1::bigint ELSE 2 END AS waits",
@@ -85,7 +85,7 @@ on_both! {
         assert!(connection.query("SELECT * FROM specimens WHERE id = $1").bind("\0").optional().await.expect("reads").is_none());
     }
 
-    async fn every_kind_of_value_comes_back_as_it_went_in(db: &TestDatabase) {
+    async fn every_kind_of_value_is_read_as_written(db: &TestDatabase) {
         let mut connection = with_specimens(db).await;
         let insert = "INSERT INTO specimens (id, number, truth, amount, at, json, bytes, did) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
         let at = Timestamp::from_micros(1_700_000_000_123_456);
@@ -125,7 +125,7 @@ on_both! {
         assert_eq!(order, ["cs_c", "cs_b", "cs_a"]);
     }
 
-    async fn a_duplicate_key_is_told_apart_from_other_refusals(db: &TestDatabase) {
+    async fn a_duplicate_key_is_distinguished_from_other_errors(db: &TestDatabase) {
         let mut connection = with_specimens(db).await;
         connection.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await.expect("inserts");
         connection.commit().await.expect("commits");
@@ -139,7 +139,7 @@ on_both! {
         assert!(matches!(refused, Err(StorageError::Driver(_))), "{refused:?}");
     }
 
-    async fn a_dropped_session_leaves_nothing_behind(db: &TestDatabase) {
+    async fn a_dropped_connection_rolls_back(db: &TestDatabase) {
         let mut connection = with_specimens(db).await;
         connection.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await.expect("inserts");
         drop(connection);
@@ -147,7 +147,7 @@ on_both! {
         assert!(reading.query("SELECT id FROM specimens").optional().await.expect("reads").is_none());
     }
 
-    async fn stored_text_that_is_no_id_is_corrupt_and_says_where(db: &TestDatabase) {
+    async fn stored_text_that_is_not_an_id_is_corrupt_and_names_its_column(db: &TestDatabase) {
         let mut connection = with_specimens(db).await;
         connection.query(INSERT_AMOUNT).bind("plink_1").bind(Amount::ZERO).execute().await.expect("inserts");
         let row = connection.query("SELECT id FROM specimens").one().await.expect("reads");
@@ -156,14 +156,14 @@ on_both! {
         assert!(row.get::<u32>("id").is_err());
     }
 
-    async fn an_integer_that_no_column_holds_is_refused_when_the_query_runs(db: &TestDatabase) {
+    async fn an_integer_that_no_column_can_hold_fails_when_the_query_runs(db: &TestDatabase) {
         let mut connection = with_specimens(db).await;
         let refused = connection.query("UPDATE specimens SET number = $1").bind(u64::MAX).execute().await;
         assert!(matches!(refused, Err(StorageError::Driver(_))), "{refused:?}");
     }
 
     async fn only_a_relaxed_commit_does_not_wait_for_the_disk(db: &TestDatabase) {
-        // The PostgreSQL of tests may be set not to wait at all.
+        // The PostgreSQL server of the tests may be configured not to wait at all.
         let server = waits(&mut db.read().await.expect("reads"), WAITS).await;
         let durable = if db.address().starts_with("sqlite") { 2 } else { server };
         for _ in 0..2 {
@@ -175,16 +175,16 @@ on_both! {
         }
     }
 
-    async fn a_unit_of_work_that_is_given_up_while_it_begins_leaves_its_manner_to_no_other(db: &TestDatabase) {
+    async fn a_unit_of_work_dropped_while_it_begins_does_not_affect_later_ones(db: &TestDatabase) {
         let mut connection = with_specimens(db).await;
         let durable = waits(&mut connection, WAITS).await;
         connection.commit().await.expect("commits");
-        // Enough that the connection that was given up is among them.
+        // Enough connections that the one of the dropped unit of work is among them.
         let at_once = if db.address().starts_with("sqlite") { 1 } else { 3 };
-        // How many it takes to come as far as the server's answer differs by one or two.
+        // The number of polls until the server's response varies by one or two.
         for polls in (0..5).cycle().take(40) {
             for only_reads in [true, false] {
-                // Connections that nobody else is about to give back, so that as many polls come as far every time.
+                // A fresh pool, so that no other connection is being returned and the same number of polls gets equally far.
                 let fresh = Database::open(db.address()).await.expect("opens");
                 match only_reads {
                     true => give_up_after(polls, fresh.snapshot()).await,
@@ -225,7 +225,7 @@ on_both! {
         assert_eq!(row.get::<u32>("number").expect("number"), 80);
     }
 
-    async fn deferred_statements_run_in_their_order_before_the_next_one(db: &TestDatabase) {
+    async fn deferred_statements_run_in_order_before_the_next_immediate_one(db: &TestDatabase) {
         with_specimens(db).await.commit().await.expect("commits");
         let mut connection = db.begin().await.expect("begins");
         let insert = "INSERT INTO specimens (id, number) VALUES ($1, $2), ($3, $2)";
@@ -247,9 +247,9 @@ on_both! {
         assert_eq!(connection.query(count).bind(0u32).one().await.expect("reads").get::<u32>("number").expect("number"), 136);
     }
 
-    async fn a_unit_of_work_of_deferred_statements_is_committed_whole_or_not_at_all(db: &TestDatabase) {
+    async fn a_unit_of_work_of_deferred_statements_is_atomic(db: &TestDatabase) {
         with_others(db).await;
-        // Each inserts into both tables, or changes a row of `others` that must exist.
+        // Each unit inserts into both tables and updates a row of `others` that may have to exist.
         let unit = async |ids: [&'static str; 2], changes: &'static str, rows: Option<u64>| {
             let mut connection = db.begin().await?;
             connection.query("INSERT INTO others (id, number) VALUES ($1, 2)").bind(ids[0]).later(Some(1)).await?;
@@ -263,13 +263,13 @@ on_both! {
         assert!(matches!(unit(["cs_2", "cs_1"], "cs_2", Some(1)).await, Err(StorageError::Duplicate(_))));
         assert_eq!(counts(db).await, (1, 1));
 
-        // The next one is not affected, and may leave open how many rows a statement changes.
+        // The next unit is not affected. It accepts any number of changed rows.
         unit(["cs_2", "cs_2"], "cs_9", None).await.expect("commits");
         assert_eq!(counts(db).await, (2, 2));
         db.begin().await.expect("begins").commit().await.expect("commits nothing");
     }
 
-    async fn a_deferred_statement_sees_what_those_before_it_wrote(db: &TestDatabase) {
+    async fn a_deferred_statement_sees_the_writes_of_earlier_ones(db: &TestDatabase) {
         with_others(db).await;
         let mut connection = db.begin().await.expect("begins");
         connection.query("INSERT INTO specimens (id, number) VALUES ($1, 5)").bind("cs_1").later(Some(1)).await.expect("defers");
@@ -284,9 +284,9 @@ on_both! {
         let mut connection = with_specimens(db).await;
         connection.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").execute().await.expect("inserts");
         connection.commit().await.expect("commits");
-        // As the first statement, and after one that ran at once.
+        // The deferred statement is the first one, or follows one that ran at once.
         for runs_first in [false, true] {
-            // The error comes with the statement, or with the next call.
+            // The error is returned by the statement itself or by the next call.
             for next_is_commit in [true, false] {
                 let mut connection = db.begin().await.expect("begins");
                 if runs_first {
@@ -327,9 +327,9 @@ on_both! {
     }
 }
 
-/// PostgreSQL defers nothing: there, a commit that nobody waits for any more may roll back.
+/// SQLite only: PostgreSQL defers nothing, and a commit whose future is dropped there may roll back.
 #[tokio::test]
-async fn a_shared_commit_on_sqlite_goes_on_if_nobody_waits_for_it() {
+async fn a_group_commit_on_sqlite_completes_after_its_caller_is_dropped() {
     let db = TestDatabase::sqlite().await;
     with_others(&db).await;
     let mut connection = db.begin().await.expect("begins");
@@ -345,21 +345,21 @@ async fn a_shared_commit_on_sqlite_goes_on_if_nobody_waits_for_it() {
 }
 
 #[tokio::test]
-async fn a_read_session_on_sqlite_refuses_writes() {
+async fn a_read_connection_on_sqlite_rejects_writes() {
     let db = TestDatabase::sqlite().await;
     let refused = db.read().await.expect("reads").query("DELETE FROM outbox").execute().await;
     assert!(matches!(refused, Err(StorageError::Driver(_))), "{refused:?}");
 }
 
 #[tokio::test]
-async fn an_address_of_neither_database_is_refused_with_a_sentence() {
+async fn an_address_of_neither_database_is_rejected_with_an_explanation() {
     let Err(error) = Database::open("mysql://localhost/souk").await else { panic!("opened") };
     assert_eq!(error.to_string(), "storage failed: expected an address that begins with sqlite:// or postgres://");
 }
 
-/// SQLite has one writer: nobody waits in a circle there.
+/// PostgreSQL only: SQLite has one writer, so transactions cannot deadlock there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_who_wait_for_each_other_one_is_told_so() {
+async fn one_of_two_deadlocked_transactions_fails_with_a_conflict() {
     let db = TestDatabase::postgres().await;
     let mut connection = with_specimens(&db).await;
     connection.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 0), ('cs_2', 0)").execute().await.expect("inserts");

@@ -1,38 +1,38 @@
-//! Idempotency keys: the first call works, the others get its answer.
+//! Idempotency keys: the first call runs, and repeated calls get its response.
 
 use crate::checkout_fixtures::{all_at_once, at, begin};
 use souk_adapters::on_both;
 use souk_domain::storage::StoredResponse;
 
-fn kept(answer: Option<(u16, &str)>) -> Option<StoredResponse> {
+fn stored_response(answer: Option<(u16, &str)>) -> Option<StoredResponse> {
     Some(StoredResponse { fingerprint: "first".to_owned(), answer: answer.map(|(status, body)| (status, body.to_owned())) })
 }
 
 on_both! {
-    async fn a_taken_key_answers_what_it_was_taken_for_and_then_the_first_answer(db: &TestDatabase) {
+    async fn a_taken_key_returns_its_fingerprint_and_later_the_first_response(db: &TestDatabase) {
         let mut unit = begin(db).await;
         let mut keys = unit.idempotency();
         assert_eq!(keys.take("anna", "k1", "first", at(0), at(-60)).await.expect("takes"), None);
-        assert_eq!(keys.take("anna", "k1", "second", at(1), at(-59)).await.expect("takes"), kept(None));
+        assert_eq!(keys.take("anna", "k1", "second", at(1), at(-59)).await.expect("takes"), stored_response(None));
         assert_eq!(keys.take("bob", "k1", "second", at(1), at(-59)).await.expect("takes"), None);
         keys.keep("anna", "k1", 201, "{}").await.expect("keeps");
         keys.keep("anna", "k1", 500, "later").await.expect("keeps");
-        assert_eq!(keys.take("anna", "k1", "first", at(999), at(998)).await.expect("takes"), kept(Some((201, "{}"))));
+        assert_eq!(keys.take("anna", "k1", "first", at(999), at(998)).await.expect("takes"), stored_response(Some((201, "{}"))));
         keys.free("anna", "k1").await.expect("frees");
-        assert_eq!(keys.take("anna", "k1", "first", at(999), at(998)).await.expect("takes"), kept(Some((201, "{}"))));
+        assert_eq!(keys.take("anna", "k1", "first", at(999), at(998)).await.expect("takes"), stored_response(Some((201, "{}"))));
     }
 
-    async fn a_key_is_free_again_when_its_call_failed_or_was_never_answered(db: &TestDatabase) {
+    async fn a_key_is_free_again_if_its_call_failed_or_never_completed(db: &TestDatabase) {
         let mut unit = begin(db).await;
         let mut keys = unit.idempotency();
         keys.take("anna", "k1", "first", at(0), at(-60)).await.expect("takes");
-        assert_eq!(keys.take("anna", "k1", "second", at(60), at(0)).await.expect("takes"), kept(None));
+        assert_eq!(keys.take("anna", "k1", "second", at(60), at(0)).await.expect("takes"), stored_response(None));
         assert_eq!(keys.take("anna", "k1", "second", at(61), at(1)).await.expect("takes"), None);
         keys.free("anna", "k1").await.expect("frees");
         assert_eq!(keys.take("anna", "k1", "third", at(62), at(2)).await.expect("takes"), None);
     }
 
-    async fn of_calls_at_once_with_one_key_one_works(db: &TestDatabase) {
+    async fn of_concurrent_calls_with_one_key_one_runs(db: &TestDatabase) {
         let taken = all_at_once(db, 10, |db, _| async move {
             let mut unit = begin(&db).await;
             let taken = unit.idempotency().take("anna", "k1", "first", at(0), at(-60)).await.expect("takes");
@@ -42,7 +42,7 @@ on_both! {
         assert_eq!(taken.await.into_iter().filter(|won| *won).count(), 1);
     }
 
-    async fn a_kept_answer_is_encrypted_for_its_caller_and_key(db: &TestDatabase) {
+    async fn a_stored_response_is_encrypted_for_its_caller_and_key(db: &TestDatabase) {
         let mut unit = begin(db).await;
         let mut keys = unit.idempotency();
         for key in ["k1", "k2"] {
@@ -64,7 +64,7 @@ on_both! {
         assert!(found.is_err(), "one answer cannot be put in the place of another");
     }
 
-    async fn old_keys_are_pruned_some_at_a_time(db: &TestDatabase) {
+    async fn old_keys_are_pruned_in_batches(db: &TestDatabase) {
         let mut unit = begin(db).await;
         let mut keys = unit.idempotency();
         for (key, seconds) in [("k1", 0), ("k2", 1), ("k3", 2)] {
@@ -72,6 +72,6 @@ on_both! {
         }
         assert_eq!(keys.prune(at(2), 1).await.expect("prunes"), 1);
         assert_eq!(keys.prune(at(2), 9).await.expect("prunes"), 1);
-        assert_eq!(keys.take("anna", "k3", "first", at(3), at(-60)).await.expect("takes"), kept(None));
+        assert_eq!(keys.take("anna", "k3", "first", at(3), at(-60)).await.expect("takes"), stored_response(None));
     }
 }

@@ -1,4 +1,4 @@
-//! Payment intents: they succeed once.
+//! Payment intents: each succeeds at most once.
 
 use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_checkout, intent, read};
 use souk_adapters::on_both;
@@ -42,7 +42,7 @@ on_both! {
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads"), Some(wanted));
     }
 
-    async fn what_is_attached_to_an_intent_outlives_what_is_written_of_it(db: &TestDatabase) {
+    async fn an_update_keeps_the_objects_attached_to_an_intent(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         let label: Metadata = [("ticket".to_owned(), "SO-7".to_owned())].into();
@@ -56,7 +56,7 @@ on_both! {
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there").metadata, Metadata::new());
     }
 
-    async fn an_intent_succeeds_for_exactly_one_caller(db: &TestDatabase) {
+    async fn exactly_one_caller_marks_an_intent_succeeded(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let succeeded = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
@@ -68,7 +68,7 @@ on_both! {
         assert_eq!(succeeded.await.into_iter().filter(|won| *won).count(), 1);
     }
 
-    async fn an_ended_intent_is_not_marked_any_more(db: &TestDatabase) {
+    async fn the_status_of_an_ended_intent_does_not_change(db: &TestDatabase) {
         insert_checkout(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
         assert!(unit.intents().set_status(&id("pi_1"), IntentStatus::RequiresAction, Some(&decline()), at(1)).await.expect("marks"));
@@ -81,7 +81,7 @@ on_both! {
         assert!(!unit.intents().set_status(&id("pi_2"), IntentStatus::Processing, None, at(4)).await.expect("marks"));
     }
 
-    async fn of_callers_that_refund_the_same_payment_at_once_no_more_succeed_than_it_has_room_for(db: &TestDatabase) {
+    async fn concurrent_refunds_never_exceed_the_payment(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         assert!(unit.intents().succeed(&id("pi_1"), Amount::new(1_000), "ref", "", at(1)).await.expect("succeeds"));
@@ -97,7 +97,7 @@ on_both! {
         assert_eq!((found.amount_refunded, found.updated_at), (Amount::new(900), at(2)));
     }
 
-    async fn a_payment_reserves_what_it_received_and_takes_back_what_is_released(db: &TestDatabase) {
+    async fn refunds_reserve_up_to_the_received_amount_and_released_amounts_are_available_again(db: &TestDatabase) {
         insert_checkout(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
         assert!(!unit.intents().reserve_refund(&id("pi_1"), Amount::new(1), at(1)).await.expect("reserves"), "it has not succeeded");
@@ -113,7 +113,7 @@ on_both! {
         assert!(matches!(refused, Err(StorageError::Conflict)), "nothing of it is reserved: {refused:?}");
     }
 
-    async fn payments_are_found_by_what_they_can_send_back_and_by_their_names_at_the_network(db: &TestDatabase) {
+    async fn payments_are_found_by_refundable_amount_and_by_network_reference(db: &TestDatabase) {
         insert_checkout(db, &["pi_1", "pi_2", "pi_3", "pi_4"]).await;
         let mut unit = begin(db).await;
         unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");

@@ -1,4 +1,4 @@
-//! What paid invoices: no part of it is refunded, disputed or reversed twice (invariant 8).
+//! Invoice payments: no part of a payment is refunded, disputed or reversed twice (invariant 8).
 
 use crate::checkout_fixtures::{all_at_once, at, begin, id, insert_checkout, issue, read};
 use souk_adapters::on_both;
@@ -20,7 +20,7 @@ async fn pay(db: &Database, payments: &[InvoicePayment]) {
 }
 
 on_both! {
-    async fn payments_of_each_source_come_back_oldest_first(db: &TestDatabase) {
+    async fn payments_of_each_source_are_read_oldest_first(db: &TestDatabase) {
         let network = payment("inpay_2", "in_1");
         let balance = InvoicePayment { source: PaymentSource::Balance(id("cbtxn_1")), ..payment("inpay_1", "in_2") };
         let stake = InvoicePayment { source: PaymentSource::Stake(id("att_2")), ..payment("inpay_3", "in_2") };
@@ -39,7 +39,7 @@ on_both! {
         assert!(unit.invoice_payments().of_invoices(&[id("in_9")]).await.expect("reads").is_empty());
     }
 
-    async fn of_callers_that_refund_the_same_payment_at_once_no_more_succeed_than_it_has_room_for(db: &TestDatabase) {
+    async fn concurrent_refunds_never_exceed_the_payment(db: &TestDatabase) {
         pay(db, &[payment("inpay_1", "in_1")]).await;
         let given = all_at_once(db, 8, |db, number| async move {
             for _ in 0..20 {
@@ -59,7 +59,7 @@ on_both! {
         assert_eq!(left.room(), Amount::new(100));
     }
 
-    async fn a_payment_as_it_was_before_another_change_is_not_changed(db: &TestDatabase) {
+    async fn an_update_based_on_an_old_state_of_a_payment_is_rejected(db: &TestDatabase) {
         let before = payment("inpay_1", "in_1");
         pay(db, std::slice::from_ref(&before)).await;
         let disputed = InvoicePayment { disputed: Amount::new(700), ..before.clone() };
@@ -73,7 +73,7 @@ on_both! {
         assert!(unit.invoice_payments().update(&lost, &beyond).await.is_err(), "the schema refuses it");
     }
 
-    async fn a_payment_whose_source_lost_its_name_is_corrupt(db: &TestDatabase) {
+    async fn a_payment_without_the_id_of_its_source_is_corrupt(db: &TestDatabase) {
         pay(db, &[payment("inpay_1", "in_1")]).await;
         let mut connection = db.begin().await.expect("begins");
         connection.query("UPDATE invoice_payments SET intent_id = NULL").execute().await.expect("writes");

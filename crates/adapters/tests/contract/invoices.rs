@@ -1,4 +1,4 @@
-//! Invoices: drafts until they are finalized, numbers without gaps (invariant 11), and amounts that are given once (invariant 8).
+//! Invoices: they are drafts until finalized, have numbers without gaps (invariant 11), and no amount is credited twice (invariant 8).
 
 use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_checkout, invoice, invoice_item, issue, open_invoice, read};
 use souk_adapters::on_both;
@@ -14,10 +14,10 @@ async fn row(db: &Database, of: &InvoiceId) -> (Invoice, Vec<InvoiceItem>) {
     (found, unit.invoices().items(of).await.expect("reads"))
 }
 
-/// The changes that the repository itself allows in some statuses only; every other one is a compare-and-set.
+/// The changes that the repository itself restricts to some statuses. All other changes are compare-and-set updates.
 const GUARDED: [InvoiceChange; 4] = [InvoiceChange::Rewrite, InvoiceChange::Decline, InvoiceChange::Reschedule, InvoiceChange::Drop];
 
-/// Has the repository apply a guarded change. Answers whether it says that it did; `None`: it does not say.
+/// Applies a guarded change through the repository. Returns whether the repository reports success; `None` if it does not report it.
 async fn apply(db: &Database, to: &InvoiceId, change: InvoiceChange) -> Option<bool> {
     let (name, now) = (to.as_str(), at(2));
     let mut unit = begin(db).await;
@@ -42,7 +42,7 @@ async fn apply(db: &Database, to: &InvoiceId, change: InvoiceChange) -> Option<b
     answer
 }
 
-/// Pays so much of an invoice as it was read.
+/// Returns the invoice with `amount` paid.
 fn paid(before: &Invoice, amount: u128) -> Invoice {
     let paid = before.amount_paid.plus(Amount::new(amount)).expect("adds up");
     before.with_amounts(paid, before.amount_credited, at(5)).expect("is within the total")
@@ -52,14 +52,14 @@ fn month() -> Period {
     Period { start: at(0), end: at(30 * 86_400) }
 }
 
-/// A line of a subscription's item that bills for a month.
+/// A line of a subscription item for one month.
 fn monthly(name: &str, of: &str) -> InvoiceItem {
     let period = month();
     InvoiceItem { subscription_item_id: Some(id("si_1")), period: Some(period), covers_until: Some(period.end), ..invoice_item(name, of) }
 }
 
 on_both! {
-    async fn what_the_status_does_not_allow_leaves_the_invoice_as_it_was(db: &TestDatabase) {
+    async fn a_change_that_the_status_does_not_allow_leaves_the_invoice_unchanged(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let cases = InvoiceStatus::ALL.into_iter().flat_map(|status| GUARDED.map(|change| (status, change)));
         for (number, (status, change)) in (1..).zip(cases) {
@@ -118,7 +118,7 @@ on_both! {
         assert_eq!(row(db, &id("in_1")).await, (finalized, vec![line]));
     }
 
-    async fn each_mode_and_document_has_a_series_of_its_own(db: &TestDatabase) {
+    async fn each_mode_and_document_type_has_its_own_number_series(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let mut unit = begin(db).await;
         for mode in [Mode::Test, Mode::Live] {
@@ -138,13 +138,13 @@ on_both! {
         assert!(matches!(again, Err(StorageError::Duplicate(_))), "{again:?}");
     }
 
-    async fn invoices_finalized_at_once_have_numbers_without_gaps_though_some_are_rolled_back(db: &TestDatabase) {
+    async fn concurrent_finalizations_leave_no_gaps_even_if_some_roll_back(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let taken = all_at_once(db, 30, |db, number| async move {
             let mut unit = begin(&db).await;
             let taken = unit.invoices().allocate_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("counts");
             unit.invoices().insert_final_all(&[open_invoice(&format!("in_{number}"), taken)]).await.expect("inserts");
-            // Every third one is dropped after it has taken its number.
+            // Every third unit of work is dropped after it has allocated its number.
             if number % 3 == 0 {
                 drop(unit);
                 return None;
@@ -157,7 +157,7 @@ on_both! {
         assert_eq!(numbers, (1..=20).collect::<Vec<u64>>());
     }
 
-    async fn a_period_has_one_invoice_however_many_write_it(db: &TestDatabase) {
+    async fn concurrent_renewals_create_one_invoice_per_period(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let written = all_at_once(db, 8, |db, number| async move {
             let (open, items) = open_invoice(&format!("in_{number}"), u64::from(number) + 1);
@@ -178,7 +178,7 @@ on_both! {
         assert_eq!(written.await.into_iter().filter(|won| *won).count(), 1);
     }
 
-    async fn many_invoices_change_together_or_not_at_all(db: &TestDatabase) {
+    async fn a_batch_update_of_invoices_is_atomic(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         issue(db, 70).await;
         let ids: Vec<InvoiceId> = (1..=70).map(|number| id(&format!("in_{number}"))).collect();
@@ -197,7 +197,7 @@ on_both! {
         assert!(read(db).await.invoices().find_all(&ids).await.expect("reads").into_iter().eq(changes.into_iter().map(|(_, after)| after)));
     }
 
-    async fn an_invoice_as_it_was_read_without_its_lock_is_paid_by_exactly_one_caller(db: &TestDatabase) {
+    async fn of_concurrent_unlocked_payments_exactly_one_succeeds(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         issue(db, 1).await;
         let (before, _) = row(db, &id("in_1")).await;
@@ -215,11 +215,11 @@ on_both! {
         assert_eq!(written.await.into_iter().filter(|won| *won).count(), 1);
     }
 
-    async fn whoever_locks_an_invoice_sees_what_was_paid_before(db: &TestDatabase) {
+    async fn a_lock_on_an_invoice_shows_earlier_payments(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         issue(db, 2).await;
         let paid = all_at_once(db, 12, |db, number| async move {
-            // Whatever the order in which they are named, they are locked in the order of their ids.
+            // Invoices are locked in the order of their ids, regardless of the order in which they are given.
             let ids = if number % 2 == 0 { [id("in_1"), id("in_2")] } else { [id("in_2"), id("in_1")] };
             let mut unit = begin(&db).await;
             let locked = unit.invoices().lock_all(&ids).await.expect("locks");
@@ -279,7 +279,7 @@ on_both! {
         assert!(unit.invoices().update(&open, &beyond).await.is_err(), "the schema refuses it");
     }
 
-    async fn lines_cover_their_time_until_it_is_credited(db: &TestDatabase) {
+    async fn lines_cover_their_period_until_it_is_credited(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let of = |name: &str, number, subscription: &str, status| Invoice {
             status,
@@ -315,7 +315,7 @@ on_both! {
         }
     }
 
-    async fn the_lines_of_a_subscription_item_that_can_still_give_come_newest_first(db: &TestDatabase) {
+    async fn creditable_lines_of_a_subscription_item_are_listed_newest_first(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let line = |name: &str, of: &str, start| {
             let period = Period { start: at(start), ..month() };
@@ -354,7 +354,7 @@ on_both! {
         }
     }
 
-    async fn a_declined_collection_is_counted_and_tried_again_once(db: &TestDatabase) {
+    async fn a_declined_charge_is_counted_and_retried_once(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         issue(db, 1).await;
         let mut unit = begin(db).await;
@@ -372,7 +372,7 @@ on_both! {
         assert_eq!(claimed.await.into_iter().sum::<usize>(), 1);
     }
 
-    async fn a_list_is_narrowed_by_status_customer_currency_and_amount(db: &TestDatabase) {
+    async fn a_list_is_filtered_by_status_customer_currency_and_amount(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let mut unit = begin(db).await;
         for (name, holder) in [("cus_2", "z1other"), ("cus_4", "z1fourth")] {
@@ -385,7 +385,7 @@ on_both! {
             Invoice { subscription_id: Some(id("sub_1")), currency_id: id("pc_3"), total: Amount::ZERO, ..invoice("in_5") },
             Invoice { customer_id: id("cus_4"), reason: BillingReason::SubscriptionRecover, ..invoice("in_91") },
             Invoice { customer_id: id("cus_4"), reason: BillingReason::Stake, ..invoice("in_92") },
-            // An order that was never paid was no invoice.
+            // The void draft of a checkout that was never paid is not listed.
             invoice("in_8"),
         ];
         for draft in &drafts {

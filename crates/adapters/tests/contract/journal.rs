@@ -1,4 +1,4 @@
-//! The journal: one entry for each subject and type.
+//! The journal: one entry per subject and type.
 
 use crate::checkout_fixtures::{all_at_once, at, begin, id, read};
 use souk_adapters::on_both;
@@ -17,7 +17,7 @@ fn entry(name: &str, subject: &str) -> Entry {
 }
 
 on_both! {
-    async fn an_entry_comes_back_as_it_was_posted(db: &TestDatabase) {
+    async fn an_entry_is_read_as_posted(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.journal().post(&entry("je_1", "att_1")).await.expect("posts");
         unit.journal().post(&entry("je_2", "att_2")).await.expect("posts");
@@ -25,7 +25,7 @@ on_both! {
         assert!(unit.journal().of_subject("att_3").await.expect("reads").is_empty());
     }
 
-    async fn a_payment_is_posted_once_however_many_try(db: &TestDatabase) {
+    async fn concurrent_postings_of_a_payment_create_one_entry(db: &TestDatabase) {
         let posted = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
             let posted = unit.journal().post(&entry(&format!("je_{number}"), "att_1")).await;
@@ -43,8 +43,8 @@ on_both! {
         assert_eq!(read(db).await.journal().of_subject("att_1").await.expect("reads").len(), 1);
     }
 
-    async fn many_entries_are_posted_by_two_statements_and_none_without_the_others(db: &TestDatabase) {
-        // A posting fewer each: both statements have as many rows as they can.
+    async fn a_batch_of_entries_takes_two_statements_and_is_atomic(db: &TestDatabase) {
+        // One posting fewer each, so that both statements have the maximum number of rows.
         let short = |number: u32| {
             let currency = id("pc_1");
             let postings = vec![
@@ -77,7 +77,7 @@ on_both! {
         assert_eq!(unit.journal().of_subject("att_1").await.expect("reads"), [entry("je_1", "att_1"), other]);
     }
 
-    async fn an_entry_that_lost_a_posting_is_corrupt(db: &TestDatabase) {
+    async fn an_entry_with_a_missing_posting_is_corrupt(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.journal().post(&entry("je_1", "att_1")).await.expect("posts");
         unit.commit().await.expect("commits");

@@ -1,4 +1,4 @@
-//! One file per port; every case runs on SQLite and on PostgreSQL.
+//! Contract tests, one file per port. Every case runs on SQLite and on PostgreSQL.
 
 mod apps;
 mod attempts;

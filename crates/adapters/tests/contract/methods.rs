@@ -1,4 +1,4 @@
-//! Payment methods: settings come back, secrets are not to be read in the database.
+//! Payment methods: settings are read as written, and secrets are not readable in the database.
 
 use crate::checkout_fixtures::{at, begin, card_method, currency, id, insert_checkout, read};
 use souk_adapters::on_both;
@@ -13,7 +13,7 @@ fn with(name: &str, kind: MethodKind, settings: MethodSettings) -> Method {
 }
 
 on_both! {
-    async fn settings_of_every_network_come_back_as_they_went_in(db: &TestDatabase) {
+    async fn settings_of_every_network_are_read_as_written(db: &TestDatabase) {
         let (chain, host, explorer) = ("beta".to_owned(), "/sandbox".to_owned(), "https://explorer.example".to_owned());
         let evm = MethodSettings::Evm {
             chain_id: 8453, api_host: host.clone(), explorer_host: explorer.clone(), native_symbol: "ETH".to_owned(), confirmation: 12,
@@ -35,7 +35,7 @@ on_both! {
         assert_eq!(unit.methods().find(&id("pm_9")).await.expect("reads"), None);
     }
 
-    async fn a_changed_method_and_its_new_secret_come_back(db: &TestDatabase) {
+    async fn an_updated_method_is_read_with_its_new_secret(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let mut changed = Method { active: false, name: "Cards".to_owned(), updated_at: at(5), ..card_method() };
         let MethodSettings::Stripe { secret_key, .. } = &mut changed.settings else { panic!("a card method") };
@@ -45,7 +45,7 @@ on_both! {
         assert_eq!(unit.methods().find(&changed.id).await.expect("reads"), Some(changed));
     }
 
-    async fn no_secret_stands_in_the_database_as_it_is(db: &TestDatabase) {
+    async fn the_database_contains_no_plain_secret(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let mut connection = db.read().await.expect("reads");
         let row = connection.query("SELECT settings, secret_key, webhook_signing_secret FROM payment_methods").one().await.expect("reads");
@@ -56,7 +56,7 @@ on_both! {
         }
     }
 
-    async fn secrets_do_not_open_with_another_key_nor_in_each_others_place(db: &TestDatabase) {
+    async fn secrets_are_not_decrypted_with_another_key_or_in_another_place(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let other = SqlStore::new(Database::clone(db), Arc::new(SecretBox::new(&[8; 32])));
         let refused = other.read().await.expect("reads").methods().find(&id("pm_card")).await;
@@ -69,7 +69,7 @@ on_both! {
         assert!(matches!(refused, Err(StorageError::Corrupt { .. })), "{refused:?}");
     }
 
-    async fn currencies_come_back_by_mode(db: &TestDatabase) {
+    async fn currencies_are_listed_by_mode(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let mut unit = begin(db).await;
         let live = Currency { id: id("pc_2"), mode: Mode::Live, ..currency() };

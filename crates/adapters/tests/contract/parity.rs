@@ -1,4 +1,4 @@
-//! The two folders of migrations make the same schema.
+//! Checks that the two folders of migrations create the same schema.
 
 use souk_adapters::persistence::{Database, Sql};
 use souk_adapters::testing::TestDatabase;
@@ -6,7 +6,7 @@ use souk_domain::billing::DocumentType;
 use souk_domain::shared::Mode;
 use std::collections::BTreeMap;
 
-/// Column by `table.column`: its type, and whether it may be NULL.
+/// Returns each column's type and whether it may be NULL, keyed by `table.column`.
 async fn columns(db: &Database) -> BTreeMap<String, (String, bool)> {
     let select = Sql {
         sqlite: r#"SELECT t.name || '.' || c.name AS name, c.type AS type, c."notnull" = 0 AS optional
@@ -23,7 +23,7 @@ async fn columns(db: &Database) -> BTreeMap<String, (String, bool)> {
     rows.iter().map(column).collect()
 }
 
-/// `table.index` of every index that a migration names, with `unique` behind it where it is.
+/// Returns `table.index` for every index named by a migration, followed by `unique` for unique indexes.
 async fn indexes(db: &Database) -> Vec<String> {
     let select = Sql {
         sqlite: "SELECT tbl_name || '.' || name || CASE WHEN sql LIKE 'CREATE UNIQUE%' THEN ' unique' ELSE '' END AS name
@@ -38,7 +38,7 @@ async fn indexes(db: &Database) -> Vec<String> {
     names
 }
 
-/// `table: one <= other` of every check that compares two columns, sorted.
+/// Returns `table: one <= other` for every check that compares two columns, sorted.
 async fn comparisons(db: &Database) -> Vec<String> {
     let select = Sql {
         sqlite: "SELECT name AS place, sql AS text FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%CHECK (%'",
@@ -57,8 +57,8 @@ async fn comparisons(db: &Database) -> Vec<String> {
     found
 }
 
-/// Which types of PostgreSQL a type of SQLite stands for.
-fn stands_for(sqlite: &str, postgres: &str) -> bool {
+/// Returns whether a column type of SQLite corresponds to one of PostgreSQL.
+fn corresponds_to(sqlite: &str, postgres: &str) -> bool {
     match sqlite {
         "TEXT" => ["text", "numeric", "jsonb"].contains(&postgres),
         "INTEGER" => ["bigint", "boolean", "timestamp with time zone"].contains(&postgres),
@@ -68,14 +68,14 @@ fn stands_for(sqlite: &str, postgres: &str) -> bool {
 }
 
 #[tokio::test]
-async fn both_folders_of_migrations_make_the_same_tables_columns_and_indexes() {
+async fn both_folders_of_migrations_create_the_same_tables_columns_and_indexes() {
     let (sqlite, postgres) = (TestDatabase::sqlite().await, TestDatabase::postgres().await);
     let (one, other) = (columns(&sqlite).await, columns(&postgres).await);
     assert!(one.contains_key("outbox.payload"), "{one:?}");
     assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());
     for (name, (kind, optional)) in &one {
         let (other_kind, other_optional) = &other[name];
-        assert!(stands_for(kind, other_kind), "{name} is {kind} on SQLite and {other_kind} on PostgreSQL");
+        assert!(corresponds_to(kind, other_kind), "{name} is {kind} on SQLite and {other_kind} on PostgreSQL");
         assert_eq!(optional, other_optional, "whether {name} may be NULL");
     }
     assert_eq!(indexes(&sqlite).await, indexes(&postgres).await);
@@ -85,7 +85,7 @@ async fn both_folders_of_migrations_make_the_same_tables_columns_and_indexes() {
 }
 
 #[tokio::test]
-async fn every_document_has_a_series_in_each_mode() {
+async fn every_document_type_has_a_number_series_in_each_mode() {
     for db in [TestDatabase::sqlite().await, TestDatabase::postgres().await] {
         let select = "SELECT livemode, document, last_number FROM number_series";
         let rows = db.read().await.expect("reads").query(select).all().await.expect("lists");

@@ -17,7 +17,7 @@ fn names(links: &[PaymentLink]) -> Vec<&str> {
 }
 
 on_both! {
-    async fn a_link_comes_back_as_it_went_in_and_as_it_was_changed(db: &TestDatabase) {
+    async fn a_link_is_read_as_written_and_as_updated(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.links().insert(&link("plink_1")).await.expect("inserts");
         assert_eq!(unit.links().find(&id("plink_1")).await.expect("reads"), Some(link("plink_1")));
@@ -40,7 +40,7 @@ on_both! {
         assert!(unit.links().find_all(&[]).await.expect("reads").is_empty());
     }
 
-    async fn a_list_is_narrowed_by_state_name_and_metadata(db: &TestDatabase) {
+    async fn a_list_is_filtered_by_state_name_and_metadata(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.links().insert(&tagged("plink_1", &[("shop", "a"), ("it's \"odd\".key", "1")])).await.expect("inserts");
         unit.links().insert(&PaymentLink { active: false, name: "100% off".to_owned(), ..tagged("plink_2", &[("shop", "a")]) }).await.expect("inserts");
@@ -64,7 +64,7 @@ on_both! {
         }
     }
 
-    async fn a_list_is_narrowed_to_links_that_sell_a_product(db: &TestDatabase) {
+    async fn a_list_is_filtered_to_links_that_sell_a_product(db: &TestDatabase) {
         stock(db, &[price("price_1", 0)]).await;
         let mut unit = begin(db).await;
         unit.links().insert(&link("plink_1")).await.expect("inserts");

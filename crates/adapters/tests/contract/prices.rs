@@ -27,7 +27,7 @@ async fn sold(db: &Database, price: &str) -> u64 {
     SqlPrices(&mut connection).find(&id(price)).await.expect("reads").expect("stands").quantity_sold
 }
 
-/// One unit of work: takes stock, and is dropped where there is not enough.
+/// Reserves stock in one unit of work, which rolls back if there is not enough. Returns whether it committed.
 async fn hold(db: &Database, session_id: &SessionId, hold: &StockReservation) -> bool {
     let mut connection = db.begin().await.expect("begins");
     let held = match SqlPrices(&mut connection).hold(session_id, hold, at(1)).await {
@@ -53,7 +53,7 @@ async fn sell(db: &Database, session_id: &SessionId) {
     connection.commit().await.expect("commits");
 }
 
-/// One unit of work: commits where there was enough.
+/// Exchanges stock in one unit of work, which commits if there is enough. Returns whether it committed.
 async fn exchange(db: &Database, session_id: &SessionId, from: &StockReservation, to: &StockReservation) -> bool {
     let mut connection = db.begin().await.expect("begins");
     let fits = SqlPrices(&mut connection).exchange(session_id, from, to, at(2)).await.expect("answers");
@@ -71,7 +71,7 @@ async fn held(db: &Database, session_id: &SessionId) -> Vec<StockReservation> {
 }
 
 on_both! {
-    async fn a_price_comes_back_as_it_was_written_and_changed(db: &TestDatabase) {
+    async fn a_price_is_read_as_written_and_as_updated(db: &TestDatabase) {
         let option = CurrencyOption::per_unit(CurrencyId::parse("pc_2").expect("an id"), Amount::new(u128::MAX));
         let mut one = Price { lookup_key: Some("gold".to_owned()), currency_options: vec![option], ..price("price_1", 7) };
         stock(db, std::slice::from_ref(&one)).await;
@@ -90,7 +90,7 @@ on_both! {
         assert_eq!(prices.list(Mode::Test, &filter, &page).await.expect("lists").count, 0);
     }
 
-    async fn rhythms_tiers_and_custom_amounts_come_back_in_each_currency(db: &TestDatabase) {
+    async fn intervals_tiers_and_custom_amounts_are_read_in_each_currency(db: &TestDatabase) {
         let tiers = |unit: u128| {
             vec![
                 Tier { up_to: Some(5), unit_amount: Amount::new(unit), flat_amount: Amount::new(u128::MAX) },
@@ -133,7 +133,7 @@ on_both! {
         assert!(prices.delete(&year.id).await.expect("answers"));
     }
 
-    async fn another_plan_takes_its_own_stock_and_gives_the_old_ones_back(db: &TestDatabase) {
+    async fn a_plan_change_takes_the_new_plans_stock_and_returns_the_old_plans(db: &TestDatabase) {
         let scarce = Price { quantity_available: 5, ..price("price_2", 5) };
         stock(db, &[price("price_1", 5), scarce]).await;
         assert!(hold(db, &buyer(1), &of("price_1", 3)).await && hold(db, &buyer(2), &of("price_2", 1)).await);
@@ -146,12 +146,12 @@ on_both! {
         assert!(exchange(db, &buyer(2), &of("price_2", 1), &of("price_2", 2)).await);
         assert!(exchange(db, &buyer(1), &of("price_2", 3), &of("price_1", 1)).await);
         assert_eq!((sold(db, "price_1").await, sold(db, "price_2").await), (1, 2));
-        // Nothing of it was held: what is sold is what it has now.
+        // The session held no stock of the old price, so only the new price's sold quantity changes.
         assert!(exchange(db, &buyer(3), &of("price_1", 7), &of("price_2", 1)).await);
         assert_eq!((sold(db, "price_1").await, sold(db, "price_2").await), (1, 3));
     }
 
-    async fn a_lookup_key_is_taken_once_per_mode(db: &TestDatabase) {
+    async fn a_lookup_key_is_unique_per_mode(db: &TestDatabase) {
         let gold = |id: &str, mode| Price { lookup_key: Some("gold".to_owned()), mode, ..price(id, 0) };
         stock(db, &[gold("price_1", Mode::Test), gold("price_2", Mode::Live)]).await;
         let mut connection = db.begin().await.expect("begins");
@@ -177,7 +177,7 @@ on_both! {
         assert_eq!(sold(db, "price_1").await, 5);
     }
 
-    async fn who_is_refused_holds_nothing_and_what_was_held_before_stays(db: &TestDatabase) {
+    async fn a_rejected_reservation_reserves_nothing_and_keeps_earlier_reservations(db: &TestDatabase) {
         stock(db, &[price("price_1", 5)]).await;
         assert!(!hold(db, &buyer(1), &of("price_1", 6)).await);
         assert_eq!(held(db, &buyer(1)).await, []);
@@ -189,7 +189,7 @@ on_both! {
         assert_eq!(sold(db, "price_1").await, 5);
     }
 
-    async fn releasing_again_gives_nothing_back_again(db: &TestDatabase) {
+    async fn a_repeated_release_returns_no_more_stock(db: &TestDatabase) {
         stock(db, &[price("price_1", 5), price("price_2", 0)]).await;
         assert!(hold(db, &buyer(1), &of("price_2", 4)).await);
         assert!(hold(db, &buyer(1), &of("price_1", 2)).await);
@@ -207,7 +207,7 @@ on_both! {
         assert_eq!((held(db, &buyer(1)).await, sold(db, "price_1").await), (vec![of("price_1", 4)], 5));
     }
 
-    async fn what_is_sold_is_neither_released_nor_sold_again(db: &TestDatabase) {
+    async fn sold_stock_is_neither_released_nor_sold_again(db: &TestDatabase) {
         stock(db, &[price("price_1", 5)]).await;
         assert!(hold(db, &buyer(1), &of("price_1", 2)).await);
         sell(db, &buyer(1)).await;
@@ -218,7 +218,7 @@ on_both! {
         assert_eq!(sold(db, "price_1").await, 2);
     }
 
-    async fn a_sale_and_a_release_of_one_session_do_not_both_happen(db: &TestDatabase) {
+    async fn of_a_concurrent_sale_and_release_of_one_session_one_succeeds(db: &TestDatabase) {
         let prices: Vec<_> = (0..8).map(|number| price(&format!("price_{number}"), 1)).collect();
         stock(db, &prices).await;
         for number in 0..8 {
@@ -238,7 +238,7 @@ on_both! {
         }
     }
 
-    async fn prices_are_read_with_what_they_are_the_prices_of(db: &TestDatabase) {
+    async fn prices_are_read_with_their_products(db: &TestDatabase) {
         let disabled = Price { active: false, created_at: at(7), updated_at: at(8), ..price("price_2", 3) };
         stock(db, &[price("price_1", 0), disabled.clone()]).await;
         let mut connection = db.begin().await.expect("begins");
@@ -246,7 +246,7 @@ on_both! {
         assert_eq!(found, [(price("price_1", 0), product("prod_1")), (disabled, product("prod_1"))]);
     }
 
-    async fn stock_never_falls_below_what_is_sold_nor_to_no_limit(db: &TestDatabase) {
+    async fn stock_never_falls_below_the_sold_quantity_or_becomes_unlimited(db: &TestDatabase) {
         stock(db, &[price("price_1", 5), price("price_2", 0)]).await;
         assert!(hold(db, &buyer(1), &of("price_1", 3)).await);
         let mut connection = db.begin().await.expect("begins");
@@ -265,7 +265,7 @@ on_both! {
         assert!(!prices.set_stock(&id("price_9"), 9, at(4)).await.expect("answers"));
     }
 
-    async fn a_price_is_deleted_only_while_nothing_refers_to_it(db: &TestDatabase) {
+    async fn a_price_is_deleted_only_if_nothing_references_it(db: &TestDatabase) {
         let names = ["price_1", "price_11", "price_held", "price_default"];
         stock(db, &names.map(|name| price(name, 0))).await;
         assert!(hold(db, &buyer(1), &of("price_held", 1)).await);
@@ -296,7 +296,7 @@ on_both! {
         }
     }
 
-    async fn the_database_itself_refuses_to_oversell(db: &TestDatabase) {
+    async fn a_database_constraint_prevents_overselling(db: &TestDatabase) {
         stock(db, &[price("price_1", 5)]).await;
         let mut connection = db.begin().await.expect("begins");
         let refused = connection.query("UPDATE prices SET quantity_sold = 6").execute().await;

@@ -12,7 +12,7 @@ fn ids(list: &[Product]) -> Vec<&str> {
 }
 
 on_both! {
-    async fn a_product_comes_back_as_it_was_written_and_changed(db: &TestDatabase) {
+    async fn a_product_is_read_as_written_and_as_updated(db: &TestDatabase) {
         let mut connection = db.begin().await.expect("begins");
         let mut products = SqlProducts(&mut connection);
         let mut one = product("prod_1");
@@ -32,7 +32,7 @@ on_both! {
         assert!(matches!(products.insert(&one).await, Err(StorageError::Duplicate(_))));
     }
 
-    async fn a_list_is_narrowed_by_mode_activity_words_and_metadata(db: &TestDatabase) {
+    async fn a_list_is_filtered_by_mode_state_words_and_metadata(db: &TestDatabase) {
         let mut connection = db.begin().await.expect("begins");
         let mut products = SqlProducts(&mut connection);
         let tagged = Metadata::from([("team".to_owned(), "a".to_owned()), ("tier".to_owned(), "1".to_owned())]);
@@ -55,7 +55,7 @@ on_both! {
         }
     }
 
-    async fn pages_go_by_number_or_by_the_last_id_seen(db: &TestDatabase) {
+    async fn pages_are_read_by_number_or_by_the_last_id_seen(db: &TestDatabase) {
         let mut connection = db.begin().await.expect("begins");
         let mut products = SqlProducts(&mut connection);
         for number in 1..=5 {
@@ -69,7 +69,7 @@ on_both! {
         assert_eq!((ids(&after.list), after.count), (vec!["prod_3", "prod_2"], 5));
     }
 
-    async fn a_product_with_a_price_or_offered_beside_another_is_not_deleted(db: &TestDatabase) {
+    async fn a_product_with_a_price_or_a_cross_sell_reference_is_not_deleted(db: &TestDatabase) {
         stock(db, &[price("price_1", 0)]).await;
         let mut connection = db.begin().await.expect("begins");
         let mut products = SqlProducts(&mut connection);

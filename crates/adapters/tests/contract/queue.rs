@@ -1,4 +1,4 @@
-//! What every handler relies on. Each case runs on SQLite with the embedded queue, and on PostgreSQL with Redis.
+//! The delivery guarantees that every handler relies on. Each case runs on SQLite with the embedded queue, and on PostgreSQL with Redis.
 
 use async_trait::async_trait;
 use souk_adapters::persistence::{Database, SqlOutbox};
@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// A database, and a queue beside it that no other test uses.
+/// A database and a queue that no other test uses.
 pub struct Deployment {
     pub db: TestDatabase,
     pub backend: QueueBackend,
@@ -46,7 +46,7 @@ impl Deployment {
         Work { database: Database::clone(&self.db), handler, clock, random, config: self.config.clone() }
     }
 
-    /// Starts what `serve` and `work` start.
+    /// Starts the relay and the workers, as `serve` and `work` do.
     pub async fn start(&self, work: Work) -> Started {
         let queue = Queue::open(&self.backend, &self.config).await.expect("the queue opens");
         queue.ping().await.expect("the queue answers");
@@ -76,7 +76,7 @@ impl Deployment {
         SqlOutbox(&mut connection).dead_letters(100).await.expect("lists")
     }
 
-    /// Everything that the queue holds is gone, workers' entries too.
+    /// Deletes everything in the queue, including the workers' entries.
     async fn lose_queue(&self) {
         match &self.backend {
             QueueBackend::Sqlite(path) => {
@@ -94,7 +94,7 @@ impl Deployment {
     }
 }
 
-/// Leases short enough for tests.
+/// A configuration with leases short enough for tests.
 pub fn quick(name: String) -> QueueConfig {
     QueueConfig {
         name,
@@ -125,7 +125,7 @@ impl Started {
     }
 }
 
-/// Waits for a condition, at most 40 s.
+/// Waits for a condition for at most 40 s.
 pub async fn eventually<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
     let waiting = async {
         while !condition().await {
@@ -137,7 +137,7 @@ pub async fn eventually<F: Future<Output = bool>>(what: &str, condition: impl Fn
 
 type Outcome = Pin<Box<dyn Future<Output = Result<(), JobError>> + Send>>;
 
-/// Remembers what it was given, and answers as it is told.
+/// A handler that records its jobs and returns scripted outcomes.
 pub struct Recorder {
     seen: Mutex<Vec<Job>>,
     answer: Box<dyn Fn(Job) -> Outcome + Send + Sync>,
@@ -211,7 +211,7 @@ on_each! {
         assert!(seen.iter().all(|job| job.attempt == 1 && job.topic == Topic::Realtime));
     }
 
-    async fn what_was_rolled_back_is_never_delivered(at: &Deployment) {
+    async fn a_rolled_back_message_is_never_delivered(at: &Deployment) {
         let recorder = Recorder::new(|_| async { Ok(()) });
         let mut connection = at.db.begin().await.expect("begins");
         let lost = Message::new(Topic::ReceiptMail, now());
@@ -224,7 +224,7 @@ on_each! {
         assert_eq!(recorder.times(), BTreeMap::from([(kept, 1)]));
     }
 
-    async fn a_message_waits_for_its_time(at: &Deployment) {
+    async fn a_message_is_not_delivered_before_its_time(at: &Deployment) {
         let clock = Arc::new(FixedClock::default());
         let recorder = Recorder::new(|_| async { Ok(()) });
         let later = at.publish(Message::new(Topic::SettleAttempt, clock.now().plus(Duration::from_secs(3600)))).await;
@@ -238,7 +238,7 @@ on_each! {
         assert_eq!(recorder.times(), BTreeMap::from([(at_once, 1), (later, 1)]));
     }
 
-    async fn retries_follow_the_back_off_and_end_at_the_limit(at: &Deployment) {
+    async fn retries_follow_the_backoff_and_end_at_the_limit(at: &Deployment) {
         let clock = Arc::new(FixedClock::default());
         let recorder = Recorder::new(|job: Job| async move { Err(JobError::Retry(format!("no luck at {}", job.attempt))) });
         let mut work = at.work(clock.clone(), recorder.clone());
@@ -264,7 +264,7 @@ on_each! {
         assert!(at.dead().await.is_empty());
     }
 
-    async fn a_job_that_fails_for_good_is_dead_at_once_and_a_panic_is_tried_again(at: &Deployment) {
+    async fn a_permanent_failure_is_a_dead_letter_at_once_and_a_panic_is_retried(at: &Deployment) {
         let recorder = Recorder::new(|job: Job| async move {
             match (job.topic, job.attempt) {
                 (Topic::ReceiptMail, _) => Err(JobError::Fail("the address does not exist".to_owned())),
@@ -325,7 +325,7 @@ on_each! {
         assert!(!one.seen().is_empty() && !other.seen().is_empty(), "one worker did everything");
     }
 
-    async fn a_job_that_runs_longer_than_its_lease_is_not_given_to_another(at: &Deployment) {
+    async fn a_job_that_runs_longer_than_its_lease_keeps_it(at: &Deployment) {
         let gate = Arc::new(Semaphore::new(0));
         let passing = gate.clone();
         let recorder = Recorder::new(move |_| {
@@ -343,7 +343,7 @@ on_each! {
         assert_eq!(recorder.seen().len(), 1);
     }
 
-    async fn a_shutdown_finishes_the_job_in_hand_and_leaves_the_rest(at: &Deployment) {
+    async fn a_shutdown_finishes_the_running_job_and_leaves_the_rest(at: &Deployment) {
         let gate = Arc::new(Semaphore::new(0));
         let passing = gate.clone();
         let recorder = Recorder::new(move |_| {
@@ -363,7 +363,7 @@ on_each! {
         assert_eq!(row.get::<EventId>("id").expect("id"), left);
     }
 
-    async fn a_shutdown_does_not_wait_for_ever_and_the_job_comes_again(at: &Deployment) {
+    async fn a_shutdown_stops_at_its_timeout_and_the_job_runs_again(at: &Deployment) {
         let stuck = Recorder::new(|_| std::future::pending());
         let mut work = at.work(Arc::new(RunningClock), stuck.clone());
         work.config.shutdown_timeout = Duration::from_millis(100);
@@ -380,7 +380,7 @@ on_each! {
         assert_eq!(recorder.times(), BTreeMap::from([(id, 1)]));
     }
 
-    async fn draining_carries_out_what_is_due_and_what_that_publishes(at: &Deployment) {
+    async fn draining_runs_due_jobs_and_the_jobs_they_publish(at: &Deployment) {
         let clock = Arc::new(FixedClock::default());
         let (database, running) = (Database::clone(&at.db), clock.clone());
         let recorder = Recorder::new(move |job: Job| {
@@ -419,7 +419,7 @@ async fn under_way(at: &Deployment) -> u64 {
 }
 
 #[tokio::test]
-async fn a_queue_that_cannot_be_reached_is_named() {
+async fn the_error_names_a_queue_that_cannot_be_reached() {
     let nobody = QueueBackend::Redis("redis://127.0.0.1:1".to_owned());
     let Err(error) = Queue::open(&nobody, &quick("nobody".to_owned())).await else { panic!("opened") };
     assert!(error.to_string().starts_with("Redis failed: "), "{error}");

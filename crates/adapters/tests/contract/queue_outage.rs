@@ -1,4 +1,4 @@
-//! Redis that is gone for a while.
+//! A temporary outage of Redis.
 
 use super::queue::{Deployment, Recorder, eventually, now};
 use souk_adapters::queue::QueueBackend;
@@ -10,15 +10,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// A door in front of a server, which can be shut: connections end, and new ones end at once.
-struct Door {
+/// A proxy in front of a server that can be shut: existing connections end, and new ones are closed at once.
+struct OutageProxy {
     address: String,
     shut: Arc<AtomicBool>,
     refused: Arc<AtomicU32>,
     ends: Arc<std::sync::Mutex<CancellationToken>>,
 }
 
-impl Door {
+impl OutageProxy {
     async fn before(server: &str) -> Self {
         let mut address = Url::parse(server).expect("an address");
         let target = format!("{}:{}", address.host_str().expect("a host"), address.port().unwrap_or(6379));
@@ -58,10 +58,10 @@ impl Door {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_published_while_redis_is_gone_is_delivered_when_it_is_back() {
+async fn messages_published_during_a_redis_outage_are_delivered_after_it() {
     let mut at = Deployment::scaled().await;
     let QueueBackend::Redis(server) = &at.backend else { panic!("the scaled deployment has a Redis") };
-    let door = Door::before(server).await;
+    let door = OutageProxy::before(server).await;
     at.backend = QueueBackend::Redis(door.address.clone());
     let recorder = Recorder::new(|_| async { Ok(()) });
     let started = at.start(at.work(Arc::new(RunningClock), recorder.clone())).await;

@@ -1,4 +1,4 @@
-//! Workers that die: real processes, killed from outside or by their own job.
+//! Crashing workers: real processes that are killed from outside or by their own job.
 
 use super::queue::{Deployment, Recorder, eventually, now, on_each, quick};
 use async_trait::async_trait;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
-/// What the worker in the other process does with a job, after it has noted it in a file.
+/// The handler in the other process. It writes each job to a file, then hangs or aborts the process.
 struct Doomed {
     notes: PathBuf,
     aborts: bool,
@@ -65,7 +65,7 @@ fn lines(notes: &Path) -> Vec<String> {
 }
 
 on_each! {
-    async fn a_worker_killed_in_the_middle_of_a_job_is_made_up_for_after_the_lease(at: &Deployment) {
+    async fn a_job_of_a_killed_worker_runs_again_after_its_lease(at: &Deployment) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let notes = folder.path().join("notes");
         let id = at.publish(Message::new(Topic::Realtime, now())).await;
@@ -80,7 +80,7 @@ on_each! {
         assert_eq!(recorder.seen().iter().map(|job| (&job.id, job.attempt)).collect::<Vec<_>>(), [(&id, 2)]);
     }
 
-    async fn a_job_that_kills_its_process_stops_at_its_limit_and_harms_no_other(at: &Deployment) {
+    async fn a_job_that_kills_its_process_stops_at_its_limit_and_affects_no_other(at: &Deployment) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let notes = folder.path().join("notes");
         let poison = at.publish(Message::new(Topic::Realtime, now())).await;

@@ -1,4 +1,4 @@
-//! Refunds: each change of one happens for one caller.
+//! Refunds: exactly one caller makes each change.
 
 use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_checkout, issue, read};
 use souk_adapters::on_both;
@@ -32,7 +32,7 @@ fn refund(name: &str) -> Refund {
     }
 }
 
-/// One that no credit note ordered.
+/// A payout of the balance: a refund without a credit note.
 fn payout(name: &str) -> Refund {
     let kind = RefundType::BalancePayout;
     Refund { kind, intent_id: None, payment_id: None, credit_note_id: None, invoice_id: None, subscription_id: None, ..refund(name) }
@@ -42,7 +42,7 @@ fn failure() -> Decline {
     Decline { code: "expired_or_canceled_card".to_owned(), message: "The card is closed".to_owned() }
 }
 
-/// The payment, the invoice payment and the credit note that refunds refer to.
+/// Inserts the payment, the invoice payment and the credit note that the refunds reference, and the refunds.
 async fn open(db: &Database, refunds: &[Refund]) {
     insert_checkout(db, &["pi_1"]).await;
     issue(db, 2).await;
@@ -76,7 +76,7 @@ async fn open(db: &Database, refunds: &[Refund]) {
 }
 
 on_both! {
-    async fn refunds_come_back_as_they_went_in(db: &TestDatabase) {
+    async fn refunds_are_read_as_written(db: &TestDatabase) {
         let failed = Refund { status: RefundStatus::Failed, failure: Some(failure()), failure_count: 2, ..payout("re_2") };
         open(db, &[refund("re_1"), failed.clone()]).await;
         let mut unit = begin(db).await;
@@ -88,7 +88,7 @@ on_both! {
         assert_eq!(unit.refunds().lock(&id("re_9")).await.expect("locks"), None);
     }
 
-    async fn a_refund_is_finished_by_exactly_one_caller(db: &TestDatabase) {
+    async fn exactly_one_caller_finishes_a_refund(db: &TestDatabase) {
         open(db, &[refund("re_1")]).await;
         let finished = all_at_once(db, 8, |db, number| async move {
             let status = if number % 2 == 0 { RefundStatus::Succeeded } else { RefundStatus::Failed };
@@ -101,7 +101,7 @@ on_both! {
         assert_eq!(finished.await.into_iter().filter(|won| *won).count(), 1);
     }
 
-    async fn a_failure_is_told_from_the_failure_of_an_earlier_try(db: &TestDatabase) {
+    async fn a_failure_is_distinguished_from_the_failure_of_an_earlier_try(db: &TestDatabase) {
         open(db, &[refund("re_1")]).await;
         let first = Refund { status: RefundStatus::Failed, failure: Some(failure()), failure_count: 1, updated_at: at(1), ..refund("re_1") };
         let again = Refund { status: RefundStatus::Pending, updated_at: at(2), ..first.clone() };
@@ -115,7 +115,7 @@ on_both! {
         assert_eq!(unit.refunds().find(&id("re_1")).await.expect("reads"), Some(second));
     }
 
-    async fn whoever_locks_a_refund_keeps_others_from_changing_it(db: &TestDatabase) {
+    async fn a_lock_on_a_refund_blocks_other_changes(db: &TestDatabase) {
         open(db, &[refund("re_1")]).await;
         let counts = all_at_once(db, 8, |db, _| async move {
             let mut unit = begin(&db).await;
@@ -130,7 +130,7 @@ on_both! {
         assert_eq!(counts, (1..=8).collect::<Vec<u32>>());
     }
 
-    async fn refunds_are_found_by_their_note_and_by_their_names_at_the_network(db: &TestDatabase) {
+    async fn refunds_are_found_by_credit_note_and_by_network_reference(db: &TestDatabase) {
         let named = |refund: Refund, reference: &str| Refund { reference: reference.to_owned(), ..refund };
         let refunds = [
             named(refund("re_1"), "re_x"),

@@ -1,4 +1,4 @@
-//! Free trials: one for each customer and product.
+//! Free trials: one per customer and product.
 
 use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, read};
 use souk_adapters::on_both;
@@ -13,7 +13,7 @@ fn subscription(name: &str) -> SubscriptionId {
 }
 
 on_both! {
-    async fn a_product_is_tried_once_by_each_customer(db: &TestDatabase) {
+    async fn each_customer_gets_one_trial_of_a_product(db: &TestDatabase) {
         let mut unit = begin(db).await;
         let (anna, ben) = (customer("cus_anna", "z1anna"), customer("cus_ben", "z1ben"));
         for one in [&anna, &ben] {
@@ -30,7 +30,7 @@ on_both! {
         assert_eq!(unit.trials().used(&ben.id, &[]).await.expect("reads"), []);
     }
 
-    async fn of_many_who_begin_at_once_one_gives_the_trial(db: &TestDatabase) {
+    async fn of_concurrent_starts_one_gets_the_trial(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.customers().upsert(&customer("cus_anna", "z1anna")).await.expect("inserts");
         unit.commit().await.expect("commits");

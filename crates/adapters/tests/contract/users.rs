@@ -1,4 +1,4 @@
-//! Users, passports, logins and keys.
+//! Users, passports, browser sessions and API keys.
 
 use crate::checkout_fixtures::{address, all_at_once, at, begin, did, id, read};
 use souk_adapters::on_both;
@@ -49,7 +49,7 @@ on_both! {
         assert_eq!(found, User { public_key: "zKey2".to_owned(), updated_at: at(9), ..profiled });
     }
 
-    async fn the_most_powerful_passport_comes_first_and_revoked_ones_do_not_come(db: &TestDatabase) {
+    async fn the_most_powerful_passport_comes_first_and_revoked_ones_are_excluded(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.users().upsert(&user("Anna")).await.expect("inserts");
         assert!(!unit.users().owner_exists().await.expect("reads"));
@@ -62,7 +62,7 @@ on_both! {
         assert!(unit.users().owner_exists().await.expect("reads"));
     }
 
-    async fn a_revoked_passport_counts_no_longer_and_stays_listed(db: &TestDatabase) {
+    async fn a_revoked_passport_is_invalid_but_stays_listed(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.users().upsert(&user("Anna")).await.expect("inserts");
         unit.users().issue_passport(&passport("pass_1", Role::Owner)).await.expect("issues");
@@ -75,7 +75,7 @@ on_both! {
         assert_eq!(listed, [Passport { revoked_at: Some(at(5)), ..passport("pass_1", Role::Owner) }]);
     }
 
-    async fn a_login_ends_with_its_time_or_when_it_is_deleted(db: &TestDatabase) {
+    async fn a_login_ends_when_it_expires_or_is_deleted(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.users().upsert(&user("Anna")).await.expect("inserts");
         unit.logins().insert(&[1; 32], &did("z1anna"), at(0), at(60)).await.expect("inserts");
@@ -95,7 +95,7 @@ on_both! {
         assert_eq!(unit.logins().find(&[2; 32], at(0)).await.expect("reads"), None);
     }
 
-    async fn pruning_removes_no_more_than_it_is_told_to(db: &TestDatabase) {
+    async fn pruning_removes_no_more_than_its_limit(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.users().upsert(&user("Anna")).await.expect("inserts");
         for number in 0..5 {
@@ -105,7 +105,7 @@ on_both! {
         assert_eq!(unit.logins().prune(at(2), 3).await.expect("prunes"), 2);
     }
 
-    async fn of_many_who_open_the_owner_link_one_becomes_owner(db: &TestDatabase) {
+    async fn of_concurrent_uses_of_the_owner_link_one_succeeds(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.logins().insert_owner_link(&[9; 32], at(0)).await.expect("inserts");
         unit.commit().await.expect("commits");

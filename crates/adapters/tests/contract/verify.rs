@@ -1,4 +1,4 @@
-//! `souk verify`: a sound database holds, and each breach is found by its name.
+//! `souk verify`: a consistent database passes, and each breach is reported under the title of its rule.
 
 use crate::checkout_fixtures::{at, begin, card_attempt, held_stake, id, insert_checkout, intent, invoice, invoice_item};
 use souk_adapters::on_both;
@@ -15,14 +15,14 @@ use souk_domain::payment::{
 use souk_domain::shared::{Amount, CurrencyId, MethodId, Mode};
 use souk_domain::storage::UnitOfWork;
 
-/// What each invoice asks for.
+/// The total of each invoice.
 const TOTAL: Amount = Amount::new(1_000);
 
 fn amount(units: u128) -> Amount {
     Amount::new(units)
 }
 
-/// Writes what use cases write, row by row.
+/// Writes the rows that use cases write.
 struct Books {
     unit: Box<dyn UnitOfWork>,
     entries: u32,
@@ -44,7 +44,7 @@ impl Books {
         self.unit.journal().post(&entry).await.expect("posts");
     }
 
-    /// An open invoice with the next number and one line.
+    /// Inserts an open invoice with the next number and one line.
     async fn finalize(&mut self, number: u64) -> Invoice {
         let name = format!("in_{number}");
         let taken = self.unit.invoices().allocate_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("a number");
@@ -68,7 +68,7 @@ impl Books {
         after
     }
 
-    /// A settled payment of a part of an invoice by its own intent and attempt, all of the same number.
+    /// Inserts a settled payment of a part of an invoice with its own intent and attempt, all with the same number.
     async fn pay(&mut self, before: &Invoice, number: u32, units: u128) -> InvoicePayment {
         let [intent_name, attempt_name, payment_name] = ["pi_", "att_", "inpay_"].map(|prefix| format!("{prefix}{number}"));
         let succeeded = Intent {
@@ -95,7 +95,7 @@ impl Books {
         payment
     }
 
-    /// A credit note over the line of an invoice: its unpaid part, and what goes to the balance and back over the network.
+    /// Inserts a credit note over the line of an invoice: the reduced due, the part to the balance, and the part refunded over the network.
     async fn credit(&mut self, of: &Invoice, number: u32, [due, to_balance, refunded]: [u128; 3]) {
         let name = format!("cn_{number}");
         let total = due + to_balance + refunded;
@@ -156,7 +156,7 @@ fn cash() -> Account {
     Account::cash(&id::<MethodId>("pm_card"))
 }
 
-/// A pending refund of a payment, by a credit note.
+/// A pending refund of a payment, created by a credit note.
 fn refund(payment: &InvoicePayment, units: u128) -> Refund {
     Refund {
         id: id("re_1"),
@@ -207,10 +207,10 @@ fn dispute(units: u128, fee: u128) -> Dispute {
 }
 
 /// Three invoices of 1,000 each, and a stake:
-/// - the first is paid by its network; a credit note gives 100 of it to the balance and refunds 200, which is on its way;
+/// - the first is paid by its network; a credit note credits 100 to the balance and refunds 200, which is pending;
 /// - the second is paid by its network and, for 100, by the balance; its network has withdrawn 500 for a dispute;
-/// - the third is open, and a credit note has taken 400 off.
-async fn sound_books(db: &Database) {
+/// - the third is open, and a credit note has reduced the due by 400.
+async fn consistent_books(db: &Database) {
     let mut books = Books::open(db).await;
     let first = books.finalize(1).await;
     let by_network = books.pay(&first, 1, 1_000).await;
@@ -244,7 +244,7 @@ async fn sound_books(db: &Database) {
     books.unit.commit().await.expect("commits");
 }
 
-/// A stake that was placed in a checkout which is not complete, and its statement.
+/// Inserts a stake that was placed in an incomplete checkout, and its statement.
 async fn stake(books: &mut Books) {
     let placed = Attempt {
         purpose: Purpose::of("stake", "stk_1").expect("a purpose"),
@@ -289,16 +289,16 @@ async fn change(db: &Database, sql: &'static str) {
     connection.commit().await.expect("commits");
 }
 
-/// A change, and the rule that it breaks.
+/// A change that breaks a rule.
 struct Case {
     change: &'static str,
-    /// Undoes the change.
-    back: &'static str,
+    /// The statement that undoes the change.
+    undo: &'static str,
     breaks: &'static str,
 }
 
-const fn case(change: &'static str, back: &'static str, breaks: &'static str) -> Case {
-    Case { change, back, breaks }
+const fn case(change: &'static str, undo: &'static str, breaks: &'static str) -> Case {
+    Case { change, undo, breaks }
 }
 
 const CASES: &[Case] = &[
@@ -619,9 +619,9 @@ const CASES: &[Case] = &[
 ];
 
 on_both! {
-    async fn an_empty_database_and_sound_books_hold(db: &TestDatabase) {
+    async fn an_empty_database_and_a_consistent_one_pass(db: &TestDatabase) {
         assert_eq!(broken(db).await, []);
-        sound_books(db).await;
+        consistent_books(db).await;
         assert_eq!(broken(db).await, []);
     }
 
@@ -650,15 +650,15 @@ on_both! {
         assert!(titles(db).await.contains(&overbilled));
     }
 
-    async fn each_breach_is_found_by_its_name(db: &TestDatabase) {
-        sound_books(db).await;
+    async fn each_breach_is_reported_under_its_rule(db: &TestDatabase) {
+        consistent_books(db).await;
         change(db, "INSERT INTO customers SELECT 'cus_2', livemode, 'z1other', name, email, phone, address, language, created_at, updated_at FROM customers").await;
-        for Case { change: sql, back, breaks } in CASES {
+        for Case { change: sql, undo, breaks } in CASES {
             change(db, sql).await;
             let found = titles(db).await;
             assert!(found.contains(breaks), "{sql} broke {found:?}");
-            change(db, back).await;
-            assert_eq!(broken(db).await, [], "{back} did not undo it");
+            change(db, undo).await;
+            assert_eq!(broken(db).await, [], "{undo} did not undo it");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The part of CBOR (RFC 8949) that transactions use, written in its deterministic form (4.2.1).
+//! The subset of CBOR (RFC 8949) that transactions use, written in its deterministic form (4.2.1).
 
 use super::DecodeError;
 
-/// How deep values may nest; transactions need less than half of it.
+/// The maximum nesting depth of values. Transactions need less than half of it.
 const MAX_DEPTH: u8 = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Cbor {
     Bytes(Vec<u8>),
     Text(String),
     List(Vec<Self>),
-    /// In any order: the bytes of the keys decide when it is written.
+    /// Entries in any order. They are sorted by the bytes of their keys when written.
     Map(Vec<(Self, Self)>),
     Tag(u64, Box<Self>),
     Bool(bool),
@@ -62,7 +62,7 @@ impl Cbor {
         out
     }
 
-    /// Reads exactly one value. Order and lengths are not checked: whoever needs the deterministic form writes the value again.
+    /// Reads exactly one value. Does not check that the encoding is deterministic: to check that, write the value again and compare.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader { rest: bytes };
         let value = reader.value(MAX_DEPTH)?;
@@ -111,7 +111,7 @@ impl Reader<'_> {
                 20 => Ok(Cbor::Bool(false)),
                 21 => Ok(Cbor::Bool(true)),
                 22 => Ok(Cbor::Null),
-                // Floats have more than one way through the number types of the languages involved.
+                // Floats are rejected, because the languages involved convert them differently.
                 _ => Err(DecodeError::Malformed),
             };
         }

@@ -1,4 +1,4 @@
-//! How the types that fields have are written.
+//! The encoding of each field type.
 
 use super::cbor::Cbor;
 use super::protobuf::{Wire, write_bytes, write_number};

@@ -1,6 +1,6 @@
-//! Two encodings over one description of fields: protobuf, which wallets are sent, and canonical CBOR, which chains also accept.
+//! Two encodings of the same messages: protobuf, which is sent to wallets, and canonical CBOR, which chains also accept.
 //!
-//! Both number their fields alike and omit defaults, so a message is described once, with [`messages!`].
+//! Both use the same field numbers and omit default values, so each message is described once, with [`messages!`].
 
 pub mod cbor;
 mod fields;
@@ -9,14 +9,14 @@ pub mod protobuf;
 use cbor::Cbor;
 use protobuf::Wire;
 
-/// How a transaction is written. Its hash, its signatures and the addresses derived from it all depend on this.
+/// The encoding of a transaction. Its hash, its signatures and the addresses derived from it depend on the encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Protobuf,
     Cbor,
 }
 
-/// Why bytes are not a message of ours.
+/// Reasons why bytes cannot be decoded as a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     #[error("the bytes end too early or are not well formed")]
@@ -25,21 +25,22 @@ pub enum DecodeError {
     UnexpectedField(u64),
     #[error("transactions of type {0} are not supported")]
     UnsupportedType(String),
-    /// The same message has exactly one encoding: another one would be a second transaction with the same signature.
+    /// The encoding is not canonical. Each message must have exactly one encoding; another one would be a second transaction with the same
+    /// signature.
     #[error("the bytes are not the canonical encoding of what they say")]
     NotCanonical,
 }
 
-/// The value of one field, in both encodings. A default value is left out of either.
+/// A field value in both encodings. Both omit default values.
 pub trait Field: Sized + Default {
     fn write_protobuf(&self, number: u32, out: &mut Vec<u8>);
-    /// Repeated fields arrive one element at a time.
+    /// Called once per element for repeated fields.
     fn read_protobuf(&mut self, wire: Wire<'_>) -> Result<(), DecodeError>;
     fn to_cbor(&self) -> Option<Cbor>;
     fn read_cbor(&mut self, value: Cbor) -> Result<(), DecodeError>;
 }
 
-/// A message: fields by number.
+/// A message of numbered fields.
 pub trait Message: Sized + Default {
     fn write_protobuf(&self, out: &mut Vec<u8>);
     fn read_protobuf_field(&mut self, number: u32, wire: Wire<'_>) -> Result<(), DecodeError>;
@@ -76,7 +77,7 @@ pub trait Message: Sized + Default {
     }
 }
 
-/// Describes messages: `Name { number field: Type, … }`, numbers ascending.
+/// Defines messages: `Name { number field: Type, … }`, with ascending numbers.
 macro_rules! messages {
     ($($(#[$doc:meta])* $name:ident { $($number:literal $field:ident: $kind:ty,)* })*) => {$(
         $(#[$doc])*

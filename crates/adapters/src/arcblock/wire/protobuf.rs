@@ -1,8 +1,8 @@
-//! The part of protobuf that transactions use: varints and length-delimited fields.
+//! The subset of protobuf that transactions use: varints and length-delimited fields.
 
 use super::DecodeError;
 
-/// A field as it stands in the bytes.
+/// A field's value as encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire<'a> {
     Varint(u64),
@@ -31,7 +31,7 @@ pub fn write_bytes(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Walks over the fields of a message.
+/// Iterates over the fields of a message.
 pub struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -42,7 +42,7 @@ impl<'a> Reader<'a> {
         Self { rest: bytes }
     }
 
-    /// The next field, `None` at the end.
+    /// Returns the next field, or `None` at the end.
     pub fn next_field(&mut self) -> Result<Option<(u32, Wire<'a>)>, DecodeError> {
         if self.rest.is_empty() {
             return Ok(None);

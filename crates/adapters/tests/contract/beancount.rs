@@ -69,7 +69,8 @@ async fn post_all_types(db: &Database) {
         for kind in EntryType::ALL {
             for currency in ["pc_1", "pc_2"] {
                 number += 1;
-                let (Movement { debit, credit }, amount, currency) = (movement_of(kind, &method), Amount::new(1_234_567 + number), id(currency));
+                let (Movement { debit, credit }, amount, currency) =
+                    (movement_of(kind, &method), Amount::new(1_234_567 + number), id(currency));
                 let postings = vec![Posting::debit(debit, amount, &currency), Posting::credit(credit, amount, &currency)];
                 let posted_at = at(i64::try_from(number).expect("small") * 86_400);
                 let entry = Entry::new(id(&format!("je_{number:02}")), mode, kind, format!("att_{number}"), posted_at, postings);

@@ -6,13 +6,13 @@ use souk_domain::payment::{Currency, Decline, Outcome, Settlement};
 use souk_domain::shared::Amount;
 
 pub const OK: &str = "OK";
-/// Actions in receipts that are the chain's fees. They do not count as amount_moved amounts.
+/// Actions in receipts that are the chain's fees. They do not count as moved amounts.
 const FEE_ACTIONS: [&str; 2] = ["gas", "fee"];
 
 /// The GraphQL fields of a transaction that [`read`] needs.
 pub const FIELDS: &str = "code info{code hash sender tx{from itxJson} receipts{address changes{target action value}}}";
 
-/// Derives the outcome from the response. The transaction's own code must be OK: a chain also keeps failed transactions, which amount_moved
+/// Derives the outcome from the response. The transaction's own code must be OK: a chain also keeps failed transactions, which moved
 /// nothing.
 pub fn read(answer: &Value, app: &Did, currency: &Currency, hash: &str) -> Outcome {
     if !answer.is_object() {
@@ -39,7 +39,7 @@ pub fn read(answer: &Value, app: &Did, currency: &Currency, hash: &str) -> Outco
     Outcome::Settled(Settlement { reference: hash.to_owned(), payer: payer.to_owned(), amount, card: None })
 }
 
-/// Returns the amount that a transaction amount_moved. An inner transaction with an address concerns that address: a stake holds money, a
+/// Returns the amount that a transaction moved. An inner transaction with an address concerns that address: a stake holds money, a
 /// delegation does not. A wallet's transfer concerns its receiver, which was verified before sending. All others concern this store.
 fn amount_moved(info: &Value, by_app: bool, app: &Did, currency: &Currency) -> Option<Amount> {
     let itx = &info["tx"]["itxJson"];

@@ -10,7 +10,7 @@ use souk_domain::payment::{CheckError, Currency, RailError, SignedTransaction, S
 
 /// The message of a stake transaction, which chains require.
 pub const MESSAGE: &str = "deposit";
-/// The longest subject that chains verify, in bytes.
+/// The longest subject that chains accept, in bytes.
 const MAX_SUBJECT: usize = 256;
 
 pub fn prepare(app: &Did, chain_id: &str, request: &StakeRequest) -> Result<Transaction, RailError> {

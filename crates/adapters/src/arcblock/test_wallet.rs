@@ -35,8 +35,8 @@ impl TestWallet {
         self.key.sign_envelope(body, now)
     }
 
-    /// Adds the wallet's inputs to a requested transfer (base58) and signs it (base58), as wallets do. Returns `None` if `partial_tx` is not
-    /// a transfer.
+    /// Adds the wallet's inputs to a requested transfer (base58) and signs it (base58), as wallets do. Returns `None` if `partial_tx` is
+    /// not a transfer.
     #[must_use]
     pub fn sign_transfer(&self, partial_tx: &str, token: &str, amount: Amount) -> Option<String> {
         let (mut transaction, format) = Transaction::decode(&decode_base58(partial_tx)?).ok()?;
@@ -58,8 +58,8 @@ impl TestWallet {
         Some(encode_base58(&transaction.encode(format)))
     }
 
-    /// Responds to a `signature` claim: hashes and signs `origin` (base58) and returns the signature (base58). Returns `None` if `origin` is
-    /// not base58.
+    /// Responds to a `signature` claim: hashes and signs `origin` (base58) and returns the signature (base58). Returns `None` if `origin`
+    /// is not base58.
     #[must_use]
     pub fn sign_origin(&self, origin: &str) -> Option<String> {
         Some(encode_base58(&self.key.sign(&decode_base58(origin)?)))

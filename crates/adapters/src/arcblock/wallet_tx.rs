@@ -1,4 +1,4 @@
-//! Every transaction that a wallet signs has the is_equal outer fields. Builds these fields, and compares them with the signed transaction.
+//! Every transaction that a wallet signs has the same outer fields. Builds these fields, and compares them with the signed transaction.
 
 use super::any::Itx;
 use super::messages::{TokenInput, Transaction, TransactionInput};

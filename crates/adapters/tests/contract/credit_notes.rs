@@ -70,7 +70,7 @@ on_both! {
         assert!(matches!(again, Err(StorageError::Duplicate(_))), "{again:?}");
     }
 
-    async fn notes_are_listed_by_owner_newest_first(db: &TestDatabase) {
+    async fn notes_are_listed_by_customer_invoice_and_subscription_newest_first(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         issue(db, 2).await;
         let mut unit = begin(db).await;

@@ -42,7 +42,7 @@ on_both! {
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads"), Some(wanted));
     }
 
-    async fn an_update_keeps_the_objects_attached_to_an_intent(db: &TestDatabase) {
+    async fn an_update_keeps_the_metadata_of_an_intent(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         let label: Metadata = [("ticket".to_owned(), "SO-7".to_owned())].into();

@@ -1,4 +1,4 @@
-//! Refunds of what the balance has paid: it is balance again, once, and after what networks have moved.
+//! Refunds of balance payments: the amount returns to the balance, once, after the network payments were refunded.
 
 use super::bench::{Billing, DAY, MONTHLY, refund_order};
 use super::plans::subscribed;
@@ -13,11 +13,11 @@ use souk_domain::payment::RefundStatus;
 use souk_domain::shared::{Amount, Mode};
 use std::sync::Arc;
 
-/// What the cheaper plan leaves of the dearer one.
+/// The balance after the change from a plan of 30 tokens to one of 10 after a third of the period: 20 tokens credited, 20/3 charged.
 const KEPT: u128 = 20 * UNIT - 20 * UNIT / 3;
 
-/// The plan was changed for a cheaper one after a third of its period. Then so many renewals of 10 were paid by what that had left, the
-/// second in part only.
+/// The customer changed to a cheaper plan after a third of the period. The resulting balance then paid the given number of renewals of 10
+/// tokens, the second one only in part.
 async fn paid_by_balance(db: &TestDatabase, renewals: u32) -> Billing {
     let billing = subscribed(db, 30, 1, MONTHLY).await;
     billing.price("price_2", 10, MONTHLY).await;
@@ -56,7 +56,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_line_that_a_change_of_plan_has_credited_is_not_refunded_as_well(db: &TestDatabase) {
+    async fn a_line_credited_by_a_plan_change_is_not_refunded_again(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;
         billing.accept("price_2", 1).await;
@@ -81,7 +81,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_payment_and_the_invoices_that_its_credit_has_paid_are_refunded_once_in_any_order(db: &TestDatabase) {
+    async fn a_payment_and_the_invoices_paid_by_its_credit_are_refunded_once_in_any_order(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;
         billing.accept("price_2", 1).await;
@@ -95,14 +95,14 @@ on_one! {
             let refund = billing.refund(&all[place], None).await;
             assert_eq!(refund.is_ok(), place > 0, "the change of plan has credited the first one: {refund:?}");
         }
-        assert_eq!(billing.given().await, (vec![], 30));
+        assert_eq!(billing.refunds_and_balance().await, (vec![], 30));
         for invoice in &all {
             billing.refund(invoice, None).await.expect_err("nothing is left");
         }
         billing.is_sound().await;
     }
 
-    async fn the_payment_of_a_mistaken_change_of_plan_is_paid_out_of_the_balance_once(db: &TestDatabase) {
+    async fn the_payment_of_a_mistaken_plan_change_is_paid_out_of_the_balance_once(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 60, MONTHLY).await;
         billing.accept("price_2", 1).await;
@@ -113,13 +113,13 @@ on_one! {
         assert!(matches!(refund, Err(CreditError::NothingPaid)), "it is balance: {refund:?}");
         let order = PayoutOrder { customer_id: dearer.customer_id, currency_id: dearer.currency_id, amount: None, memo: String::new() };
         billing::pay_out_balance(&billing.ctx, Mode::Test, &order).await.expect("is ordered");
-        assert_eq!(billing.given().await, (vec![30], 0));
+        assert_eq!(billing.refunds_and_balance().await, (vec![30], 0));
         billing.end_with(RefundChoice::Proration).await.expect("ends");
-        assert_eq!(billing.given().await, (vec![30], 30), "60 were paid");
+        assert_eq!(billing.refunds_and_balance().await, (vec![30], 30), "60 were paid");
         billing.is_sound().await;
     }
 
-    async fn of_an_invoice_with_two_payments_the_networks_part_is_refunded_first(db: &TestDatabase) {
+    async fn the_network_payment_of_an_invoice_is_refunded_before_its_balance_payment(db: &TestDatabase) {
         let billing = paid_by_balance(db, 2).await;
         let (invoice, by_balance) = (billing.last().await, KEPT - 10 * UNIT);
         let by_network = 10 * UNIT - by_balance;
@@ -140,7 +140,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn the_end_refunds_the_last_invoice_whatever_paid_it(db: &TestDatabase) {
+    async fn cancellation_refunds_the_last_invoice_from_every_source(db: &TestDatabase) {
         let billing = paid_by_balance(db, 1).await;
         billing.end_with(RefundChoice::Last).await.expect("ends");
         assert_eq!((billing.refunded().await, billing.customer_balance().await), (vec![], KEPT), "and not the payment before");
@@ -151,7 +151,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn the_rest_of_a_period_is_refunded_in_the_ways_that_it_was_paid(db: &TestDatabase) {
+    async fn the_rest_of_a_period_is_refunded_to_the_sources_that_paid_it(db: &TestDatabase) {
         let billing = paid_by_balance(db, 2).await;
         billing.wait(DAY * 6);
         billing.end_with(RefundChoice::Proration).await.expect("ends");
@@ -162,7 +162,7 @@ on_one! {
 }
 
 on_both! {
-    async fn many_refunds_at_once_return_no_more_than_the_balance_paid(db: &TestDatabase) {
+    async fn concurrent_refunds_never_exceed_the_balance_payment(db: &TestDatabase) {
         let billing = paid_by_balance(db, 1).await;
         let (invoice, ctx) = (billing.last().await, billing.ctx.clone());
         let asked = all_at_once(db, 6, move |db, _| {

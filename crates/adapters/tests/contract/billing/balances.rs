@@ -1,4 +1,4 @@
-//! A customer's balance pays what is finalized, before anything is charged.
+//! A customer's balance pays invoices on finalization, before the rest is charged.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::ledger::bench::UNIT;
@@ -37,7 +37,7 @@ on_both! {
         assert_eq!(billing.customer_balance().await, 0);
     }
 
-    async fn two_renewals_of_one_round_share_the_balance(db: &TestDatabase) {
+    async fn two_renewals_of_one_batch_share_the_balance(db: &TestDatabase) {
         let billing = opened(db).await;
         let price = billing.price("price_2", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_2", &price, DAY)).await;
@@ -50,10 +50,10 @@ on_both! {
         }
         paid.sort_unstable();
         assert_eq!(paid, [("balance", 2 * UNIT), ("balance", 5 * UNIT), ("network", 3 * UNIT)]);
-        assert_eq!((billing.customer_balance().await, billing.networks.earned().await), (0, 3));
+        assert_eq!((billing.customer_balance().await, billing.networks.store_balance().await), (0, 3));
     }
 
-    async fn a_balance_that_grows_pays_an_overdue_invoice_and_the_subscription_recovers(db: &TestDatabase) {
+    async fn an_increased_balance_pays_an_overdue_invoice_and_the_subscription_recovers(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -67,7 +67,7 @@ on_both! {
         assert_eq!((billing.customer_balance().await, billing.retry().await), (100 * UNIT, 0));
     }
 
-    async fn a_balance_that_grows_pays_a_part_and_the_retry_asks_for_the_rest(db: &TestDatabase) {
+    async fn an_increased_balance_pays_a_part_and_the_retry_charges_the_rest(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;

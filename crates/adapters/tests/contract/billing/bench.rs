@@ -1,4 +1,4 @@
-//! A customer with a mandate, and subscriptions that are due.
+//! Test bench: the billing engine, a customer with a mandate, and subscriptions.
 
 use crate::catalogue::{price, product};
 use crate::checkout_fixtures::{card_attempt, customer, id, intent, invoice, invoice_item, store, wallet_attempt};
@@ -37,7 +37,7 @@ pub const HOURLY: Recurring =
 pub const MONTHLY: Recurring =
     Recurring { cycle: RecurringInterval { interval: Interval::Month, count: 1, anchoring: Anchoring::Fixed }, usage: Usage::Licensed };
 
-/// The ledger's time endpoint as the engine's port.
+/// Implements the engine's port for the customer's time with the ledger's endpoint.
 struct LedgerTime {
     ledger: String,
     http: reqwest::Client,
@@ -60,7 +60,7 @@ pub struct Billing {
 }
 
 impl Billing {
-    /// A customer who has 1,000 tokens and permits charges of `permitted` at most.
+    /// Opens a bench with a customer who has 1,000 tokens and a mandate for charges of at most `permitted` tokens each.
     pub async fn open(db: &TestDatabase, permitted: u128) -> Self {
         let networks = Bench::open(db).await;
         networks.faucet().await;
@@ -99,7 +99,7 @@ impl Billing {
         Self { networks, ctx, start, database: (**db).clone() }
     }
 
-    /// A recurring price of so many tokens.
+    /// Inserts a recurring price of `tokens` tokens.
     pub async fn price(&self, name: &str, tokens: u128, recurring: Recurring) -> Price {
         let price = Price { unit_amount: Amount::new(tokens * UNIT), recurring: Some(recurring), ..price(name, 0) };
         let mut connection = self.database.begin().await.expect("begins");
@@ -108,7 +108,7 @@ impl Billing {
         price
     }
 
-    /// A subscription in its first period, which began `ago` and was paid for.
+    /// Returns a subscription in its first period, which began `ago` before now and is paid.
     pub fn subscription(&self, name: &str, price: &Price, ago: Duration) -> Subscription {
         let cycle = price.recurring.expect("recurs").cycle;
         let anchor = self.start.minus(ago);
@@ -151,15 +151,15 @@ impl Billing {
         }
     }
 
-    /// The same in a trial that ends `ahead` from now.
+    /// Returns a subscription in a trial that ends `ahead` from now.
     pub fn trial(&self, name: &str, price: &Price, ahead: Duration) -> Subscription {
         let trial = Period { start: self.start.minus(DAY), end: self.start.plus(ahead) };
         let one = self.subscription(name, price, DAY);
         Subscription { status: SubscriptionStatus::Trialing, anchor: trial.end, index: None, period: trial, trial: Some(trial), ..one }
     }
 
-    /// A stake of so many tokens for a subscription as a checkout leaves it: made in the wallet, settled, posted and written. `sub_1` has
-    /// the stake `stk_1`. The subscription is left for the caller to write.
+    /// Places a stake for a subscription as a checkout does: signed by the wallet, settled, posted to the journal and inserted. `sub_1`
+    /// gets the stake `stk_1`. The caller inserts the subscription.
     pub async fn stake(&self, subscription: &Subscription, tokens: u128) -> Stake {
         let number = subscription.id.as_str().replace("sub_", "");
         let name = format!("stk_{number}");
@@ -221,13 +221,13 @@ impl Billing {
         unit.stakes().find(&id(name)).await.expect("reads").expect("stands")
     }
 
-    /// The stake that a subscription names.
+    /// Returns the stake that a subscription names.
     pub async fn stake_of(&self, name: &str) -> Stake {
         let named = self.find(name).await.stake_id.expect("a stake");
         self.find_stake(named.as_str()).await
     }
 
-    /// Moves the stakes that are due, and sends what that wrote. Answers how many were due.
+    /// Processes the due stakes and sends the resulting attempts. Returns the number of due stakes.
     pub async fn move_stakes(&self) -> usize {
         let round = billing::move_due_stakes(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("moves");
         payment::charge(&self.ctx, &round.attempts).await.expect("charges");
@@ -240,8 +240,8 @@ impl Billing {
         unit.commit().await.expect("commits");
     }
 
-    /// Waits until units of work that were dropped are rolled back. PostgreSQL keeps their locks until then, and the engine skips rows that
-    /// somebody has locked. A test that keeps a unit open on purpose goes on after a while.
+    /// Waits until dropped units of work are rolled back, because PostgreSQL keeps their locks until then and the engine skips locked rows.
+    /// Stops waiting after a while, for tests that keep a unit of work open on purpose.
     async fn rolled_back(&self) {
         let select = Sql {
             sqlite: "SELECT 0 AS n",
@@ -257,7 +257,7 @@ impl Billing {
         }
     }
 
-    /// One round of the engine and of due stakes, and the charges they ask for. Answers how many subscriptions and stakes were due.
+    /// Runs one round of renewals and due stakes, and sends the resulting charges. Returns the number of due subscriptions and stakes.
     pub async fn round(&self) -> usize {
         self.rolled_back().await;
         let round = billing::renew_due(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("renews");
@@ -265,15 +265,15 @@ impl Billing {
         round.due + self.move_stakes().await
     }
 
-    /// What the schedule tries again now. Answers how many charges were sent.
+    /// Sends the charges whose retry is due. Returns their number.
     pub async fn retry(&self) -> usize {
         let round = billing::retry_due(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("retries");
         payment::charge(&self.ctx, &round.attempts).await.expect("charges");
         round.attempts.len()
     }
 
-    /// Waits until something else is kept waiting by a lock of PostgreSQL's, so many at once, or `done` says so. On SQLite whoever
-    /// writes waits from the beginning.
+    /// Waits until `count` transactions are blocked by PostgreSQL locks, or until `done` returns true. Returns at once on SQLite, where a
+    /// second writer is blocked from its start.
     pub async fn until_kept_waiting(&self, count: u64, done: impl Fn() -> bool) {
         let select = Sql {
             sqlite: "SELECT 1000 AS n",
@@ -289,14 +289,15 @@ impl Billing {
         }
     }
 
-    /// Runs a statement that no port has.
+    /// Runs a statement that no port provides.
     pub async fn write(&self, sql: &'static str) {
         let mut connection = self.database.begin().await.expect("begins");
         connection.query(sql).execute().await.expect("writes");
         connection.commit().await.expect("commits");
     }
 
-    /// An overdue invoice of a subscription. `age` keeps the periods of several apart.
+    /// Returns an overdue invoice of a subscription. Invoices of one subscription need different values of `age`, which gives each its own
+    /// period.
     pub fn debt(&self, name: &str, of: &Subscription, age: u32, total: Amount) -> Invoice {
         let period = Period { start: self.start.minus(DAY * age), end: self.start };
         Invoice {
@@ -319,7 +320,7 @@ impl Billing {
         }
     }
 
-    /// Writes a finalized invoice with the next number, one line, and its entry in the journal.
+    /// Inserts a finalized invoice with the next number, one line, and its journal entry.
     pub async fn insert_invoice(&self, invoice: &Invoice) {
         let (total, currency) = (invoice.total, &invoice.currency_id);
         let mut unit = self.ctx.store.begin().await.expect("begins");
@@ -340,7 +341,7 @@ impl Billing {
         unit.commit().await.expect("commits");
     }
 
-    /// The same, before anything is sent.
+    /// Runs one round like [`Self::round`] without sending the charges.
     pub async fn round_unsent(&self) -> Vec<AttemptId> {
         billing::renew_due(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("renews").attempts
     }
@@ -379,12 +380,12 @@ impl Billing {
         unit.subscriptions().find(&id(name)).await.expect("reads").expect("stands")
     }
 
-    /// All invoices by their numbers, without statements.
+    /// Returns all invoices in the order of their numbers, without statements.
     pub async fn invoices(&self) -> Vec<Invoice> {
         self.documents(DocumentType::Invoice).await
     }
 
-    /// All statements of deposits and funds by their numbers.
+    /// Returns all statements of deposits and added funds in the order of their numbers.
     pub async fn statements(&self) -> Vec<Invoice> {
         self.documents(DocumentType::Statement).await
     }
@@ -405,12 +406,12 @@ impl Billing {
         all
     }
 
-    /// The newest invoice.
+    /// Returns the newest invoice.
     pub async fn last(&self) -> Invoice {
         self.invoices().await.pop().expect("an invoice")
     }
 
-    /// An invoice as it stands now.
+    /// Reads an invoice again.
     pub async fn again(&self, invoice: &Invoice) -> Invoice {
         let mut unit = self.ctx.store.read().await.expect("reads");
         unit.invoices().find(&invoice.id).await.expect("reads").expect("stands")
@@ -425,13 +426,13 @@ impl Billing {
         self.invoices().await.iter().map(|invoice| invoice.status).collect()
     }
 
-    /// The payments of an invoice, oldest first.
+    /// Returns the payments of an invoice, oldest first.
     pub async fn payments(&self, invoice: &Invoice) -> Vec<InvoicePayment> {
         let mut unit = self.ctx.store.read().await.expect("reads");
         unit.invoice_payments().of_invoices(std::slice::from_ref(&invoice.id)).await.expect("reads")
     }
 
-    /// The source of each payment of an invoice, and what it paid in base units: stakes, networks, then the balance.
+    /// Returns the source and the amount in base units of each payment of an invoice: stakes first, then networks, then the balance.
     pub async fn paid_by(&self, invoice: &Invoice) -> Vec<(&'static str, u128)> {
         let payments = self.payments(invoice).await;
         let mut paid: Vec<_> = payments.iter().map(|payment| (payment.source.name(), payment.amount.base_units())).collect();
@@ -439,7 +440,7 @@ impl Billing {
         paid
     }
 
-    /// The credit notes by their numbers.
+    /// Returns the credit notes in the order of their numbers.
     pub async fn notes(&self) -> Vec<CreditNote> {
         let mut unit = self.ctx.store.read().await.expect("reads");
         let page = Page::new(None, Some(100));
@@ -448,14 +449,14 @@ impl Billing {
         notes
     }
 
-    /// What the store owes the customer, in base units.
+    /// Returns the customer's balance in base units.
     pub async fn customer_balance(&self) -> u128 {
         let customers: [CustomerId; 1] = [id("cus_1")];
         let mut unit = self.ctx.store.read().await.expect("reads");
         unit.balances().of_all(&customers).await.expect("reads").iter().map(|balance| balance.amount.base_units()).sum()
     }
 
-    /// The customer pays more than anybody asked for, so that there is balance.
+    /// Makes an overpayment, which increases the customer's balance.
     pub async fn overpay(&self, amount: u128) {
         let (method, currency) = (self.networks.method.clone(), self.networks.currency.clone());
         let amount = Amount::new(amount);
@@ -479,7 +480,7 @@ impl Billing {
         unit.commit().await.expect("commits");
     }
 
-    /// Carries out what the outbox asks of balances and of refunded subscriptions, and sends what that wrote.
+    /// Handles the outbox messages about balances and refunded subscriptions, and sends the resulting attempts.
     pub async fn deliver(&self) {
         let select = "SELECT topic, payload FROM outbox WHERE topic IN ('apply_balance', 'end_refunded') ORDER BY id";
         let mut connection = self.database.begin().await.expect("begins");
@@ -498,12 +499,12 @@ impl Billing {
         self.send_all().await;
     }
 
-    /// Refunds an invoice, so many base units or all that can be; nothing is sent yet.
+    /// Creates a refund of an invoice: `amount` base units, or everything refundable. Does not send it.
     pub async fn refund(&self, invoice: &Invoice, amount: Option<u128>) -> Result<RefundedNote, CreditError> {
         billing::refund_invoice(&self.ctx, Mode::Test, &invoice.id, &refund_order(amount)).await
     }
 
-    /// All refunds and pay-outs that did not fail, in the order of their invoices.
+    /// Returns all refunds and payouts that did not fail, in the order of their invoices.
     pub async fn refunds(&self) -> Vec<Refund> {
         let mut unit = self.ctx.store.read().await.expect("reads");
         let listed = unit.refunds().list(Mode::Test, &RefundFilter::default(), &Page::new(None, Some(100))).await.expect("reads").list;
@@ -512,32 +513,32 @@ impl Billing {
         listed
     }
 
-    /// What went back, or is on its way, the smallest first, in base units.
+    /// Returns the sent and pending refund amounts in base units, in ascending order.
     pub async fn refunded(&self) -> Vec<u128> {
         let mut amounts: Vec<_> = self.refunds().await.iter().map(|refund| refund.amount.base_units()).collect();
         amounts.sort_unstable();
         amounts
     }
 
-    /// The store ends `sub_1` now.
+    /// The store cancels `sub_1` immediately.
     pub async fn end_with(&self, refund: RefundChoice) -> Result<Subscription, ManageError> {
         billing::cancel(&self.ctx, Requester::Store, &id("sub_1"), &at_once(refund, StakeChoice::None)).await
     }
 
-    /// A minute later an item was used so much more; what that asks for is charged.
+    /// Reports usage a minute later, and sends the resulting charges.
     pub async fn used(&self, item: &str, quantity: u64) {
         self.wait(Duration::from_secs(60));
         self.report(item, quantity).await;
         self.send_all().await;
     }
 
-    /// The same, and nothing is sent yet.
+    /// Reports usage now, without sending the resulting charges.
     pub async fn report(&self, item: &str, quantity: u64) {
         let report = UsageReport { item: id(item), quantity, action: UsageAction::Increment, at: None, identifier: None };
         billing::report_usage(&self.ctx, Mode::Test, &report).await.expect("is taken");
     }
 
-    /// The accounts of the journal in base units: debits less credits. Those that are even are left out.
+    /// Returns debits less credits of each journal account in base units, without the accounts that are zero.
     pub async fn accounts(&self) -> BTreeMap<String, i128> {
         let mut connection = self.database.read().await.expect("reads");
         let rows = connection.query("SELECT account, amount, side FROM journal_postings").all().await.expect("reads");
@@ -551,18 +552,18 @@ impl Billing {
         accounts
     }
 
-    /// What the journal says that the store received, in whole tokens.
+    /// Returns the balance of the journal's cash account in whole tokens.
     pub async fn cash(&self) -> u128 {
         let accounts = self.accounts().await;
         let cash: i128 = accounts.iter().filter(|(name, _)| name.starts_with("assets:cash:")).map(|(_, sum)| *sum).sum();
         u128::try_from(cash).expect("not less than nothing") / UNIT
     }
 
-    /// The store's database is as `souk verify` wants it, which includes the oracle of the billing model, section 4.
+    /// Asserts that `souk verify` finds no breach, which includes the oracle of the billing model, section 4.
     pub async fn is_sound(&self) {
         let mut breaches = Vec::new();
         verify(&self.database, &mut |check| {
-            // The first period of a subscription of this bench was never billed.
+            // The first period of this bench's subscriptions has no invoice.
             breaches.extend(check.breaches.into_iter().filter(|breach| !breach.contains("has no invoice for period 0 from")));
         })
         .await
@@ -571,12 +572,12 @@ impl Billing {
     }
 }
 
-/// What an attempt plans that is to pay all that remains of an invoice.
+/// Returns the planned payment of an attempt that pays the whole remaining amount of an invoice.
 pub fn planned(invoice: &Invoice) -> [PlannedPayment; 1] {
     [PlannedPayment { invoice_id: invoice.id.clone(), amount: invoice.remaining() }]
 }
 
-/// So many base units, or all that can be refunded.
+/// Requests a refund of `amount` base units, or of everything refundable.
 pub fn refund_order(amount: Option<u128>) -> RefundOrder {
     RefundOrder { amount: amount.map(Amount::new), invoice: None, reason: CreditNoteReason::Other, description: String::new() }
 }

@@ -1,4 +1,4 @@
-//! A customer with a card, and invoices that it has paid at the sandbox's processor.
+//! Test bench: a customer who pays invoices with a card at the sandbox's processor.
 
 use super::bench::{Billing, planned};
 use crate::cards::bench::{ACCEPTED, Bench as Cards};
@@ -35,7 +35,7 @@ impl CardBuyer {
         Self { billing, cards, method, currency }
     }
 
-    /// An open invoice of so many cents, with one line.
+    /// Inserts an open invoice of `cents` cents with one line.
     pub async fn invoice(&self, name: &str, cents: u128) -> Invoice {
         let open = Invoice {
             status: InvoiceStatus::Open,
@@ -54,7 +54,7 @@ impl CardBuyer {
         self.billing.again(&open).await
     }
 
-    /// Writes the payment of invoices, and opens it at the provider.
+    /// Inserts an attempt that pays invoices, and creates its intent at the provider.
     pub async fn begin(&self, name: &str, invoices: &[Invoice]) -> AttemptId {
         let amount = Amount::sum(invoices.iter().map(Invoice::remaining)).expect("a sum");
         let (method_id, currency_id) = (self.method.id.clone(), self.currency.id.clone());
@@ -77,7 +77,7 @@ impl CardBuyer {
         attempt.id
     }
 
-    /// The customer enters the card. Answers the provider's name of the payment.
+    /// The customer enters the card. Returns the provider's id of the payment.
     pub async fn enter_card(&self, attempt: &AttemptId) -> String {
         let AttemptKind::Card { provider_id, client_secret, .. } = self.attempt(attempt).await.kind else { panic!("not a card form") };
         let form = CardIntent { provider_id: provider_id.clone(), client_secret, outcome: Outcome::NotFound };
@@ -85,7 +85,7 @@ impl CardBuyer {
         provider_id
     }
 
-    /// Pays invoices together. Answers the provider's name of the payment.
+    /// Pays invoices together. Returns the provider's id of the payment.
     pub async fn pay(&self, name: &str, invoices: &[Invoice]) -> String {
         let attempt = self.begin(name, invoices).await;
         let payment = self.enter_card(&attempt).await;
@@ -93,7 +93,7 @@ impl CardBuyer {
         payment
     }
 
-    /// An invoice of so many cents that the card has paid, and the provider's name of the payment.
+    /// Returns an invoice of `cents` cents paid by card, and the provider's id of the payment.
     pub async fn paid(&self, cents: u128) -> (Invoice, String) {
         let invoice = self.invoice("in_1", cents).await;
         let payment = self.pay("1", std::slice::from_ref(&invoice)).await;
@@ -105,45 +105,45 @@ impl CardBuyer {
         unit.attempts().find(id).await.expect("reads").expect("stands")
     }
 
-    /// Records everything that has changed about a payment, twice: the second time changes nothing.
+    /// Records the provider's changes of a payment twice. The second time must change nothing.
     pub async fn check(&self, payment: &str) {
         for _ in 0..2 {
             billing::check_card_payment(&self.billing.ctx, &self.method, payment).await.expect("is recorded");
         }
     }
 
-    /// What the provider says of its newest dispute of a payment.
+    /// Returns the provider's newest dispute of a payment.
     pub async fn provider_dispute(&self, payment: &str) -> ProviderDispute {
         let rail = self.billing.ctx.networks.card(MethodKind::Stripe).expect("a rail");
         rail.disputes_of(&self.method, payment).await.expect("an answer").remove(0)
     }
 
-    /// The recorded disputes, newest first.
+    /// Returns the recorded disputes, newest first.
     pub async fn disputes(&self) -> Vec<Dispute> {
         let mut unit = self.billing.ctx.store.read().await.expect("reads");
         unit.disputes().list(Mode::Test, &DisputeFilter::default(), &Page::new(None, Some(100))).await.expect("reads").list
     }
 
-    /// The entries that the journal has for a subject.
+    /// Returns the types of the journal entries for a subject.
     pub async fn entries(&self, subject: &str) -> Vec<EntryType> {
         let mut unit = self.billing.ctx.store.read().await.expect("reads");
         unit.journal().of_subject(subject).await.expect("reads").iter().map(|entry| entry.kind).collect()
     }
 
-    /// Refunded, disputed and reversed, of the only payment of an invoice.
+    /// Returns the refunded, disputed and reversed amounts of the only payment of an invoice.
     pub async fn used(&self, invoice: &Invoice) -> (u128, u128, u128) {
         let payments = self.billing.payments(invoice).await;
         assert_eq!(payments.len(), 1, "{payments:?}");
         (payments[0].refunded.base_units(), payments[0].disputed.base_units(), payments[0].reversed.base_units())
     }
 
-    /// Status, total, paid and credited.
+    /// Returns an invoice's status, total, paid amount and credited amount.
     pub async fn standing(&self, invoice: &Invoice) -> (InvoiceStatus, u128, u128, u128) {
         let invoice = self.billing.again(invoice).await;
         (invoice.status, invoice.total.base_units(), invoice.amount_paid.base_units(), invoice.amount_credited.base_units())
     }
 
-    /// The accounts of the journal that are not even, without the method's id.
+    /// Returns the journal accounts that are not zero, without the method's id.
     pub async fn accounts(&self) -> Vec<(String, i128)> {
         let accounts = self.billing.accounts().await;
         accounts.into_iter().map(|(name, sum)| (name.replace(":pm_card", ""), sum)).collect()

@@ -1,4 +1,4 @@
-//! The ten cases of docs/BILLING-CASES.md, with its numbers. Amounts are cents, but for the case of the deposit.
+//! The ten cases of docs/BILLING-CASES.md with their numbers. Amounts are in cents, except in the case of the deposit.
 
 use super::bench::{Billing, DAY, HOURLY, MONTHLY, at_once, refund_order};
 use super::card_bench::CardBuyer;
@@ -58,7 +58,7 @@ impl Shop {
         price
     }
 
-    /// Day 0: the card pays the month that begins now.
+    /// Day 0: the card pays for the month that begins now.
     async fn subscribe(&self, price: &Price, change: impl FnOnce(Subscription) -> Subscription) {
         let month = Duration::from_secs(30 * 24 * 3_600);
         let one = Subscription {
@@ -76,7 +76,7 @@ impl Shop {
         self.buyer.cards.clock.advance(time);
     }
 
-    /// The customer accepts what the page shows.
+    /// The customer accepts the plan change that the page shows.
     async fn change_plan(&self, price: &str) -> PlanPreview {
         let choice = PlanChoice { price: id(price), quantity: Some(1), item: None };
         let shown = billing::preview_plan(&self.billing().ctx, &id("sub_1"), &choice).await.expect("is shown");
@@ -93,7 +93,7 @@ impl Shop {
         self.billing().send_all().await;
     }
 
-    /// Total, reason and where the money went of the last credit note: the unpaid part, the balance, refunds.
+    /// Returns the last credit note's total, its reason, and the amounts that reduced the due, went to the balance and were refunded.
     async fn last_note(&self) -> (u128, CreditNoteReason, [u128; 3]) {
         let note = self.billing().notes().await.pop().expect("a credit note");
         let to = [note.due_reduced, note.to_balance, note.refunded].map(Amount::base_units);
@@ -114,7 +114,7 @@ impl Shop {
         billing::refund_invoice(&self.billing().ctx, Mode::Test, &invoice.id, &refund_order(None)).await.expect("is ordered")
     }
 
-    /// Case 2 as far as the balance of 13.34.
+    /// Runs case 2 up to the balance of 13.34.
     async fn downgraded(db: &TestDatabase) -> Self {
         let shop = Self::open(db).await;
         let large = shop.plan("price_large", 3_000, MONTHLY).await;

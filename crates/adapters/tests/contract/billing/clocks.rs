@@ -1,4 +1,4 @@
-//! Test clocks: what would have happened happens, in order, each at its own time.
+//! Test clocks: advancing a clock runs all events in order, each at its own time.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::checkout_fixtures::id;
@@ -34,7 +34,7 @@ async fn advance(billing: &Billing, clock: &ClockId, to: Timestamp) {
 }
 
 on_one! {
-    async fn a_year_passes_in_order_and_everybody_else_stays_where_they_are(db: &TestDatabase) {
+    async fn a_clock_advances_a_year_in_order_and_affects_no_other_customer(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let clock = clock(&billing).await;
@@ -47,7 +47,7 @@ on_one! {
         let starts: Vec<_> = invoices.iter().map(|invoice| invoice.period.expect("a period").start).collect();
         assert_eq!(starts, (0..13).map(|n| billing.start.plus(DAY * 5).plus(DAY * 30 * n)).collect::<Vec<_>>());
         assert!(invoices.iter().all(|invoice| invoice.status == InvoiceStatus::Paid && invoice.paid_at == Some(invoice.created_at)));
-        assert_eq!((billing.networks.earned().await, billing.cash().await), (65, 65));
+        assert_eq!((billing.networks.store_balance().await, billing.cash().await), (65, 65));
         assert_eq!(billing.find("sub_2").await.index, Some(0));
         let mut unit = billing.ctx.store.read().await.expect("reads");
         let stands = unit.clocks().find(&clock).await.expect("reads").expect("stands");
@@ -57,7 +57,7 @@ on_one! {
         assert_eq!(told.len(), 26);
     }
 
-    async fn the_engine_of_everybody_leaves_those_with_a_clock_alone(db: &TestDatabase) {
+    async fn the_regular_round_skips_customers_with_a_clock(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let clock = clock(&billing).await;
@@ -68,7 +68,7 @@ on_one! {
         assert_eq!(round.due, 1);
     }
 
-    async fn a_debt_is_retried_and_given_up_on_the_clock(db: &TestDatabase) {
+    async fn an_unpaid_invoice_is_retried_and_abandoned_by_the_clocks_time(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         let clock = clock(&billing).await;
@@ -90,7 +90,7 @@ on_one! {
         assert!(found.timeline.iter().all(|event| event.what != TimelineEvent::PaymentRefused || event.subject == invoice.id.as_str()));
     }
 
-    async fn a_clock_waits_until_it_is_known_what_became_of_a_charge(db: &TestDatabase) {
+    async fn a_clock_waits_until_the_outcome_of_a_charge_is_known(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let clock = clock(&billing).await;
@@ -114,7 +114,7 @@ on_one! {
         assert!(invoices.iter().all(|invoice| invoice.status == InvoiceStatus::Paid && invoice.paid_at == Some(invoice.created_at)));
     }
 
-    async fn a_clock_goes_forward_by_two_years_at_most_and_once_at_a_time(db: &TestDatabase) {
+    async fn a_clock_advances_by_two_years_at_most_and_once_at_a_time(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let clock = clock(&billing).await;
         let aim = |to: Timestamp| billing::aim_clock(&billing.ctx, &clock, to);
@@ -124,7 +124,7 @@ on_one! {
         assert!(matches!(aim(billing.start.plus(DAY * 2)).await, Err(AdvanceError::UnderWay)));
     }
 
-    async fn a_clock_takes_along_what_is_paused_and_what_is_owed_without_a_schedule(db: &TestDatabase) {
+    async fn a_clock_also_advances_past_paused_subscriptions_and_unscheduled_debts(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let one = billing.subscription("sub_1", &price, DAY * 29);
@@ -139,7 +139,7 @@ on_one! {
         assert_eq!(billing.round().await, 0, "it lives by its own time");
     }
 
-    async fn refunds_and_pay_outs_are_dated_by_the_clock_of_their_customer(db: &TestDatabase) {
+    async fn refunds_and_payouts_are_dated_by_the_customers_clock(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let price = billing.price("price_1", 30, MONTHLY).await;
         let clock = clock(&billing).await;
@@ -179,7 +179,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn whoever_took_too_long_with_a_clock_writes_nothing_any_more(db: &TestDatabase) {
+    async fn a_run_that_lost_its_lease_on_a_clock_writes_nothing(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let clock = clock(&billing).await;
         billing::aim_clock(&billing.ctx, &clock, billing.start.plus(DAY)).await.expect("aims");

@@ -1,4 +1,4 @@
-//! Credit notes that an owner orders: by line or by amount, over what is unpaid and what was paid, to the balance or to the payments.
+//! Credit notes created by an owner: by line or by amount, over unpaid and paid parts, to the balance or to the payments.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::checkout_fixtures::{all_at_once, id, store};
@@ -14,7 +14,7 @@ use souk_domain::payment::{self, Refund};
 use souk_domain::shared::{Amount, Mode};
 use std::sync::Arc;
 
-/// A month of so many tokens for each item, in one invoice; the network is asked for it.
+/// Bills one month in one invoice with a line of the given tokens per item, and sends the charge.
 async fn billed(db: &TestDatabase, items: &[u128]) -> Billing {
     let billing = Billing::open(db, 3_000).await;
     let mut prices = Vec::new();
@@ -32,7 +32,7 @@ async fn billed(db: &TestDatabase, items: &[u128]) -> Billing {
     billing
 }
 
-/// The same, of 1,500: the wallet has 1,000, and the balance paid 600.
+/// Bills one month of 1,500 tokens. The wallet has 1,000, so the charge is declined; the balance then pays 600.
 async fn partly_paid(db: &TestDatabase) -> Billing {
     let billing = billed(db, &[1_500]).await;
     billing.overpay(600 * UNIT).await;
@@ -72,12 +72,12 @@ async fn create(billing: &Billing, order: &CreditNoteOrder) -> Result<(CreditNot
     done
 }
 
-/// Due reduced, to the balance, and refunded, in tokens.
+/// Returns the amounts that reduced the due, went to the balance and were refunded, in tokens.
 fn parts(note: &CreditNote) -> (u128, u128, u128) {
     (note.due_reduced.base_units() / UNIT, note.to_balance.base_units() / UNIT, note.refunded.base_units() / UNIT)
 }
 
-/// What of each line was credited, in base units.
+/// Returns the credited amount of each line, in base units.
 async fn credited(billing: &Billing, invoice: &Invoice) -> Vec<u128> {
     billing.lines(invoice).await.iter().map(|line| line.credited.base_units()).collect()
 }
@@ -91,7 +91,7 @@ on_both! {
         assert_eq!((billing.customer_balance().await, note.memo.as_str()), (10 * UNIT, "Sorry"));
         let (note, _, refunds) = create(&billing, &order(&invoice, Some(5), CreditTo::Payments)).await.expect("is issued");
         assert_eq!((parts(&note), note.number, refunds.len()), ((0, 0, 5), 2, 1));
-        assert_eq!(billing.given().await, (vec![5], 10));
+        assert_eq!(billing.refunds_and_balance().await, (vec![5], 10));
         let after = billing.again(&invoice).await;
         assert_eq!((after.status, after.amount_credited, after.amount_paid), (InvoiceStatus::Paid, Amount::ZERO, Amount::new(30 * UNIT)));
         assert_eq!(credited(&billing, &invoice).await, [15 * UNIT]);
@@ -100,7 +100,7 @@ on_both! {
         billing.is_sound().await;
     }
 
-    async fn many_credit_notes_at_once_give_no_more_of_a_line_than_it_asked_for(db: &TestDatabase) {
+    async fn concurrent_credit_notes_never_credit_more_than_the_line(db: &TestDatabase) {
         let billing = billed(db, &[30]).await;
         let (invoice, ctx) = (billing.last().await, billing.ctx.clone());
         let asked = all_at_once(db, 6, move |db, place| {
@@ -109,14 +109,14 @@ on_both! {
             async move { billing::create_credit_note(&ctx, Mode::Test, &order(&invoice, Some(10), to)).await.is_ok() }
         });
         assert_eq!(asked.await.into_iter().filter(|is_done| *is_done).count(), 3);
-        let (refunded, balance) = billing.given().await;
+        let (refunded, balance) = billing.refunds_and_balance().await;
         assert_eq!(refunded.iter().sum::<u128>() + balance, 30);
         billing.is_sound().await;
     }
 }
 
 on_one! {
-    async fn items_name_the_amount_of_each_line(db: &TestDatabase) {
+    async fn items_specify_the_amount_of_each_line(db: &TestDatabase) {
         let billing = billed(db, &[30, 60]).await;
         let invoice = billing.last().await;
         let lines = billing.lines(&invoice).await;
@@ -139,7 +139,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn an_amount_is_spread_over_the_lines_in_proportion_to_the_rest_of_each(db: &TestDatabase) {
+    async fn an_amount_is_spread_over_the_lines_in_proportion_to_their_creditable_amounts(db: &TestDatabase) {
         let billing = billed(db, &[30, 60, 10]).await;
         let invoice = billing.last().await;
         let third = CreditNoteOrder { amount: Some(Amount::new(100)), ..order(&invoice, None, CreditTo::Balance) };
@@ -168,17 +168,17 @@ on_one! {
         create(&billing, &order(&invoice, None, CreditTo::Balance)).await.expect("is issued");
         let one = billing.find("sub_1").await;
         assert_eq!((billing.again(&invoice).await.status, one.status, one.past_due_since), (InvoiceStatus::Void, SubscriptionStatus::Active, None));
-        assert_eq!((billing.given().await, billing.retry().await), ((vec![], 0), 0));
+        assert_eq!((billing.refunds_and_balance().await, billing.retry().await), ((vec![], 0), 0));
         billing.is_sound().await;
     }
 
-    async fn a_retry_charges_the_amount_that_a_credit_note_has_left(db: &TestDatabase) {
+    async fn a_retry_charges_the_amount_that_remains_after_a_credit_note(db: &TestDatabase) {
         let billing = billed(db, &[1_500]).await;
         let invoice = billing.last().await;
         create(&billing, &order(&invoice, Some(700), CreditTo::Balance)).await.expect("is issued");
         billing.wait(DAY);
         assert_eq!(billing.retry().await, 1);
-        assert_eq!((billing.again(&invoice).await.status, billing.networks.earned().await), (InvoiceStatus::Paid, 800));
+        assert_eq!((billing.again(&invoice).await.status, billing.networks.store_balance().await), (InvoiceStatus::Paid, 800));
         billing.is_sound().await;
     }
 
@@ -212,11 +212,11 @@ on_one! {
         payment::charge(&billing.ctx, &charge).await.expect("charges");
         let after = billing.again(&invoice).await;
         assert_eq!((after.status, after.amount_paid, billing.customer_balance().await), (InvoiceStatus::Paid, Amount::new(10 * UNIT), 20 * UNIT));
-        assert_eq!(billing.networks.earned().await, 30);
+        assert_eq!(billing.networks.store_balance().await, 30);
         billing.is_sound().await;
     }
 
-    async fn a_payment_in_flight_becomes_balance_when_the_whole_invoice_was_credited_meanwhile(db: &TestDatabase) {
+    async fn a_payment_in_flight_goes_to_the_balance_if_the_whole_invoice_was_credited_meanwhile(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let price = billing.price("price_1", 30, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;

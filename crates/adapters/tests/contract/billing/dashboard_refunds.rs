@@ -1,4 +1,4 @@
-//! Refunds that somebody made in the provider's dashboard, and refunds that fail after they succeeded.
+//! Refunds made in the provider's dashboard, and refunds that fail after they succeeded.
 
 use super::card_bench::CardBuyer;
 use souk_adapters::{on_both, on_one};
@@ -7,7 +7,7 @@ use souk_domain::payment::{RefundFilter, RefundStatus};
 use souk_domain::shared::{Amount, Mode, Page};
 
 impl CardBuyer {
-    /// Somebody refunds so many cents in the provider's dashboard. Answers the provider's name of the refund.
+    /// Refunds `cents` cents in the provider's dashboard. Returns the provider's id of the refund.
     async fn refund_in_dashboard(&self, payment: &str, cents: u128) -> String {
         let form = [("payment_intent", payment), ("amount", &cents.to_string()), ("reason", "duplicate")];
         self.cards.order("refunds", &form).await["id"].as_str().expect("an id").to_owned()
@@ -17,7 +17,7 @@ impl CardBuyer {
         self.cards.order(&format!("refunds/{refund}"), &[("failure_reason", "lost_or_stolen_card")]).await;
     }
 
-    /// Status and cents of all refunds, the smallest first.
+    /// Returns the cents and status of all refunds, smallest first.
     async fn refunds(&self) -> Vec<(u128, RefundStatus)> {
         let mut unit = self.billing.ctx.store.read().await.expect("reads");
         let listed = unit.refunds().list(Mode::Test, &RefundFilter::default(), &Page::new(None, Some(100))).await.expect("reads").list;
@@ -28,7 +28,7 @@ impl CardBuyer {
 }
 
 on_both! {
-    async fn a_refund_of_the_dashboard_gets_a_credit_note_over_each_invoice_in_turn(db: &TestDatabase) {
+    async fn a_dashboard_refund_gets_a_credit_note_over_each_invoice_in_turn(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let invoices = [buyer.invoice("in_1", 1_000).await, buyer.invoice("in_2", 2_000).await];
         let payment = buyer.pay("both", &invoices).await;
@@ -43,7 +43,7 @@ on_both! {
         buyer.billing.is_sound().await;
     }
 
-    async fn what_the_lines_cannot_give_goes_to_suspense_and_back_when_the_refund_fails(db: &TestDatabase) {
+    async fn a_refund_beyond_the_lines_goes_to_suspense_and_back_if_it_fails(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (invoice, payment) = buyer.paid(1_000).await;
         let order = billing::CreditNoteOrder {
@@ -70,7 +70,7 @@ on_both! {
         buyer.billing.is_sound().await;
     }
 
-    async fn a_refund_that_failed_later_is_sent_again_by_another_try(db: &TestDatabase) {
+    async fn a_refund_that_failed_later_is_sent_again_by_a_retry(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (invoice, payment) = buyer.paid(1_000).await;
         let ordered = buyer.billing.refund(&invoice, Some(400)).await.expect("is ordered").refunds.remove(0);
@@ -95,10 +95,10 @@ on_both! {
 }
 
 on_one! {
-    async fn a_refund_of_the_dashboard_leaves_the_reservations_of_the_store_alone(db: &TestDatabase) {
+    async fn a_dashboard_refund_does_not_use_the_stores_reservations(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (invoice, payment) = buyer.paid(1_000).await;
-        // Ordered, and not sent yet.
+        // Created, but not sent yet.
         buyer.billing.refund(&invoice, Some(800)).await.expect("is ordered");
         buyer.refund_in_dashboard(&payment, 500).await;
         buyer.check(&payment).await;

@@ -1,4 +1,4 @@
-//! Rounds that come late, and subscriptions that stand in the way of the others.
+//! Late rounds, and failing subscriptions that must not block others.
 
 use super::bench::{Billing, DAY, HOUR, HOURLY, MONTHLY};
 use crate::checkout_fixtures::id;
@@ -10,7 +10,7 @@ use souk_domain::payment::{Method, MethodSettings};
 use souk_domain::shared::Amount;
 use std::time::Duration;
 
-/// The method's network cannot be reached by its address, or can be again.
+/// Sets the address of the method's network, to a valid or an invalid one.
 async fn configure(billing: &Billing, address: &str) {
     let MethodSettings::Arcblock { chain_id, explorer_host, .. } = billing.networks.method.settings.clone() else {
         panic!("another method")
@@ -22,7 +22,7 @@ async fn configure(billing: &Billing, address: &str) {
 }
 
 on_one! {
-    async fn a_late_round_bills_the_periods_before_an_end_that_was_asked_for(db: &TestDatabase) {
+    async fn a_late_round_bills_the_periods_before_a_requested_cancellation(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 1, HOURLY).await;
         let one = billing.subscription("sub_1", &price, Duration::ZERO);
@@ -31,10 +31,10 @@ on_one! {
         while billing.round().await > 0 {}
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; 4], "the first hour was paid before");
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
-        assert_eq!(billing.networks.earned().await, 4);
+        assert_eq!(billing.networks.store_balance().await, 4);
     }
 
-    async fn a_late_round_bills_the_periods_before_a_debt_is_given_up(db: &TestDatabase) {
+    async fn a_late_round_bills_the_periods_before_the_dunning_deadline(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 1, HOURLY).await;
         let one = billing.subscription("sub_1", &price, Duration::ZERO);
@@ -51,7 +51,7 @@ on_one! {
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
     }
 
-    async fn nobody_is_given_up_for_a_debt_that_is_paid(db: &TestDatabase) {
+    async fn a_subscription_is_not_canceled_for_a_paid_debt(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let one = billing.subscription("sub_1", &price, DAY);
@@ -63,7 +63,7 @@ on_one! {
         assert_eq!(billing.round().await, 0);
     }
 
-    async fn one_that_cannot_be_ended_is_put_on_hold_and_the_others_are_renewed(db: &TestDatabase) {
+    async fn a_subscription_that_cannot_be_ended_is_put_on_hold_and_others_are_renewed(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let one = billing.subscription("sub_1", &price, DAY * 31);
@@ -71,7 +71,7 @@ on_one! {
         billing.write("UPDATE stakes SET status = 'releasing', release_reason = 'revoked'").await;
         let one = Subscription { cancel_at_period_end: true, stake_id, ..one };
         billing.insert(&one).await;
-        // More than all the money there is.
+        // More than the largest possible amount.
         for number in 1..=2 {
             billing.insert_invoice(&billing.debt(&format!("in_{number}"), &one, number, Amount::new(u128::MAX))).await;
         }
@@ -83,7 +83,7 @@ on_one! {
         assert_eq!(billing.round().await, 0);
     }
 
-    async fn a_row_that_cannot_be_read_is_put_on_hold_and_the_others_are_renewed(db: &TestDatabase) {
+    async fn an_unreadable_subscription_is_put_on_hold_and_others_are_renewed(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 31)).await;
@@ -96,7 +96,7 @@ on_one! {
         assert!(reason == HoldReason::Unreadable && detail.starts_with("stored subscriptions.status is not valid"), "{detail}");
     }
 
-    async fn a_method_whose_settings_are_wrong_puts_nobody_on_hold_and_is_charged_when_they_are_mended(db: &TestDatabase) {
+    async fn invalid_method_settings_put_no_subscription_on_hold_and_charges_resume_once_fixed(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -113,7 +113,7 @@ on_one! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
     }
 
-    async fn one_that_was_on_hold_goes_on_once_somebody_has_looked(db: &TestDatabase) {
+    async fn a_subscription_on_hold_continues_once_an_owner_resumes_it(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let gone = SubscriptionItem { id: id("si_1"), price_id: id("price_2"), quantity: 1, billed: None };
@@ -124,10 +124,10 @@ on_one! {
         assert_eq!(billing.round().await, 0);
         billing::resume_billing(&billing.ctx, &id("sub_1")).await.expect("goes on");
         assert_eq!(billing.round().await, 1);
-        assert_eq!((billing.find("sub_1").await.on_hold, billing.networks.earned().await), (None, 3));
+        assert_eq!((billing.find("sub_1").await.on_hold, billing.networks.store_balance().await), (None, 3));
     }
 
-    async fn a_stake_that_cannot_be_moved_keeps_nobody_from_their_turn(db: &TestDatabase) {
+    async fn a_stake_that_cannot_be_moved_does_not_block_others(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let mut one = Subscription { cancel_at_period_end: true, ..billing.subscription("sub_1", &price, DAY * 30) };

@@ -1,4 +1,4 @@
-//! Disputes: what the withdrawal, the return and the loss of funds change.
+//! Disputes: the effects of withdrawn, reinstated and lost funds.
 
 use super::card_bench::CardBuyer;
 use crate::catalogue::{app, shelve};
@@ -18,7 +18,7 @@ fn named(accounts: &[(&str, i128)]) -> Vec<(String, i128)> {
 }
 
 impl CardBuyer {
-    /// The bank disputes so many cents of a payment. Answers the provider's name of the dispute.
+    /// The bank disputes `cents` cents of a payment. Returns the provider's id of the dispute.
     async fn dispute(&self, payment: &str, cents: u128) -> String {
         let form = [("payment_intent", payment), ("amount", &cents.to_string())];
         self.cards.order("disputes", &form).await["id"].as_str().expect("an id").to_owned()
@@ -40,7 +40,7 @@ impl CardBuyer {
         billing::create_credit_note(&self.billing.ctx, Mode::Test, &order).await.expect("is issued");
     }
 
-    /// The customer may download an app that the invoice's line has paid for.
+    /// Grants the customer an app that the invoice's line paid for.
     async fn grant(&self, db: &TestDatabase, invoice: &Invoice) {
         shelve(db, &[app("z1", "One")]).await;
         let line = self.billing.lines(invoice).await.remove(0);
@@ -67,7 +67,7 @@ impl CardBuyer {
         unit.entitlements().holds(Mode::Test, &did("z1buyer"), &did("z1"), self.billing.ctx.now()).await.expect("reads")
     }
 
-    /// The emails about disputes and refunds that the outbox asks for.
+    /// Counts the requested emails of a kind in the outbox.
     async fn emails(&self, kind: &str) -> usize {
         let mut connection = self.billing.database().read().await.expect("reads");
         let rows = connection.query("SELECT payload FROM outbox WHERE topic = 'billing_mail'").all().await.expect("reads");
@@ -77,7 +77,7 @@ impl CardBuyer {
 }
 
 on_both! {
-    async fn funds_that_a_dispute_withdraws_are_booked_and_come_back_when_it_is_won(db: &TestDatabase) {
+    async fn withdrawn_funds_are_posted_and_return_when_the_dispute_is_won(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (invoice, payment) = buyer.paid(5_000).await;
         buyer.grant(db, &invoice).await;
@@ -102,7 +102,7 @@ on_both! {
         buyer.billing.is_sound().await;
     }
 
-    async fn a_lost_dispute_gets_a_credit_note_over_all_that_the_lines_can_give(db: &TestDatabase) {
+    async fn a_lost_dispute_gets_a_credit_note_over_the_creditable_amount_of_the_lines(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (invoice, payment) = buyer.paid(5_000).await;
         buyer.grant(db, &invoice).await;
@@ -119,7 +119,7 @@ on_both! {
         buyer.billing.is_sound().await;
     }
 
-    async fn what_a_credit_note_gave_to_the_balance_before_is_owed_after_the_loss(db: &TestDatabase) {
+    async fn an_amount_credited_to_the_balance_before_is_owed_after_the_loss(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (invoice, payment) = buyer.paid(1_000).await;
         buyer.credit_to_balance(&invoice, 500).await;
@@ -135,7 +135,7 @@ on_both! {
         buyer.billing.is_sound().await;
     }
 
-    async fn an_inquiry_books_nothing(db: &TestDatabase) {
+    async fn an_inquiry_posts_nothing(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (invoice, payment) = buyer.paid(5_000).await;
         let inquiry = ProviderDispute {
@@ -161,7 +161,7 @@ on_both! {
         buyer.billing.is_sound().await;
     }
 
-    async fn each_movement_of_a_disputes_funds_has_an_entry_of_its_own(db: &TestDatabase) {
+    async fn each_fund_movement_of_a_dispute_has_its_own_entry(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (invoice, payment) = buyer.paid(5_000).await;
         buyer.dispute(&payment, 2_000).await;
@@ -187,7 +187,7 @@ on_both! {
         buyer.billing.is_sound().await;
     }
 
-    async fn what_invoices_have_no_room_for_goes_to_suspense_and_back(db: &TestDatabase) {
+    async fn a_disputed_amount_beyond_the_invoices_goes_to_suspense_and_back(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (invoice, payment) = buyer.paid(1_000).await;
         buyer.billing.refund(&invoice, Some(400)).await.expect("is ordered");
@@ -214,7 +214,7 @@ on_both! {
         record(&ProviderDispute { status: DisputeStatus::Won, funds_withdrawn: false, ..opened.clone() }).await.expect("is recorded");
         assert_eq!(buyer.used(&invoice).await, (400, 0, 0));
         assert_eq!(buyer.accounts().await, named(&[("assets:cash", 600), ("income:revenue", -600)]));
-        // A fee in a currency that the method does not have is kept with the dispute, and not booked.
+        // A fee in a currency that the method does not have is stored with the dispute but not posted.
         record(&ProviderDispute { status: DisputeStatus::Won, funds_withdrawn: false, fee: Amount::new(7), ..opened }).await.expect("is recorded");
         assert_eq!((buyer.disputes().await[0].fee, buyer.disputes().await[0].fee_currency_id.clone()), (Amount::new(7), None));
         buyer.billing.is_sound().await;
@@ -236,7 +236,7 @@ on_both! {
         buyer.billing.is_sound().await;
     }
 
-    async fn an_event_of_a_dispute_asks_for_a_job_that_records_it(db: &TestDatabase) {
+    async fn a_dispute_event_publishes_a_job_that_records_it(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (_, payment) = buyer.paid(1_000).await;
         let dispute = buyer.dispute(&payment, 1_000).await;
@@ -254,7 +254,7 @@ on_both! {
         buyer.billing.is_sound().await;
     }
 
-    async fn a_dispute_that_is_known_before_its_payment_is_recorded_after_it(db: &TestDatabase) {
+    async fn a_dispute_received_before_its_payment_is_recorded_after_it(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let invoice = buyer.invoice("in_1", 1_000).await;
         let attempt = buyer.begin("1", std::slice::from_ref(&invoice)).await;

@@ -1,4 +1,4 @@
-//! Subscriptions end when that was asked for, and deposits go back.
+//! Requested cancellations take effect, and deposits are returned.
 
 use super::bench::{Billing, DAY, HOUR, MONTHLY};
 use crate::checkout_fixtures::all_at_once;
@@ -10,7 +10,7 @@ use souk_domain::billing::{
 use souk_domain::payment;
 
 on_one! {
-    async fn an_end_that_was_asked_for_comes_instead_of_the_renewal(db: &TestDatabase) {
+    async fn a_requested_cancellation_replaces_the_renewal(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let one = Subscription { cancel_at_period_end: true, ..billing.subscription("sub_1", &price, DAY * 30) };
@@ -21,7 +21,7 @@ on_one! {
         assert!(billing.invoices().await.is_empty() && billing.networks.transfers().await.is_empty());
     }
 
-    async fn a_deposit_goes_back_when_its_waiting_time_is_over(db: &TestDatabase) {
+    async fn a_deposit_is_returned_after_its_waiting_period(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let mut one = Subscription { cancel_at_period_end: true, ..billing.subscription("sub_1", &price, DAY * 30) };
@@ -39,7 +39,7 @@ on_one! {
         assert_eq!((billing.cash().await, billing.round().await), (0, 0));
     }
 
-    async fn a_stake_that_its_owner_revokes_ends_the_subscription_with_its_period(db: &TestDatabase) {
+    async fn a_revoked_stake_ends_the_subscription_with_its_period(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let mut one = billing.subscription("sub_1", &price, DAY);
@@ -69,7 +69,7 @@ on_one! {
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
     }
 
-    async fn a_debt_is_taken_from_a_revoked_stake_while_it_is_there(db: &TestDatabase) {
+    async fn a_debt_is_paid_from_a_revoked_stake_during_its_waiting_period(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 700, MONTHLY).await;
         let mut one = billing.subscription("sub_1", &price, DAY * 30);
@@ -83,10 +83,10 @@ on_one! {
         billing.wait(DAY);
         billing.retry().await;
         billing.round().await;
-        assert_eq!(billing.networks.earned().await, 700);
+        assert_eq!(billing.networks.store_balance().await, 700);
     }
 
-    async fn a_debt_is_taken_from_a_revoked_stake_whyever_it_ends(db: &TestDatabase) {
+    async fn a_debt_is_paid_from_a_revoked_stake_for_every_reason_of_the_end(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 700, MONTHLY).await;
         let mut one = Subscription { days_until_cancel: 60, ..billing.subscription("sub_1", &price, DAY * 30) };
@@ -100,11 +100,11 @@ on_one! {
         billing.round().await;
         let ended = billing.find("sub_1").await;
         assert_eq!((ended.status, ended.cancellation.expect("a reason").reason), (SubscriptionStatus::Canceled, CancelReason::StakeRevoked));
-        assert_eq!((billing.networks.earned().await, billing.networks.staked("stk_1").await), (700, (0, 100)));
+        assert_eq!((billing.networks.store_balance().await, billing.networks.staked("stk_1").await), (700, (0, 100)));
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
     }
 
-    async fn what_turns_out_to_be_owed_after_the_end_is_taken_from_a_revoked_stake(db: &TestDatabase) {
+    async fn a_debt_found_after_the_end_is_paid_from_a_revoked_stake(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 700, MONTHLY).await;
         let mut one = billing.subscription("sub_1", &price, DAY * 30);
@@ -120,6 +120,6 @@ on_one! {
         payment::charge(&billing.ctx, &charge).await.expect("charges");
         billing.wait(HOUR * 6);
         billing.round().await;
-        assert_eq!((billing.networks.earned().await, billing.statuses().await), (700, vec![InvoiceStatus::Paid]));
+        assert_eq!((billing.networks.store_balance().await, billing.statuses().await), (700, vec![InvoiceStatus::Paid]));
     }
 }

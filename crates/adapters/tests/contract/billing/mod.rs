@@ -1,4 +1,4 @@
-//! The billing engine over real SQL, with the wallet rail against the sandbox's ledger.
+//! Tests the billing engine on real databases, with the wallet rail and the sandbox's ledger.
 
 mod balance_refunds;
 mod balances;

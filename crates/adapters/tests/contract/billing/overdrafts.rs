@@ -1,4 +1,4 @@
-//! Overdraft protection: a renewal that could not be charged is paid from a stake after a grace period, for a fee.
+//! Overdraft protection: if a renewal cannot be charged, a stake pays it after a grace period, for a fee.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::checkout_fixtures::id;
@@ -16,7 +16,7 @@ fn sub() -> SubscriptionId {
     id("sub_1")
 }
 
-/// Places so many tokens for the overdraft protection, or what is missing of it. Answers how many tokens were asked for.
+/// Stakes `tokens` tokens for the overdraft protection, or the missing amount. Returns the requested amount in tokens.
 async fn protect(billing: &Billing, tokens: Option<u128>, nonce: u64) -> Result<u128, ManageError> {
     let wallet = &billing.networks.wallet;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
@@ -27,7 +27,7 @@ async fn protect(billing: &Billing, tokens: Option<u128>, nonce: u64) -> Result<
     Ok(asked.amount.base_units() / UNIT)
 }
 
-/// Somebody with 1,000 tokens who staked 735 of them, a month of 700 and its fee, and cannot pay the renewal from the rest.
+/// A customer who staked 735 of 1,000 tokens (a month of 700 and the fee) and cannot pay the renewal with the remaining tokens.
 async fn overdue(db: &TestDatabase) -> Billing {
     let billing = Billing::open(db, 2_000).await;
     let price = billing.price("price_1", 700, MONTHLY).await;
@@ -63,7 +63,7 @@ on_one! {
         assert_eq!(told, expected);
         assert_eq!(billing.paid_by(&invoices[0]).await, [("stake", 700 * UNIT)]);
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
-        assert_eq!((billing.networks.earned().await, billing.cash().await), (735, 735));
+        assert_eq!((billing.networks.store_balance().await, billing.cash().await), (735, 735));
         let found = protection(&billing).await;
         assert!(found.stake.is_none() && !found.is_sufficient, "it is used up");
         let placed = billing.statements().await.into_iter().find(|one| one.reason == BillingReason::StakeOverdraftProtection);
@@ -80,11 +80,11 @@ on_one! {
         billing.wait(OVERDRAFT_GRACE);
         billing.round().await;
         billing.send_all().await;
-        assert_eq!((billing.networks.earned().await, protection(&billing).await.is_sufficient), (700, true));
+        assert_eq!((billing.networks.store_balance().await, protection(&billing).await.is_sufficient), (700, true));
         billing.is_sound().await;
     }
 
-    async fn an_overdraft_that_the_network_refuses_is_tried_again(db: &TestDatabase) {
+    async fn an_overdraft_payment_that_the_network_declines_is_retried(db: &TestDatabase) {
         let billing = overdue(db).await;
         billing.wait(OVERDRAFT_GRACE);
         billing.networks.fault("refuse").await;

@@ -1,4 +1,4 @@
-//! Customers who fall behind, and catch up.
+//! Overdue invoices: retries, recovery and cancellation.
 
 use super::bench::{Billing, DAY, MONTHLY, planned};
 use crate::checkout_fixtures::{id, wallet_attempt};
@@ -10,7 +10,7 @@ use souk_domain::payment::{self, Attempt, AttemptStatus, Mandate, MandateStatus}
 use souk_domain::shared::Amount;
 
 on_one! {
-    async fn too_little_money_is_past_due_and_tried_again_until_it_is_there(db: &TestDatabase) {
+    async fn insufficient_funds_make_a_subscription_past_due_and_are_retried_until_paid(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -32,14 +32,14 @@ on_one! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         let recovered = billing.find("sub_1").await;
         assert_eq!((recovered.status, recovered.past_due_since), (SubscriptionStatus::Active, None));
-        assert_eq!((billing.networks.earned().await, billing.cash().await), (1_500, 1_500));
+        assert_eq!((billing.networks.store_balance().await, billing.cash().await), (1_500, 1_500));
     }
 
-    async fn a_round_that_comes_late_shortens_nobodys_schedule(db: &TestDatabase) {
+    async fn a_late_round_does_not_shorten_the_retry_schedule(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
-        // Nothing permits its charges.
+        // It has no mandate, so it cannot be charged.
         billing.insert(&Subscription { mandate_id: None, ..billing.subscription("sub_2", &price, DAY * 30) }).await;
         billing.wait(DAY * 16);
         let caught_up = billing.ctx.now();
@@ -55,7 +55,7 @@ on_one! {
         }
     }
 
-    async fn a_refusal_that_cannot_heal_is_not_tried_again(db: &TestDatabase) {
+    async fn a_hard_decline_is_not_retried(db: &TestDatabase) {
         let billing = Billing::open(db, 4).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -70,7 +70,7 @@ on_one! {
         assert!(billing.networks.transfers().await.is_empty());
     }
 
-    async fn a_debt_that_stands_too_long_ends_the_subscription_and_nothing_is_tried_any_more(db: &TestDatabase) {
+    async fn a_debt_past_the_dunning_deadline_ends_the_subscription_and_its_retries(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -87,13 +87,13 @@ on_one! {
         assert_eq!((billing.retry().await, billing.round().await), (0, 0));
     }
 
-    async fn nobody_is_given_up_before_the_tries_that_are_due_were_made(db: &TestDatabase) {
+    async fn a_subscription_is_not_canceled_before_its_due_retries_were_made(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         billing.round().await;
         billing.networks.faucet().await;
-        // Nothing ran from the first day to the sixteenth.
+        // No round ran from day 1 to day 16.
         billing.wait(DAY * 16);
         assert_eq!(billing.round().await, 1);
         assert_eq!((billing.find("sub_1").await.status, billing.round().await), (SubscriptionStatus::PastDue, 0));
@@ -103,7 +103,7 @@ on_one! {
         assert_eq!((billing.round().await, billing.statuses().await), (0, vec![InvoiceStatus::Paid]));
     }
 
-    async fn nobody_is_given_up_while_the_money_is_on_its_way_however_long_that_takes(db: &TestDatabase) {
+    async fn a_subscription_is_not_canceled_while_a_payment_is_in_flight(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -123,7 +123,7 @@ on_one! {
         assert_eq!(billing.find("sub_1").await.index, Some(2), "the period that has begun meanwhile is billed");
     }
 
-    async fn what_is_refused_after_all_ends_a_subscription_at_once_and_so_does_an_end_that_was_asked_for(db: &TestDatabase) {
+    async fn a_final_decline_ends_a_subscription_at_once_and_so_does_a_requested_cancellation(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -145,7 +145,7 @@ on_one! {
         assert_eq!((ended.status, ended.cancellation.expect("a reason").reason), (SubscriptionStatus::Canceled, CancelReason::PaymentFailed));
     }
 
-    async fn the_deposit_pays_what_was_owed_when_the_engine_gives_up(db: &TestDatabase) {
+    async fn the_deposit_pays_the_debt_at_the_dunning_deadline(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 700, MONTHLY).await;
         let mut one = billing.subscription("sub_1", &price, DAY * 30);
@@ -159,20 +159,20 @@ on_one! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         assert_eq!(billing.paid_by(&billing.last().await).await, [("stake", 700 * UNIT)]);
         assert_eq!(billing.statements().await[0].total, Amount::new(700 * UNIT));
-        assert_eq!((billing.networks.earned().await, billing.cash().await), (700, 700));
+        assert_eq!((billing.networks.store_balance().await, billing.cash().await), (700, 700));
         assert_eq!(billing.networks.staked("stk_1").await, (100, 0));
         billing.wait(STAKE_WAITING);
         billing.round().await;
         assert_eq!((billing.networks.staked("stk_1").await, billing.networks.balance().await), ((0, 0), 300), "the rest goes back");
     }
 
-    async fn a_day_of_the_schedule_on_which_nothing_can_be_charged_is_not_the_last(db: &TestDatabase) {
+    async fn a_scheduled_retry_that_cannot_charge_is_followed_by_others(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         billing.round().await;
         let debt = billing.invoices().await[0].clone();
-        // The customer's own transfer is on its way on day 1, and is refused.
+        // On day 1 the customer's own transfer is in flight; it is declined.
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let own = Attempt {
             method_id: debt.method_id.clone(),
@@ -188,7 +188,7 @@ on_one! {
         assert_eq!(billing.invoices().await[0].retry_at, Some(billing.start.plus(DAY * 3)));
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         unit.attempts().finish(&own.id, AttemptStatus::Declined, None, billing.ctx.now()).await.expect("finishes");
-        // On day 3 there is no permission; on day 5 there is one again.
+        // On day 3 there is no mandate; on day 5 there is one again.
         let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
         unit.mandates().put(&Mandate { status: MandateStatus::Ended, ..mandate.clone() }).await.expect("writes");
         unit.commit().await.expect("commits");
@@ -203,7 +203,7 @@ on_one! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
     }
 
-    async fn a_hundred_debts_of_one_subscription_do_not_hide_those_of_another(db: &TestDatabase) {
+    async fn a_hundred_overdue_invoices_of_one_subscription_do_not_hide_those_of_another(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let (one, other) = (billing.subscription("sub_1", &price, DAY), billing.subscription("sub_2", &price, DAY));
@@ -219,7 +219,7 @@ on_one! {
         assert_eq!(owed, [id("in_2")]);
         let owed = billing::overdue_of(unit.as_mut(), &id("cus_1"), Some(&other.id)).await.expect("reads");
         assert_eq!(owed.invoices.len(), 1);
-        // Nor is a sum told that leaves out what is beyond a hundred, or a part of them paid for the whole.
+        // The overdue sum must include the invoices beyond the first hundred, and paying some of them must not count as paying all.
         let all = billing::overdue_of(unit.as_mut(), &id("cus_1"), None).await.expect("reads");
         assert_eq!((all.invoices.len(), all.sums[0].amount, all.subscriptions), (101, Amount::new(101 * 9), 2));
         drop(unit);

@@ -1,4 +1,4 @@
-//! Pausing, and going on as it was.
+//! Pausing and resuming subscriptions.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use super::thresholds::metered;
@@ -10,7 +10,7 @@ use souk_domain::pricing::Aggregate;
 use souk_domain::shared::{Amount, Mode};
 
 on_one! {
-    async fn a_pause_is_no_time_in_which_a_debt_grows_old(db: &TestDatabase) {
+    async fn a_debt_does_not_age_during_a_pause(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let one = billing.subscription("sub_1", &price, DAY * 20);
@@ -30,7 +30,7 @@ on_one! {
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
     }
 
-    async fn one_whose_end_has_come_does_not_go_on(db: &TestDatabase) {
+    async fn a_subscription_past_its_end_cannot_be_resumed(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let one = Subscription { cancel_at: Some(billing.start.plus(DAY)), ..billing.subscription("sub_1", &price, DAY * 29) };
@@ -44,7 +44,7 @@ on_one! {
         assert!(billing.invoices().await.is_empty());
     }
 
-    async fn a_trial_goes_on_as_one_until_its_end(db: &TestDatabase) {
+    async fn a_resumed_trial_continues_until_its_end(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let one = billing.trial("sub_1", &price, DAY * 5);
@@ -58,11 +58,11 @@ on_one! {
         assert_eq!((resumed.status, resumed.index), (SubscriptionStatus::Active, Some(0)), "its first paid period begins");
     }
 
-    async fn what_was_used_after_a_period_and_before_the_pause_is_billed_when_it_goes_on_and_when_it_ends(db: &TestDatabase) {
+    async fn usage_before_the_pause_is_billed_on_resumption_and_on_cancellation(db: &TestDatabase) {
         let billing = Billing::open(db, 1_000).await;
         let calls = billing.price("price_1", 1, metered(Aggregate::Sum)).await;
         for (name, quantity, end) in [("sub_1", 7, None), ("sub_2", 9, Some(billing.start.plus(DAY * 3)))] {
-            // The engine is late: its period ended a day ago.
+            // The round is late: the period ended a day ago.
             let one = Subscription { cancel_at: end, ..billing.subscription(name, &calls, DAY * 32) };
             billing.insert(&one).await;
             let item = one.items[0].id.clone();

@@ -1,4 +1,5 @@
-//! Pay-outs of the balance: over card payments that have room, or to the wallet that paid last; restored where the network refuses.
+//! Payouts of the balance: over card payments with a refundable amount, or to the wallet that paid last. A declined payout restores the
+//! balance.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use super::card_bench::CardBuyer;
@@ -30,7 +31,7 @@ impl Billing {
     }
 }
 
-/// A month of 30 was paid and credited to the balance.
+/// A customer whose paid month of 30 tokens was credited to the balance.
 async fn credited(db: &TestDatabase) -> Billing {
     let billing = subscribed(db, 30, 1, MONTHLY).await;
     billing.price("price_2", 0, MONTHLY).await;
@@ -39,7 +40,7 @@ async fn credited(db: &TestDatabase) -> Billing {
     billing
 }
 
-/// A customer whose card has paid so many cents for each of several invoices, the oldest first. All of it was credited to the balance.
+/// A customer whose card paid several invoices, which were then fully credited to the balance.
 struct CreditedBuyer {
     buyer: CardBuyer,
     payments: Vec<PaymentIntentId>,
@@ -71,7 +72,7 @@ impl CreditedBuyer {
         billing::pay_out_balance(&self.buyer.billing.ctx, Mode::Test, &order(&self.buyer.currency.id, amount)).await
     }
 
-    /// What of each payment is reserved or was sent back, the oldest first; and the balance.
+    /// Returns the reserved or refunded amount of each payment, oldest first, and the balance.
     async fn reserved(&self) -> (Vec<u128>, u128) {
         let mut unit = self.buyer.billing.ctx.store.read().await.expect("reads");
         let mut reserved = Vec::new();
@@ -82,7 +83,7 @@ impl CreditedBuyer {
         (reserved, self.buyer.billing.customer_balance().await)
     }
 
-    /// Sends what was ordered. Answers what the processor holds then.
+    /// Sends the pending payouts. Returns the funds that the processor holds then.
     async fn send(&self) -> i64 {
         self.buyer.billing.send_all().await;
         self.buyer.billing.is_sound().await;
@@ -99,15 +100,15 @@ on_both! {
         assert_eq!(billing.customer_balance().await, 18 * UNIT, "debited on request");
         billing.is_sound().await;
         billing.send_all().await;
-        assert_eq!((billing.networks.balance().await, billing.networks.earned().await, billing.cash().await), (before + 12, 18, 18));
+        assert_eq!((billing.networks.balance().await, billing.networks.store_balance().await, billing.cash().await), (before + 12, 18, 18));
         billing.pay_out(None).await.expect("is ordered");
-        assert_eq!(billing.given().await, (vec![12, 18], 0));
+        assert_eq!(billing.refunds_and_balance().await, (vec![12, 18], 0));
         let nothing = billing.pay_out(None).await;
         assert!(matches!(nothing, Err(CreditError::BalanceTooSmall)), "{nothing:?}");
         billing.is_sound().await;
     }
 
-    async fn a_refused_pay_out_is_balance_again(db: &TestDatabase) {
+    async fn a_declined_payout_returns_to_the_balance(db: &TestDatabase) {
         let billing = credited(db).await;
         billing.pay_out(None).await.expect("is ordered");
         billing.networks.fault("refuse").await;
@@ -126,11 +127,11 @@ on_both! {
         }
         billing.is_sound().await;
         billing.pay_out(None).await.expect("is ordered");
-        assert_eq!(billing.given().await, (vec![30], 0));
+        assert_eq!(billing.refunds_and_balance().await, (vec![30], 0));
         billing.is_sound().await;
     }
 
-    async fn many_pay_outs_at_once_spend_the_balance_once(db: &TestDatabase) {
+    async fn concurrent_payouts_spend_the_balance_once(db: &TestDatabase) {
         let billing = credited(db).await;
         let (ctx, currency) = (billing.ctx.clone(), billing.networks.currency.id.clone());
         let asked = all_at_once(db, 6, move |db, _| {
@@ -138,11 +139,11 @@ on_both! {
             async move { billing::pay_out_balance(&ctx, Mode::Test, &order(&currency, Some(20 * UNIT))).await.is_ok() }
         });
         assert_eq!(asked.await.into_iter().filter(|is_done| *is_done).count(), 1);
-        assert_eq!(billing.given().await, (vec![20], 10));
+        assert_eq!(billing.refunds_and_balance().await, (vec![20], 10));
         billing.is_sound().await;
     }
 
-    async fn a_balance_is_paid_out_over_the_newest_card_payments_that_have_room(db: &TestDatabase) {
+    async fn a_balance_is_paid_out_over_the_newest_refundable_card_payments(db: &TestDatabase) {
         let credited = CreditedBuyer::open(db, &[1_000, 2_000]).await;
         let ordered = credited.pay_out(Some(2_500)).await.expect("is ordered");
         assert_eq!(ordered.iter().map(|one| one.amount.base_units()).collect::<Vec<_>>(), [2_000, 500]);
@@ -155,7 +156,7 @@ on_both! {
 }
 
 on_one! {
-    async fn a_pay_out_that_a_card_network_refuses_frees_its_payment(db: &TestDatabase) {
+    async fn a_payout_declined_by_a_card_network_releases_its_payment(db: &TestDatabase) {
         let credited = CreditedBuyer::open(db, &[1_000]).await;
         let mut unit = credited.buyer.billing.ctx.store.read().await.expect("reads");
         let reference = unit.intents().find(&credited.payments[0]).await.expect("reads").expect("stands").reference;
@@ -170,7 +171,7 @@ on_one! {
         assert_eq!(credited.reserved().await, (vec![1_000], 0));
     }
 
-    async fn a_pay_out_never_exceeds_the_room_of_the_card_payments(db: &TestDatabase) {
+    async fn a_payout_never_exceeds_the_refundable_amount_of_the_card_payments(db: &TestDatabase) {
         let credited = CreditedBuyer::open(db, &[1_000]).await;
         let mut unit = credited.buyer.billing.ctx.store.begin().await.expect("begins");
         assert!(unit.intents().reserve_refund(&credited.payments[0], Amount::new(400), credited.buyer.billing.ctx.now()).await.expect("reserves"));
@@ -181,7 +182,7 @@ on_one! {
         assert_eq!(credited.pay_out(Some(600)).await.expect("is ordered").len(), 1);
     }
 
-    async fn a_pay_out_and_a_refund_share_the_room_of_a_payment(db: &TestDatabase) {
+    async fn a_payout_and_a_refund_share_the_refundable_amount_of_a_payment(db: &TestDatabase) {
         let credited = CreditedBuyer::open(db, &[1_000]).await;
         let buyer = &credited.buyer;
         let other = buyer.invoice("in_other", 600).await;
@@ -194,7 +195,7 @@ on_one! {
         assert_eq!((credited.send().await, credited.reserved().await), (0, (vec![1_000], 0)));
     }
 
-    async fn a_pay_out_leaves_the_amount_of_unpaid_invoices_on_the_balance(db: &TestDatabase) {
+    async fn a_payout_leaves_the_amount_of_unpaid_invoices_on_the_balance(db: &TestDatabase) {
         let billing = Billing::open(db, 1_000).await;
         let price = billing.price("price_1", 40, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -215,7 +216,7 @@ on_one! {
         assert_eq!((billing.paid_by(&billing.last().await).await, billing.customer_balance().await), (vec![("balance", 40 * UNIT)], 0));
     }
 
-    async fn a_pay_out_needs_a_payment_to_go_back_to(db: &TestDatabase) {
+    async fn a_payout_needs_a_payment_to_refund(db: &TestDatabase) {
         let billing = credited(db).await;
         billing.write("UPDATE payment_intents SET payer = ''").await;
         let nowhere = billing.pay_out(None).await;

@@ -1,4 +1,4 @@
-//! Changes of plan: what a line gives is used up once, and charges are to the second.
+//! Plan changes: the unused time of a line is credited once, and charges are prorated to the second.
 
 use super::bench::{Billing, DAY, MONTHLY, planned, refund_order};
 use crate::checkout_fixtures::{id, intent, wallet_attempt};
@@ -20,7 +20,7 @@ const fn every(interval: Interval) -> Recurring {
     Recurring { cycle: RecurringInterval { interval, count: 1, anchoring: Anchoring::Fixed }, usage: Usage::Licensed }
 }
 
-/// What is due, and what becomes balance.
+/// The amount due, and the amount credited to the balance.
 type Agreed = (Amount, Option<Amount>);
 
 fn sub() -> SubscriptionId {
@@ -31,7 +31,7 @@ fn choice(price: &str, quantity: u64) -> PlanChoice {
     PlanChoice { price: id(price), quantity: Some(quantity), item: None }
 }
 
-/// A subscription to so many of a price, its current period paid just now.
+/// A customer with a subscription to `quantity` units of a price, whose current period was just paid.
 pub async fn subscribed(db: &TestDatabase, tokens: u128, quantity: u64, recurring: Recurring) -> Billing {
     let billing = Billing::open(db, 1_000).await;
     let price = billing.price("price_1", tokens, recurring).await;
@@ -55,7 +55,7 @@ impl Billing {
         billing::switch_plan(&self.ctx, &sub(), &order, Requester::Customer).await
     }
 
-    /// Accepts what is shown, and lets it be charged.
+    /// Accepts the previewed plan change and sends the charge.
     pub async fn accept(&self, price: &str, quantity: u64) -> PlanPreview {
         let shown = self.preview(price, quantity).await;
         let agreed = (shown.total, Some(shown.credited));
@@ -65,7 +65,7 @@ impl Billing {
     }
 }
 
-/// A customer's own transfer pays all of these at once.
+/// Pays several invoices together with one transfer of the customer.
 pub async fn pay_together(billing: &Billing, invoices: &[Invoice]) {
     let total = Amount::sum(invoices.iter().map(Invoice::remaining)).expect("fits");
     let first = &invoices[0];
@@ -96,7 +96,7 @@ fn nothing_due(credited: Option<Amount>) -> Agreed {
 }
 
 on_one! {
-    async fn no_more_of_a_plan_is_ordered_than_there_is(db: &TestDatabase) {
+    async fn a_plan_change_cannot_exceed_the_stock(db: &TestDatabase) {
         let billing = subscribed(db, 10, 2, MONTHLY).await;
         billing.price("price_2", 20, MONTHLY).await;
         let mut unit = billing.ctx.store.begin().await.expect("begins");
@@ -118,7 +118,7 @@ on_one! {
         billing.accept("price_2", 2).await;
     }
 
-    async fn a_change_for_a_moment_before_the_last_change_is_not_made(db: &TestDatabase) {
+    async fn a_change_dated_before_the_last_change_is_rejected(db: &TestDatabase) {
         let billing = subscribed(db, 10, 5, MONTHLY).await;
         billing.wait(DAY * 15);
         let shown = billing.accept("price_1", 1).await;
@@ -134,7 +134,7 @@ on_one! {
         assert!(billing.customer_balance().await < 20 * UNIT, "a later change is made");
     }
 
-    async fn changes_within_one_second_credit_what_the_one_before_asked_for(db: &TestDatabase) {
+    async fn a_change_within_the_same_second_credits_the_charge_of_the_previous_one(db: &TestDatabase) {
         let billing = subscribed(db, 10, 5, MONTHLY).await;
         billing.wait(DAY * 15);
         for _ in 0..6 {
@@ -145,7 +145,7 @@ on_one! {
         }
     }
 
-    async fn of_two_changes_that_were_shown_one_after_the_other_the_second_is_shown_again(db: &TestDatabase) {
+    async fn a_preview_made_before_another_change_must_be_shown_again(db: &TestDatabase) {
         let billing = subscribed(db, 10, 5, MONTHLY).await;
         billing.wait(DAY * 15);
         let first = billing.preview("price_1", 3).await;
@@ -157,7 +157,7 @@ on_one! {
         assert!(matches!(answer, Err(ManageError::PreviewChanged)), "{answer:?}");
     }
 
-    async fn a_short_period_cannot_be_given_back_when_it_is_over(db: &TestDatabase) {
+    async fn a_period_that_is_over_gives_no_credit(db: &TestDatabase) {
         let billing = subscribed(db, 10, 5, every(Interval::Hour)).await;
         let begun = billing.find("sub_1").await.period.start;
         billing.wait(Duration::from_secs(59 * 60));
@@ -181,7 +181,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_refund_of_one_subscription_leaves_another_one_of_the_same_payment_as_it_was(db: &TestDatabase) {
+    async fn a_refund_of_one_subscription_does_not_affect_another_of_the_same_payment(db: &TestDatabase) {
         let billing = Billing::open(db, 1_000).await;
         let price = billing.price("price_1", 30, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;
@@ -211,14 +211,14 @@ on_one! {
         assert_eq!(rest.refunds[0].amount, Amount::new(10 * UNIT), "all that is left of it");
         billing.wait(DAY * 10);
         assert_eq!(billing.preview("price_2", 1).await.credit, Amount::new(20 * UNIT), "sub_1 is paid as before");
-        // One that names none is of each in turn.
+        // A refund that names no invoice is spread over each in turn.
         let other = both.iter().find(|invoice| invoice.subscription_id == Some(id("sub_1"))).expect("stands");
         let nameless = billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(15, None)).await.expect("is ordered");
         let told: Vec<_> = nameless.refunds.iter().map(|refund| (refund.invoice_id.clone(), refund.amount.base_units())).collect();
         assert_eq!(told, [(Some(other.id.clone()), 15 * UNIT)]);
     }
 
-    async fn a_thousand_for_a_month_gives_what_is_left_of_it_once_though_the_plan_changes_twice(db: &TestDatabase) {
+    async fn unused_time_is_credited_once_even_if_the_plan_changes_twice(db: &TestDatabase) {
         let billing = subscribed(db, 1_000, 1, MONTHLY).await;
         for (name, tokens) in [("price_2", 500), ("price_3", 200)] {
             billing.price(name, tokens, MONTHLY).await;
@@ -241,7 +241,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_plan_that_changes_in_two_steps_on_one_day_costs_what_one_step_costs(db: &TestDatabase) {
+    async fn two_plan_changes_on_one_day_cost_the_same_as_one(db: &TestDatabase) {
         let billing = subscribed(db, 1_000, 1, MONTHLY).await;
         for (name, tokens) in [("price_2", 500), ("price_3", 200)] {
             billing.price(name, tokens, MONTHLY).await;
@@ -258,7 +258,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_change_that_asks_for_nothing_writes_no_invoice(db: &TestDatabase) {
+    async fn a_change_without_a_charge_creates_no_invoice(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 0, MONTHLY).await;
         billing.wait(DAY * 10);
@@ -269,7 +269,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn the_rest_of_a_dearer_plan_is_given_back_once(db: &TestDatabase) {
+    async fn the_unused_time_of_a_more_expensive_plan_is_credited_once(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 10, MONTHLY).await;
         billing.wait(DAY * 10);
@@ -281,7 +281,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn the_part_that_an_earlier_plan_paid_of_this_one_returns_to_the_balance_at_the_end(db: &TestDatabase) {
+    async fn the_part_paid_by_the_credit_of_an_earlier_plan_returns_to_the_balance_at_the_end(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 300, every(Interval::Year)).await;
         billing.wait(DAY * 10);
@@ -293,7 +293,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_line_in_another_currency_is_refunded_to_its_payment_and_is_no_credit(db: &TestDatabase) {
+    async fn a_line_in_another_currency_is_refunded_to_its_payment_and_gives_no_credit(db: &TestDatabase) {
         let billing = subscribed(db, 30, 6, MONTHLY).await;
         billing.wait(DAY * 10);
         let mut unit = billing.ctx.store.begin().await.expect("begins");
@@ -313,18 +313,18 @@ on_one! {
         let [note] = &billing.notes().await[..] else { panic!("one note") };
         assert_eq!((note.total, note.refunded, note.to_balance), (Amount::new(120 * UNIT), Amount::new(120 * UNIT), Amount::ZERO));
         assert_eq!((billing.refunded().await, billing.customer_balance().await), (vec![120 * UNIT], 0));
-        assert_eq!(billing.networks.earned().await, 180 - 120 + 60);
+        assert_eq!(billing.networks.store_balance().await, 180 - 120 + 60);
         billing.is_sound().await;
     }
 
-    async fn an_unchanged_plan_gives_back_what_is_left_of_its_payment(db: &TestDatabase) {
+    async fn cancelling_an_unchanged_plan_refunds_its_unused_time(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.wait(DAY * 10);
         billing.end_with(RefundChoice::Proration).await.expect("ends");
         assert_eq!(billing.refunded().await, [20 * UNIT]);
     }
 
-    async fn nothing_is_given_back_while_a_renewal_is_on_its_way(db: &TestDatabase) {
+    async fn nothing_is_refunded_while_a_renewal_is_in_flight(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.wait(DAY * 30);
         let renewal = billing.round_unsent().await;
@@ -342,18 +342,18 @@ on_one! {
         assert!(unit.attempts().open_of(&Purpose::Refund(refund.id.clone())).await.expect("reads").is_some());
     }
 
-    async fn a_dear_plan_is_not_held_at_the_price_of_a_cheap_one_by_changes_that_are_dated_back(db: &TestDatabase) {
+    async fn backdated_changes_do_not_give_an_expensive_plan_at_the_price_of_a_cheap_one(db: &TestDatabase) {
         let billing = subscribed(db, 10, 1, MONTHLY).await;
         hold_the_dear_plan(&billing, &[("price_1", 10, 1), ("price_1", 10, 30)]).await;
     }
 
-    async fn a_dear_plan_is_not_held_at_the_price_of_a_free_one_by_changes_that_are_dated_back(db: &TestDatabase) {
+    async fn backdated_changes_do_not_give_an_expensive_plan_at_the_price_of_a_free_one(db: &TestDatabase) {
         let billing = subscribed(db, 0, 1, MONTHLY).await;
         billing.price("price_2", 300, MONTHLY).await;
         hold_the_dear_plan(&billing, &[("price_1", 0, 1), ("price_2", 300, 1)]).await;
     }
 
-    async fn whatever_plans_follow_one_another_the_customer_pays_for_the_time_of_each(db: &TestDatabase) {
+    async fn for_any_sequence_of_plans_the_customer_pays_for_the_time_of_each(db: &TestDatabase) {
         let billing = subscribed(db, 10, 1, MONTHLY).await;
         billing.price("price_2", 35, MONTHLY).await;
         let plans = [("price_1", 10, 1), ("price_1", 10, 7), ("price_2", 35, 1), ("price_2", 35, 4)];
@@ -369,7 +369,8 @@ on_one! {
     }
 }
 
-/// Somebody takes the second plan again and again, and goes back to the first one as late as they can, at the price of when they took it.
+/// The customer repeatedly changes to the second plan, and changes back to the first as late as possible with the preview made right after
+/// the first change.
 async fn hold_the_dear_plan(billing: &Billing, plans: &[(&'static str, u128, u64)]) {
     let mut history = History::begin(billing, plans).await;
     for _ in 0..40 {
@@ -383,17 +384,17 @@ async fn hold_the_dear_plan(billing: &Billing, plans: &[(&'static str, u128, u64
     history.settle().await;
 }
 
-/// What somebody does who changes again and again, and what the plans that they had are worth.
+/// A sequence of plan changes, and the value of the plans that the customer had.
 struct History<'a> {
     billing: &'a Billing,
-    /// Price, its tokens and how many of it.
+    /// The id, tokens and quantity of each price.
     plans: Vec<(&'static str, u128, u64)>,
     plan: usize,
     since: Timestamp,
-    /// What was used, in base units times the seconds of the period.
+    /// The value of the used time, in base units times the seconds of the period.
     used: u128,
     changes: u128,
-    /// What each plan was shown to cost right after the last change; `None`: the one that it has.
+    /// The preview of each plan made right after the last change; `None` for the current plan.
     shown: Vec<Option<PlanPreview>>,
 }
 
@@ -413,14 +414,14 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Counts what was used until `at`.
+    /// Adds the value of the time used until `at`.
     fn use_until(&mut self, at: Timestamp) {
         let (_, tokens, quantity) = self.plans[self.plan];
         self.used += tokens * UNIT * u128::from(quantity) * at.since(self.since).as_micros() / 1_000_000;
         self.since = at;
     }
 
-    /// Accepts what was shown after the last change, or what is shown now. False: it is not made.
+    /// Accepts the preview made after the last change (`old`), or a new one. Returns false if the change is rejected.
     async fn change(&mut self, to: usize, old: bool) -> bool {
         let (price, _, quantity) = self.plans[to];
         if to == self.plan {
@@ -442,7 +443,7 @@ impl<'a> History<'a> {
         true
     }
 
-    /// Until the end of the period.
+    /// Runs until the end of the period, and compares the payments with the value of the used time.
     async fn settle(mut self) {
         let period = self.billing.find("sub_1").await.period;
         assert!(self.since < period.end);

@@ -1,4 +1,4 @@
-//! Two units of work beside one another, each at the point where it would harm the other.
+//! Concurrent units of work, each stopped at the point where it could conflict with the other.
 
 use super::bench::{Billing, DAY, HOUR, MONTHLY, planned};
 use crate::checkout_fixtures::{id, wallet_attempt};
@@ -15,7 +15,7 @@ use souk_domain::shared::{Amount, AttemptId, Mode, StorageError};
 use souk_domain::storage::UnitOfWork;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The network says that an attempt has settled.
+/// Records the network's report that an attempt has settled.
 async fn settle(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -29,7 +29,7 @@ async fn settle(
 }
 
 on_both! {
-    async fn two_debts_that_are_paid_at_once_leave_nothing_past_due(db: &TestDatabase) {
+    async fn concurrent_payments_of_two_debts_end_the_past_due_state(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 60)).await;
@@ -58,7 +58,7 @@ on_both! {
         assert_eq!((recovered.status, recovered.past_due_since), (SubscriptionStatus::Active, None));
     }
 
-    async fn a_page_that_looks_meanwhile_does_not_keep_a_refusal_from_being_believed(db: &TestDatabase) {
+    async fn a_concurrent_poll_does_not_prevent_a_decline_from_being_recorded(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -105,7 +105,7 @@ on_both! {
         unit.attempts().finish(&own.id, AttemptStatus::Declined, None, billing.start).await.expect("finishes");
         unit.commit().await.expect("commits");
 
-        // The other way round: whoever pays finds it void.
+        // In the opposite order, the payment finds the invoice void.
         let mut voiding = billing.ctx.store.begin().await.expect("begins");
         let owed = voiding.invoices().lock(&debt.id).await.expect("locks").expect("stands");
         assert!(voiding.attempts().lock_not_in_flight(&debt.id).await.expect("keeps"));
@@ -129,7 +129,7 @@ on_both! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Void]);
     }
 
-    async fn a_renewal_and_a_change_of_plan_that_use_the_same_balance_wait_for_one_another(db: &TestDatabase) {
+    async fn a_renewal_and_a_plan_change_wait_for_each_others_use_of_the_balance(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let larger = billing.price("price_2", 50, MONTHLY).await;
@@ -141,7 +141,7 @@ on_both! {
         let shown = billing::preview_plan(&billing.ctx, &other.id, &choice).await.expect("is shown");
         assert!(!shown.applied.is_zero(), "{shown:?}");
 
-        // Somebody takes a number meanwhile: both come as far as they can.
+        // Another transaction holds the number series meanwhile, so that both units of work get as far as they can.
         let mut busy = billing.ctx.store.begin().await.expect("begins");
         busy.invoices().allocate_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("takes");
         let renewal = async {
@@ -163,7 +163,7 @@ on_both! {
         assert_eq!(billing.customer_balance().await, 900 * UNIT - plan - month);
     }
 
-    async fn usage_is_not_taken_for_a_period_that_a_renewal_is_about_to_end(db: &TestDatabase) {
+    async fn usage_is_not_recorded_for_a_period_that_a_renewal_is_ending(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let metered = Recurring { usage: Usage::Metered(Aggregate::Sum), ..MONTHLY };
         let price = billing.price("price_1", 3, metered).await;

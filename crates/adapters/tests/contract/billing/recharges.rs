@@ -1,5 +1,4 @@
-//! Funds for the account that pays: they arrive there, once, from another account; the store has none of them, and its journal
-//! none either.
+//! Recharges: funds go once from another account to the paying account. The store receives none of them, and its journal records none.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::checkout_fixtures::id;
@@ -36,7 +35,7 @@ fn account(wallet: &TestWallet) -> Wallet {
     Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() }
 }
 
-/// Somebody with 1,000 tokens whose month costs so much, charged already; and a friend with 1,000 tokens.
+/// A customer with 1,000 tokens whose month of `price` tokens was charged, and a friend with 1,000 tokens.
 async fn charged(db: &TestDatabase, price: u128) -> Billing {
     let billing = Billing::open(db, 2_000).await;
     let price = billing.price("price_1", price, MONTHLY).await;
@@ -52,13 +51,13 @@ async fn signed(billing: &Billing, amount: Amount, nonce: u64) -> String {
     friend().sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, amount).expect("signs")
 }
 
-/// The friend signs and the store sends.
+/// Adds funds: the friend signs and the store sends the transaction.
 async fn add(billing: &Billing, number: u128, nonce: u64) -> Result<String, ManageError> {
     let signed = signed(billing, tokens(number), nonce).await;
     billing::submit_signed_recharge(&billing.ctx, &sub(), tokens(number), &account(&friend()), (nonce, &signed)).await
 }
 
-async fn told(billing: &Billing) -> Vec<(InvoiceStatus, u128)> {
+async fn recorded_statements(billing: &Billing) -> Vec<(InvoiceStatus, u128)> {
     let of_funds = billing.statements().await.into_iter().filter(|invoice| invoice.reason == BillingReason::Recharge);
     of_funds.map(|invoice| (invoice.status, invoice.amount_paid.base_units() / UNIT)).collect()
 }
@@ -74,44 +73,44 @@ on_one! {
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue);
         add(&billing, 600, 7).await.expect("adds");
         assert_eq!(billing.networks.balance().await, 1_600);
-        assert_eq!((billing.networks.earned().await, billing.cash().await), (0, 0), "none of it is the store's");
-        assert_eq!(told(&billing).await, [(InvoiceStatus::Paid, 600)]);
+        assert_eq!((billing.networks.store_balance().await, billing.cash().await), (0, 0), "none of it is the store's");
+        assert_eq!(recorded_statements(&billing).await, [(InvoiceStatus::Paid, 600)]);
         billing.send_all().await;
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
-        assert_eq!((billing.networks.balance().await, billing.networks.earned().await, billing.cash().await), (100, 1_500, 1_500));
+        assert_eq!((billing.networks.balance().await, billing.networks.store_balance().await, billing.cash().await), (100, 1_500, 1_500));
         billing.is_sound().await;
     }
 
-    async fn the_statement_says_what_it_is_and_is_of_no_payment(db: &TestDatabase) {
+    async fn the_statement_of_a_recharge_is_not_a_payment(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         add(&billing, 60, 7).await.expect("adds");
-        let [told] = <[Invoice; 1]>::try_from(billing.statements().await).expect("one statement");
-        assert_eq!((told.description.as_str(), told.period, &told.intent_id), ("Add funds for subscription", None, &None));
-        assert_eq!((&told.subscription_id, told.number, told.total), (&Some(sub()), Some(1), tokens(60)), "a series of its own");
+        let [recorded_statements] = <[Invoice; 1]>::try_from(billing.statements().await).expect("one statement");
+        assert_eq!((recorded_statements.description.as_str(), recorded_statements.period, &recorded_statements.intent_id), ("Add funds for subscription", None, &None));
+        assert_eq!((&recorded_statements.subscription_id, recorded_statements.number, recorded_statements.total), (&Some(sub()), Some(1), tokens(60)), "a series of its own");
         let funds = billing::funds_of(&billing.ctx, &sub()).await.expect("answers");
         assert_eq!((funds.balance, funds.period), (Some(tokens(1_055)), Some(tokens(5))));
-        let void = billing::void_invoice(&billing.ctx, &told.id).await;
+        let void = billing::void_invoice(&billing.ctx, &recorded_statements.id).await;
         assert!(matches!(void, Err(ManageError::NothingOwed)), "what has arrived stays: {void:?}");
-        let refund = billing.refund(&told, None).await;
+        let refund = billing.refund(&recorded_statements, None).await;
         assert!(matches!(refund, Err(CreditError::NothingPaid)), "the store has none of it: {refund:?}");
     }
 
-    async fn an_answer_that_got_lost_is_found_by_the_reconciler_and_tells_of_the_funds_once(db: &TestDatabase) {
+    async fn the_reconciler_finds_a_lost_response_and_records_the_funds_once(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         billing.networks.fault("drop_answer").await;
         add(&billing, 60, 7).await.expect("it is on its way");
-        assert_eq!((told(&billing).await, is_moving(&billing).await), (vec![], true));
+        assert_eq!((recorded_statements(&billing).await, is_moving(&billing).await), (vec![], true));
         assert!(matches!(add(&billing, 60, 8).await, Err(ManageError::PaymentInFlight)), "one at a time");
         billing.wait(DAY);
         for _ in 0..2 {
             check_due(&billing.ctx, 9).await.expect("looks");
         }
-        assert_eq!((told(&billing).await, is_moving(&billing).await), (vec![(InvoiceStatus::Paid, 60)], false));
+        assert_eq!((recorded_statements(&billing).await, is_moving(&billing).await), (vec![(InvoiceStatus::Paid, 60)], false));
         assert_eq!(billing.networks.balance().await, 1_055);
         billing.is_sound().await;
     }
 
-    async fn what_a_dead_process_has_written_down_is_sent_by_the_reconciler(db: &TestDatabase) {
+    async fn the_reconciler_sends_the_transaction_of_a_crashed_process(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         billing.networks.fault("drop_request").await;
         add(&billing, 60, 7).await.expect("nobody knows");
@@ -120,27 +119,27 @@ on_one! {
         check_due(&billing.ctx, 9).await.expect("sends");
         billing.wait(DAY);
         check_due(&billing.ctx, 9).await.expect("looks");
-        assert_eq!((told(&billing).await, billing.networks.balance().await), (vec![(InvoiceStatus::Paid, 60)], 1_055));
+        assert_eq!((recorded_statements(&billing).await, billing.networks.balance().await), (vec![(InvoiceStatus::Paid, 60)], 1_055));
         billing.is_sound().await;
     }
 
-    async fn a_refused_transfer_leaves_nothing_and_may_be_tried_again(db: &TestDatabase) {
+    async fn a_declined_transfer_has_no_effect_and_can_be_retried(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         billing.networks.fault("refuse").await;
         assert!(matches!(add(&billing, 60, 7).await, Err(ManageError::Refused(_))));
-        assert_eq!((told(&billing).await, is_moving(&billing).await), (vec![], false));
+        assert_eq!((recorded_statements(&billing).await, is_moving(&billing).await), (vec![], false));
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
         let mut unit = billing.ctx.store.read().await.expect("reads");
         assert!(unit.invoices().overdue(&id("cus_1")).await.expect("reads").is_empty());
         drop(unit);
         add(&billing, 60, 8).await.expect("adds");
-        assert_eq!(told(&billing).await, [(InvoiceStatus::Paid, 60)]);
+        assert_eq!(recorded_statements(&billing).await, [(InvoiceStatus::Paid, 60)]);
         billing.is_sound().await;
     }
 }
 
 on_both! {
-    async fn the_same_signature_sent_twice_at_once_adds_funds_once(db: &TestDatabase) {
+    async fn concurrent_sends_of_one_signature_add_funds_once(db: &TestDatabase) {
         let billing = Arc::new(charged(db, 5).await);
         let signed = Arc::new(signed(&billing, tokens(60), 7).await);
         let takes = (0..4).map(|_| {
@@ -151,19 +150,19 @@ on_both! {
         });
         let taken = futures_util::future::join_all(takes).await;
         assert_eq!(taken.into_iter().filter(|taken| matches!(taken, Ok(true))).count(), 1);
-        assert_eq!((told(&billing).await, billing.networks.balance().await), (vec![(InvoiceStatus::Paid, 60)], 1_055));
+        assert_eq!((recorded_statements(&billing).await, billing.networks.balance().await), (vec![(InvoiceStatus::Paid, 60)], 1_055));
         billing.is_sound().await;
     }
 }
 
 on_one! {
-    async fn what_was_signed_for_another_amount_or_account_is_not_sent(db: &TestDatabase) {
+    async fn a_signature_for_another_amount_or_account_is_not_sent(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         let (ctx, from) = (&billing.ctx, account(&friend()));
         let less = signed(&billing, tokens(60), 7).await;
         let taken = billing::submit_signed_recharge(ctx, &sub(), tokens(61), &from, (7, &less)).await;
         assert!(matches!(taken, Err(ManageError::Check(CheckError::Differs(_)))), "{taken:?}");
-        // Between the question and the answer another wallet has begun to pay.
+        // Another wallet became the payer between the request and the response.
         let mut unit = ctx.store.begin().await.expect("begins");
         let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
         let Some(MandateDetails::Delegation { limits, .. }) = mandate.details.clone() else { panic!("a delegation") };
@@ -177,7 +176,7 @@ on_one! {
         assert_eq!(billing.networks.balance().await, 995);
     }
 
-    async fn what_cannot_be_added_is_refused_by_name(db: &TestDatabase) {
+    async fn an_invalid_recharge_is_rejected_with_the_reason(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         let (ctx, from) = (&billing.ctx, account(&friend()));
         let request = async |amount| billing::prepare_recharge(ctx, &sub(), amount, &from, 7).await.map(drop);
@@ -219,11 +218,11 @@ on_one! {
             })
             .await
             .expect("reads");
-            assert!(found.is_empty() == breach.is_empty() && found.iter().all(|told| told.contains(breach)), "{sql}: {found:?}");
+            assert!(found.is_empty() == breach.is_empty() && found.iter().all(|recorded_statements| recorded_statements.contains(breach)), "{sql}: {found:?}");
         }
     }
 
-    async fn an_open_transfer_of_funds_keeps_no_other_payment_waiting(db: &TestDatabase) {
+    async fn an_open_recharge_does_not_block_other_payments(db: &TestDatabase) {
         let billing = charged(db, 1_500).await;
         let debt = billing.invoices().await[0].id.clone();
         billing.networks.fault("drop_request").await;

@@ -1,5 +1,5 @@
-//! Refunds that their network refuses, or that fail after they succeeded: reserved until the owner retries them or moves them to the
-//! balance.
+//! Refunds that their network declines or that fail after they succeeded: the amount stays reserved until the owner retries the refund or
+//! moves the amount to the balance.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use super::plans::subscribed;
@@ -24,14 +24,14 @@ impl Billing {
         unit.intents().find(invoice.intent_id.as_ref().expect("a payment")).await.expect("reads").expect("stands")
     }
 
-    /// What is reserved of the invoice's payment and of the network payment, in tokens.
+    /// Returns the reserved amounts of the invoice's payment and of the network payment, in tokens.
     async fn reserved(&self, invoice: &Invoice) -> (u128, u128) {
         let payment = self.payments(invoice).await.remove(0);
         (payment.refunded.base_units() / UNIT, self.intent_of(invoice).await.amount_refunded.base_units() / UNIT)
     }
 }
 
-/// A month of 30 was paid, and a refund of so many tokens was refused by the network.
+/// A customer whose month of 30 tokens was paid, and a refund of `tokens` tokens that the network declined.
 async fn refused(db: &TestDatabase, tokens: u128) -> (Billing, Invoice, RefundId) {
     let billing = subscribed(db, 30, 1, MONTHLY).await;
     let invoice = billing.last().await;
@@ -44,7 +44,7 @@ async fn refused(db: &TestDatabase, tokens: u128) -> (Billing, Invoice, RefundId
 }
 
 on_both! {
-    async fn a_refused_refund_stays_reserved_until_it_is_retried(db: &TestDatabase) {
+    async fn a_declined_refund_stays_reserved_until_it_is_retried(db: &TestDatabase) {
         let (billing, invoice, refund) = refused(db, 20).await;
         assert_eq!((billing.reserved(&invoice).await, billing.customer_balance().await), ((20, 20), 0));
         assert_eq!(billing.accounts().await.get("liabilities:refunds_payable"), Some(&-i128::try_from(20 * UNIT).expect("fits")));
@@ -61,13 +61,13 @@ on_both! {
         billing::retry_refund(&billing.ctx, Mode::Test, &refund).await.expect("is sent again");
         billing.send_all().await;
         let sent = billing.stored(&refund).await;
-        assert_eq!((sent.status, sent.failure, billing.networks.earned().await, billing.cash().await), (RefundStatus::Succeeded, None, 10, 10));
+        assert_eq!((sent.status, sent.failure, billing.networks.store_balance().await, billing.cash().await), (RefundStatus::Succeeded, None, 10, 10));
         assert_eq!((billing.reserved(&invoice).await, billing.notes().await.len()), ((20, 20), 1), "one credit note for all tries");
         assert!(!billing.accounts().await.contains_key("liabilities:refunds_payable"));
         billing.is_sound().await;
     }
 
-    async fn a_refused_refund_is_retried_or_moved_to_the_balance_once_however_many_ask(db: &TestDatabase) {
+    async fn concurrent_decisions_retry_a_declined_refund_or_move_it_to_the_balance_once(db: &TestDatabase) {
         let (billing, invoice, refund) = refused(db, 20).await;
         let ctx = billing.ctx.clone();
         let asked = refund.clone();
@@ -83,7 +83,7 @@ on_both! {
         assert_eq!(asked.await.into_iter().filter(|is_done| *is_done).count(), 1, "it is moved or retried");
         billing.send_all().await;
         let after = billing.stored(&refund).await;
-        let (balance, earned) = (billing.customer_balance().await / UNIT, billing.networks.earned().await);
+        let (balance, earned) = (billing.customer_balance().await / UNIT, billing.networks.store_balance().await);
         match after.status {
             RefundStatus::Canceled => assert_eq!((balance, earned, billing.reserved(&invoice).await), (20, 30, (20, 0))),
             status => assert_eq!((status, balance, earned), (RefundStatus::Succeeded, 0, 10)),
@@ -116,7 +116,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_refund_that_fails_after_it_succeeded_is_decided_like_a_refused_one(db: &TestDatabase) {
+    async fn a_refund_that_fails_after_it_succeeded_is_handled_like_a_declined_one(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         let invoice = billing.last().await;
         let refund = billing.refund(&invoice, None).await.expect("is ordered").refunds.remove(0);
@@ -136,7 +136,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_change_of_plan_credits_nothing_that_is_reserved_for_a_refund(db: &TestDatabase) {
+    async fn a_plan_change_credits_no_amount_reserved_for_a_refund(db: &TestDatabase) {
         let (billing, _, refund) = refused(db, 30).await;
         billing.price("price_2", 60, MONTHLY).await;
         let shown = billing.preview("price_2", 1).await;

@@ -1,4 +1,4 @@
-//! Subscriptions renew by themselves: each period is billed once and charged once (invariants 1, 2, 11).
+//! Automatic renewals: each period is billed once and charged once (invariants 1, 2, 11).
 
 use super::bench::{Billing, DAY, HOUR, MONTHLY};
 use crate::checkout_fixtures::id;
@@ -27,13 +27,13 @@ on_one! {
         assert_eq!((invoice.number, invoice.period), (Some(1), Some(renewed.period)));
         assert_eq!((invoice.total, invoice.amount_paid), (Amount::new(5 * UNIT), Amount::new(5 * UNIT)));
         assert_eq!(renewed.latest_invoice_id.as_ref(), Some(&invoice.id));
-        assert_eq!((billing.networks.balance().await, billing.networks.earned().await, billing.cash().await), (995, 5, 5));
+        assert_eq!((billing.networks.balance().await, billing.networks.store_balance().await, billing.cash().await), (995, 5, 5));
         assert_eq!(billing.round().await, 0);
     }
 }
 
 on_both! {
-    async fn rounds_at_the_same_time_renew_each_subscription_once(db: &TestDatabase) {
+    async fn concurrent_rounds_renew_each_subscription_once(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         for number in 1..=12 {
@@ -44,12 +44,12 @@ on_both! {
         let mut numbers: Vec<_> = billing.invoices().await.iter().map(|invoice| invoice.number.expect("a number")).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=12).collect::<Vec<_>>());
-        assert_eq!((billing.networks.earned().await, billing.cash().await), (60, 60));
+        assert_eq!((billing.networks.store_balance().await, billing.cash().await), (60, 60));
     }
 }
 
 on_one! {
-    async fn missed_days_are_caught_up_one_invoice_for_each(db: &TestDatabase) {
+    async fn missed_periods_are_billed_with_one_invoice_each(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let daily = Recurring { cycle: RecurringInterval::new(Interval::Day, 1, Anchoring::Fixed).expect("a cycle"), usage: Usage::Licensed };
         let price = billing.price("price_1", 2, daily).await;
@@ -57,10 +57,10 @@ on_one! {
         while billing.round().await > 0 {}
         let starts: Vec<_> = billing.invoices().await.iter().map(|invoice| invoice.period.expect("a period").start).collect();
         assert_eq!(starts, (0..4).map(|day| billing.start.minus(DAY * 3).plus(DAY * day)).collect::<Vec<_>>());
-        assert_eq!(billing.networks.earned().await, 8);
+        assert_eq!(billing.networks.store_balance().await, 8);
     }
 
-    async fn a_trial_ends_with_the_first_paid_period(db: &TestDatabase) {
+    async fn the_first_paid_period_follows_the_trial(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.trial("sub_1", &price, DAY * 2)).await;
@@ -72,7 +72,7 @@ on_one! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
     }
 
-    async fn nothing_to_pay_asks_no_network(db: &TestDatabase) {
+    async fn a_renewal_of_zero_calls_no_network(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 0, MONTHLY).await;
         let unmandated = Subscription { mandate_id: None, ..billing.subscription("sub_1", &price, DAY * 30) };
@@ -112,7 +112,7 @@ on_one! {
         assert_eq!(items[0].calculation.amount(), Ok(items[0].amount));
     }
 
-    async fn a_lost_answer_is_unknown_until_the_network_is_asked_and_charged_once(db: &TestDatabase) {
+    async fn a_lost_response_is_unknown_until_the_network_is_queried_and_is_charged_once(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -121,10 +121,10 @@ on_one! {
         billing.wait(std::time::Duration::from_secs(120));
         payment::check_due(&billing.ctx, 10).await.expect("asks");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
-        assert_eq!((billing.networks.earned().await, billing.cash().await, billing.networks.transfers().await.len()), (5, 5, 1));
+        assert_eq!((billing.networks.store_balance().await, billing.cash().await, billing.networks.transfers().await.len()), (5, 5, 1));
     }
 
-    async fn a_round_that_died_before_it_charged_is_taken_up_by_the_reconciler(db: &TestDatabase) {
+    async fn the_reconciler_sends_the_charges_of_a_round_that_crashed(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -137,12 +137,12 @@ on_one! {
         assert_eq!(billing.networks.transfers().await.len(), 1);
     }
 
-    async fn a_refusal_is_not_believed_while_others_may_have_sent_the_same(db: &TestDatabase) {
+    async fn a_decline_is_not_recorded_while_another_sender_may_have_sent_the_attempt(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         let round = billing::renew_due(&billing.ctx, &Scope::Wall, billing.ctx.now(), 10).await.expect("renews");
-        // Whoever had its message may have sent it, and died before the answer.
+        // The worker that had the message may have sent the attempt and crashed before the response.
         let (now, mut unit) = (billing.ctx.now(), billing.ctx.store.begin().await.expect("begins"));
         assert_eq!(unit.attempts().claim_unsent(&round.attempts, now, now.plus(HOUR)).await.expect("claims"), round.attempts);
         unit.commit().await.expect("commits");
@@ -157,12 +157,12 @@ on_one! {
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Paid], 1));
     }
 
-    async fn a_refusal_of_what_the_reconciler_sends_first_is_believed_at_once(db: &TestDatabase) {
+    async fn a_decline_of_an_attempt_first_sent_by_the_reconciler_is_recorded_at_once(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         let sent = billing.round_unsent().await;
-        // Its message waits behind many others: the reconciler is the first to send, and the message must not be beside it.
+        // The message waits behind many others, so the reconciler is the first to send; the message must not be handled at the same time.
         billing.wait(HOUR);
         billing.networks.fault("refuse").await;
         payment::check_due(&billing.ctx, 10).await.expect("asks");
@@ -171,12 +171,12 @@ on_one! {
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Uncollectible], 0));
     }
 
-    async fn whoever_comes_after_the_reconciler_is_not_the_first_to_send(db: &TestDatabase) {
+    async fn a_worker_does_not_send_an_attempt_claimed_by_the_reconciler(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         let sent = billing.round_unsent().await;
-        // The reconciler has taken it, and may be sending it now.
+        // The reconciler has claimed the attempt and may be sending it now.
         billing.wait(DAY);
         let now = billing.ctx.now();
         let mut unit = billing.ctx.store.begin().await.expect("begins");
@@ -189,7 +189,7 @@ on_one! {
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Paid], 1));
     }
 
-    async fn one_that_cannot_be_billed_waits_for_somebody_and_keeps_nobody_else(db: &TestDatabase) {
+    async fn a_subscription_that_cannot_be_billed_is_put_on_hold_and_blocks_no_other(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let gone = SubscriptionItem { id: id("si_gone"), price_id: id("price_gone"), quantity: 1, billed: None };
@@ -204,13 +204,13 @@ on_one! {
         assert_eq!(permits.await, Ok(true));
     }
 
-    async fn one_whose_period_is_billed_already_is_put_on_hold_and_the_others_go_on(db: &TestDatabase) {
+    async fn a_subscription_whose_period_is_already_billed_is_put_on_hold_and_others_continue(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 31)).await;
         billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
         billing.round().await;
-        // As if the first one's new period had never been written: its invoice stands.
+        // Simulates that the first subscription's new period was not written although its invoice exists.
         let before = billing.find("sub_1").await;
         let torn = Subscription { index: Some(0), period: billing.subscription("sub_1", &price, DAY * 31).period, ..before };
         let mut unit = billing.ctx.store.begin().await.expect("begins");
@@ -221,6 +221,6 @@ on_one! {
         let OnHold { reason, detail } = billing.find("sub_1").await.on_hold.expect("a reason");
         assert!(reason == HoldReason::AlreadyBilled && detail.contains("invoices: one of this subscription"), "{detail}");
         assert_eq!(billing.find("sub_3").await.index, Some(1));
-        assert_eq!(billing.networks.earned().await, 15);
+        assert_eq!(billing.networks.store_balance().await, 15);
     }
 }

@@ -1,4 +1,4 @@
-//! What a refund ends: an app that was bought once, and a subscription whose current period was given back.
+//! Revocation by refunds: of a one-time purchase, and of a subscription whose current period was refunded.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use super::plans::subscribed;
@@ -13,7 +13,7 @@ use souk_domain::billing::{
 use souk_domain::shared::{Amount, Mode};
 use souk_domain::store::Entitlement;
 
-/// A purchase of 30 that stands unpaid, and the app that it gave.
+/// A customer with an unpaid one-time purchase of 30 tokens and the app that it granted.
 async fn bought_once(db: &TestDatabase) -> (Billing, Invoice) {
     let billing = Billing::open(db, 1_000).await;
     shelve(db, &[app("z1app", "An app")]).await;
@@ -63,7 +63,7 @@ async fn credit(billing: &Billing, order: &CreditNoteOrder) -> bool {
 }
 
 on_both! {
-    async fn an_app_that_was_bought_once_is_gone_when_its_line_is_credited_in_full(db: &TestDatabase) {
+    async fn a_one_time_purchase_is_revoked_when_its_line_is_fully_credited(db: &TestDatabase) {
         let (billing, purchase) = bought_once(db).await;
         assert!(!credit(&billing, &order(&purchase, Some(29), CreditNoteReason::Other)).await);
         assert!(holds(&billing).await, "a part of the price is no return");
@@ -97,14 +97,14 @@ on_both! {
         let ended = billing.find("sub_1").await;
         assert_eq!((ended.status, ended.ended_at), (SubscriptionStatus::Canceled, Some(billing.ctx.now())));
         assert_eq!(ended.cancellation.expect("a reason").reason, CancelReason::CancellationByStore);
-        assert_eq!(billing.given().await, (vec![30], 0));
+        assert_eq!(billing.refunds_and_balance().await, (vec![30], 0));
         billing.deliver().await;
         billing.wait(DAY * 30);
         assert_eq!((billing.round().await, billing.invoices().await.len()), (0, 1));
         billing.is_sound().await;
     }
 
-    async fn a_subscription_goes_on_when_a_past_period_or_a_part_of_this_one_is_refunded(db: &TestDatabase) {
+    async fn a_subscription_continues_if_a_past_period_or_a_part_of_this_one_is_refunded(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         let past = billing.last().await;
         billing.wait(DAY * 30);
@@ -112,7 +112,7 @@ on_both! {
         billing.refund(&past, None).await.expect("is ordered");
         billing.refund(&billing.last().await, Some(29 * UNIT)).await.expect("is ordered");
         billing.deliver().await;
-        assert_eq!((billing.find("sub_1").await.status, billing.given().await), (SubscriptionStatus::Active, (vec![29, 30], 0)));
+        assert_eq!((billing.find("sub_1").await.status, billing.refunds_and_balance().await), (SubscriptionStatus::Active, (vec![29, 30], 0)));
         let goodwill = order(&billing.last().await, None, CreditNoteReason::Other);
         let line = billing.lines(&billing.last().await).await.remove(0).id;
         let kept = OrderedItem { invoice_item_id: line, amount: Amount::new(UNIT), revokes: Some(false) };
@@ -122,7 +122,7 @@ on_both! {
         billing.is_sound().await;
     }
 
-    async fn a_change_of_plan_credits_its_line_in_full_and_ends_nothing(db: &TestDatabase) {
+    async fn a_plan_change_that_fully_credits_a_line_ends_nothing(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 60, MONTHLY).await;
         let old = billing.last().await;

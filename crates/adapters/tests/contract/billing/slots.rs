@@ -1,4 +1,4 @@
-//! However many messages are charged beside each other, a network never has more than its slots to answer at once.
+//! Concurrency limit: a network never has more requests in flight than its slots, regardless of the number of concurrent messages.
 
 use super::bench::{Billing, DAY, HOUR, MONTHLY};
 use crate::ledger::bench::{sandbox_clock, sandbox_db, serve};
@@ -21,16 +21,16 @@ use tokio::time::timeout;
 
 const SLOTS: usize = 3;
 
-/// Calls that a network has to answer.
+/// Counts the calls that are in flight at a network.
 struct Crowd {
     come: AtomicUsize,
     inside: AtomicUsize,
     most: AtomicUsize,
-    /// The first wait for one another, so that all slots are taken at the same time.
+    /// The first calls wait for each other, so that all slots are in use at the same time.
     full: Barrier,
 }
 
-/// Slots that are given when so many wait for one.
+/// A limit that grants slots only once the barrier's number of callers wait for one.
 struct Crowded(Barrier);
 
 #[async_trait]
@@ -41,7 +41,7 @@ impl ConcurrencyLimit for Crowded {
     }
 }
 
-/// The one slot of a network, which is free when somebody says so.
+/// The single slot of a network, which the test releases.
 #[derive(Default)]
 struct Gate {
     is_waited_for: Notify,
@@ -58,7 +58,7 @@ impl ConcurrencyLimit for Gate {
 }
 
 on_both! {
-    async fn a_reconciler_that_waited_for_a_slot_beyond_its_turn_sends_nothing(db: &TestDatabase) {
+    async fn a_reconciler_whose_claim_expired_while_it_waited_for_a_slot_sends_nothing(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -66,7 +66,7 @@ on_both! {
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         assert_eq!(unit.attempts().claim_unsent(&sent, billing.start, billing.start.plus(HOUR)).await.expect("claims"), sent);
         unit.commit().await.expect("commits");
-        // Long enough for a refusal to be believed.
+        // Long enough that a decline would be recorded.
         billing.wait(DAY + HOUR);
         let gate = Arc::new(Gate::default());
         let slow = Context { networks: billing.ctx.networks.clone().with_concurrency_limit(gate.clone()), ..billing.ctx.clone() };
@@ -82,7 +82,7 @@ on_both! {
         assert_eq!((first.expect("asks"), billing.networks.transfers().await.len()), (1, 0), "and nothing is sent afterwards");
     }
 
-    async fn all_of_a_message_wait_for_slots_from_the_beginning(db: &TestDatabase) {
+    async fn all_attempts_of_a_message_wait_for_slots_from_its_start(db: &TestDatabase) {
         const MANY: usize = 32;
         let billing = Billing::open(db, 300).await;
         let price = billing.price("price_1", 2, MONTHLY).await;
@@ -119,7 +119,7 @@ on_both! {
         assert_eq!((asked.expect("asks"), billing.networks.transfers().await.len()), (1, 2));
     }
 
-    async fn messages_that_are_charged_at_once_share_the_slots_of_their_network(db: &TestDatabase) {
+    async fn concurrent_messages_share_the_slots_of_their_network(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 2, MONTHLY).await;
         for number in 1..=24 {
@@ -159,6 +159,6 @@ on_both! {
         }
         assert_eq!(crowd.most.load(Ordering::SeqCst), SLOTS);
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; 24]);
-        assert_eq!(billing.networks.earned().await, 48);
+        assert_eq!(billing.networks.store_balance().await, 48);
     }
 }

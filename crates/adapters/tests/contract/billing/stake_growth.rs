@@ -1,4 +1,4 @@
-//! A stake is reckoned from all that it secures, and grows with the plans.
+//! The required stake is computed from all subscriptions that it secures, and grows with their plans.
 
 use super::bench::{Billing, MONTHLY};
 use super::stakes::two_of_one_order;
@@ -21,13 +21,13 @@ fn wallet(billing: &Billing) -> Wallet {
     Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() }
 }
 
-/// As if no stake had ever been placed.
+/// Detaches the stake from its subscriptions and marks it as returned, as if none had been placed.
 async fn forget_stake(billing: &Billing) {
     billing.write("UPDATE subscriptions SET stake_id = NULL").await;
     billing.write("UPDATE stakes SET status = 'final', amount_returned = amount").await;
 }
 
-/// The customer asks for the end of the period.
+/// The customer requests cancellation at the end of the period.
 async fn cancel(billing: &Billing) {
     let (slash_reason, comment) = (String::new(), String::new());
     let terms = CancelTerms {
@@ -41,13 +41,13 @@ async fn cancel(billing: &Billing) {
     billing::cancel(&billing.ctx, Requester::Customer, &id("sub_1"), &terms).await.expect("is cancelled");
 }
 
-/// How much is missing of the stake, in whole tokens.
+/// Returns the missing amount of the stake in whole tokens.
 async fn missing(billing: &Billing, name: &str, what: StakeFor<'_>) -> Result<u128, ManageError> {
     let asked = billing::prepare_restake(&billing.ctx, &id::<SubscriptionId>(name), what, &wallet(billing), 5).await?;
     Ok(asked.amount.base_units() / UNIT)
 }
 
-/// A wallet leaves what is missing of it for a plan.
+/// A wallet stakes the amount that is missing for a plan.
 async fn leave(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) -> Result<String, ManageError> {
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let (ctx, id, what) = (&billing.ctx, id::<SubscriptionId>(name), StakeFor::ChangedPlan(order));
@@ -56,7 +56,7 @@ async fn leave(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWa
     billing::submit_signed_restake(ctx, &id, what, &payer, (5, &signed)).await
 }
 
-/// A wallet permits charges for a plan, the first of the two steps of a dearer one.
+/// A wallet grants the mandate for a plan: the first of the two steps of a change to a more expensive plan.
 async fn permit(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) {
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let (ctx, id, currency) = (&billing.ctx, id::<SubscriptionId>(name), &billing.networks.currency.id);
@@ -73,19 +73,19 @@ async fn price_of(billing: &Billing, name: &str) -> PriceId {
     billing.find(name).await.items[0].price_id.clone()
 }
 
-/// What the customer is billed and has paid: invoices, and tokens.
+/// Returns the number of the customer's invoices and the tokens left in the wallet.
 async fn bills(billing: &Billing) -> (usize, u128) {
     (billing.invoices().await.len(), billing.networks.balance().await)
 }
 
-/// The plan as it is shown now.
+/// Returns the current preview of a plan as an order.
 async fn shown(billing: &Billing, name: &str, price: &str) -> PlanOrder {
     let choice = PlanChoice { price: id(price), quantity: None, item: None };
     let preview = billing::preview_plan(&billing.ctx, &id(name), &choice).await.expect("is shown");
     PlanOrder { choice, at: preview.at, expected: preview.total, credited: Some(preview.credited) }
 }
 
-/// Two subscriptions of one checkout at 5 tokens each, for which the first holds 50; the wallet permits more.
+/// Two subscriptions of one checkout at 5 tokens each, secured by a stake of 50 tokens placed for the first. The mandate allows more.
 async fn permitted(db: &souk_adapters::testing::TestDatabase) -> Billing {
     let billing = two_of_one_order(db).await;
     billing.networks.permit(1_000, 8).await;
@@ -104,7 +104,7 @@ async fn end(billing: &Billing, name: &str) {
 }
 
 on_one! {
-    async fn what_a_wallet_stakes_that_takes_over_is_reckoned_from_all_that_it_secures(db: &TestDatabase) {
+    async fn a_new_wallets_required_stake_includes_all_subscriptions_it_secures(db: &TestDatabase) {
         let billing = two_of_one_order(db).await;
         forget_stake(&billing).await;
         assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment).await.expect("is asked for"), 10);
@@ -114,7 +114,7 @@ on_one! {
         assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment).await.expect("is asked for"), 5, "what has ended asks for none");
     }
 
-    async fn a_dearer_plan_asks_for_what_the_stake_lacks_of_all_that_it_secures(db: &TestDatabase) {
+    async fn a_more_expensive_plan_requires_the_missing_stake_of_all_secured_subscriptions(db: &TestDatabase) {
         let billing = permitted(db).await;
         let own = &billing.networks.wallet;
         let cheap = shown(&billing, "sub_2", "price_3").await;
@@ -135,13 +135,13 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_dearer_plan_whose_stake_is_declined_is_neither_there_nor_billed_and_asks_again(db: &TestDatabase) {
+    async fn a_plan_change_whose_stake_is_declined_has_no_effect_and_requires_the_stake_again(db: &TestDatabase) {
         let billing = permitted(db).await;
         let own = &billing.networks.wallet;
         billing.networks.permit(7, 9).await;
         let (dear, currency) = (shown(&billing, "sub_2", "price_2").await, &billing.networks.currency.id);
         let before = bills(&billing).await;
-        // The second step is declined, or the process ends between the two.
+        // The second step is declined, or the process ends between the two steps.
         permit(&billing, "sub_2", &dear, own).await;
         let what = StakeFor::ChangedPlan(&dear);
         assert!(billing::lacks_stake(&billing.ctx, &id("sub_2"), currency, what, &wallet(&billing)).await.expect("looks"));
@@ -159,7 +159,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_stake_left_before_its_plan_was_seen_stays_in_the_records_and_is_asked_for_no_more(db: &TestDatabase) {
+    async fn a_stake_placed_before_its_plan_change_is_recorded_and_not_required_again(db: &TestDatabase) {
         let billing = permitted(db).await;
         let own = &billing.networks.wallet;
         let dear = shown(&billing, "sub_2", "price_2").await;
@@ -168,7 +168,7 @@ on_one! {
         assert!(matches!(late, Err(ManageError::PreviewChanged)), "nothing is signed for what is not so any more: {late:?}");
         assert_eq!(billing.networks.staked("stk_1").await, (50, 0));
 
-        // The permission is there for less than the plan costs by the time that the stake is.
+        // By the time the stake is placed, the mandate's limit is below the plan's price.
         let dear = shown(&billing, "sub_2", "price_2").await;
         billing.networks.permit(7, 9).await;
         leave(&billing, "sub_2", &dear, own).await.expect("leaves");
@@ -180,7 +180,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn another_wallet_that_takes_a_dearer_plan_leaves_all_of_its_stake_and_the_one_before_goes_back(db: &TestDatabase) {
+    async fn another_wallet_stakes_the_full_amount_and_the_previous_stake_is_returned(db: &TestDatabase) {
         let billing = permitted(db).await;
         let other = TestWallet::from_seed(&[78; 32]);
         billing.networks.faucet_for(&other).await;
@@ -201,7 +201,7 @@ on_one! {
 }
 
 on_both! {
-    async fn two_dearer_plans_at_once_do_not_share_one_stake(db: &TestDatabase) {
+    async fn two_concurrent_plan_changes_do_not_share_one_stake(db: &TestDatabase) {
         let billing = permitted(db).await;
         billing.price("price_4", 40, MONTHLY).await;
         let dear = shown(&billing, "sub_2", "price_4").await;
@@ -228,7 +228,7 @@ on_both! {
 }
 
 on_one! {
-    async fn an_end_that_was_asked_for_stands_though_another_wallet_leaves_a_stake(db: &TestDatabase) {
+    async fn a_requested_cancellation_remains_if_another_wallet_places_a_stake(db: &TestDatabase) {
         let billing = permitted(db).await;
         forget_stake(&billing).await;
         cancel(&billing).await;
@@ -243,7 +243,7 @@ on_one! {
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
     }
 
-    async fn an_end_that_was_asked_for_stands_though_a_stake_for_a_plan_is_found_later(db: &TestDatabase) {
+    async fn a_requested_cancellation_remains_if_a_stake_for_a_plan_is_found_later(db: &TestDatabase) {
         let billing = permitted(db).await;
         let dear = shown(&billing, "sub_1", "price_2").await;
         billing.networks.fault("drop_answer").await;

@@ -1,4 +1,4 @@
-//! The port of stakes: uniqueness, the compare-and-set, what is due, and lists.
+//! The stakes port: uniqueness, compare-and-set, due stakes, and lists.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::checkout_fixtures::{all_at_once, begin, id};
@@ -24,7 +24,7 @@ fn reserved(stake: &Stake, attempt: &str, tokens: u128) -> Stake {
 }
 
 on_both! {
-    async fn a_stake_is_read_as_it_was_written(db: &TestDatabase) {
+    async fn a_stake_is_read_as_written(db: &TestDatabase) {
         let (billing, stake) = held(db).await;
         let after = Stake {
             amount_forfeited: Amount::new(7 * UNIT),
@@ -47,7 +47,7 @@ on_both! {
         assert_eq!(named.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), ["sub_1"]);
     }
 
-    async fn a_stake_has_no_twin_until_it_is_final(db: &TestDatabase) {
+    async fn a_stake_is_unique_until_it_is_final(db: &TestDatabase) {
         let (_, stake) = held(db).await;
         let twin = Stake { id: id("stk_2"), ..stake.clone() };
         let mut unit = begin(db).await;
@@ -61,7 +61,7 @@ on_both! {
         unit.commit().await.expect("commits");
     }
 
-    async fn of_two_that_reserve_the_same_money_one_succeeds(db: &TestDatabase) {
+    async fn of_two_concurrent_reservations_one_succeeds(db: &TestDatabase) {
         let (billing, stake) = held(db).await;
         let done = all_at_once(db, 4, move |db, which| {
             let stake = stake.clone();
@@ -87,7 +87,7 @@ on_both! {
         assert!(!unit.stakes().update(&stake, &reserved(&stake, "att_2", 10)).await.expect("reads"));
     }
 
-    async fn what_is_due_comes_in_its_order_and_not_while_an_attempt_moves_it(db: &TestDatabase) {
+    async fn due_stakes_are_listed_in_order_unless_an_attempt_reserves_them(db: &TestDatabase) {
         let (billing, stake) = held(db).await;
         let at = |days: u32| Some(billing.start.plus(DAY * days));
         let mut unit = begin(db).await;
@@ -104,7 +104,7 @@ on_both! {
         assert!(unit.stakes().due(&Scope::Clock(id("clock_1")), billing.start.plus(DAY * 9), 9).await.expect("reads").is_empty());
     }
 
-    async fn each_stake_is_asked_about_once_in_a_while(db: &TestDatabase) {
+    async fn each_stake_is_checked_once_per_interval(db: &TestDatabase) {
         let (billing, stake) = held(db).await;
         let mut unit = begin(db).await;
         let claimed = unit.stakes().claim_unchecked(billing.start.minus(STAKE_CHECK_INTERVAL), billing.start, 9).await.expect("claims");

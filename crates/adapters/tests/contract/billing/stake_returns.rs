@@ -1,4 +1,4 @@
-//! No deposit is forgotten: a return that the network refuses is tried again, whatever became of what the stake was for.
+//! No deposit is forgotten: a declined return is retried, regardless of what happened to the stake's subject.
 
 use super::bench::{Billing, DAY, MONTHLY, at_once};
 use crate::checkout_fixtures::{at, id, session};
@@ -14,7 +14,7 @@ use souk_domain::billing::{
 use souk_domain::checkout::{self, Session};
 use souk_domain::shared::{Amount, SubscriptionId};
 
-/// Somebody with 1,000 tokens who staked 50 of them for `sub_1`, which the caller changes before it is written.
+/// A customer who staked 50 of 1,000 tokens for `sub_1`. `change` modifies the subscription before it is inserted.
 async fn staked(db: &TestDatabase, change: impl FnOnce(&mut Subscription)) -> Billing {
     let billing = Billing::open(db, 10).await;
     let price = billing.price("price_1", 5, MONTHLY).await;
@@ -25,7 +25,7 @@ async fn staked(db: &TestDatabase, change: impl FnOnce(&mut Subscription)) -> Bi
     billing
 }
 
-/// The network refuses the return that is due; six hours later it accepts.
+/// The network declines the due return, and accepts it six hours later.
 async fn refused_then_returned(billing: &Billing, reason: ReleaseReason) {
     billing.networks.fault("refuse").await;
     assert_eq!(billing.move_stakes().await, 1);
@@ -42,7 +42,7 @@ async fn refused_then_returned(billing: &Billing, reason: ReleaseReason) {
 }
 
 on_both! {
-    async fn the_stake_of_an_abandoned_checkout_is_returned_by_a_later_try(db: &TestDatabase) {
+    async fn the_stake_of_an_abandoned_checkout_is_returned_by_a_retry(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let stake = billing.stake(&billing.subscription("sub_1", &price, DAY), 50).await;
@@ -54,7 +54,7 @@ on_both! {
         refused_then_returned(&billing, ReleaseReason::Abandoned).await;
     }
 
-    async fn the_stake_of_an_ended_subscription_is_returned_by_a_later_try(db: &TestDatabase) {
+    async fn the_stake_of_an_ended_subscription_is_returned_by_a_retry(db: &TestDatabase) {
         let billing = staked(db, |_| ()).await;
         let terms = at_once(RefundChoice::None, StakeChoice::None);
         billing::cancel(&billing.ctx, Requester::Store, &id("sub_1"), &terms).await.expect("ends");
@@ -64,7 +64,7 @@ on_both! {
         billing.is_sound().await;
     }
 
-    async fn the_stake_of_a_payer_who_changed_wallets_is_returned_by_a_later_try(db: &TestDatabase) {
+    async fn the_stake_of_a_payer_who_changed_wallets_is_returned_by_a_retry(db: &TestDatabase) {
         let revoked = Cancellation {
             reason: CancelReason::StakeRevoked,
             feedback: None,
@@ -83,7 +83,7 @@ on_both! {
         let bought = Session { terms, subscription_ids: vec![id("sub_1")], mandate_id: None, stake_id: None, ..session("cs_1") };
         unit.sessions().insert(&bought).await.expect("inserts");
         unit.commit().await.expect("commits");
-        // The former wallet revoked nothing: its stake is held until the new wallet has placed its own.
+        // The former wallet revoked nothing, so its stake is held until the new wallet has placed its own.
         billing.write("UPDATE stakes SET status = 'releasing', release_reason = 'revoked'").await;
         let other = TestWallet::from_seed(&[77; 32]);
         billing.networks.faucet_for(&other).await;

@@ -1,4 +1,5 @@
-//! Deposits and debts: what is taken is not collected as well, what is owed is taken before the rest goes back, and a part is a part.
+//! Deposits and debts: a debt paid by a deposit is not charged as well, debts are paid before the rest is returned, and partial payments
+//! are recorded as such.
 
 use super::bench::{Billing, DAY, MONTHLY, at_once, planned};
 use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, id, insert_checkout, invoice, invoice_item, session};
@@ -27,13 +28,13 @@ fn stk() -> StakeId {
     id("stk_1")
 }
 
-/// The store ends a subscription now, and decides what becomes of its deposit.
+/// The store cancels a subscription immediately and decides about its deposit.
 async fn end(billing: &Billing, name: &str, stake: StakeChoice) -> Subscription {
     let terms = at_once(RefundChoice::None, stake);
     billing::cancel(&billing.ctx, Requester::Store, &id(name), &terms).await.expect("ends")
 }
 
-/// Somebody with 1,000 tokens who staked so many, and cannot pay the 700 of a month from the rest.
+/// A customer with 1,000 tokens who staked `staked` of them and cannot pay a month of 700 with the rest.
 async fn in_debt(db: &souk_adapters::testing::TestDatabase, staked: u128, days_until_cancel: u32) -> Billing {
     let billing = Billing::open(db, 2_000).await;
     let price = billing.price("price_1", 700, MONTHLY).await;
@@ -45,21 +46,21 @@ async fn in_debt(db: &souk_adapters::testing::TestDatabase, staked: u128, days_u
     billing
 }
 
-/// Somebody who staked so many of 1,000 tokens, and revoked so many of these: the subscription ends with its period.
-async fn revoked(db: &souk_adapters::testing::TestDatabase, staked: u128, taken_back: u128) -> Billing {
+/// A customer who staked `staked` of 1,000 tokens and revoked `revoked_tokens` of them, so that the subscription ends with its period.
+async fn revoked(db: &souk_adapters::testing::TestDatabase, staked: u128, revoked_tokens: u128) -> Billing {
     let billing = Billing::open(db, 10).await;
     let price = billing.price("price_1", 5, MONTHLY).await;
     let mut one = billing.subscription("sub_1", &price, DAY);
     one.stake_id = Some(billing.stake(&one, staked).await.id);
     billing.insert(&one).await;
-    assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "stk_1", taken_back)).await.0, "OK");
+    assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, "stk_1", revoked_tokens)).await.0, "OK");
     assert_eq!(billing::check_stakes(&billing.ctx, 9).await.expect("looks"), 1);
     assert_eq!((billing.stake_of("sub_1").await.is_revoked(), billing.find("sub_1").await.cancel_at_period_end), (true, true));
     billing.wait(billing::STAKE_CHECK_INTERVAL);
     billing
 }
 
-/// Another wallet leaves a deposit, so that the subscription goes on. Answers what is known of the deposits then.
+/// Another wallet places a deposit, so that the subscription continues. Returns the stake that the subscription names then.
 async fn restaked_by(billing: &Billing, wallet: &TestWallet, tokens: u128) -> Stake {
     billing.networks.faucet_for(wallet).await;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
@@ -70,7 +71,7 @@ async fn restaked_by(billing: &Billing, wallet: &TestWallet, tokens: u128) -> St
     billing.stake_of("sub_1").await
 }
 
-/// Two subscriptions of one checkout that share a stake.
+/// A customer with two subscriptions of one checkout that share a stake.
 pub async fn two_of_one_order(db: &souk_adapters::testing::TestDatabase) -> Billing {
     let billing = Billing::open(db, 10).await;
     let price = billing.price("price_1", 5, MONTHLY).await;
@@ -85,7 +86,7 @@ pub async fn two_of_one_order(db: &souk_adapters::testing::TestDatabase) -> Bill
     billing
 }
 
-/// The customer signs a transfer of what is owed.
+/// The customer signs a transfer that pays the overdue invoices. Returns the amount.
 async fn collect(billing: &Billing) -> Result<u128, ManageError> {
     let wallet = &billing.networks.wallet;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
@@ -96,7 +97,7 @@ async fn collect(billing: &Billing) -> Result<u128, ManageError> {
     Ok(asked.amount.base_units() / UNIT)
 }
 
-/// One that ended, whose deposit's return the network has refused once.
+/// A customer with an ended subscription, whose deposit's return was declined once.
 async fn refused_once(db: &souk_adapters::testing::TestDatabase) -> Billing {
     let billing = Billing::open(db, 10).await;
     let price = billing.price("price_1", 5, MONTHLY).await;
@@ -114,7 +115,7 @@ async fn refused_once(db: &souk_adapters::testing::TestDatabase) -> Billing {
 }
 
 on_one! {
-    async fn what_a_deposit_is_being_taken_for_is_not_collected_as_well(db: &TestDatabase) {
+    async fn a_debt_that_a_deposit_is_paying_is_not_charged_as_well(db: &TestDatabase) {
         let billing = in_debt(db, 800, 15).await;
         billing.wait(DAY * 15);
         billing.retry().await;
@@ -125,11 +126,11 @@ on_one! {
         payment::charge(&billing.ctx, &slash).await.expect("charges");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         assert!(matches!(collect(&billing).await, Err(ManageError::NothingOwed)));
-        assert_eq!((billing.networks.earned().await, billing.cash().await), (700, 700));
+        assert_eq!((billing.networks.store_balance().await, billing.cash().await), (700, 700));
         billing.is_sound().await;
     }
 
-    async fn a_deposit_that_is_said_to_move_and_that_nobody_moves_is_found(db: &TestDatabase) {
+    async fn a_stake_reserved_without_an_open_attempt_is_found(db: &TestDatabase) {
         let billing = in_debt(db, 800, 15).await;
         billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(700 * UNIT)), "owed").await.expect("is ordered");
         billing.is_sound().await;
@@ -142,7 +143,7 @@ on_one! {
         assert!(titles.iter().any(|title| title.starts_with("what is reserved of a stake")), "{titles:?}");
     }
 
-    async fn nothing_is_retried_while_a_deposit_is_taken_for_it(db: &TestDatabase) {
+    async fn an_invoice_is_not_retried_while_a_deposit_pays_it(db: &TestDatabase) {
         let billing = in_debt(db, 800, 15).await;
         billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(700 * UNIT)), "owed").await.expect("is ordered");
         billing.networks.faucet().await;
@@ -151,11 +152,11 @@ on_one! {
         billing.send(&Purpose::Slash(stk())).await;
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
-        assert_eq!((billing.networks.earned().await, billing.cash().await), (700, 700));
+        assert_eq!((billing.networks.store_balance().await, billing.cash().await), (700, 700));
         billing.is_sound().await;
     }
 
-    async fn a_subscription_that_ends_while_its_deposit_is_being_taken_keeps_the_rest_of_it_for_its_time(db: &TestDatabase) {
+    async fn the_rest_of_a_deposit_is_held_for_its_period_if_the_subscription_ends_during_a_forfeit(db: &TestDatabase) {
         let billing = in_debt(db, 800, 15).await;
         billing.wait(DAY * 15);
         billing.retry().await;
@@ -170,7 +171,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_charge_on_its_way_is_not_taken_from_the_deposit_and_the_deposit_waits_for_it(db: &TestDatabase) {
+    async fn a_deposit_waits_for_a_charge_in_flight_and_does_not_pay_it(db: &TestDatabase) {
         let billing = in_debt(db, 800, 15).await;
         billing.networks.faucet().await;
         billing.wait(DAY);
@@ -184,16 +185,16 @@ on_one! {
         billing.wait(HOURS);
         assert_eq!(billing.round().await, 1);
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
-        assert_eq!((billing.networks.staked("stk_1").await, billing.networks.earned().await, billing.cash().await), ((0, 0), 700, 700));
+        assert_eq!((billing.networks.staked("stk_1").await, billing.networks.store_balance().await, billing.cash().await), ((0, 0), 700, 700));
         billing.is_sound().await;
     }
 
-    async fn what_is_owed_is_taken_before_a_deposit_goes_back_whoever_ended_it(db: &TestDatabase) {
+    async fn debts_are_paid_before_a_deposit_is_returned_regardless_of_who_ended_the_subscription(db: &TestDatabase) {
         let billing = in_debt(db, 800, 15).await;
         end(&billing, "sub_1", StakeChoice::None).await;
         billing.wait(STAKE_WAITING);
         assert_eq!(billing.round().await, 1);
-        assert_eq!((billing.networks.staked("stk_1").await, billing.networks.earned().await), ((100, 0), 700));
+        assert_eq!((billing.networks.staked("stk_1").await, billing.networks.store_balance().await), ((100, 0), 700));
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         assert_eq!(billing.round().await, 1, "the rest is due at once");
         assert_eq!((billing.networks.staked("stk_1").await, billing.networks.balance().await), ((0, 0), 300));
@@ -202,7 +203,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_deposit_that_does_not_reach_settles_a_part_and_the_rest_is_asked_for(db: &TestDatabase) {
+    async fn a_deposit_smaller_than_the_debt_pays_a_part_and_the_rest_is_charged(db: &TestDatabase) {
         let billing = in_debt(db, 400, 15).await;
         billing.wait(DAY * 15);
         billing.retry().await;
@@ -216,11 +217,11 @@ on_one! {
         billing.networks.faucet().await;
         assert_eq!(collect(&billing).await.expect("is paid"), 300);
         assert_eq!(billing.paid_by(&owed).await, [("stake", 400 * UNIT), ("network", 300 * UNIT)]);
-        assert_eq!((billing.networks.earned().await, billing.cash().await), (700, 700));
+        assert_eq!((billing.networks.store_balance().await, billing.cash().await), (700, 700));
         billing.is_sound().await;
     }
 
-    async fn a_deposit_pays_the_oldest_debts_first_to_the_last_bit_of_it(db: &TestDatabase) {
+    async fn a_deposit_pays_the_oldest_debts_first_until_it_is_used_up(db: &TestDatabase) {
         let billing = in_debt(db, 900, 60).await;
         billing.wait(DAY * 30);
         billing.round().await;
@@ -235,11 +236,11 @@ on_one! {
         billing.wait(DAY * 3);
         assert_eq!(billing.retry().await, 1, "the schedule asks for the rest");
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
-        assert_eq!((billing.networks.earned().await, billing.cash().await), (1_400, 1_400));
+        assert_eq!((billing.networks.store_balance().await, billing.cash().await), (1_400, 1_400));
         billing.is_sound().await;
     }
 
-    async fn the_rest_of_an_older_invoice_does_not_keep_the_period_that_is_paid_from_being_refunded(db: &TestDatabase) {
+    async fn an_older_unpaid_invoice_does_not_prevent_the_refund_of_a_paid_period(db: &TestDatabase) {
         let billing = in_debt(db, 400, 60).await;
         billing.networks.faucet().await;
         billing.wait(DAY * 30);
@@ -254,7 +255,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_deposit_whose_return_was_refused_once_goes_back_at_another_try(db: &TestDatabase) {
+    async fn a_deposit_whose_return_was_declined_is_returned_by_a_manual_retry(db: &TestDatabase) {
         let billing = refused_once(db).await;
         billing::return_stake(&billing.ctx, &sub()).await.expect("is tried again");
         billing.send(&Purpose::ReturnStake(stk())).await;
@@ -264,14 +265,14 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_deposit_whose_return_was_refused_once_goes_back_by_itself(db: &TestDatabase) {
+    async fn a_deposit_whose_return_was_declined_is_returned_by_an_automatic_retry(db: &TestDatabase) {
         let billing = refused_once(db).await;
         assert_eq!((billing.round().await, billing.networks.balance().await), (1, 1_000));
         assert_eq!((billing.stake_of("sub_1").await.status, billing.round().await), (StakeStatus::Final, 0));
         billing.is_sound().await;
     }
 
-    async fn a_deposit_whose_taking_was_refused_once_secures_again(db: &TestDatabase) {
+    async fn a_deposit_whose_forfeit_was_declined_is_held_again(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let mut one = billing.subscription("sub_1", &price, DAY);
@@ -285,16 +286,16 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_was_revoked_is_taken_by_hand_while_it_is_there(db: &TestDatabase) {
+    async fn a_revoked_stake_can_be_forfeited_manually_during_its_waiting_period(db: &TestDatabase) {
         let billing = revoked(db, 50, 50).await;
         billing::slash_stake(&billing.ctx, &sub(), None, "owed").await.expect("is ordered");
         billing.send(&Purpose::Slash(stk())).await;
-        assert_eq!((billing.networks.staked("stk_1").await, billing.networks.earned().await), ((0, 0), 50));
+        assert_eq!((billing.networks.staked("stk_1").await, billing.networks.store_balance().await), ((0, 0), 50));
         assert_eq!(billing.stake_of("sub_1").await.status, StakeStatus::Final);
         billing.is_sound().await;
     }
 
-    async fn what_is_taken_back_of_a_deposit_goes_back_at_the_end_as_far_as_it_is_there(db: &TestDatabase) {
+    async fn a_partly_revoked_deposit_is_returned_at_the_end_up_to_the_held_amount(db: &TestDatabase) {
         let billing = revoked(db, 50, 20).await;
         billing.wait(DAY * 30);
         billing.round().await;
@@ -306,7 +307,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_deposit_left_anew_that_arrives_after_the_end_goes_back_with_what_was_there(db: &TestDatabase) {
+    async fn a_new_deposit_that_settles_after_the_end_is_returned_with_the_old_one(db: &TestDatabase) {
         let billing = revoked(db, 10, 4).await;
         let wallet = &billing.networks.wallet;
         let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
@@ -326,19 +327,19 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_deposit_secures_all_that_was_bought_with_it(db: &TestDatabase) {
+    async fn a_deposit_secures_all_subscriptions_of_its_checkout(db: &TestDatabase) {
         let billing = two_of_one_order(db).await;
         let second = billing.find("sub_2").await;
         billing.insert_invoice(&billing.debt("in_1", &second, 1, Amount::new(30 * UNIT))).await;
         end(&billing, "sub_2", StakeChoice::None).await;
         assert_eq!(billing.round().await, 1);
-        assert_eq!((billing.networks.earned().await, billing.networks.staked("stk_1").await), (30, (20, 0)));
+        assert_eq!((billing.networks.store_balance().await, billing.networks.staked("stk_1").await), (30, (20, 0)));
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         assert_eq!((billing.find("sub_1").await.status, billing.stake_of("sub_1").await.status), (SubscriptionStatus::Active, StakeStatus::Held));
         billing.is_sound().await;
     }
 
-    async fn a_deposit_stays_until_the_last_of_what_was_bought_with_it_has_ended(db: &TestDatabase) {
+    async fn a_deposit_is_held_until_the_last_subscription_of_its_checkout_ends(db: &TestDatabase) {
         let billing = two_of_one_order(db).await;
         end(&billing, "sub_1", StakeChoice::Proration).await;
         billing.wait(STAKE_WAITING);
@@ -351,14 +352,14 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn of_two_that_end_at_once_the_last_one_releases_their_deposit(db: &TestDatabase) {
+    async fn the_last_of_two_concurrently_ending_subscriptions_releases_their_deposit(db: &TestDatabase) {
         let billing = two_of_one_order(db).await;
         let (first, second) = tokio::join!(end(&billing, "sub_1", StakeChoice::None), end(&billing, "sub_2", StakeChoice::None));
         assert_eq!([first.status, second.status], [SubscriptionStatus::Canceled; 2]);
         assert_eq!(billing.stake_of("sub_1").await.release_reason, Some(ReleaseReason::Ended));
     }
 
-    async fn a_deposit_is_looked_for_and_taken_where_it_was_left_whoever_is_charged_since(db: &TestDatabase) {
+    async fn a_deposit_is_forfeited_from_its_own_account_even_if_another_account_pays_now(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let mut one = billing.subscription("sub_1", &price, DAY);
@@ -374,11 +375,11 @@ on_one! {
         assert_eq!((billing.find("sub_1").await.cancel_at_period_end, billing.stake_of("sub_1").await.status), (false, StakeStatus::Held));
         billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(20 * UNIT)), "owed").await.expect("is ordered");
         billing.send(&Purpose::Slash(stk())).await;
-        assert_eq!((billing.networks.staked("stk_1").await, billing.networks.earned().await), ((30, 0), 20));
+        assert_eq!((billing.networks.staked("stk_1").await, billing.networks.store_balance().await), ((30, 0), 20));
         billing.is_sound().await;
     }
 
-    async fn a_deposit_that_another_wallets_takes_the_place_of_goes_back_though_its_network_refuses_twice(db: &TestDatabase) {
+    async fn a_superseded_deposit_is_returned_even_if_its_network_declines_twice(db: &TestDatabase) {
         let billing = revoked(db, 50, 20).await;
         let other = TestWallet::from_seed(&[77; 32]);
         let placed = restaked_by(&billing, &other, 50).await;
@@ -400,7 +401,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn what_was_settled_meanwhile_is_not_paid_again(db: &TestDatabase) {
+    async fn an_invoice_settled_meanwhile_is_not_paid_again(db: &TestDatabase) {
         insert_checkout(db, &["pi_1", "pi_2"]).await;
         for round in 0..20 {
             let (bill, paying) = (format!("in_{round}"), format!("att_{round}"));
@@ -434,7 +435,7 @@ on_one! {
 }
 
 on_both! {
-    async fn an_attempt_knows_what_it_pays_and_a_subscription_what_it_owes(db: &TestDatabase) {
+    async fn attempts_list_their_invoices_and_subscriptions_their_debts(db: &TestDatabase) {
         let billing = in_debt(db, 800, 15).await;
         let mut unit = billing.ctx.store.read().await.expect("reads");
         let owed = unit.invoices().unpaid_of(&sub()).await.expect("reads");

@@ -1,4 +1,4 @@
-//! What is stored of subscriptions and of the mandates that they wait for.
+//! Storage of subscriptions and of the mandates that they wait for.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::checkout_fixtures::{begin, id, wallet_attempt};
@@ -18,7 +18,7 @@ async fn opened(db: &TestDatabase) -> Billing {
 }
 
 on_both! {
-    async fn a_mandate_remembers_who_waits_for_it(db: &TestDatabase) {
+    async fn a_mandate_stores_the_subscriptions_and_invoices_that_wait_for_it(db: &TestDatabase) {
         let billing = opened(db).await;
         let mut unit = begin(db).await;
         let mandate: MandateId = billing.find("sub_1").await.mandate_id.expect("a mandate");
@@ -42,7 +42,7 @@ on_both! {
         assert_eq!(unit.mandates().pending_for_invoice(&invoice).await.expect("reads"), [], "it is given already");
     }
 
-    async fn a_permission_that_settles_late_does_not_undo_a_newer_choice(db: &TestDatabase) {
+    async fn a_mandate_that_settles_late_does_not_override_a_newer_choice(db: &TestDatabase) {
         let billing = opened(db).await;
         let one = billing.find("sub_1").await;
         let at = |seconds| billing.start.plus(Duration::from_secs(seconds));
@@ -75,7 +75,7 @@ on_both! {
         }
     }
 
-    async fn a_list_is_narrowed_by_a_part_of_the_description_or_by_the_id(db: &TestDatabase) {
+    async fn a_list_is_filtered_by_a_part_of_the_description_or_by_the_id(db: &TestDatabase) {
         let billing = opened(db).await;
         let price = billing.price("price_2", 5, MONTHLY).await;
         let other = Subscription { description: "50% of_it".to_owned(), ..billing.subscription("sub_2", &price, DAY) };
@@ -88,7 +88,7 @@ on_both! {
         }
     }
 
-    async fn a_customer_who_gets_a_clock_leaves_the_rounds_of_everybody(db: &TestDatabase) {
+    async fn a_customer_with_a_new_clock_is_excluded_from_the_regular_rounds(db: &TestDatabase) {
         let billing = opened(db).await;
         let clock = TestClock {
             id: id("clock_1"),
@@ -110,7 +110,7 @@ on_both! {
         assert_eq!(unit.subscriptions().lock_due(&Scope::Clock(clock.id), far, 10).await.expect("reads").len(), 1);
     }
 
-    async fn a_threshold_and_what_of_an_item_is_billed_are_kept(db: &TestDatabase) {
+    async fn a_threshold_and_the_billed_amount_of_an_item_are_stored(db: &TestDatabase) {
         let billing = opened(db).await;
         let read = billing.find("sub_1").await;
         let threshold = Threshold { amount: Amount::new(7 * UNIT), resets_anchor: true };

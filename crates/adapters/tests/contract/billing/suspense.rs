@@ -1,4 +1,4 @@
-//! Payments whose network moved another amount than it was asked for, and payments that a network takes back.
+//! Payments that settle with an amount other than the requested one, and payments that a network reverses.
 
 use super::card_bench::CardBuyer;
 use souk_adapters::{on_both, on_one};
@@ -10,8 +10,8 @@ use souk_domain::payment::{
 use souk_domain::shared::{Amount, AttemptId, Mode};
 
 impl CardBuyer {
-    /// The network says something about an attempt.
-    async fn hear(&self, id: &AttemptId, outcome: &Outcome) {
+    /// Records an outcome that the network reports for an attempt.
+    async fn record_outcome(&self, id: &AttemptId, outcome: &Outcome) {
         let attempt = self.attempt(id).await;
         let context = AttemptContext { attempt, method: self.method.clone(), currency: self.currency.clone() };
         let mut unit = self.billing.ctx.store.begin().await.expect("begins");
@@ -36,17 +36,17 @@ fn settled(cents: u128) -> Outcome {
 }
 
 on_both! {
-    async fn an_amount_that_differs_waits_in_suspense_until_an_owner_moves_it_to_the_balance(db: &TestDatabase) {
+    async fn a_differing_amount_stays_in_suspense_until_an_owner_moves_it_to_the_balance(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let invoice = buyer.invoice("in_1", 1_000).await;
         let attempt = buyer.begin("1", std::slice::from_ref(&invoice)).await;
         for _ in 0..2 {
-            buyer.hear(&attempt, &settled(700)).await;
+            buyer.record_outcome(&attempt, &settled(700)).await;
         }
-        // What the network says later changes nothing.
-        buyer.hear(&attempt, &settled(1_000)).await;
-        buyer.hear(&attempt, &Outcome::Unknown("no answer".to_owned())).await;
-        buyer.hear(&attempt, &Outcome::Declined(Decline { code: "canceled".to_owned(), message: String::new() })).await;
+        // A later report of the network changes nothing.
+        buyer.record_outcome(&attempt, &settled(1_000)).await;
+        buyer.record_outcome(&attempt, &Outcome::Unknown("no answer".to_owned())).await;
+        buyer.record_outcome(&attempt, &Outcome::Declined(Decline { code: "canceled".to_owned(), message: String::new() })).await;
         let held = buyer.attempt(&attempt).await;
         assert_eq!((held.status, held.last_error.map(|error| error.code).as_deref()), (AttemptStatus::Unknown, Some(AMOUNT_DIFFERS)));
         assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Open, 1_000, 0, 0));
@@ -69,7 +69,7 @@ on_both! {
         buyer.billing.is_sound().await;
     }
 
-    async fn a_payment_that_is_taken_back_is_owed_again_and_not_retried(db: &TestDatabase) {
+    async fn a_reversed_payment_is_owed_again_and_not_retried(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (invoice, _) = buyer.paid(1_000).await;
         let attempt = AttemptId::parse("att_1").expect("an id");

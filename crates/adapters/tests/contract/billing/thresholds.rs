@@ -1,4 +1,4 @@
-//! Usage that is billed before its period ends: nothing of it twice, neither asked for nor given back.
+//! Usage that is billed before its period ends is neither charged nor credited twice.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::catalogue::price;
@@ -16,12 +16,12 @@ pub const fn metered(aggregate: Aggregate) -> Recurring {
     Recurring { usage: Usage::Metered(aggregate), ..MONTHLY }
 }
 
-/// One subscription with a threshold of 50 tokens: `si_1`, whose last report counts, and `si_2`, which is summed.
+/// A subscription with a billing threshold of 50 tokens. The usage of `si_1` is its last report, that of `si_2` the sum of its reports.
 pub async fn seats_and_calls(db: &TestDatabase) -> Billing {
     permitted(db, 1_000).await
 }
 
-/// The same, where the wallet permits charges of so many tokens.
+/// Like [`seats_and_calls`], with a mandate for charges of at most `tokens` tokens.
 pub async fn permitted(db: &TestDatabase, tokens: u128) -> Billing {
     let billing = Billing::open(db, tokens).await;
     let seats = billing.price("price_1", 1, metered(Aggregate::Last)).await;
@@ -46,15 +46,15 @@ impl Billing {
         self.send_all().await;
     }
 
-    /// What was paid and is not on the balance, in whole tokens. Every invoice is paid.
+    /// Returns the paid amount less the balance, in whole tokens. Asserts that every invoice is paid.
     pub async fn spent(&self) -> u128 {
         assert!(self.statuses().await.iter().all(|status| *status == InvoiceStatus::Paid));
-        self.networks.earned().await - self.customer_balance().await / UNIT
+        self.networks.store_balance().await - self.customer_balance().await / UNIT
     }
 }
 
 on_one! {
-    async fn usage_that_falls_between_invoices_is_given_back_once(db: &TestDatabase) {
+    async fn usage_that_falls_between_invoices_is_credited_once(db: &TestDatabase) {
         let billing = seats_and_calls(db).await;
         billing.used("si_1", 100).await;
         assert_eq!(billing.spent().await, 100);
@@ -74,7 +74,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_change_of_plan_does_not_begin_a_free_tier_anew(db: &TestDatabase) {
+    async fn a_plan_change_does_not_restart_a_free_tier(db: &TestDatabase) {
         let billing = Billing::open(db, 10_000).await;
         let tier = |up_to, tokens: u128| Tier { up_to, unit_amount: Amount::new(tokens * UNIT), flat_amount: Amount::ZERO };
         let mut connection = billing.database().begin().await.expect("begins");
@@ -97,7 +97,7 @@ on_one! {
         assert_eq!(billing.last().await.total, Amount::ZERO, "all was billed at the price of then");
     }
 
-    async fn a_number_that_stands_for_the_period_costs_the_dearest_plan_of_it_once(db: &TestDatabase) {
+    async fn usage_counted_by_its_last_report_is_billed_once_at_the_most_expensive_plan(db: &TestDatabase) {
         let billing = Billing::open(db, 10_000).await;
         let seats = billing.price("price_1", 1, metered(Aggregate::Max)).await;
         billing.price("price_2", 3, metered(Aggregate::Max)).await;
@@ -117,7 +117,7 @@ on_one! {
         assert_eq!(billing.spent().await, 30);
     }
 
-    async fn a_threshold_bills_usage_alone_where_an_end_was_asked_for(db: &TestDatabase) {
+    async fn a_threshold_bills_only_usage_after_a_requested_cancellation(db: &TestDatabase) {
         let billing = Billing::open(db, 1_000).await;
         let calls = billing.price("price_2", 1, metered(Aggregate::Sum)).await;
         let seat = billing.price("price_1", 30, MONTHLY).await;

@@ -1,4 +1,4 @@
-//! What the lines of a plan give for unused time: beside items whose invoices are unpaid or void, beside usage, and whatever was refunded.
+//! The credit for unused time of a plan's lines, with other items whose invoices are unpaid or void, with usage, and after refunds.
 
 use super::bench::{Billing, DAY, MONTHLY, at_once};
 use super::plans::subscribed;
@@ -23,16 +23,16 @@ async fn look(billing: &Billing, item: &str, price: &str) -> PlanPreview {
     billing::preview_plan(&billing.ctx, &id("sub_1"), &pick(item, price)).await.expect("is shown")
 }
 
-/// Changes the plan of an item; nothing is sent yet.
+/// Changes the plan of an item without sending the charge.
 async fn order(billing: &Billing, item: &str, price: &str) -> PlanPreview {
-    let shown = look(billing, item, price).await;
-    let order = PlanOrder { choice: pick(item, price), at: shown.at, expected: shown.total, credited: Some(shown.credited) };
+    let preview = look(billing, item, price).await;
+    let order = PlanOrder { choice: pick(item, price), at: preview.at, expected: preview.total, credited: Some(preview.credited) };
     let done = billing::switch_plan(&billing.ctx, &id("sub_1"), &order, Requester::Customer).await.expect("changes");
     assert_eq!(done, PlanSwitch::Switched);
-    shown
+    preview
 }
 
-/// `si_1` and `si_2` of 30 each, paid by one invoice.
+/// A subscription with the items `si_1` and `si_2` at 30 tokens each, paid by one invoice.
 async fn two(db: &TestDatabase) -> Billing {
     let billing = Billing::open(db, 1_000).await;
     let plan = billing.price("price_1", 30, MONTHLY).await;
@@ -48,22 +48,22 @@ async fn two(db: &TestDatabase) -> Billing {
     billing
 }
 
-/// Credit, charge and what is due, in tokens.
-fn told(shown: &PlanPreview) -> (u128, u128, u128) {
-    (shown.credit.base_units() / UNIT, shown.charge.base_units() / UNIT, shown.total.base_units() / UNIT)
+/// Returns the credit, the charge and the amount due of a preview, in tokens.
+fn amounts(preview: &PlanPreview) -> (u128, u128, u128) {
+    (preview.credit.base_units() / UNIT, preview.charge.base_units() / UNIT, preview.total.base_units() / UNIT)
 }
 
 on_one! {
     async fn an_item_is_credited_by_its_own_line_while_the_charge_of_another_is_in_flight(db: &TestDatabase) {
         let billing = two(db).await;
         let up = order(&billing, "si_1", "price_2").await;
-        assert_eq!(told(&up), (30, 90, 60));
+        assert_eq!(amounts(&up), (30, 90, 60));
         order(&billing, "si_2", "price_4").await;
         assert_eq!(billing.customer_balance().await, 20 * UNIT);
         let again = order(&billing, "si_2", "price_3").await;
         billing.send_all().await;
         assert!(billing.statuses().await.iter().all(|status| *status == InvoiceStatus::Paid));
-        assert_eq!((told(&again), billing.networks.earned().await), ((10, 30, 0), 120), "90 and 30 are what the plans cost");
+        assert_eq!((amounts(&again), billing.networks.store_balance().await), ((10, 30, 0), 120), "90 and 30 are what the plans cost");
         billing.is_sound().await;
     }
 
@@ -76,7 +76,7 @@ on_one! {
         let up = billing.last().await;
         assert_eq!((up.status, up.remaining()), (InvoiceStatus::Uncollectible, Amount::new(19 * UNIT)));
         billing.end_with(RefundChoice::Proration).await.expect("ends");
-        assert_eq!(billing.given().await, (vec![], 1), "of the 20 that it asked for, 19 are unpaid, and 1 was paid by the old plan");
+        assert_eq!(billing.refunds_and_balance().await, (vec![], 1), "of the 20 that it asked for, 19 are unpaid, and 1 was paid by the old plan");
         billing.is_sound().await;
     }
 
@@ -89,8 +89,8 @@ on_one! {
         assert_eq!(billing.customer_balance().await, 30 * UNIT);
         order(&billing, "si_2", "price_5").await;
         billing.send_all().await;
-        assert_eq!(told(&look(&billing, "si_2", "price_4").await), (40, 10, 0));
-        assert_eq!(told(&look(&billing, "si_1", "price_1").await), (0, 30, 10), "the plan stands, and gives nothing: 20 of the balance are left");
+        assert_eq!(amounts(&look(&billing, "si_2", "price_4").await), (40, 10, 0));
+        assert_eq!(amounts(&look(&billing, "si_1", "price_1").await), (0, 30, 10), "the plan stands, and gives nothing: 20 of the balance are left");
         billing.is_sound().await;
     }
 
@@ -116,9 +116,9 @@ on_one! {
         assert_eq!((refused.status, refused.remaining()), (InvoiceStatus::Uncollectible, Amount::new(30 * UNIT)));
         billing::void_invoice(&billing.ctx, &refused.id).await.expect("is void");
         assert_eq!(billing.customer_balance().await, 30 * UNIT, "30 were paid");
-        assert_eq!(told(&billing.preview("price_1", 1).await), (0, 30, 0));
+        assert_eq!(amounts(&billing.preview("price_1", 1).await), (0, 30, 0));
         billing.end_with(RefundChoice::Proration).await.expect("ends");
-        assert_eq!(billing.given().await, (vec![], 30));
+        assert_eq!(billing.refunds_and_balance().await, (vec![], 30));
         billing.is_sound().await;
     }
 
@@ -130,9 +130,9 @@ on_one! {
         let up = billing.last().await;
         assert_eq!(billing.paid_by(&up).await, [("network", 19 * UNIT), ("balance", UNIT)]);
         billing.refund(&up, None).await.expect("is ordered");
-        assert_eq!(billing.given().await, (vec![19], 1));
+        assert_eq!(billing.refunds_and_balance().await, (vec![19], 1));
         billing.end_with(RefundChoice::Proration).await.expect("ends");
-        assert_eq!(billing.given().await, (vec![19], 1), "of 49 that were paid, 29 are used");
+        assert_eq!(billing.refunds_and_balance().await, (vec![19], 1), "of 49 that were paid, 29 are used");
         billing.is_sound().await;
     }
 
@@ -181,7 +181,7 @@ on_one! {
         billing.accept("price_2", 1).await;
         billing.wait(Duration::from_millis(600));
         assert_eq!(billing.round().await, 1);
-        assert_eq!(told(&billing.accept("price_3", 1).await), (30, 60, 30));
+        assert_eq!(amounts(&billing.accept("price_3", 1).await), (30, 60, 30));
         assert_eq!(billing.preview("price_4", 1).await.credit, Amount::new(60 * UNIT));
         billing.is_sound().await;
     }
@@ -206,8 +206,8 @@ on_one! {
         let first = billing.last().await;
         let take = async |price: &str| {
             let choice = PlanChoice { price: id(price), quantity: Some(1), item: None };
-            let shown = billing::preview_plan(&billing.ctx, &id("sub_2"), &choice).await.expect("is shown");
-            let order = PlanOrder { choice, at: shown.at, expected: shown.total, credited: Some(shown.credited) };
+            let preview = billing::preview_plan(&billing.ctx, &id("sub_2"), &choice).await.expect("is shown");
+            let order = PlanOrder { choice, at: preview.at, expected: preview.total, credited: Some(preview.credited) };
             let done = billing::switch_plan(&billing.ctx, &id("sub_2"), &order, Requester::Store).await.expect("changes");
             assert_eq!(done, PlanSwitch::Switched);
             billing.send_all().await;
@@ -230,7 +230,7 @@ on_one! {
         let before = billing.networks.balance().await;
         let done = billing.refund(&paid, None).await.expect("is ordered");
         assert_eq!((done.to_balance, done.refunds[0].kind, done.refunds[0].intent_id.clone()), (Amount::new(30 * UNIT), RefundType::Refund, None));
-        assert_eq!((billing.given().await, billing.networks.balance().await), ((vec![30], 30), before + 30));
+        assert_eq!((billing.refunds_and_balance().await, billing.networks.balance().await), ((vec![30], 30), before + 30));
         billing.is_sound().await;
     }
 }

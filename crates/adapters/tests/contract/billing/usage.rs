@@ -1,4 +1,4 @@
-//! What metered items were used, counted by the database.
+//! Usage of metered items, aggregated by the database.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::checkout_fixtures::id;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const METERED: Recurring = Recurring { usage: Usage::Metered(Aggregate::Sum), ..MONTHLY };
 
-/// What records amount to, the long way.
+/// Aggregates records one by one, as the expected value.
 fn total(records: &[UsageRecord], aggregate: Aggregate) -> u64 {
     let add = |total: u64, record: &UsageRecord| match record.action {
         UsageAction::Increment => total + record.quantity,
@@ -28,7 +28,7 @@ fn total(records: &[UsageRecord], aggregate: Aggregate) -> u64 {
 }
 
 on_one! {
-    async fn records_amount_to_the_same_as_when_they_are_counted_one_by_one(db: &TestDatabase) {
+    async fn the_database_aggregates_records_like_the_reference_computation(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let price = billing.price("price_1", 3, METERED).await;
         let one = billing.subscription("sub_1", &price, DAY);
@@ -38,7 +38,7 @@ on_one! {
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         for number in 0..120u32 {
             let [second, action, size, quantity] = billing.ctx.random.bytes::<4>();
-            // Several fall upon the same second; some are as large as they may be.
+            // Several records fall into the same second, and some have the maximum quantity.
             let at = billing.start.plus(Duration::from_secs(u64::from(second % 40)));
             let record = UsageRecord {
                 id: id(&format!("ur_{number:03}")),
@@ -63,7 +63,7 @@ on_one! {
         }
     }
 
-    async fn what_is_used_while_the_round_is_late_is_billed_with_the_period_it_falls_into(db: &TestDatabase) {
+    async fn usage_before_a_late_round_is_billed_in_the_period_it_falls_into(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let price = billing.price("price_1", 3, METERED).await;
         let one = billing.subscription("sub_1", &price, DAY * 29);
@@ -85,7 +85,7 @@ on_one! {
         assert_eq!(billing.invoices().await[1].total, Amount::new(15 * UNIT));
     }
 
-    async fn what_is_used_while_the_round_is_late_is_billed_though_the_store_ends_it_before_the_round(db: &TestDatabase) {
+    async fn usage_before_a_late_round_is_billed_even_if_the_store_cancels_first(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let price = billing.price("price_1", 3, METERED).await;
         let one = billing.subscription("sub_1", &price, DAY * 29);
@@ -111,7 +111,7 @@ on_one! {
         assert_eq!(billed, [(BillingReason::SubscriptionCancel, Amount::new(27 * UNIT))]);
     }
 
-    async fn what_is_used_after_the_end_is_refused_though_the_round_is_late(db: &TestDatabase) {
+    async fn usage_after_the_end_is_rejected_even_if_the_round_is_late(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let price = billing.price("price_1", 3, METERED).await;
         let one = Subscription { cancel_at_period_end: true, ..billing.subscription("sub_1", &price, DAY * 29) };

@@ -1,4 +1,4 @@
-//! Usage that cost less than earlier invoices of its period asked for: credit notes over those lines, never more than a line can give.
+//! Usage corrections: if usage falls below the amount billed in its period, credit notes credit those lines, never beyond their amounts.
 
 use super::bench::{Billing, DAY, MONTHLY};
 use super::thresholds::{metered, permitted, seats_and_calls};
@@ -13,12 +13,13 @@ use souk_domain::billing::{
 use souk_domain::pricing::Aggregate;
 use souk_domain::shared::Amount;
 
-/// `si_1` is a plan of so many tokens, `si_2` seats whose last number counts, `si_3` calls that are summed. The threshold is 50.
+/// A subscription with a billing threshold of 50 tokens: `si_1` is a plan of `tokens` tokens, `si_2` counts seats by the last report, and
+/// `si_3` sums calls.
 async fn three(db: &TestDatabase, tokens: u128) -> Billing {
     three_from(db, tokens, 50).await
 }
 
-/// The same with a threshold of so many tokens.
+/// Like [`three`], with a billing threshold of `threshold` tokens.
 async fn three_from(db: &TestDatabase, tokens: u128, threshold: u128) -> Billing {
     let billing = Billing::open(db, 1_000).await;
     let plan = billing.price("price_1", tokens, MONTHLY).await;
@@ -34,7 +35,7 @@ async fn three_from(db: &TestDatabase, tokens: u128, threshold: u128) -> Billing
     billing
 }
 
-/// The wallet permits next to nothing, and has staked 200.
+/// Like [`permitted`] with a mandate for charges of at most 10 tokens, and with a stake of 200 tokens.
 async fn staked(db: &TestDatabase) -> Billing {
     let billing = permitted(db, 10).await;
     let stake = billing.stake(&billing.find("sub_1").await, 200).await;
@@ -45,7 +46,7 @@ async fn staked(db: &TestDatabase) -> Billing {
     billing
 }
 
-/// 1,100 seats were billed, which the wallet cannot pay.
+/// A customer who was billed for 1,100 seats, which the wallet cannot pay.
 async fn unpaid(db: &TestDatabase) -> Billing {
     let billing = seats_and_calls(db).await;
     billing.write("UPDATE subscriptions SET days_until_cancel = 60").await;
@@ -55,7 +56,7 @@ async fn unpaid(db: &TestDatabase) -> Billing {
     billing
 }
 
-/// The same, and in the end there were so many: the period is over.
+/// Like [`unpaid`], at the end of the period, with a final report of `seats` seats.
 async fn overbilled(db: &TestDatabase, seats: u64) -> Billing {
     let billing = unpaid(db).await;
     billing.used("si_1", seats).await;
@@ -65,8 +66,8 @@ async fn overbilled(db: &TestDatabase, seats: u64) -> Billing {
 }
 
 impl Billing {
-    /// What went back to the network, the smallest first, rounded up, and the balance, in tokens.
-    pub async fn given(&self) -> (Vec<u128>, u128) {
+    /// Returns the refunds over the network in ascending order, rounded up, and the balance, in tokens.
+    pub async fn refunds_and_balance(&self) -> (Vec<u128>, u128) {
         self.send_all().await;
         let refunded = self.refunded().await.iter().map(|amount| amount.div_ceil(UNIT)).collect();
         (refunded, self.customer_balance().await / UNIT)
@@ -121,8 +122,8 @@ on_one! {
     async fn voiding_a_corrected_invoice_leaves_no_balance(db: &TestDatabase) {
         let billing = overbilled(db, 20).await;
         billing::void_invoice(&billing.ctx, &billing.first().await.id).await.expect("is void");
-        let given: Vec<_> = billing.notes().await.iter().map(|note| note.due_reduced.base_units() / UNIT).collect();
-        assert_eq!((given, billing.customer_balance().await), (vec![1_080, 20], 0));
+        let refunds_and_balance: Vec<_> = billing.notes().await.iter().map(|note| note.due_reduced.base_units() / UNIT).collect();
+        assert_eq!((refunds_and_balance, billing.customer_balance().await), (vec![1_080, 20], 0));
         billing.is_sound().await;
     }
 
@@ -131,7 +132,7 @@ on_one! {
         billing.wait(DAY);
         billing.retry().await;
         billing.end_with(RefundChoice::Last).await.expect("ends");
-        assert_eq!(billing.given().await, (vec![20], 0));
+        assert_eq!(billing.refunds_and_balance().await, (vec![20], 0));
         billing.is_sound().await;
     }
 
@@ -157,7 +158,7 @@ on_one! {
         billing.used("si_1", 1_150).await;
         billing.wait(DAY * 30);
         billing.round().await;
-        assert_eq!(billing.given().await, (vec![], 50));
+        assert_eq!(billing.refunds_and_balance().await, (vec![], 50));
         billing.is_sound().await;
     }
 
@@ -166,22 +167,22 @@ on_one! {
         billing.used("si_1", 100).await;
         billing.used("si_1", 20).await;
         billing.end_with(RefundChoice::Last).await.expect("ends");
-        assert_eq!(billing.given().await, (vec![100], 0));
+        assert_eq!(billing.refunds_and_balance().await, (vec![100], 0));
         billing.is_sound().await;
     }
 
-    async fn a_correction_gives_no_more_than_a_refund_has_left_of_the_line(db: &TestDatabase) {
+    async fn a_correction_never_exceeds_the_line_after_a_refund(db: &TestDatabase) {
         let billing = seats_and_calls(db).await;
         billing.used("si_1", 100).await;
         billing.refund(&billing.first().await, Some(50 * UNIT)).await.expect("is ordered");
         billing.used("si_1", 20).await;
         billing.wait(DAY * 30);
         billing.round().await;
-        assert_eq!(billing.given().await, (vec![50], 50), "80 are too much, and 50 of the line are left");
+        assert_eq!(billing.refunds_and_balance().await, (vec![50], 50), "80 are too much, and 50 of the line are left");
         billing.is_sound().await;
     }
 
-    async fn a_refund_gives_no_more_than_a_correction_has_left_of_the_line(db: &TestDatabase) {
+    async fn a_refund_never_exceeds_the_line_after_a_correction(db: &TestDatabase) {
         let billing = seats_and_calls(db).await;
         billing.used("si_1", 100).await;
         let first = billing.first().await;
@@ -191,7 +192,7 @@ on_one! {
         let beyond = billing.refund(&first, Some(20 * UNIT + 1)).await;
         assert!(matches!(beyond, Err(CreditError::OverRefund)), "{beyond:?}");
         billing.refund(&first, None).await.expect("is ordered");
-        assert_eq!(billing.given().await, (vec![20], 80));
+        assert_eq!(billing.refunds_and_balance().await, (vec![20], 80));
         billing.is_sound().await;
     }
 
@@ -220,12 +221,12 @@ on_one! {
         let first = billing.first().await;
         assert_eq!((first.status, first.remaining()), (InvoiceStatus::Open, Amount::new(20 * UNIT)), "its charge of 100 is on its way");
         billing.send_all().await;
-        assert_eq!((billing.networks.earned().await, billing.customer_balance().await), (160, 80 * UNIT));
+        assert_eq!((billing.networks.store_balance().await, billing.customer_balance().await), (160, 80 * UNIT));
         assert_eq!(billing.spent().await, 80, "20 seats and 60 calls");
         billing.is_sound().await;
     }
 
-    async fn usage_that_a_stake_paid_becomes_balance_when_it_falls(db: &TestDatabase) {
+    async fn a_correction_of_usage_paid_by_a_stake_goes_to_the_balance(db: &TestDatabase) {
         let billing = staked(db).await;
         billing.used("si_1", 100).await;
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
@@ -234,7 +235,7 @@ on_one! {
         billing.used("si_1", 20).await;
         billing.wait(DAY * 30);
         billing.round().await;
-        assert_eq!((billing.networks.earned().await, billing.customer_balance().await), (100, 80 * UNIT));
+        assert_eq!((billing.networks.store_balance().await, billing.customer_balance().await), (100, 80 * UNIT));
         billing.is_sound().await;
     }
 
@@ -247,17 +248,17 @@ on_one! {
         billing.round().await;
         billing::slash_stake(&billing.ctx, &id("sub_1"), Some(Amount::new(15 * UNIT)), "owed").await.expect("is ordered");
         billing.send_all().await;
-        assert_eq!((billing.networks.earned().await, billing.customer_balance().await), (15, 0));
+        assert_eq!((billing.networks.store_balance().await, billing.customer_balance().await), (15, 0));
         billing.is_sound().await;
         billing.end_with(RefundChoice::None).await.expect("ends");
         billing.wait(STAKE_WAITING);
         billing.round().await;
-        assert_eq!((billing.networks.earned().await, billing.customer_balance().await), (20, 0), "20 seats");
+        assert_eq!((billing.networks.store_balance().await, billing.customer_balance().await), (20, 0), "20 seats");
         assert!(billing.statuses().await.iter().all(|status| *status != InvoiceStatus::Uncollectible), "all is settled");
         billing.is_sound().await;
     }
 
-    async fn a_refund_of_usage_leaves_the_unused_time_of_a_plan_as_it_was(db: &TestDatabase) {
+    async fn a_refund_of_usage_does_not_affect_the_unused_time_of_a_plan(db: &TestDatabase) {
         let billing = three(db, 30).await;
         billing.used("si_2", 100).await;
         billing.used("si_3", 60).await;
@@ -285,7 +286,7 @@ on_one! {
         assert_eq!((renewal.total, billing.customer_balance().await), (Amount::new(100 * UNIT), 0));
         assert_eq!(billing.paid_by(&renewal).await, [("network", 20 * UNIT), ("balance", 80 * UNIT)]);
         billing.refund(&calls, None).await.expect("is ordered");
-        assert_eq!(billing.given().await, (vec![60], 0));
+        assert_eq!(billing.refunds_and_balance().await, (vec![60], 0));
         billing.is_sound().await;
     }
 
@@ -296,21 +297,21 @@ on_one! {
         assert_eq!(billing.last().await.total, Amount::new(60 * UNIT));
         billing.wait(DAY * 10);
         billing.end_with(RefundChoice::Proration).await.expect("ends");
-        assert_eq!(billing.given().await, (vec![20], 50));
+        assert_eq!(billing.refunds_and_balance().await, (vec![20], 50));
         billing.is_sound().await;
     }
 
-    async fn without_a_refund_the_end_corrects_usage_all_the_same(db: &TestDatabase) {
+    async fn a_cancellation_without_a_refund_still_corrects_usage(db: &TestDatabase) {
         let billing = three(db, 30).await;
         billing.used("si_2", 60).await;
         billing.used("si_2", 10).await;
         billing.wait(DAY * 10);
         billing.end_with(RefundChoice::None).await.expect("ends");
-        assert_eq!(billing.given().await, (vec![], 50));
+        assert_eq!(billing.refunds_and_balance().await, (vec![], 50));
         billing.is_sound().await;
     }
 
-    async fn usage_that_falls_twice_gives_back_no_more_than_was_paid_for_it(db: &TestDatabase) {
+    async fn usage_that_falls_twice_is_never_credited_beyond_its_payment(db: &TestDatabase) {
         let billing = three(db, 30).await;
         billing.used("si_2", 100).await;
         let seats = billing.last().await;
@@ -324,10 +325,10 @@ on_one! {
         let beyond = billing.refund(&seats, Some(50 * UNIT)).await;
         assert!(matches!(beyond, Err(CreditError::OverRefund)), "{beyond:?}");
         billing.refund(&seats, None).await.expect("is ordered");
-        assert_eq!(billing.given().await, (vec![20], 80), "100 were paid for seats");
+        assert_eq!(billing.refunds_and_balance().await, (vec![20], 80), "100 were paid for seats");
         billing.used("si_2", 1).await;
         billing.end_with(RefundChoice::None).await.expect("ends");
-        assert_eq!(billing.given().await, (vec![20], 80), "and no more than that is given");
+        assert_eq!(billing.refunds_and_balance().await, (vec![20], 80), "and no more than that is given");
         billing.is_sound().await;
     }
 
@@ -337,7 +338,7 @@ on_one! {
             billing.used("si_3", 1).await;
         }
         billing.end_with(RefundChoice::Proration).await.expect("ends");
-        assert_eq!(billing.given().await, (vec![30], 0));
+        assert_eq!(billing.refunds_and_balance().await, (vec![30], 0));
         billing.is_sound().await;
     }
 }

@@ -1,4 +1,4 @@
-//! Voiding: nobody asks for an invoice any more, and what the balance paid of it returns.
+//! Voiding: a void invoice is no longer due, and its balance payments are reversed.
 
 use super::bench::{Billing, DAY, MONTHLY, planned};
 use crate::checkout_fixtures::id;
@@ -10,7 +10,7 @@ use souk_domain::ledger::EntryType;
 use souk_domain::payment::Purpose;
 use souk_domain::shared::{Amount, Mode, Page};
 
-/// A month of 1,500 that the wallet cannot pay, and of which the balance paid so much.
+/// A customer with an unpaid month of 1,500 tokens that the wallet cannot pay, of which the balance paid `by_balance`.
 async fn owing(db: &TestDatabase, by_balance: u128) -> Billing {
     let billing = Billing::open(db, 2_000).await;
     let price = billing.price("price_1", 1_500, MONTHLY).await;
@@ -55,7 +55,7 @@ on_both! {
         assert!(!accounts.contains_key("assets:receivable") && !accounts.contains_key("income:revenue"), "{accounts:?}");
     }
 
-    async fn an_invoice_is_not_voided_while_another_payment_stands_or_is_on_its_way(db: &TestDatabase) {
+    async fn an_invoice_with_another_payment_made_or_in_flight_is_not_voided(db: &TestDatabase) {
         let billing = owing(db, 0).await;
         let owed = billing.last().await;
         let stake = billing.stake(&billing.find("sub_1").await, 200).await;

@@ -1,4 +1,4 @@
-//! A processor on a socket, a rail that speaks to it, and a browser with a card.
+//! Test bench: a card processor on a socket, a rail connected to it, and a browser with a card.
 
 use crate::ledger::bench::sandbox_clock;
 use poem::listener::{Acceptor, Listener, TcpListener};
@@ -34,7 +34,7 @@ pub const DECLINES_LATER: &str = "4000000000000341";
 pub const SLOW: &str = "4000000000000077";
 pub const SILENT: &str = "4000000000006009";
 
-/// What arrived at the webhook: signature and body. Answers with the statuses that wait in `refusals` first, then 200.
+/// The webhook endpoint. Records the signature and body of each delivery. Responds with the statuses in `refusals` first, then with 200.
 #[derive(Default)]
 pub struct Inbox {
     pub delivered: Mutex<Vec<(String, Vec<u8>)>>,
@@ -52,8 +52,8 @@ pub struct Bench {
     _stop: DropGuard,
 }
 
-/// An answer as a client sees it.
-pub struct Seen {
+/// An HTTP response as a client sees it.
+pub struct HttpResponse {
     pub status: u16,
     pub replayed: bool,
     pub body: Value,
@@ -124,8 +124,8 @@ impl Bench {
         self.rail.find(&self.method, &self.currency, &intent.provider_id).await
     }
 
-    /// What the card form does.
-    pub async fn confirm(&self, intent: &CardIntent, number: &str) -> Seen {
+    /// Confirms an intent, as the card form does.
+    pub async fn confirm(&self, intent: &CardIntent, number: &str) -> HttpResponse {
         let path = format!("/v1/payment_intents/{}/confirm", intent.provider_id);
         let mut form = vec![("client_secret", intent.client_secret.as_str())];
         form.extend(card(number));
@@ -141,19 +141,19 @@ impl Bench {
         self.rail.find_setup(&self.method, &setup.provider_id).await
     }
 
-    /// What the card form does to save a card.
-    pub async fn confirm_setup(&self, setup: &CardSetup, number: &str) -> Seen {
+    /// Confirms a setup, as the card form does to save a card.
+    pub async fn confirm_setup(&self, setup: &CardSetup, number: &str) -> HttpResponse {
         let mut form = vec![("client_secret", setup.client_secret.as_str())];
         form.extend(card(number));
         self.browser(Verb::POST, &format!("/v1/setup_intents/{}/confirm", setup.provider_id), &form).await
     }
 
-    pub async fn answer_setup(&self, setup: &CardSetup, success: &str) -> Seen {
+    pub async fn answer_setup(&self, setup: &CardSetup, success: &str) -> HttpResponse {
         let form = [("client_secret", setup.client_secret.as_str()), ("success", success)];
         self.browser(Verb::POST, &format!("/v1/setup_intents/{}/authenticate", setup.provider_id), &form).await
     }
 
-    /// A card that its owner has set up, with the second step where the card wants one.
+    /// Saves a card, including the verification step if the card requires one.
     pub async fn saved(&self, attempt: &str, number: &str) -> SavedCard {
         let setup = self.open_setup(attempt).await;
         if self.confirm_setup(&setup, number).await.body["status"] == "requires_action" {
@@ -172,13 +172,13 @@ impl Bench {
         self.rail.charge(&self.method, &self.currency, &request).await.expect("the call is made")
     }
 
-    /// What the bank of a kept card answers from now on; empty: the card is itself again.
+    /// Sets the decline code that the bank of a saved card returns from now on. An empty code restores the card's normal behavior.
     pub async fn tell_bank(&self, card: &SavedCard, decline_code: &str) {
         let path = format!("/debug/payment_methods/{}", card.card);
         assert_eq!(self.call("", Verb::POST, &path, &[("decline_code", decline_code)], None).await.status, 200);
     }
 
-    /// By the first attempt of a refund.
+    /// Refunds with the first attempt of a refund.
     pub async fn refund(&self, refund: &str, provider_id: &str, cents: u128) -> Outcome {
         self.refund_by(&refund.replace("re_", "att_of_"), refund, provider_id, cents).await
     }
@@ -190,27 +190,27 @@ impl Bench {
         self.rail.refund(&self.method, &self.currency, &request).await
     }
 
-    /// A payment that has succeeded.
+    /// Makes a payment that succeeds, and returns its id at the provider.
     pub async fn paid(&self, attempt: &str, cents: u128, number: &str) -> String {
         let intent = self.open_intent(attempt, cents).await;
         assert_eq!(self.confirm(&intent, number).await.body["status"], "succeeded");
         intent.provider_id
     }
 
-    /// Orders something at the sandbox's own endpoints for tests.
+    /// Posts to the sandbox's own test endpoints.
     pub async fn order(&self, path: &str, form: &[(&str, &str)]) -> Value {
         let answer = self.call("", Verb::POST, &format!("/debug/{path}"), form, None).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.body
     }
 
-    /// What the processor holds for the store, in cents.
+    /// Returns the funds that the processor holds for the store, in cents.
     pub async fn held(&self) -> i64 {
         let balance = self.server(Verb::GET, "/v1/balance", &[]).await.body;
         balance["available"][0]["amount"].as_i64().expect("an amount")
     }
 
-    /// Hints of the events of this kind that have arrived.
+    /// Returns the hints of the delivered events of a kind.
     pub fn hints(&self, kind: &str) -> Vec<CardHint> {
         let delivered = self.inbox.delivered.lock().expect("inbox").clone();
         let read = |(signature, body): &(String, Vec<u8>)| {
@@ -219,25 +219,25 @@ impl Bench {
         delivered.iter().map(read).filter(|event| event.kind == kind).filter_map(|event| event.hint).collect()
     }
 
-    /// Waits for an event of each of these kinds.
+    /// Waits until an event of each kind has been delivered.
     pub async fn events(&self, kinds: &[&str]) {
         until(&format!("{kinds:?}"), async || kinds.iter().all(|kind| self.kinds().iter().any(|arrived| arrived == kind))).await;
     }
 
-    pub async fn answer_second_step(&self, intent: &CardIntent, success: &str) -> Seen {
+    pub async fn answer_second_step(&self, intent: &CardIntent, success: &str) -> HttpResponse {
         let path = format!("/v1/payment_intents/{}/authenticate", intent.provider_id);
         self.browser(Verb::POST, &path, &[("client_secret", &intent.client_secret), ("success", success)]).await
     }
 
-    pub async fn browser(&self, verb: Verb, path: &str, form: &[(&str, &str)]) -> Seen {
+    pub async fn browser(&self, verb: Verb, path: &str, form: &[(&str, &str)]) -> HttpResponse {
         self.call(PUBLISHABLE_KEY, verb, path, form, None).await
     }
 
-    pub async fn server(&self, verb: Verb, path: &str, form: &[(&str, &str)]) -> Seen {
+    pub async fn server(&self, verb: Verb, path: &str, form: &[(&str, &str)]) -> HttpResponse {
         self.call(SECRET_KEY, verb, path, form, None).await
     }
 
-    pub async fn call(&self, key: &str, verb: Verb, path: &str, form: &[(&str, &str)], idempotency_key: Option<&str>) -> Seen {
+    pub async fn call(&self, key: &str, verb: Verb, path: &str, form: &[(&str, &str)], idempotency_key: Option<&str>) -> HttpResponse {
         let mut request = self.http.request(verb.clone(), format!("{}/sandbox/stripe{path}", self.address));
         if !key.is_empty() {
             request = request.bearer_auth(key);
@@ -250,7 +250,7 @@ impl Bench {
         let (status, replayed) = (response.status().as_u16(), response.headers().contains_key("idempotent-replayed"));
         let text = response.text().await.expect("a body");
         let body = if text.is_empty() { Value::Null } else { serde_json::from_str(&text).expect("JSON") };
-        Seen { status, replayed, body }
+        HttpResponse { status, replayed, body }
     }
 
     pub async fn page(&self, path: &str) -> (u16, String) {
@@ -258,13 +258,13 @@ impl Bench {
         (response.status().as_u16(), response.text().await.expect("a body"))
     }
 
-    /// Makes the next answers to server-side calls get lost after their effect.
+    /// Orders a fault for the next server-side calls, such as a response that is lost after the call took effect.
     pub async fn fault(&self, order: Value) {
         let request = self.http.post(format!("{}/sandbox/stripe/faults", self.address)).json(&order);
         assert_eq!(request.send().await.expect("an answer").status(), 204);
     }
 
-    /// The attempts that were charged, one entry per charge, sorted.
+    /// Returns the charged attempts, one entry per charge, sorted.
     pub async fn charged(&self) -> Vec<String> {
         let charges = self.call("", Verb::GET, "/debug/charges", &[], None).await.body;
         let charges = charges.as_array().expect("a list");
@@ -274,7 +274,7 @@ impl Bench {
         attempts
     }
 
-    /// Events that were delivered, by kind, in the order of arrival.
+    /// Returns the kinds of the delivered events in order of arrival.
     pub fn kinds(&self) -> Vec<String> {
         let delivered = self.inbox.delivered.lock().expect("inbox");
         let kind = |body: &[u8]| serde_json::from_slice::<Value>(body).expect("JSON")["type"].as_str().expect("a type").to_owned();
@@ -282,10 +282,10 @@ impl Bench {
     }
 }
 
-/// Looks again until `condition` holds.
+/// Polls until `condition` is true.
 ///
 /// # Panics
-/// When it does not within ten seconds.
+/// If it is not true within ten seconds.
 pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     let held = async {
         while !condition().await {

@@ -1,4 +1,4 @@
-//! Disputes: what the sandbox's bank does, what the rail reports of it, and what the processor holds meanwhile.
+//! Disputes: the actions of the sandbox's bank, the rail's reports, and the funds that the processor holds.
 
 use super::bench::{ACCEPTED, Bench};
 use reqwest::Method as Verb;
@@ -6,7 +6,7 @@ use souk_adapters::on_both;
 use souk_domain::payment::{CardHint, CardRail, DisputeStatus, Outcome, ProviderDispute};
 use souk_domain::shared::Amount;
 
-/// What the processor takes for a chargeback, in cents.
+/// The processor's fee for a chargeback, in cents.
 const FEE: i64 = 1_500;
 const FRAUDULENT: &str = "4000000000000259";
 const NOT_RECEIVED: &str = "4000000000002685";
@@ -22,8 +22,8 @@ async fn dispute(bench: &Bench, id: &str) -> ProviderDispute {
     bench.rail.find_dispute(&bench.method, id).await.expect("an answer").expect("a dispute")
 }
 
-/// Status, whether the funds are withdrawn, and the fee.
-fn standing(dispute: &ProviderDispute) -> (DisputeStatus, bool, Amount) {
+/// Returns the status, whether the funds are withdrawn, and the fee.
+fn state(dispute: &ProviderDispute) -> (DisputeStatus, bool, Amount) {
     (dispute.status, dispute.funds_withdrawn, dispute.fee)
 }
 
@@ -33,7 +33,7 @@ on_both! {
         let payment = bench.paid("att_1", 5_000, ACCEPTED).await;
         let id = bench.order("disputes", &[("payment_intent", &payment), ("reason", "product_not_received")]).await["id"].as_str().expect("an id").to_owned();
         let opened = dispute(&bench, &id).await;
-        assert_eq!(standing(&opened), (DisputeStatus::NeedsResponse, true, Amount::new(1_500)));
+        assert_eq!(state(&opened), (DisputeStatus::NeedsResponse, true, Amount::new(1_500)));
         assert_eq!((opened.payment.as_str(), opened.amount, opened.currency.as_str()), (payment.as_str(), Amount::new(5_000), "usd"));
         assert_eq!((opened.reason.as_str(), opened.fee_currency.as_str()), ("product_not_received", "usd"));
         assert!(opened.respond_by.is_some_and(|at| at > opened.created));
@@ -41,16 +41,16 @@ on_both! {
         bench.events(&["charge.dispute.created", "charge.dispute.funds_withdrawn"]).await;
 
         bench.order(&format!("disputes/{id}"), &[("status", "under_review")]).await;
-        assert_eq!(standing(&dispute(&bench, &id).await), (DisputeStatus::UnderReview, true, Amount::new(1_500)));
+        assert_eq!(state(&dispute(&bench, &id).await), (DisputeStatus::UnderReview, true, Amount::new(1_500)));
         bench.order(&format!("disputes/{id}"), &[("status", "won")]).await;
-        assert_eq!(standing(&dispute(&bench, &id).await), (DisputeStatus::Won, false, Amount::new(1_500)));
+        assert_eq!(state(&dispute(&bench, &id).await), (DisputeStatus::Won, false, Amount::new(1_500)));
         assert_eq!(bench.held().await, 5_000 - FEE);
         bench.events(&["charge.dispute.updated", "charge.dispute.funds_reinstated", "charge.dispute.closed"]).await;
         let hint = CardHint::Dispute { provider_id: id, payment: Some(payment) };
         assert_eq!(bench.hints("charge.dispute.closed"), [hint]);
     }
 
-    async fn a_lost_dispute_of_a_part_keeps_that_part(db: &TestDatabase) {
+    async fn a_lost_partial_dispute_keeps_the_disputed_part(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let payment = bench.paid("att_1", 5_000, ACCEPTED).await;
         let id = bench.order("disputes", &[("payment_intent", &payment), ("amount", "2000")]).await["id"].as_str().expect("an id").to_owned();
@@ -67,18 +67,18 @@ on_both! {
         let bench = Bench::open(db).await;
         let payment = bench.paid("att_1", 5_000, INQUIRY).await;
         let opened = only_dispute(&bench, &payment).await;
-        assert_eq!(standing(&opened), (DisputeStatus::Inquiry, false, Amount::ZERO));
+        assert_eq!(state(&opened), (DisputeStatus::Inquiry, false, Amount::ZERO));
         assert_eq!(bench.held().await, 5_000);
         bench.events(&["charge.dispute.created"]).await;
         assert!(bench.hints("charge.dispute.funds_withdrawn").is_empty());
 
         bench.order(&format!("disputes/{}", opened.provider_id), &[("status", "needs_response")]).await;
-        assert_eq!(standing(&only_dispute(&bench, &payment).await), (DisputeStatus::NeedsResponse, true, Amount::new(1_500)));
+        assert_eq!(state(&only_dispute(&bench, &payment).await), (DisputeStatus::NeedsResponse, true, Amount::new(1_500)));
         assert_eq!(bench.held().await, -FEE);
         bench.events(&["charge.dispute.funds_withdrawn"]).await;
     }
 
-    async fn an_inquiry_that_is_answered_ends_without_a_chargeback(db: &TestDatabase) {
+    async fn an_answered_inquiry_closes_without_a_chargeback(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let payment = bench.paid("att_1", 5_000, INQUIRY).await;
         let id = only_dispute(&bench, &payment).await.provider_id;
@@ -86,11 +86,11 @@ on_both! {
         assert_eq!(bench.server(Verb::POST, &format!("/v1/disputes/{id}"), &evidence).await.status, 200);
         assert_eq!(dispute(&bench, &id).await.status, DisputeStatus::InquiryUnderReview);
         bench.order(&format!("disputes/{id}"), &[("status", "warning_closed")]).await;
-        assert_eq!(standing(&dispute(&bench, &id).await), (DisputeStatus::InquiryClosed, false, Amount::ZERO));
+        assert_eq!(state(&dispute(&bench, &id).await), (DisputeStatus::InquiryClosed, false, Amount::ZERO));
         assert_eq!(bench.held().await, 5_000);
     }
 
-    async fn cards_that_dispute_each_charge_do_so_with_their_reason(db: &TestDatabase) {
+    async fn test_cards_dispute_each_charge_with_their_reason(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         for (attempt, number, reason) in [("att_1", FRAUDULENT, "fraudulent"), ("att_2", NOT_RECEIVED, "product_not_received")] {
             let payment = bench.paid(attempt, 1_000, number).await;
@@ -102,7 +102,7 @@ on_both! {
         assert_eq!(only_dispute(&bench, &charged.provider_id).await.reason, "fraudulent");
     }
 
-    async fn evidence_and_giving_in_decide_a_chargeback(db: &TestDatabase) {
+    async fn submitting_evidence_or_accepting_decides_a_chargeback(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         for (attempt, evidence, status) in [("att_1", "winning_evidence", DisputeStatus::Won), ("att_2", "losing_evidence", DisputeStatus::Lost)] {
             let id = only_dispute(&bench, &bench.paid(attempt, 1_000, FRAUDULENT).await).await.provider_id;
@@ -115,7 +115,7 @@ on_both! {
         assert_eq!(again.body["error"]["code"], "dispute_unexpected_state", "what is closed stays closed");
     }
 
-    async fn what_is_withdrawn_cannot_be_refunded_and_what_is_refunded_cannot_be_disputed(db: &TestDatabase) {
+    async fn withdrawn_funds_cannot_be_refunded_and_refunded_funds_cannot_be_disputed(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let payment = bench.paid("att_1", 5_000, ACCEPTED).await;
         assert!(matches!(bench.refund("re_1", &payment, 3_000).await, Outcome::Settled(_)));
@@ -146,7 +146,7 @@ on_both! {
         assert_eq!(ids, [second, first], "the newest one first");
     }
 
-    async fn a_dispute_that_nobody_opened_is_not_found(db: &TestDatabase) {
+    async fn an_unknown_dispute_is_not_found(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         for id in ["du_1", "dp_1", "../balance", ""] {
             assert_eq!(bench.rail.find_dispute(&bench.method, id).await, Ok(None), "{id}");

@@ -1,4 +1,4 @@
-//! Answers get lost after the effect: what is asked again is not done again.
+//! Responses that are lost after the call took effect: a retry has no second effect.
 
 use super::bench::{ACCEPTED, Bench, SECRET_KEY};
 use super::processor::customer_with;
@@ -9,7 +9,7 @@ use souk_domain::payment::{CardRail, Outcome, RailError};
 
 on_both! {
     /// Invariants 1 and 4.
-    async fn a_lost_answer_and_a_retry_are_one_intent_and_one_charge(db: &TestDatabase) {
+    async fn a_lost_response_and_a_retry_make_one_intent_and_one_charge(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         for (attempt, mode) in [("att_1", "drop_answer"), ("att_2", "error_500")] {
             bench.fault(json!({ "mode": mode })).await;
@@ -28,7 +28,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_1", "att_2"]);
     }
 
-    async fn a_charge_whose_answer_is_lost_is_replayed_not_repeated(db: &TestDatabase) {
+    async fn a_charge_whose_response_is_lost_is_replayed_and_not_repeated(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let customer = customer_with(&bench, ACCEPTED).await;
         let form = [
@@ -44,7 +44,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_1"]);
     }
 
-    async fn a_cancellation_whose_answer_is_lost_is_told_by_asking(db: &TestDatabase) {
+    async fn a_cancellation_whose_response_is_lost_is_found_by_a_query(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let intent = bench.open_intent("att_1", 1_000).await;
         bench.fault(json!({ "mode": "drop_answer" })).await;
@@ -52,13 +52,13 @@ on_both! {
         assert!(matches!(outcome, Outcome::Declined(_)), "{outcome:?}");
     }
 
-    async fn a_delayed_answer_is_an_answer(db: &TestDatabase) {
+    async fn a_delayed_response_counts(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.fault(json!({ "mode": "delay_ms", "value": 30 })).await;
         bench.open_intent("att_1", 1_000).await;
     }
 
-    async fn nobody_orders_faults_or_counts_charges_unless_they_are_enabled(db: &TestDatabase) {
+    async fn the_fault_and_debug_endpoints_exist_only_if_enabled(db: &TestDatabase) {
         let bench = Bench::with(db, false).await;
         assert_eq!(bench.server(Verb::POST, "/faults", &[]).await.status, 404);
         assert_eq!(bench.call("", Verb::POST, "/faults", &[], None).await.status, 401);

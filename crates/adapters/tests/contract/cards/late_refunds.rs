@@ -1,4 +1,4 @@
-//! Refunds that fail after they succeeded, and those that were made in the processor's dashboard.
+//! Refunds that fail after they succeeded, and refunds made in the processor's dashboard.
 
 use super::bench::{ACCEPTED, Bench};
 use souk_adapters::on_both;
@@ -55,7 +55,7 @@ on_both! {
         assert_eq!(bench.held().await, 0, "what came back can be refunded again");
     }
 
-    async fn cards_let_refunds_succeed_or_fail_later(db: &TestDatabase) {
+    async fn test_cards_make_refunds_succeed_or_fail_later(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let failing = bench.paid("att_1", 1_000, FAILS_LATER).await;
         let failing = settled(bench.refund("re_1", &failing, 1_000).await);
@@ -70,7 +70,7 @@ on_both! {
         assert_eq!(bench.held().await, 1_000);
     }
 
-    async fn a_refund_of_the_dashboard_is_known_as_nobody_of_ours(db: &TestDatabase) {
+    async fn a_dashboard_refund_is_reported_without_a_refund_id_of_the_store(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let payment = bench.paid("att_1", 5_000, ACCEPTED).await;
         let ours = settled(bench.refund("re_1", &payment, 1_000).await);
@@ -104,7 +104,7 @@ on_both! {
         assert_eq!(ids.len(), 105);
     }
 
-    async fn a_refund_that_nobody_made_is_not_found(db: &TestDatabase) {
+    async fn an_unknown_refund_is_not_found(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         for id in ["re_1", "ch_1", "../balance", ""] {
             assert_eq!(bench.rail.find_refund(&bench.method, id).await, Ok(None), "{id}");

@@ -1,4 +1,4 @@
-//! The stripe rail against the sandbox's card processor, over a real socket.
+//! Tests the Stripe rail against the sandbox's card processor over a real socket.
 
 pub mod bench;
 mod disputes;

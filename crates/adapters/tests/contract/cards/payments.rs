@@ -1,4 +1,4 @@
-//! What the rail says of each card, and that nobody is charged twice.
+//! The outcome that the rail reports for each test card, and that no payment is charged twice.
 
 use super::bench::{ACCEPTED, Bench, DECLINED, DECLINES_LATER, INSUFFICIENT, SECOND_STEP, SILENT, SLOW, until};
 use souk_adapters::on_both;
@@ -20,7 +20,7 @@ const PROCESSING: Outcome = Outcome::Pending { requires_payer: false, last_error
 
 on_both! {
     /// Invariant 1: a retry sends the same key.
-    async fn opening_twice_with_one_attempt_is_one_intent(db: &TestDatabase) {
+    async fn creating_twice_with_one_attempt_makes_one_intent(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let first = bench.open_intent("att_1", 1_000).await;
         assert_eq!(first.outcome, waiting(None));
@@ -30,13 +30,13 @@ on_both! {
         assert!(matches!(other, Err(RailError::Rejected(_))), "the same key with another amount: {other:?}");
     }
 
-    async fn many_openings_at_once_with_one_attempt_are_one_intent(db: &TestDatabase) {
+    async fn concurrent_creations_with_one_attempt_make_one_intent(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let opened = futures_util::future::join_all((0..8).map(|_| bench.open_intent("att_1", 1_000))).await;
         assert!(opened.iter().all(|intent| *intent == opened[0]), "{opened:?}");
     }
 
-    async fn a_good_card_settles(db: &TestDatabase) {
+    async fn an_accepted_card_settles(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let intent = bench.open_intent("att_1", 1_050).await;
         let answer = bench.confirm(&intent, ACCEPTED).await;
@@ -45,7 +45,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_1"]);
     }
 
-    async fn a_declined_card_can_be_followed_by_a_good_one(db: &TestDatabase) {
+    async fn a_payment_can_succeed_after_a_declined_card(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let intent = bench.open_intent("att_1", 1_000).await;
         for (number, code, message) in [
@@ -64,7 +64,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_1"]);
     }
 
-    async fn a_second_step_decides(db: &TestDatabase) {
+    async fn the_verification_step_decides_the_outcome(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let intent = bench.open_intent("att_1", 1_000).await;
         let answer = bench.confirm(&intent, SECOND_STEP).await;
@@ -94,7 +94,7 @@ on_both! {
         assert!(bench.charged().await.is_empty());
     }
 
-    async fn a_slow_card_answers_when_the_money_has_moved(db: &TestDatabase) {
+    async fn a_slow_card_responds_after_the_money_has_moved(db: &TestDatabase) {
         let bench = Arc::new(Bench::open(db).await);
         let intent = bench.open_intent("att_1", 1_000).await;
         let confirming = tokio::spawn({
@@ -109,7 +109,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_1"]);
     }
 
-    async fn a_silent_card_leaves_the_payment_processing_for_ever(db: &TestDatabase) {
+    async fn a_silent_card_leaves_the_payment_in_processing_permanently(db: &TestDatabase) {
         let bench = Arc::new(Bench::open(db).await);
         let intent = bench.open_intent("att_1", 1_000).await;
         let confirming = tokio::spawn({
@@ -125,8 +125,8 @@ on_both! {
         assert!(bench.charged().await.is_empty());
     }
 
-    /// Invariant 1, from the other side: whoever confirms second is told what has become of it.
-    async fn many_confirmations_at_once_charge_once(db: &TestDatabase) {
+    /// Invariant 1 at the provider: a second confirmation returns the current state.
+    async fn concurrent_confirmations_charge_once(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let intent = bench.open_intent("att_1", 1_000).await;
         let answers = futures_util::future::join_all((0..8).map(|_| bench.confirm(&intent, ACCEPTED))).await;
@@ -139,7 +139,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_1"]);
     }
 
-    async fn a_payment_that_is_due_settles_once_however_many_look(db: &TestDatabase) {
+    async fn concurrent_queries_settle_a_due_payment_once(db: &TestDatabase) {
         let bench = Arc::new(Bench::open(db).await);
         let intent = bench.open_intent("att_1", 1_000).await;
         let confirming = tokio::spawn({
@@ -154,7 +154,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_1"]);
     }
 
-    async fn cancelling_ends_what_is_open_and_tells_what_is_not(db: &TestDatabase) {
+    async fn cancelling_ends_an_open_intent_and_reports_an_ended_one(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let (open, paid) = (bench.open_intent("att_1", 1_000).await, bench.open_intent("att_2", 1_000).await);
         let abandoned = Decline { code: "abandoned".to_owned(), message: "The payment was cancelled.".to_owned() };
@@ -169,7 +169,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_2"]);
     }
 
-    async fn an_intent_that_nobody_opened_is_absent(db: &TestDatabase) {
+    async fn an_unknown_intent_is_not_found(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         assert_eq!(bench.rail.find(&bench.method, &bench.currency, "pi_none").await, Outcome::NotFound);
         assert_eq!(bench.rail.cancel(&bench.method, &bench.currency, "pi_none").await, Outcome::NotFound);

@@ -1,6 +1,6 @@
-//! The processor by itself: keys, idempotency, refunds, cards kept for later, events, pages.
+//! The processor's own behavior: API keys, idempotency, refunds, saved cards, events, pages.
 
-use super::bench::{ACCEPTED, ALWAYS_SECOND_STEP, Bench, DECLINED, PUBLISHABLE_KEY, SECOND_STEP, SECRET_KEY, Seen, card};
+use super::bench::{ACCEPTED, ALWAYS_SECOND_STEP, Bench, DECLINED, HttpResponse, PUBLISHABLE_KEY, SECOND_STEP, SECRET_KEY, card};
 use reqwest::Method as Verb;
 use serde_json::json;
 use souk_adapters::on_both;
@@ -10,7 +10,7 @@ pub struct Customer {
     pub method: String,
 }
 
-/// A customer who has set up a card in the browser.
+/// Creates a customer who has saved a card in the browser.
 pub async fn customer_with(bench: &Bench, number: &str) -> Customer {
     let created = bench.server(Verb::POST, "/v1/customers", &[("name", "Ada"), ("email", "ada@example.org")]).await;
     let id = text(&created, "id");
@@ -27,15 +27,15 @@ pub async fn customer_with(bench: &Bench, number: &str) -> Customer {
     Customer { id, method: text(&confirmed, "payment_method") }
 }
 
-fn text(seen: &Seen, field: &str) -> String {
+fn text(seen: &HttpResponse, field: &str) -> String {
     seen.body[field].as_str().unwrap_or_else(|| panic!("{field} in {}", seen.body)).to_owned()
 }
 
-fn code(seen: &Seen) -> (u16, &str) {
+fn code(seen: &HttpResponse) -> (u16, &str) {
     (seen.status, seen.body["error"]["code"].as_str().unwrap_or_default())
 }
 
-async fn charge_off_session(bench: &Bench, customer: &Customer) -> Seen {
+async fn charge_off_session(bench: &Bench, customer: &Customer) -> HttpResponse {
     let form = [
         ("amount", "900"),
         ("currency", "usd"),
@@ -49,7 +49,7 @@ async fn charge_off_session(bench: &Bench, customer: &Customer) -> Seen {
 }
 
 on_both! {
-    async fn each_key_opens_what_is_its_own(db: &TestDatabase) {
+    async fn each_api_key_gives_access_to_its_own_endpoints(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let intent = bench.open_intent("att_1", 1_000).await;
         let path = format!("/v1/payment_intents/{}", intent.provider_id);
@@ -66,7 +66,7 @@ on_both! {
         assert_eq!(bench.server(Verb::GET, &path, &[]).await.body["metadata"], json!({ "attempt": "att_1" }));
     }
 
-    async fn an_intent_has_the_shape_of_the_original(db: &TestDatabase) {
+    async fn an_intent_has_the_fields_of_stripes_intent(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let intent = bench.open_intent("att_1", 1_000).await;
         let seen = bench.server(Verb::GET, &format!("/v1/payment_intents/{}", intent.provider_id), &[]).await.body;
@@ -81,7 +81,7 @@ on_both! {
         assert_eq!(seen, expected);
     }
 
-    async fn a_key_is_answered_the_same_again_and_not_for_other_parameters(db: &TestDatabase) {
+    async fn an_idempotency_key_replays_its_response_and_rejects_other_parameters(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let post = async |form: &[(&str, &str)]| bench.call(SECRET_KEY, Verb::POST, "/v1/payment_intents", form, Some("key_1")).await;
         let refused = post(&[("amount", "1"), ("currency", "usd")]).await;
@@ -96,7 +96,7 @@ on_both! {
         assert_eq!((elsewhere.status, &elsewhere.body["error"]["type"]), (400, &"idempotency_error".into()));
     }
 
-    async fn what_the_original_refuses_is_refused(db: &TestDatabase) {
+    async fn requests_that_stripe_rejects_are_rejected(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let good = [("amount", "1000"), ("currency", "usd")];
         for (more, status, expected) in [
@@ -127,7 +127,7 @@ on_both! {
         assert!(bench.charged().await.is_empty());
     }
 
-    async fn no_more_is_refunded_than_was_charged(db: &TestDatabase) {
+    async fn refunds_never_exceed_the_charge(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let intent = bench.open_intent("att_1", 1_000).await;
         let refund = async |form: &[(&str, &str)]| {
@@ -150,7 +150,7 @@ on_both! {
         assert_eq!(balance, json!({ "object": "balance", "available": [{ "amount": 0, "currency": "usd" }], "pending": [], "livemode": false }));
     }
 
-    async fn a_kept_card_is_charged_without_its_owner(db: &TestDatabase) {
+    async fn a_saved_card_is_charged_off_session(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let customer = customer_with(&bench, ACCEPTED).await;
         let seen = charge_off_session(&bench, &customer).await;
@@ -161,7 +161,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_1"]);
     }
 
-    async fn a_card_that_wants_its_owner_cannot_be_charged_without(db: &TestDatabase) {
+    async fn a_card_that_requires_authentication_cannot_be_charged_off_session(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let customer = customer_with(&bench, ALWAYS_SECOND_STEP).await;
         let seen = charge_off_session(&bench, &customer).await;
@@ -171,7 +171,7 @@ on_both! {
         assert!(bench.charged().await.is_empty());
     }
 
-    async fn a_bad_card_cannot_be_attached(db: &TestDatabase) {
+    async fn a_declined_card_cannot_be_attached(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let customer = text(&bench.server(Verb::POST, "/v1/customers", &[]).await, "id");
         for (number, status) in [(ACCEPTED, 200), (DECLINED, 402)] {
@@ -212,7 +212,7 @@ on_both! {
         assert_eq!(bench.page("/dashboard/payments/pi_none").await.0, 404);
     }
 
-    async fn the_second_step_has_a_page_of_its_own(db: &TestDatabase) {
+    async fn the_verification_step_has_its_own_page(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let intent = bench.open_intent("att_1", 1_000).await;
         let action = bench.confirm(&intent, SECOND_STEP).await.body["next_action"].clone();
@@ -224,7 +224,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_1"]);
     }
 
-    async fn options_are_answered(db: &TestDatabase) {
+    async fn preflight_requests_are_answered(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         assert_eq!(bench.call(PUBLISHABLE_KEY, Verb::OPTIONS, "/v1/payment_intents", &[], None).await.status, 204);
     }

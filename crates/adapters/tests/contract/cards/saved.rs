@@ -1,4 +1,4 @@
-//! Cards that are kept: set up or paid once, then charged while their owner is away, and paid back.
+//! Saved cards: saved by a setup or a payment, then charged off-session and refunded.
 
 use super::bench::{
     ACCEPTED, ALWAYS_SECOND_STEP, Bench, DECLINED, DECLINES_LATER, INSUFFICIENT, SECOND_STEP, SECRET_KEY, SILENT, SLOW, holder, until,
@@ -17,7 +17,7 @@ fn settled(reference: &str, cents: u128, card: Option<&SavedCard>) -> Outcome {
     Outcome::Settled(Settlement { reference: reference.to_owned(), payer: String::new(), amount: Amount::new(cents), card: card.cloned() })
 }
 
-fn refused_with(outcome: &Outcome) -> &str {
+fn decline_code(outcome: &Outcome) -> &str {
     match outcome {
         Outcome::Declined(Decline { code, .. }) => code,
         other => panic!("not refused: {other:?}"),
@@ -29,7 +29,7 @@ async fn status_of(bench: &Bench, intent: &str) -> String {
     seen.body["status"].as_str().expect("a status").to_owned()
 }
 
-async fn keeping(bench: &Bench, attempt: &str, name: &str) -> souk_domain::payment::CardIntent {
+async fn open_saving_intent(bench: &Bench, attempt: &str, name: &str) -> souk_domain::payment::CardIntent {
     let request = CardRequest {
         attempt: AttemptId::parse(attempt).expect("an id"),
         amount: Amount::new(1_000),
@@ -41,7 +41,7 @@ async fn keeping(bench: &Bench, attempt: &str, name: &str) -> souk_domain::payme
 }
 
 on_both! {
-    async fn a_card_that_was_set_up_is_charged_without_its_owner(db: &TestDatabase) {
+    async fn a_card_saved_by_a_setup_is_charged_off_session(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let setup = bench.open_setup("att_1").await;
         assert_eq!(setup.outcome, SetupOutcome::Pending { requires_payer: true, last_error: None });
@@ -56,7 +56,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_2"]);
     }
 
-    async fn opening_a_setup_twice_with_one_attempt_is_one_setup_of_one_customer(db: &TestDatabase) {
+    async fn creating_a_setup_twice_with_one_attempt_makes_one_setup_of_one_customer(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let first = bench.open_setup("att_1").await;
         assert_eq!(bench.open_setup("att_1").await, first);
@@ -71,7 +71,7 @@ on_both! {
         assert_eq!(customer["metadata"], json!({ "attempt": "att_1", "customer": "cus_1" }));
     }
 
-    async fn a_setup_whose_answer_is_lost_is_found_by_asking_again(db: &TestDatabase) {
+    async fn a_setup_whose_response_is_lost_is_found_by_a_retry(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.fault(json!({ "mode": "error_500" })).await;
         let request = SetupRequest { attempt: AttemptId::parse("att_1").expect("an id"), holder: holder("Ada") };
@@ -83,7 +83,7 @@ on_both! {
         assert!(matches!(bench.find_setup(&setup).await, SetupOutcome::Saved(_)));
     }
 
-    async fn a_card_that_cannot_be_saved_says_why(db: &TestDatabase) {
+    async fn a_failed_setup_gives_the_reason(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let setup = bench.open_setup("att_1").await;
         for (number, code) in [(DECLINED, "generic_decline"), (INSUFFICIENT, "insufficient_funds")] {
@@ -97,7 +97,7 @@ on_both! {
         assert!(matches!(bench.find_setup(&setup).await, SetupOutcome::Saved(_)));
     }
 
-    async fn a_setup_that_was_cancelled_saves_nothing(db: &TestDatabase) {
+    async fn a_canceled_setup_saves_nothing(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let (open, done) = (bench.open_setup("att_1").await, bench.open_setup("att_2").await);
         let abandoned = Decline { code: "abandoned".to_owned(), message: "Saving the card was cancelled.".to_owned() };
@@ -112,10 +112,10 @@ on_both! {
         assert_eq!(bench.rail.find_setup(&bench.method, "pi_1").await, SetupOutcome::NotFound);
     }
 
-    async fn a_payment_may_keep_its_card(db: &TestDatabase) {
+    async fn a_payment_can_save_its_card(db: &TestDatabase) {
         let bench = Bench::open(db).await;
-        let intent = keeping(&bench, "att_1", "Ada").await;
-        assert_eq!(keeping(&bench, "att_1", "Ada Lovelace").await, intent);
+        let intent = open_saving_intent(&bench, "att_1", "Ada").await;
+        assert_eq!(open_saving_intent(&bench, "att_1", "Ada Lovelace").await, intent);
         bench.confirm(&intent, SECOND_STEP).await;
         bench.answer_second_step(&intent, "true").await;
         let Outcome::Settled(Settlement { card: Some(card), .. }) = bench.find(&intent).await else { panic!("a kept card") };
@@ -128,7 +128,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_1", "att_2"]);
     }
 
-    async fn a_payment_that_did_not_ask_keeps_no_card(db: &TestDatabase) {
+    async fn a_payment_without_setup_future_usage_saves_no_card(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let intent = bench.open_intent("att_1", 1_000).await;
         bench.confirm(&intent, ACCEPTED).await;
@@ -148,15 +148,15 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_2", "att_3"]);
     }
 
-    /// Invariant 1: the provider forgets keys after a day, the store may have been away for longer.
-    async fn a_charge_or_a_refund_that_is_asked_again_days_later_moves_money_once(db: &TestDatabase) {
+    /// Invariant 1: the provider forgets idempotency keys after a day, and the store may have been down for longer.
+    async fn a_charge_or_refund_retried_days_later_moves_money_once(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let card = bench.saved("att_1", ACCEPTED).await;
         let first = bench.charge("att_2", 900, &card).await;
-        let given_back = bench.refund("re_1", &first.provider_id, 300).await;
+        let refunded = bench.refund("re_1", &first.provider_id, 300).await;
         bench.charge("att_probe", 1_000, &card).await;
         bench.clock.advance(Duration::from_secs(3 * 86_400));
-        // A key that is kept refuses another amount.
+        // The provider rejects another amount for as long as it remembers the key.
         until("keys are forgotten", async || matches!(bench.charge("att_probe", 1_001, &card).await.outcome, Outcome::Settled(_))).await;
         let request = |attempt: &str| ChargeRequest {
             attempt: AttemptId::parse(attempt).expect("an id"),
@@ -169,14 +169,14 @@ on_both! {
         let refund = RefundId::parse("re_1").expect("an id");
         let attempt = AttemptId::parse("att_of_1").expect("an id");
         let again = CardRefundRequest { attempt, refund, provider_id: first.provider_id.clone(), amount: Amount::new(300), is_late: true };
-        assert_eq!(bench.rail.refund(&bench.method, &bench.currency, &again).await, given_back);
+        assert_eq!(bench.rail.refund(&bench.method, &bench.currency, &again).await, refunded);
         assert_eq!(bench.charged().await, ["att_2", "att_probe", "att_probe"]);
         let never_arrived = bench.rail.charge(&bench.method, &bench.currency, &request("att_3")).await.expect("charges");
         assert!(matches!(never_arrived.outcome, Outcome::Settled(_)), "{never_arrived:?}");
     }
 
     /// Invariants 1 and 4.
-    async fn a_charge_whose_answer_is_lost_is_unknown_until_it_is_asked_again(db: &TestDatabase) {
+    async fn a_charge_whose_response_is_lost_is_unknown_until_it_is_retried(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let card = bench.saved("att_1", ACCEPTED).await;
         for (attempt, mode) in [("att_2", "drop_answer"), ("att_3", "error_500")] {
@@ -189,7 +189,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_2", "att_3"]);
     }
 
-    async fn a_declined_charge_says_why_and_can_never_settle(db: &TestDatabase) {
+    async fn a_declined_charge_gives_the_reason_and_can_never_settle(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let card = bench.saved("att_1", ACCEPTED).await;
         for (attempt, code, is_hard_decline) in [
@@ -212,21 +212,21 @@ on_both! {
         assert!(matches!(bench.charge("att_7", 900, &card).await.outcome, Outcome::Settled(_)), "the card has recovered");
     }
 
-    async fn a_declined_charge_that_could_not_be_ended_is_unknown(db: &TestDatabase) {
+    async fn a_declined_charge_that_could_not_be_canceled_is_unknown(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let card = bench.saved("att_1", DECLINES_LATER).await;
-        // The charge's own answer arrives; those to the cancellation and to the question after it do not.
+        // The response to the charge arrives. The responses to the cancellation and to the query after it do not.
         bench.fault(json!({ "mode": "delay_ms", "value": 1 })).await;
         bench.fault(json!({ "mode": "error_500", "count": 2 })).await;
         let charge = bench.charge("att_2", 900, &card).await;
         assert!(matches!(charge.outcome, Outcome::Unknown(_)) && !charge.provider_id.is_empty(), "{charge:?}");
-        assert_eq!(refused_with(&bench.charge("att_2", 900, &card).await.outcome), "insufficient_funds");
+        assert_eq!(decline_code(&bench.charge("att_2", 900, &card).await.outcome), "insufficient_funds");
     }
 
-    async fn a_declined_charge_that_was_not_ended_is_ended_when_it_is_found(db: &TestDatabase) {
+    async fn a_declined_charge_that_was_not_canceled_is_canceled_when_found(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let card = bench.saved("att_1", DECLINES_LATER).await;
-        // Whoever charged was gone before the cancellation left.
+        // The process that charged ended before it sent the cancellation.
         let form = [
             ("amount", "900"),
             ("currency", "usd"),
@@ -240,33 +240,33 @@ on_both! {
         let intent = declined["error"]["payment_intent"]["id"].as_str().expect("an intent").to_owned();
         assert_eq!(status_of(&bench, &intent).await, "requires_payment_method");
         let found = bench.rail.find_charge(&bench.method, &bench.currency, &intent).await;
-        assert_eq!(refused_with(&found), "insufficient_funds");
+        assert_eq!(decline_code(&found), "insufficient_funds");
         assert_eq!(status_of(&bench, &intent).await, "canceled");
         let again = bench.rail.find_charge(&bench.method, &bench.currency, &intent).await;
         assert!(matches!(again, Outcome::Declined(_)), "{again:?}");
     }
 
-    async fn a_card_that_saves_fine_may_decline_each_charge(db: &TestDatabase) {
+    async fn a_card_that_can_be_saved_may_decline_every_charge(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let card = bench.saved("att_1", DECLINES_LATER).await;
         for attempt in ["att_2", "att_3"] {
-            assert_eq!(refused_with(&bench.charge(attempt, 900, &card).await.outcome), "insufficient_funds");
+            assert_eq!(decline_code(&bench.charge(attempt, 900, &card).await.outcome), "insufficient_funds");
         }
         assert!(bench.charged().await.is_empty());
     }
 
-    async fn a_card_that_wants_its_owner_each_time_is_refused_and_its_intent_ended(db: &TestDatabase) {
+    async fn a_charge_that_requires_authentication_is_declined_and_its_intent_canceled(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let card = bench.saved("att_1", ALWAYS_SECOND_STEP).await;
         let charge = bench.charge("att_2", 900, &card).await;
-        assert_eq!(refused_with(&charge.outcome), "authentication_required");
+        assert_eq!(decline_code(&charge.outcome), "authentication_required");
         assert_eq!(status_of(&bench, &charge.provider_id).await, "canceled");
         let once = bench.saved("att_3", SECOND_STEP).await;
         assert!(matches!(bench.charge("att_4", 900, &once).await.outcome, Outcome::Settled(_)), "asked once, when it was set up");
         assert_eq!(bench.charged().await, ["att_4"]);
     }
 
-    async fn a_card_that_is_gone_or_somebody_elses_is_refused_without_an_intent(db: &TestDatabase) {
+    async fn a_deleted_or_foreign_card_is_declined_without_an_intent(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let (mine, theirs) = (bench.saved("att_1", ACCEPTED).await, bench.saved("att_2", ACCEPTED).await);
         for (attempt, card, code) in [
@@ -274,12 +274,12 @@ on_both! {
             ("att_4", SavedCard { customer: theirs.customer, ..mine }, "payment_method_unexpected_state"),
         ] {
             let charge = bench.charge(attempt, 900, &card).await;
-            assert_eq!((refused_with(&charge.outcome), charge.provider_id.as_str()), (code, ""));
+            assert_eq!((decline_code(&charge.outcome), charge.provider_id.as_str()), (code, ""));
         }
         assert!(bench.charged().await.is_empty());
     }
 
-    async fn a_charge_may_take_its_time(db: &TestDatabase) {
+    async fn a_charge_may_be_pending_before_it_settles(db: &TestDatabase) {
         let bench = std::sync::Arc::new(Bench::open(db).await);
         let card = bench.saved("att_1", SLOW).await;
         let charging = tokio::spawn({
@@ -293,7 +293,7 @@ on_both! {
         assert_eq!(bench.charged().await, ["att_2"]);
     }
 
-    async fn a_charge_of_a_silent_card_is_pending_once_it_is_asked_again(db: &TestDatabase) {
+    async fn a_retried_charge_of_a_silent_card_is_pending(db: &TestDatabase) {
         let bench = std::sync::Arc::new(Bench::open(db).await);
         let card = bench.saved("att_1", SILENT).await;
         let charging = tokio::spawn({
@@ -308,28 +308,28 @@ on_both! {
         assert_eq!(bench.find(&again).await, again.outcome);
     }
 
-    async fn a_refund_moves_money_back_once_and_never_too_much(db: &TestDatabase) {
+    async fn a_refund_moves_money_once_and_never_exceeds_the_payment(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let card = bench.saved("att_1", ACCEPTED).await;
         let paid = bench.charge("att_2", 900, &card).await.provider_id;
-        assert_eq!(refused_with(&bench.refund("re_1", &paid, 901).await), "amount_too_large");
+        assert_eq!(decline_code(&bench.refund("re_1", &paid, 901).await), "amount_too_large");
         let part = bench.refund("re_2", &paid, 300).await;
         let Outcome::Settled(Settlement { reference, amount, .. }) = &part else { panic!("{part:?}") };
         assert_eq!((reference.starts_with("re_"), *amount), (true, Amount::new(300)));
         assert_eq!(bench.refund("re_2", &paid, 300).await, part, "the same refund");
-        assert_eq!(refused_with(&bench.refund("re_3", &paid, 601).await), "amount_too_large");
+        assert_eq!(decline_code(&bench.refund("re_3", &paid, 601).await), "amount_too_large");
 
         bench.fault(json!({ "mode": "drop_answer" })).await;
         assert!(matches!(bench.refund("re_4", &paid, 600).await, Outcome::Unknown(_)));
         assert!(matches!(bench.refund("re_4", &paid, 600).await, Outcome::Settled(_)));
-        assert_eq!(refused_with(&bench.refund("re_5", &paid, 1).await), "charge_already_refunded");
+        assert_eq!(decline_code(&bench.refund("re_5", &paid, 1).await), "charge_already_refunded");
         assert!(matches!(bench.refund("re_4", &paid, 1).await, Outcome::Unknown(_)), "this refund was another amount");
-        assert_eq!(refused_with(&bench.refund("re_6", "pi_none", 1).await), "resource_missing");
+        assert_eq!(decline_code(&bench.refund("re_6", "pi_none", 1).await), "resource_missing");
         let balance = bench.server(Verb::GET, "/v1/balance", &[]).await.body;
         assert_eq!(balance["available"], json!([{ "amount": 0, "currency": "usd" }]));
     }
 
-    async fn events_name_the_setup_or_the_payment_that_they_speak_of(db: &TestDatabase) {
+    async fn events_name_their_setup_or_payment(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let setup = bench.open_setup("att_1").await;
         bench.confirm_setup(&setup, ACCEPTED).await;

@@ -1,4 +1,4 @@
-//! Signed deliveries: read by the rail, tried again, given up.
+//! Signed webhook deliveries: the rail reads them, and the processor retries them up to a limit.
 
 use super::bench::{ACCEPTED, Bench, DECLINES_LATER, until};
 use souk_adapters::on_both;
@@ -29,7 +29,7 @@ on_both! {
         }
     }
 
-    async fn what_happens_by_itself_is_told_too(db: &TestDatabase) {
+    async fn delayed_changes_are_delivered_as_events_too(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let intent = bench.open_intent("att_1", 1_000).await;
         bench.confirm(&intent, DECLINES_LATER).await;
@@ -37,26 +37,26 @@ on_both! {
         until("the decline arrived", async || bench.kinds().iter().any(|kind| kind == "payment_intent.payment_failed")).await;
     }
 
-    async fn a_refused_delivery_is_tried_again_later(db: &TestDatabase) {
+    async fn a_rejected_delivery_is_retried_later(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.inbox.refusals.lock().expect("inbox").extend([500, 302]);
         bench.open_intent("att_1", 1_000).await;
         for (arrived, wait) in [(1, 1), (2, 5)] {
             until("the next try", async || bench.kinds().len() == arrived).await;
-            // The outcome of a try is written after it: only then does time pass.
+            // The outcome of a try is written after the delivery. Advance the clock only then.
             advance_until(&bench, Duration::from_secs(wait), arrived + 1).await;
         }
         assert_eq!(bench.kinds(), ["payment_intent.created"; 3]);
     }
 
-    async fn a_delivery_is_given_up_after_five_tries(db: &TestDatabase) {
+    async fn a_delivery_is_abandoned_after_five_tries(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.inbox.refusals.lock().expect("inbox").extend([500; 5]);
         bench.open_intent("att_1", 1_000).await;
         for arrived in 2..=5 {
             advance_until(&bench, Duration::from_secs(121), arrived).await;
         }
-        // Another event arrives; the one that was given up does not come with it, however late it is.
+        // Another event is delivered later; the abandoned one is not.
         bench.clock.advance(Duration::from_secs(24 * 60 * 60));
         bench.open_intent("att_2", 1_000).await;
         until("the other event", async || bench.kinds().len() == 6).await;
@@ -65,7 +65,8 @@ on_both! {
     }
 }
 
-/// Lets time pass in steps until so many deliveries arrived: a try's own outcome may be written a moment after it arrived.
+/// Advances the clock in steps until `arrived` deliveries arrived. Repeats because the outcome of a try is written a moment after it
+/// arrives.
 async fn advance_until(bench: &Bench, step: Duration, arrived: usize) {
     until("a delivery", async || {
         if bench.kinds().len() < arrived {

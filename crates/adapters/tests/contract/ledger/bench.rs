@@ -1,4 +1,4 @@
-//! A ledger on a socket, a rail that speaks to it, and a customer with a wallet.
+//! Test bench: a ledger on a socket, a rail connected to it, and a customer with a wallet.
 
 use async_trait::async_trait;
 use base64::Engine;
@@ -25,11 +25,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// One token of the ledger, in base units.
 pub const UNIT: u128 = 1_000_000_000_000_000_000;
 
-/// How long a customer who revokes a deposit waits for it.
+/// The waiting period before a customer can claim a revoked deposit.
 pub const WAITING: Duration = Duration::from_secs(3 * 86_400);
 
-/// An outcome in one word, and what was moved in whole tokens.
-pub fn said(outcome: &Outcome) -> (&str, u128) {
+/// Returns the outcome in one word, and the settled amount in whole tokens.
+pub fn describe(outcome: &Outcome) -> (&str, u128) {
     match outcome {
         Outcome::Declined(Decline { code, .. }) => (code, 0),
         Outcome::Settled(settlement) => ("settled", settlement.amount.base_units() / UNIT),
@@ -54,13 +54,13 @@ pub struct Bench {
     _stop: DropGuard,
 }
 
-/// The sandbox reads the time of the test.
+/// Returns a clock by which the sandbox reads the test's time.
 pub fn sandbox_clock(clock: &Arc<FixedClock>) -> souk_sandbox::time::Clock {
     let clock = Arc::clone(clock);
     souk_sandbox::time::Clock::new(move || clock.now().micros())
 }
 
-/// The ledger as the port by which it follows a customer's clock.
+/// Implements the port that sets a customer's time at the ledger.
 struct LedgerTime(Arc<Ledger>);
 
 #[async_trait]
@@ -79,7 +79,7 @@ pub async fn sandbox_db(db: &TestDatabase) -> SandboxDb {
     .expect("opens")
 }
 
-/// Serves `app` until the guard is dropped; answers its address.
+/// Serves `app` until the guard is dropped, and returns its address.
 pub async fn serve(app: impl Endpoint + 'static) -> (String, DropGuard) {
     let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.expect("listens");
     let address = format!("http://{}", acceptor.local_addr()[0].as_socket_addr().expect("an address"));
@@ -125,7 +125,7 @@ impl Bench {
         }
     }
 
-    /// Asks, lets the wallet sign, and checks.
+    /// Prepares a transfer, lets the wallet sign it, and verifies the result.
     pub fn signed(&self, reference: &str, tokens: u128, nonce: u64) -> SignedTransaction {
         let request = self.request(reference, tokens, nonce);
         let prepared = self.rail.prepare(&self.method, &self.currency, &request).expect("prepares");
@@ -143,7 +143,7 @@ impl Bench {
         }
     }
 
-    /// The customer permits charges of at most so many tokens, by answering a `signature` claim.
+    /// The customer grants a mandate for charges of at most `tokens` each, by responding to a `signature` claim.
     pub async fn permit(&self, tokens: u128, nonce: u64) -> Outcome {
         let request = self.mandate(tokens, nonce);
         let prepared = self.rail.prepare_mandate(&self.method, &request).expect("prepares");
@@ -164,7 +164,7 @@ impl Bench {
         }
     }
 
-    /// The customer leaves a deposit.
+    /// The customer stakes a deposit.
     pub async fn stake(&self, subject: &str, tokens: u128, nonce: u64) -> Outcome {
         let request = self.deposit(subject, tokens, nonce);
         let prepared = self.rail.prepare_stake(&self.method, &self.currency, &request).expect("prepares");
@@ -172,13 +172,13 @@ impl Bench {
         self.send(&self.rail.check_stake(&self.method, &self.currency, &request, &signed).expect("passes")).await
     }
 
-    pub fn signed_errand(&self, transaction: StoreTransaction, tokens: u128, nonce: u64) -> SignedTransaction {
+    pub fn signed_store_tx(&self, transaction: StoreTransaction, tokens: u128, nonce: u64) -> SignedTransaction {
         let request = StoreTransactionRequest { transaction, amount: Amount::new(tokens * UNIT), reference: "in_1".to_owned(), nonce };
         self.rail.sign(&self.method, &self.currency, &request).expect("signs")
     }
 
     pub async fn pull(&self, tokens: u128, nonce: u64) -> Outcome {
-        self.send(&self.signed_errand(StoreTransaction::Pull { payer: self.wallet.did().clone() }, tokens, nonce)).await
+        self.send(&self.signed_store_tx(StoreTransaction::Pull { payer: self.wallet.did().clone() }, tokens, nonce)).await
     }
 
     pub async fn permits(&self, tokens: u128) -> bool {
@@ -186,20 +186,20 @@ impl Bench {
         self.rail.permits(&self.method, &self.currency, self.wallet.did(), amount).await.expect("answers")
     }
 
-    /// What a stake holds and what was revoked, in whole tokens.
+    /// Returns the held amount and the revoked amount of a stake, in whole tokens.
     pub async fn staked(&self, subject: &str) -> (u128, u128) {
         let stake = self.rail.staked(&self.method, &self.currency, self.wallet.did(), subject).await;
         let StakeState { held, revoked } = stake.expect("answers");
         (held.base_units() / UNIT, revoked.base_units() / UNIT)
     }
 
-    /// Sends a transaction that the customer's wallet makes by itself; answers the code and the hash.
+    /// Sends a transaction that the customer's wallet makes without the store. Returns the code and the hash.
     pub async fn wallet_sends(&self, nonce: u64, itx: impl Into<Itx>) -> (String, String) {
         let bytes = self.wallet.send(CHAIN_ID, nonce, itx.into());
         (self.send_bytes(&bytes).await.0, transaction_hash(&bytes))
     }
 
-    /// Sends any bytes; answers the code and the message with which they were refused.
+    /// Sends any bytes, and returns the code and the message of the rejection.
     pub async fn send_bytes(&self, bytes: &[u8]) -> (String, String) {
         let tx = URL_SAFE_NO_PAD.encode(bytes);
         let answer = self.query(&format!("mutation{{sendTx(tx: \"{tx}\"){{code hash}}}}")).await;
@@ -208,14 +208,14 @@ impl Bench {
         (code.to_owned(), error["message"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Lets the customer live at another time.
-    pub async fn live_at(&self, now: Timestamp) {
+    /// Sets the customer's time at the ledger.
+    pub async fn set_customer_time(&self, now: Timestamp) {
         let body = json!({"address": self.wallet.did().as_str(), "now": now.seconds()});
         assert_eq!(self.post("/time", &body).await.0, 204);
     }
 
-    /// What the store has, in whole tokens.
-    pub async fn earned(&self) -> u128 {
+    /// Returns the store's balance in whole tokens.
+    pub async fn store_balance(&self) -> u128 {
         let balance = self.rail.balance(&self.method, &self.currency, self.app.did()).await.expect("answers");
         balance.base_units() / UNIT
     }
@@ -228,7 +228,7 @@ impl Bench {
         self.rail.find(&self.method, &self.currency, &signed.hash).await
     }
 
-    /// What the customer has, in whole tokens.
+    /// Returns the customer's balance in whole tokens.
     pub async fn balance(&self) -> u128 {
         let balance = self.rail.balance(&self.method, &self.currency, self.wallet.did()).await.expect("answers");
         balance.base_units() / UNIT

@@ -1,4 +1,4 @@
-//! Networks that do not behave: the rail must not take their noise for an answer.
+//! Misbehaving networks: the rail must not interpret invalid responses as outcomes.
 
 use super::bench::{currency, method, serve};
 use poem::http::{StatusCode, header};
@@ -23,7 +23,7 @@ fn always(status: StatusCode, body: &'static str) -> impl Endpoint + 'static {
 }
 
 #[tokio::test]
-async fn noise_is_never_taken_for_an_outcome() {
+async fn an_invalid_response_is_never_an_outcome() {
     for (status, body) in [
         (StatusCode::BAD_GATEWAY, r#"{"data":{"sendTx":{"code":"OK"},"getTx":{"info":null}}}"#),
         (StatusCode::OK, "<html>"),
@@ -69,7 +69,7 @@ async fn an_accepted_payment_that_is_not_visible_yet_is_pending() {
 }
 
 #[tokio::test]
-async fn a_network_that_is_not_there_is_unreachable() {
+async fn a_network_that_does_not_respond_is_unreachable() {
     let (address, stop) = serve(always(StatusCode::OK, "{}")).await;
     drop(stop);
     let closed = "http://127.0.0.1:1/api/";

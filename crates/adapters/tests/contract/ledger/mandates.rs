@@ -1,6 +1,6 @@
-//! What a customer permitted is taken, nothing more, and only as long as it is permitted.
+//! Mandates: charges stay within what the customer granted, and stop when the mandate ends.
 
-use super::bench::{Bench, UNIT, said};
+use super::bench::{Bench, UNIT, describe};
 use futures_util::future::join_all;
 use souk_adapters::arcblock::{ArcblockRail, DelegateLimit, DelegateOp, DelegateTx, RateLimit, RevokeDelegateTx, TokenLimit};
 use souk_adapters::identity::{AppKey, delegation_address};
@@ -16,8 +16,8 @@ fn limit(bench: &Bench) -> TokenLimit {
     TokenLimit { address: token(), to: vec![bench.app.did().to_string()], ..TokenLimit::default() }
 }
 
-/// A permission as a wallet could give it by itself, with limits that this store never asks for.
-fn permission(bench: &Bench, tokens: Vec<TokenLimit>) -> DelegateTx {
+/// A delegation that a wallet could grant by itself, with limits that this store never requests.
+fn delegation(bench: &Bench, tokens: Vec<TokenLimit>) -> DelegateTx {
     DelegateTx {
         address: delegation_address(bench.wallet.did(), bench.app.did()).to_string(),
         to: bench.app.did().to_string(),
@@ -27,24 +27,24 @@ fn permission(bench: &Bench, tokens: Vec<TokenLimit>) -> DelegateTx {
 }
 
 fn revoke(bench: &Bench) -> RevokeDelegateTx {
-    let DelegateTx { address, to, .. } = permission(bench, Vec::new());
+    let DelegateTx { address, to, .. } = delegation(bench, Vec::new());
     RevokeDelegateTx { address, to, type_urls: vec![PULL.to_owned()], data: None }
 }
 
-/// What the ledger answers to a charge: the code, and the reason in its own words.
-async fn refusal(bench: &Bench, tokens: u128, nonce: u64) -> (String, String) {
-    let signed = bench.signed_errand(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, tokens, nonce);
+/// Returns the code and the message with which the ledger rejects a charge.
+async fn rejection(bench: &Bench, tokens: u128, nonce: u64) -> (String, String) {
+    let signed = bench.signed_store_tx(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, tokens, nonce);
     let (code, message) = bench.send_bytes(&signed.bytes).await;
     (code, message.rsplit(": ").next().unwrap_or_default().to_owned())
 }
 
 on_both! {
-    async fn a_charge_within_the_mandate_settles_without_asking(db: &TestDatabase) {
+    async fn a_charge_within_the_mandate_settles_without_the_customer(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
-        assert_eq!(said(&bench.permit(10, 1).await), ("settled", 0));
+        assert_eq!(describe(&bench.permit(10, 1).await), ("settled", 0));
         assert!(bench.permits(10).await && !bench.permits(11).await);
-        let signed = bench.signed_errand(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2);
+        let signed = bench.signed_store_tx(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2);
         assert_eq!(bench.find(&signed).await, Outcome::NotFound);
         let settled = Outcome::Settled(Settlement {
             reference: signed.hash.clone(),
@@ -54,35 +54,35 @@ on_both! {
         });
         assert_eq!(bench.send(&signed).await, settled);
         assert_eq!(bench.find(&signed).await, settled);
-        assert_eq!(said(&bench.pull(3, 3).await), ("settled", 3));
-        assert_eq!((bench.balance().await, bench.earned().await), (987, 13));
+        assert_eq!(describe(&bench.pull(3, 3).await), ("settled", 3));
+        assert_eq!((bench.balance().await, bench.store_balance().await), (987, 13));
         assert_eq!(bench.transfers().await.len(), 2);
     }
 
-    async fn the_same_charge_sent_ten_times_at_once_moves_money_once(db: &TestDatabase) {
+    async fn ten_concurrent_sends_of_one_charge_move_money_once(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         bench.permit(10, 1).await;
-        let signed = bench.signed_errand(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2);
-        assert_eq!(signed, bench.signed_errand(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2));
+        let signed = bench.signed_store_tx(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2);
+        assert_eq!(signed, bench.signed_store_tx(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2));
         let outcomes = join_all((0..10).map(|_| bench.send(&signed))).await;
-        assert!(outcomes.iter().all(|outcome| said(outcome) == ("settled", 10)), "{outcomes:?}");
+        assert!(outcomes.iter().all(|outcome| describe(outcome) == ("settled", 10)), "{outcomes:?}");
         assert_eq!((bench.balance().await, bench.transfers().await.len()), (990, 1));
     }
 
-    async fn a_lost_answer_to_a_charge_is_unknown_until_the_network_is_asked(db: &TestDatabase) {
+    async fn a_charge_whose_response_is_lost_is_unknown_until_the_network_is_queried(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         bench.permit(10, 1).await;
-        let signed = bench.signed_errand(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2);
+        let signed = bench.signed_store_tx(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2);
         bench.fault("drop_answer").await;
-        assert_eq!(said(&bench.send(&signed).await).0, "unknown");
-        assert_eq!(said(&bench.find(&signed).await), ("settled", 10));
-        assert_eq!(said(&bench.send(&signed).await), ("settled", 10));
-        let refused = bench.signed_errand(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 11, 3);
+        assert_eq!(describe(&bench.send(&signed).await).0, "unknown");
+        assert_eq!(describe(&bench.find(&signed).await), ("settled", 10));
+        assert_eq!(describe(&bench.send(&signed).await), ("settled", 10));
+        let refused = bench.signed_store_tx(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 11, 3);
         bench.fault("drop_answer").await;
-        assert_eq!(said(&bench.send(&refused).await).0, "unknown");
-        assert_eq!(said(&bench.find(&refused).await).0, "INSUFFICIENT_DELEGATION");
+        assert_eq!(describe(&bench.send(&refused).await).0, "unknown");
+        assert_eq!(describe(&bench.find(&refused).await).0, "INSUFFICIENT_DELEGATION");
         assert_eq!((bench.balance().await, bench.transfers().await.len()), (990, 1));
     }
 
@@ -99,7 +99,7 @@ on_both! {
         assert_eq!(bench.balance().await, 1_000);
     }
 
-    async fn a_charge_over_the_mandate_is_refused_for_ever(db: &TestDatabase) {
+    async fn a_charge_above_the_mandates_limit_is_rejected_permanently(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         bench.permit(10, 1).await;
@@ -109,20 +109,20 @@ on_both! {
         assert_eq!(refused.code, "INSUFFICIENT_DELEGATION");
         bench.permit(20, 3).await;
         assert_eq!(bench.pull(11, 2).await, outcome);
-        assert_eq!(said(&bench.pull(11, 4).await), ("settled", 11));
+        assert_eq!(describe(&bench.pull(11, 4).await), ("settled", 11));
         assert_eq!(bench.balance().await, 989);
     }
 
-    async fn a_charge_without_a_mandate_is_refused_as_such(db: &TestDatabase) {
+    async fn a_charge_without_a_mandate_is_rejected_as_such(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         assert!(!bench.permits(1).await);
         let outcome = bench.pull(1, 1).await;
         assert!(matches!(&outcome, Outcome::Declined(refused) if refused.is_for_mandate()), "{outcome:?}");
-        assert_eq!(said(&outcome).0, "INVALID_DELEGATION");
+        assert_eq!(describe(&outcome).0, "INVALID_DELEGATION");
     }
 
-    async fn a_revoked_mandate_permits_nothing_until_it_is_given_again(db: &TestDatabase) {
+    async fn a_revoked_mandate_allows_nothing_until_it_is_granted_again(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         bench.permit(10, 1).await;
@@ -130,23 +130,23 @@ on_both! {
         assert!(!bench.permits(1).await);
         let outcome = bench.pull(1, 3).await;
         assert!(matches!(&outcome, Outcome::Declined(refused) if refused.is_for_mandate()), "{outcome:?}");
-        assert_eq!(said(&outcome).0, "INVALID_DELEGATION_TYPE_URL");
+        assert_eq!(describe(&outcome).0, "INVALID_DELEGATION_TYPE_URL");
         bench.permit(10, 4).await;
         assert!(bench.permits(10).await);
-        assert_eq!(said(&bench.pull(1, 5).await), ("settled", 1));
+        assert_eq!(describe(&bench.pull(1, 5).await), ("settled", 1));
     }
 
-    async fn too_little_money_is_told_from_a_missing_mandate(db: &TestDatabase) {
+    async fn insufficient_funds_are_distinguished_from_a_missing_mandate(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.permit(10, 1).await;
         let outcome = bench.pull(10, 2).await;
         assert!(matches!(&outcome, Outcome::Declined(refused) if refused.is_for_funds() && !refused.is_for_mandate()), "{outcome:?}");
         bench.faucet().await;
         assert_eq!(bench.pull(10, 2).await, outcome);
-        assert_eq!(said(&bench.pull(10, 3).await), ("settled", 10));
+        assert_eq!(describe(&bench.pull(10, 3).await), ("settled", 10));
     }
 
-    async fn each_limit_is_tripped_by_its_name(db: &TestDatabase) {
+    async fn each_exceeded_limit_is_named(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         let now = u64::try_from(bench.clock.now().seconds()).expect("after 1970");
@@ -164,59 +164,59 @@ on_both! {
         let mut nonce = 10;
         for (reason, limit, passing) in cases {
             nonce += 10;
-            assert_eq!(bench.wallet_sends(nonce, permission(&bench, vec![limit])).await.0, "OK", "{reason}");
+            assert_eq!(bench.wallet_sends(nonce, delegation(&bench, vec![limit])).await.0, "OK", "{reason}");
             for charge in 1..=passing {
                 assert!(bench.permits(1).await, "{reason}: charge {charge}");
-                assert_eq!(said(&bench.pull(1, nonce + charge).await), ("settled", 1), "{reason}: charge {charge}");
+                assert_eq!(describe(&bench.pull(1, nonce + charge).await), ("settled", 1), "{reason}: charge {charge}");
             }
             assert!(!bench.permits(1).await, "{reason}");
-            let refused = refusal(&bench, 1, nonce + 9).await;
+            let refused = rejection(&bench, 1, nonce + 9).await;
             assert_eq!(refused, ("INSUFFICIENT_DELEGATION".to_owned(), reason.to_owned()));
         }
-        for (code, permission) in [
-            ("DELEGATION_EXPIRED", DelegateTx { valid_until: now - 1, ..permission(&bench, Vec::new()) }),
-            ("DELEGATION_DENIED", DelegateTx { deny: vec!["fg:t:*".to_owned()], ..permission(&bench, Vec::new()) }),
+        for (code, delegation) in [
+            ("DELEGATION_EXPIRED", DelegateTx { valid_until: now - 1, ..delegation(&bench, Vec::new()) }),
+            ("DELEGATION_DENIED", DelegateTx { deny: vec!["fg:t:*".to_owned()], ..delegation(&bench, Vec::new()) }),
         ] {
             nonce += 10;
-            assert_eq!(bench.wallet_sends(nonce, permission).await.0, "OK", "{code}");
+            assert_eq!(bench.wallet_sends(nonce, delegation).await.0, "OK", "{code}");
             assert!(!bench.permits(1).await, "{code}");
-            assert_eq!(refusal(&bench, 1, nonce + 1).await.0, code);
+            assert_eq!(rejection(&bench, 1, nonce + 1).await.0, code);
         }
         nonce += 10;
-        assert_eq!(bench.wallet_sends(nonce, permission(&bench, Vec::new())).await.0, "OK");
+        assert_eq!(bench.wallet_sends(nonce, delegation(&bench, Vec::new())).await.0, "OK");
         assert!(bench.permits(900).await);
-        assert_eq!(said(&bench.pull(900, nonce + 1).await), ("settled", 900));
+        assert_eq!(describe(&bench.pull(900, nonce + 1).await), ("settled", 900));
     }
 
-    async fn a_permission_that_runs_out_follows_the_customers_own_time(db: &TestDatabase) {
+    async fn a_delegation_expires_by_the_customers_own_time(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         let now = bench.clock.now();
         let day = Duration::from_secs(86_400);
         let until = u64::try_from(now.plus(day).seconds()).expect("after 1970");
         let limits = vec![TokenLimit { valid_until: until, rate: Some(RateLimit { interval: 3_600, anchor: 0 }), ..limit(&bench) }];
-        bench.wallet_sends(1, permission(&bench, limits)).await;
-        assert_eq!(said(&bench.pull(1, 2).await), ("settled", 1));
-        assert_eq!(refusal(&bench, 1, 3).await.1, "delegation rate limit exceeded");
-        bench.live_at(now.plus(Duration::from_secs(3_600))).await;
-        assert_eq!(said(&bench.pull(1, 4).await), ("settled", 1));
-        bench.live_at(now.plus(day).plus(Duration::from_secs(1))).await;
-        assert_eq!(refusal(&bench, 1, 5).await.1, "delegation expired");
-        // It never goes back.
+        bench.wallet_sends(1, delegation(&bench, limits)).await;
+        assert_eq!(describe(&bench.pull(1, 2).await), ("settled", 1));
+        assert_eq!(rejection(&bench, 1, 3).await.1, "delegation rate limit exceeded");
+        bench.set_customer_time(now.plus(Duration::from_secs(3_600))).await;
+        assert_eq!(describe(&bench.pull(1, 4).await), ("settled", 1));
+        bench.set_customer_time(now.plus(day).plus(Duration::from_secs(1))).await;
+        assert_eq!(rejection(&bench, 1, 5).await.1, "delegation expired");
+        // The customer's time never goes back.
         for earlier in [now, now.minus(day)] {
             bench.time.set(bench.wallet.did(), earlier).await.expect("sets");
         }
-        assert_eq!(refusal(&bench, 1, 6).await.1, "delegation expired");
+        assert_eq!(rejection(&bench, 1, 6).await.1, "delegation expired");
         let later = now.plus(day).plus(day);
         let until = u64::try_from(later.seconds()).expect("after 1970");
-        bench.wallet_sends(7, permission(&bench, vec![TokenLimit { valid_until: until, ..limit(&bench) }])).await;
+        bench.wallet_sends(7, delegation(&bench, vec![TokenLimit { valid_until: until, ..limit(&bench) }])).await;
         bench.time.set(bench.wallet.did(), later).await.expect("sets");
-        assert_eq!(said(&bench.pull(1, 8).await), ("settled", 1));
+        assert_eq!(describe(&bench.pull(1, 8).await), ("settled", 1));
         bench.time.set(bench.wallet.did(), later.plus(Duration::from_secs(1))).await.expect("sets");
-        assert_eq!(refusal(&bench, 1, 9).await.1, "delegation expired");
+        assert_eq!(rejection(&bench, 1, 9).await.1, "delegation expired");
     }
 
-    async fn a_permission_out_of_order_is_refused_by_name(db: &TestDatabase) {
+    async fn an_invalid_delegation_is_rejected_with_the_reason(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let elsewhere = AppKey::from_seed(&[9; 32]).did().to_string();
         for (code, change) in [
@@ -229,39 +229,39 @@ on_both! {
             ("INVALID_TX", |tx| tx.ops[0].limit.as_mut().expect("a limit").tokens[0].rate = Some(RateLimit::default())),
             ("INVALID_DELEGATION_TYPE_URL", |tx| tx.ops[0].type_url = "transfer".to_owned()),
         ] {
-            let mut delegate = permission(&bench, vec![limit(&bench)]);
+            let mut delegate = delegation(&bench, vec![limit(&bench)]);
             change(&mut delegate);
             assert_eq!(bench.wallet_sends(1, delegate.clone()).await.0, code, "{delegate:?}");
         }
-        let too_many = permission(&bench, vec![TokenLimit { to: vec![elsewhere; 33], ..limit(&bench) }]);
+        let too_many = delegation(&bench, vec![TokenLimit { to: vec![elsewhere; 33], ..limit(&bench) }]);
         assert_eq!(bench.wallet_sends(1, too_many).await.0, "INVALID_TX");
         assert_eq!(bench.wallet_sends(1, revoke(&bench)).await.0, "INVALID_DELEGATION");
     }
 
-    async fn charges_at_once_never_exceed_the_total(db: &TestDatabase) {
+    async fn concurrent_charges_never_exceed_the_total(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         let total = TokenLimit { total_allowance: (50 * UNIT).to_string(), ..limit(&bench) };
-        bench.wallet_sends(1, permission(&bench, vec![total])).await;
+        bench.wallet_sends(1, delegation(&bench, vec![total])).await;
         let outcomes = join_all((2..12).map(|nonce| bench.pull(10, nonce))).await;
-        let settled = outcomes.iter().filter(|outcome| said(outcome).0 == "settled").count();
-        assert_eq!((settled, bench.balance().await, bench.earned().await), (5, 950, 50), "{outcomes:?}");
+        let settled = outcomes.iter().filter(|outcome| describe(outcome).0 == "settled").count();
+        assert_eq!((settled, bench.balance().await, bench.store_balance().await), (5, 950, 50), "{outcomes:?}");
     }
 
-    async fn a_refund_goes_back_once(db: &TestDatabase) {
+    async fn a_refund_is_sent_once(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         bench.send(&bench.signed("cs_1", 10, 1)).await;
-        let refund = bench.signed_errand(StoreTransaction::Payout { to: bench.wallet.did().clone() }, 4, 1);
+        let refund = bench.signed_store_tx(StoreTransaction::Payout { to: bench.wallet.did().clone() }, 4, 1);
         for _ in 0..2 {
-            assert_eq!(said(&bench.send(&refund).await), ("settled", 4));
+            assert_eq!(describe(&bench.send(&refund).await), ("settled", 4));
         }
-        assert_eq!((bench.balance().await, bench.earned().await), (994, 6));
-        let more = bench.signed_errand(StoreTransaction::Payout { to: bench.wallet.did().clone() }, 7, 2);
-        assert_eq!(said(&bench.send(&more).await), ("INSUFFICIENT_FUND", 0));
+        assert_eq!((bench.balance().await, bench.store_balance().await), (994, 6));
+        let more = bench.signed_store_tx(StoreTransaction::Payout { to: bench.wallet.did().clone() }, 7, 2);
+        assert_eq!(describe(&bench.send(&more).await), ("INSUFFICIENT_FUND", 0));
     }
 
-    async fn only_tests_may_move_an_accounts_time(db: &TestDatabase) {
+    async fn an_accounts_time_can_be_set_only_by_tests(db: &TestDatabase) {
         let bench = Bench::with(db, false).await;
         let body = serde_json::json!({"address": bench.wallet.did().as_str(), "now": 1});
         assert_eq!(bench.post("/time", &body).await.0, 404);
@@ -270,7 +270,7 @@ on_both! {
         assert_eq!(bench.post("/time", &body).await.0, 204);
     }
 
-    async fn the_published_clients_questions_about_permissions_are_answered(db: &TestDatabase) {
+    async fn the_published_clients_queries_about_delegations_are_answered(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         bench.permit(10, 1).await;

@@ -1,4 +1,4 @@
-//! The wallet rail and the sandbox's ledger against each other.
+//! Tests the wallet rail and the sandbox's ledger against each other.
 
 pub mod bench;
 mod hostile;

@@ -1,4 +1,4 @@
-//! Money moves once, whatever the network does.
+//! Payments: money moves once, regardless of network faults.
 
 use super::bench::{Bench, UNIT, method};
 use futures_util::future::join_all;
@@ -42,7 +42,7 @@ on_both! {
         assert_eq!(transfers[0]["amount"], (10 * UNIT).to_string());
     }
 
-    async fn a_lost_answer_is_unknown_until_the_network_is_asked(db: &TestDatabase) {
+    async fn a_payment_whose_response_is_lost_is_unknown_until_the_network_is_queried(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         let signed = bench.signed("cs_1", 10, 1);
@@ -53,7 +53,7 @@ on_both! {
         assert_eq!((bench.transfers().await.len(), bench.balance().await), (1, 990));
     }
 
-    async fn a_lost_request_may_be_sent_again(db: &TestDatabase) {
+    async fn a_lost_request_can_be_sent_again(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         let signed = bench.signed("cs_1", 10, 1);
@@ -63,7 +63,7 @@ on_both! {
         assert_eq!(code(&bench.send(&signed).await), "settled");
     }
 
-    async fn a_payment_without_funds_is_refused_for_ever(db: &TestDatabase) {
+    async fn a_payment_without_funds_is_declined_permanently(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let signed = bench.signed("cs_1", 10, 1);
         assert_eq!(code(&bench.send(&signed).await), "INSUFFICIENT_FUND");
@@ -74,7 +74,7 @@ on_both! {
         assert_eq!(bench.balance().await, 990);
     }
 
-    async fn a_refusal_without_a_trace_is_final_too(db: &TestDatabase) {
+    async fn a_rejection_that_the_chain_does_not_record_is_final_too(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         assert_eq!(code(&bench.send(&bench.signed("cs_1", 10, 1)).await), "settled");
@@ -86,7 +86,7 @@ on_both! {
         assert_eq!(bench.balance().await, 990);
     }
 
-    async fn nobody_spends_more_than_there_is(db: &TestDatabase) {
+    async fn an_account_never_spends_more_than_its_balance(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         let signed: Vec<_> = (1..=10).map(|nonce| bench.signed(&format!("cs_{nonce}"), 300, nonce)).collect();
@@ -96,7 +96,7 @@ on_both! {
         assert_eq!((bench.balance().await, bench.transfers().await.len()), (100, 3));
     }
 
-    async fn the_same_bytes_sent_ten_times_at_once_move_money_once(db: &TestDatabase) {
+    async fn ten_concurrent_sends_of_the_same_bytes_move_money_once(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         let signed = bench.signed("cs_1", 10, 1);
@@ -116,7 +116,7 @@ on_both! {
         assert_eq!(bench.post("/faucet", &serde_json::json!({"address": "alice"})).await.0, 400);
     }
 
-    async fn settings_are_asked_of_the_network(db: &TestDatabase) {
+    async fn settings_are_verified_at_the_network(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let verify = |asked, currency| {
             let rail = &bench.rail;

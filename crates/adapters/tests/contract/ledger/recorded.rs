@@ -1,4 +1,4 @@
-//! Transactions that `@ocap/client` 1.30.24 decoded, completed and signed for the ask below, recorded once.
+//! Recorded transactions that `@ocap/client` 1.30.24 decoded, completed and signed for the request below.
 
 use super::bench::{Bench, UNIT};
 use serde_json::json;
@@ -7,7 +7,7 @@ use souk_domain::access::Did;
 use souk_domain::payment::{Outcome, TransferRequest};
 use souk_domain::shared::Amount;
 
-/// A wallet whose secret is 32 bytes of 1, and what it signed with each of the client's encoders.
+/// A wallet whose secret is 32 bytes of 0x01, and the transactions it signed with each of the client's encoders.
 struct Recorded {
     payer: &'static str,
     payer_key: &'static str,
@@ -55,14 +55,14 @@ on_both! {
             let check = |signed| bench.rail.check(&bench.method, &bench.currency, &request(recorded), signed).expect("passes");
             let protobuf = bench.send(&check(recorded.protobuf)).await;
             assert!(matches!(&protobuf, Outcome::Settled(settled) if settled.payer == recorded.payer && settled.amount == request(recorded).amount), "{protobuf:?}");
-            // The other encoding is another transaction; what keeps it from moving money again is the nonce.
+            // The other encoding is another transaction. Only the nonce prevents it from moving money again.
             let cbor = bench.send(&check(recorded.cbor)).await;
             assert!(matches!(&cbor, Outcome::Declined(refusal) if refusal.code == "INVALID_NONCE"), "{cbor:?}");
         }
         assert_eq!(bench.transfers().await.len(), 3);
     }
 
-    async fn what_a_published_wallet_writes_as_cbor_pays_too(db: &TestDatabase) {
+    async fn published_wallets_can_pay_in_cbor_first(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         for recorded in &RECORDED {
             bench.post("/faucet", &json!({"address": recorded.payer})).await;

@@ -1,6 +1,7 @@
-//! Deposits are held, taken for what is owed, and returned; the customer can also fetch them alone, after a while.
+//! Stakes are held, slashed for debts, and returned. The customer can also revoke and claim them without the store after a waiting
+//! period.
 
-use super::bench::{Bench, UNIT, WAITING, said};
+use super::bench::{Bench, UNIT, WAITING, describe};
 use souk_adapters::arcblock::{ClaimStakeTx, Evidence, ReturnStakeTx, RevokeStakeTx, SlashStakeTx, TokenInput, TransactionInput};
 use souk_adapters::identity::stake_address;
 use souk_adapters::on_both;
@@ -13,12 +14,12 @@ fn address(bench: &Bench, subject: &str) -> String {
     stake_address(bench.wallet.did(), bench.app.did(), subject).to_string()
 }
 
-fn back(bench: &Bench, subject: &str, tokens: u128, nonce: u64) -> SignedTransaction {
-    bench.signed_errand(StoreTransaction::ReturnStake { payer: bench.wallet.did().clone(), subject: subject.to_owned() }, tokens, nonce)
+fn signed_return(bench: &Bench, subject: &str, tokens: u128, nonce: u64) -> SignedTransaction {
+    bench.signed_store_tx(StoreTransaction::ReturnStake { payer: bench.wallet.did().clone(), subject: subject.to_owned() }, tokens, nonce)
 }
 
-fn taken(bench: &Bench, subject: &str, tokens: u128, nonce: u64) -> SignedTransaction {
-    bench.signed_errand(StoreTransaction::Slash { payer: bench.wallet.did().clone(), subject: subject.to_owned() }, tokens, nonce)
+fn signed_slash(bench: &Bench, subject: &str, tokens: u128, nonce: u64) -> SignedTransaction {
+    bench.signed_store_tx(StoreTransaction::Slash { payer: bench.wallet.did().clone(), subject: subject.to_owned() }, tokens, nonce)
 }
 
 pub fn revoke(bench: &Bench, subject: &str, tokens: u128) -> RevokeStakeTx {
@@ -36,9 +37,9 @@ on_both! {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         assert_eq!(bench.staked("sub_1").await, (0, 0));
-        assert_eq!(said(&bench.stake("sub_1", 10, 1).await), ("settled", 10));
+        assert_eq!(describe(&bench.stake("sub_1", 10, 1).await), ("settled", 10));
         assert_eq!((bench.staked("sub_1").await, bench.balance().await), ((10, 0), 990));
-        let slash = taken(&bench, "sub_1", 3, 1);
+        let slash = signed_slash(&bench, "sub_1", 3, 1);
         let settled = Outcome::Settled(Settlement {
             reference: slash.hash.clone(),
             payer: bench.app.did().to_string(),
@@ -48,12 +49,12 @@ on_both! {
         for _ in 0..2 {
             assert_eq!(bench.send(&slash).await, settled);
         }
-        assert_eq!((bench.staked("sub_1").await, bench.earned().await), ((7, 0), 3));
-        let rest = back(&bench, "sub_1", 7, 2);
+        assert_eq!((bench.staked("sub_1").await, bench.store_balance().await), ((7, 0), 3));
+        let rest = signed_return(&bench, "sub_1", 7, 2);
         for _ in 0..2 {
-            assert_eq!(said(&bench.send(&rest).await), ("settled", 7));
+            assert_eq!(describe(&bench.send(&rest).await), ("settled", 7));
         }
-        assert_eq!((bench.staked("sub_1").await, bench.balance().await, bench.earned().await), ((0, 0), 997, 3));
+        assert_eq!((bench.staked("sub_1").await, bench.balance().await, bench.store_balance().await), ((0, 0), 997, 3));
         let kinds: Vec<String> = bench.transfers().await.iter().map(|moved| format!("{} {}", moved["type"], moved["amount"])).collect();
         let expected = |kind: &str, tokens: u128| format!("\"fg:t:{kind}\" \"{}\"", tokens * UNIT);
         assert_eq!(kinds.len(), 3, "{kinds:?}");
@@ -62,44 +63,44 @@ on_both! {
         }
     }
 
-    async fn each_subject_has_a_stake_of_its_own_and_more_can_be_added(db: &TestDatabase) {
+    async fn each_subject_has_its_own_stake_which_can_be_topped_up(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         bench.stake("sub_1", 10, 1).await;
         bench.stake("sub_2", 20, 2).await;
-        assert_eq!(said(&bench.stake("sub_1", 5, 3).await), ("settled", 5));
+        assert_eq!(describe(&bench.stake("sub_1", 5, 3).await), ("settled", 5));
         assert_eq!((bench.staked("sub_1").await, bench.staked("sub_2").await), ((15, 0), (20, 0)));
-        assert_eq!(said(&bench.send(&back(&bench, "sub_1", 16, 4)).await), ("INSUFFICIENT_FUND", 0));
-        assert_eq!(said(&bench.send(&back(&bench, "sub_3", 1, 5)).await), ("INVALID_STAKE_STATE", 0));
+        assert_eq!(describe(&bench.send(&signed_return(&bench, "sub_1", 16, 4)).await), ("INSUFFICIENT_FUND", 0));
+        assert_eq!(describe(&bench.send(&signed_return(&bench, "sub_3", 1, 5)).await), ("INVALID_STAKE_STATE", 0));
     }
 
-    async fn a_deposit_that_the_customer_cannot_pay_is_refused(db: &TestDatabase) {
+    async fn a_deposit_that_the_customer_cannot_pay_is_declined(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
-        assert_eq!(said(&bench.stake("sub_1", 1_001, 1).await), ("INSUFFICIENT_FUND", 0));
+        assert_eq!(describe(&bench.stake("sub_1", 1_001, 1).await), ("INSUFFICIENT_FUND", 0));
         assert_eq!((bench.staked("sub_1").await, bench.balance().await), ((0, 0), 1_000));
     }
 
-    async fn a_customer_fetches_a_deposit_when_the_waiting_period_is_over(db: &TestDatabase) {
+    async fn a_customer_claims_a_deposit_after_the_waiting_period(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         bench.stake("sub_1", 10, 1).await;
         let now = bench.clock.now();
-        bench.live_at(now).await;
+        bench.set_customer_time(now).await;
         let (code, evidence) = bench.wallet_sends(2, revoke(&bench, "sub_1", 10)).await;
         assert_eq!((code.as_str(), bench.staked("sub_1").await), ("OK", (0, 10)));
-        assert_eq!(said(&bench.send(&back(&bench, "sub_1", 1, 1)).await).0, "INSUFFICIENT_FUND");
-        assert_eq!(said(&bench.send(&taken(&bench, "sub_1", 4, 2)).await), ("settled", 4));
+        assert_eq!(describe(&bench.send(&signed_return(&bench, "sub_1", 1, 1)).await).0, "INSUFFICIENT_FUND");
+        assert_eq!(describe(&bench.send(&signed_slash(&bench, "sub_1", 4, 2)).await), ("settled", 4));
         assert_eq!(bench.staked("sub_1").await, (0, 6));
         assert_eq!(bench.wallet_sends(3, claim(&bench, "sub_1", &evidence)).await.0, "WITHIN_WAITING_PERIOD");
-        bench.live_at(now.plus(WAITING)).await;
+        bench.set_customer_time(now.plus(WAITING)).await;
         assert_eq!(bench.wallet_sends(3, claim(&bench, "sub_1", &evidence)).await.0, "WITHIN_WAITING_PERIOD");
-        bench.live_at(now.plus(WAITING).plus(Duration::from_secs(1))).await;
+        bench.set_customer_time(now.plus(WAITING).plus(Duration::from_secs(1))).await;
         assert_eq!(bench.wallet_sends(4, claim(&bench, "sub_1", &evidence)).await.0, "INSUFFICIENT_FUND");
-        assert_eq!((bench.balance().await, bench.earned().await), (990, 4));
+        assert_eq!((bench.balance().await, bench.store_balance().await), (990, 4));
     }
 
-    async fn what_was_revoked_is_claimed_once(db: &TestDatabase) {
+    async fn a_revoked_stake_is_claimed_once(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         bench.stake("sub_1", 10, 1).await;

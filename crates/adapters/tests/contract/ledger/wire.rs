@@ -1,4 +1,4 @@
-//! The ledger's wire, as others speak it.
+//! The ledger's wire format, as published clients use it.
 
 use super::bench::{Bench, UNIT};
 use base64::Engine;
@@ -12,7 +12,7 @@ use souk_adapters::on_both;
 use souk_domain::shared::Clock;
 use souk_sandbox::ledger::{CHAIN_ID, TOKEN_NAME, TOKEN_SYMBOL, token};
 
-/// The requests of `@ocap/client` 1.30.24, as its builders write them; the deepest parts are cut.
+/// Queries of `@ocap/client` 1.30.24 as its builders write them, without the most deeply nested parts.
 const CONTEXT: &str = "{ getForgeState { code state { token { address decimal symbol } vaults { slashedStake txFee txGas } \
     txConfig { txFee { fee typeUrl } txGas { price createState updateState dataStorage minStake maxStake stakeLockPeriod } } } } }";
 const CHAIN: &str = "{ getChainInfo { code info { network consensusVersion } } }";
@@ -61,7 +61,7 @@ async fn send(bench: &Bench, transaction: &Transaction) -> String {
 }
 
 on_both! {
-    async fn the_published_clients_questions_are_answered(db: &TestDatabase) {
+    async fn the_published_clients_queries_are_answered(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         let context = bench.query(CONTEXT).await;
@@ -91,7 +91,7 @@ on_both! {
         assert_eq!(token_state["data"]["getTokenState"]["state"], json!({"name": TOKEN_NAME, "totalSupply": (1_000 * UNIT).to_string()}));
     }
 
-    async fn transactions_out_of_order_are_refused_by_name(db: &TestDatabase) {
+    async fn invalid_transactions_are_rejected_with_the_reason(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         fn v3(tx: &mut Transaction) -> &mut TransferV3Tx {
@@ -125,7 +125,7 @@ on_both! {
         assert_eq!(bench.balance().await, 999);
     }
 
-    async fn a_transfer_of_many_is_never_signed_in_anothers_name(db: &TestDatabase) {
+    async fn a_multi_party_transfer_cannot_be_signed_by_a_delegate(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         bench.permit(10, 1).await;
@@ -140,7 +140,7 @@ on_both! {
         assert_eq!(bench.balance().await, 1_000);
     }
 
-    async fn the_older_transfer_moves_money_too(db: &TestDatabase) {
+    async fn the_older_transfer_type_moves_money_too(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         let tokens = vec![TokenInput { address: token(), value: UNIT.to_string() }];
@@ -153,7 +153,7 @@ on_both! {
         assert_eq!(bench.balance().await, 999);
     }
 
-    async fn what_is_not_understood_is_said_to_be_so(db: &TestDatabase) {
+    async fn a_query_that_is_not_understood_is_an_error(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         for query in ["", "{", "{getNothing{code}}", "mutation{burnAll{code}}", "subscription{getTx{code}}", "query A{a} query B{b}", "{...F} fragment F on Q{a}"] {
             let answer = bench.query(query).await;
@@ -178,13 +178,13 @@ on_both! {
         assert_eq!(bench.get("/explorer/accounts/alice/tokens").await.0, 404);
     }
 
-    async fn only_tests_may_order_faults_or_list_transfers(db: &TestDatabase) {
+    async fn faults_and_the_list_of_transfers_are_available_only_to_tests(db: &TestDatabase) {
         let bench = Bench::with(db, false).await;
         assert_eq!(bench.post("/faults", &json!({"mode": "refuse"})).await.0, 404);
         assert_eq!(bench.get("/debug/transfers").await.0, 404);
     }
 
-    async fn gas_is_paid_only_by_who_signed_for_it(db: &TestDatabase) {
+    async fn an_account_pays_gas_only_for_the_hash_it_signed(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
         let mut tx = transfer(&bench);

@@ -67,8 +67,8 @@ mod tests {
     async fn the_reconciler_does_not_wait_for_initial_charges() {
         let (slots, full) = (NetworkConcurrencyLimit::of(1), method("pm_full"));
         let _charge = slots.take(&full, Trigger::Initial).await;
-        let asked = slots.take(&full, Trigger::Reconciler).now_or_never();
-        assert!(asked.is_some());
+        let requested_slot = slots.take(&full, Trigger::Reconciler).now_or_never();
+        assert!(requested_slot.is_some());
         assert!(slots.take(&full, Trigger::Reconciler).now_or_never().is_none(), "questions have a limit too");
     }
 

@@ -62,11 +62,11 @@ pub async fn export(database: &Database, out: &mut (dyn Write + Send)) -> Result
 
 async fn commodities(connection: &mut Connection, out: &mut (dyn Write + Send)) -> Result<HashMap<CurrencyId, Commodity>, ExportError> {
     let mut commodities = HashMap::new();
-    let mut taken: BTreeMap<String, u32> = BTreeMap::new();
+    let mut used_symbols: BTreeMap<String, u32> = BTreeMap::new();
     for row in connection.query(CURRENCIES).all().await? {
         let (id, symbol): (CurrencyId, String) = (row.get("id")?, row.get("symbol")?);
         let symbol = commodity_name(&symbol);
-        let number = taken.entry(symbol.clone()).or_default();
+        let number = used_symbols.entry(symbol.clone()).or_default();
         *number += 1;
         let name = if *number == 1 { symbol } else { format!("{symbol}-{number}") };
         writeln!(out, "{FIRST_DAY} commodity {name}\n  id: \"{id}\"\n  name: {}", quoted(&row.get::<String>("name")?))?;

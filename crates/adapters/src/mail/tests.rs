@@ -149,11 +149,11 @@ async fn mail_server(verdict: &'static str) -> (String, tokio::task::JoinHandle<
         let (stream, _) = listener.accept().await.expect("is called");
         let (reader, mut writer) = stream.into_split();
         let mut lines = BufReader::new(reader).lines();
-        let mut heard = String::new();
+        let mut received = String::new();
         writer.write_all(b"220 ready\r\n").await.expect("greets");
         let mut in_data = false;
         while let Ok(Some(line)) = lines.next_line().await {
-            heard += &format!("{line}\n");
+            received += &format!("{line}\n");
             let answer = match line.as_str() {
                 "." => {
                     in_data = false;
@@ -174,7 +174,7 @@ async fn mail_server(verdict: &'static str) -> (String, tokio::task::JoinHandle<
             }
             break;
         }
-        heard
+        received
     });
     (url, server)
 }
@@ -184,8 +184,8 @@ async fn a_server_accepts_the_email() {
     let (url, server) = mail_server("250 fine").await;
     let mailbox = Mailbox::smtp(&url, "Souk <store@souk.example>").expect("is set up");
     mailbox.deliver(&receipt_mail(&receipt(), Language::English)).await.expect("leaves");
-    let heard = server.await.expect("ends");
-    assert!(heard.contains("RCPT TO:<xiaoming@example.com>") && heard.contains("[Test] Your receipt"), "{heard}");
+    let received = server.await.expect("ends");
+    assert!(received.contains("RCPT TO:<xiaoming@example.com>") && received.contains("[Test] Your receipt"), "{received}");
 }
 
 #[tokio::test]

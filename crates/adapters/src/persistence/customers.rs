@@ -11,7 +11,7 @@ use souk_domain::shared::{CustomerId, Listed, Mode, Page, StorageError};
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM customers WHERE id IN " (listed "$1") " ORDER BY id");
 
 const LIST: Listing = listing!("customers", "livemode = $4");
-const FOUND: Listing = listing!(
+const SEARCH: Listing = listing!(
     "customers",
     "livemode = $4 AND (id = $5 OR did = $5 OR LOWER(name) LIKE $6 ESCAPE '\\' OR LOWER(email) LIKE $6 ESCAPE '\\'
                         OR LOWER(phone) LIKE $6 ESCAPE '\\')"
@@ -41,8 +41,8 @@ impl Customers for SqlCustomers<'_> {
     }
 
     async fn search(&mut self, mode: Mode, words: &str, page: &Page) -> Result<Listed<Customer>, StorageError> {
-        let wanted = containing(words);
-        list(self.0, &FOUND, page, |query| query.bind(mode).bind(words).bind(wanted.as_str()), customer).await
+        let pattern = containing(words);
+        list(self.0, &SEARCH, page, |query| query.bind(mode).bind(words).bind(pattern.as_str()), customer).await
     }
 
     async fn upsert(&mut self, new: &Customer) -> Result<Customer, StorageError> {

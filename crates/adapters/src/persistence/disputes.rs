@@ -9,7 +9,7 @@ use souk_domain::shared::{DisputeId, Listed, MethodId, Mode, Page, PaymentIntent
 
 /// One list per index, as for invoices.
 macro_rules! disputes {
-    ($($whose:tt)+) => { listing!("disputes", $($whose)+ " AND ($7 OR status NOT IN ('inquiry_closed', 'won', 'lost'))") };
+    ($($conditions:tt)+) => { listing!("disputes", $($conditions)+ " AND ($7 OR status NOT IN ('inquiry_closed', 'won', 'lost'))") };
 }
 pub(super) const ALL: Listing = disputes!("livemode = $4 AND $5 IS NULL AND $6 IS NULL");
 pub(super) const OF_CUSTOMER: Listing = disputes!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL");

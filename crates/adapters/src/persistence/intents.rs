@@ -14,17 +14,17 @@ const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM payment_intents WHERE id I
 const LIST: Listing = listing!("payment_intents", "livemode = $4");
 const OF_CUSTOMER: Listing = listing!("payment_intents", "customer_id = $4 AND amount >= $5");
 /// One list per index, as for invoices.
-macro_rules! searched {
-    ($($whose:tt)+) => {
+macro_rules! search {
+    ($($conditions:tt)+) => {
         listing!(
             "payment_intents",
-            $($whose)+
+            $($conditions)+
             " AND amount >= $6 AND (id = $7 OR reference = $7 OR LOWER(description) LIKE $8 ESCAPE '\\')"
         )
     };
 }
-pub(super) const FOUND: Listing = searched!("livemode = $4 AND $5 IS NULL");
-pub(super) const FOUND_OF_CUSTOMER: Listing = searched!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4");
+pub(super) const SEARCH: Listing = search!("livemode = $4 AND $5 IS NULL");
+pub(super) const SEARCH_OF_CUSTOMER: Listing = search!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4");
 /// Amounts are stored as text on SQLite. The new amount is therefore computed in Rust, and the update requires the old one.
 const LOCK_RECEIVED: Sql = sql_per_dialect!(
     "SELECT amount_received, amount_refunded FROM payment_intents WHERE id = $1 AND status = 'succeeded'" (either "" " FOR UPDATE")
@@ -143,7 +143,7 @@ impl Intents for SqlIntents<'_> {
         words: &str,
         page: &Page,
     ) -> Result<Listed<Intent>, StorageError> {
-        let (listing, least) = if customer.is_some() { (&FOUND_OF_CUSTOMER, Amount::new(1)) } else { (&FOUND, Amount::ZERO) };
+        let (listing, least) = if customer.is_some() { (&SEARCH_OF_CUSTOMER, Amount::new(1)) } else { (&SEARCH, Amount::ZERO) };
         let (customer, wanted) = (customer.cloned(), containing(words));
         list(self.0, listing, page, |query| query.bind(mode).bind(&customer).bind(least).bind(words).bind(wanted.as_str()), intent).await
     }

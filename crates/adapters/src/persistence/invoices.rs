@@ -13,10 +13,10 @@ use souk_domain::shared::{
 /// `livemode` prevents the use of the index on the mode. The lists omit drafts that became void without a number, because their
 /// checkout was never paid.
 macro_rules! invoices {
-    ($($whose:tt)+) => {
+    ($($conditions:tt)+) => {
         listing!(
             "invoices",
-            $($whose)+
+            $($conditions)+
             " AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($7 IS NULL OR currency_id = $7)
               AND (status <> 'void' OR number IS NOT NULL) AND total >= $8
               AND ($10 OR reason NOT IN ('stake', 'slash_stake', 'stake_overdraft_protection')) AND ($11 OR reason <> 'return_stake')
@@ -30,12 +30,12 @@ pub(super) const OF_CUSTOMER: Listing =
 pub(super) const OF_SUBSCRIPTION: Listing =
     invoices!("subscription_id = $9 AND " (either "+livemode" "livemode") " = $4 AND ($6 IS NULL OR customer_id = $6)");
 /// Adds the conditions of a search. They are separate so that a list without a search is counted from its index alone.
-macro_rules! searched {
-    ($($whose:tt)+) => { invoices!($($whose)+ " AND (id = $13 OR number = $14 OR LOWER(description) LIKE $15 ESCAPE '\\')") };
+macro_rules! search {
+    ($($conditions:tt)+) => { invoices!($($conditions)+ " AND (id = $13 OR number = $14 OR LOWER(description) LIKE $15 ESCAPE '\\')") };
 }
-pub(super) const FOUND: Listing = searched!("livemode = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9)");
-pub(super) const FOUND_OF_CUSTOMER: Listing =
-    searched!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
+pub(super) const SEARCH: Listing = search!("livemode = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9)");
+pub(super) const SEARCH_OF_CUSTOMER: Listing =
+    search!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
 const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
 const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM invoice_items WHERE invoice_id IN " (listed "$1") " ORDER BY invoice_id, position");
@@ -184,8 +184,8 @@ impl Invoices for SqlInvoices<'_> {
         let least = Amount::new(u128::from(filter.ignore_zero));
         let (words, number, wanted) = (filter.query.as_str(), read_number(&filter.query, mode), containing(&filter.query));
         let listing = match (words.is_empty(), &filter.subscription_id, &filter.customer_id) {
-            (false, _, Some(_)) => &FOUND_OF_CUSTOMER,
-            (false, _, None) => &FOUND,
+            (false, _, Some(_)) => &SEARCH_OF_CUSTOMER,
+            (false, _, None) => &SEARCH,
             (true, Some(_), _) => &OF_SUBSCRIPTION,
             (true, None, Some(_)) => &OF_CUSTOMER,
             (true, None, None) => &ALL,

@@ -5,9 +5,9 @@ use super::Sql;
 use super::attempts::IN_FLIGHT;
 use super::columns::keys;
 use super::connection::Query;
-use super::intents::{FIND_BY_REFERENCE as PAYMENT_BY_REFERENCE, FOUND_OF_CUSTOMER as FOUND_PAYMENTS_OF_CUSTOMER};
+use super::intents::{FIND_BY_REFERENCE as PAYMENT_BY_REFERENCE, SEARCH_OF_CUSTOMER as SEARCH_PAYMENTS_OF_CUSTOMER};
 use super::invoices::{
-    ALL, FOUND_OF_CUSTOMER, IS_AS_BEFORE, ITEMS_BILLING, ITEMS_COVERING, OF_CUSTOMER, OF_SUBSCRIPTION, UNPAID_IN, UPDATE,
+    ALL, IS_AS_BEFORE, ITEMS_BILLING, ITEMS_COVERING, OF_CUSTOMER, OF_SUBSCRIPTION, SEARCH_OF_CUSTOMER, UNPAID_IN, UPDATE,
 };
 use super::stakes::CLAIM_UNCHECKED;
 use super::subscriptions::{ALL as ALL_SUBSCRIPTIONS, OF_CUSTOMER as SUBSCRIPTIONS_OF_CUSTOMER};
@@ -73,11 +73,11 @@ on_both! {
     }
 
     async fn a_search_for_one_customer_uses_the_customer_index(db: &TestDatabase) {
-        for sql in [FOUND_OF_CUSTOMER.page, FOUND_OF_CUSTOMER.count] {
+        for sql in [SEARCH_OF_CUSTOMER.page, SEARCH_OF_CUSTOMER.count] {
             let plan = plan(db, sql, |query| filter(query, Some("cus_1"), None).bind("one").bind(None::<u64>).bind("%one%")).await;
             assert!(plan.contains("invoices_of_customer"), "{plan}");
         }
-        for sql in [FOUND_PAYMENTS_OF_CUSTOMER.page, FOUND_PAYMENTS_OF_CUSTOMER.count] {
+        for sql in [SEARCH_PAYMENTS_OF_CUSTOMER.page, SEARCH_PAYMENTS_OF_CUSTOMER.count] {
             let plan = plan(db, sql, |query| {
                 let query = query.bind("~").bind(20u32).bind(0u64).bind(Mode::Test).bind(Some("cus_1".to_owned()));
                 query.bind(Amount::ZERO).bind("one").bind("%one%")

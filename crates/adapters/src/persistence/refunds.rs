@@ -8,7 +8,7 @@ use souk_domain::shared::{CreditNoteId, Listed, MethodId, Mode, Page, RefundId, 
 
 /// One list per index, as for invoices.
 macro_rules! refunds {
-    ($($whose:tt)+) => { listing!("refunds", $($whose)+ " AND ($7 IS NULL OR status = $7)") };
+    ($($conditions:tt)+) => { listing!("refunds", $($conditions)+ " AND ($7 IS NULL OR status = $7)") };
 }
 pub(super) const ALL: Listing = refunds!("livemode = $4 AND $5 IS NULL AND $6 IS NULL");
 pub(super) const OF_CUSTOMER: Listing = refunds!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL");

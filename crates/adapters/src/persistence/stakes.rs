@@ -9,10 +9,10 @@ use souk_domain::shared::{AttemptId, ClockId, Listed, Mode, Page, StakeId, Stora
 
 /// One list per index, as for invoices.
 macro_rules! stakes {
-    ($($whose:tt)+) => {
+    ($($conditions:tt)+) => {
         listing!(
             "stakes",
-            $($whose)+
+            $($conditions)+
             " AND ($7 IS NULL OR purpose = $7) AND ($8 IS NULL OR status IN " (listed "$8") ")
               AND ($9 IS NULL OR (failure_count > $9 AND status <> 'final'))"
         )

@@ -17,10 +17,10 @@ const ITEMS: Sql =
     sql_per_dialect!("SELECT * FROM subscription_items WHERE subscription_id IN " (listed "$1") " ORDER BY subscription_id, position");
 /// One list per index, as for invoices.
 macro_rules! subscriptions {
-    ($($whose:tt)+) => {
+    ($($conditions:tt)+) => {
         listing!(
             "subscriptions",
-            $($whose)+
+            $($conditions)+
             " AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($7 IS NULL OR " (has_all "metadata" "$7") ")
               AND (id = $8 OR LOWER(description) LIKE $9 ESCAPE '\\')"
         )

@@ -25,7 +25,7 @@ struct RecordedRequest {
 #[derive(Default)]
 struct Script {
     answers: VecDeque<(u16, String)>,
-    asked: Vec<RecordedRequest>,
+    requests: Vec<RecordedRequest>,
 }
 
 #[derive(Clone)]
@@ -36,7 +36,7 @@ impl Endpoint for Double {
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
         let header = |name: &str| request.header(name).map(str::to_owned);
-        let mut asked = RecordedRequest {
+        let mut requests = RecordedRequest {
             line: format!("{} {}", request.method(), request.uri()),
             authorization: header("authorization").expect("every call is authenticated"),
             version: header("stripe-version").expect("every call names its version"),
@@ -47,9 +47,9 @@ impl Endpoint for Double {
             assert_eq!(request.content_type(), Some("application/x-www-form-urlencoded"));
         }
         let body = request.take_body().into_vec().await.expect("a body");
-        asked.form = url::form_urlencoded::parse(&body).into_owned().collect();
+        requests.form = url::form_urlencoded::parse(&body).into_owned().collect();
         let mut script = self.0.lock().expect("script");
-        script.asked.push(asked);
+        script.requests.push(requests);
         let (status, body) = script.answers.pop_front().expect("an unexpected call");
         let mut response = Response::builder().status(StatusCode::from_u16(status).expect("a status"));
         if status == 302 {
@@ -80,8 +80,8 @@ impl Bench {
         self.double.0.lock().expect("script").answers.push_back((status, body.to_string()));
     }
 
-    fn asked(&self) -> Vec<RecordedRequest> {
-        self.double.0.lock().expect("script").asked.clone()
+    fn requests(&self) -> Vec<RecordedRequest> {
+        self.double.0.lock().expect("script").requests.clone()
     }
 
     async fn find(&self) -> Outcome {
@@ -176,7 +176,7 @@ async fn creating_an_intent_sends_the_attempt_as_key_and_metadata() {
             ("description", "A & B"),
         ]),
     };
-    assert_eq!(bench.asked(), [expected]);
+    assert_eq!(bench.requests(), [expected]);
 }
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn receipts_are_mailed_in_live_mode_only() {
     let bench = Bench::open(Mode::Live).await;
     bench.will_answer(200, with(intent("requires_payment_method"), "livemode", true.into()));
     bench.rail.open(&bench.method, &bench.currency, &request()).await.expect("opens");
-    assert!(bench.asked()[0].form.contains(&("receipt_email".to_owned(), "ada@example.org".to_owned())));
+    assert!(bench.requests()[0].form.contains(&("receipt_email".to_owned(), "ada@example.org".to_owned())));
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn a_currency_without_cents_is_sent_in_whole_units() {
     bench.currency = currency("jpy", 0);
     bench.will_answer(200, with(intent("requires_payment_method"), "currency", "jpy".into()));
     bench.rail.open(&bench.method, &bench.currency, &CardRequest { amount: Amount::new(500), ..request() }).await.expect("opens");
-    assert!(bench.asked()[0].form.starts_with(&fields(&[("amount", "500"), ("currency", "jpy")])));
+    assert!(bench.requests()[0].form.starts_with(&fields(&[("amount", "500"), ("currency", "jpy")])));
 }
 
 #[tokio::test]
@@ -218,7 +218,7 @@ async fn every_status_has_its_outcome() {
         bench.will_answer(200, &answer);
         assert_eq!(bench.find().await, expected, "{answer}");
     }
-    assert_eq!(bench.asked()[0].line, "GET /v1/payment_intents/pi_1?expand%5B%5D=payment_method");
+    assert_eq!(bench.requests()[0].line, "GET /v1/payment_intents/pi_1?expand%5B%5D=payment_method");
 }
 
 /// Invariant 4: an outcome that was not observed or not understood is unknown. It is never a failure and never "not found".
@@ -261,7 +261,7 @@ async fn only_the_providers_own_error_makes_an_intent_not_found() {
     );
     assert_eq!(bench.find().await, Outcome::NotFound);
     assert_eq!(bench.rail.find(&bench.method, &bench.currency, "pi_1/../balance").await, Outcome::NotFound, "and nothing is asked");
-    assert_eq!(bench.asked().len(), 1);
+    assert_eq!(bench.requests().len(), 1);
 }
 
 #[tokio::test]
@@ -289,8 +289,8 @@ async fn cancelling_returns_the_current_state_of_the_intent() {
     let bench = Bench::open(Mode::Test).await;
     bench.will_answer(200, intent("canceled"));
     assert!(matches!(bench.rail.cancel(&bench.method, &bench.currency, "pi_1").await, Outcome::Declined(_)));
-    assert_eq!(bench.asked()[0].line, "POST /v1/payment_intents/pi_1/cancel");
-    assert_eq!(bench.asked()[0].form, fields(&[("cancellation_reason", "abandoned")]));
+    assert_eq!(bench.requests()[0].line, "POST /v1/payment_intents/pi_1/cancel");
+    assert_eq!(bench.requests()[0].form, fields(&[("cancellation_reason", "abandoned")]));
 
     let settled = with(intent("succeeded"), "amount_received", 1_050.into());
     let too_late =
@@ -319,7 +319,7 @@ async fn settings_are_verified_at_the_provider() {
     let bench = Bench::open(Mode::Test).await;
     bench.will_answer(200, json!({ "object": "balance", "livemode": false }));
     assert_eq!(bench.rail.verify(&bench.method, &[currency("usd", 2), currency("jpy", 0)]).await, Ok(()));
-    assert_eq!(bench.asked()[0].line, "GET /v1/balance");
+    assert_eq!(bench.requests()[0].line, "GET /v1/balance");
 
     bench.will_answer(200, json!({ "object": "balance", "livemode": true }));
     bench.will_answer(401, json!({ "error": { "type": "invalid_request_error", "message": "Invalid API Key provided." } }));
@@ -328,7 +328,7 @@ async fn settings_are_verified_at_the_provider() {
         let refused = bench.rail.verify(&bench.method, &[]).await;
         assert!(matches!(refused, Err(RailError::Misconfigured(_))), "{refused:?}");
     }
-    assert_eq!(bench.asked().len(), 4);
+    assert_eq!(bench.requests().len(), 4);
 }
 
 #[tokio::test]
@@ -342,5 +342,5 @@ async fn invalid_settings_are_rejected_without_a_call() {
     assert!(matches!(bench.rail.verify(&live, &[]).await, Err(RailError::Misconfigured(_))), "a test key in live mode");
     let chain = MethodSettings::Bitcoin { explorer_host: String::new() };
     assert!(matches!(bench.rail.verify(&Method { settings: chain, ..bench.method.clone() }, &[]).await, Err(RailError::Misconfigured(_))));
-    assert_eq!(bench.asked(), []);
+    assert_eq!(bench.requests(), []);
 }

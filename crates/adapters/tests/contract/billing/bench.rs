@@ -64,7 +64,7 @@ impl Billing {
     pub async fn open(db: &TestDatabase, permitted: u128) -> Self {
         let networks = Bench::open(db).await;
         networks.faucet().await;
-        assert!(matches!(networks.permit(permitted, 1).await, Outcome::Settled(_)));
+        assert!(matches!(networks.grant_mandate(permitted, 1).await, Outcome::Settled(_)));
         let rail: Arc<dyn WalletRail> = Arc::clone(&networks.rail);
         let time = LedgerTime { ledger: networks.ledger.clone(), http: reqwest::Client::builder().no_proxy().build().expect("a client") };
         let ctx = Context {
@@ -228,7 +228,7 @@ impl Billing {
     }
 
     /// Processes the due stakes and sends the resulting attempts. Returns the number of due stakes.
-    pub async fn move_stakes(&self) -> usize {
+    pub async fn process_due_stakes(&self) -> usize {
         let round = billing::move_due_stakes(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("moves");
         payment::charge(&self.ctx, &round.attempts).await.expect("charges");
         round.due
@@ -242,7 +242,7 @@ impl Billing {
 
     /// Waits until dropped units of work are rolled back, because PostgreSQL keeps their locks until then and the engine skips locked rows.
     /// Stops waiting after a while, for tests that keep a unit of work open on purpose.
-    async fn rolled_back(&self) {
+    async fn wait_for_rollbacks(&self) {
         let select = Sql {
             sqlite: "SELECT 0 AS n",
             postgres: "SELECT count(*) AS n FROM pg_stat_activity
@@ -259,10 +259,10 @@ impl Billing {
 
     /// Runs one round of renewals and due stakes, and sends the resulting charges. Returns the number of due subscriptions and stakes.
     pub async fn round(&self) -> usize {
-        self.rolled_back().await;
+        self.wait_for_rollbacks().await;
         let round = billing::renew_due(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("renews");
         payment::charge(&self.ctx, &round.attempts).await.expect("charges");
-        round.due + self.move_stakes().await
+        round.due + self.process_due_stakes().await
     }
 
     /// Sends the charges whose retry is due. Returns their number.
@@ -274,7 +274,7 @@ impl Billing {
 
     /// Waits until `count` transactions are blocked by PostgreSQL locks, or until `done` returns true. Returns at once on SQLite, where a
     /// second writer is blocked from its start.
-    pub async fn until_kept_waiting(&self, count: u64, done: impl Fn() -> bool) {
+    pub async fn until_blocked(&self, count: u64, done: impl Fn() -> bool) {
         let select = Sql {
             sqlite: "SELECT 1000 AS n",
             postgres: "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
@@ -412,7 +412,7 @@ impl Billing {
     }
 
     /// Reads an invoice again.
-    pub async fn again(&self, invoice: &Invoice) -> Invoice {
+    pub async fn reload(&self, invoice: &Invoice) -> Invoice {
         let mut unit = self.ctx.store.read().await.expect("reads");
         unit.invoices().find(&invoice.id).await.expect("reads").expect("stands")
     }

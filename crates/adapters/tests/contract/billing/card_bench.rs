@@ -51,7 +51,7 @@ impl CardBuyer {
             ..invoice(name)
         };
         self.billing.insert_invoice(&open).await;
-        self.billing.again(&open).await
+        self.billing.reload(&open).await
     }
 
     /// Inserts an attempt that pays invoices, and creates its intent at the provider.
@@ -97,7 +97,7 @@ impl CardBuyer {
     pub async fn paid(&self, cents: u128) -> (Invoice, String) {
         let invoice = self.invoice("in_1", cents).await;
         let payment = self.pay("1", std::slice::from_ref(&invoice)).await;
-        (self.billing.again(&invoice).await, payment)
+        (self.billing.reload(&invoice).await, payment)
     }
 
     pub async fn attempt(&self, id: &AttemptId) -> Attempt {
@@ -139,7 +139,7 @@ impl CardBuyer {
 
     /// Returns an invoice's status, total, paid amount and credited amount.
     pub async fn standing(&self, invoice: &Invoice) -> (InvoiceStatus, u128, u128, u128) {
-        let invoice = self.billing.again(invoice).await;
+        let invoice = self.billing.reload(invoice).await;
         (invoice.status, invoice.total.base_units(), invoice.amount_paid.base_units(), invoice.amount_credited.base_units())
     }
 

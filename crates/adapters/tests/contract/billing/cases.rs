@@ -259,14 +259,14 @@ on_both! {
         shop.change_plan("price_other").await;
         assert_eq!((shop.last_note().await.0, shop.billing().customer_balance().await), (500, 0), "the new plan used it");
         let form = [("payment_intent", payment.as_str()), ("amount", "1000")];
-        let dispute = shop.buyer.cards.order("disputes", &form).await["id"].as_str().expect("an id").to_owned();
+        let dispute = shop.buyer.cards.post_test_endpoint("disputes", &form).await["id"].as_str().expect("an id").to_owned();
         shop.buyer.check(&payment).await;
         let accounts = shop.billing().accounts().await;
         assert_eq!((accounts["assets:disputes"], accounts["expenses:fees"]), (1_000, 1_500));
-        shop.buyer.cards.order(&format!("disputes/{dispute}"), &[("status", "lost")]).await;
+        shop.buyer.cards.post_test_endpoint(&format!("disputes/{dispute}"), &[("status", "lost")]).await;
         shop.buyer.check(&payment).await;
         assert_eq!(shop.last_note().await, (500, CreditNoteReason::Dispute, [500, 0, 0]));
-        let first = shop.billing().again(&first).await;
+        let first = shop.billing().reload(&first).await;
         assert_eq!((first.remaining().base_units(), first.status), (500, InvoiceStatus::Uncollectible));
         assert_eq!(shop.billing().customer_balance().await, 0);
         shop.billing().is_sound().await;

@@ -92,7 +92,7 @@ on_both! {
         let (note, _, refunds) = create(&billing, &order(&invoice, Some(5), CreditTo::Payments)).await.expect("is issued");
         assert_eq!((parts(&note), note.number, refunds.len()), ((0, 0, 5), 2, 1));
         assert_eq!(billing.refunds_and_balance().await, (vec![5], 10));
-        let after = billing.again(&invoice).await;
+        let after = billing.reload(&invoice).await;
         assert_eq!((after.status, after.amount_credited, after.amount_paid), (InvoiceStatus::Paid, Amount::ZERO, Amount::new(30 * UNIT)));
         assert_eq!(credited(&billing, &invoice).await, [15 * UNIT]);
         let beyond = create(&billing, &order(&invoice, Some(16), CreditTo::Balance)).await;
@@ -162,12 +162,12 @@ on_one! {
             let (note, ..) = create(&billing, &order(&invoice, Some(500), to)).await.expect("is issued");
             assert_eq!(parts(&note), (500, 0, 0), "what is unpaid comes first");
         }
-        let after = billing.again(&invoice).await;
+        let after = billing.reload(&invoice).await;
         assert_eq!((after.status, after.remaining(), after.amount_due()), (InvoiceStatus::Uncollectible, Amount::new(500 * UNIT), Amount::new(500 * UNIT)));
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue);
         create(&billing, &order(&invoice, None, CreditTo::Balance)).await.expect("is issued");
         let one = billing.find("sub_1").await;
-        assert_eq!((billing.again(&invoice).await.status, one.status, one.past_due_since), (InvoiceStatus::Void, SubscriptionStatus::Active, None));
+        assert_eq!((billing.reload(&invoice).await.status, one.status, one.past_due_since), (InvoiceStatus::Void, SubscriptionStatus::Active, None));
         assert_eq!((billing.refunds_and_balance().await, billing.retry().await), ((vec![], 0), 0));
         billing.is_sound().await;
     }
@@ -178,7 +178,7 @@ on_one! {
         create(&billing, &order(&invoice, Some(700), CreditTo::Balance)).await.expect("is issued");
         billing.wait(DAY);
         assert_eq!(billing.retry().await, 1);
-        assert_eq!((billing.again(&invoice).await.status, billing.networks.store_balance().await), (InvoiceStatus::Paid, 800));
+        assert_eq!((billing.reload(&invoice).await.status, billing.networks.store_balance().await), (InvoiceStatus::Paid, 800));
         billing.is_sound().await;
     }
 
@@ -187,7 +187,7 @@ on_one! {
         let invoice = billing.last().await;
         let (note, ..) = create(&billing, &order(&invoice, Some(1_000), CreditTo::Payments)).await.expect("is issued");
         assert_eq!(parts(&note), (900, 100, 0), "100 were paid by the balance, and return to it");
-        let after = billing.again(&invoice).await;
+        let after = billing.reload(&invoice).await;
         assert_eq!((after.status, after.amount_paid, after.amount_credited), (InvoiceStatus::Paid, Amount::new(600 * UNIT), Amount::new(900 * UNIT)));
         assert_eq!((billing.find("sub_1").await.status, billing.customer_balance().await), (SubscriptionStatus::Active, 100 * UNIT));
     }
@@ -198,7 +198,7 @@ on_one! {
         let shown = billing::refundable(&billing.ctx, Mode::Test, &invoice.id).await.expect("is told");
         assert_eq!((shown.most, shown.to_balance), (Amount::new(600 * UNIT), Amount::new(600 * UNIT)));
         let done = billing.refund(&invoice, Some(100 * UNIT)).await.expect("goes back");
-        assert_eq!((done.to_balance, billing.again(&invoice).await.remaining()), (Amount::new(100 * UNIT), Amount::new(900 * UNIT)));
+        assert_eq!((done.to_balance, billing.reload(&invoice).await.remaining()), (Amount::new(100 * UNIT), Amount::new(900 * UNIT)));
     }
 
     async fn a_payment_in_flight_overpays_an_invoice_that_was_credited_meanwhile(db: &TestDatabase) {
@@ -208,9 +208,9 @@ on_one! {
         let charge = billing.round_unsent().await;
         let invoice = billing.last().await;
         let (note, ..) = create(&billing, &order(&invoice, Some(20), CreditTo::Payments)).await.expect("is issued");
-        assert_eq!((parts(&note), billing.again(&invoice).await.status), ((20, 0, 0), InvoiceStatus::Open));
+        assert_eq!((parts(&note), billing.reload(&invoice).await.status), ((20, 0, 0), InvoiceStatus::Open));
         payment::charge(&billing.ctx, &charge).await.expect("charges");
-        let after = billing.again(&invoice).await;
+        let after = billing.reload(&invoice).await;
         assert_eq!((after.status, after.amount_paid, billing.customer_balance().await), (InvoiceStatus::Paid, Amount::new(10 * UNIT), 20 * UNIT));
         assert_eq!(billing.networks.store_balance().await, 30);
         billing.is_sound().await;
@@ -223,9 +223,9 @@ on_one! {
         let charge = billing.round_unsent().await;
         let invoice = billing.last().await;
         create(&billing, &order(&invoice, None, CreditTo::Balance)).await.expect("is issued");
-        assert_eq!(billing.again(&invoice).await.status, InvoiceStatus::Void);
+        assert_eq!(billing.reload(&invoice).await.status, InvoiceStatus::Void);
         payment::charge(&billing.ctx, &charge).await.expect("charges");
-        let after = billing.again(&invoice).await;
+        let after = billing.reload(&invoice).await;
         assert_eq!((after.status, after.amount_paid, billing.customer_balance().await), (InvoiceStatus::Void, Amount::ZERO, 30 * UNIT));
         billing.is_sound().await;
     }

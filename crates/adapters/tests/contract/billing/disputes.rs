@@ -21,11 +21,11 @@ impl CardBuyer {
     /// The bank disputes `cents` cents of a payment. Returns the provider's id of the dispute.
     async fn dispute(&self, payment: &str, cents: u128) -> String {
         let form = [("payment_intent", payment), ("amount", &cents.to_string())];
-        self.cards.order("disputes", &form).await["id"].as_str().expect("an id").to_owned()
+        self.cards.post_test_endpoint("disputes", &form).await["id"].as_str().expect("an id").to_owned()
     }
 
     async fn decide(&self, dispute: &str, status: &str) {
-        self.cards.order(&format!("disputes/{dispute}"), &[("status", status)]).await;
+        self.cards.post_test_endpoint(&format!("disputes/{dispute}"), &[("status", status)]).await;
     }
 
     async fn credit_to_balance(&self, invoice: &Invoice, cents: u128) {
@@ -127,7 +127,7 @@ on_both! {
         buyer.decide(&dispute, "lost").await;
         buyer.check(&payment).await;
         assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Uncollectible, 1_000, 0, 500), "a credit note of 500, due 500");
-        assert_eq!(buyer.billing.again(&invoice).await.retry_at, None, "nothing is tried automatically");
+        assert_eq!(buyer.billing.reload(&invoice).await.retry_at, None, "nothing is tried automatically");
         assert_eq!(buyer.billing.customer_balance().await, 500);
         buyer.billing.is_sound().await;
         buyer.billing.deliver().await;

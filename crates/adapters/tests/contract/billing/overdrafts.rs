@@ -108,7 +108,7 @@ on_one! {
         let stake = protection(&billing).await.stake.expect("a stake");
         assert_eq!((stake.purpose, stake.remaining(), stake.missing()), (StakePurpose::Overdraft, Amount::new(155 * UNIT), Amount::ZERO));
         billing::end_overdraft_protection(&billing.ctx, &sub()).await.expect("is off");
-        assert_eq!(billing.move_stakes().await, 1);
+        assert_eq!(billing.process_due_stakes().await, 1);
         let returned = billing.find_stake(stake.id.as_str()).await;
         assert_eq!((returned.status, returned.release_reason), (StakeStatus::Final, Some(ReleaseReason::Requested)));
         assert_eq!((billing.networks.balance().await, protection(&billing).await.stake), (1_000, None));

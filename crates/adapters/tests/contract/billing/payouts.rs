@@ -62,7 +62,7 @@ impl CreditedBuyer {
                 to: CreditTo::Balance,
             };
             billing::create_credit_note(&buyer.billing.ctx, Mode::Test, &note).await.expect("is issued");
-            let payment = buyer.billing.again(&invoice).await.intent_id.expect("a payment");
+            let payment = buyer.billing.reload(&invoice).await.intent_id.expect("a payment");
             credited.payments.push(payment);
         }
         credited
@@ -161,11 +161,11 @@ on_one! {
         let mut unit = credited.buyer.billing.ctx.store.read().await.expect("reads");
         let reference = unit.intents().find(&credited.payments[0]).await.expect("reads").expect("stands").reference;
         drop(unit);
-        let dispute = credited.buyer.cards.order("disputes", &[("payment_intent", &reference)]).await["id"].as_str().expect("an id").to_owned();
+        let dispute = credited.buyer.cards.post_test_endpoint("disputes", &[("payment_intent", &reference)]).await["id"].as_str().expect("an id").to_owned();
         credited.pay_out(None).await.expect("is ordered");
         credited.send().await;
         assert_eq!(credited.reserved().await, (vec![0], 1_000), "what is withdrawn cannot be paid out");
-        credited.buyer.cards.order(&format!("disputes/{dispute}"), &[("status", "won")]).await;
+        credited.buyer.cards.post_test_endpoint(&format!("disputes/{dispute}"), &[("status", "won")]).await;
         credited.pay_out(None).await.expect("is ordered");
         credited.send().await;
         assert_eq!(credited.reserved().await, (vec![1_000], 0));

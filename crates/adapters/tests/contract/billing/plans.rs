@@ -344,13 +344,13 @@ on_one! {
 
     async fn backdated_changes_do_not_give_an_expensive_plan_at_the_price_of_a_cheap_one(db: &TestDatabase) {
         let billing = subscribed(db, 10, 1, MONTHLY).await;
-        hold_the_dear_plan(&billing, &[("price_1", 10, 1), ("price_1", 10, 30)]).await;
+        change_back_with_old_previews(&billing, &[("price_1", 10, 1), ("price_1", 10, 30)]).await;
     }
 
     async fn backdated_changes_do_not_give_an_expensive_plan_at_the_price_of_a_free_one(db: &TestDatabase) {
         let billing = subscribed(db, 0, 1, MONTHLY).await;
         billing.price("price_2", 300, MONTHLY).await;
-        hold_the_dear_plan(&billing, &[("price_1", 0, 1), ("price_2", 300, 1)]).await;
+        change_back_with_old_previews(&billing, &[("price_1", 0, 1), ("price_2", 300, 1)]).await;
     }
 
     async fn for_any_sequence_of_plans_the_customer_pays_for_the_time_of_each(db: &TestDatabase) {
@@ -371,7 +371,7 @@ on_one! {
 
 /// The customer repeatedly changes to the second plan, and changes back to the first as late as possible with the preview made right after
 /// the first change.
-async fn hold_the_dear_plan(billing: &Billing, plans: &[(&'static str, u128, u64)]) {
+async fn change_back_with_old_previews(billing: &Billing, plans: &[(&'static str, u128, u64)]) {
     let mut history = History::begin(billing, plans).await;
     for _ in 0..40 {
         assert!(history.change(1, false).await, "to the dear one, at its price");

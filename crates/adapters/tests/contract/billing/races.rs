@@ -49,7 +49,7 @@ on_both! {
             done.store(true, Ordering::Relaxed);
         };
         let commit = async {
-            billing.until_kept_waiting(1, || done.load(Ordering::Relaxed)).await;
+            billing.until_blocked(1, || done.load(Ordering::Relaxed)).await;
             first.commit().await.expect("commits");
         };
         tokio::join!(second, commit);
@@ -95,7 +95,7 @@ on_both! {
             answer
         };
         let commit = async {
-            billing.until_kept_waiting(1, || done.load(Ordering::Relaxed)).await;
+            billing.until_blocked(1, || done.load(Ordering::Relaxed)).await;
             payment.commit().await.expect("commits");
         };
         let (answer, ()) = tokio::join!(voided, commit);
@@ -121,7 +121,7 @@ on_both! {
             answer
         };
         let commit = async {
-            billing.until_kept_waiting(1, || done.load(Ordering::Relaxed)).await;
+            billing.until_blocked(1, || done.load(Ordering::Relaxed)).await;
             voiding.commit().await.expect("commits");
         };
         let (answer, ()) = tokio::join!(payment, commit);
@@ -148,12 +148,12 @@ on_both! {
             billing::renew_due(&billing.ctx, &Scope::Wall, billing.start, 9).await.map(|round| round.due)
         };
         let change = async {
-            billing.until_kept_waiting(1, || false).await;
+            billing.until_blocked(1, || false).await;
             let order = PlanOrder { choice, at: shown.at, expected: shown.total, credited: Some(shown.credited) };
             billing::switch_plan(&billing.ctx, &other.id, &order, Requester::Customer).await
         };
         let release = async {
-            billing.until_kept_waiting(2, || false).await;
+            billing.until_blocked(2, || false).await;
             drop(busy);
         };
         let (renewed, changed, ()) = tokio::join!(renewal, change, release);
@@ -188,7 +188,7 @@ on_both! {
             reported
         };
         let commit = async {
-            billing.until_kept_waiting(1, || done.load(Ordering::Relaxed)).await;
+            billing.until_blocked(1, || done.load(Ordering::Relaxed)).await;
             round.commit().await.expect("commits");
         };
         let (reported, ()) = tokio::join!(reported, commit);

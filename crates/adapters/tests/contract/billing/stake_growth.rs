@@ -1,7 +1,7 @@
 //! The required stake is computed from all subscriptions that it secures, and grows with their plans.
 
 use super::bench::{Billing, MONTHLY};
-use super::stakes::two_of_one_order;
+use super::stakes::two_of_one_checkout;
 use crate::checkout_fixtures::{begin, id};
 use crate::ledger::bench::UNIT;
 use souk_adapters::arcblock::TestWallet;
@@ -48,7 +48,7 @@ async fn missing(billing: &Billing, name: &str, what: StakeFor<'_>) -> Result<u1
 }
 
 /// A wallet stakes the amount that is missing for a plan.
-async fn leave(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) -> Result<String, ManageError> {
+async fn place_missing_stake(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) -> Result<String, ManageError> {
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let (ctx, id, what) = (&billing.ctx, id::<SubscriptionId>(name), StakeFor::ChangedPlan(order));
     let asked = billing::prepare_restake(ctx, &id, what, &payer, 5).await?;
@@ -57,7 +57,7 @@ async fn leave(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWa
 }
 
 /// A wallet grants the mandate for a plan: the first of the two steps of a change to a more expensive plan.
-async fn permit(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) {
+async fn sign_mandate(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) {
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let (ctx, id, currency) = (&billing.ctx, id::<SubscriptionId>(name), &billing.networks.currency.id);
     let asked = billing::prepare_payment_change(ctx, &id, currency, Some(order), &payer, 7).await.expect("asks");
@@ -87,8 +87,8 @@ async fn shown(billing: &Billing, name: &str, price: &str) -> PlanOrder {
 
 /// Two subscriptions of one checkout at 5 tokens each, secured by a stake of 50 tokens placed for the first. The mandate allows more.
 async fn permitted(db: &souk_adapters::testing::TestDatabase) -> Billing {
-    let billing = two_of_one_order(db).await;
-    billing.networks.permit(1_000, 8).await;
+    let billing = two_of_one_checkout(db).await;
+    billing.networks.grant_mandate(1_000, 8).await;
     billing.write("UPDATE checkout_sessions SET status = 'complete', invoice_id = NULL").await;
     for (name, tokens) in [("price_2", 60), ("price_3", 6)] {
         billing.price(name, tokens, MONTHLY).await;
@@ -105,7 +105,7 @@ async fn end(billing: &Billing, name: &str) {
 
 on_one! {
     async fn a_new_wallets_required_stake_includes_all_subscriptions_it_secures(db: &TestDatabase) {
-        let billing = two_of_one_order(db).await;
+        let billing = two_of_one_checkout(db).await;
         forget_stake(&billing).await;
         assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment).await.expect("is asked for"), 10);
         let second = missing(&billing, "sub_2", StakeFor::ChangedPayment).await;
@@ -124,7 +124,7 @@ on_one! {
         let dear = shown(&billing, "sub_2", "price_2").await;
         assert_eq!((switch(&billing, "sub_2", &dear).await, price_of(&billing, "sub_2").await), (PlanSwitch::NeedsPermission, id("price_3")));
         assert_eq!(missing(&billing, "sub_2", StakeFor::ChangedPlan(&dear)).await.expect("is asked for"), 15);
-        leave(&billing, "sub_2", &dear, own).await.expect("leaves");
+        place_missing_stake(&billing, "sub_2", &dear, own).await.expect("leaves");
         assert_eq!(price_of(&billing, "sub_2").await, id("price_2"), "the plan follows the stake");
         let stake = billing.stake_of("sub_1").await;
         assert_eq!((stake.remaining(), stake.status, billing.networks.staked("stk_1").await), (Amount::new(65 * UNIT), StakeStatus::Held, (65, 0)));
@@ -138,11 +138,11 @@ on_one! {
     async fn a_plan_change_whose_stake_is_declined_has_no_effect_and_requires_the_stake_again(db: &TestDatabase) {
         let billing = permitted(db).await;
         let own = &billing.networks.wallet;
-        billing.networks.permit(7, 9).await;
+        billing.networks.grant_mandate(7, 9).await;
         let (dear, currency) = (shown(&billing, "sub_2", "price_2").await, &billing.networks.currency.id);
         let before = bills(&billing).await;
         // The second step is declined, or the process ends between the two steps.
-        permit(&billing, "sub_2", &dear, own).await;
+        sign_mandate(&billing, "sub_2", &dear, own).await;
         let what = StakeFor::ChangedPlan(&dear);
         assert!(billing::lacks_stake(&billing.ctx, &id("sub_2"), currency, what, &wallet(&billing)).await.expect("looks"));
         billing.wait(Duration::from_secs(120));
@@ -164,17 +164,17 @@ on_one! {
         let own = &billing.networks.wallet;
         let dear = shown(&billing, "sub_2", "price_2").await;
         billing.wait(PREVIEW_LIFETIME + Duration::from_secs(1));
-        let late = leave(&billing, "sub_2", &dear, own).await;
+        let late = place_missing_stake(&billing, "sub_2", &dear, own).await;
         assert!(matches!(late, Err(ManageError::PreviewChanged)), "nothing is signed for what is not so any more: {late:?}");
         assert_eq!(billing.networks.staked("stk_1").await, (50, 0));
 
         // By the time the stake is placed, the mandate's limit is below the plan's price.
         let dear = shown(&billing, "sub_2", "price_2").await;
-        billing.networks.permit(7, 9).await;
-        leave(&billing, "sub_2", &dear, own).await.expect("leaves");
+        billing.networks.grant_mandate(7, 9).await;
+        place_missing_stake(&billing, "sub_2", &dear, own).await.expect("leaves");
         let stake = billing.stake_of("sub_1").await;
         assert_eq!((stake.amount, price_of(&billing, "sub_2").await), (Amount::new(65 * UNIT), id("price_1")));
-        billing.networks.permit(1_000, 10).await;
+        billing.networks.grant_mandate(1_000, 10).await;
         assert_eq!(switch(&billing, "sub_2", &dear).await, PlanSwitch::Switched);
         billing.send_all().await;
         billing.is_sound().await;
@@ -185,12 +185,12 @@ on_one! {
         let other = TestWallet::from_seed(&[78; 32]);
         billing.networks.faucet_for(&other).await;
         let dear = shown(&billing, "sub_1", "price_2").await;
-        permit(&billing, "sub_1", &dear, &other).await;
+        sign_mandate(&billing, "sub_1", &dear, &other).await;
         assert_eq!(price_of(&billing, "sub_1").await, id("price_1"));
         billing.wait(Duration::from_secs(1));
         let again = shown(&billing, "sub_1", "price_2").await;
         assert_eq!(switch(&billing, "sub_1", &again).await, PlanSwitch::NeedsPermission, "what another has left is not this wallet's");
-        leave(&billing, "sub_1", &again, &other).await.expect("leaves");
+        place_missing_stake(&billing, "sub_1", &again, &other).await.expect("leaves");
         let left = billing.find("sub_1").await;
         let stake = billing.stake_of("sub_1").await;
         assert_eq!((&stake.payer, stake.amount, &left.items[0].price_id), (other.did(), Amount::new(65 * UNIT), &id("price_2")));
@@ -218,7 +218,7 @@ on_both! {
             done
         };
         let release = async {
-            billing.until_kept_waiting(1, || is_done.load(Ordering::Relaxed)).await;
+            billing.until_blocked(1, || is_done.load(Ordering::Relaxed)).await;
             other.commit().await.expect("commits");
         };
         let (changed, ()) = tokio::join!(change, release);
@@ -247,7 +247,7 @@ on_one! {
         let billing = permitted(db).await;
         let dear = shown(&billing, "sub_1", "price_2").await;
         billing.networks.fault("drop_answer").await;
-        leave(&billing, "sub_1", &dear, &billing.networks.wallet).await.expect("is sent");
+        place_missing_stake(&billing, "sub_1", &dear, &billing.networks.wallet).await.expect("is sent");
         cancel(&billing).await;
         billing.wait(Duration::from_secs(600));
         assert_eq!(check_due(&billing.ctx, 9).await.expect("looks after it"), 1);

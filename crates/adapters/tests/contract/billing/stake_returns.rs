@@ -28,17 +28,17 @@ async fn staked(db: &TestDatabase, change: impl FnOnce(&mut Subscription)) -> Bi
 /// The network declines the due return, and accepts it six hours later.
 async fn refused_then_returned(billing: &Billing, reason: ReleaseReason) {
     billing.networks.fault("refuse").await;
-    assert_eq!(billing.move_stakes().await, 1);
+    assert_eq!(billing.process_due_stakes().await, 1);
     let refused = billing.find_stake("stk_1").await;
     assert_eq!((refused.status, refused.release_reason, refused.failure_count), (StakeStatus::Releasing, Some(reason), 1));
     assert_eq!((refused.remaining(), refused.amount_reserved()), (Amount::new(50 * UNIT), Amount::ZERO));
-    assert_eq!(billing.move_stakes().await, 0, "it is not tried again at once");
+    assert_eq!(billing.process_due_stakes().await, 0, "it is not tried again at once");
     billing.wait(STAKE_RETRY_DELAY);
-    assert_eq!(billing.move_stakes().await, 1);
+    assert_eq!(billing.process_due_stakes().await, 1);
     let returned = billing.find_stake("stk_1").await;
     assert_eq!((returned.status, returned.amount_returned, returned.return_at), (StakeStatus::Final, Amount::new(50 * UNIT), None));
     assert_eq!((billing.networks.staked("stk_1").await, billing.networks.balance().await), ((0, 0), 1_000));
-    assert_eq!(billing.move_stakes().await, 0);
+    assert_eq!(billing.process_due_stakes().await, 0);
 }
 
 on_both! {
@@ -58,7 +58,7 @@ on_both! {
         let billing = staked(db, |_| ()).await;
         let terms = at_once(RefundChoice::None, StakeChoice::None);
         billing::cancel(&billing.ctx, Requester::Store, &id("sub_1"), &terms).await.expect("ends");
-        assert_eq!(billing.move_stakes().await, 0, "the last usage may still be billed");
+        assert_eq!(billing.process_due_stakes().await, 0, "the last usage may still be billed");
         billing.wait(STAKE_WAITING);
         refused_then_returned(&billing, ReleaseReason::Ended).await;
         billing.is_sound().await;

@@ -72,7 +72,7 @@ async fn restaked_by(billing: &Billing, wallet: &TestWallet, tokens: u128) -> St
 }
 
 /// A customer with two subscriptions of one checkout that share a stake.
-pub async fn two_of_one_order(db: &souk_adapters::testing::TestDatabase) -> Billing {
+pub async fn two_of_one_checkout(db: &souk_adapters::testing::TestDatabase) -> Billing {
     let billing = Billing::open(db, 10).await;
     let price = billing.price("price_1", 5, MONTHLY).await;
     let mut unit = billing.ctx.store.begin().await.expect("begins");
@@ -87,7 +87,7 @@ pub async fn two_of_one_order(db: &souk_adapters::testing::TestDatabase) -> Bill
 }
 
 /// The customer signs a transfer that pays the overdue invoices. Returns the amount.
-async fn collect(billing: &Billing) -> Result<u128, ManageError> {
+async fn pay_overdue(billing: &Billing) -> Result<u128, ManageError> {
     let wallet = &billing.networks.wallet;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let debt = Debt::OfSubscription(sub(), billing.networks.currency.id.clone());
@@ -122,10 +122,10 @@ on_one! {
         let slash = billing.round_unsent().await;
         assert_eq!(slash.len(), 1);
         billing.networks.faucet().await;
-        assert!(matches!(collect(&billing).await, Err(ManageError::PaymentInFlight)));
+        assert!(matches!(pay_overdue(&billing).await, Err(ManageError::PaymentInFlight)));
         payment::charge(&billing.ctx, &slash).await.expect("charges");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
-        assert!(matches!(collect(&billing).await, Err(ManageError::NothingOwed)));
+        assert!(matches!(pay_overdue(&billing).await, Err(ManageError::NothingOwed)));
         assert_eq!((billing.networks.store_balance().await, billing.cash().await), (700, 700));
         billing.is_sound().await;
     }
@@ -215,7 +215,7 @@ on_one! {
         assert_eq!((told.reason, told.total, told.number), (BillingReason::SlashStake, Amount::new(400 * UNIT), Some(1)));
         billing.is_sound().await;
         billing.networks.faucet().await;
-        assert_eq!(collect(&billing).await.expect("is paid"), 300);
+        assert_eq!(pay_overdue(&billing).await.expect("is paid"), 300);
         assert_eq!(billing.paid_by(&owed).await, [("stake", 400 * UNIT), ("network", 300 * UNIT)]);
         assert_eq!((billing.networks.store_balance().await, billing.cash().await), (700, 700));
         billing.is_sound().await;
@@ -328,7 +328,7 @@ on_one! {
     }
 
     async fn a_deposit_secures_all_subscriptions_of_its_checkout(db: &TestDatabase) {
-        let billing = two_of_one_order(db).await;
+        let billing = two_of_one_checkout(db).await;
         let second = billing.find("sub_2").await;
         billing.insert_invoice(&billing.debt("in_1", &second, 1, Amount::new(30 * UNIT))).await;
         end(&billing, "sub_2", StakeChoice::None).await;
@@ -340,7 +340,7 @@ on_one! {
     }
 
     async fn a_deposit_is_held_until_the_last_subscription_of_its_checkout_ends(db: &TestDatabase) {
-        let billing = two_of_one_order(db).await;
+        let billing = two_of_one_checkout(db).await;
         end(&billing, "sub_1", StakeChoice::Proration).await;
         billing.wait(STAKE_WAITING);
         billing.round().await;
@@ -353,7 +353,7 @@ on_one! {
     }
 
     async fn the_last_of_two_concurrently_ending_subscriptions_releases_their_deposit(db: &TestDatabase) {
-        let billing = two_of_one_order(db).await;
+        let billing = two_of_one_checkout(db).await;
         let (first, second) = tokio::join!(end(&billing, "sub_1", StakeChoice::None), end(&billing, "sub_2", StakeChoice::None));
         assert_eq!([first.status, second.status], [SubscriptionStatus::Canceled; 2]);
         assert_eq!(billing.stake_of("sub_1").await.release_reason, Some(ReleaseReason::Ended));
@@ -389,13 +389,13 @@ on_one! {
         assert_eq!((&before.payer, before.status), (billing.networks.wallet.did(), StakeStatus::Releasing));
         for hours in [6, 12] {
             billing.networks.fault("refuse").await;
-            assert_eq!(billing.move_stakes().await, 1);
+            assert_eq!(billing.process_due_stakes().await, 1);
             assert!(billing.find_stake("stk_1").await.reservation.is_none());
             billing.wait(Duration::from_secs(hours * 3_600 - 60));
-            assert_eq!(billing.move_stakes().await, 0, "{hours} hours");
+            assert_eq!(billing.process_due_stakes().await, 0, "{hours} hours");
             billing.wait(Duration::from_secs(60));
         }
-        assert_eq!(billing.move_stakes().await, 1);
+        assert_eq!(billing.process_due_stakes().await, 1);
         assert_eq!(billing.find_stake("stk_1").await.amount_returned, Amount::new(30 * UNIT));
         assert_eq!((billing.networks.staked("stk_1").await, billing.stake_of("sub_1").await.status), ((0, 20), StakeStatus::Held));
         billing.is_sound().await;

@@ -63,7 +63,7 @@ on_both! {
 
         buyer.billing.deliver().await;
         assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Open, 1_000, 700, 0), "the balance pays what it can");
-        let invoice = buyer.billing.again(&invoice).await;
+        let invoice = buyer.billing.reload(&invoice).await;
         buyer.pay("2", std::slice::from_ref(&invoice)).await;
         assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 1_000, 1_000, 0), "the rest can be paid again");
         buyer.billing.is_sound().await;
@@ -76,7 +76,7 @@ on_both! {
         buyer.reverse(&attempt, 600).await;
         assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Uncollectible, 1_000, 400, 0));
         assert_eq!(buyer.used(&invoice).await, (0, 0, 600));
-        assert_eq!(buyer.billing.again(&invoice).await.retry_at, None);
+        assert_eq!(buyer.billing.reload(&invoice).await.retry_at, None);
         assert_eq!(buyer.entries("att_1").await.last(), Some(&EntryType::PaymentReversed));
         buyer.billing.is_sound().await;
     }

@@ -222,7 +222,7 @@ on_one! {
         billing::cancel(&billing.ctx, Requester::Store, &id("sub_2"), &terms).await.expect("ends");
         billing::slash_stake(&billing.ctx, &id("sub_1"), Some(Amount::new(30 * UNIT)), "debt").await.expect("is ordered");
         billing.send_all().await;
-        let paid = billing.again(&debt).await;
+        let paid = billing.reload(&debt).await;
         assert_eq!((paid.status, billing.customer_balance().await), (InvoiceStatus::Paid, 0));
         assert_eq!(billing.paid_by(&paid).await, [("stake", 30 * UNIT), ("balance", 30 * UNIT)]);
         let nothing = Refundable { most: Amount::ZERO, to_balance: Amount::ZERO };

@@ -50,7 +50,7 @@ async fn staked(db: &TestDatabase) -> Billing {
 async fn unpaid(db: &TestDatabase) -> Billing {
     let billing = seats_and_calls(db).await;
     billing.write("UPDATE subscriptions SET days_until_cancel = 60").await;
-    billing.networks.permit(5_000, 8).await;
+    billing.networks.grant_mandate(5_000, 8).await;
     billing.used("si_1", 1_100).await;
     assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
     billing

@@ -30,7 +30,7 @@ on_both! {
         let owed = billing.last().await;
         assert_eq!(billing.customer_balance().await, 0);
         billing::void_invoice(&billing.ctx, &owed.id).await.expect("is void");
-        let void = billing.again(&owed).await;
+        let void = billing.reload(&owed).await;
         let all = Amount::new(1_500 * UNIT);
         assert_eq!((void.status, void.number, void.amount_paid, void.amount_credited), (InvoiceStatus::Void, owed.number, Amount::ZERO, all));
         assert_eq!(billing.customer_balance().await, 300 * UNIT);
@@ -69,7 +69,7 @@ on_both! {
         billing.send(&Purpose::Slash(id("stk_1"))).await;
         let void = billing::void_invoice(&billing.ctx, &owed.id).await;
         assert!(matches!(void, Err(ManageError::PartlyPaid)), "{void:?}");
-        let after = billing.again(&owed).await;
+        let after = billing.reload(&owed).await;
         assert_eq!((after.status, after.remaining(), billing.notes().await.len()), (InvoiceStatus::Uncollectible, Amount::new(1_300 * UNIT), 0));
         assert_eq!(planned(&after)[0].amount, Amount::new(1_300 * UNIT));
     }

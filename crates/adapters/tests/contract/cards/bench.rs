@@ -173,7 +173,7 @@ impl Bench {
     }
 
     /// Sets the decline code that the bank of a saved card returns from now on. An empty code restores the card's normal behavior.
-    pub async fn tell_bank(&self, card: &SavedCard, decline_code: &str) {
+    pub async fn set_bank_decline(&self, card: &SavedCard, decline_code: &str) {
         let path = format!("/debug/payment_methods/{}", card.card);
         assert_eq!(self.call("", Verb::POST, &path, &[("decline_code", decline_code)], None).await.status, 200);
     }
@@ -198,7 +198,7 @@ impl Bench {
     }
 
     /// Posts to the sandbox's own test endpoints.
-    pub async fn order(&self, path: &str, form: &[(&str, &str)]) -> Value {
+    pub async fn post_test_endpoint(&self, path: &str, form: &[(&str, &str)]) -> Value {
         let answer = self.call("", Verb::POST, &format!("/debug/{path}"), form, None).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.body

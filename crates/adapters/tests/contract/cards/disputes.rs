@@ -31,7 +31,7 @@ on_both! {
     async fn a_chargeback_withdraws_the_amount_and_a_fee_and_a_win_returns_the_amount(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let payment = bench.paid("att_1", 5_000, ACCEPTED).await;
-        let id = bench.order("disputes", &[("payment_intent", &payment), ("reason", "product_not_received")]).await["id"].as_str().expect("an id").to_owned();
+        let id = bench.post_test_endpoint("disputes", &[("payment_intent", &payment), ("reason", "product_not_received")]).await["id"].as_str().expect("an id").to_owned();
         let opened = dispute(&bench, &id).await;
         assert_eq!(state(&opened), (DisputeStatus::NeedsResponse, true, Amount::new(1_500)));
         assert_eq!((opened.payment.as_str(), opened.amount, opened.currency.as_str()), (payment.as_str(), Amount::new(5_000), "usd"));
@@ -40,9 +40,9 @@ on_both! {
         assert_eq!(bench.held().await, -FEE);
         bench.events(&["charge.dispute.created", "charge.dispute.funds_withdrawn"]).await;
 
-        bench.order(&format!("disputes/{id}"), &[("status", "under_review")]).await;
+        bench.post_test_endpoint(&format!("disputes/{id}"), &[("status", "under_review")]).await;
         assert_eq!(state(&dispute(&bench, &id).await), (DisputeStatus::UnderReview, true, Amount::new(1_500)));
-        bench.order(&format!("disputes/{id}"), &[("status", "won")]).await;
+        bench.post_test_endpoint(&format!("disputes/{id}"), &[("status", "won")]).await;
         assert_eq!(state(&dispute(&bench, &id).await), (DisputeStatus::Won, false, Amount::new(1_500)));
         assert_eq!(bench.held().await, 5_000 - FEE);
         bench.events(&["charge.dispute.updated", "charge.dispute.funds_reinstated", "charge.dispute.closed"]).await;
@@ -53,8 +53,8 @@ on_both! {
     async fn a_lost_partial_dispute_keeps_the_disputed_part(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let payment = bench.paid("att_1", 5_000, ACCEPTED).await;
-        let id = bench.order("disputes", &[("payment_intent", &payment), ("amount", "2000")]).await["id"].as_str().expect("an id").to_owned();
-        bench.order(&format!("disputes/{id}"), &[("status", "lost")]).await;
+        let id = bench.post_test_endpoint("disputes", &[("payment_intent", &payment), ("amount", "2000")]).await["id"].as_str().expect("an id").to_owned();
+        bench.post_test_endpoint(&format!("disputes/{id}"), &[("status", "lost")]).await;
         let lost = dispute(&bench, &id).await;
         assert_eq!((lost.status, lost.amount, lost.funds_withdrawn), (DisputeStatus::Lost, Amount::new(2_000), true));
         assert!(lost.status.is_closed());
@@ -72,7 +72,7 @@ on_both! {
         bench.events(&["charge.dispute.created"]).await;
         assert!(bench.hints("charge.dispute.funds_withdrawn").is_empty());
 
-        bench.order(&format!("disputes/{}", opened.provider_id), &[("status", "needs_response")]).await;
+        bench.post_test_endpoint(&format!("disputes/{}", opened.provider_id), &[("status", "needs_response")]).await;
         assert_eq!(state(&only_dispute(&bench, &payment).await), (DisputeStatus::NeedsResponse, true, Amount::new(1_500)));
         assert_eq!(bench.held().await, -FEE);
         bench.events(&["charge.dispute.funds_withdrawn"]).await;
@@ -85,7 +85,7 @@ on_both! {
         let evidence = [("evidence[uncategorized_text]", "It was delivered on Monday.")];
         assert_eq!(bench.server(Verb::POST, &format!("/v1/disputes/{id}"), &evidence).await.status, 200);
         assert_eq!(dispute(&bench, &id).await.status, DisputeStatus::InquiryUnderReview);
-        bench.order(&format!("disputes/{id}"), &[("status", "warning_closed")]).await;
+        bench.post_test_endpoint(&format!("disputes/{id}"), &[("status", "warning_closed")]).await;
         assert_eq!(state(&dispute(&bench, &id).await), (DisputeStatus::InquiryClosed, false, Amount::ZERO));
         assert_eq!(bench.held().await, 5_000);
     }
@@ -122,7 +122,7 @@ on_both! {
         let form = [("payment_intent", payment.as_str()), ("amount", "2001")];
         let refused = bench.call("", Verb::POST, "/debug/disputes", &form, None).await;
         assert_eq!(refused.body["error"]["code"], "amount_too_large");
-        bench.order("disputes", &[("payment_intent", &payment), ("amount", "1500")]).await;
+        bench.post_test_endpoint("disputes", &[("payment_intent", &payment), ("amount", "1500")]).await;
         match bench.refund("re_2", &payment, 501).await {
             Outcome::Declined(decline) => assert_eq!(decline.code, "charge_disputed"),
             other => panic!("not refused: {other:?}"),
@@ -135,12 +135,12 @@ on_both! {
         let bench = Bench::open(db).await;
         let payment = bench.paid("att_1", 5_000, ACCEPTED).await;
         let form = [("payment_intent", payment.as_str()), ("amount", "1000")];
-        let first = bench.order("disputes", &form).await["id"].as_str().expect("an id").to_owned();
+        let first = bench.post_test_endpoint("disputes", &form).await["id"].as_str().expect("an id").to_owned();
         let refused = bench.call("", Verb::POST, "/debug/disputes", &form, None).await;
         assert_eq!(refused.body["error"]["code"], "charge_already_disputed");
-        bench.order(&format!("disputes/{first}"), &[("status", "lost")]).await;
+        bench.post_test_endpoint(&format!("disputes/{first}"), &[("status", "lost")]).await;
         bench.clock.advance(std::time::Duration::from_secs(1));
-        let second = bench.order("disputes", &form).await["id"].as_str().expect("an id").to_owned();
+        let second = bench.post_test_endpoint("disputes", &form).await["id"].as_str().expect("an id").to_owned();
         let disputes = bench.rail.disputes_of(&bench.method, &payment).await.expect("an answer");
         let ids: Vec<_> = disputes.into_iter().map(|dispute| dispute.provider_id).collect();
         assert_eq!(ids, [second, first], "the newest one first");

@@ -37,7 +37,7 @@ on_both! {
         assert_eq!((made.payment.as_str(), made.amount, made.currency.as_str()), (payment.as_str(), Amount::new(3_000), "usd"));
         assert_eq!(bench.held().await, 2_000);
 
-        bench.order(&format!("refunds/{id}"), &[("failure_reason", "lost_or_stolen_card")]).await;
+        bench.post_test_endpoint(&format!("refunds/{id}"), &[("failure_reason", "lost_or_stolen_card")]).await;
         assert_eq!(failure(&refund(&bench, &id).await), "lost_or_stolen_card");
         assert_eq!(bench.held().await, 5_000);
         bench.events(&["refund.failed", "charge.refund.updated"]).await;
@@ -76,7 +76,7 @@ on_both! {
         let ours = settled(bench.refund("re_1", &payment, 1_000).await);
         bench.clock.advance(Duration::from_secs(1));
         let form = [("payment_intent", payment.as_str()), ("amount", "1500"), ("reason", "requested_by_customer")];
-        let theirs = bench.order("refunds", &form).await["id"].as_str().expect("an id").to_owned();
+        let theirs = bench.post_test_endpoint("refunds", &form).await["id"].as_str().expect("an id").to_owned();
         bench.events(&["charge.refunded", "refund.created"]).await;
         assert_eq!(bench.hints("charge.refunded")[0], CardHint::Charge { payment: payment.clone() });
 
@@ -95,7 +95,7 @@ on_both! {
         let bench = Bench::open(db).await;
         let payment = bench.paid("att_1", 5_000, ACCEPTED).await;
         for _ in 0..105 {
-            bench.order("refunds", &[("payment_intent", &payment), ("amount", "1")]).await;
+            bench.post_test_endpoint("refunds", &[("payment_intent", &payment), ("amount", "1")]).await;
         }
         let refunds = bench.rail.refunds_of(&bench.method, &payment).await.expect("an answer");
         let mut ids: Vec<_> = refunds.into_iter().map(|refund| refund.provider_id).collect();

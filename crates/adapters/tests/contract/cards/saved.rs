@@ -199,13 +199,13 @@ on_both! {
             ("att_5", "lost_card", true),
             ("att_6", "expired_card", true),
         ] {
-            bench.tell_bank(&card, code).await;
+            bench.set_bank_decline(&card, code).await;
             let charge = bench.charge(attempt, 900, &card).await;
             let Outcome::Declined(decline) = &charge.outcome else { panic!("{charge:?}") };
             assert_eq!((decline.code.as_str(), decline.is_hard_decline()), (code, is_hard_decline));
             assert_eq!(status_of(&bench, &charge.provider_id).await, "canceled");
             assert_eq!(bench.find(&charge).await, charge.outcome, "the provider says the same afterwards");
-            bench.tell_bank(&card, "").await;
+            bench.set_bank_decline(&card, "").await;
             assert_eq!(bench.charge(attempt, 900, &card).await, charge, "an attempt that was refused stays refused");
         }
         assert!(bench.charged().await.is_empty());

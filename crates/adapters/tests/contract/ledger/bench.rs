@@ -144,7 +144,7 @@ impl Bench {
     }
 
     /// The customer grants a mandate for charges of at most `tokens` each, by responding to a `signature` claim.
-    pub async fn permit(&self, tokens: u128, nonce: u64) -> Outcome {
+    pub async fn grant_mandate(&self, tokens: u128, nonce: u64) -> Outcome {
         let request = self.mandate(tokens, nonce);
         let prepared = self.rail.prepare_mandate(&self.method, &request).expect("prepares");
         let signature = self.wallet.sign_origin(&prepared.partial_tx).expect("signs");
@@ -181,7 +181,7 @@ impl Bench {
         self.send(&self.signed_store_tx(StoreTransaction::Pull { payer: self.wallet.did().clone() }, tokens, nonce)).await
     }
 
-    pub async fn permits(&self, tokens: u128) -> bool {
+    pub async fn mandate_allows(&self, tokens: u128) -> bool {
         let amount = Amount::new(tokens * UNIT);
         self.rail.permits(&self.method, &self.currency, self.wallet.did(), amount).await.expect("answers")
     }

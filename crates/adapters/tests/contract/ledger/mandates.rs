@@ -42,8 +42,8 @@ on_both! {
     async fn a_charge_within_the_mandate_settles_without_the_customer(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
-        assert_eq!(describe(&bench.permit(10, 1).await), ("settled", 0));
-        assert!(bench.permits(10).await && !bench.permits(11).await);
+        assert_eq!(describe(&bench.grant_mandate(10, 1).await), ("settled", 0));
+        assert!(bench.mandate_allows(10).await && !bench.mandate_allows(11).await);
         let signed = bench.signed_store_tx(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2);
         assert_eq!(bench.find(&signed).await, Outcome::NotFound);
         let settled = Outcome::Settled(Settlement {
@@ -62,7 +62,7 @@ on_both! {
     async fn ten_concurrent_sends_of_one_charge_move_money_once(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
-        bench.permit(10, 1).await;
+        bench.grant_mandate(10, 1).await;
         let signed = bench.signed_store_tx(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2);
         assert_eq!(signed, bench.signed_store_tx(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2));
         let outcomes = join_all((0..10).map(|_| bench.send(&signed))).await;
@@ -73,7 +73,7 @@ on_both! {
     async fn a_charge_whose_response_is_lost_is_unknown_until_the_network_is_queried(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
-        bench.permit(10, 1).await;
+        bench.grant_mandate(10, 1).await;
         let signed = bench.signed_store_tx(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 10, 2);
         bench.fault("drop_answer").await;
         assert_eq!(describe(&bench.send(&signed).await).0, "unknown");
@@ -89,7 +89,7 @@ on_both! {
     async fn a_mandate_is_only_for_the_store_that_it_names(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
-        bench.permit(10, 1).await;
+        bench.grant_mandate(10, 1).await;
         let payer = bench.wallet.did().clone();
         let stranger = AppKey::from_seed(&[9; 32]);
         let other = ArcblockRail::new(stranger, bench.clock.clone(), "http://127.0.0.1:1".parse().expect("address")).expect("a rail");
@@ -102,12 +102,12 @@ on_both! {
     async fn a_charge_above_the_mandates_limit_is_rejected_permanently(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
-        bench.permit(10, 1).await;
+        bench.grant_mandate(10, 1).await;
         let outcome = bench.pull(11, 2).await;
         let Outcome::Declined(refused) = &outcome else { panic!("{outcome:?}") };
         assert!(refused.is_for_mandate() && !refused.is_for_funds());
         assert_eq!(refused.code, "INSUFFICIENT_DELEGATION");
-        bench.permit(20, 3).await;
+        bench.grant_mandate(20, 3).await;
         assert_eq!(bench.pull(11, 2).await, outcome);
         assert_eq!(describe(&bench.pull(11, 4).await), ("settled", 11));
         assert_eq!(bench.balance().await, 989);
@@ -116,7 +116,7 @@ on_both! {
     async fn a_charge_without_a_mandate_is_rejected_as_such(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
-        assert!(!bench.permits(1).await);
+        assert!(!bench.mandate_allows(1).await);
         let outcome = bench.pull(1, 1).await;
         assert!(matches!(&outcome, Outcome::Declined(refused) if refused.is_for_mandate()), "{outcome:?}");
         assert_eq!(describe(&outcome).0, "INVALID_DELEGATION");
@@ -125,20 +125,20 @@ on_both! {
     async fn a_revoked_mandate_allows_nothing_until_it_is_granted_again(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
-        bench.permit(10, 1).await;
+        bench.grant_mandate(10, 1).await;
         assert_eq!(bench.wallet_sends(2, revoke(&bench)).await.0, "OK");
-        assert!(!bench.permits(1).await);
+        assert!(!bench.mandate_allows(1).await);
         let outcome = bench.pull(1, 3).await;
         assert!(matches!(&outcome, Outcome::Declined(refused) if refused.is_for_mandate()), "{outcome:?}");
         assert_eq!(describe(&outcome).0, "INVALID_DELEGATION_TYPE_URL");
-        bench.permit(10, 4).await;
-        assert!(bench.permits(10).await);
+        bench.grant_mandate(10, 4).await;
+        assert!(bench.mandate_allows(10).await);
         assert_eq!(describe(&bench.pull(1, 5).await), ("settled", 1));
     }
 
     async fn insufficient_funds_are_distinguished_from_a_missing_mandate(db: &TestDatabase) {
         let bench = Bench::open(db).await;
-        bench.permit(10, 1).await;
+        bench.grant_mandate(10, 1).await;
         let outcome = bench.pull(10, 2).await;
         assert!(matches!(&outcome, Outcome::Declined(refused) if refused.is_for_funds() && !refused.is_for_mandate()), "{outcome:?}");
         bench.faucet().await;
@@ -166,10 +166,10 @@ on_both! {
             nonce += 10;
             assert_eq!(bench.wallet_sends(nonce, delegation(&bench, vec![limit])).await.0, "OK", "{reason}");
             for charge in 1..=passing {
-                assert!(bench.permits(1).await, "{reason}: charge {charge}");
+                assert!(bench.mandate_allows(1).await, "{reason}: charge {charge}");
                 assert_eq!(describe(&bench.pull(1, nonce + charge).await), ("settled", 1), "{reason}: charge {charge}");
             }
-            assert!(!bench.permits(1).await, "{reason}");
+            assert!(!bench.mandate_allows(1).await, "{reason}");
             let refused = rejection(&bench, 1, nonce + 9).await;
             assert_eq!(refused, ("INSUFFICIENT_DELEGATION".to_owned(), reason.to_owned()));
         }
@@ -179,12 +179,12 @@ on_both! {
         ] {
             nonce += 10;
             assert_eq!(bench.wallet_sends(nonce, delegation).await.0, "OK", "{code}");
-            assert!(!bench.permits(1).await, "{code}");
+            assert!(!bench.mandate_allows(1).await, "{code}");
             assert_eq!(rejection(&bench, 1, nonce + 1).await.0, code);
         }
         nonce += 10;
         assert_eq!(bench.wallet_sends(nonce, delegation(&bench, Vec::new())).await.0, "OK");
-        assert!(bench.permits(900).await);
+        assert!(bench.mandate_allows(900).await);
         assert_eq!(describe(&bench.pull(900, nonce + 1).await), ("settled", 900));
     }
 
@@ -273,7 +273,7 @@ on_both! {
     async fn the_published_clients_queries_about_delegations_are_answered(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
-        bench.permit(10, 1).await;
+        bench.grant_mandate(10, 1).await;
         bench.pull(4, 2).await;
         let address = delegation_address(bench.wallet.did(), bench.app.did());
         let answer = bench.query(&format!(

@@ -128,7 +128,7 @@ on_both! {
     async fn a_multi_party_transfer_cannot_be_signed_by_a_delegate(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         bench.faucet().await;
-        bench.permit(10, 1).await;
+        bench.grant_mandate(10, 1).await;
         let mut tx = transfer(&bench);
         let app = bench.app.did().to_string();
         let pk = bench.app.public_key().as_bytes().to_vec();

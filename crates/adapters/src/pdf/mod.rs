@@ -12,8 +12,8 @@ mod wrap;
 pub use fonts::InvoiceFonts;
 pub(crate) use printer::{CreditDestination, credit_destinations};
 pub use printer::{PdfPrinter, money};
-pub(crate) use strings::{credit_reason, method_name};
 pub use strings::format_time;
+pub(crate) use strings::{credit_reason, method_name};
 
 use souk_domain::shared::Language;
 

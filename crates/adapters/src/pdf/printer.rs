@@ -145,7 +145,11 @@ impl PdfPrinter {
             // No link: only the seller can open the processor's dashboard.
             MethodSettings::Stripe { .. } => None,
         };
-        Some(DocumentPayment { method: method_name(expanded.method.kind, language).to_owned(), reference: Some(reference), reference_url: url })
+        Some(DocumentPayment {
+            method: method_name(expanded.method.kind, language).to_owned(),
+            reference: Some(reference),
+            reference_url: url,
+        })
     }
 }
 

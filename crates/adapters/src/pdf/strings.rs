@@ -147,7 +147,7 @@ pub fn format_time(at: Timestamp, language: Language) -> String {
     }
 }
 
-/// The name of a payment method, as on the pages.
+/// Returns the name of a payment method as the pages show it.
 pub(crate) const fn method_name(kind: MethodKind, language: Language) -> &'static str {
     match (kind, language) {
         (MethodKind::Arcblock, Language::English) => "Wallet (ArcBlock)",

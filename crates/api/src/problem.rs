@@ -7,7 +7,7 @@ use poem::{IntoResponse, Response, error::ResponseError};
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
 use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::billing::{AdvanceError, BillingError, CreditError, ManageError, PrintError, SuspenseError};
-use souk_domain::checkout::{AmendError, ExpireError, LinkError, StartError, SubmitError, TransferError};
+use souk_domain::checkout::{ExpireError, LinkError, StartError, SubmitError, TransferError, UpdateItemsError};
 use souk_domain::customer::ValidationErrors;
 use souk_domain::payment::{MethodError, RailError, SettlementError, UpdateMetadataError};
 use souk_domain::pricing::{CatalogueError, CustomAmountError, QuantityError};
@@ -281,20 +281,20 @@ impl From<SubmitError> for Problem {
     }
 }
 
-impl From<AmendError> for Problem {
-    fn from(error: AmendError) -> Self {
+impl From<UpdateItemsError> for Problem {
+    fn from(error: UpdateItemsError) -> Self {
         match error {
-            AmendError::NotFound => Self::not_found(),
-            AmendError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
-            AmendError::Fixed => Self::bad(error.to_string()).code("ORDER_FIXED"),
-            AmendError::NotAdjustable => Self::bad(error.to_string()).code("QUANTITY_FIXED"),
-            AmendError::NotOffered => Self::bad(error.to_string()).code("NOT_OFFERED"),
-            AmendError::NotCustom => Self::bad(error.to_string()).code("AMOUNT_FIXED"),
-            AmendError::SeveralCustomAmounts => Self::bad(error.to_string()).code(SEVERAL_CUSTOM_AMOUNTS),
-            AmendError::CustomAmount(error) => error.into(),
-            AmendError::CurrencyNotConfigured => Self::bad(error.to_string()).code(CURRENCY_NOT_CONFIGURED),
-            AmendError::Quantity(error) => error.into(),
-            AmendError::Storage(error) => error.into(),
+            UpdateItemsError::NotFound => Self::not_found(),
+            UpdateItemsError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
+            UpdateItemsError::Fixed => Self::bad(error.to_string()).code("ORDER_FIXED"),
+            UpdateItemsError::NotAdjustable => Self::bad(error.to_string()).code("QUANTITY_FIXED"),
+            UpdateItemsError::NotOffered => Self::bad(error.to_string()).code("NOT_OFFERED"),
+            UpdateItemsError::NotCustom => Self::bad(error.to_string()).code("AMOUNT_FIXED"),
+            UpdateItemsError::SeveralCustomAmounts => Self::bad(error.to_string()).code(SEVERAL_CUSTOM_AMOUNTS),
+            UpdateItemsError::CustomAmount(error) => error.into(),
+            UpdateItemsError::CurrencyNotConfigured => Self::bad(error.to_string()).code(CURRENCY_NOT_CONFIGURED),
+            UpdateItemsError::Quantity(error) => error.into(),
+            UpdateItemsError::Storage(error) => error.into(),
         }
     }
 }

@@ -138,7 +138,7 @@ impl Fixtures {
                 .insert(&TestClock { id: id.clone(), name, customer_id, now, target: None, timeline: Vec::new(), created_at: now })
                 .await?;
         }
-        unit.mandates().put(&mandate).await?;
+        unit.mandates().upsert(&mandate).await?;
         let product = self.product(now)?;
         unit.products().insert(&product).await?;
         let both = [currency, client.way(!self.by_card).1];

@@ -222,7 +222,7 @@ impl NetworkClient {
         let Some(stake) = subscription.overdraft_stake_id.or(subscription.stake_id) else { return Ok(()) };
         let (method, currency) = self.way(false);
         let own = fixtures.wallet.did();
-        let held = self.rail()?.staked(method, currency, own, stake.as_str()).await?.held;
+        let held = self.rail()?.stake_balance(method, currency, own, stake.as_str()).await?.held;
         let amount = Amount::new(held.base_units() / if half { 2 } else { 1 });
         if amount.is_zero() {
             return Ok(());

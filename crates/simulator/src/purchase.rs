@@ -96,7 +96,7 @@ async fn sign(client: &NetworkClient, fixtures: &Fixtures, session: &SessionId, 
         }
     }
     for _ in 0..SIGNATURES {
-        let wanted = match checkout::wanted(ctx, session, &payer.did).await {
+        let wanted = match checkout::next_wallet_step(ctx, session, &payer.did).await {
             Ok(wanted) => wanted,
             refused => return tolerate_expected(refused),
         };

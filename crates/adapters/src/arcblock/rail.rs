@@ -90,7 +90,7 @@ impl ArcblockRail {
 
 #[async_trait]
 impl WalletRail for ArcblockRail {
-    async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
+    async fn validate_settings(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
         let (chain_id, address) = self.chain(method)?;
         let answer = self.query(&address, "{getChainInfo{code info{network}}}").await?;
         let network = answer["getChainInfo"]["info"]["network"].as_str().unwrap_or_default();
@@ -149,14 +149,14 @@ impl WalletRail for ArcblockRail {
         stake::check(&expected, currency, request, signed_tx)
     }
 
-    async fn permits(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError> {
+    async fn mandate_allows(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError> {
         let (_, address) = self.chain(method)?;
         let delegation = delegation_address(payer, self.app.did());
         let answer = self.query(&address, &states::delegation_query(&delegation)).await?;
         states::mandate_allows(&answer, self.app.did(), currency, amount, self.clock.now())
     }
 
-    async fn staked(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError> {
+    async fn stake_balance(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError> {
         let (_, address) = self.chain(method)?;
         let stake = stake_address(payer, self.app.did(), subject);
         states::read_stake(&self.query(&address, &states::stake_query(&stake)).await?, currency)

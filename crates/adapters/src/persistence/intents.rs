@@ -148,7 +148,13 @@ impl Intents for SqlIntents<'_> {
         list(self.0, listing, page, |query| query.bind(mode).bind(&customer).bind(least).bind(words).bind(wanted.as_str()), intent).await
     }
 
-    async fn label(&mut self, mode: Mode, id: &PaymentIntentId, metadata: &Metadata, now: Timestamp) -> Result<bool, StorageError> {
+    async fn update_metadata(
+        &mut self,
+        mode: Mode,
+        id: &PaymentIntentId,
+        metadata: &Metadata,
+        now: Timestamp,
+    ) -> Result<bool, StorageError> {
         let update = "UPDATE payment_intents SET metadata = $3, updated_at = $4 WHERE id = $1 AND livemode = $2";
         Ok(self.0.query(update).bind(id).bind(mode).bind(metadata).bind(now).execute().await? == 1)
     }

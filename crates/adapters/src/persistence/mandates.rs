@@ -13,7 +13,7 @@ pub struct SqlMandates<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Mandates for SqlMandates<'_> {
-    async fn put(&mut self, mandate: &Mandate) -> Result<(), StorageError> {
+    async fn upsert(&mut self, mandate: &Mandate) -> Result<(), StorageError> {
         let upsert = "INSERT INTO mandates (id, livemode, customer_id, method_id, status, details, created_at, updated_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
                       ON CONFLICT (id) DO UPDATE SET status = excluded.status, details = excluded.details, updated_at = excluded.updated_at";

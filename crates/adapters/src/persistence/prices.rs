@@ -179,12 +179,12 @@ impl Prices for SqlPrices<'_> {
         Ok(Listed { count, list: query.all().await?.iter().map(read).collect::<Result<_, _>>()? })
     }
 
-    async fn hold(&mut self, session: &SessionId, hold: &StockReservation, now: Timestamp) -> Result<(), StorageError> {
+    async fn reserve(&mut self, session: &SessionId, hold: &StockReservation, now: Timestamp) -> Result<(), StorageError> {
         self.0.query(RESERVE).bind(session).bind(&hold.price_id).bind(hold.quantity).bind(now).later(Some(1)).await?;
         self.0.query(TAKE_STOCK).bind(&hold.price_id).bind(hold.quantity).later(Some(1)).await
     }
 
-    async fn holds(&mut self, session: &SessionId) -> Result<Vec<StockReservation>, StorageError> {
+    async fn reservations(&mut self, session: &SessionId) -> Result<Vec<StockReservation>, StorageError> {
         let query = self.0.query("SELECT price_id, quantity FROM holds WHERE session_id = $1 AND state = 'held' ORDER BY price_id");
         query.bind(session).all().await?.iter().map(read_hold).collect()
     }
@@ -199,11 +199,11 @@ impl Prices for SqlPrices<'_> {
         Ok(())
     }
 
-    async fn sell(&mut self, session: &SessionId) -> Result<(), StorageError> {
+    async fn commit(&mut self, session: &SessionId) -> Result<(), StorageError> {
         self.0.query(SELL).bind(session).execute().await.map(drop)
     }
 
-    async fn exchange(
+    async fn swap(
         &mut self,
         session: &SessionId,
         from: &StockReservation,

@@ -55,7 +55,7 @@ impl StripeRail {
 
 #[async_trait]
 impl CardRail for StripeRail {
-    async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
+    async fn validate_settings(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
         let settings = settings(method).ok_or_else(|| misconfigured("the method is not a card method"))?;
         if key_mode(settings.publishable_key) != Some(method.mode) {
             return Err(misconfigured(match method.mode {

@@ -272,7 +272,7 @@ async fn a_network_that_cannot_be_reached_is_unknown() {
     assert!(matches!(bench.rail.find(&away, &bench.currency, "pi_1").await, Outcome::Unknown(_)));
     assert!(matches!(bench.rail.cancel(&away, &bench.currency, "pi_1").await, Outcome::Unknown(_)));
     assert!(matches!(bench.rail.open(&away, &bench.currency, &request()).await, Err(RailError::Unreachable(_))));
-    assert!(matches!(bench.rail.verify(&away, &[]).await, Err(RailError::Unreachable(_))));
+    assert!(matches!(bench.rail.validate_settings(&away, &[]).await, Err(RailError::Unreachable(_))));
 }
 
 #[tokio::test]
@@ -318,14 +318,14 @@ async fn a_rejected_creation_gives_the_reason() {
 async fn settings_are_verified_at_the_provider() {
     let bench = Bench::open(Mode::Test).await;
     bench.will_answer(200, json!({ "object": "balance", "livemode": false }));
-    assert_eq!(bench.rail.verify(&bench.method, &[currency("usd", 2), currency("jpy", 0)]).await, Ok(()));
+    assert_eq!(bench.rail.validate_settings(&bench.method, &[currency("usd", 2), currency("jpy", 0)]).await, Ok(()));
     assert_eq!(bench.requests()[0].line, "GET /v1/balance");
 
     bench.will_answer(200, json!({ "object": "balance", "livemode": true }));
     bench.will_answer(401, json!({ "error": { "type": "invalid_request_error", "message": "Invalid API Key provided." } }));
     bench.will_answer(200, json!({ "hello": "world" }));
     for _ in 0..3 {
-        let refused = bench.rail.verify(&bench.method, &[]).await;
+        let refused = bench.rail.validate_settings(&bench.method, &[]).await;
         assert!(matches!(refused, Err(RailError::Misconfigured(_))), "{refused:?}");
     }
     assert_eq!(bench.requests().len(), 4);
@@ -335,12 +335,15 @@ async fn settings_are_verified_at_the_provider() {
 async fn invalid_settings_are_rejected_without_a_call() {
     let bench = Bench::open(Mode::Test).await;
     for currencies in [[currency("jpy", 2)], [currency("usd", 6)], [currency("USD", 2)]] {
-        let refused = bench.rail.verify(&bench.method, &currencies).await;
+        let refused = bench.rail.validate_settings(&bench.method, &currencies).await;
         assert!(matches!(refused, Err(RailError::Misconfigured(_))), "{refused:?}");
     }
     let live = Method { mode: Mode::Live, ..bench.method.clone() };
-    assert!(matches!(bench.rail.verify(&live, &[]).await, Err(RailError::Misconfigured(_))), "a test key in live mode");
+    assert!(matches!(bench.rail.validate_settings(&live, &[]).await, Err(RailError::Misconfigured(_))), "a test key in live mode");
     let chain = MethodSettings::Bitcoin { explorer_host: String::new() };
-    assert!(matches!(bench.rail.verify(&Method { settings: chain, ..bench.method.clone() }, &[]).await, Err(RailError::Misconfigured(_))));
+    assert!(matches!(
+        bench.rail.validate_settings(&Method { settings: chain, ..bench.method.clone() }, &[]).await,
+        Err(RailError::Misconfigured(_))
+    ));
     assert_eq!(bench.requests(), []);
 }

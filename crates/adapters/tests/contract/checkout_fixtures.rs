@@ -338,7 +338,7 @@ pub async fn insert_checkout(db: &Database, intents: &[&str]) {
     unit.methods().insert_currency(&currency()).await.expect("inserts");
     unit.sessions().insert(&session("cs_1")).await.expect("inserts");
     for name in intents {
-        unit.intents().put(&intent(name)).await.expect("inserts");
+        unit.intents().upsert(&intent(name)).await.expect("inserts");
     }
     unit.commit().await.expect("commits");
 }

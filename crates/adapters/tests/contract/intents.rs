@@ -23,12 +23,12 @@ on_both! {
             updated_at: at(2),
             ..intent("pi_1")
         };
-        unit.intents().put(&changed).await.expect("replaces");
+        unit.intents().upsert(&changed).await.expect("replaces");
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads"), Some(changed.clone()));
         assert!(unit.intents().succeed(&id("pi_1"), Amount::new(7), "0xhash", "z1buyer", at(3)).await.expect("succeeds"));
         unit.commit().await.expect("commits");
         let mut unit = begin(db).await;
-        let put = unit.intents().put(&intent("pi_1")).await;
+        let put = unit.intents().upsert(&intent("pi_1")).await;
         assert!(matches!(put.and(unit.commit().await), Err(StorageError::Conflict)));
         let mut unit = begin(db).await;
         let wanted = Intent {
@@ -46,13 +46,13 @@ on_both! {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         let label: Metadata = [("ticket".to_owned(), "SO-7".to_owned())].into();
-        assert!(!unit.intents().label(Mode::Live, &id("pi_1"), &label, at(1)).await.expect("labels"), "it is of the other mode");
-        assert!(!unit.intents().label(Mode::Test, &id("pi_9"), &label, at(1)).await.expect("labels"), "there is none");
-        assert!(unit.intents().label(Mode::Test, &id("pi_1"), &label, at(1)).await.expect("labels"));
-        unit.intents().put(&Intent { metadata: Metadata::new(), ..intent("pi_1") }).await.expect("replaces");
+        assert!(!unit.intents().update_metadata(Mode::Live, &id("pi_1"), &label, at(1)).await.expect("labels"), "it is of the other mode");
+        assert!(!unit.intents().update_metadata(Mode::Test, &id("pi_9"), &label, at(1)).await.expect("labels"), "there is none");
+        assert!(unit.intents().update_metadata(Mode::Test, &id("pi_1"), &label, at(1)).await.expect("labels"));
+        unit.intents().upsert(&Intent { metadata: Metadata::new(), ..intent("pi_1") }).await.expect("replaces");
         assert!(unit.intents().succeed(&id("pi_1"), Amount::new(7), "0xhash", "z1buyer", at(3)).await.expect("succeeds"));
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there").metadata, label);
-        assert!(unit.intents().label(Mode::Test, &id("pi_1"), &Metadata::new(), at(4)).await.expect("labels"));
+        assert!(unit.intents().update_metadata(Mode::Test, &id("pi_1"), &Metadata::new(), at(4)).await.expect("labels"));
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there").metadata, Metadata::new());
     }
 
@@ -117,12 +117,12 @@ on_both! {
         insert_checkout(db, &["pi_1", "pi_2", "pi_3", "pi_4"]).await;
         let mut unit = begin(db).await;
         unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");
-        unit.intents().put(&Intent { customer_id: id("cus_2"), ..intent("pi_5") }).await.expect("inserts");
-        unit.intents().put(&Intent { currency_id: id("pc_2"), ..intent("pi_6") }).await.expect("inserts");
+        unit.intents().upsert(&Intent { customer_id: id("cus_2"), ..intent("pi_5") }).await.expect("inserts");
+        unit.intents().upsert(&Intent { currency_id: id("pc_2"), ..intent("pi_6") }).await.expect("inserts");
         for (name, amount) in [("pi_1", 10), ("pi_2", 10), ("pi_3", 10), ("pi_4", 0), ("pi_5", 10), ("pi_6", 10)] {
             unit.intents().succeed(&id(name), Amount::new(amount), &format!("ref_{name}"), "z1buyer", at(1)).await.expect("succeeds");
         }
-        unit.intents().put(&intent("pi_7")).await.expect("inserts");
+        unit.intents().upsert(&intent("pi_7")).await.expect("inserts");
         assert!(unit.intents().reserve_refund(&id("pi_2"), Amount::new(10), at(2)).await.expect("reserves"));
         assert!(unit.intents().reserve_refund(&id("pi_3"), Amount::new(9), at(2)).await.expect("reserves"));
         let names = |intents: &[Intent]| intents.iter().map(|intent| intent.id.to_string()).collect::<Vec<_>>();
@@ -143,17 +143,17 @@ on_both! {
         insert_checkout(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
         unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");
-        unit.intents().put(&Intent { customer_id: id("cus_2"), ..intent("pi_3") }).await.expect("inserts");
-        unit.intents().put(&Intent { mode: Mode::Live, ..intent("pi_4") }).await.expect("inserts");
+        unit.intents().upsert(&Intent { customer_id: id("cus_2"), ..intent("pi_3") }).await.expect("inserts");
+        unit.intents().upsert(&Intent { mode: Mode::Live, ..intent("pi_4") }).await.expect("inserts");
         let names = |intents: &[Intent]| intents.iter().map(|intent| intent.id.to_string()).collect::<Vec<_>>();
         let page = Page::new(None, None);
         let listed = unit.intents().list(Mode::Test, &page).await.expect("lists");
         assert_eq!((listed.count, names(&listed.list)), (3, vec!["pi_3".to_owned(), "pi_2".to_owned(), "pi_1".to_owned()]));
-        unit.intents().put(&Intent { customer_id: id("cus_2"), amount: Amount::ZERO, ..intent("pi_5") }).await.expect("inserts");
+        unit.intents().upsert(&Intent { customer_id: id("cus_2"), amount: Amount::ZERO, ..intent("pi_5") }).await.expect("inserts");
         let listed = unit.intents().of_customer(&id("cus_2"), &page).await.expect("lists");
         assert_eq!((listed.count, names(&listed.list)), (1, vec!["pi_3".to_owned()]), "a payment of nothing is none");
         let settled = Intent { description: "100% Wool".to_owned(), customer_id: id("cus_2"), reference: "0xAbC".to_owned(), ..intent("pi_6") };
-        unit.intents().put(&settled).await.expect("inserts");
+        unit.intents().upsert(&settled).await.expect("inserts");
         let cus_2 = id("cus_2");
         for (whose, words, wanted) in [
             (None, "two THINGS", vec!["pi_5", "pi_3", "pi_2", "pi_1"]),

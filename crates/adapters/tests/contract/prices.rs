@@ -28,9 +28,9 @@ async fn sold(db: &Database, price: &str) -> u64 {
 }
 
 /// Reserves stock in one unit of work, which rolls back if there is not enough. Returns whether it committed.
-async fn hold(db: &Database, session_id: &SessionId, hold: &StockReservation) -> bool {
+async fn reserve(db: &Database, session_id: &SessionId, hold: &StockReservation) -> bool {
     let mut connection = db.begin().await.expect("begins");
-    let held = match SqlPrices(&mut connection).hold(session_id, hold, at(1)).await {
+    let held = match SqlPrices(&mut connection).reserve(session_id, hold, at(1)).await {
         Ok(()) => connection.commit().await,
         refused => refused,
     };
@@ -47,16 +47,16 @@ async fn release(db: &Database, session_id: &SessionId) {
     connection.commit().await.expect("commits");
 }
 
-async fn sell(db: &Database, session_id: &SessionId) {
+async fn commit(db: &Database, session_id: &SessionId) {
     let mut connection = db.begin().await.expect("begins");
-    SqlPrices(&mut connection).sell(session_id).await.expect("sells");
+    SqlPrices(&mut connection).commit(session_id).await.expect("sells");
     connection.commit().await.expect("commits");
 }
 
 /// Exchanges stock in one unit of work, which commits if there is enough. Returns whether it committed.
-async fn exchange(db: &Database, session_id: &SessionId, from: &StockReservation, to: &StockReservation) -> bool {
+async fn swap(db: &Database, session_id: &SessionId, from: &StockReservation, to: &StockReservation) -> bool {
     let mut connection = db.begin().await.expect("begins");
-    let fits = SqlPrices(&mut connection).exchange(session_id, from, to, at(2)).await.expect("answers");
+    let fits = SqlPrices(&mut connection).swap(session_id, from, to, at(2)).await.expect("answers");
     if fits {
         connection.commit().await.expect("commits");
     } else {
@@ -67,7 +67,7 @@ async fn exchange(db: &Database, session_id: &SessionId, from: &StockReservation
 
 async fn held(db: &Database, session_id: &SessionId) -> Vec<StockReservation> {
     let mut connection = db.read().await.expect("reads");
-    SqlPrices(&mut connection).holds(session_id).await.expect("reads")
+    SqlPrices(&mut connection).reservations(session_id).await.expect("reads")
 }
 
 on_both! {
@@ -136,18 +136,18 @@ on_both! {
     async fn a_plan_change_takes_the_new_plans_stock_and_returns_the_old_plans(db: &TestDatabase) {
         let scarce = Price { quantity_available: 5, ..price("price_2", 5) };
         stock(db, &[price("price_1", 5), scarce]).await;
-        assert!(hold(db, &buyer(1), &of("price_1", 3)).await && hold(db, &buyer(2), &of("price_2", 1)).await);
-        sell(db, &buyer(1)).await;
-        sell(db, &buyer(2)).await;
-        assert!(exchange(db, &buyer(1), &of("price_1", 3), &of("price_2", 4)).await);
+        assert!(reserve(db, &buyer(1), &of("price_1", 3)).await && reserve(db, &buyer(2), &of("price_2", 1)).await);
+        commit(db, &buyer(1)).await;
+        commit(db, &buyer(2)).await;
+        assert!(swap(db, &buyer(1), &of("price_1", 3), &of("price_2", 4)).await);
         assert_eq!((sold(db, "price_1").await, sold(db, "price_2").await), (0, 5));
-        assert!(!exchange(db, &buyer(2), &of("price_2", 1), &of("price_2", 2)).await, "the sixth of five");
-        assert!(exchange(db, &buyer(1), &of("price_2", 4), &of("price_2", 3)).await);
-        assert!(exchange(db, &buyer(2), &of("price_2", 1), &of("price_2", 2)).await);
-        assert!(exchange(db, &buyer(1), &of("price_2", 3), &of("price_1", 1)).await);
+        assert!(!swap(db, &buyer(2), &of("price_2", 1), &of("price_2", 2)).await, "the sixth of five");
+        assert!(swap(db, &buyer(1), &of("price_2", 4), &of("price_2", 3)).await);
+        assert!(swap(db, &buyer(2), &of("price_2", 1), &of("price_2", 2)).await);
+        assert!(swap(db, &buyer(1), &of("price_2", 3), &of("price_1", 1)).await);
         assert_eq!((sold(db, "price_1").await, sold(db, "price_2").await), (1, 2));
         // The session held no stock of the old price, so only the new price's sold quantity changes.
-        assert!(exchange(db, &buyer(3), &of("price_1", 7), &of("price_2", 1)).await);
+        assert!(swap(db, &buyer(3), &of("price_1", 7), &of("price_2", 1)).await);
         assert_eq!((sold(db, "price_1").await, sold(db, "price_2").await), (1, 3));
     }
 
@@ -163,7 +163,7 @@ on_both! {
         stock(db, &[price("price_1", 5)]).await;
         let buyers = (0..10).map(|number| {
             let db = Database::clone(db);
-            tokio::spawn(async move { hold(&db, &buyer(number), &of("price_1", 1)).await })
+            tokio::spawn(async move { reserve(&db, &buyer(number), &of("price_1", 1)).await })
         });
         let mut winners = 0;
         for buyer in buyers.collect::<Vec<_>>() {
@@ -171,7 +171,7 @@ on_both! {
         }
         assert_eq!((winners, sold(db, "price_1").await), (5, 5));
         for number in 0..10 {
-            sell(db, &buyer(number)).await;
+            commit(db, &buyer(number)).await;
             release(db, &buyer(number)).await;
         }
         assert_eq!(sold(db, "price_1").await, 5);
@@ -179,21 +179,21 @@ on_both! {
 
     async fn a_rejected_reservation_reserves_nothing_and_keeps_earlier_reservations(db: &TestDatabase) {
         stock(db, &[price("price_1", 5)]).await;
-        assert!(!hold(db, &buyer(1), &of("price_1", 6)).await);
+        assert!(!reserve(db, &buyer(1), &of("price_1", 6)).await);
         assert_eq!(held(db, &buyer(1)).await, []);
-        assert!(hold(db, &buyer(1), &of("price_1", 3)).await);
-        assert!(!hold(db, &buyer(1), &of("price_1", 3)).await);
+        assert!(reserve(db, &buyer(1), &of("price_1", 3)).await);
+        assert!(!reserve(db, &buyer(1), &of("price_1", 3)).await);
         assert_eq!(held(db, &buyer(1)).await, [of("price_1", 3)]);
-        assert!(hold(db, &buyer(1), &of("price_1", 2)).await);
+        assert!(reserve(db, &buyer(1), &of("price_1", 2)).await);
         assert_eq!(held(db, &buyer(1)).await, [of("price_1", 5)]);
         assert_eq!(sold(db, "price_1").await, 5);
     }
 
     async fn a_repeated_release_returns_no_more_stock(db: &TestDatabase) {
         stock(db, &[price("price_1", 5), price("price_2", 0)]).await;
-        assert!(hold(db, &buyer(1), &of("price_2", 4)).await);
-        assert!(hold(db, &buyer(1), &of("price_1", 2)).await);
-        assert!(hold(db, &buyer(2), &of("price_1", 1)).await);
+        assert!(reserve(db, &buyer(1), &of("price_2", 4)).await);
+        assert!(reserve(db, &buyer(1), &of("price_1", 2)).await);
+        assert!(reserve(db, &buyer(2), &of("price_1", 1)).await);
         let releases = (0..4).map(|_| {
             let db = Database::clone(db);
             tokio::spawn(async move { release(&db, &buyer(1)).await })
@@ -203,18 +203,18 @@ on_both! {
         }
         assert_eq!((sold(db, "price_1").await, sold(db, "price_2").await), (1, 0));
         assert_eq!(held(db, &buyer(1)).await, []);
-        assert!(hold(db, &buyer(1), &of("price_1", 4)).await);
+        assert!(reserve(db, &buyer(1), &of("price_1", 4)).await);
         assert_eq!((held(db, &buyer(1)).await, sold(db, "price_1").await), (vec![of("price_1", 4)], 5));
     }
 
     async fn sold_stock_is_neither_released_nor_sold_again(db: &TestDatabase) {
         stock(db, &[price("price_1", 5)]).await;
-        assert!(hold(db, &buyer(1), &of("price_1", 2)).await);
-        sell(db, &buyer(1)).await;
-        sell(db, &buyer(1)).await;
+        assert!(reserve(db, &buyer(1), &of("price_1", 2)).await);
+        commit(db, &buyer(1)).await;
+        commit(db, &buyer(1)).await;
         release(db, &buyer(1)).await;
         assert_eq!((sold(db, "price_1").await, held(db, &buyer(1)).await), (2, vec![]));
-        assert!(!hold(db, &buyer(1), &of("price_1", 1)).await);
+        assert!(!reserve(db, &buyer(1), &of("price_1", 1)).await);
         assert_eq!(sold(db, "price_1").await, 2);
     }
 
@@ -222,11 +222,11 @@ on_both! {
         let prices: Vec<_> = (0..8).map(|number| price(&format!("price_{number}"), 1)).collect();
         stock(db, &prices).await;
         for number in 0..8 {
-            assert!(hold(db, &buyer(number), &of(&format!("price_{number}"), 1)).await);
+            assert!(reserve(db, &buyer(number), &of(&format!("price_{number}"), 1)).await);
         }
         for number in 0..8 {
             let (seller, releaser) = (Database::clone(db), Database::clone(db));
-            let selling = tokio::spawn(async move { sell(&seller, &buyer(number)).await });
+            let selling = tokio::spawn(async move { commit(&seller, &buyer(number)).await });
             let releasing = tokio::spawn(async move { release(&releaser, &buyer(number)).await });
             selling.await.expect("sells");
             releasing.await.expect("releases");
@@ -248,7 +248,7 @@ on_both! {
 
     async fn stock_never_falls_below_the_sold_quantity_or_becomes_unlimited(db: &TestDatabase) {
         stock(db, &[price("price_1", 5), price("price_2", 0)]).await;
-        assert!(hold(db, &buyer(1), &of("price_1", 3)).await);
+        assert!(reserve(db, &buyer(1), &of("price_1", 3)).await);
         let mut connection = db.begin().await.expect("begins");
         let mut prices = SqlPrices(&mut connection);
         assert!(!prices.restock(&id("price_1"), -3, at(2)).await.expect("answers"));
@@ -268,7 +268,7 @@ on_both! {
     async fn a_price_is_deleted_only_if_nothing_references_it(db: &TestDatabase) {
         let names = ["price_1", "price_11", "price_held", "price_default"];
         stock(db, &names.map(|name| price(name, 0))).await;
-        assert!(hold(db, &buyer(1), &of("price_held", 1)).await);
+        assert!(reserve(db, &buyer(1), &of("price_held", 1)).await);
         release(db, &buyer(1)).await;
         let mut connection = db.begin().await.expect("begins");
         let default = Product { default_price_id: Some(id("price_default")), ..product("prod_1") };

@@ -79,7 +79,7 @@ impl Books {
             invoices: vec![before.id.clone()],
             ..intent(&intent_name)
         };
-        self.unit.intents().put(&succeeded).await.expect("inserts");
+        self.unit.intents().upsert(&succeeded).await.expect("inserts");
         let settled = Attempt {
             status: AttemptStatus::Settled,
             amount: amount(units),

@@ -221,7 +221,7 @@ impl TestApp {
             created_at: now,
             updated_at: now,
         };
-        unit.mandates().put(&mandate).await.expect("puts");
+        unit.mandates().upsert(&mandate).await.expect("puts");
         unit.commit().await.expect("commits");
         let request = MandateRequest {
             payer: buyer.wallet.did().clone(),

@@ -100,7 +100,7 @@ fn whole_periods(subscription: &Subscription, batch: &BillingBatch) -> Result<Ve
     for item in &subscription.items {
         let Some(price) = batch.prices.get(&item.price_id).filter(|price| usage_of(price) == Some(Usage::Licensed)) else { continue };
         let rate = price.rate_in(&subscription.currency_id).ok_or(ManageError::CurrencyNotConfigured)?;
-        plan.push(PlanLine { price_id: price.id.clone(), quantity: item.quantity, whole: rate.charge(item.quantity)? });
+        plan.push(PlanLine { price_id: price.id.clone(), quantity: item.quantity, whole: rate.amount_for(item.quantity)? });
     }
     Ok(plan)
 }

@@ -2,12 +2,13 @@
 
 use super::change_plan::switch_plan;
 use super::charges::publish_charges;
+use super::clock::time_of_customer;
 use super::dunning::collect_now;
 use super::pay_by_card::{CardPurpose, save_card};
 use super::payment_target::{PaymentTarget, send, target, unpaid_in_currency};
 use super::plan_mandate::with_plan;
 use super::restake::{StakeFor, missing};
-use super::stake::{ReleaseReason, ReleaseTime, customer_time, release_if_unused, stake_to_share};
+use super::stake::{ReleaseReason, ReleaseTime, release_if_unused, stake_to_share};
 use super::usage_carry_over::{enter_currency, threshold_in};
 use super::{BillingError, ManageError, MandateLimits, PlanOrder, Requester, SubscriptionItem, SubscriptionStatus, mandate_limit};
 use crate::access::Wallet;
@@ -127,7 +128,7 @@ pub async fn submit_signed_payment_change(
     let granted_limits = limits.iter().map(|(currency, limit)| (currency.id.clone(), *limit)).collect();
     let details = MandateDetails::Delegation { payer: payer.did.clone(), limits: granted_limits, reference: signed.hash.clone() };
     let mandate = mandate_of(ctx, &target, Some(details));
-    unit.mandates().put(&mandate).await?;
+    unit.mandates().upsert(&mandate).await?;
     unit.mandates().link_subscription(&mandate.id, id).await?;
     let hash = send(ctx, unit, &target, Purpose::Mandate(mandate.id), Amount::ZERO, payer, signed).await?;
     if let Some(order) = plan
@@ -203,7 +204,7 @@ async fn release_unused_stakes(ctx: &Context, unit: &mut dyn UnitOfWork, unused_
     let ids: Vec<_> = unused_stakes.into_iter().collect();
     let stakes = unit.stakes().lock_all(&ids).await?;
     for stake in stakes {
-        let now = customer_time(ctx, unit, &stake.customer_id).await?;
+        let now = time_of_customer(ctx, unit, &stake.customer_id).await?;
         release_if_unused(unit, &stake, ReleaseReason::Superseded, ReleaseTime::Now, now).await?;
     }
     Ok(())

@@ -51,7 +51,7 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     // Lock order: invoices, stock, balance, number series.
     unused.lock(unit.as_mut()).await?;
     if let Some(session) = &subscription.session_id
-        && !unit.prices().exchange(session, &stock_returned, &stock_taken, now).await?
+        && !unit.prices().swap(session, &stock_returned, &stock_taken, now).await?
     {
         return Err(QuantityError::ExceedInventory.into());
     }

@@ -113,7 +113,7 @@ async fn retry(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) -> R
             retried.skipped.push(invoice);
             continue;
         };
-        unit.intents().put(&intent).await?;
+        unit.intents().upsert(&intent).await?;
         unit.attempts().insert(&attempt, &planned).await?;
         retried.charges.push((invoice.id, attempt.id));
     }

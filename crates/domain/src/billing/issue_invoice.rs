@@ -77,7 +77,7 @@ pub(super) async fn issue(
         }
         return Ok(None);
     };
-    unit.intents().put(&intent).await?;
+    unit.intents().upsert(&intent).await?;
     unit.attempts().insert(&attempt, &planned).await?;
     Ok(Some(attempt.id))
 }

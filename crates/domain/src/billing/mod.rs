@@ -102,7 +102,7 @@ pub(crate) use settlement::{mandate_declined, mandate_given};
 pub use stake::*;
 pub(crate) use stake::{RequestedStake, abandon_stake, post_stake, record_placement};
 pub use subscription::*;
-pub use subscription_admin::{ManageError, Requester, SubscriptionFields, amend_subscription, find_subscription, resume_billing};
+pub use subscription_admin::{ManageError, Requester, SubscriptionFields, find_subscription, resume_billing, update_subscription};
 pub use test_clock_admin::*;
 pub use test_clock_runner::*;
 pub use trial::*;

@@ -47,7 +47,7 @@ pub(super) async fn save_card(
         Amount::ZERO,
         now,
     );
-    unit.mandates().put(&mandate).await?;
+    unit.mandates().upsert(&mandate).await?;
     match purpose {
         CardPurpose::Subscription(subscription) => unit.mandates().link_subscription(&mandate.id, subscription).await?,
         CardPurpose::Invoices(invoices) => unit.mandates().link_invoices(&mandate.id, invoices).await?,
@@ -119,7 +119,7 @@ pub(super) async fn pay_with_saved(
         intent.amount,
         now,
     );
-    unit.intents().put(&intent).await?;
+    unit.intents().upsert(&intent).await?;
     unit.attempts().insert(&attempt, &plan_payments(&unpaid)).await?;
     publish_charges(ctx, unit, std::slice::from_ref(&attempt.id)).await
 }

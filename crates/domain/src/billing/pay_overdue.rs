@@ -174,7 +174,7 @@ pub async fn submit_signed_overdue_payment(
         combined.amount,
         now,
     );
-    unit.intents().put(&intent).await?;
+    unit.intents().upsert(&intent).await?;
     match unit.attempts().insert(&attempt, &plan_payments(&combined.invoices)).await {
         Err(StorageError::Duplicate(_)) => return Err(ManageError::PaymentInFlight),
         written => written?,

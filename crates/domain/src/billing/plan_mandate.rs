@@ -42,5 +42,5 @@ pub(super) async fn permits(ctx: &Context, id: &SubscriptionId, order: &PlanOrde
     let most = with_plan(ctx, unit.as_mut(), subscription, order, MandateLimits::default()).await?;
     drop(unit);
     let most = most.of(&currency.id).unwrap_or_default();
-    Ok(rail.permits(&method, &currency, &payer, most).await?)
+    Ok(rail.mandate_allows(&method, &currency, &payer, most).await?)
 }

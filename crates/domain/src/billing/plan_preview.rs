@@ -249,7 +249,7 @@ pub(super) async fn draft(
         StockReservation { price_id: price.id.clone(), quantity },
     );
     check_quantity(&price, quantity, if stock_returned.price_id == stock_taken.price_id { stock_returned.quantity } else { 0 })?;
-    let plan = PlanLine { price_id: price.id.clone(), quantity, whole: rate.charge(quantity)? };
+    let plan = PlanLine { price_id: price.id.clone(), quantity, whole: rate.amount_for(quantity)? };
     let invoice = InvoiceId::new(at, ctx.random.as_ref());
     // Nothing is paid or due during a trial. Usage is not prorated but billed.
     let is_prorated = before.index.is_some() && !price.is_metered();

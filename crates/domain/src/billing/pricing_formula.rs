@@ -315,7 +315,7 @@ mod tests {
             UnitPricing::Tiered { mode: TiersMode::Graduated, tiers: &tiers },
             UnitPricing::Custom(&custom),
         ] {
-            assert_eq!(PricingFormula::of(&rate, 9).amount(), rate.charge(9));
+            assert_eq!(PricingFormula::of(&rate, 9).amount(), rate.amount_for(9));
         }
     }
 

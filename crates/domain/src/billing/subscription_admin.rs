@@ -149,7 +149,7 @@ pub struct SubscriptionFields {
     pub threshold: Option<Threshold>,
 }
 
-pub async fn amend_subscription(ctx: &Context, mode: Mode, id: &SubscriptionId, fields: SubscriptionFields) -> Result<(), ManageError> {
+pub async fn update_subscription(ctx: &Context, mode: Mode, id: &SubscriptionId, fields: SubscriptionFields) -> Result<(), ManageError> {
     let SubscriptionFields { description, metadata, threshold } = fields;
     let description = description.as_deref().map(|text| check_text("description", text, DESCRIPTION_MAX)).transpose()?;
     if let Some(metadata) = &metadata {

@@ -17,7 +17,7 @@ pub(super) fn carried(
     (used, billed): (u64, Amount),
     at: Timestamp,
 ) -> Result<BilledUsage, AmountError> {
-    let amount = if aggregate == Aggregate::Sum { rate.charge(used)? } else { billed };
+    let amount = if aggregate == Aggregate::Sum { rate.amount_for(used)? } else { billed };
     Ok(BilledUsage { from: item.counts_from(period), until: at, amount, is_carried: true })
 }
 

@@ -47,7 +47,7 @@ pub(super) async fn mandate_for(
         created_at: now,
         updated_at: now,
     };
-    unit.mandates().put(&mandate).await?;
+    unit.mandates().upsert(&mandate).await?;
     Ok(Some(mandate.id))
 }
 

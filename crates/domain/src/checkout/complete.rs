@@ -65,7 +65,7 @@ pub(super) async fn complete(
         SessionMode::Payment => Started::of_purchase(read_drafts(unit, &intent).await?, now),
         SessionMode::Subscription | SessionMode::Setup => subscribe::start(ctx, unit, &session, &intent).await?,
     };
-    unit.prices().sell(&session.id).await?;
+    unit.prices().commit(&session.id).await?;
     grant(ctx, unit, &session, &started, now).await?;
     if !pay(ctx, unit, &intent, &started, paid_by).await? {
         return Ok(false);

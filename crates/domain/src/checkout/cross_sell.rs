@@ -1,6 +1,6 @@
 //! Cross-sells: a product that is offered with the items of a session.
 
-use super::update_items::{AmendError, amendable};
+use super::update_items::{UpdateItemsError, load_editable};
 use super::{LineItem, Session, SessionMode};
 use crate::context::Context;
 use crate::pricing::{Price, Product};
@@ -80,21 +80,21 @@ pub async fn offered_cross_sell(
     ctx: &Context,
     id: &SessionId,
     currency: Option<&CurrencyId>,
-) -> Result<Option<(Price, Product)>, AmendError> {
+) -> Result<Option<(Price, Product)>, UpdateItemsError> {
     let mut unit = ctx.store.read().await?;
-    let session = unit.sessions().find(id).await?.ok_or(AmendError::NotFound)?;
+    let session = unit.sessions().find(id).await?.ok_or(UpdateItemsError::NotFound)?;
     let offer = offer_in(unit.as_mut(), &session, currency).await?;
     Ok(offer.map(|(price, product, _)| (price, product)))
 }
 
 /// Adds the offered cross-sell. The session changes to the currency of the offer.
-pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currency: Option<&CurrencyId>) -> Result<(), AmendError> {
+pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currency: Option<&CurrencyId>) -> Result<(), UpdateItemsError> {
     loop {
         let mut unit = ctx.store.begin().await?;
-        let mut session = amendable(ctx, unit.as_mut(), id).await?;
-        let (offer, _, currency) = offer_in(unit.as_mut(), &session, currency).await?.ok_or(AmendError::NotOffered)?;
+        let mut session = load_editable(ctx, unit.as_mut(), id).await?;
+        let (offer, _, currency) = offer_in(unit.as_mut(), &session, currency).await?.ok_or(UpdateItemsError::NotOffered)?;
         if offer.id != *to {
-            return Err(AmendError::NotOffered);
+            return Err(UpdateItemsError::NotOffered);
         }
         session.items.retain(|item| !item.cross_sell);
         session.items.push(LineItem { cross_sell: true, ..LineItem::new(offer.id, 1) });
@@ -106,10 +106,10 @@ pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currenc
 }
 
 /// Removes the cross-sell.
-pub async fn remove_cross_sell(ctx: &Context, id: &SessionId) -> Result<(), AmendError> {
+pub async fn remove_cross_sell(ctx: &Context, id: &SessionId) -> Result<(), UpdateItemsError> {
     loop {
         let mut unit = ctx.store.begin().await?;
-        let mut session = amendable(ctx, unit.as_mut(), id).await?;
+        let mut session = load_editable(ctx, unit.as_mut(), id).await?;
         session.items.retain(|item| !item.cross_sell);
         if super::update_items::write(ctx, unit, session).await? {
             return Ok(());

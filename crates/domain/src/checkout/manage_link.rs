@@ -128,7 +128,7 @@ pub async fn open_session(ctx: &Context, new: NewSession) -> Result<SessionId, L
 }
 
 /// Replaces the metadata of a session, the only part that an integrator can change.
-pub async fn label_session(ctx: &Context, mode: Mode, id: &SessionId, metadata: Metadata) -> Result<(), LinkError> {
+pub async fn update_session_metadata(ctx: &Context, mode: Mode, id: &SessionId, metadata: Metadata) -> Result<(), LinkError> {
     check_metadata(&metadata)?;
     loop {
         let mut unit = ctx.store.begin().await?;

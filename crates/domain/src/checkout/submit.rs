@@ -192,7 +192,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     let (mut held, mut intent, mut attempt) = (Vec::new(), None, None);
     // The first submit writes the intent together with the first stock reservation: without an intent there is neither.
     if let Some(id) = &session.intent_id {
-        held = unit.prices().holds(&session.id).await?;
+        held = unit.prices().reservations(&session.id).await?;
         intent = unit.intents().find(id).await?;
         attempt = open_attempt(unit.as_mut(), &session).await?;
     }
@@ -356,7 +356,7 @@ async fn write_submit(
     unit.sessions().update_or_conflict(&session).await?;
     session.version += 1;
 
-    unit.intents().put(&intent).await?;
+    unit.intents().upsert(&intent).await?;
     write_stake(ctx, unit.as_mut(), &session, stake.as_ref(), &plan, (&currency, &submission.payer.did), now).await?;
     let bill_to = BillTo { name: contact.name, email: contact.email, phone: contact.phone, address: Some(contact.address) };
     let mut drafts = Vec::with_capacity(order.parts.len());
@@ -529,7 +529,7 @@ async fn reserve_stock(
         unit.prices().release(&session.id).await?;
     }
     for hold in &reservations {
-        unit.prices().hold(&session.id, hold, now).await?;
+        unit.prices().reserve(&session.id, hold, now).await?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::shared::{Amount, CurrencyId, Mode, PriceId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
 #[derive(Debug, thiserror::Error)]
-pub enum AmendError {
+pub enum UpdateItemsError {
     #[error("Sorry, the page you visited does not exist.")]
     NotFound,
     #[error("This link has expired...")]
@@ -35,20 +35,20 @@ pub enum AmendError {
 }
 
 /// Loads a session that can still be changed.
-pub(super) async fn amendable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId) -> Result<Session, AmendError> {
-    let session = unit.sessions().find(id).await?.ok_or(AmendError::NotFound)?;
+pub(super) async fn load_editable(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SessionId) -> Result<Session, UpdateItemsError> {
+    let session = unit.sessions().find(id).await?.ok_or(UpdateItemsError::NotFound)?;
     if session.is_expired(ctx.now()) {
-        return Err(AmendError::Expired);
+        return Err(UpdateItemsError::Expired);
     }
     if session.status != SessionStatus::Open || open_attempt(unit, &session).await?.is_some() {
-        return Err(AmendError::Fixed);
+        return Err(UpdateItemsError::Fixed);
     }
     Ok(session)
 }
 
 /// Writes a changed session. Clears the chosen method, so that the session must be submitted again: a wallet must not pay the old amount
 /// for the new order. False: the session was changed meanwhile and must be read again.
-pub(super) async fn write(ctx: &Context, mut unit: Box<dyn UnitOfWork>, session: Session) -> Result<bool, AmendError> {
+pub(super) async fn write(ctx: &Context, mut unit: Box<dyn UnitOfWork>, session: Session) -> Result<bool, UpdateItemsError> {
     let changed = Session { method_id: None, updated_at: ctx.now(), ..session };
     let written = unit.sessions().update(&changed).await?;
     if written {
@@ -58,16 +58,16 @@ pub(super) async fn write(ctx: &Context, mut unit: Box<dyn UnitOfWork>, session:
 }
 
 /// Sets the quantity of an item. Stock is only checked here; submit reserves it.
-pub async fn adjust_quantity(ctx: &Context, id: &SessionId, price_id: &PriceId, quantity: u64) -> Result<(), AmendError> {
+pub async fn adjust_quantity(ctx: &Context, id: &SessionId, price_id: &PriceId, quantity: u64) -> Result<(), UpdateItemsError> {
     loop {
         let mut unit = ctx.store.begin().await?;
-        let mut session = amendable(ctx, unit.as_mut(), id).await?;
-        let item = session.items.iter_mut().find(|item| item.price_id == *price_id).ok_or(AmendError::NotFound)?;
-        let price = unit.prices().find(item.sold()).await?.ok_or(AmendError::NotFound)?;
-        let held = unit.prices().holds(id).await?.iter().find(|hold| hold.price_id == price.id).map_or(0, |hold| hold.quantity);
-        let range = item.adjustable.ok_or(AmendError::NotAdjustable)?;
+        let mut session = load_editable(ctx, unit.as_mut(), id).await?;
+        let item = session.items.iter_mut().find(|item| item.price_id == *price_id).ok_or(UpdateItemsError::NotFound)?;
+        let price = unit.prices().find(item.sold()).await?.ok_or(UpdateItemsError::NotFound)?;
+        let held = unit.prices().reservations(id).await?.iter().find(|hold| hold.price_id == price.id).map_or(0, |hold| hold.quantity);
+        let range = item.adjustable.ok_or(UpdateItemsError::NotAdjustable)?;
         if quantity == 0 || quantity > QUANTITY_MAX || quantity < range.minimum {
-            return Err(AmendError::NotAdjustable);
+            return Err(UpdateItemsError::NotAdjustable);
         }
         check_quantity(&price, quantity, held)?;
         if range.maximum > 0 && quantity > range.maximum {
@@ -81,17 +81,23 @@ pub async fn adjust_quantity(ctx: &Context, id: &SessionId, price_id: &PriceId, 
 }
 
 /// Replaces an item's price by its upsell. The session changes to `currency`, the currency of the page (absent: the session's own).
-pub async fn upsell(ctx: &Context, id: &SessionId, from: &PriceId, to: &PriceId, currency: Option<&CurrencyId>) -> Result<(), AmendError> {
+pub async fn upsell(
+    ctx: &Context,
+    id: &SessionId,
+    from: &PriceId,
+    to: &PriceId,
+    currency: Option<&CurrencyId>,
+) -> Result<(), UpdateItemsError> {
     loop {
         let mut unit = ctx.store.begin().await?;
-        let mut session = amendable(ctx, unit.as_mut(), id).await?;
-        let item = session.items.iter_mut().find(|item| item.price_id == *from).ok_or(AmendError::NotFound)?;
-        let price = unit.prices().find(from).await?.ok_or(AmendError::NotFound)?;
+        let mut session = load_editable(ctx, unit.as_mut(), id).await?;
+        let item = session.items.iter_mut().find(|item| item.price_id == *from).ok_or(UpdateItemsError::NotFound)?;
+        let price = unit.prices().find(from).await?.ok_or(UpdateItemsError::NotFound)?;
         if price.upsells_to.as_ref() != Some(to) {
-            return Err(AmendError::NotOffered);
+            return Err(UpdateItemsError::NotOffered);
         }
         let target = unit.prices().find(to).await?.filter(|target| is_on_sale(target, session.mode));
-        let target = target.ok_or(AmendError::NotOffered)?;
+        let target = target.ok_or(UpdateItemsError::NotOffered)?;
         let currency = currency.unwrap_or(&session.currency_id).clone();
         let is_accepted = unit.methods().find_currency(&currency).await?.is_some_and(|found| found.mode == session.mode && found.active);
         item.upsell = Some(target.id.clone());
@@ -99,7 +105,7 @@ pub async fn upsell(ctx: &Context, id: &SessionId, from: &PriceId, to: &PriceId,
         let sold = unit.prices().find_all(&sold).await?;
         // The original price must be available in that currency too, so that the upsell can be undone.
         if !is_accepted || sold.iter().chain([&price, &target]).any(|price| price.rate_in(&currency).is_none()) {
-            return Err(AmendError::CurrencyNotConfigured);
+            return Err(UpdateItemsError::CurrencyNotConfigured);
         }
         session.currency_id = currency;
         if write(ctx, unit, session).await? {
@@ -113,12 +119,12 @@ fn is_on_sale(price: &Price, mode: Mode) -> bool {
 }
 
 /// Undoes an upsell. `from` is the upsell or the original price.
-pub async fn downsell(ctx: &Context, id: &SessionId, from: &PriceId) -> Result<(), AmendError> {
+pub async fn downsell(ctx: &Context, id: &SessionId, from: &PriceId) -> Result<(), UpdateItemsError> {
     loop {
         let mut unit = ctx.store.begin().await?;
-        let mut session = amendable(ctx, unit.as_mut(), id).await?;
+        let mut session = load_editable(ctx, unit.as_mut(), id).await?;
         let chosen = session.items.iter_mut().find(|item| item.upsell.is_some() && (item.price_id == *from || item.sold() == from));
-        chosen.ok_or(AmendError::NotFound)?.upsell = None;
+        chosen.ok_or(UpdateItemsError::NotFound)?.upsell = None;
         if write(ctx, unit, session).await? {
             return Ok(());
         }
@@ -132,24 +138,24 @@ pub async fn set_amount(
     price_id: &PriceId,
     amount: Amount,
     currency: Option<&CurrencyId>,
-) -> Result<(), AmendError> {
+) -> Result<(), UpdateItemsError> {
     loop {
         let mut unit = ctx.store.begin().await?;
-        let mut session = amendable(ctx, unit.as_mut(), id).await?;
+        let mut session = load_editable(ctx, unit.as_mut(), id).await?;
         if session.items.len() > 1 {
-            return Err(AmendError::SeveralCustomAmounts);
+            return Err(UpdateItemsError::SeveralCustomAmounts);
         }
         let currency_id = currency.unwrap_or(&session.currency_id).clone();
         let currency = unit.methods().find_currency(&currency_id).await?.filter(|found| found.mode == session.mode);
-        let currency = currency.ok_or(AmendError::CurrencyNotConfigured)?;
-        let price = unit.prices().find(price_id).await?.ok_or(AmendError::NotFound)?;
-        let item = session.items.iter_mut().find(|item| item.price_id == *price_id).ok_or(AmendError::NotFound)?;
-        match price.rate_in(&currency_id).ok_or(AmendError::CurrencyNotConfigured)? {
+        let currency = currency.ok_or(UpdateItemsError::CurrencyNotConfigured)?;
+        let price = unit.prices().find(price_id).await?.ok_or(UpdateItemsError::NotFound)?;
+        let item = session.items.iter_mut().find(|item| item.price_id == *price_id).ok_or(UpdateItemsError::NotFound)?;
+        match price.rate_in(&currency_id).ok_or(UpdateItemsError::CurrencyNotConfigured)? {
             // Recurring prices do not allow custom amounts.
             UnitPricing::Custom(custom) if session.kind == SessionMode::Payment => {
                 custom.check(amount, currency.decimals, currency.maximum_precision)?;
             }
-            _ => return Err(AmendError::NotCustom),
+            _ => return Err(UpdateItemsError::NotCustom),
         }
         item.custom_amount = Some(amount);
         session.currency_id = currency_id;

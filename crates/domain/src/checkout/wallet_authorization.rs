@@ -26,7 +26,7 @@ pub enum WalletStep {
 }
 
 /// Returns what the wallet signs next. An earlier mandate that suffices at the network is used instead of a new one.
-pub async fn wanted(ctx: &Context, id: &SessionId, payer: &Did) -> Result<WalletStep, TransferError> {
+pub async fn next_wallet_step(ctx: &Context, id: &SessionId, payer: &Did) -> Result<WalletStep, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, payer).await?;
     if payable.session.kind == SessionMode::Payment {
@@ -85,7 +85,7 @@ pub(super) async fn sufficient(ctx: &Context, payable: &Payable) -> Result<Optio
     };
     drop(unit);
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
-    let permits = rail.permits(&payable.method, &payable.currency, payer, most).await?;
+    let permits = rail.mandate_allows(&payable.method, &payable.currency, payer, most).await?;
     Ok(permits.then_some(mandate))
 }
 
@@ -167,7 +167,7 @@ pub async fn submit_signed_mandate(
         created_at: now,
         updated_at: now,
     };
-    unit.mandates().put(&mandate).await?;
+    unit.mandates().upsert(&mandate).await?;
     let purpose = Purpose::Mandate(mandate.id.clone());
     let attempt = signed_attempt(ctx, &payable, payer, purpose, Amount::ZERO, &signed, now);
     let session = Session { mandate_id: Some(mandate.id), updated_at: now, ..payable.session };

@@ -279,7 +279,7 @@ pub fn next_check(now: Timestamp, checks: u32) -> Timestamp {
 pub trait Intents: Send {
     /// Inserts an intent, or replaces amount, currency, method and status of one that has not succeeded; metadata is kept. If it has
     /// succeeded, the unit of work fails with [`StorageError::Conflict`], at the latest on commit.
-    async fn put(&mut self, intent: &Intent) -> Result<(), StorageError> {
+    async fn upsert(&mut self, intent: &Intent) -> Result<(), StorageError> {
         self.put_all(std::slice::from_ref(intent)).await
     }
     /// As [`Intents::put`], for several distinct intents.
@@ -323,7 +323,13 @@ pub trait Intents: Send {
     async fn search(&mut self, mode: Mode, customer: Option<&CustomerId>, words: &str, page: &Page)
     -> Result<Listed<Intent>, StorageError>;
     /// Replaces the metadata of an intent of this mode, in any status. False: there is none.
-    async fn label(&mut self, mode: Mode, id: &PaymentIntentId, metadata: &Metadata, now: Timestamp) -> Result<bool, StorageError>;
+    async fn update_metadata(
+        &mut self,
+        mode: Mode,
+        id: &PaymentIntentId,
+        metadata: &Metadata,
+        now: Timestamp,
+    ) -> Result<bool, StorageError>;
 }
 
 /// The part of an invoice that an attempt pays: what remained when the attempt was written.

@@ -61,7 +61,7 @@ pub struct Mandate {
 #[async_trait]
 pub trait Mandates: Send {
     /// Inserts a mandate, or writes status and details of the one with this id.
-    async fn put(&mut self, mandate: &Mandate) -> Result<(), StorageError>;
+    async fn upsert(&mut self, mandate: &Mandate) -> Result<(), StorageError>;
     /// Writes the details but not the status, which another unit of work may change concurrently.
     async fn update_details(&mut self, id: &MandateId, details: &MandateDetails, now: Timestamp) -> Result<(), StorageError>;
     /// Links a subscription that will be charged by the mandate once it is active.

@@ -231,8 +231,8 @@ async fn unset_base(unit: &mut dyn UnitOfWork, to: &Currency) -> Result<(), Stor
 
 async fn validate_settings(ctx: &Context, method: &Method, currencies: &[Currency]) -> Result<(), MethodError> {
     match (ctx.networks.wallet(method.kind), ctx.networks.card(method.kind)) {
-        (Some(rail), _) => rail.verify(method, currencies).await?,
-        (None, Some(rail)) => rail.verify(method, currencies).await?,
+        (Some(rail), _) => rail.validate_settings(method, currencies).await?,
+        (None, Some(rail)) => rail.validate_settings(method, currencies).await?,
         (None, None) => return Err(MethodError::NoRail(method.kind.name())),
     }
     Ok(())

@@ -181,7 +181,7 @@ pub enum CheckError {
 #[async_trait]
 pub trait WalletRail: Send + Sync {
     /// Validates settings and currencies against the network. Must fail with [`RailError::Misconfigured`] when they are wrong.
-    async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError>;
+    async fn validate_settings(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError>;
 
     /// Builds the transfer, to this store or to the request's recipient, that the wallet must sign. Makes no network call.
     fn prepare(&self, method: &Method, currency: &Currency, request: &TransferRequest) -> Result<UnsignedTransaction, RailError>;
@@ -216,10 +216,10 @@ pub trait WalletRail: Send + Sync {
     ) -> Result<SignedTransaction, CheckError>;
 
     /// Whether the payer's mandate allows a charge of `amount` now. Does not consider the account's funds: see [`Self::balance`].
-    async fn permits(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError>;
+    async fn mandate_allows(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError>;
 
     /// The state of a stake; zero if there is none.
-    async fn staked(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError>;
+    async fn stake_balance(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError>;
 
     /// Signs a transaction with this store's key. The same request must yield the same bytes. The result is stored, then sent with
     /// [`Self::send`] and looked up with [`Self::find`] like any other transaction. Makes no network call.
@@ -418,7 +418,7 @@ pub enum EventError {
 #[async_trait]
 pub trait CardRail: Send + Sync {
     /// Validates the settings against the network. Must fail with [`RailError::Misconfigured`] when they are wrong.
-    async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError>;
+    async fn validate_settings(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError>;
 
     /// Opens the provider's intent. The same `request.attempt` must always yield the same intent.
     async fn open(&self, method: &Method, currency: &Currency, request: &CardRequest) -> Result<CardIntent, RailError>;

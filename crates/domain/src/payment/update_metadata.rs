@@ -18,7 +18,7 @@ pub enum UpdateMetadataError {
 pub async fn update_metadata(ctx: &Context, mode: Mode, id: &PaymentIntentId, metadata: &Metadata) -> Result<(), UpdateMetadataError> {
     check_metadata(metadata)?;
     let mut unit = ctx.store.begin().await?;
-    if !unit.intents().label(mode, id, metadata, ctx.now()).await? {
+    if !unit.intents().update_metadata(mode, id, metadata, ctx.now()).await? {
         return Err(UpdateMetadataError::NotFound);
     }
     unit.commit().await?;

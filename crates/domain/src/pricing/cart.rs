@@ -69,7 +69,7 @@ fn item_amount(item: &CartItem<'_>, currency: &CurrencyId) -> Result<Amount, Car
     let rate = item.price.rate_in(currency).ok_or(CartError::CurrencyNotConfigured)?;
     match (rate, item.custom_amount) {
         (UnitPricing::Custom(_), Some(chosen)) => Ok(chosen),
-        (rate, _) => Ok(rate.charge(item.quantity)?),
+        (rate, _) => Ok(rate.amount_for(item.quantity)?),
     }
 }
 

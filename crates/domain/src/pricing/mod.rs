@@ -144,7 +144,7 @@ impl Price {
     pub fn unit_amount_in(&self, currency: &CurrencyId) -> Option<Amount> {
         match self.rate_in(currency)? {
             UnitPricing::PerUnit(unit) => Some(unit),
-            rate => rate.charge(1).ok(),
+            rate => rate.amount_for(1).ok(),
         }
     }
 
@@ -216,16 +216,16 @@ pub trait Prices: Send {
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Price>, StorageError>;
     /// Reserves stock for a session, by one conditional update (invariant 8). If too few units are left or the session's reservation was
     /// sold already, the unit of work fails with [`StorageError::Conflict`], at the latest on commit.
-    async fn hold(&mut self, session: &SessionId, hold: &StockReservation, now: Timestamp) -> Result<(), StorageError>;
+    async fn reserve(&mut self, session: &SessionId, hold: &StockReservation, now: Timestamp) -> Result<(), StorageError>;
     /// The session's reservations.
-    async fn holds(&mut self, session: &SessionId) -> Result<Vec<StockReservation>, StorageError>;
+    async fn reservations(&mut self, session: &SessionId) -> Result<Vec<StockReservation>, StorageError>;
     /// Releases all of the session's reservations. Idempotent.
     async fn release(&mut self, session: &SessionId) -> Result<(), StorageError>;
     /// Turns the session's reservations into sales, which cannot be released.
-    async fn sell(&mut self, session: &SessionId) -> Result<(), StorageError>;
+    async fn commit(&mut self, session: &SessionId) -> Result<(), StorageError>;
     /// Changes the sold quantity for a plan change of the session's subscription: `from` returns to stock and `to` is sold, by a
     /// conditional update. False: too few units are left, and the caller must drop the unit of work.
-    async fn exchange(
+    async fn swap(
         &mut self,
         session: &SessionId,
         from: &StockReservation,

@@ -62,7 +62,7 @@ pub enum UnitPricing<'a> {
 
 impl UnitPricing<'_> {
     /// The price of `quantity` units. For a custom amount, its default. With tiers, zero units are free, since no tier is reached.
-    pub fn charge(&self, quantity: u64) -> Result<Amount, AmountError> {
+    pub fn amount_for(&self, quantity: u64) -> Result<Amount, AmountError> {
         match self {
             Self::PerUnit(unit) => unit.times(quantity),
             Self::Tiered { mode, tiers } => tiered(*mode, tiers, quantity),
@@ -134,9 +134,9 @@ mod tests {
     #[test]
     fn a_custom_amount_costs_its_preset_whatever_the_quantity() {
         let custom = CustomAmount { presets: vec![Amount::new(3), Amount::new(9)], ..CustomAmount::default() };
-        assert_eq!(UnitPricing::Custom(&custom).charge(7), Ok(Amount::new(3)));
+        assert_eq!(UnitPricing::Custom(&custom).amount_for(7), Ok(Amount::new(3)));
         let preset = CustomAmount { preset: Some(Amount::new(5)), ..custom };
-        assert_eq!(UnitPricing::Custom(&preset).charge(7), Ok(Amount::new(5)));
+        assert_eq!(UnitPricing::Custom(&preset).amount_for(7), Ok(Amount::new(5)));
     }
 
     #[test]

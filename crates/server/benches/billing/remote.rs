@@ -17,8 +17,8 @@ pub struct Remote {
 
 #[async_trait]
 impl WalletRail for Remote {
-    async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
-        self.local.verify(method, currencies).await
+    async fn validate_settings(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
+        self.local.validate_settings(method, currencies).await
     }
 
     fn prepare(&self, method: &Method, currency: &Currency, request: &TransferRequest) -> Result<UnsignedTransaction, RailError> {
@@ -57,12 +57,12 @@ impl WalletRail for Remote {
         self.local.check_stake(method, currency, request, signed_tx)
     }
 
-    async fn permits(&self, _: &Method, _: &Currency, _: &Did, _: Amount) -> Result<bool, RailError> {
+    async fn mandate_allows(&self, _: &Method, _: &Currency, _: &Did, _: Amount) -> Result<bool, RailError> {
         Ok(true)
     }
 
-    async fn staked(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError> {
-        self.local.staked(method, currency, payer, subject).await
+    async fn stake_balance(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError> {
+        self.local.stake_balance(method, currency, payer, subject).await
     }
 
     fn sign(&self, method: &Method, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {

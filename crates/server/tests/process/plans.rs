@@ -133,7 +133,7 @@ pub async fn plant(database: &Database, payers: &[Payer], count: u64, now: Times
     for payer in payers {
         let (customer, mandate) = (customer(payer, now), mandate(payer, now));
         unit.customers().upsert(&customer).await.expect("writes");
-        unit.mandates().put(&mandate).await.expect("writes");
+        unit.mandates().upsert(&mandate).await.expect("writes");
         unit.subscriptions().insert(&subscription(payer, now)).await.expect("writes");
     }
     unit.commit().await.expect("commits");

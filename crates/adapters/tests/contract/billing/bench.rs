@@ -94,7 +94,7 @@ impl Billing {
             created_at: start,
             updated_at: start,
         };
-        unit.mandates().put(&mandate).await.expect("inserts");
+        unit.mandates().upsert(&mandate).await.expect("inserts");
         unit.commit().await.expect("commits");
         Self { networks, ctx, start, database: (**db).clone() }
     }
@@ -471,7 +471,7 @@ impl Billing {
         let attempt = wallet_attempt("att_over", "pi_over", "0x0e");
         let attempt = Attempt { method_id: method.id.clone(), currency_id: currency.id.clone(), session_id: None, amount, ..attempt };
         let mut unit = self.ctx.store.begin().await.expect("begins");
-        unit.intents().put(&paid).await.expect("inserts");
+        unit.intents().upsert(&paid).await.expect("inserts");
         unit.attempts().insert(&attempt, &[]).await.expect("inserts");
         let payer = self.networks.wallet.did().to_string();
         let settled = Outcome::Settled(Settlement { reference: "0x0e".to_owned(), payer, amount, card: None });

@@ -70,7 +70,7 @@ impl CardBuyer {
         let attempt = Attempt { method_id, currency_id, session_id: None, amount, ..attempt };
         let planned: Vec<_> = invoices.iter().flat_map(planned).collect();
         let mut unit = self.billing.ctx.store.begin().await.expect("begins");
-        unit.intents().put(&paying).await.expect("inserts");
+        unit.intents().upsert(&paying).await.expect("inserts");
         unit.attempts().insert(&attempt, &planned).await.expect("inserts");
         unit.commit().await.expect("commits");
         payment::settle(&self.billing.ctx, &attempt.id).await.expect("is opened");

@@ -40,7 +40,7 @@ impl Shop {
             updated_at: buyer.billing.start,
         };
         let mut unit = buyer.billing.ctx.store.begin().await.expect("begins");
-        unit.mandates().put(&mandate).await.expect("inserts");
+        unit.mandates().upsert(&mandate).await.expect("inserts");
         unit.commit().await.expect("commits");
         Self { buyer }
     }

@@ -61,7 +61,7 @@ on_one! {
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
-        unit.mandates().put(&Mandate { status: MandateStatus::Ended, ..mandate }).await.expect("writes");
+        unit.mandates().upsert(&Mandate { status: MandateStatus::Ended, ..mandate }).await.expect("writes");
         unit.commit().await.expect("commits");
         billing.round().await;
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
@@ -190,12 +190,12 @@ on_one! {
         unit.attempts().finish(&own.id, AttemptStatus::Declined, None, billing.ctx.now()).await.expect("finishes");
         // On day 3 there is no mandate; on day 5 there is one again.
         let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
-        unit.mandates().put(&Mandate { status: MandateStatus::Ended, ..mandate.clone() }).await.expect("writes");
+        unit.mandates().upsert(&Mandate { status: MandateStatus::Ended, ..mandate.clone() }).await.expect("writes");
         unit.commit().await.expect("commits");
         billing.wait(DAY * 2);
         assert_eq!(billing.retry().await, 0);
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        unit.mandates().put(&mandate).await.expect("writes");
+        unit.mandates().upsert(&mandate).await.expect("writes");
         unit.commit().await.expect("commits");
         billing.networks.faucet().await;
         billing.wait(DAY * 2);

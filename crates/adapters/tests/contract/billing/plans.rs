@@ -82,7 +82,7 @@ pub async fn pay_together(billing: &Billing, invoices: &[Invoice]) {
     };
     let attempt = Attempt { method_id, currency_id, session_id: None, amount: total, ..wallet_attempt("att_both", "pi_both", "0x7") };
     let mut unit = billing.ctx.store.begin().await.expect("begins");
-    unit.intents().put(&intent).await.expect("inserts");
+    unit.intents().upsert(&intent).await.expect("inserts");
     unit.attempts().insert(&attempt, &invoices.iter().flat_map(planned).collect::<Vec<_>>()).await.expect("inserts");
     let payer = billing.networks.wallet.did().to_string();
     let settlement = Settlement { reference: "0x7".to_owned(), payer, amount: total, card: None };
@@ -190,7 +190,7 @@ on_one! {
         }
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
-        unit.mandates().put(&Mandate { status: MandateStatus::Ended, ..mandate }).await.expect("writes");
+        unit.mandates().upsert(&Mandate { status: MandateStatus::Ended, ..mandate }).await.expect("writes");
         unit.commit().await.expect("commits");
         billing.round().await;
         let both = billing.invoices().await;

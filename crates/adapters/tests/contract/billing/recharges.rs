@@ -168,7 +168,7 @@ on_one! {
         let Some(MandateDetails::Delegation { limits, .. }) = mandate.details.clone() else { panic!("a delegation") };
         let payer = TestWallet::from_seed(&[22; 32]).did().clone();
         let details = Some(MandateDetails::Delegation { payer, limits, reference: String::new() });
-        unit.mandates().put(&Mandate { details, ..mandate }).await.expect("writes");
+        unit.mandates().upsert(&Mandate { details, ..mandate }).await.expect("writes");
         unit.commit().await.expect("commits");
         let taken = billing::submit_signed_recharge(ctx, &sub(), tokens(60), &from, (7, &less)).await;
         assert!(matches!(taken, Err(ManageError::Check(CheckError::Differs(_)))), "{taken:?}");

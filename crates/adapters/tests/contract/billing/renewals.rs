@@ -200,7 +200,7 @@ on_one! {
         assert_eq!(billing.find("sub_1").await.on_hold, Some(on_hold));
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         assert_eq!(billing.round().await, 0);
-        let permits = billing.networks.rail.permits(&billing.networks.method, &billing.networks.currency, billing.networks.wallet.did(), price.unit_amount);
+        let permits = billing.networks.rail.mandate_allows(&billing.networks.method, &billing.networks.currency, billing.networks.wallet.did(), price.unit_amount);
         assert_eq!(permits.await, Ok(true));
     }
 

@@ -368,7 +368,7 @@ on_one! {
         let first = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
         let payer = TestWallet::from_seed(&[77; 32]).did().clone();
         let details = Some(MandateDetails::Delegation { payer, limits: Vec::new(), reference: String::new() });
-        unit.mandates().put(&Mandate { id: id("man_2"), details, ..first }).await.expect("writes");
+        unit.mandates().upsert(&Mandate { id: id("man_2"), details, ..first }).await.expect("writes");
         unit.commit().await.expect("commits");
         billing.insert(&Subscription { mandate_id: Some(id("man_2")), ..one }).await;
         assert_eq!(billing::check_stakes(&billing.ctx, 9).await.expect("looks"), 1);

@@ -33,12 +33,12 @@ on_both! {
         let invoice = billing.invoices().await.remove(0).id;
         let mut unit = begin(db).await;
         let pending = Mandate { id: id("man_9"), status: MandateStatus::Pending, ..unit.mandates().find(&mandate).await.expect("reads").expect("is there") };
-        unit.mandates().put(&pending).await.expect("puts");
+        unit.mandates().upsert(&pending).await.expect("puts");
         unit.mandates().link_invoices(&pending.id, std::slice::from_ref(&invoice)).await.expect("links");
         unit.mandates().link_invoices(&pending.id, std::slice::from_ref(&invoice)).await.expect("links once more");
         assert_eq!(unit.mandates().linked_invoices(&pending.id).await.expect("reads"), std::slice::from_ref(&invoice));
         assert_eq!(unit.mandates().pending_for_invoice(&invoice).await.expect("reads"), std::slice::from_ref(&pending.id));
-        unit.mandates().put(&Mandate { status: MandateStatus::Active, ..pending }).await.expect("puts");
+        unit.mandates().upsert(&Mandate { status: MandateStatus::Active, ..pending }).await.expect("puts");
         assert_eq!(unit.mandates().pending_for_invoice(&invoice).await.expect("reads"), [], "it is given already");
     }
 
@@ -58,7 +58,7 @@ on_both! {
         let first = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
         for number in [2, 3] {
             let pending = Mandate { id: id(&format!("man_{number}")), status: MandateStatus::Pending, created_at: at(number), ..first.clone() };
-            unit.mandates().put(&pending).await.expect("puts");
+            unit.mandates().upsert(&pending).await.expect("puts");
             unit.mandates().link_subscription(&pending.id, &one.id).await.expect("links");
             unit.attempts().insert(&asked(number), &[]).await.expect("inserts");
         }

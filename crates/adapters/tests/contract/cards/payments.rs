@@ -178,14 +178,14 @@ on_both! {
     async fn settings_are_verified(db: &TestDatabase) {
         let mut bench = Bench::open(db).await;
         let currencies = [bench.currency.clone()];
-        assert_eq!(bench.rail.verify(&bench.method, &currencies).await, Ok(()));
+        assert_eq!(bench.rail.validate_settings(&bench.method, &currencies).await, Ok(()));
         let mut live = bench.method.clone();
         live.mode = Mode::Live;
-        assert!(matches!(bench.rail.verify(&live, &currencies).await, Err(RailError::Misconfigured(_))), "the sandbox is for test mode");
+        assert!(matches!(bench.rail.validate_settings(&live, &currencies).await, Err(RailError::Misconfigured(_))), "the sandbox is for test mode");
         if let MethodSettings::Stripe { secret_key, .. } = &mut bench.method.settings {
             *secret_key = Secret::new("sk_wrong");
         }
-        assert!(matches!(bench.rail.verify(&bench.method, &currencies).await, Err(RailError::Misconfigured(_))));
+        assert!(matches!(bench.rail.validate_settings(&bench.method, &currencies).await, Err(RailError::Misconfigured(_))));
         let opened = bench.try_open("att_1", 1_000).await;
         assert!(matches!(opened, Err(RailError::Misconfigured(_))), "{opened:?}");
     }

@@ -183,12 +183,12 @@ impl Bench {
 
     pub async fn mandate_allows(&self, tokens: u128) -> bool {
         let amount = Amount::new(tokens * UNIT);
-        self.rail.permits(&self.method, &self.currency, self.wallet.did(), amount).await.expect("answers")
+        self.rail.mandate_allows(&self.method, &self.currency, self.wallet.did(), amount).await.expect("answers")
     }
 
     /// Returns the held amount and the revoked amount of a stake, in whole tokens.
     pub async fn staked(&self, subject: &str) -> (u128, u128) {
-        let stake = self.rail.staked(&self.method, &self.currency, self.wallet.did(), subject).await;
+        let stake = self.rail.stake_balance(&self.method, &self.currency, self.wallet.did(), subject).await;
         let StakeState { held, revoked } = stake.expect("answers");
         (held.base_units() / UNIT, revoked.base_units() / UNIT)
     }

@@ -75,5 +75,5 @@ async fn a_network_that_does_not_respond_is_unreachable() {
     let closed = "http://127.0.0.1:1/api/";
     let outcome = rail(&address).send(&method(closed), &currency(), &signed()).await;
     assert!(matches!(outcome, Outcome::Unknown(_)));
-    assert!(matches!(rail(&address).verify(&method(closed), &[currency()]).await, Err(RailError::Unreachable(_))));
+    assert!(matches!(rail(&address).validate_settings(&method(closed), &[currency()]).await, Err(RailError::Unreachable(_))));
 }

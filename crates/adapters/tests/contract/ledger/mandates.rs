@@ -291,6 +291,6 @@ on_both! {
             let answer = bench.query(&list(from, to)).await;
             assert_eq!(answer["data"]["listDelegations"]["page"]["total"], total, "{from} {to}: {answer}");
         }
-        assert!(bench.rail.verify(&bench.method, std::slice::from_ref(&bench.currency)).await.is_ok());
+        assert!(bench.rail.validate_settings(&bench.method, std::slice::from_ref(&bench.currency)).await.is_ok());
     }
 }

@@ -120,7 +120,7 @@ on_both! {
         let bench = Bench::open(db).await;
         let verify = |asked, currency| {
             let rail = &bench.rail;
-            async move { rail.verify(&asked, &[currency]).await }
+            async move { rail.validate_settings(&asked, &[currency]).await }
         };
         assert_eq!(verify(bench.method.clone(), bench.currency.clone()).await, Ok(()));
         let mut elsewhere = method("/sandbox/arcblock/api/");

@@ -138,7 +138,7 @@ impl ManageSessionsApi {
 
     /// Attach other metadata to a session. Nothing else of it can be changed.
     #[oai(path = "/:id", method = "put")]
-    async fn label(
+    async fn update_metadata(
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::CheckoutSessions>,
@@ -147,7 +147,7 @@ impl ManageSessionsApi {
     ) -> Result<Json<SessionModel>, Problem> {
         let id = SessionId::parse(&id)?;
         let (metadata, _) = read_metadata(label.0.metadata)?;
-        checkout::label_session(&app.ctx, writes.mode, &id, metadata).await?;
+        checkout::update_session_metadata(&app.ctx, writes.mode, &id, metadata).await?;
         show(&app, writes.mode, &id).await
     }
 

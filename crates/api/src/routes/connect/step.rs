@@ -83,7 +83,7 @@ pub async fn build_step(app: &App, session: &ConnectSession) -> Result<Value, St
 pub async fn scan(app: &App, session: &ConnectSession, scanned: ConnectSession) -> Result<Value, StorageError> {
     let scanned = match (&session.wallet, checkout_of(session)) {
         (Some(wallet), Some(id)) if session.action != ConnectAction::Login && wallet_actions::deed_of(session).is_none() => {
-            match checkout::wanted(&app.ctx, &id, &wallet.did).await {
+            match checkout::next_wallet_step(&app.ctx, &id, &wallet.did).await {
                 Ok(wanted) => ConnectSession { step: step_for(wanted), ..scanned },
                 Err(error) => return refuse(app, session, error).await,
             }
@@ -237,7 +237,7 @@ async fn next(
     response: Value,
     now: Timestamp,
 ) -> Result<Value, StorageError> {
-    match checkout::wanted(&app.ctx, id, &wallet.did).await {
+    match checkout::next_wallet_step(&app.ctx, id, &wallet.did).await {
         // The last signature may have completed the session already.
         Err(TransferError::Complete) => succeed(app, session, response, now).await,
         Ok(WalletStep::Nothing) => {

@@ -131,7 +131,7 @@ impl PaymentIntentsApi {
 
     /// Attach other metadata to a payment. Nothing else of it can be changed.
     #[oai(path = "/:id", method = "put")]
-    async fn label(
+    async fn update_metadata(
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::PaymentIntents>,

@@ -108,7 +108,7 @@ impl SubscriptionsApi {
         let metadata = update.0.metadata.map(read_metadata).transpose()?.map(|(metadata, _)| metadata);
         let threshold = update.0.billing_thresholds.map(ThresholdsModel::read).transpose()?;
         let fields = SubscriptionFields { description: update.0.description, metadata, threshold };
-        billing::amend_subscription(&app.ctx, writes.mode, &id, fields).await?;
+        billing::update_subscription(&app.ctx, writes.mode, &id, fields).await?;
         show(&app, &id).await
     }
 

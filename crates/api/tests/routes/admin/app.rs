@@ -231,7 +231,7 @@ fn nothing_moves() -> RailError {
 
 #[async_trait]
 impl WalletRail for Network {
-    async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
+    async fn validate_settings(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
         verified(method, currencies)
     }
 
@@ -259,11 +259,11 @@ impl WalletRail for Network {
         Err(CheckError::Malformed)
     }
 
-    async fn permits(&self, _: &Method, _: &Currency, _: &Did, _: Amount) -> Result<bool, RailError> {
+    async fn mandate_allows(&self, _: &Method, _: &Currency, _: &Did, _: Amount) -> Result<bool, RailError> {
         Err(nothing_moves())
     }
 
-    async fn staked(&self, _: &Method, _: &Currency, _: &Did, _: &str) -> Result<StakeState, RailError> {
+    async fn stake_balance(&self, _: &Method, _: &Currency, _: &Did, _: &str) -> Result<StakeState, RailError> {
         Err(nothing_moves())
     }
 
@@ -286,7 +286,7 @@ impl WalletRail for Network {
 
 #[async_trait]
 impl CardRail for Network {
-    async fn verify(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
+    async fn validate_settings(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
         verified(method, currencies)
     }
 

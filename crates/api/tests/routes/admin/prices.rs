@@ -76,7 +76,7 @@ async fn stock_goes_up_and_down_but_not_below_what_is_sold() {
     let price_id = PriceId::parse(&id).expect("an id");
     let mut unit = app.ctx.store.begin().await.expect("begins");
     let hold = StockReservation { price_id, quantity: 4 };
-    unit.prices().hold(&SessionId::parse("cs_1").expect("an id"), &hold, app.ctx.now()).await.expect("holds");
+    unit.prices().reserve(&SessionId::parse("cs_1").expect("an id"), &hold, app.ctx.now()).await.expect("holds");
     unit.commit().await.expect("commits");
     let path = format!("/api/prices/{id}/inventory");
     let more = app.put(&owner, &path, json!({"quantity": 3, "action": "increment"})).await;

@@ -45,7 +45,7 @@ impl PurposeHandler for MandateChange {
 pub(crate) async fn mandate_declined(ctx: &Context, unit: &mut dyn UnitOfWork, id: &MandateId) -> Result<(), BillingError> {
     let mandate = unit.mandates().find(id).await?.ok_or(BillingError::Orphan)?;
     let ended = Mandate { status: MandateStatus::Ended, updated_at: ctx.now(), ..mandate };
-    unit.mandates().put(&ended).await?;
+    unit.mandates().upsert(&ended).await?;
     Ok(())
 }
 
@@ -59,6 +59,6 @@ pub(crate) async fn mandate_given(
     let mandate = unit.mandates().find(id).await?.ok_or(BillingError::Orphan)?;
     let details = settlement.card.clone().map(MandateDetails::Card).or(mandate.details);
     let active = Mandate { status: MandateStatus::Active, details, updated_at: ctx.now(), ..mandate };
-    unit.mandates().put(&active).await?;
+    unit.mandates().upsert(&active).await?;
     Ok(())
 }

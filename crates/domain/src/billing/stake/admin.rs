@@ -3,8 +3,9 @@
 use super::debts::{DebtScope, debts_of, debts_of_subscription};
 use super::release::{ReleaseTime, release_if_unused};
 use super::transfer::{StakeTransfer, transfer};
-use super::{ReleaseReason, Stake, StakeStatus, ask_network, customer_time};
+use super::{ReleaseReason, Stake, StakeStatus, ask_network};
 use crate::billing::charges::publish_charges;
+use crate::billing::clock::time_of_customer;
 use crate::billing::subscription_admin::{load, lock, save};
 use crate::billing::{BillingError, COMMENT_MAX, ManageError, Subscription};
 use crate::context::Context;
@@ -122,7 +123,7 @@ async fn return_seen(ctx: &Context, seen: &SeenStake) -> Result<(), ManageError>
     if stake.reservation.is_some() {
         return Err(ManageError::PaymentInFlight);
     }
-    let now = customer_time(ctx, unit.as_mut(), &stake.customer_id).await?;
+    let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
     // By the store's decision, unpaid invoices are not deducted.
     let amount = stake.available().min(seen.state.held);
     let stake = make_due_now(unit.as_mut(), &stake, now).await?;
@@ -166,7 +167,7 @@ pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amou
     if amount.is_zero() || amount > held {
         return Err(ManageError::StakeTooSmall);
     }
-    let now = customer_time(ctx, unit.as_mut(), &stake.customer_id).await?;
+    let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
     subscription.metadata.insert("slash_reason".to_owned(), reason);
     subscription.updated_at = now;
     save(unit.as_mut(), &subscription).await?;

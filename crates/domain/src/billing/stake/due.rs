@@ -4,10 +4,9 @@
 use super::debts::{DebtScope, StakeDebts, debts_of};
 use super::settlement::post_claim;
 use super::transfer::{StakeTransfer, transfer};
-use super::{
-    ReleaseReason, STAKE_RETRY_DELAY, STAKE_RETRY_DOUBLINGS, Stake, StakePurpose, StakeStatus, ask_network, customer_time, retry_delay,
-};
+use super::{ReleaseReason, STAKE_RETRY_DELAY, STAKE_RETRY_DOUBLINGS, Stake, StakePurpose, StakeStatus, ask_network, retry_delay};
 use crate::billing::charges::publish_charges;
+use crate::billing::clock::time_of_customer;
 use crate::billing::{BatchResult, BillingError, ClockEvent, STAKE_WAITING, Scope, TimelineEvent};
 use crate::context::Context;
 use crate::payment::{Purpose, StakeState};
@@ -123,7 +122,7 @@ async fn process_stake(ctx: &Context, scope: &Scope, queried: &Stake) -> Result<
     };
     let mut unit = ctx.store.begin().await?;
     let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(None) };
-    let now = customer_time(ctx, unit.as_mut(), &stake.customer_id).await?;
+    let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
     let debts = debts_of(unit.as_mut(), &stake, DebtScope::Ended).await?;
     let is_being_placed = unit.attempts().open_of(&Purpose::Stake(stake.id.clone())).await?.is_some();
     let step = next_step(&StepInput { stake: &stake, state, debts: &debts, is_being_placed }, now)?;
@@ -176,7 +175,7 @@ async fn take_step(
 async fn postpone(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
     let mut unit = ctx.store.begin().await?;
     let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(()) };
-    let now = customer_time(ctx, unit.as_mut(), &stake.customer_id).await?;
+    let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
     let failure_count = stake.failure_count.saturating_add(1);
     let after = Stake { return_at: Some(now.plus(retry_delay(stake.failure_count))), failure_count, updated_at: now, ..stake.clone() };
     if unit.stakes().update(&stake, &after).await? {

@@ -30,6 +30,5 @@ pub(in crate::billing) use place::{
 pub use port::{StakeFilter, Stakes};
 pub(crate) use release::abandon_stake;
 pub(in crate::billing) use release::{ReleaseTime, release_if_unused};
-pub(in crate::billing) use settlement::customer_time;
 pub use settlement::{StakeForfeit, StakePlacement, StakeReturn};
 pub(crate) use settlement::{post_stake, record_placement};

@@ -2,7 +2,8 @@
 
 use super::due::is_unchanged;
 use super::settlement::post_claim;
-use super::{Stake, StakePurpose, StakeStatus, ask_network, customer_time};
+use super::{Stake, StakePurpose, StakeStatus, ask_network};
+use crate::billing::clock::time_of_customer;
 use crate::billing::{BillingError, CancelReason, Cancellation, Notification, Subscription, SubscriptionStatus, notify};
 use crate::context::Context;
 use crate::payment::StakeState;
@@ -77,7 +78,7 @@ async fn check(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
     let mut unit = ctx.store.begin().await?;
     let secured = lock_secured(unit.as_mut(), queried).await?;
     let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(()) };
-    let now = customer_time(ctx, unit.as_mut(), &stake.customer_id).await?;
+    let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
     let after = match found {
         Finding::AsKnown => return Ok(()),
         Finding::Revoked => {

@@ -5,8 +5,9 @@ use super::debts::{StakeDebts, debts_of_subscription, is_paying};
 use super::place::Placement;
 use super::release::{ReleaseTime, release_if_unused};
 use super::transfer::{StakeTransfer, transfer};
-use super::{ReleaseReason, STAKE_RETRY_DELAY, Stake, StakeKey, StakePurpose, StakeSubject, customer_time, retry_delay};
+use super::{ReleaseReason, STAKE_RETRY_DELAY, Stake, StakeKey, StakePurpose, StakeSubject, retry_delay};
 use crate::access::Wallet;
+use crate::billing::clock::time_of_customer;
 use crate::billing::invoice::{Finalization, finalize_all, plan_payments};
 use crate::billing::payment_target::{PaymentTarget, send, target};
 use crate::billing::subscription_admin::{load, lock, save};
@@ -102,7 +103,7 @@ async fn cycle_of(unit: &mut dyn UnitOfWork, target: &PaymentTarget) -> Result<A
     let mut cycle = Amount::ZERO;
     for item in items {
         let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(&target.currency.id));
-        cycle = cycle.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.charge(item.quantity)?)?;
+        cycle = cycle.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.amount_for(item.quantity)?)?;
     }
     Ok(cycle)
 }
@@ -219,7 +220,7 @@ pub(super) async fn reschedule_overdraft(ctx: &Context, unit: &mut dyn UnitOfWor
     if subscription.overdraft_stake_id.as_ref() != Some(&stake.id) || subscription.ended_at.is_some() {
         return Ok(());
     }
-    let now = customer_time(ctx, unit, &stake.customer_id).await?;
+    let now = time_of_customer(ctx, unit, &stake.customer_id).await?;
     subscription.overdraft_at = Some(now.plus(retry_delay(stake.failure_count)));
     subscription.updated_at = now;
     match unit.subscriptions().update(&subscription).await? {

@@ -4,6 +4,7 @@ use super::release::{ReleaseTime, release_if_unused};
 use super::settlement::{post_stake, record_stake_statement};
 use super::{ReleaseReason, RequestedStake, Stake, StakeKey, StakePurpose, StakeSubject};
 use crate::access::{Did, Wallet};
+use crate::billing::clock::time_of_customer;
 use crate::billing::payment_target::PaymentTarget;
 use crate::billing::statement::Statement;
 use crate::billing::{
@@ -107,7 +108,7 @@ pub(in crate::billing) async fn ask_network(ctx: &Context, stake: &Stake) -> Res
     let currency = unit.methods().find_currency(&stake.currency_id).await?.ok_or(BillingError::Orphan)?;
     drop(unit);
     match ctx.networks.wallet(method.kind) {
-        Some(rail) => Ok(Some(rail.staked(&method, &currency, &stake.payer, stake.id.as_str()).await?)),
+        Some(rail) => Ok(Some(rail.stake_balance(&method, &currency, &stake.payer, stake.id.as_str()).await?)),
         None => Ok(None),
     }
 }
@@ -218,7 +219,7 @@ impl Security {
         let mut recurring = Amount::ZERO;
         for item in items {
             let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(&currency.id));
-            recurring = recurring.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.charge(item.quantity)?)?;
+            recurring = recurring.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.amount_for(item.quantity)?)?;
         }
         Ok(StakeTerms { threshold: self.threshold, minimum: self.minimum, recurring })
     }
@@ -307,7 +308,7 @@ pub(super) async fn placed(
     let ids: Vec<_> = superseded.iter().chain([id]).cloned().collect();
     let locked = unit.stakes().lock_all(&ids).await?;
     let before = locked.iter().find(|stake| stake.id == *id).ok_or(BillingError::Orphan)?;
-    let now = super::customer_time(ctx, unit, &before.customer_id).await?;
+    let now = time_of_customer(ctx, unit, &before.customer_id).await?;
     let mut after = before.placed(attempt.amount, reference, now)?;
     if sharing.is_empty() {
         after = after.released(ReleaseReason::Ended, now, now);

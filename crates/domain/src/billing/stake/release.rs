@@ -1,6 +1,7 @@
 //! Releases stakes: marks them, so that the batch of due stakes moves them.
 
 use super::{ReleaseReason, Stake};
+use crate::billing::clock::time_of_customer;
 use crate::billing::{BillingError, STAKE_WAITING};
 use crate::context::Context;
 use crate::shared::{StakeId, Timestamp};
@@ -58,7 +59,7 @@ async fn write(unit: &mut dyn UnitOfWork, before: &Stake, after: Stake) -> Resul
 /// Releases the stake of a checkout that was not completed, or that now requires another stake.
 pub(crate) async fn abandon_stake(ctx: &Context, unit: &mut dyn UnitOfWork, id: &StakeId) -> Result<(), BillingError> {
     let Some(stake) = unit.stakes().lock(id).await? else { return Ok(()) };
-    let now = super::customer_time(ctx, unit, &stake.customer_id).await?;
+    let now = time_of_customer(ctx, unit, &stake.customer_id).await?;
     write(unit, &stake, stake.released(ReleaseReason::Abandoned, now, now)).await?;
     Ok(())
 }

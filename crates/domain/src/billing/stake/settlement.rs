@@ -3,6 +3,7 @@
 use super::overdraft::{charge_fee, reschedule_overdraft};
 use super::place::placed;
 use super::{Stake, StakePurpose};
+use crate::billing::clock::time_of_customer;
 use crate::billing::invoice::{PaidInvoice, Receipt, settle};
 use crate::billing::recovery::recovered;
 use crate::billing::statement::{Statement, StatementOwner, record_statement};
@@ -10,7 +11,7 @@ use crate::billing::{BillingError, BillingReason, PricingFormula, line_descripti
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{Attempt, Decline, Purpose, PurposeHandler, Settlement, SettlementError};
-use crate::shared::{Amount, AttemptId, CustomerId, EntryId, StakeId, StorageError, Timestamp};
+use crate::shared::{Amount, AttemptId, EntryId, StakeId, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 use std::collections::BTreeSet;
@@ -112,17 +113,9 @@ impl PurposeHandler for StakeForfeit {
 }
 
 /// The current time of a stake's customer.
-pub(in crate::billing) async fn customer_time(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    customer: &CustomerId,
-) -> Result<Timestamp, StorageError> {
-    Ok(unit.clocks().of_customer(customer).await?.map_or_else(|| ctx.now(), |clock| clock.now))
-}
-
 async fn returned(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &StakeId, reference: &str) -> Result<(), BillingError> {
     let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
-    let now = customer_time(ctx, unit, &before.customer_id).await?;
+    let now = time_of_customer(ctx, unit, &before.customer_id).await?;
     if !unit.stakes().update(&before, &before.moved(&attempt.id, now)?).await? {
         return Err(BillingError::Contended);
     }
@@ -150,7 +143,7 @@ async fn forfeited(
         unit.subscriptions().lock(subscription).await?;
     }
     let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
-    let now = customer_time(ctx, unit, &before.customer_id).await?;
+    let now = time_of_customer(ctx, unit, &before.customer_id).await?;
     let after = before.moved(&attempt.id, now)?;
     if !unit.stakes().update(&before, &after).await? {
         return Err(BillingError::Contended);
@@ -178,7 +171,7 @@ fn overdraft_paid(stake: &Stake, settled: &[PaidInvoice]) -> Amount {
 /// Records that the network declined to move the stake; it is retried later.
 async fn declined(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &StakeId) -> Result<(), BillingError> {
     let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
-    let now = customer_time(ctx, unit, &before.customer_id).await?;
+    let now = time_of_customer(ctx, unit, &before.customer_id).await?;
     match unit.stakes().update(&before, &before.declined(&attempt.id, now)?).await? {
         true => Ok(()),
         false => Err(BillingError::Contended),

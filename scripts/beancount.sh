@@ -1,5 +1,5 @@
 #!/bin/bash
-# beancount.sh: prints where beancount's checker is, after getting it from the Python registry if it is not there. It is kept
+# beancount.sh: prints the path of beancount's checker, after installing it from the Python registry if it is absent. It is installed
 # outside the repository, under ~/.cache/souk.
 set -euo pipefail
 cd "$(dirname "$0")/.."

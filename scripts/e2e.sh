@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e.sh [ARGUMENTS OF PLAYWRIGHT...]: the browser tests against the real binary, with demo data in a folder of its own.
-# MATRIX=all takes every language, width and colour scheme.
+# e2e.sh [PLAYWRIGHT ARGUMENTS...]: runs the browser tests against the real binary, with demo data in a temporary folder.
+# MATRIX=all covers every language, width and colour scheme.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/need.sh chromium fonts
@@ -12,9 +12,9 @@ clean() {
     status=$?
     trap - EXIT
     [ -z "$server" ] || { kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; }
-    # What the visitors opened tells nothing here, and would push the names of the failed tests out of sight.
+    # Page views are left out of the log, because they would push the names of failed tests out of sight.
     [ "$status" = 0 ] || grep -v page_view "$folder/log" | tail -n 20 >&2 || true
-    # A browser on its way out may write there still: that is no failure of the tests.
+    # A browser that is shutting down may still write there; that must not fail the run.
     rm -rf "$folder" || true
     exit "$status"
 }
@@ -22,7 +22,7 @@ trap clean EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Before the server begins in the background: it is read at once.
+# Created before the server starts, because the loop below reads it immediately.
 : >"$folder/out"
 "${CARGO_TARGET_DIR:-target}/debug/souk" serve --demo --data "$folder/data" --listen 127.0.0.1:0 >"$folder/out" 2>"$folder/log" &
 server=$!
@@ -37,5 +37,5 @@ export SOUK_URL
 export SOUK_OWNER_LINK; SOUK_OWNER_LINK=$(sed -n 's/.*becomes it: \(.*\)$/\1/p' "$folder/out")
 # The store writes emails there, because it has no mail server.
 export SOUK_MAIL_FOLDER=$folder/data/mail
-# The owner's browser and what browsers put down are gone with the folder.
+# Browser profiles and temporary files are removed with the folder.
 (cd web && TMPDIR=$folder npx playwright test "$@")

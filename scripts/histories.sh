@@ -1,6 +1,6 @@
 #!/bin/bash
-# histories.sh: random histories in a process that is killed again and again, on SQLite and on PostgreSQL, and again with the
-# queue wiped at random; then everything is counted. HISTORIES (default 1000) with KILLS (default 5) each, SEED to repeat.
+# histories.sh: runs random histories in a process that is killed repeatedly, on SQLite and on PostgreSQL, with and without wiping
+# the queue at random, and verifies the result. HISTORIES (default 1000) with KILLS (default 5) each; SEED repeats a run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ -z "${TEST_PG:-}" ]; then exec scripts/services.sh "$0"; fi

@@ -1,6 +1,6 @@
 #!/bin/bash
-# lighthouse.sh: the scores of store front and checkout, from the release binary with demo data; the median of five runs.
-# Aims (web.md): performance 0.95, accessibility 1.0, LCP 1.8 s, TBT 150 ms, CLS 0.05. Fails where an aim is missed.
+# lighthouse.sh: measures store front and checkout, served by the release binary with demo data; takes the median of five runs.
+# Targets (web.md): performance 0.95, accessibility 1.0, LCP 1.8 s, TBT 150 ms, CLS 0.05. Fails if a target is missed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/need.sh chromium fonts

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the fonts of the invoice (crates/adapters/assets/fonts) out of Debian's package fonts-noto-cjk.
-# Needs: python3 with venv, the package fonts-noto-cjk. Touches nothing but the two font files.
+# make-font.sh: builds the invoice fonts (crates/adapters/assets/fonts) from Debian's package fonts-noto-cjk.
+# Requires python3 with venv and the package fonts-noto-cjk. Writes only the two font files.
 set -eu
 cd "$(dirname "$0")/.."
 source=${1:-/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc}
@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 python3 -m venv "$scratch/venv"
 "$scratch/venv/bin/pip" -q install 'fonttools==4.68.0'
 
-# GB 2312 whole (names need its second level), Latin with its extensions, punctuation, currency signs, full-width forms.
+# All of GB 2312 (names need its second level), Latin with its extensions, punctuation, currency signs, full-width forms.
 python3 - > "$scratch/characters" <<'PYTHON'
 characters = set()
 for row in range(0xA1, 0xF8):
@@ -25,7 +25,7 @@ for first, end in [(0x20, 0x7F), (0xA0, 0x250), (0x2010, 0x2028), (0x2030, 0x204
 print(",".join(f"{character:04X}" for character in sorted(characters)))
 PYTHON
 
-# Hints and vertical metrics weigh half of the file and a PDF uses neither.
+# Hints and vertical metrics take half of the file, and a PDF uses neither.
 subset() {
   "$scratch/venv/bin/pyftsubset" "$source" --no-hinting --layout-features= --name-IDs=0,1,2,3,4,6,13,14 \
     --drop-tables+=vhea,vmtx,VORG,BASE,GSUB,GPOS,GDEF "$@"

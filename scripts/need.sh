@@ -1,6 +1,6 @@
 #!/bin/sh
-# need.sh NAME...: installs what is absent, with apt. Names: postgresql redis chromium fonts poppler python.
-# Services that come with a package are kept from starting by themselves.
+# need.sh NAME...: installs absent tools with apt. Names: postgresql redis chromium fonts poppler python.
+# Services of the installed packages are not started.
 set -eu
 
 [ $# -gt 0 ] || { echo "usage: need.sh postgresql|redis|chromium|fonts|poppler|python ..." >&2; exit 64; }

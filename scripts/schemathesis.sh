@@ -1,7 +1,7 @@
 #!/bin/bash
-# schemathesis.sh: strange input for every operation of openapi.json, against the real binary, as a stranger, as an owner
-# and with an API key at once; any 5xx fails. MAX_EXAMPLES inputs for each operation (default 8), MAX_SECONDS in all
-# (default 90), SEED to repeat a run. The tool is kept outside the repository, under ~/.cache/souk.
+# schemathesis.sh: sends malformed input to every operation of openapi.json, against the real binary, with an owner's session and an
+# API key; any 5xx fails. MAX_EXAMPLES inputs per operation (default 8), MAX_SECONDS in total (default 90), SEED repeats a run. The
+# tool is installed outside the repository, under ~/.cache/souk.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,7 +34,7 @@ export NO_COLOR=1 SOUK_DATA=$folder/data
 "$souk" migrate >/dev/null
 key=$("$souk" key create --name schemathesis --scope '*' | sed -n '1s/.*  //p')
 
-# An owner who is signed in: wallets are not this tool's subject.
+# Sign an owner in by inserting the rows directly, because the tool has no wallet.
 python3 - "$SOUK_DATA/souk.db" <<'PYTHON'
 import hashlib, sqlite3, sys, time
 now = int(time.time() * 1_000_000)
@@ -56,7 +56,7 @@ for _ in $(seq 300); do
 done
 [ -n "$address" ] || { echo "schemathesis.sh: souk did not open" >&2; cat "$folder/log" >&2; exit 70; }
 
-# Leaving out what would end the owner's session.
+# The logout operation is excluded because it would end the owner's session.
 cd "$folder"
 status=0
 "$tool/bin/schemathesis" run "${address}openapi.json" --url "$address" \

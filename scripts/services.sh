@@ -1,8 +1,8 @@
 #!/bin/bash
-# services.sh COMMAND...: runs the command beside a PostgreSQL and a Redis of its own, on free loopback ports, in a
-# temporary folder, then removes both. Exports TEST_PG, TEST_REDIS, and TMPDIR: the command's temporary files go as well.
-# The exit status is the command's. The folder is in memory where there is enough of it, so that no test waits for a disk.
-# SERVICES_FSYNC=on keeps it on the disk and makes PostgreSQL write through to it (for benches).
+# services.sh COMMAND...: runs the command with its own PostgreSQL and Redis, on free loopback ports and in a temporary folder, and
+# removes both afterwards. Exports TEST_PG, TEST_REDIS and TMPDIR, so that the command's temporary files are removed as well.
+# Exits with the status of the command. The folder is in memory if enough is free, so that no test waits for a disk.
+# SERVICES_FSYNC=on places it on disk and makes PostgreSQL flush writes to it (for benchmarks).
 set -euo pipefail
 
 [ $# -gt 0 ] || { echo "usage: services.sh COMMAND..." >&2; exit 64; }
@@ -37,7 +37,7 @@ trap 'exit 143' TERM
 
 bin=$(dirname "$(command -v initdb || ls -d /usr/lib/postgresql/*/bin/initdb | sort -V | tail -n 1)")
 
-# A port that nobody listens on, below the range that outgoing connections take.
+# Prints a free port below the range of outgoing connections.
 free_port() {
     local port
     while :; do
@@ -46,7 +46,7 @@ free_port() {
     done
 }
 
-# Another process may take the port first: then another port is tried.
+# Another process may take the port in the meantime, so starting a service is retried with another port.
 mkdir "$folder/pg" "$folder/redis" "$folder/tmp"
 export TMPDIR=$folder/tmp
 [ "$(id -u)" != 0 ] || chown postgres "$folder/pg"
@@ -79,7 +79,7 @@ done
 [ -n "$started" ] || { echo "services.sh: Redis did not start" >&2; cat "$folder/redis/log" >&2; exit 69; }
 export TEST_REDIS="redis://127.0.0.1:$port"
 
-# In the background, so that a signal to this script is answered at once.
+# Run in the background, so that this script handles signals immediately.
 "$@" <&0 &
 command_pid=$!
 status=0

@@ -1,11 +1,11 @@
 #!/bin/bash
-# temp-parent.sh: prints where tests make their temporary folders: TMPDIR where it is set, else memory where there is enough
-# of it, so that no test waits for a disk, else /tmp.
+# temp-parent.sh: prints the parent of temporary test folders: TMPDIR if it is set; otherwise memory if enough is free, so that no
+# test waits for a disk; otherwise /tmp.
 set -euo pipefail
 
 if [ -n "${TMPDIR:-}" ]; then echo "$TMPDIR"; exit; fi
 memory=/dev/shm
-# In KiB: what a whole test run has in use at once, with room to spare.
+# In KiB: the peak usage of a whole test run, with a margin.
 wanted=4000000
 if [ -w "$memory" ]; then
     free=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)

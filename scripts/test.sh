@@ -1,6 +1,6 @@
 #!/bin/bash
-# test.sh: everything that must hold. It installs with apt what a bare machine lacks, starts what it needs on private
-# loopback ports, and leaves nothing running. At its end it prints how long each step took, also if one of them failed.
+# test.sh: runs all checks and tests. It installs absent tools with apt, starts services on private loopback ports, and stops them
+# afterwards. At its end it prints the duration of each step, also if a step failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -41,7 +41,7 @@ step "web: lint, unit tests, types, build, size budgets"
 step "clippy"
 cargo clippy --workspace --all-targets --all-features -- -D warnings
 
-# One build of all packages: building the binary alone would compile the dependencies again, with other features.
+# One build of all packages, because building the binary alone would compile the dependencies again with other features.
 step "build of the rust tests and the binary"
 if command -v cargo-nextest >/dev/null; then
     run=(cargo nextest run)

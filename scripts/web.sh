@@ -1,6 +1,6 @@
 #!/bin/bash
-# web.sh [install|build]: installs the web client's packages where the lock file asks for others, and builds the entries
-# where a source is newer than the build.
+# web.sh [install|build]: installs the web client's packages if the lock file has changed, and builds the entries if a source is newer
+# than the build.
 set -euo pipefail
 cd "$(dirname "$0")/../web"
 

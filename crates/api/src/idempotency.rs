@@ -1,4 +1,4 @@
-//! `Idempotency-Key` (DESIGN.md 8): the same key and body give the first answer again; another body is refused.
+//! `Idempotency-Key` (DESIGN.md 8): a repeated key with the same request returns the first response; with another request, 409.
 
 use crate::auth::{LOGIN_COOKIE, RequestContext, bearer, cookie, token_hash};
 use crate::problem::{FAILED, Problem};
@@ -11,16 +11,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const HEADER: &str = "idempotency-key";
-/// Says that an answer is a repetition.
+/// Response header that marks a replayed response.
 const REPLAYED: &str = "idempotent-replayed";
-/// Longest key (as Stripe's).
+/// Maximum length of a key in bytes, as in Stripe's API.
 const KEY_MAX: usize = 255;
-/// Largest body of a call that may carry a key.
+/// Maximum body of a request with a key, in bytes.
 const BODY_MAX: usize = 1 << 20;
-/// A first call that has not answered after this long has died with its process: the key is free again.
+/// A first request without a response after this time is assumed to have died with its process; its key becomes free again.
 const STALE: Duration = Duration::from_secs(60);
 
-/// Runs `inner` once for each key and caller. Calls without a key pass through.
+/// Runs `inner` once per key and caller. Requests without a key pass through.
 pub async fn once<E: Endpoint>(app: &Arc<App>, inner: &E, mut request: Request) -> poem::Result<Response> {
     let writes = matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
     let Some(key) = request.headers().get(HEADER).filter(|_| writes) else {
@@ -30,7 +30,7 @@ pub async fn once<E: Endpoint>(app: &Arc<App>, inner: &E, mut request: Request) 
         Ok(key) if !key.is_empty() && key.len() <= KEY_MAX => key.to_owned(),
         _ => return Err(Problem::bad("Idempotency-Key must be 1 to 255 printable characters").into()),
     };
-    // Nobody's keys: a stranger must not be able to fill the table, nor to read another's answer.
+    // Keys of anonymous callers are ignored: a stranger must neither fill the table nor read another caller's response.
     let Some(caller) = caller(app, &request).await? else { return Ok(inner.get_response(request).await) };
     let body = request
         .take_body()
@@ -44,19 +44,19 @@ pub async fn once<E: Endpoint>(app: &Arc<App>, inner: &E, mut request: Request) 
     let mut unit = app.ctx.store.begin().await.map_err(Problem::from)?;
     let taken = unit.idempotency().take(&caller, &key, &fingerprint, now, now.minus(STALE)).await.map_err(Problem::from)?;
     unit.commit().await.map_err(Problem::from)?;
-    if let Some(kept) = taken {
-        return replay(kept, &fingerprint);
+    if let Some(stored) = taken {
+        return replay(stored, &fingerprint);
     }
     let response = inner.get_response(request).await;
-    keep(app, &caller, &key, response).await
+    store_response(app, &caller, &key, response).await
 }
 
-fn replay(kept: StoredResponse, fingerprint: &str) -> poem::Result<Response> {
-    if kept.fingerprint != fingerprint {
+fn replay(stored: StoredResponse, fingerprint: &str) -> poem::Result<Response> {
+    if stored.fingerprint != fingerprint {
         let problem = Problem::new(StatusCode::CONFLICT, "This Idempotency-Key was used for another request");
         return Err(problem.code("IDEMPOTENCY_MISMATCH").into());
     }
-    let Some((status, body)) = kept.answer else {
+    let Some((status, body)) = stored.answer else {
         let problem = Problem::new(StatusCode::CONFLICT, "The first request with this Idempotency-Key is being worked on");
         return Err(problem.code("IDEMPOTENCY_IN_FLIGHT").into());
     };
@@ -65,13 +65,13 @@ fn replay(kept: StoredResponse, fingerprint: &str) -> poem::Result<Response> {
     Ok(response.with_header(REPLAYED, HeaderValue::from_static("true")).into_response())
 }
 
-/// Keeps what is final. A failure of ours, a conflict, a call too many, and an answer that broke off may be tried again under the
-/// same key.
-async fn keep(app: &Arc<App>, caller: &str, key: &str, mut response: Response) -> poem::Result<Response> {
+/// Stores a final response. After a server error, a conflict, a rate limit or an incomplete body, the key is released, so that
+/// the caller may retry with it.
+async fn store_response(app: &Arc<App>, caller: &str, key: &str, mut response: Response) -> poem::Result<Response> {
     let status = response.status();
     let body = response.take_body().into_bytes().await;
-    let whole = body.as_ref().ok().and_then(|body| std::str::from_utf8(body).ok());
-    let text = whole.filter(|_| is_final(status));
+    let complete = body.as_ref().ok().and_then(|body| std::str::from_utf8(body).ok());
+    let text = complete.filter(|_| is_final(status));
     let mut unit = app.ctx.store.begin().await.map_err(Problem::from)?;
     match text {
         Some(text) => unit.idempotency().keep(caller, key, status.as_u16(), text).await,
@@ -88,7 +88,7 @@ fn is_final(status: StatusCode) -> bool {
     !status.is_server_error() && !matches!(status, StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS)
 }
 
-/// The API key or login that a call is made with, as a hash; `None` for those that are not valid.
+/// The hash of the API key or login token of the request; `None` if it has none or an invalid one.
 async fn caller(app: &Arc<App>, request: &Request) -> Result<Option<String>, Problem> {
     let mut unit = app.ctx.store.read().await?;
     let hash = match (bearer(request), cookie(request, LOGIN_COOKIE)) {
@@ -105,7 +105,7 @@ async fn caller(app: &Arc<App>, request: &Request) -> Result<Option<String>, Pro
     Ok(hash.map(hex::encode))
 }
 
-/// What makes two calls the same: method, path, mode, query and body. The order of a query and its language do not count.
+/// A digest of method, path, mode, query and body. The order of the query parameters and `locale` do not count.
 fn fingerprint(request: &Request, body: &[u8]) -> String {
     let mode = if RequestContext::of(request).mode.is_live() { "live" } else { "test" };
     let query = url::form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
@@ -125,12 +125,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_passes_with_time_is_not_final() {
-        for passing in [409, 429, 500, 502, 503] {
-            assert!(!is_final(StatusCode::from_u16(passing).expect("a status")), "{passing}");
+    fn a_transient_response_is_not_final() {
+        for transient in [409, 429, 500, 502, 503] {
+            assert!(!is_final(StatusCode::from_u16(transient).expect("a status")), "{transient}");
         }
-        for lasting in [200, 201, 204, 400, 403, 404, 422] {
-            assert!(is_final(StatusCode::from_u16(lasting).expect("a status")), "{lasting}");
+        for permanent in [200, 201, 204, 400, 403, 404, 422] {
+            assert!(is_final(StatusCode::from_u16(permanent).expect("a status")), "{permanent}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! HTTP: routes, permissions, the wire forms of the domain.
+//! The HTTP interface: routes, permissions, and the wire format of domain objects.
 
 pub mod auth;
 mod idempotency;

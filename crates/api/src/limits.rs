@@ -1,4 +1,4 @@
-//! What strangers may begin, by address: each begin writes a row, or keeps a socket or a poll, before we know who asks.
+//! Rate limits by IP address for anonymous requests that write a row or hold a connection before the caller is known.
 
 use crate::problem::Problem;
 use governor::clock::Clock as _;
@@ -10,17 +10,17 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Wallet sessions that one address may begin: per second, and at once.
+/// Connect sessions that one address may begin: sustained rate per second, and burst.
 const CONNECTS: (u32, u32) = (20, 200);
-/// Checkouts that one address may start: per second, and at once.
+/// Checkout sessions that one address may start: sustained rate per second, and burst.
 const STARTS: (u32, u32) = (200, 2_000);
-/// Sockets that one address may keep open, and that all of them may.
+/// Realtime connections that one address may hold open, and the limit for all addresses together.
 const SOCKETS_EACH: usize = 50;
 const SOCKETS_MAX: usize = 5_000;
-/// When this many addresses are remembered, those that have been quiet are forgotten.
+/// Above this number of tracked addresses, those whose quota has fully recovered are dropped.
 const ADDRESSES_MAX: usize = 10_000;
 
-/// How many sockets each address keeps open.
+/// The number of open connections by address.
 type OpenSockets = Arc<Mutex<HashMap<IpAddr, usize>>>;
 
 pub struct Limits {
@@ -37,7 +37,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// `trusted_proxies`: what they say about where a call comes from is believed.
+    /// `trusted_proxies`: addresses of proxies whose `X-Forwarded-For` header is trusted.
     #[must_use]
     pub fn behind(trusted_proxies: Vec<IpAddr>) -> Self {
         let limiter = |(per_second, burst)| {
@@ -48,23 +48,26 @@ impl Limits {
     }
 
     pub fn admit_connect(&self, request: &Request) -> Result<(), Problem> {
-        admit(&self.connects, self.origin_of(request))
+        admit(&self.connects, self.client_address(request))
     }
 
     pub fn admit_start(&self, request: &Request) -> Result<(), Problem> {
-        admit(&self.starts, self.origin_of(request))
+        admit(&self.starts, self.client_address(request))
     }
 
-    /// A place for one socket; it is free again when it is dropped.
-    pub fn admit_socket(&self, request: &Request) -> Result<SocketPlace, Problem> {
-        let Some(address) = self.origin_of(request) else { return Ok(SocketPlace(None)) };
+    /// Reserves one connection; dropping the result releases it.
+    ///
+    /// # Errors
+    /// 429 if the address, or all addresses together, have reached the limit.
+    pub fn admit_socket(&self, request: &Request) -> Result<SocketPermit, Problem> {
+        let Some(address) = self.client_address(request) else { return Ok(SocketPermit(None)) };
         let mut open = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = open.get(&address).copied().unwrap_or_default();
-        if own >= SOCKETS_EACH || open.values().sum::<usize>() >= SOCKETS_MAX {
+        let count = open.get(&address).copied().unwrap_or_default();
+        if count >= SOCKETS_EACH || open.values().sum::<usize>() >= SOCKETS_MAX {
             return Err(too_many("Too many open connections".to_owned()));
         }
-        open.insert(address, own + 1);
-        Ok(SocketPlace(Some((address, Arc::clone(&self.sockets)))))
+        open.insert(address, count + 1);
+        Ok(SocketPermit(Some((address, Arc::clone(&self.sockets)))))
     }
 
     #[cfg(test)]
@@ -72,39 +75,39 @@ impl Limits {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
     }
 
-    /// The connection's own address: anybody can write `X-Forwarded-For`. When the connection is a trusted proxy's, the
-    /// last address there, which that proxy added itself. A request without a connection is a test's.
-    fn origin_of(&self, request: &Request) -> Option<IpAddr> {
+    /// The peer address, because any client can send `X-Forwarded-For`. If the peer is a trusted proxy, the last address of that
+    /// header, which the proxy added itself. `None` for requests without a connection, as in tests.
+    fn client_address(&self, request: &Request) -> Option<IpAddr> {
         let Addr::SocketAddr(address) = &request.remote_addr().0 else { return None };
         let direct = address.ip().to_canonical();
         if !self.trusted_proxies.contains(&direct) {
             return Some(direct);
         }
-        let told = request.headers().get_all("x-forwarded-for").iter().next_back().and_then(|value| value.to_str().ok());
-        Some(told.and_then(|told| told.rsplit(',').next()?.trim().parse().ok()).unwrap_or(direct))
+        let forwarded = request.headers().get_all("x-forwarded-for").iter().next_back().and_then(|value| value.to_str().ok());
+        Some(forwarded.and_then(|list| list.rsplit(',').next()?.trim().parse().ok()).unwrap_or(direct))
     }
 }
 
-/// One open socket, counted for where it comes from.
-pub struct SocketPlace(Option<(IpAddr, OpenSockets)>);
+/// One open connection, counted against the limit of its address until dropped.
+pub struct SocketPermit(Option<(IpAddr, OpenSockets)>);
 
-impl Drop for SocketPlace {
+impl Drop for SocketPermit {
     fn drop(&mut self) {
         let Some((address, sockets)) = &self.0 else { return };
         let mut open = sockets.lock().unwrap_or_else(PoisonError::into_inner);
         match open.get_mut(address) {
-            Some(own) if *own > 1 => *own -= 1,
+            Some(count) if *count > 1 => *count -= 1,
             _ => drop(open.remove(address)),
         }
     }
 }
 
-fn too_many(told: String) -> Problem {
-    Problem::new(StatusCode::TOO_MANY_REQUESTS, told).code("TOO_MANY_REQUESTS")
+fn too_many(message: String) -> Problem {
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, message).code("TOO_MANY_REQUESTS")
 }
 
-fn admit(limiter: &DefaultKeyedRateLimiter<IpAddr>, from: Option<IpAddr>) -> Result<(), Problem> {
-    let Some(address) = from else { return Ok(()) };
+fn admit(limiter: &DefaultKeyedRateLimiter<IpAddr>, address: Option<IpAddr>) -> Result<(), Problem> {
+    let Some(address) = address else { return Ok(()) };
     if limiter.len() > ADDRESSES_MAX {
         limiter.retain_recent();
     }
@@ -125,15 +128,15 @@ mod tests {
         forwarded(address, "")
     }
 
-    fn forwarded(address: &str, told: &str) -> Request {
-        let request = poem::http::Request::builder().header("x-forwarded-for", told).body(()).expect("a request");
+    fn forwarded(address: &str, header: &str) -> Request {
+        let request = poem::http::Request::builder().header("x-forwarded-for", header).body(()).expect("a request");
         let from = RemoteAddr(Addr::SocketAddr(address.parse().expect("address")));
         let parts = RequestParts::from((request.into_parts().0, LocalAddr::default(), from, Scheme::HTTP));
         Request::from_parts(parts, Body::empty())
     }
 
     #[test]
-    fn an_address_may_begin_so_much_at_once_and_others_are_not_in_its_way() {
+    fn an_address_that_exhausts_its_burst_does_not_affect_other_addresses() {
         let limits = Limits::default();
         let refused = (0..400).filter(|_| limits.admit_connect(&from("192.0.2.1:1000")).is_err()).count();
         assert!((150..=200).contains(&refused), "{refused} of 400 refused");
@@ -142,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_keeps_so_many_sockets_and_a_closed_one_makes_room() {
+    fn an_address_is_limited_in_open_sockets_and_closing_one_frees_its_place() {
         let limits = Limits::default();
         let mut open: Vec<_> = (0..SOCKETS_EACH).filter_map(|_| limits.admit_socket(&from("192.0.2.1:1000")).ok()).collect();
         assert_eq!(open.len(), SOCKETS_EACH);
@@ -155,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn all_addresses_together_keep_no_more_sockets_than_the_store_bears() {
+    fn open_sockets_of_all_addresses_together_are_limited() {
         let limits = Limits::default();
         let open: Vec<_> =
             (0..SOCKETS_MAX + 1).filter_map(|n| limits.admit_socket(&from(&format!("10.0.{}.{}:1", n / 250, n % 250))).ok()).collect();
@@ -163,9 +166,9 @@ mod tests {
     }
 
     #[test]
-    fn only_a_trusted_proxy_is_believed_about_where_a_call_comes_from() {
+    fn the_forwarded_address_is_used_only_behind_a_trusted_proxy() {
         let limits = Limits::behind(vec!["192.0.2.9".parse().expect("address")]);
-        let origin = |request: &Request| limits.origin_of(request).map(|address| address.to_string());
+        let origin = |request: &Request| limits.client_address(request).map(|address| address.to_string());
         assert_eq!(origin(&forwarded("192.0.2.9:1", "203.0.113.5, 198.51.100.7")).as_deref(), Some("198.51.100.7"));
         assert_eq!(origin(&forwarded("192.0.2.9:1", "nonsense")).as_deref(), Some("192.0.2.9"));
         assert_eq!(origin(&forwarded("192.0.2.1:1", "198.51.100.7")).as_deref(), Some("192.0.2.1"));

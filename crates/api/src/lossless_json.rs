@@ -1,4 +1,4 @@
-//! Request bodies in which amounts keep every digit: a JSON number is read as its text, never by way of a float.
+//! JSON request bodies in which amounts keep every digit: a number is read from its text and never converted to a float.
 
 use poem::{FromRequest, Request, RequestBody};
 use poem_openapi::error::{ContentTypeError, ParseRequestPayloadError};
@@ -11,15 +11,16 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// A JSON body. Numbers that are not integers of 64 bits arrive as texts, without an exponent: only [`Decimal`] takes them.
+/// A JSON body. Numbers other than 64-bit integers become strings without an exponent, which [`Decimal`] accepts and numeric
+/// fields reject.
 #[derive(Debug, Clone)]
 pub struct ExactJson<T>(pub T);
 
-/// A human decimal: a JSON text, or a JSON number by its text.
+/// A human decimal, from a JSON string or from the text of a JSON number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decimal(pub String);
 
-/// The largest exponent that a number may be written with; no amount has more digits.
+/// Maximum absolute exponent of a number that is expanded; no amount has more digits.
 const EXPONENT_MAX: i32 = 60;
 
 impl<T: Type> Payload for ExactJson<T> {
@@ -42,10 +43,10 @@ impl<T: ParseFromJSON> ParsePayload for ExactJson<T> {
     const IS_REQUIRED: bool = T::IS_REQUIRED;
 
     async fn from_request(request: &Request, body: &mut RequestBody) -> poem::Result<Self> {
-        let refused = |reason: String| ParseRequestPayloadError { reason };
+        let invalid = |reason: String| ParseRequestPayloadError { reason };
         let body = <String as FromRequest>::from_request(request, body).await?;
-        let value = if body.is_empty() { Value::Null } else { read(&body).map_err(|error| refused(error.to_string()))? };
-        let value = T::parse_from_json(Some(value)).map_err(|error| refused(error.into_message()))?;
+        let value = if body.is_empty() { Value::Null } else { read(&body).map_err(|error| invalid(error.to_string()))? };
+        let value = T::parse_from_json(Some(value)).map_err(|error| invalid(error.into_message()))?;
         Ok(Self(value))
     }
 }
@@ -75,7 +76,7 @@ impl<'a, T: ParseFromJSON> ApiExtractor<'a> for ExactJson<T> {
 }
 
 fn read(body: &str) -> Result<Value, serde_json::Error> {
-    // Once as usual, which refuses what is nested too deeply for the second reading.
+    // The standard parser runs first because it enforces a depth limit, which `exact` does not.
     let _: Value = serde_json::from_str(body)?;
     exact(serde_json::from_str(body)?)
 }
@@ -99,14 +100,14 @@ fn exact(raw: &RawValue) -> Result<Value, serde_json::Error> {
     })
 }
 
-/// `1e-7` as `0.0000001`; what is not such a number as it is. JavaScript writes small numbers with an exponent; a text of
-/// digits is to have none.
+/// Expands `1e-7` to `0.0000001`, because JavaScript writes small numbers with an exponent and amounts are parsed without one.
+/// Any other text is returned unchanged.
 fn without_exponent(text: &str) -> String {
     let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else { return text.to_owned() };
     let Ok(exponent) = exponent.parse::<i32>() else { return text.to_owned() };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let sound = whole.len() + fraction.len() <= 80 && whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit());
-    if !sound || exponent.abs() > EXPONENT_MAX {
+    let is_valid = whole.len() + fraction.len() <= 80 && whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit());
+    if !is_valid || exponent.abs() > EXPONENT_MAX {
         return text.to_owned();
     }
     let digits = format!("{zeros}{whole}{fraction}{zeros}", zeros = "0".repeat(EXPONENT_MAX as usize));
@@ -175,17 +176,21 @@ mod tests {
     }
 
     #[test]
-    fn exponents_are_written_out() {
+    fn exponents_are_expanded() {
         assert_eq!(amount(r#"{"amount": 1e-7}"#).as_deref(), Ok("0.0000001"));
         assert_eq!(amount(r#"{"amount": 1.25E3}"#).as_deref(), Ok("1250"));
         assert_eq!(amount(r#"{"amount": 12.5e-1}"#).as_deref(), Ok("1.25"));
-        assert_eq!(amount(r#"{"amount": "1e3"}"#).as_deref(), Ok("1e3"), "a text is no number: no amount is read from this");
+        assert_eq!(
+            amount(r#"{"amount": "1e3"}"#).as_deref(),
+            Ok("1e3"),
+            "the exponent of a string is not expanded, so that no amount is read from it"
+        );
         assert_eq!(without_exponent("1e999999"), "1e999999");
         assert_eq!(without_exponent("ä1e2"), "ä1e2");
     }
 
     #[test]
-    fn what_is_no_json_or_nested_too_deeply_is_refused() {
+    fn malformed_or_deeply_nested_json_is_rejected() {
         assert!(read("{").is_err());
         assert!(read(&"[".repeat(100_000)).is_err());
         assert!(read(&format!("{}1{}", "[".repeat(500), "]".repeat(500))).is_err());

@@ -1,4 +1,4 @@
-//! What every call passes through: the mount prefix, the origin check, limits, headers, and errors in our shape.
+//! Middleware of every request: mount prefix, origin check, size limits, idempotency, response headers and the error format.
 
 use crate::auth::{LOGIN_COOKIE, cookie};
 use crate::idempotency;
@@ -9,12 +9,12 @@ use poem::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
 use std::sync::Arc;
 
-/// Integrators may mount the kit here (payment-kit.md 1.1).
+/// Integrators may mount the payment kit under this prefix (payment-kit.md 1.1).
 const MOUNT_PREFIX: &str = "/payment";
-/// Largest body of an API call, in bytes.
+/// Maximum body of an API request, in bytes.
 const BODY_MAX: usize = 1 << 20;
 
-/// The method of a call as it came: the routes see a HEAD as GET.
+/// The method that the client sent, because routes see a HEAD request as GET.
 #[derive(Clone)]
 pub struct RequestMethod(pub Method);
 
@@ -40,26 +40,26 @@ impl<E: Endpoint> Endpoint for MiddlewareEndpoint<E> {
         strip_mount_prefix(&mut request);
         let path = request.uri().path().to_owned();
         let origin = request.headers().get(header::ORIGIN).cloned();
-        let asked = RequestMethod(request.method().clone());
-        let is_open = is_open_to_other_origins(&path) || is_public_read(&asked.0, &path);
-        request.extensions_mut().insert(asked);
+        let method = RequestMethod(request.method().clone());
+        let is_open = is_open_to_other_origins(&path) || is_public_read(&method.0, &path);
+        request.extensions_mut().insert(method);
         if *request.method() == Method::OPTIONS && is_open {
             let mut response = StatusCode::NO_CONTENT.into_response();
             add_headers(&self.app, &path, is_open, origin, &mut response);
             return Ok(response);
         }
-        let outcome = match admit(&self.app, &mut request, &path).await {
+        let result = match admit(&self.app, &mut request, &path).await {
             Ok(()) if is_api(&path) => idempotency::once(&self.app, &self.inner, request).await,
-            // The sandbox keeps keys of its own, as an outside network would.
+            // The sandbox stands in for an external network and has its own idempotency keys.
             Ok(()) => Ok(self.inner.get_response(request).await),
             Err(problem) => Err(problem.into()),
         };
-        let mut response = match outcome {
+        let mut response = match result {
             Ok(response) => response,
             Err(error) => error.into_response(),
         };
         if is_api(&path) && response.status().is_client_error() | response.status().is_server_error() {
-            response = in_our_shape(response).await;
+            response = as_problem(response).await;
         }
         add_headers(&self.app, &path, is_open, origin, &mut response);
         Ok(response)
@@ -80,19 +80,19 @@ fn is_api(path: &str) -> bool {
     path.starts_with("/api/")
 }
 
-/// Calls that wallets and other origins make without our cookie's power.
+/// Paths that wallets and other origins may call; they do not rely on the login cookie.
 fn is_open_to_other_origins(path: &str) -> bool {
     (path.starts_with("/api/did/") && (path.ends_with("/auth") || path.ends_with("/auth/submit"))) || path == "/__blocklet__.js"
 }
 
-/// What every page of another origin may read too: browsers send it without our cookie.
+/// Public data that pages of any origin may read; browsers send such requests without the login cookie.
 fn is_public_read(method: &Method, path: &str) -> bool {
     let public = ["/api/apps", "/api/categories", "/api/store", "/api/settings"];
     let below = |root: &&str| path.strip_prefix(*root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) && public.iter().any(below)
 }
 
-/// Refuses what must not reach a handler: writes that another site makes with our cookie, and large bodies.
+/// Rejects writes that another site makes with the login cookie, and bodies that are too large.
 async fn admit(app: &App, request: &mut Request, path: &str) -> Result<(), Problem> {
     check_origin(app, request, path)?;
     if !is_api(path) {
@@ -102,7 +102,7 @@ async fn admit(app: &App, request: &mut Request, path: &str) -> Result<(), Probl
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     match length {
         Some(length) if length > BODY_MAX => Err(too_large()),
-        // The server below holds a body to the length it announced.
+        // The HTTP server ensures that the body does not exceed its announced length.
         Some(_) => Ok(()),
         None => {
             let body = request.take_body().into_bytes_limit(BODY_MAX).await.map_err(|error| match error {
@@ -116,8 +116,8 @@ async fn admit(app: &App, request: &mut Request, path: &str) -> Result<(), Probl
 }
 
 fn check_origin(app: &App, request: &Request, path: &str) -> Result<(), Problem> {
-    let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
-    if reads || !is_api(path) || is_open_to_other_origins(path) || cookie(request, LOGIN_COOKIE).is_none() {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    if is_read || !is_api(path) || is_open_to_other_origins(path) || cookie(request, LOGIN_COOKIE).is_none() {
         return Ok(());
     }
     let origin = request.headers().get(header::ORIGIN).map(|value| value.to_str().unwrap_or_default());
@@ -127,25 +127,25 @@ fn check_origin(app: &App, request: &Request, path: &str) -> Result<(), Problem>
     }
 }
 
-/// Framework errors (a path that is no route, a body that is no JSON) become `{error}` as well.
-async fn in_our_shape(mut response: Response) -> Response {
+/// Converts errors of the framework, such as an unknown route or an invalid JSON body, to `{error}`.
+async fn as_problem(mut response: Response) -> Response {
     let is_json = response.content_type().is_some_and(|kind| kind.starts_with("application/json"));
     if is_json {
         return response;
     }
     let status = response.status();
-    let told = response.take_body().into_string().await.unwrap_or_default();
+    let message = response.take_body().into_string().await.unwrap_or_default();
     let error = match status {
         StatusCode::NOT_FOUND => NOT_FOUND.to_owned(),
-        StatusCode::BAD_REQUEST if !told.is_empty() => format!("{BAD_REQUEST}: {}", told.chars().take(500).collect::<String>()),
+        StatusCode::BAD_REQUEST if !message.is_empty() => format!("{BAD_REQUEST}: {}", message.chars().take(500).collect::<String>()),
         status if status.is_server_error() => FAILED.to_owned(),
         _ => BAD_REQUEST.to_owned(),
     };
-    let mut shaped = Problem::new(status, error).into_response();
+    let mut converted = Problem::new(status, error).into_response();
     if let Some(allow) = response.headers().get(header::ALLOW) {
-        shaped.headers_mut().insert(header::ALLOW, allow.clone());
+        converted.headers_mut().insert(header::ALLOW, allow.clone());
     }
-    shaped
+    converted
 }
 
 fn add_headers(app: &App, path: &str, is_open: bool, origin: Option<HeaderValue>, response: &mut Response) {

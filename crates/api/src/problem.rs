@@ -1,6 +1,6 @@
-//! Errors on the wire: `{error, code?, params?, fields?}` with the statuses of SPEC.md 8 and payment-kit.md 1.1.
+//! Error responses: `{error, code?, params?, fields?}` with the statuses of SPEC.md 8 and payment-kit.md 1.1.
 //!
-//! Architecture invariant: this file and the routes are the only ones that know status codes.
+//! Architecture invariant: only this file and the routes know HTTP status codes.
 
 use poem::http::StatusCode;
 use poem::{IntoResponse, Response, error::ResponseError};
@@ -19,7 +19,7 @@ pub const NOT_FOUND: &str = "Sorry, the page you visited does not exist.";
 pub const FORBIDDEN: &str = "Sorry, you are not authorized to access this page.";
 pub const BAD_REQUEST: &str = "Sorry, request error";
 pub const FAILED: &str = "Sorry, something went wrong.";
-/// The code of whatever is wrong on the server's side.
+/// The code of errors that the server caused.
 const INTERNAL: &str = "INTERNAL";
 
 // Codes that several use cases share.
@@ -28,17 +28,17 @@ const METHOD_NOT_SUPPORTED: &str = "METHOD_NOT_SUPPORTED";
 const CURRENCY_NOT_CONFIGURED: &str = "CURRENCY_NOT_CONFIGURED";
 const SEVERAL_CUSTOM_AMOUNTS: &str = "SEVERAL_CUSTOM_AMOUNTS";
 
-/// What a refused call answers.
+/// The body of an error response.
 #[derive(Debug, Clone, Object)]
 #[oai(skip_serializing_if_is_none)]
 pub struct ProblemBody {
-    /// What the user sees. Several messages are joined by a newline.
+    /// The message for the user. Several messages are joined by a newline.
     pub error: String,
-    /// What happened, for programs: pages show their own text for it.
+    /// A machine-readable code, for which pages show their own text.
     pub code: Option<String>,
-    /// What differs from case to case, by name.
+    /// Parameters of the message, by name.
     pub params: Option<BTreeMap<String, String>>,
-    /// Refused form fields and their messages.
+    /// Messages for invalid form fields, by field.
     pub fields: Option<BTreeMap<String, String>>,
 }
 
@@ -71,7 +71,7 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, error)
     }
 
-    /// A value of a field that the server does not know.
+    /// The value of `field` is not one that the server knows.
     #[must_use]
     pub fn invalid(field: &str) -> Self {
         Self::bad(format!("{field} is invalid")).code("INVALID").param("field", field)
@@ -82,7 +82,7 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, NOT_FOUND).code("NOT_FOUND")
     }
 
-    /// Nobody is signed in: payment-kit.md's auth convention.
+    /// Nobody is signed in. The body follows payment-kit.md's auth convention.
     #[must_use]
     pub fn signed_out() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "not authorized").code("forbidden")
@@ -98,18 +98,18 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, reason)
     }
 
-    /// Field refusals, in the caller's language.
+    /// Validation errors of form fields, in the caller's language.
     #[must_use]
-    pub fn fields(refusals: &ValidationErrors, language: Language) -> Self {
-        let fields: BTreeMap<_, _> = refusals.iter().map(|(field, refusal)| (field.name().to_owned(), refusal.message(language))).collect();
+    pub fn fields(errors: &ValidationErrors, language: Language) -> Self {
+        let fields: BTreeMap<_, _> = errors.iter().map(|(field, error)| (field.name().to_owned(), error.message(language))).collect();
         let lines: Vec<_> = fields.iter().map(|(field, message)| format!("{field}: {message}")).collect();
         let mut problem = Self::bad(format!("Validate failed: {}", lines.join("; "))).code("VALIDATION");
         problem.body.fields = Some(fields);
         problem
     }
 
-    /// What a payer is told of a failure at the network. A refusal is about the payment; how the store is configured or connected
-    /// is for its owner: it is logged.
+    /// A network error as a payer sees it. A rejection concerns the payment and is shown; configuration and connection errors concern
+    /// the store owner and are only logged.
     fn of_payer(error: RailError) -> Self {
         let status = match error {
             RailError::Rejected(_) => return error.into(),
@@ -120,7 +120,7 @@ impl Problem {
         Self::new(status, FAILED).code(INTERNAL)
     }
 
-    /// What those who run the store are told: a failure at the network in full.
+    /// An error as the store's admins see it: network errors are shown in full.
     #[must_use]
     pub fn of_store(error: ManageError) -> Self {
         match error {
@@ -129,11 +129,11 @@ impl Problem {
         }
     }
 
-    /// A submit's refusal. Field messages follow the caller's language.
+    /// An error of a checkout submit, with field messages in the caller's language.
     #[must_use]
     pub fn of_submit(error: SubmitError, language: Language) -> Self {
         match error {
-            SubmitError::Fields(refusals) => Self::fields(&refusals, language),
+            SubmitError::Fields(errors) => Self::fields(&errors, language),
             other => Self::from(other),
         }
     }
@@ -177,7 +177,7 @@ impl ApiResponse for Problem {
             content: vec![content()],
             headers: vec![],
         };
-        MetaResponses { responses: vec![response("4XX", "The call is refused"), response("5XX", "The call failed")] }
+        MetaResponses { responses: vec![response("4XX", "The request is rejected"), response("5XX", "The request failed")] }
     }
 
     fn register(registry: &mut Registry) {
@@ -264,7 +264,7 @@ impl From<SubmitError> for Problem {
             SubmitError::NotFound => Self::not_found(),
             SubmitError::Forbidden => Self::forbidden(),
             SubmitError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
-            SubmitError::Fields(refusals) => Self::fields(&refusals, Language::default()),
+            SubmitError::Fields(errors) => Self::fields(&errors, Language::default()),
             SubmitError::CustomerLimited => Self::new(StatusCode::FORBIDDEN, error.to_string()).code("CUSTOMER_LIMITED"),
             SubmitError::RequireCrossSell => Self::bad(error.to_string()).code("REQUIRE_CROSS_SELL"),
             SubmitError::Quantity(error) => error.into(),
@@ -336,8 +336,8 @@ impl From<TransferError> for Problem {
             TransferError::Complete => Self::bad(error.to_string()).code("ALREADY_PAID"),
             TransferError::Changed => Self::bad(error.to_string()).code("ORDER_CHANGED"),
             TransferError::PaymentInFlight => Self::bad(error.to_string()).code("PAYMENT_IN_FLIGHT"),
-            TransferError::Refused(ref refusal) => {
-                let reason = refusal.code.clone();
+            TransferError::Refused(ref decline) => {
+                let reason = decline.code.clone();
                 Self::bad(error.to_string()).code("NETWORK_DECLINED").param("reason", reason)
             }
             TransferError::Check(_) => Self::bad(error.to_string()).code("SIGNATURE_MISMATCH"),
@@ -383,7 +383,7 @@ impl From<ManageError> for Problem {
             ManageError::LiveClock => refused("TEST_MODE_ONLY"),
             ManageError::Check(_) => refused("SIGNATURE_MISMATCH"),
             ManageError::Unbillable(_) => refused("NOT_BILLABLE"),
-            // The network's own words.
+            // The message comes from the network and has no code.
             ManageError::Refused(_) => Self::bad(error.to_string()),
             ManageError::Credit(CreditError::Rail(error)) | ManageError::Rail(error) => Self::of_payer(error),
             ManageError::Credit(error) => error.into(),

@@ -1,4 +1,4 @@
-//! All routes together.
+//! Assembles the routes.
 
 use crate::middleware::RequestMiddleware;
 use crate::routes;
@@ -33,13 +33,13 @@ fn resources() -> impl OpenApi {
     )
 }
 
-/// The OpenAPI document: kept in the repository, compared by a test, the source of the web client's types.
+/// The OpenAPI document. It is committed, a test compares it, and the types of the web client are generated from it.
 #[must_use]
 pub fn document() -> String {
     OpenApiService::new(resources(), "Souk", "1").spec()
 }
 
-/// The whole HTTP side. `pages` answers whatever is no route of ours: the web entries, and the sandbox where there is one.
+/// The whole HTTP service. `pages` handles all other paths: the web pages, and the sandbox if it is enabled.
 pub fn service<E: Endpoint + 'static>(app: Arc<App>, pages: impl IntoEndpoint<Endpoint = E>) -> impl Endpoint<Output = Response> {
     let api = OpenApiService::new(resources(), "Souk", "1");
     let document = api.spec_endpoint();
@@ -51,7 +51,7 @@ pub fn service<E: Endpoint + 'static>(app: Arc<App>, pages: impl IntoEndpoint<En
         .nest("/.well-known/service/relay", routes::realtime::routes())
         .nest("/.well-known", routes::well_known::routes())
         .nest("/api/did", routes::connect::routes())
-        .at("/api/webhooks/:method", post(routes::webhooks::take))
+        .at("/api/webhooks/:method", post(routes::webhooks::receive))
         .nest_no_strip("/api", api)
         .nest_no_strip("/", pages)
         .with(RequestMiddleware(Arc::clone(&app)))

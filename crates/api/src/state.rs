@@ -1,4 +1,4 @@
-//! What the routes work with.
+//! The state that routes share.
 
 use souk_domain::access::{DidAuthTokens, SignedLinks};
 use souk_domain::billing::{CreditNotePrinter, InvoicePrinter};
@@ -9,35 +9,35 @@ use souk_domain::store::Files;
 use std::sync::Arc;
 use url::Url;
 
-/// What this store is, as configured.
+/// The configured identity of this store.
 #[derive(Debug, Clone)]
 pub struct Site {
     pub name: String,
     pub description: Text,
-    /// The configured public address. The Host header is never believed.
+    /// The configured public URL. The Host header is never trusted.
     pub public_url: Url,
-    /// Whether demo data was loaded: a fresh browser then begins in test mode.
+    /// Whether demo data was loaded; if so, a new browser starts in test mode.
     pub demo: bool,
     pub analytics_script: Option<Url>,
     pub errors_url: Option<Url>,
-    /// From 0 to 1.
+    /// The share of client errors to report, from 0 to 1.
     pub errors_sample_rate: f64,
 }
 
 impl Site {
-    /// An address of this store, for links that leave it.
+    /// The absolute URL of a path of this store, for links in emails, wallets and API responses.
     #[must_use]
     pub fn address(&self, path: &str) -> String {
         format!("{}{path}", self.public_url.as_str().trim_end_matches('/'))
     }
 
-    /// A host of a method's settings: one that begins with `/` is this store's own.
+    /// Resolves a host of a method's settings: a path that begins with `/` refers to this store.
     #[must_use]
     pub fn host(&self, host: &str) -> String {
         if host.starts_with('/') { self.address(host) } else { host.to_owned() }
     }
 
-    /// Whether a browser's `Origin` is this store. On loopback its names stand for each other.
+    /// Returns whether a browser's `Origin` is this store. All loopback names count as the same host.
     #[must_use]
     pub fn is_own_origin(&self, origin: &str) -> bool {
         let Ok(origin) = Url::parse(origin) else { return false };
@@ -48,13 +48,13 @@ impl Site {
     }
 }
 
-/// Whether something that is not the database answers.
+/// A readiness check of a service other than the database.
 #[async_trait::async_trait]
 pub trait Probe: Send + Sync {
     async fn ping(&self) -> Result<(), String>;
 }
 
-/// Draws invoices and credit notes.
+/// Renders invoices and credit notes as PDF.
 pub trait DocumentPrinter: InvoicePrinter + CreditNotePrinter {}
 
 impl<P: InvoicePrinter + CreditNotePrinter> DocumentPrinter for P {}
@@ -63,13 +63,13 @@ pub struct App {
     pub ctx: Context,
     pub site: Site,
     pub envelopes: Arc<dyn DidAuthTokens>,
-    /// What the links in mails open.
+    /// The signed links in emails.
     pub tokens: SignedLinks,
     pub files: Arc<dyn Files>,
     pub printer: Arc<dyn DocumentPrinter>,
     pub realtime: Arc<dyn Realtime>,
     pub limits: crate::Limits,
-    /// The queue.
+    /// Checks the queue.
     pub probe: Arc<dyn Probe>,
 }
 
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_store_itself_and_on_loopback_its_other_name_is_an_own_origin() {
+    fn own_origins_are_the_store_and_its_loopback_aliases() {
         let local = site("http://127.0.0.1:8080");
         assert!(local.is_own_origin("http://localhost:8080"));
         assert!(!local.is_own_origin("http://localhost:8081"));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn own_hosts_are_completed_and_foreign_ones_kept() {
+    fn relative_hosts_are_resolved_and_absolute_ones_kept() {
         let site = site("https://store.example/");
         assert_eq!(site.host("/sandbox/arcblock/api/"), "https://store.example/sandbox/arcblock/api/");
         assert_eq!(site.host("https://chain.example/api/"), "https://chain.example/api/");

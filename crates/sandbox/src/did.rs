@@ -1,15 +1,15 @@
-//! Addresses (DIDs), the keys they follow from, and what those keys sign (did-connect.md 1.1).
+//! Addresses (DIDs), the keys that they derive from, and signature verification (did-connect.md 1.1).
 
 use k256::ecdsa::signature::hazmat::PrehashVerifier;
 use sha2::Sha256;
 use sha3::{Digest, Keccak256, Sha3_256};
 
 const HASH_LENGTH: usize = 20;
-/// Type (2), hash of the key (20), checksum (4).
+/// Length of a decoded address in bytes: type (2), key hash (20), checksum (4).
 const LENGTH: usize = 26;
-/// The longest base58 text that is decoded.
+/// Maximum length of a base58 text that is decoded.
 const MAX_TEXT: usize = 64;
-/// Role (6 bits), ed25519 (0), SHA3-256 (1).
+/// Address types: role (6 bits), ed25519 (0), SHA3-256 (1).
 const STAKE: u16 = (7 << 10) | 1;
 const DELEGATION: u16 = (13 << 10) | 1;
 const TOKEN: u16 = (17 << 10) | 1;
@@ -66,7 +66,7 @@ impl Address {
             return None;
         }
         let decoded = bs58::decode(encoded).into_vec().ok().filter(|decoded| !decoded.is_empty() && decoded.len() <= LENGTH)?;
-        // Codecs that treat the bytes as a number lose leading zeros.
+        // Some encoders treat the bytes as a number and lose leading zeros.
         let mut bytes = [0; LENGTH];
         bytes[LENGTH - decoded.len()..].copy_from_slice(&decoded);
         let kind = u16::from_be_bytes([bytes[0], bytes[1]]);
@@ -89,7 +89,7 @@ impl Address {
         Some(Self { text: base58(&bytes), key, hash, key_hash })
     }
 
-    /// EIP-55: one case, or capitals where the checksum wants them.
+    /// Accepts an address in one case, or in mixed case with a valid EIP-55 checksum.
     fn parse_ethereum(digits: &str) -> Option<Self> {
         let key_hash: [u8; HASH_LENGTH] = hex::decode(digits).ok()?.try_into().ok()?;
         let text = checksummed(&key_hash);
@@ -108,12 +108,12 @@ impl Address {
         Self { text: base58(&bytes), key: Key::Ed25519, hash: Hash::Sha3, key_hash }
     }
 
-    /// Where `sender` stakes for `receiver`; `nonce` may be empty.
+    /// The address of a stake of `sender` for `receiver`; `nonce` may be empty.
     pub fn of_stake(sender: &Self, receiver: &Self, nonce: &str) -> Self {
         Self::derived(STAKE, &[&sender.text, &receiver.text, nonce].concat())
     }
 
-    /// Where the ledger keeps what `granter` permits to `grantee`.
+    /// The address of a delegation from `granter` to `grantee`.
     pub fn of_delegation(granter: &Self, grantee: &Self) -> Self {
         Self::derived(DELEGATION, &[granter.text.as_str(), &grantee.text].concat())
     }
@@ -130,7 +130,7 @@ impl Address {
         self.key
     }
 
-    /// Whether the address follows from this public key.
+    /// Returns whether the address derives from this public key.
     pub fn belongs_to(&self, public_key: &[u8]) -> bool {
         let digest = self.hash.digest(public_key);
         let (length, key_hash) = match self.key {
@@ -141,12 +141,12 @@ impl Address {
         public_key.len() == length && key_hash == self.key_hash
     }
 
-    /// Whether the owner of the address signed `data` with `public_key`. What is signed is the hash of the data.
+    /// Returns whether `signature` is a valid signature of the hash of `data` by the owner of the address.
     pub fn has_signed(&self, public_key: &[u8], data: &[u8], signature: &[u8]) -> bool {
         self.has_signed_digest(public_key, &self.hash.digest(data), signature)
     }
 
-    /// As [`Self::has_signed`], for tokens, which hash with SHA3-256 whatever the address.
+    /// Like [`Self::has_signed`], for tokens, which always use SHA3-256.
     pub fn has_signed_token(&self, public_key: &[u8], data: &[u8], signature: &[u8]) -> bool {
         self.has_signed_digest(public_key, &Hash::Sha3.digest(data), signature)
     }
@@ -165,12 +165,12 @@ fn is_method(method: &str) -> bool {
     !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
 }
 
-/// Multibase base58btc.
+/// Encodes as multibase base58btc.
 fn base58(bytes: &[u8]) -> String {
     format!("z{}", bs58::encode(bytes).into_string())
 }
 
-/// A public key as wallets write it: base58 with `z`, or hex.
+/// Parses a public key in a format of wallets: base58 with `z`, or hex.
 pub fn public_key(text: &str) -> Option<Vec<u8>> {
     match text.strip_prefix('z') {
         Some(encoded) => bs58::decode(encoded).into_vec().ok(),
@@ -194,7 +194,7 @@ fn verify_ed25519(public_key: &[u8], message: &[u8], signature: &[u8]) -> Option
     key.verify_strict(message, &ed25519_dalek::Signature::from_slice(signature).ok()?).ok()
 }
 
-/// DER; a high `s` is refused, because it would be a second signature of the same data.
+/// Verifies a DER signature. A high `s` is rejected, because it would be a second valid signature of the same data.
 fn verify_ecdsa(point: &[u8], digest: &[u8; 32], signature: &[u8]) -> Option<()> {
     if point.first() != Some(&4) {
         return None;
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_follow_from_their_keys() {
+    fn addresses_derive_from_their_keys() {
         let secp = "041b84c5567b126440995d3ed5aaba0565d71e1834604819ff9c17f5e9d5dd078f70beaf8f588b541507fed6a642c5ab42dfdf8120a7f639de5122d47a69a8e8d1";
         let key = public_key(KEY).expect("a key");
         assert!(address(ACCOUNT).belongs_to(&key) && address(APPLICATION).belongs_to(&key));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn derived_addresses_are_those_of_the_published_packages() {
+    fn derived_addresses_match_the_published_packages() {
         let (account, application) = (address(ACCOUNT), address(APPLICATION));
         assert_eq!(Address::of_delegation(&account, &application).as_str(), "z2bN6P5k9yow38JVhu23PwTdAH3H1JwcZ6x5P");
         assert_eq!(Address::of_stake(&account, &application, "sub_1").as_str(), "zrjnjtj95nzp4oAhpDyx7XKwdrhRafUZYDZf");

@@ -1,4 +1,4 @@
-//! The token by which somebody offers to pay the gas of a transaction (chains.md 3.4): three base64url parts, signed.
+//! The token of a gas payer, who offers to pay the gas of a transaction (chains.md 3.4): three base64url parts, signed.
 
 use crate::did::{Address, Key};
 use crate::time::Timestamp;
@@ -6,10 +6,10 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 
-/// Seconds that two clocks may differ.
+/// Tolerated clock difference in seconds.
 const TOLERANCE: i64 = 5;
 
-/// Checks that the owner of `public_key` offers, at `now`, to pay for the transaction `hash`. The error says what is wrong.
+/// Checks that `token` is a valid offer of the owner of `public_key` to pay for the transaction `hash` at `now`. The error is a message.
 pub fn check(token: &str, public_key: &[u8], hash: &str, now: Timestamp) -> Result<(), &'static str> {
     let body = read(token, public_key).ok_or("the token is not valid")?;
     let time = |name: &str| seconds(&body[name]);
@@ -22,7 +22,7 @@ pub fn check(token: &str, public_key: &[u8], hash: &str, now: Timestamp) -> Resu
     if hashes.split(',').any(|named| named.eq_ignore_ascii_case(hash)) { Ok(()) } else { Err("it is for another transaction") }
 }
 
-/// The body of a token whose signature is valid.
+/// Returns the body of a token if its signature is valid.
 fn read(token: &str, public_key: &[u8]) -> Option<Value> {
     let mut parts = token.split('.');
     let (header, body, signature) = (parts.next()?, parts.next()?, parts.next()?);
@@ -42,7 +42,7 @@ fn read(token: &str, public_key: &[u8]) -> Option<Value> {
     valid.then_some(body)
 }
 
-/// Times are decimal text; some signers send numbers.
+/// Parses a time, which is decimal text or, from some signers, a number.
 fn seconds(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_pays_for_the_transactions_it_names_while_it_is_valid() {
+    fn a_token_is_valid_for_its_transactions_until_it_expires() {
         let key = public_key("zAKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9").expect("a key");
         let body = json!({"iss": format!("did:abt:{ACCOUNT}"), "iat": "1000", "nbf": "1000", "exp": "1300", "version": "1.1.0", "txHash": "AA,bb"});
         let token = token(&body);

@@ -1,8 +1,8 @@
-//! What test mode pays against: a ledger that speaks ArcBlock's wire and a card processor that speaks Stripe's.
+//! The payment networks of test mode: a ledger with ArcBlock's wire format and a card processor with Stripe's API.
 //!
-//! Both stand in for external networks, so this crate depends on no other crate of Souk: it reads addresses, transactions and
-//! signatures with code of its own, written against the published formats. Where the store's rails and the sandbox disagree about a
-//! format, a contract test fails.
+//! Both stand in for external networks, so this crate depends on no other crate of Souk. It parses addresses, transactions and
+//! signatures with its own code, written against the published formats. If the store's rails and the sandbox disagree about a format,
+//! a contract test fails.
 
 pub mod cards;
 mod did;

@@ -1,6 +1,6 @@
-//! The sandbox's own storage: its own file beside SQLite, its own schema beside PostgreSQL, never in a unit of work of the store.
+//! The sandbox's storage: a separate file with SQLite, a separate schema with PostgreSQL, never part of a unit of work of the store.
 //!
-//! Statements are written once, in `$1` style, over columns of two types: `TEXT` and `BIGINT`.
+//! Statements are written once for both databases, in `$1` style, over columns of two types: `TEXT` and `BIGINT`.
 
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgRow};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow, SqliteSynchronous};
@@ -8,9 +8,9 @@ use sqlx::{Executor, Postgres, Row as _, Sqlite, Transaction};
 use std::path::Path;
 use std::time::Duration;
 
-/// Sandbox traffic is one person trying things out, or a test: few connections are enough.
+/// Number of connections; few suffice for one person trying things out, or for a test.
 const CONNECTIONS: u32 = 8;
-/// How long a SQLite writer waits for the one before it.
+/// Maximum wait of a SQLite writer for another one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,7 @@ pub enum SandboxDb {
 }
 
 impl SandboxDb {
-    /// Opens the file, creating it when it is missing.
+    /// Opens the file and creates it if it is missing.
     pub async fn open_sqlite(path: &Path) -> Result<Self, SandboxDbError> {
         let options = SqliteConnectOptions::new()
             .filename(path)
@@ -43,7 +43,7 @@ impl SandboxDb {
         Ok(Self::Sqlite(SqlitePoolOptions::new().max_connections(CONNECTIONS).connect_with(options).await?))
     }
 
-    /// Opens the schema `sandbox` of a PostgreSQL database, creating it when it is missing.
+    /// Opens the schema `sandbox` of a PostgreSQL database and creates it if it is missing.
     pub async fn open_postgres(url: &str) -> Result<Self, SandboxDbError> {
         let options: PgConnectOptions = url.parse::<PgConnectOptions>()?.options([("search_path", "sandbox")]);
         let pool = PgPoolOptions::new().max_connections(CONNECTIONS).connect_with(options).await?;
@@ -54,7 +54,7 @@ impl SandboxDb {
         Ok(Self::Postgres(pool))
     }
 
-    /// Runs `statements` (each `CREATE .. IF NOT EXISTS`, understood by both databases) in one transaction, one process at a time.
+    /// Runs `statements` in one transaction, one process at a time. Each is a `CREATE .. IF NOT EXISTS` that both databases accept.
     pub async fn create_tables(&self, statements: &[&'static str]) -> Result<(), SandboxDbError> {
         let mut tx = self.begin().await?;
         if let SandboxTx::Postgres(inner) = &mut tx {
@@ -66,7 +66,7 @@ impl SandboxDb {
         tx.commit().await
     }
 
-    /// A transaction that may write. On SQLite it takes the writer's place at once.
+    /// Begins a transaction that may write. On SQLite it takes the write lock immediately.
     pub async fn begin(&self) -> Result<SandboxTx, SandboxDbError> {
         Ok(match self {
             Self::Sqlite(pool) => SandboxTx::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
@@ -90,15 +90,15 @@ pub enum SandboxTx {
 }
 
 impl SandboxTx {
-    /// The statement for this database: PostgreSQL locks rows that are read `FOR UPDATE`, SQLite has one writer.
-    pub const fn either(&self, sqlite: &'static str, postgres: &'static str) -> &'static str {
+    /// Selects the statement for this database: PostgreSQL locks rows with `FOR UPDATE`, SQLite has a single writer.
+    pub const fn per_dialect(&self, sqlite: &'static str, postgres: &'static str) -> &'static str {
         match self {
             Self::Sqlite(_) => sqlite,
             Self::Postgres(_) => postgres,
         }
     }
 
-    /// Runs a statement and answers how many rows it changed.
+    /// Runs a statement and returns the number of changed rows.
     pub async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, SandboxDbError> {
         Ok(match self {
             Self::Sqlite(tx) => sqlite(sql, values).execute(&mut **tx).await?.rows_affected(),
@@ -168,20 +168,20 @@ impl Row {
         })
     }
 
-    /// Reads a number kept as text, of a range that no column type of both databases covers.
+    /// Reads a number that is stored as text, because no column type of both databases covers its range.
     pub fn number<T: std::str::FromStr>(&self, column: usize) -> Result<T, SandboxDbError> {
         let text = self.text(column)?;
         text.parse().map_err(|_| SandboxDbError::Corrupt(text))
     }
 }
 
-/// Begins on a task of its own, so that a caller who stops waiting cannot return the connection with the transaction still open.
+/// Begins the transaction on a separate task, so that a canceled caller cannot return a connection with an open transaction.
 async fn begin_postgres(pool: &PgPool) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
     let pool = pool.clone();
     tokio::spawn(async move { pool.begin_with("BEGIN").await }).await.map_err(|_| sqlx::Error::WorkerCrashed)?
 }
 
-/// Two processes that start at once must not both create the schema: PostgreSQL's `IF NOT EXISTS` does not wait for the other.
+/// Serializes schema creation between processes, because PostgreSQL's `IF NOT EXISTS` does not wait for a concurrent creation.
 async fn lock_schema(tx: &mut Transaction<'static, Postgres>) -> Result<(), SandboxDbError> {
     tx.execute("SELECT pg_advisory_xact_lock(5031726)").await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Time and randomness, which the owner of a sandbox provides.
+//! Time and randomness, which the embedding process provides.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl Timestamp {
         Self(self.0.saturating_sub(micros_of(duration)))
     }
 
-    /// Time from `earlier` to `self`; zero when `earlier` is later.
+    /// The duration from `earlier` to `self`; zero if `earlier` is later.
     pub(crate) fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
@@ -60,7 +60,7 @@ fn micros_of(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// Where the sandbox reads the time, in microseconds since 1970.
+/// The sandbox's source of time, in microseconds since 1970.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> i64 + Send + Sync>);
 
@@ -76,7 +76,7 @@ impl Clock {
 
 type Fill = dyn Fn(&mut [u8]) + Send + Sync;
 
-/// Where the sandbox takes ids and secrets from: it fills a buffer from a cryptographically secure source.
+/// The sandbox's source of ids and secrets; it must fill the buffer from a cryptographically secure source.
 #[derive(Clone)]
 pub struct Random(Arc<Fill>);
 
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_shown_to_the_millisecond() {
+    fn timestamps_are_formatted_with_milliseconds() {
         assert_eq!(Timestamp::from_micros(1_700_000_000_123_456).to_iso(), "2023-11-14T22:13:20.123Z");
         assert_eq!(Timestamp::from_seconds(1_700_000_000).year_and_month(), (2023, 11));
         assert_eq!(Timestamp::from_micros(i64::MAX).to_iso(), "");

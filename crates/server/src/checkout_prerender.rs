@@ -1,5 +1,5 @@
-//! What is bought on a checkout page, written into the page so that it can be read before any script runs. The scripts put the same
-//! in its place; where they would say something else, nothing is written.
+//! Prerenders the order summary into the checkout page, so that it is visible before any script runs. The scripts replace it with the
+//! same content. If they would show something else, nothing is prerendered.
 
 use crate::html_shell::escaped;
 use souk_domain::checkout::{self, LineItem, SessionMode, SessionStatus, SubscriptionTerms};
@@ -11,37 +11,37 @@ use souk_domain::storage::UnitOfWork;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The words of the page's own scripts.
-static WORDS: LazyLock<[BTreeMap<String, String>; 2]> = LazyLock::new(|| {
+/// The English and Chinese catalogues that the page's scripts use.
+static CATALOGUES: LazyLock<[BTreeMap<String, String>; 2]> = LazyLock::new(|| {
     let read = |text| serde_json::from_str(text).unwrap_or_default();
     [read(include_str!("../../../web/src/i18n/en/checkout.json")), read(include_str!("../../../web/src/i18n/zh/checkout.json"))]
 });
 
-/// The most decimals of a token that are shown.
+/// Maximum number of displayed decimal places of a token amount.
 const PRECISION: u32 = 6;
 
-/// One thing that is bought.
+/// An order of one item, as the page shows it.
 #[derive(Debug, Clone)]
 pub struct CheckoutPrerender {
     name: Text,
     description: Text,
     picture: Option<String>,
-    /// What one costs, in both languages.
+    /// The price of one unit, in both languages.
     price: Text,
-    /// What is paid now, deposit included; `None`: nothing.
+    /// The amount due now, including the deposit; `None`: nothing is due.
     total: Option<Text>,
-    /// The refundable part of it.
+    /// The refundable deposit in `total`.
     deposit: Option<Text>,
-    /// Days that are free, and how often it is paid afterwards.
+    /// The days of the free trial, and the billing interval after it.
     trial: Option<(u32, RecurringInterval)>,
 }
 
-/// What a page is about, where that is one price of a known amount. `path` begins with `checkout/`.
+/// Returns the order of a checkout page if it consists of one price with a fixed amount. `path` begins with `checkout/`.
 pub async fn checkout_prerender(ctx: &Context, path: &str, query: Option<&str>) -> Option<CheckoutPrerender> {
     let id = path.strip_prefix("checkout/pay/")?;
-    // Frames show no header, and a currency that is asked for has another price.
-    let asks = |name: &str| query.unwrap_or_default().split('&').any(|pair| pair.split('=').next() == Some(name));
-    if asks("mode") || asks("currencyId") {
+    // An embedded page shows no header, and another currency has another price.
+    let has_parameter = |name: &str| query.unwrap_or_default().split('&').any(|pair| pair.split('=').next() == Some(name));
+    if has_parameter("mode") || has_parameter("currencyId") {
         return None;
     }
     match read(ctx, id).await {
@@ -84,8 +84,8 @@ async fn describe(
     let method = unit.methods().find(&currency.method_id).await?;
     let is_card = method.is_some_and(|method| method.kind == MethodKind::Stripe);
     let text = |amount: Amount| {
-        let told = |language| amount_text(amount, &currency, is_card, language);
-        Some(Text::new(told(Language::English)?, told(Language::Chinese)?))
+        let in_language = |language| amount_text(amount, &currency, is_card, language);
+        Some(Text::new(in_language(Language::English)?, in_language(Language::Chinese)?))
     };
     let Some(shown) = price.unit_amount_in(&currency.id).and_then(text) else { return Ok(None) };
     let mode = SessionMode::of(std::slice::from_ref(&price));
@@ -110,7 +110,7 @@ async fn describe(
     Ok(Some(CheckoutPrerender { name, description, picture, price: shown, total, deposit, trial }))
 }
 
-/// An amount as the page's scripts write it; `None` where it takes more than this knows.
+/// Formats an amount as the page's scripts do; returns `None` for currencies that this function does not support.
 fn amount_text(amount: Amount, currency: &Currency, is_card: bool, language: Language) -> Option<String> {
     if !is_card {
         return Some(format!("{} {}", grouped(&rounded(amount, currency.decimals)?), currency.symbol));
@@ -128,7 +128,7 @@ fn amount_text(amount: Amount, currency: &Currency, is_card: bool, language: Lan
     (currency.decimals == 2).then(|| format!("{sign}{}", grouped(&format!("{whole}.{cents}"))))
 }
 
-/// Half up, to six decimals.
+/// Rounds half up to [`PRECISION`] decimal places.
 fn rounded(amount: Amount, decimals: u32) -> Option<String> {
     if decimals <= PRECISION {
         return Some(amount.to_decimal(decimals));
@@ -153,16 +153,16 @@ fn grouped(decimal: &str) -> String {
     }
 }
 
-fn word(language: Language, key: &str, values: &[(&str, &str)]) -> String {
-    let [english, chinese] = &*WORDS;
-    let own = if language == Language::Chinese { chinese } else { english };
-    let text = own.get(key).cloned().unwrap_or_default();
+fn translate(language: Language, key: &str, values: &[(&str, &str)]) -> String {
+    let [english, chinese] = &*CATALOGUES;
+    let catalogue = if language == Language::Chinese { chinese } else { english };
+    let text = catalogue.get(key).cloned().unwrap_or_default();
     values.iter().fold(text, |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
 impl CheckoutPrerender {
-    /// The page's first content, in both languages; the styles show one. Nothing where whoever is signed in may see something else:
-    /// a trial is given once.
+    /// The initial content of the page in both languages; the stylesheet shows one of them. Empty for a trial if the visitor is signed
+    /// in, because each customer gets a trial only once.
     pub fn html(&self, (store, brand): (&str, &str), is_signed_in: bool) -> String {
         if is_signed_in && self.trial.is_some() {
             return String::new();
@@ -181,33 +181,35 @@ impl CheckoutPrerender {
         let of = |text: &Text| escaped(text.in_language(language));
         let (name, price) = (self.name.in_language(language), self.price.in_language(language));
         let (headline, large, then) = match &self.trial {
-            None => (word(language, "headline.buy", &[("name", name)]), price.to_owned(), None),
+            None => (translate(language, "headline.buy", &[("name", name)]), price.to_owned(), None),
             Some((days, cycle)) => {
                 let key = if *days == 1 && language == Language::English { "trial.day_one" } else { "trial.day_other" };
                 let amount =
-                    word(language, "price.renewal", &[("amount", price), ("interval", cycle.text(CycleForm::Per, language).as_str())]);
-                let free = word(language, key, &[("count", days.to_string().as_str())]);
+                    translate(language, "price.renewal", &[("amount", price), ("interval", cycle.text(CycleForm::Per, language).as_str())]);
+                let free = translate(language, key, &[("count", days.to_string().as_str())]);
                 let (large, then) = match &self.total {
-                    None => (free, word(language, "price.then", &[("amount", amount.as_str())])),
+                    None => (free, translate(language, "price.then", &[("amount", amount.as_str())])),
                     Some(total) => {
-                        let then = word(language, "price.trialThen", &[("trial", free.as_str()), ("amount", amount.as_str())]);
+                        let then = translate(language, "price.trialThen", &[("trial", free.as_str()), ("amount", amount.as_str())]);
                         (total.in_language(language).to_owned(), then)
                     }
                 };
-                (word(language, "headline.try", &[("name", name)]), large, Some(then))
+                (translate(language, "headline.try", &[("name", name)]), large, Some(then))
             }
         };
         let then = then.map(|then| format!("<p class=\"checkout-detail\">{}</p>", escaped(&then))).unwrap_or_default();
-        let deposit = self.deposit.as_ref().map(|amount| word(language, "order.depositOnly", &[("amount", amount.in_language(language))]));
+        let deposit =
+            self.deposit.as_ref().map(|amount| translate(language, "order.depositOnly", &[("amount", amount.in_language(language))]));
         let deposit = deposit.map(|text| format!("<p class=\"checkout-detail\">{}</p>", escaped(&text))).unwrap_or_default();
-        let rhythm = self.trial.as_ref().map(|(_, cycle)| cycle.text(CycleForm::Slash, language));
-        let rhythm = rhythm.map(|rhythm| format!("<small class=\"checkout-detail\">{}</small>", escaped(&rhythm))).unwrap_or_default();
+        let interval = self.trial.as_ref().map(|(_, cycle)| cycle.text(CycleForm::Slash, language));
+        let interval =
+            interval.map(|interval| format!("<small class=\"checkout-detail\">{}</small>", escaped(&interval))).unwrap_or_default();
         let picture = match &self.picture {
             Some(picture) => format!("<img class=\"checkout-picture\" src=\"{}\" alt=\"\" width=\"44\" height=\"44\">", escaped(picture)),
             None => "<span class=\"checkout-picture\"></span>".to_owned(),
         };
-        // Whoever is signed in is asked for something else.
-        let hint = if is_signed_in { String::new() } else { escaped(&word(language, "form.connectHint", &[])) };
+        // Signed-in visitors see the form instead of the hint.
+        let hint = if is_signed_in { String::new() } else { escaped(&translate(language, "form.connectHint", &[])) };
         let skeleton = |height: u32| format!("<span class=\"k-skeleton\" style=\"height:{height}px\"></span>");
         let tag = if language == Language::Chinese { "zh" } else { "en" };
         format!(
@@ -215,9 +217,9 @@ impl CheckoutPrerender {
              <section class=\"checkout-summary\"><div class=\"checkout-summary-inner\"><h1>{}</h1>\
              <p class=\"checkout-total money\">{}</p>{then}{deposit}<ul class=\"checkout-items\"><li class=\"checkout-item\">{picture}\
              <div class=\"checkout-item-text\"><p class=\"checkout-item-name\">{}</p><p class=\"checkout-detail checkout-clamp\">{}</p></div>\
-             <p class=\"checkout-item-amount money\">{}{rhythm}</p></li></ul></div></section></div>\
+             <p class=\"checkout-item-amount money\">{}{interval}</p></li></ul></div></section></div>\
              <div class=\"checkout-form\"><div class=\"checkout-form-inner\">{}{}<p class=\"checkout-detail\">{hint}</p>{}</div></div></div>",
-            escaped(&word(language, "nav.backTo", &[("name", store)])),
+            escaped(&translate(language, "nav.backTo", &[("name", store)])),
             escaped(&headline),
             escaped(&large),
             of(&self.name),
@@ -248,23 +250,23 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_is_told_in_both_languages_before_its_price() {
+    fn a_trial_is_shown_in_both_languages_before_its_price() {
         let page = order("Desk").html(("Souk", "<img>"), false);
-        for told in ["Try Desk", "7 days free", "Then 3 SKT per month", "/ month", "试用 开单台", "免费试用 7 天", "之后", "每月"]
+        for text in ["Try Desk", "7 days free", "Then 3 SKT per month", "/ month", "试用 开单台", "免费试用 7 天", "之后", "每月"]
         {
-            assert!(page.contains(told), "{told}: {page}");
+            assert!(page.contains(text), "{text}: {page}");
         }
     }
 
     #[test]
-    fn what_a_seller_writes_ends_neither_an_element_nor_an_attribute() {
+    fn product_texts_are_escaped_in_elements_and_attributes() {
         let page = order("<script>").html(("Souk", ""), false);
         assert!(!page.contains("<script>") && !page.contains("<safe>") && !page.contains("logo\"\""), "{page}");
         assert!(page.contains("Try &lt;script&gt;"), "{page}");
     }
 
     #[test]
-    fn whoever_is_signed_in_is_not_told_to_connect() {
+    fn a_signed_in_visitor_sees_no_hint_to_connect() {
         assert!(order("Desk").html(("Souk", ""), false).contains("Sign in with your wallet first"));
         assert!(!order("Desk").html(("Souk", ""), true).contains("Sign in with your wallet first"));
     }

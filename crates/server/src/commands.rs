@@ -1,4 +1,4 @@
-//! The short commands.
+//! The commands `migrate`, `key`, `passport` and `dead-letters`.
 
 use crate::compose::{Failure, open_store};
 use crate::config::{Common, KeyCommand, PassportCommand};
@@ -6,8 +6,8 @@ use souk_api::auth::{NewKey, create_key};
 use souk_domain::access::{self, Scope};
 use souk_domain::shared::{ApiKeyId, EventId, Mode, PassportId};
 
-/// Dead letters that one listing shows.
-const LETTERS: u32 = 100;
+/// Maximum number of dead letters in one listing.
+const DEAD_LETTERS_MAX: u32 = 100;
 
 pub async fn migrate(common: &Common) -> Result<(), Failure> {
     open_store(common).await?;
@@ -82,7 +82,7 @@ pub async fn dead_letters(common: &Common, retry: Option<&str>) -> Result<(), Fa
         println!("{id} will be retried.");
         return Ok(());
     }
-    for letter in ctx.store.read().await?.outbox().dead_letters(LETTERS).await? {
+    for letter in ctx.store.read().await?.outbox().dead_letters(DEAD_LETTERS_MAX).await? {
         let (at, topic) = (letter.dead_at.to_iso(), letter.message.topic.name());
         println!("{}  {at}  {topic}  {} attempts  {}", letter.id, letter.attempts, letter.last_error);
     }

@@ -1,4 +1,4 @@
-//! Everything put together. The only place that names both ports and adapters.
+//! The composition root: the only module that names both ports and adapters.
 
 use crate::config::Common;
 use crate::{keys, sandbox};
@@ -25,16 +25,16 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// A failure at start, as a sentence.
+/// An error of a command, with a message for the operator.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// A store without its HTTP side.
+/// The components of a store without its HTTP service.
 pub struct Parts {
     pub ctx: Context,
     pub clock: Arc<dyn Clock>,
     pub random: Arc<dyn Random>,
     pub database: Database,
-    /// Where the sandbox's networks keep their state.
+    /// The database of the sandbox's networks.
     pub sandbox: SandboxDb,
     pub queue: Queue,
     pub queue_config: QueueConfig,
@@ -46,11 +46,11 @@ pub struct Parts {
     pub redis: Option<Arc<RedisRealtime>>,
     pub jobs: Arc<Jobs>,
     pub seed: crate::config::SecretSeed,
-    /// What the links in mails open.
+    /// The signed links in emails.
     pub tokens: SignedLinks,
 }
 
-/// Opens the database alone: for commands that need no more.
+/// Opens and migrates the database only, for commands that need nothing else.
 pub async fn open_store(common: &Common) -> Result<(Database, Context), Failure> {
     let seed = prepare_folder(common)?;
     let database = open_database(common).await?;
@@ -67,7 +67,7 @@ pub async fn open_store(common: &Common) -> Result<(Database, Context), Failure>
 }
 
 fn prepare_folder(common: &Common) -> Result<crate::config::SecretSeed, Failure> {
-    // Mails, databases and bundles in it are for this user alone; a folder that stands already keeps its mode.
+    // Emails, databases and bundles in it must be private to this user. An existing folder keeps its mode.
     let mut folder = std::fs::DirBuilder::new();
     folder
         .recursive(true)
@@ -86,7 +86,7 @@ async fn open_database(common: &Common) -> Result<Database, Failure> {
     Ok(database)
 }
 
-/// Opens a database that is there, and changes nothing in it: for commands that only read.
+/// Opens an existing database without migrating it, for commands that only read.
 pub async fn existing_database(common: &Common) -> Result<Database, Failure> {
     let file = common.data.join("souk.db");
     match &common.database_url {
@@ -96,7 +96,7 @@ pub async fn existing_database(common: &Common) -> Result<Database, Failure> {
     }
 }
 
-/// The time that a process lives in, and the times of its queue.
+/// The clock of a process and the timing of its queue.
 pub struct Pace {
     pub clock: Arc<dyn Clock>,
     pub queue: QueueConfig,
@@ -108,7 +108,7 @@ impl Default for Pace {
     }
 }
 
-/// `own_address`: where this process reaches the store's own sandbox.
+/// Composes a store. `own_address` is the URL at which this process reaches the store's sandbox.
 pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Result<Parts, Failure> {
     compose_at(common, public_url, own_address, Pace::default()).await
 }
@@ -141,7 +141,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
         Some(address) => QueueBackend::Redis(address.clone()),
         None => QueueBackend::Sqlite(common.data.join("queue.db")),
     };
-    // Stores that share a Redis are told apart by their own identity.
+    // The store's DID separates the queues of stores that share a Redis server.
     let queue_config = QueueConfig { name: format!("souk-{}", app_key.did()), ..pace.queue };
     let queue = Queue::open(&backend, &queue_config).await.map_err(|error| format!("the queue: {error}"))?;
     let (realtime, redis): (Arc<dyn Realtime>, _) = match &common.redis_url {
@@ -186,7 +186,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
 }
 
 impl Parts {
-    /// Runs jobs and rounds until `shutdown`, and finishes what is in hand.
+    /// Runs queued and recurring jobs until `shutdown`, and waits for queued jobs in progress.
     pub async fn work(&self, shutdown: CancellationToken) {
         let work = Work {
             database: self.database.clone(),
@@ -196,7 +196,7 @@ impl Parts {
             config: self.queue_config.clone(),
         };
         let jobs = souk_adapters::queue::run(self.queue.clone(), work, shutdown.clone());
-        let rounds = souk_workers::schedule::run(self.ctx.clone(), shutdown);
-        tokio::join!(jobs, rounds);
+        let recurring = souk_workers::schedule::run(self.ctx.clone(), shutdown);
+        tokio::join!(jobs, recurring);
     }
 }

@@ -1,4 +1,4 @@
-//! Options and environment variables. A wrong value is rejected at start with the expected format.
+//! Options and environment variables. An invalid value is rejected at start with a message that states the expected format.
 
 use clap::{Args, Parser, Subcommand};
 use souk_adapters::identity::parse_did;
@@ -216,11 +216,11 @@ impl Common {
     }
 }
 
-/// Ascending.
+/// The days in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryDays(pub Vec<u32>);
 
-/// Never printed.
+/// The seed of the store's keys. Its `Debug` output does not contain it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretSeed(pub [u8; 32]);
 
@@ -308,13 +308,13 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_options_fit_together() {
+    fn the_command_line_definition_is_consistent() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn a_wrong_value_is_refused_with_a_sentence() {
-        for (option, value, said) in [
+    fn an_invalid_value_is_rejected_with_the_expected_format() {
+        for (option, value, expected) in [
             ("--listen", "8080", "such as 127.0.0.1:8080"),
             ("--database-url", "mysql://x", "postgres://user@host/name"),
             ("--redis-url", "localhost", "redis://host:6379"),
@@ -328,13 +328,13 @@ mod tests {
             ("--retry-days", "0,3", "ascending numbers of days"),
             ("--days-until-cancel", "0", "from 1 to 365"),
         ] {
-            let refused = Cli::try_parse_from(["souk", "serve", option, value]).expect_err(option).to_string();
-            assert!(refused.contains(said), "{option}: {refused}");
+            let message = Cli::try_parse_from(["souk", "serve", option, value]).expect_err(option).to_string();
+            assert!(message.contains(expected), "{option}: {message}");
         }
     }
 
     #[test]
-    fn the_policy_of_debts_is_what_the_options_say() {
+    fn the_billing_policy_follows_the_options() {
         let parsed = |options: &[&str]| {
             let cli = Cli::try_parse_from([&["souk", "work"], options].concat()).expect("parses");
             let Command::Work(common) = cli.command else { panic!("another command") };

@@ -1,4 +1,4 @@
-//! Loads the demo store into an empty database: apps, prices, links. Never into one that holds anything.
+//! Loads the demo store (apps, prices, payment links) into an empty database, and never into one that contains apps.
 
 mod plans;
 
@@ -17,30 +17,31 @@ use std::time::Duration;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// The files of one app, kept before the database names them.
-struct Kept {
+/// The stored files of one app. Files are stored before the database refers to them.
+struct StoredFiles {
     logo: String,
     screenshots: Vec<Screenshot>,
     /// SHA-256 and size of each version's bundle, newest first.
     bundles: Vec<(String, u64)>,
 }
 
-/// Of several processes that start together, one loads it; the others wait for it, and are refused as duplicates.
+/// Loads the demo store. If several processes start together, one of them loads it; the others wait and then fail on unique keys,
+/// which is not an error.
 pub async fn load(parts: &Parts) -> Result<(), Failure> {
     if !parts.ctx.store.read().await?.apps().categories().await?.is_empty() {
         return Ok(());
     }
     match insert(parts).await {
         Err(failure) if matches!(failure.downcast_ref(), Some(StorageError::Duplicate(_))) => Ok(()),
-        ended => ended,
+        result => result,
     }
 }
 
 async fn insert(parts: &Parts) -> Result<(), Failure> {
     let store = demo::catalogue();
-    let mut kept = Vec::new();
+    let mut stored = Vec::new();
     for app in &store.apps {
-        kept.push(keep(parts, app).await?);
+        stored.push(store_files(parts, app).await?);
     }
     let now = parts.clock.now();
     let mut unit = parts.ctx.store.begin().await?;
@@ -63,7 +64,7 @@ async fn insert(parts: &Parts) -> Result<(), Failure> {
     let (Some(token), Some(dollar)) = (currency_of(MethodKind::Arcblock), currency_of(MethodKind::Stripe)) else {
         return Err("the demo store needs the sandbox's payment methods".into());
     };
-    for (app, kept) in store.apps.iter().zip(kept) {
+    for (app, files) in store.apps.iter().zip(stored) {
         let category =
             categories.iter().find(|category| category.slug == app.category).ok_or("a demo app names no category of the demo")?;
         let verified = store.developers.iter().any(|developer| developer.name == app.developer && developer.verified);
@@ -73,20 +74,20 @@ async fn insert(parts: &Parts) -> Result<(), Failure> {
             None => None,
         };
         plans::offer(parts, unit.as_mut(), app, &did, (token, dollar), now).await?;
-        insert_app(parts, unit.as_mut(), app, kept, Placed { did, category, verified, link }, now).await?;
+        insert_app(parts, unit.as_mut(), app, files, Placement { did, category, verified, link }, now).await?;
     }
     unit.commit().await?;
     Ok(())
 }
 
-/// An identity that is the same in every demo store. Nobody holds its key: it is the hash of a name.
+/// A DID that is the same in every demo store. It is derived from the hash of a name, so nobody holds its private key.
 fn demo_did(name: &str, role: Role) -> Did {
     use sha2::{Digest, Sha256};
     let bytes: [u8; 32] = Sha256::digest(format!("souk-demo:{name}")).into();
     did_from_public_key(&PublicKey::ed25519(&bytes), role)
 }
 
-async fn keep(parts: &Parts, app: &DemoApp) -> Result<Kept, Failure> {
+async fn store_files(parts: &Parts, app: &DemoApp) -> Result<StoredFiles, Failure> {
     let files: &dyn Files = &parts.files;
     let mut screenshots = Vec::new();
     for shot in &app.screenshots {
@@ -98,11 +99,11 @@ async fn keep(parts: &Parts, app: &DemoApp) -> Result<Kept, Failure> {
         let bundle = demo::bundle(app, version)?;
         bundles.push((files.put(&bundle).await?, bundle.len() as u64));
     }
-    Ok(Kept { logo: files.put(app.logo.as_bytes()).await?, screenshots, bundles })
+    Ok(StoredFiles { logo: files.put(app.logo.as_bytes()).await?, screenshots, bundles })
 }
 
-/// Where an app stands in this store.
-struct Placed<'a> {
+/// The references of an app within this store.
+struct Placement<'a> {
     did: Did,
     category: &'a Category,
     verified: bool,
@@ -113,29 +114,29 @@ async fn insert_app(
     parts: &Parts,
     unit: &mut dyn UnitOfWork,
     app: &DemoApp,
-    kept: Kept,
-    placed: Placed<'_>,
+    files: StoredFiles,
+    placement: Placement<'_>,
     now: Timestamp,
 ) -> Result<(), Failure> {
     let ago = |days: u32| now.minus(DAY * days);
     let (Some(newest), Some(oldest)) = (app.versions.first(), app.versions.last()) else { return Err("a demo app has no version".into()) };
-    let (_, size) = kept.bundles.first().cloned().unwrap_or_default();
+    let (_, size) = files.bundles.first().cloned().unwrap_or_default();
     let row = App {
-        did: placed.did.clone(),
+        did: placement.did.clone(),
         name: app.name.clone(),
         title: app.title.clone(),
         description: app.description.clone(),
-        category_id: placed.category.id.clone(),
+        category_id: placement.category.id.clone(),
         developer: Developer {
             did: demo_did(&format!("developer:{}", app.developer), Role::Account),
             name: app.developer.clone(),
-            verified: placed.verified,
+            verified: placement.verified,
         },
-        logo: kept.logo,
-        screenshots: kept.screenshots,
+        logo: files.logo,
+        screenshots: files.screenshots,
         licence: app.license.clone(),
         website: None,
-        test_link: placed.link,
+        test_link: placement.link,
         live_link: None,
         downloads: u64::from(app.downloads),
         version: newest.version.clone(),
@@ -144,11 +145,11 @@ async fn insert_app(
         updated_at: ago(newest.days_ago),
     };
     unit.apps().insert(&row).await?;
-    for (version, (sha256, size)) in app.versions.iter().zip(kept.bundles) {
+    for (version, (sha256, size)) in app.versions.iter().zip(files.bundles) {
         let published_at = ago(version.days_ago);
         let row = AppVersion {
             id: VersionId::new(published_at, parts.random.as_ref()),
-            app: placed.did.clone(),
+            app: placement.did.clone(),
             version: version.version.clone(),
             readme: app.readme.clone(),
             changelog: version.changelog.clone(),
@@ -161,7 +162,7 @@ async fn insert_app(
     Ok(())
 }
 
-#[expect(clippy::too_many_arguments, reason = "one sale, told in full")]
+#[expect(clippy::too_many_arguments, reason = "all facts of one sale")]
 async fn sell(
     parts: &Parts,
     unit: &mut dyn UnitOfWork,

@@ -1,4 +1,4 @@
-//! How the simulator gets its stores, its networks and its processes from this binary.
+//! Implements the simulator's host: stores, networks and processes are composed from this binary.
 
 use crate::compose::{self, Parts, compose_at};
 use crate::config::{Common, HistoryProcessArgs};
@@ -11,8 +11,8 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// The hidden command of a process that is killed.
-const PROCESS: &str = "history-process";
+/// The hidden command that runs a process which the simulator kills.
+const PROCESS_COMMAND: &str = "history-process";
 
 pub async fn run(common: Common, count: u32, args: &HistoryArgs) -> Result<(), Failure> {
     souk_simulator::run(&Binary(common), count, args).await
@@ -23,7 +23,7 @@ pub async fn process(args: HistoryProcessArgs) -> Result<(), Failure> {
     run_process(&Binary(args.common), &site, args.process).await
 }
 
-/// Composes stores with the options that `souk verify` was given.
+/// Composes stores with the options of `souk verify`.
 struct Binary(Common);
 
 impl Binary {
@@ -56,7 +56,7 @@ impl Host for Binary {
 
     async fn compose_with_sandbox(&self, site: &Site, address: &Url, pace: Pace) -> Result<(Store, Sandbox), Failure> {
         let parts = self.parts(site, address, pace).await?;
-        // Opened before the store has a card method: so the processor has no address to send events to.
+        // Opened before the store has a card method, so that the processor has no webhook URL and sends no events.
         let opened = sandbox::open(&parts, address, true).await?;
         sandbox::install_methods(&parts).await?;
         let routes = Route::new().nest("/sandbox/arcblock", opened.ledger).nest("/sandbox/stripe", opened.cards);
@@ -69,7 +69,7 @@ impl Host for Binary {
 
     fn process_command(&self, site: &Site) -> Result<Command, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg(PROCESS).arg("--data").arg(&site.data);
+        command.arg(PROCESS_COMMAND).arg("--data").arg(&site.data);
         for (variable, value) in [("DATABASE_URL", &site.database_url), ("REDIS_URL", &self.0.redis_url)] {
             match value {
                 Some(value) => command.env(variable, value),
@@ -92,9 +92,9 @@ mod tests {
     use souk_adapters::testing::required;
     use souk_simulator::{Sequence, check_sequence};
 
-    /// Sequences on each database; PROPTEST_CASES sets another number.
+    /// Number of sequences per database; PROPTEST_CASES overrides it.
     const CASES: u32 = 6;
-    /// A failing sequence is shortened by running it again, so the tries are few.
+    /// Each shrinking step runs the sequence again, so their number is small.
     const SHRINK_TRIES: u32 = 30;
 
     fn host(database: Option<String>) -> Binary {
@@ -111,7 +111,7 @@ mod tests {
         let sequences = (any::<u64>(), vec(any::<u32>(), 1..30)).prop_map(|(seed, steps)| Sequence { seed, steps });
         let holds = |sequence: Sequence| {
             let checked = runtime.block_on(check_sequence(&host, &sequence));
-            // Printed at once: shortening a sequence takes a while.
+            // Printed immediately, because shrinking takes a while.
             checked.map_err(|error| TestCaseError::fail(error.to_string())).inspect_err(|error| eprintln!("{sequence:?}: {error}"))
         };
         if let Err(error) = TestRunner::new(config).run(&sequences, holds) {

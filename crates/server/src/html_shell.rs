@@ -1,23 +1,23 @@
-//! What a page shows and knows before its scripts run: the store's facts, its name, and on the store front its statement.
+//! Fills the entry pages with data that they need before scripts run: store data, name, and the statement of the store front.
 
 use crate::checkout_prerender::CheckoutPrerender;
 use souk_api::routes::store::StoreModel;
 
-/// The words of `index.html` and `checkout.html` that are replaced.
+/// Placeholders in `index.html` and `checkout.html`.
 const FACTS: &str = "<!-- souk:facts -->";
 const BRAND: &str = "<!-- souk:brand -->";
 const STATEMENT: &str = "<!-- souk:statement -->";
 const ORDER: &str = "<!-- souk:order -->";
 const TITLE: &str = "<title>Souk</title>";
 
-/// Parameters that turn the store front into a list of results, which has a heading of its own.
-const ASKED: [&str; 4] = ["keyword", "price", "sort", "page"];
+/// Query parameters that turn the store front into a search result, which has its own heading.
+const SEARCH_PARAMETERS: [&str; 4] = ["keyword", "price", "sort", "page"];
 
 pub struct HtmlShell {
     facts: String,
     brand: String,
-    /// The same as the checkout's header has it.
-    mark: String,
+    /// The brand in the size of the checkout's header.
+    checkout_brand: String,
     name: String,
     statement: String,
     title: String,
@@ -26,29 +26,29 @@ pub struct HtmlShell {
 impl HtmlShell {
     pub fn of(store: &StoreModel) -> Self {
         let name = escaped(&store.name);
-        // Both languages are sent; the page shows the one it is in, which the browser may know better than the request.
+        // Both languages are sent, because the page's language can differ from that of the request.
         let statement = [("en", &store.description.en), ("zh", &store.description.zh)].map(|(language, text)| {
             let text = escaped(if text.is_empty() { &store.description.en } else { text });
             format!("<h1 class=\"statement\" lang=\"{language}\">{text}</h1>")
         });
         Self {
-            // Within a script element only `<` could begin something else; JSON writes it otherwise as well.
+            // In a script element only `<` could end the script; JSON allows it to be escaped.
             facts: format!("<script type=\"application/json\" id=\"store\">{}</script>", store.json().replace('<', "\\u003c")),
             brand: format!("<img src=\"{}\" alt=\"\" width=\"32\" height=\"32\" /><span>{name}</span>", escaped(&store.logo)),
-            mark: format!("<img src=\"{}\" alt=\"\" width=\"28\" height=\"28\" /><span>{name}</span>", escaped(&store.logo)),
+            checkout_brand: format!("<img src=\"{}\" alt=\"\" width=\"28\" height=\"28\" /><span>{name}</span>", escaped(&store.logo)),
             name: store.name.clone(),
             statement: if store.description.en.is_empty() { String::new() } else { statement.concat() },
             title: format!("<title>{name}</title>"),
         }
     }
 
-    /// The checkout with what is bought in it. `is_signed_in`: whoever asks has signed in here before.
+    /// The checkout page with its prerendered order. `is_signed_in`: the request has a login cookie.
     pub fn fill_checkout(&self, page: &str, order: Option<&CheckoutPrerender>, is_signed_in: bool) -> String {
-        let order = order.map(|order| order.html((self.name.as_str(), self.mark.as_str()), is_signed_in)).unwrap_or_default();
+        let order = order.map(|order| order.html((self.name.as_str(), self.checkout_brand.as_str()), is_signed_in)).unwrap_or_default();
         self.fill(page, false).replacen(ORDER, &order, 1)
     }
 
-    /// `front`: the page is the store front, with nothing asked.
+    /// The page with its placeholders filled. `front`: the page is the store front without a search.
     pub fn fill(&self, page: &str, front: bool) -> String {
         let statement = if front { self.statement.as_str() } else { "" };
         page.replacen(FACTS, &self.facts, 1).replacen(BRAND, &self.brand, 1).replacen(STATEMENT, statement, 1).replacen(
@@ -59,10 +59,10 @@ impl HtmlShell {
     }
 }
 
-/// Whether an address shows the store front itself.
+/// Returns whether a URL shows the store front rather than a search result.
 pub fn is_front(path: &str, query: Option<&str>) -> bool {
     let names = query.unwrap_or_default().split('&').map(|pair| pair.split('=').next().unwrap_or_default());
-    path.is_empty() && !names.into_iter().any(|name| ASKED.contains(&name))
+    path.is_empty() && !names.into_iter().any(|name| SEARCH_PARAMETERS.contains(&name))
 }
 
 pub fn escaped(text: &str) -> String {
@@ -92,7 +92,7 @@ mod tests {
     const PAGE: &str = "<title>Souk</title><!-- souk:facts --><!-- souk:brand --><!-- souk:statement -->";
 
     #[test]
-    fn a_stores_name_cannot_end_the_script_that_carries_it() {
+    fn the_store_name_cannot_end_the_script_element() {
         let page = HtmlShell::of(&store("</script><img src=x>", "应用")).fill(PAGE, true);
         assert_eq!(page.matches("</script>").count(), 1);
         assert!(page.contains("\\u003c/script>") && !page.contains("<img src=x>"), "{page}");
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_store_front_carries_its_statement_in_both_languages() {
+    fn the_store_front_contains_its_statement_in_both_languages() {
         let page = HtmlShell::of(&store("Souk", "应用")).fill(PAGE, true);
         assert!(page.contains("lang=\"en\">Apps &amp; more</h1>") && page.contains("lang=\"zh\">应用</h1>"), "{page}");
         let untranslated = HtmlShell::of(&store("Souk", "")).fill(PAGE, true);
@@ -108,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn other_pages_have_headings_of_their_own() {
+    fn other_pages_do_not_contain_the_statement() {
         assert!(!HtmlShell::of(&store("Souk", "应用")).fill(PAGE, false).contains("<h1"));
         assert!(is_front("", None) && is_front("", Some("locale=zh&utm=1")));
         assert!(!is_front("", Some("a=1&keyword=x")) && !is_front("search", None));
     }
 
     #[test]
-    fn what_ends_an_attribute_is_escaped() {
+    fn markup_characters_are_escaped() {
         assert_eq!(escaped("\"<&>"), "&quot;&lt;&amp;&gt;");
     }
 }

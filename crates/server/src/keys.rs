@@ -1,4 +1,4 @@
-//! The store's secret: one seed, and a key of its own for each use.
+//! The store's secret seed, and the keys derived from it for each purpose.
 
 use crate::config::{Common, SecretSeed, parse_secret};
 use hmac::{Hmac, KeyInit, Mac};
@@ -9,7 +9,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// A key derived for one use; uses do not share keys, and none tells the seed.
+/// Derives the key of one purpose. Purposes do not share keys, and a key does not reveal the seed.
 #[must_use]
 pub fn derive(seed: &SecretSeed, purpose: &str) -> [u8; 32] {
     let mut mac = Hmac::<Sha256>::new_from_slice(&seed.0).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"));
@@ -18,7 +18,7 @@ pub fn derive(seed: &SecretSeed, purpose: &str) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// The configured seed, else the one in the data folder, created there on the first start with mode 600.
+/// The configured seed, or the one in the data folder, which is created with mode 600 on the first start.
 pub fn seed(common: &Common) -> Result<SecretSeed, String> {
     if let Some(seed) = &common.secret_key {
         return Ok(seed.clone());
@@ -31,8 +31,8 @@ pub fn seed(common: &Common) -> Result<SecretSeed, String> {
     parse_secret(&text).map_err(|expected| format!("{}: {expected}", path.display()))
 }
 
-/// Writes a new seed beside `path`, then names it `path` unless there is one by now: whoever reads the file, also after a
-/// crash in the middle, finds all of it or none.
+/// Writes a new seed to a temporary file and links it to `path` unless that exists by now, so that readers see a complete file or
+/// none, even after a crash.
 fn create(path: &Path) -> std::io::Result<()> {
     let (mut seed, mut name) = ([0; 32], [0; 8]);
     SystemRandom.fill(&mut seed);
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_use_has_a_key_of_its_own() {
+    fn each_purpose_has_its_own_key() {
         let seed = SecretSeed([1; 32]);
         assert_eq!(derive(&seed, "a"), derive(&seed, "a"));
         assert_ne!(derive(&seed, "a"), derive(&seed, "b"));

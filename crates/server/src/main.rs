@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
 #[global_allocator]
-static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let ended = runtime.block_on(async {
+    let result = runtime.block_on(async {
         match cli.command {
             Command::Serve(args) => serve::serve(args).await,
             Command::Work(common) => serve::work(common).await,
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
             }
         }
     });
-    match ended {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("souk: {error}");

@@ -1,4 +1,4 @@
-//! The web entries: `index.html`, `checkout.html`, `wallet.html`, and their assets, compressed when they were built.
+//! Serves the web entries `index.html`, `checkout.html` and `wallet.html`, and their assets, which the build has compressed.
 
 use crate::checkout_prerender::checkout_prerender;
 use crate::html_shell::{HtmlShell, is_front};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[allow_missing = true]
 struct Web;
 
-/// Tells browsers apart before anybody signs in.
+/// Identifies a browser before the user signs in.
 const VISITOR_COOKIE: &str = "vid";
 
 pub struct Pages {
@@ -36,8 +36,8 @@ impl Endpoint for Pages {
             return Ok(StatusCode::METHOD_NOT_ALLOWED.into_response());
         }
         let path = request.uri().path().trim_start_matches('/');
-        // A page's path may end in what looks like a file (`/apps/{did}/1.4.0`): files are those of the build. The entries
-        // themselves are served at their addresses only, with their policies.
+        // A page's path may look like a file (`/apps/{did}/1.4.0`), so only files of the build count. The entries are served only at
+        // their own URLs, with their content security policies.
         let found = if path.is_empty() || path.ends_with(".html") { None } else { file(path, request.headers()) };
         let Some(mut response) = found else {
             return Ok(if path.starts_with("assets/") {
@@ -46,7 +46,7 @@ impl Endpoint for Pages {
                 self.page(path, request.uri().query(), request.headers()).await
             });
         };
-        // Vite names assets by their content.
+        // Vite puts a content hash into the names of assets.
         let lifetime = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "public, max-age=3600" };
         if response.status() == StatusCode::OK {
             response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(lifetime));
@@ -78,8 +78,8 @@ impl Pages {
         };
         let found = if matches!(policy, Policy::Wallet) { file(entry, headers) } else { filled() };
         let Some(mut response) = found else {
-            let told = "The web pages have not been built. Run `make build`, or `npm ci && npm run build` in the web folder.";
-            return told.with_status(StatusCode::SERVICE_UNAVAILABLE).into_response();
+            let message = "The web pages have not been built. Run `make build`, or `npm ci && npm run build` in the web folder.";
+            return message.with_status(StatusCode::SERVICE_UNAVAILABLE).into_response();
         };
         let set = response.headers_mut();
         set.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -100,13 +100,13 @@ impl Pages {
     }
 }
 
-/// What each entry may do.
+/// The content security policy of each entry.
 #[derive(Clone, Copy)]
 enum Policy {
     Store,
     /// May be framed by other sites, and may load the card processor's form.
     Checkout,
-    /// One of the published wallet libraries contains an `eval`; only this page may run it.
+    /// Allows `eval`, which one of the published wallet libraries needs; only this page loads it.
     Wallet,
 }
 
@@ -133,11 +133,11 @@ impl Policy {
     }
 }
 
-/// A file of the build, in the best encoding that the reader takes.
+/// A file of the build, in the best encoding that the client accepts.
 fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
     let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let takes = |name: &str| accepted.split(',').any(|part| part.split(';').next().unwrap_or_default().trim() == name);
-    let variants = [("br", ".br"), ("gzip", ".gz")].into_iter().filter(|(name, _)| takes(name));
+    let accepts = |name: &str| accepted.split(',').any(|part| part.split(';').next().unwrap_or_default().trim() == name);
+    let variants = [("br", ".br"), ("gzip", ".gz")].into_iter().filter(|(name, _)| accepts(name));
     let compressed = variants.filter_map(|(name, ending)| Some((Some(name), Web::get(&format!("{path}{ending}"))?))).next();
     let (encoding, found) = match compressed {
         Some(found) => found,
@@ -161,8 +161,8 @@ fn tag(digest: &[u8]) -> String {
 
 fn unchanged(tag: &str, headers: &HeaderMap) -> Option<Response> {
     let known = headers.get(header::IF_NONE_MATCH)?.to_str().ok()?;
-    let same = known.split(',').any(|known| known.trim() == tag);
-    same.then(|| StatusCode::NOT_MODIFIED.with_header(header::ETAG, tag).into_response())
+    let matches = known.split(',').any(|known| known.trim() == tag);
+    matches.then(|| StatusCode::NOT_MODIFIED.with_header(header::ETAG, tag).into_response())
 }
 
 fn body(path: &str, tag: String, bytes: Vec<u8>) -> Response {

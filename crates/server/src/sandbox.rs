@@ -1,4 +1,4 @@
-//! The sandbox: the networks that test mode pays against, in this process but outside the store.
+//! Runs the sandbox: the payment networks of test mode, in this process but outside the store's units of work.
 
 use crate::compose::{Failure, Parts};
 use crate::config::Common;
@@ -14,7 +14,7 @@ use souk_sandbox::store::{SandboxDb, SandboxDbError};
 use std::sync::Arc;
 use url::Url;
 
-/// The methods that a new store has in test mode.
+/// The test-mode payment methods of a new store.
 pub struct SandboxMethods {
     pub wallet: Method,
     pub token: Currency,
@@ -27,14 +27,15 @@ fn key(parts: &Parts, prefix: &str) -> String {
     format!("{prefix}{}", bytes.iter().take(12).map(|byte| format!("{byte:02x}")).collect::<String>())
 }
 
-/// The networks' routes, to be mounted at `/sandbox/arcblock` and `/sandbox/stripe`, and the processor that must run.
+/// The routes of the networks, to be mounted at `/sandbox/arcblock` and `/sandbox/stripe`, and the card processor, which the caller
+/// has to run.
 pub struct Opened {
     pub ledger: Route,
     pub cards: Route,
     pub processor: Arc<CardProcessor>,
 }
 
-/// The storage of the networks: a file beside SQLite, a schema beside PostgreSQL.
+/// The storage of the networks: a separate file with SQLite, a separate schema with PostgreSQL.
 pub async fn database(common: &Common) -> Result<SandboxDb, Failure> {
     Ok(match &common.database_url {
         Some(address) if address.starts_with("postgres") => SandboxDb::open_postgres(address).await?,
@@ -42,7 +43,7 @@ pub async fn database(common: &Common) -> Result<SandboxDb, Failure> {
     })
 }
 
-/// Opens ledger and card processor on their own storage.
+/// Opens the ledger and the card processor on their own storage.
 pub async fn open(parts: &Parts, own_address: &Url, faults: bool) -> Result<Opened, Failure> {
     let database = parts.sandbox.clone();
     let clock = clock_of(&parts.clock);
@@ -70,7 +71,7 @@ fn clock_of(clock: &Arc<dyn Clock>) -> souk_sandbox::time::Clock {
     souk_sandbox::time::Clock::new(move || clock.now().micros())
 }
 
-/// The ledger as the port by which it follows customers' test clocks.
+/// The port through which the ledger follows customers' test clocks.
 pub async fn time(database: &SandboxDb, clock: &Arc<dyn Clock>, app: &Did) -> Result<Arc<dyn SandboxTime>, SandboxDbError> {
     Ok(Arc::new(LedgerTime(Ledger::open(database.clone(), clock_of(clock), app.as_str(), false).await?)))
 }
@@ -89,12 +90,12 @@ fn is_sandbox(method: &Method) -> bool {
     matches!(&method.settings, MethodSettings::Stripe { api_host, .. } if api_host.starts_with('/'))
 }
 
-/// Gives a store without methods those of the sandbox. Of several processes that start together, one does: the ids are
-/// the same in every store, so that the others are refused as duplicates.
+/// Adds the sandbox's payment methods to a store without test-mode methods. The ids are the same in every store, so that if several
+/// processes start together, all but one fail on unique keys, which is not an error.
 pub async fn install_methods(parts: &Parts) -> Result<(), Failure> {
     match insert(parts, methods(parts)?).await {
         Err(StorageError::Duplicate(_)) => Ok(()),
-        ended => Ok(ended?),
+        result => Ok(result?),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `souk serve` and `souk work`.
+//! The commands `souk serve` and `souk work`.
 
 use crate::compose::{Failure, Parts, compose};
 use crate::config::{Common, ServeArgs};
@@ -20,10 +20,10 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// Requests and jobs in hand have this long to finish after SIGTERM; the process ends within 10 s.
-const GRACE: Duration = Duration::from_secs(8);
-/// Workers stop at the signal too; this is what they get beyond the last request.
-const LAST_MOMENT: Duration = Duration::from_secs(1);
+/// Time for requests and jobs in progress to finish after SIGTERM; the process ends within 10 s.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(8);
+/// Additional time for workers after the last request has finished. They are asked to stop at the signal as well.
+const WORKER_GRACE: Duration = Duration::from_secs(1);
 
 struct QueueProbe(Queue);
 
@@ -35,7 +35,7 @@ impl Probe for QueueProbe {
 }
 
 pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
-    // Bound first: port 0 becomes a port, and a taken one is told before anything is opened.
+    // Bind first: this resolves port 0, and reports a taken port before anything is opened.
     let acceptor =
         TcpListener::bind(args.listen).into_acceptor().await.map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
     let bound = acceptor.local_addr().first().and_then(|address| address.as_socket_addr().copied()).unwrap_or(args.listen);
@@ -73,7 +73,7 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
         let (parts, stop) = (Arc::clone(&parts), shutdown.clone());
         background.spawn(async move { parts.work(stop).await });
     }
-    greet(&args, &parts).await?;
+    print_welcome(&args, &parts).await?;
 
     let signal = {
         let stop = shutdown.clone();
@@ -82,9 +82,9 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
             stop.cancel();
         }
     };
-    Server::new_with_acceptor(acceptor).run_with_graceful_shutdown(service, signal, Some(GRACE)).await?;
+    Server::new_with_acceptor(acceptor).run_with_graceful_shutdown(service, signal, Some(SHUTDOWN_GRACE)).await?;
     shutdown.cancel();
-    finish(background, LAST_MOMENT).await;
+    finish(background, WORKER_GRACE).await;
     Ok(())
 }
 
@@ -110,8 +110,8 @@ fn app(args: &ServeArgs, parts: &Parts) -> App {
     }
 }
 
-/// Says where the store is, and, while it has no owner, how to become it.
-async fn greet(args: &ServeArgs, parts: &Parts) -> Result<(), Failure> {
+/// Prints the store's URL and, while it has no owner, the link to claim ownership.
+async fn print_welcome(args: &ServeArgs, parts: &Parts) -> Result<(), Failure> {
     let mut bytes = [0; 16];
     parts.random.fill(&mut bytes);
     let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -127,7 +127,7 @@ async fn greet(args: &ServeArgs, parts: &Parts) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Workers alone.
+/// Runs workers without the HTTP service.
 pub async fn work(common: Common) -> Result<(), Failure> {
     let address = common.public_url.clone().ok_or("souk work needs the address of the store: set SOUK_PUBLIC_URL or --public-url")?;
     let parts = compose(&common, address.clone(), address).await?;
@@ -141,7 +141,7 @@ pub async fn work(common: Common) -> Result<(), Failure> {
         _ = background.join_next() => return Err("the workers stopped unexpectedly".into()),
     }
     shutdown.cancel();
-    finish(background, GRACE + LAST_MOMENT).await;
+    finish(background, SHUTDOWN_GRACE + WORKER_GRACE).await;
     Ok(())
 }
 

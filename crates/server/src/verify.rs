@@ -1,4 +1,4 @@
-//! `souk verify`, and `souk ledger export`.
+//! The commands `souk verify` and `souk ledger export`.
 
 use crate::compose::{Failure, existing_database};
 use crate::config::Common;
@@ -6,7 +6,10 @@ use souk_adapters::beancount;
 use souk_adapters::verify::{Check, verify};
 use std::io::{BufWriter, Write};
 
-/// Prints what holds and what does not.
+/// Runs all checks and prints their results.
+///
+/// # Errors
+/// Fails if a check found a breach.
 pub async fn check(common: &Common) -> Result<(), Failure> {
     let database = existing_database(common).await?;
     let mut breaches = 0;
@@ -22,7 +25,7 @@ pub async fn check(common: &Common) -> Result<(), Failure> {
     }
 }
 
-/// Prints the journal for beancount.
+/// Prints the journal in beancount's format.
 pub async fn export(common: &Common) -> Result<(), Failure> {
     let database = existing_database(common).await?;
     let mut out = BufWriter::new(std::io::stdout());

@@ -1,11 +1,12 @@
-//! Who may know whom (DESIGN.md 1): crates, read from `cargo metadata`, and modules of the domain, read from its sources.
+//! Checks the allowed dependencies (DESIGN.md 1) between crates, from `cargo metadata`, and between modules of the domain, from its
+//! sources.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What each of our crates may name. `dev-dependencies` of tests stand apart.
+/// The allowed dependencies of each crate on other crates of the workspace, without `dev-dependencies`.
 const ALLOWED: [(&str, &[&str]); 7] = [
     ("souk-domain", &[]),
     ("souk-adapters", &["souk-domain"]),
@@ -16,10 +17,10 @@ const ALLOWED: [(&str, &[&str]); 7] = [
     ("souk-server", &["souk-domain", "souk-adapters", "souk-api", "souk-workers", "souk-sandbox", "souk-simulator"]),
 ];
 
-/// What the domain never names: an async runtime, a database, HTTP, a queue.
+/// Dependencies that the domain must not have: an async runtime, a database, HTTP, a queue.
 const NOT_IN_THE_DOMAIN: [&str; 7] = ["tokio", "sqlx", "poem", "poem-openapi", "reqwest", "redis", "apalis"];
 
-/// The names that each of our crates depends on outside its tests.
+/// The dependencies of each crate of the workspace, without `dev-dependencies`.
 fn edges() -> BTreeMap<String, Vec<String>> {
     let metadata = MetadataCommand::new().no_deps().exec().expect("cargo describes the workspace");
     let named = |package: &cargo_metadata::Package| {
@@ -30,7 +31,7 @@ fn edges() -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn crates_know_only_whom_they_may_know() {
+fn crates_depend_only_on_allowed_crates() {
     let edges = edges();
     let ours: Vec<_> = edges.keys().cloned().collect();
     let expected: Vec<_> = {
@@ -54,23 +55,23 @@ fn the_domain_has_no_runtime_no_database_and_no_http() {
     }
 }
 
-/// The modules of the domain in layers, the lowest first: a module knows those of the layers below its own.
+/// The modules of the domain in layers, lowest first. A module may use modules of lower layers.
 const LAYERS: [&[&str]; 6] =
     [&["shared"], &["events", "ledger"], &["access", "customer", "pricing", "store"], &["payment"], &["billing"], &["checkout"]];
 
-/// What modules of one layer may know of each other.
+/// Allowed dependencies between modules of the same layer.
 const WITHIN_A_LAYER: [(&str, &str); 3] = [("customer", "access"), ("pricing", "access"), ("store", "access")];
 
-/// What every module may know although it names types of all of them: the surroundings of a use case, which hold no rules.
-const SURROUNDINGS: [&str; 2] = ["context", "storage"];
+/// Modules that every module may use although they name types of all layers: the environment of use cases, which contains no rules.
+const ENVIRONMENT: [&str; 2] = ["context", "storage"];
 
-/// Top-level modules that know everything, and that nobody but the crate's root knows.
+/// Top-level modules that may use all others, and that only the crate root uses.
 const COMPOSITION: [&str; 1] = ["handlers"];
 
-/// Edges against the rules that stand for now. An edge that goes away is removed here; none is added.
+/// Known violations. A violation that has been fixed is removed here; none may be added.
 const KNOWN_EXCEPTIONS: [(&str, &str); 1] = [("pricing", "payment")];
 
-/// The source files of the domain, with the top-level module that each belongs to.
+/// The source files of the domain, each with its top-level module.
 fn domain_files() -> Vec<(String, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../domain/src");
     let (mut folders, mut files) = (vec![root.clone()], Vec::new());
@@ -89,7 +90,7 @@ fn domain_files() -> Vec<(String, PathBuf)> {
     files
 }
 
-/// The top-level modules that a source text names by `crate::`, comments aside.
+/// The top-level modules that a source text names by `crate::`, ignoring comments.
 fn named_modules(text: &str) -> BTreeSet<String> {
     let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     let mut found = BTreeSet::new();
@@ -104,7 +105,7 @@ fn named_modules(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Who names whom among the domain's top-level modules.
+/// The dependencies between the domain's top-level modules.
 fn module_edges() -> BTreeSet<(String, String)> {
     let mut edges = BTreeSet::new();
     for (module, path) in domain_files() {
@@ -124,12 +125,12 @@ fn is_allowed(module: &str, named: &str) -> bool {
 }
 
 #[test]
-fn modules_of_the_domain_know_only_the_layers_below_them() {
+fn domain_modules_depend_only_on_lower_layers() {
     let edges = module_edges();
-    let exempt = |module: &str| SURROUNDINGS.contains(&module) || COMPOSITION.contains(&module) || module == "lib";
+    let exempt = |module: &str| ENVIRONMENT.contains(&module) || COMPOSITION.contains(&module) || module == "lib";
     for (module, named) in &edges {
         assert!(!COMPOSITION.contains(&named.as_str()), "{module} must not name {named}");
-        let stands = exempt(module) || SURROUNDINGS.contains(&named.as_str()) || is_allowed(module, named);
+        let stands = exempt(module) || ENVIRONMENT.contains(&named.as_str()) || is_allowed(module, named);
         assert!(stands || KNOWN_EXCEPTIONS.contains(&(module.as_str(), named.as_str())), "{module} must not name {named}");
     }
     for (module, named) in KNOWN_EXCEPTIONS {
@@ -138,7 +139,7 @@ fn modules_of_the_domain_know_only_the_layers_below_them() {
 }
 
 #[test]
-fn payments_know_neither_billing_nor_checkout() {
+fn payment_depends_neither_on_billing_nor_on_checkout() {
     let edges = module_edges();
     for above in ["billing", "checkout", "handlers"] {
         assert!(!edges.contains(&("payment".to_owned(), above.to_owned())), "payment must not name {above}");
@@ -146,14 +147,14 @@ fn payments_know_neither_billing_nor_checkout() {
 }
 
 #[test]
-fn the_modules_that_a_source_names_are_read() {
+fn module_names_are_extracted_from_sources() {
     let text = "use crate::shared::Amount;\n/// See [`crate::billing::Notification`].\nfn f() -> crate::payment::Intent { crate::context::g() } // crate::store\n";
     let expected = ["context", "payment", "shared"].map(str::to_owned);
     assert_eq!(named_modules(text), BTreeSet::from(expected));
 }
 
-/// The modules of billing in layers, the lowest first (docs/ARCHITECTURE.md). A module knows those of the layers below its own, and of its
-/// own layer those that do not know it.
+/// The modules of billing in layers, lowest first (docs/ARCHITECTURE.md). A module may use modules of lower layers, and modules of its
+/// own layer that do not use it.
 const BILLING_LAYERS: [&[&str]; 12] = [
     &["clock", "period", "policy", "pricing_formula", "proration", "usage"],
     &["errors"],
@@ -177,7 +178,7 @@ const BILLING_LAYERS: [&[&str]; 12] = [
     &["stake"],
     &["dunning", "reversal"],
     &[
-        // Use cases, and below them what a document or an email says.
+        // Use cases, and below them the contents of documents and emails.
         "balance_payments",
         "billing_email_content",
         "billing_emails",
@@ -224,7 +225,7 @@ fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
 }
 
-/// The names that a file declares for others: items without indentation, and re-exports. `find` reads a neighbouring module of a glob.
+/// The public names of a file: unindented items and re-exports. `find` reads the module of a glob re-export.
 fn declared_names(code: &str, find: &dyn Fn(&str) -> String) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for line in code.lines().filter(|line| line.starts_with("pub")) {
@@ -252,7 +253,7 @@ fn module_code(folder: &Path, module: &str) -> String {
     code_of(&if file.exists() { file } else { folder.join(module).join("mod.rs") })
 }
 
-/// The modules that declare the names by which billing's modules know each other.
+/// The declaring module of each name that billing's modules share.
 fn billing_names() -> BTreeMap<String, String> {
     let folder = billing_folder();
     let mut names = BTreeMap::new();
@@ -282,7 +283,7 @@ fn used_names(code: &str, roots: &[&str]) -> BTreeSet<String> {
     names
 }
 
-/// Who names whom among the modules of billing.
+/// The dependencies between the modules of billing.
 fn billing_edges() -> BTreeSet<(String, String)> {
     let (folder, names) = (billing_folder(), billing_names());
     let mut edges = BTreeSet::new();
@@ -310,14 +311,14 @@ fn billing_layer_of(module: &str) -> usize {
 }
 
 #[test]
-fn modules_of_billing_know_only_the_layers_below_them() {
+fn billing_modules_depend_only_on_lower_layers() {
     let edges = billing_edges();
     assert!(edges.len() > 100, "the edges are read: {}", edges.len());
     for (module, known) in &edges {
         let (own, other) = (billing_layer_of(module), billing_layer_of(known));
         assert!(other <= own, "billing::{module} must not know billing::{known}");
     }
-    // Modules of one layer, from the one that knows none of the others upwards: a cycle never becomes empty.
+    // Repeatedly remove modules of one layer that use none of the remaining ones. If a cycle exists, some modules remain.
     let mut left: BTreeSet<_> = BILLING_LAYERS.iter().flat_map(|layer| layer.iter().map(|module| (*module).to_owned())).collect();
     loop {
         let free: Vec<_> =
@@ -331,7 +332,7 @@ fn modules_of_billing_know_only_the_layers_below_them() {
 }
 
 #[test]
-fn names_that_modules_of_billing_declare_and_use_are_read() {
+fn declared_and_used_names_are_extracted_from_sources() {
     let code = "pub use inner::{Left, right};\npub(super) async fn act() {}\npub struct Thing;\n    pub fn hidden() {}\n";
     assert_eq!(declared_names(code, &|_| String::new()), ["Left", "Thing", "act", "right"].map(str::to_owned).into());
     let user = "use super::{A, b::C};\nuse crate::billing::notify;\nfn f() { super::renew::g() }\n";

@@ -1,12 +1,12 @@
-//! The steps of a history: what its customer, its store and its networks do next.
+//! The steps of a history: random actions of its customer, its store and its networks.
 
 use super::card_incidents::{decide_disputes, dispute, fail_refund, refund_in_dashboard};
-use super::decisions::{change_payment, change_plan, pay_by_card, protect, stake_again};
+use super::decisions::{change_payment, change_plan, pay_by_card, protect, restake};
 use super::expected_errors::tolerate_expected;
 use super::fixtures::Fixtures;
-use super::money_back::{credit, decide_refund, pay_out, refund};
 use super::network_client::{NetworkClient, UNIT};
-use super::purchase::{buy, close};
+use super::purchase::{buy, expire_open_sessions};
+use super::refunds::{credit, decide_refund, pay_out, refund};
 use super::rng::Rng;
 use crate::Failure;
 use souk_adapters::arcblock::TestWallet;
@@ -19,30 +19,30 @@ use souk_domain::payment::MandateDetails;
 use souk_domain::shared::{Amount, ClockId, Mode, SubscriptionId};
 use std::time::Duration;
 
-/// How long a clock, or what is due, is waited for: then the history goes on all the same.
+/// Maximum wait for a clock to arrive, or for due work to be done; afterwards the history continues regardless.
 const DEADLINE: Duration = Duration::from_millis(1_500);
 const POLL: Duration = Duration::from_millis(25);
-/// The most periods of the shortest cycle that pass in one step.
-const PERIODS: u64 = 6;
-/// A clock is advanced by less than two years at once.
-const LONGEST: Duration = Duration::from_secs(700 * 86_400);
+/// Maximum number of periods of the shortest interval that pass in one step.
+const PERIODS_MAX: u64 = 6;
+/// Maximum advance of a clock in one step; the store allows less than two years.
+const ADVANCE_MAX: Duration = Duration::from_secs(700 * 86_400);
 
-/// What a bank says when it does not pay.
-const REFUSALS: [&str; 2] = ["insufficient_funds", "generic_decline"];
-/// Bad days of the card processor.
-const CARD_DAYS: [&str; 4] = ["drop_answer", "drop_answer", "error_500", "delay_ms"];
+/// Decline codes of a cardholder's bank.
+const DECLINE_CODES: [&str; 2] = ["insufficient_funds", "generic_decline"];
+/// Faults of the card processor.
+const CARD_FAULTS: [&str; 4] = ["drop_answer", "drop_answer", "error_500", "delay_ms"];
 
 #[derive(Debug, Clone, Copy)]
 enum Action {
-    Pass,
+    AdvanceTime,
     Use,
     Spend,
     Earn,
     Revoke,
-    Permit,
+    Delegate,
     BankDeclines,
-    BankPays,
-    BadDay,
+    BankApproves,
+    InjectFault,
     Cancel,
     Recover,
     Pause,
@@ -70,19 +70,19 @@ enum Action {
     Protect,
 }
 
-/// Actions and how often they come: of a customer to whom everything happens.
+/// Actions with their weights, for a customer whose payments often fail.
 const STORMY: &[(u64, Action)] = {
     use Action::*;
     &[
-        (10, Pass),
+        (10, AdvanceTime),
         (5, Use),
         (1, Spend),
         (2, Earn),
         (1, Revoke),
-        (2, Permit),
+        (2, Delegate),
         (1, BankDeclines),
-        (2, BankPays),
-        (3, BadDay),
+        (2, BankApproves),
+        (3, InjectFault),
         (1, Cancel),
         (1, Recover),
         (1, Pause),
@@ -111,17 +111,17 @@ const STORMY: &[(u64, Action)] = {
     ]
 };
 
-/// Of a customer whose plans are paid as a rule: much is changed and given back, and only networks cause trouble.
+/// Actions with their weights, for a customer who usually pays: many changes and refunds, and failures mostly from the networks.
 const CALM: &[(u64, Action)] = {
     use Action::*;
     &[
-        (8, Pass),
+        (8, AdvanceTime),
         (4, Use),
         (2, Earn),
-        (1, Permit),
-        (1, BankPays),
+        (1, Delegate),
+        (1, BankApproves),
         (1, BankDeclines),
-        (2, BadDay),
+        (2, InjectFault),
         (1, Pause),
         (1, Resume),
         (1, Recover),
@@ -141,21 +141,21 @@ const CALM: &[(u64, Action)] = {
     ]
 };
 
-/// Does the step that the seed says. Done again after a kill, it is what an impatient customer does twice.
+/// Runs the step that the seed determines. A step that was interrupted by a kill is repeated, like an action of an impatient customer.
 pub async fn act(client: &NetworkClient, fixtures: &Fixtures, step: u32) -> Result<(), Failure> {
     let mut rng = Rng::of(client.seed, fixtures.number, step);
     let ctx = &client.store.ctx;
     let id = subject(ctx, fixtures, &mut rng).await?;
-    match rng.weighed(if fixtures.calm { CALM } else { STORMY }) {
-        Action::Pass => pass(client, fixtures, &mut rng).await,
+    match rng.weighted(if fixtures.calm { CALM } else { STORMY }) {
+        Action::AdvanceTime => advance_time(client, fixtures, &mut rng).await,
         Action::Use => use_metered(ctx, fixtures, &mut rng, step).await,
         Action::Spend => client.spend(fixtures, u128::from(rng.below(20))).await,
         Action::Earn => client.faucet(fixtures.wallet.did()).await,
         Action::Revoke => client.revoke(fixtures).await,
-        Action::Permit if !fixtures.by_card => client.delegate(fixtures, 1_000).await.map(drop),
-        Action::BankDeclines => bank(client, &id, rng.pick(&REFUSALS)).await,
-        Action::BankPays => bank(client, &id, "").await,
-        Action::BadDay => bad_day(client, &mut rng).await,
+        Action::Delegate if !fixtures.by_card => client.delegate(fixtures, 1_000).await.map(drop),
+        Action::BankDeclines => bank(client, &id, rng.pick(&DECLINE_CODES)).await,
+        Action::BankApproves => bank(client, &id, "").await,
+        Action::InjectFault => inject_fault(client, &mut rng).await,
         Action::Cancel => cancel(ctx, &id, &mut rng).await,
         Action::Recover => tolerate_expected(billing::recover(ctx, Requester::Customer, &id).await),
         Action::Pause => tolerate_expected(billing::pause(ctx, &id).await),
@@ -174,18 +174,19 @@ pub async fn act(client: &NetworkClient, fixtures: &Fixtures, step: u32) -> Resu
         Action::ChangePayment => change_payment(client, fixtures, &id, &mut rng).await,
         Action::PayByCard => pay_by_card(client, fixtures, &mut rng).await,
         Action::RevokeStake => client.revoke_stake(fixtures, &id, rng.one_in(2)).await,
-        Action::Restake => stake_again(client, fixtures, &id, StakeFor::Resuming).await,
+        Action::Restake => restake(client, fixtures, &id, StakeFor::Resuming).await,
         Action::Slash => slash(ctx, &id, &mut rng).await,
         Action::ReturnStake => tolerate_expected(billing::return_stake(ctx, &id).await),
         Action::Void => void(ctx, fixtures, &mut rng).await,
         Action::Buy => buy(client, fixtures, &mut rng).await,
         Action::Recharge => recharge(client, fixtures, &id, &mut rng).await,
         Action::Protect => protect(client, fixtures, &id, &mut rng).await,
-        Action::Permit => Ok(()),
+        Action::Delegate => Ok(()),
     }
 }
 
-/// What a step is about: one of those that the customer came with, or one bought since. Little can be done about one that has ended.
+/// Chooses the subscription of a step: an initial one or one bought since. For a calm customer, an ended one is chosen only if none is
+/// live, because few actions apply to it.
 async fn subject(ctx: &Context, fixtures: &Fixtures, rng: &mut Rng) -> Result<SubscriptionId, Failure> {
     let live = ctx.store.read().await?.subscriptions().live_of(&fixtures.customer).await?;
     let mut ids: Vec<_> = live.into_iter().map(|subscription| subscription.id).collect();
@@ -197,25 +198,25 @@ async fn subject(ctx: &Context, fixtures: &Fixtures, rng: &mut Rng) -> Result<Su
     Ok(rng.choose(&ids).clone())
 }
 
-/// Time passes: on the customer's clock, or the engine catches up with everybody's.
-async fn pass(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
+/// Advances the customer's test clock; without one, waits until the billing engine has processed everything due.
+async fn advance_time(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
-    let Some(clock) = &fixtures.clock else { return caught_up(ctx, fixtures).await };
-    let span = fixtures.rhythm().mul_f64(0.3 + 0.01 * rng_f64(rng, PERIODS * 100)).min(LONGEST);
+    let Some(clock) = &fixtures.clock else { return wait_until_processed(ctx, fixtures).await };
+    let span = fixtures.shortest_interval().mul_f64(0.3 + 0.01 * random_f64(rng, PERIODS_MAX * 100)).min(ADVANCE_MAX);
     let Some(progress) = ctx.store.read().await?.clocks().find(clock).await? else { return Err("the clock is gone".into()) };
     match billing::aim_clock(ctx, clock, progress.now.plus(span)).await {
-        Ok(()) | Err(AdvanceError::UnderWay) => arrived(ctx, clock).await,
-        // A long rhythm may ask for more than a clock allows: what a rule refuses is part of the history.
+        Ok(()) | Err(AdvanceError::UnderWay) => wait_for_clock(ctx, clock).await,
+        // A long interval may exceed the maximum advance of a clock; the rejection is part of the history.
         Err(AdvanceError::BadTarget) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-fn rng_f64(rng: &mut Rng, limit: u64) -> f64 {
+fn random_f64(rng: &mut Rng, limit: u64) -> f64 {
     f64::from(u32::try_from(rng.below(limit)).unwrap_or_default())
 }
 
-async fn arrived(ctx: &Context, clock: &ClockId) -> Result<(), Failure> {
+async fn wait_for_clock(ctx: &Context, clock: &ClockId) -> Result<(), Failure> {
     let until = ctx.now().plus(DEADLINE);
     while ctx.now() < until {
         let clock = ctx.store.read().await?.clocks().find(clock).await?;
@@ -227,12 +228,12 @@ async fn arrived(ctx: &Context, clock: &ClockId) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn caught_up(ctx: &Context, fixtures: &Fixtures) -> Result<(), Failure> {
+async fn wait_until_processed(ctx: &Context, fixtures: &Fixtures) -> Result<(), Failure> {
     let until = ctx.now().plus(DEADLINE);
     while ctx.now() < until {
         let live = ctx.store.read().await?.subscriptions().live_of(&fixtures.customer).await?;
         let now = ctx.now();
-        if live.iter().all(|one| one.due_at.is_none_or(|at| at > now)) {
+        if live.iter().all(|subscription| subscription.due_at.is_none_or(|at| at > now)) {
             return Ok(());
         }
         tokio::time::sleep(POLL).await;
@@ -245,7 +246,7 @@ async fn use_metered(ctx: &Context, fixtures: &Fixtures, rng: &mut Rng, step: u3
     if items.is_empty() {
         return Ok(());
     }
-    // Usage that is set is mostly less than what was reported before, and perhaps invoiced.
+    // `Set` usually lowers the reported usage, which may have been invoiced already.
     let (action, most) = if rng.one_in(3) { (UsageAction::Set, 8) } else { (UsageAction::Increment, 30) };
     let report = UsageReport {
         item: rng.choose(&items).item.clone(),
@@ -257,7 +258,7 @@ async fn use_metered(ctx: &Context, fixtures: &Fixtures, rng: &mut Rng, step: u3
     tolerate_expected(billing::report_usage(ctx, Mode::Test, &report).await)
 }
 
-/// What the bank of the card that a subscription is charged by answers from now on.
+/// Sets the decline code of the card that a subscription is charged by; empty: the bank approves.
 async fn bank(client: &NetworkClient, id: &SubscriptionId, decline_code: &str) -> Result<(), Failure> {
     let mut unit = client.store.ctx.store.read().await?;
     let subscription = unit.subscriptions().find(id).await?;
@@ -267,18 +268,18 @@ async fn bank(client: &NetworkClient, id: &SubscriptionId, decline_code: &str) -
     };
     drop(unit);
     match mandate.and_then(|mandate| mandate.details) {
-        Some(MandateDetails::Card(card)) => client.tell_bank(&card.card, decline_code).await,
+        Some(MandateDetails::Card(card)) => client.set_decline_code(&card.card, decline_code).await,
         _ => Ok(()),
     }
 }
 
-async fn bad_day(client: &NetworkClient, rng: &mut Rng) -> Result<(), Failure> {
+async fn inject_fault(client: &NetworkClient, rng: &mut Rng) -> Result<(), Failure> {
     let count = 1 + rng.below(2);
     if rng.one_in(2) {
         let mode = rng.pick(&["drop_answer", "drop_answer", "drop_request", "refuse", "delay_ms"]);
         client.fault("arcblock", mode, count).await
     } else {
-        client.fault("stripe", rng.pick(&CARD_DAYS), count).await
+        client.fault("stripe", rng.pick(&CARD_FAULTS), count).await
     }
 }
 
@@ -295,23 +296,23 @@ async fn cancel(ctx: &Context, id: &SubscriptionId, rng: &mut Rng) -> Result<(),
     tolerate_expected(billing::cancel(ctx, Requester::Store, id, &terms).await)
 }
 
-/// Pays all that is overdue, by one transfer.
+/// Pays everything that is overdue with one transfer.
 async fn collect(client: &NetworkClient, fixtures: &Fixtures) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
     let payer = fixtures.payer();
-    let debt = Debt::OfCustomer(fixtures.customer.clone(), client.way(false).1.id.clone());
+    let debt = Debt::OfCustomer(fixtures.customer.clone(), client.payment_option(false).1.id.clone());
     let nonce = u64::try_from(ctx.now().micros()).unwrap_or_default();
-    let asked = match billing::prepare_overdue_payment(ctx, &debt, &payer, nonce).await {
-        Ok(asked) => asked,
-        refused => return tolerate_expected(refused),
+    let prepared = match billing::prepare_overdue_payment(ctx, &debt, &payer, nonce).await {
+        Ok(prepared) => prepared,
+        result => return tolerate_expected(result),
     };
-    let Some(signed) = fixtures.wallet.sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount) else {
+    let Some(signed) = fixtures.wallet.sign_transfer(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount) else {
         return Err("the transfer cannot be signed".into());
     };
     tolerate_expected(billing::submit_signed_overdue_payment(ctx, &debt, &payer, nonce, &signed).await)
 }
 
-/// Somebody adds funds to the account that pays; not always do they have any.
+/// A friend tops up the paying account; sometimes the friend has no funds.
 async fn recharge(client: &NetworkClient, fixtures: &Fixtures, id: &SubscriptionId, rng: &mut Rng) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
     let mut seed = [201; 32];
@@ -323,11 +324,11 @@ async fn recharge(client: &NetworkClient, fixtures: &Fixtures, id: &Subscription
     let from = Wallet { did: friend.did().clone(), public_key: friend.public_key_base58() };
     let amount = Amount::new(u128::from(1 + rng.below(50)) * UNIT);
     let nonce = u64::try_from(ctx.now().micros()).unwrap_or_default();
-    let asked = match billing::prepare_recharge(ctx, id, amount, &from, nonce).await {
-        Ok(asked) => asked,
-        refused => return tolerate_expected(refused),
+    let prepared = match billing::prepare_recharge(ctx, id, amount, &from, nonce).await {
+        Ok(prepared) => prepared,
+        result => return tolerate_expected(result),
     };
-    let Some(signed) = friend.sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, amount) else {
+    let Some(signed) = friend.sign_transfer(&prepared.prepared.partial_tx, &prepared.prepared.token, amount) else {
         return Err("the transfer of funds cannot be signed".into());
     };
     tolerate_expected(billing::submit_signed_recharge(ctx, id, amount, &from, (nonce, &signed)).await)
@@ -336,8 +337,8 @@ async fn recharge(client: &NetworkClient, fixtures: &Fixtures, id: &Subscription
 /// Forfeits a stake, or half of it.
 async fn slash(ctx: &Context, id: &SubscriptionId, rng: &mut Rng) -> Result<(), Failure> {
     let mut unit = ctx.store.read().await?;
-    let named = unit.subscriptions().find(id).await?.and_then(|subscription| subscription.stake_id);
-    let stake = match &named {
+    let stake_id = unit.subscriptions().find(id).await?.and_then(|subscription| subscription.stake_id);
+    let stake = match &stake_id {
         Some(stake) => unit.stakes().find(stake).await?,
         None => None,
     };
@@ -347,17 +348,18 @@ async fn slash(ctx: &Context, id: &SubscriptionId, rng: &mut Rng) -> Result<(), 
 }
 
 async fn void(ctx: &Context, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
-    let owed = ctx.store.read().await?.invoices().overdue(&fixtures.customer).await?;
-    if owed.is_empty() {
+    let overdue = ctx.store.read().await?.invoices().overdue(&fixtures.customer).await?;
+    if overdue.is_empty() {
         return Ok(());
     }
-    tolerate_expected(billing::void_invoice(ctx, &rng.choose(&owed).id).await)
+    tolerate_expected(billing::void_invoice(ctx, &rng.choose(&overdue).id).await)
 }
 
-/// The end: whatever still lives is cancelled, so that no time to come belongs to this history. False: something lives on.
+/// Ends the history by canceling all live subscriptions, so that no later billing belongs to it. Returns `false` if something is
+/// still open.
 pub async fn end(client: &NetworkClient, fixtures: &Fixtures) -> Result<bool, Failure> {
     let ctx = &client.store.ctx;
-    let closed = close(client, fixtures).await?;
+    let closed = expire_open_sessions(client, fixtures).await?;
     let live: Vec<Subscription> = ctx.store.read().await?.subscriptions().live_of(&fixtures.customer).await?;
     let mut rng = Rng::of(client.seed, fixtures.number, u32::MAX - 1);
     for subscription in &live {
@@ -366,7 +368,7 @@ pub async fn end(client: &NetworkClient, fixtures: &Fixtures) -> Result<bool, Fa
         let stake = rng.pick(&[StakeChoice::None, StakeChoice::Proration, StakeChoice::Slash]);
         let terms =
             |refund| CancelTerms { at: CancelAt::Now, refund, stake, slash_reason: String::new(), feedback: None, comment: String::new() };
-        // What a rule refuses to give back is not asked for again.
+        // If the refund is rejected, cancel without one.
         if billing::cancel(ctx, Requester::Store, &subscription.id, &terms(refund)).await.is_err() {
             tolerate_expected(billing::cancel(ctx, Requester::Store, &subscription.id, &terms(RefundChoice::None)).await)?;
         }

@@ -1,4 +1,4 @@
-//! Options of the two commands.
+//! Command-line options of the supervisor and of its processes.
 
 use crate::process::Progress;
 use clap::Args;
@@ -23,10 +23,10 @@ pub struct HistoryArgs {
     pub lifetime: u64,
 }
 
-/// What the process that is killed is told.
+/// Options of the process that is killed.
 #[derive(Debug, Clone, Args)]
 pub struct ProcessArgs {
-    /// Where the networks are.
+    /// The URL of the networks.
     #[arg(long)]
     pub networks: String,
     /// Seconds that this process is ahead of the machine's time.
@@ -36,7 +36,7 @@ pub struct ProcessArgs {
     pub seed: u64,
     #[arg(long)]
     pub kills: u32,
-    /// Where each history under way stands.
+    /// The progress of each running history.
     #[arg(long, value_delimiter = ',', value_parser = Progress::parse)]
     pub progress: Vec<Progress>,
 }

@@ -1,5 +1,5 @@
-//! What happens to card payments after they have succeeded: disputes and how they are decided, refunds that fail, refunds in the
-//! processor's dashboard. The store hears of each by an event, or by asking.
+//! Incidents of succeeded card payments: disputes and their decisions, failing refunds, and refunds in the processor's dashboard. The
+//! store learns of each by an event or by polling.
 
 use super::expected_errors::tolerate_expected;
 use super::fixtures::Fixtures;
@@ -12,29 +12,29 @@ use souk_domain::payment::{Intent, IntentStatus};
 use souk_domain::shared::Page;
 use std::collections::BTreeSet;
 
-/// The newest payments of a customer that are chosen among.
+/// Number of a customer's newest payments to choose from.
 const NEWEST: u32 = 50;
 
 /// The customer's card payments that have succeeded.
 async fn card_payments(client: &NetworkClient, fixtures: &Fixtures) -> Result<Vec<Intent>, Failure> {
-    let method = &client.way(true).0.id;
+    let method = &client.payment_option(true).0.id;
     let page = Page::new(None, Some(NEWEST));
     let mut paid = client.store.ctx.store.read().await?.intents().of_customer(&fixtures.customer, &page).await?.list;
     paid.retain(|intent| intent.method_id == *method && intent.status == IntentStatus::Succeeded && !intent.reference.is_empty());
     Ok(paid)
 }
 
-/// The processor's event about a payment arrives.
+/// Simulates the processor's event about a payment.
 async fn notify(client: &NetworkClient, payment: &str) -> Result<(), Failure> {
-    tolerate_expected(billing::check_card_payment(&client.store.ctx, client.way(true).0, payment).await)
+    tolerate_expected(billing::check_card_payment(&client.store.ctx, client.payment_option(true).0, payment).await)
 }
 
-/// A part of a payment in the processor's own units, or all of it.
+/// A random part of a payment, or all of it, in the processor's units.
 fn part(intent: &Intent, rng: &mut Rng) -> String {
     (intent.amount_received.base_units() / u128::from(1 + rng.below(3))).to_string()
 }
 
-/// A cardholder's bank asks about a payment, or takes a part of it back.
+/// Opens an inquiry or a chargeback over a payment or a part of it.
 pub async fn dispute(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
     let paid = card_payments(client, fixtures).await?;
     if paid.is_empty() {
@@ -47,12 +47,12 @@ pub async fn dispute(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng)
     notify(client, &intent.reference).await
 }
 
-/// The banks decide the customer's disputes, most of them for the cardholder.
+/// Decides the customer's disputes, most of them in favor of the cardholder.
 pub async fn decide_disputes(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
-    let own: BTreeSet<String> = card_payments(client, fixtures).await?.into_iter().map(|intent| intent.reference).collect();
+    let references: BTreeSet<String> = card_payments(client, fixtures).await?.into_iter().map(|intent| intent.reference).collect();
     for dispute in client.card_objects("disputes").await? {
         let payment = text(&dispute, "payment_intent");
-        if own.contains(&payment) {
+        if references.contains(&payment) {
             decide(client, &dispute, !rng.one_in(3)).await?;
             notify(client, &payment).await?;
         }
@@ -71,11 +71,11 @@ async fn decide(client: &NetworkClient, dispute: &Value, is_lost: bool) -> Resul
     client.card_incident(&format!("disputes/{}", text(dispute, "id")), &[("status", next.to_owned())]).await
 }
 
-/// A refund that had succeeded fails: the bank does not take the money.
+/// Fails a succeeded refund, because the cardholder's bank rejects it.
 pub async fn fail_refund(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
-    let own: BTreeSet<String> = card_payments(client, fixtures).await?.into_iter().map(|intent| intent.reference).collect();
+    let references: BTreeSet<String> = card_payments(client, fixtures).await?.into_iter().map(|intent| intent.reference).collect();
     let mut sent = client.card_objects("refunds").await?;
-    sent.retain(|refund| refund["status"] == "succeeded" && own.contains(&text(refund, "payment_intent")));
+    sent.retain(|refund| refund["status"] == "succeeded" && references.contains(&text(refund, "payment_intent")));
     if sent.is_empty() {
         return Ok(());
     }
@@ -84,7 +84,7 @@ pub async fn fail_refund(client: &NetworkClient, fixtures: &Fixtures, rng: &mut 
     notify(client, &text(refund, "payment_intent")).await
 }
 
-/// Somebody refunds a part of a payment in the processor's dashboard.
+/// Refunds a payment, or a part of it, in the processor's dashboard.
 pub async fn refund_in_dashboard(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
     let paid = card_payments(client, fixtures).await?;
     if paid.is_empty() {
@@ -96,9 +96,9 @@ pub async fn refund_in_dashboard(client: &NetworkClient, fixtures: &Fixtures, rn
     notify(client, &intent.reference).await
 }
 
-/// The end of all histories: the banks decide what is undecided, and the events that were lost arrive.
+/// Decides all open disputes and delivers lost events, at the end of all histories.
 pub async fn settle_all(client: &NetworkClient) -> Result<(), Failure> {
-    // An inquiry becomes a chargeback first; one whose payment was refunded meanwhile is closed.
+    // The first round turns inquiries into chargebacks; the last one closes inquiries whose payment was refunded in the meantime.
     for is_lost in [true, true, false] {
         for dispute in client.card_objects("disputes").await? {
             decide(client, &dispute, is_lost).await?;

@@ -1,11 +1,11 @@
-//! Time that passes between two processes.
+//! The clock of simulated processes.
 
 use souk_adapters::system::SystemClock;
 use souk_domain::shared::{Clock, Timestamp};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The machine's time, and so much more.
+/// The machine's time plus an offset in seconds.
 #[derive(Debug, Default)]
 pub struct ShiftedClock(AtomicU64);
 

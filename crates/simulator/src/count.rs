@@ -1,4 +1,4 @@
-//! Compares what the networks did with what the store recorded: no charge is doubled, and none is lost.
+//! Compares the movements at the networks with the store's records: no charge is duplicated, and none is lost.
 
 use crate::{Failure, Store};
 use serde_json::Value;
@@ -14,7 +14,7 @@ const REFUNDS: &str = "SELECT r.id, r.status, r.amount, r.reference FROM refunds
     WHERE r.id > $1 AND m.kind = 'stripe' ORDER BY r.id LIMIT $2";
 const CASH: &str = "SELECT side, amount FROM journal_postings WHERE account = $1 AND currency_id = $2";
 
-/// What happened in the histories, so that nobody takes a rule for tested that never had a case.
+/// Counts of reached cases, so that a rule that no history exercised is not taken for tested.
 const REACHED: [&str; 7] = [
     "SELECT 'settled ' || purpose || ' (' || kind || ')' AS what, count(*) AS n FROM attempts WHERE status = 'settled' GROUP BY purpose, kind",
     "SELECT 'invoices for ' || reason || ' (' || status || ')' AS what, count(*) AS n FROM invoices WHERE number IS NOT NULL GROUP BY reason, status",
@@ -26,37 +26,37 @@ const REACHED: [&str; 7] = [
     "SELECT 'disputes ' || status AS what, count(*) AS n FROM disputes GROUP BY status",
 ];
 
-/// What a network moved for an attempt.
+/// What a network moved for an attempt or a refund.
 #[derive(Debug, Default, Clone, Copy)]
 struct Moved {
     times: usize,
     amount: Amount,
-    /// The store paid or was paid: else customers gave it to one another, of their own accord or because it was asked for.
-    ours: bool,
+    /// Whether the store was payer or payee. Other transfers are between customers, whether the store requested them or not.
+    involves_store: bool,
 }
 
 pub struct Counted {
     pub checks: Vec<Check>,
-    /// Actions and how often they came to something, in a line.
+    /// The counts of reached cases, in one line.
     pub reached: String,
     pub transfers: usize,
     pub charges: usize,
     pub card_refunds: usize,
-    /// Attempts and refunds that were carried out more than once.
-    pub doubled: usize,
+    /// Number of attempts and refunds that were executed more than once.
+    pub duplicated: usize,
 }
 
-/// What the networks have moved. Refunds of cards that failed are not among them: their money came back.
-struct Seen {
-    /// By their hashes.
+/// The movements at the networks. Failed card refunds are excluded, because their money returned.
+struct Movements {
+    /// Wallet transfers by hash.
     transfers: HashMap<String, Moved>,
-    /// By their attempts.
+    /// Card charges by attempt id.
     charges: HashMap<String, Moved>,
-    /// Those that the store ordered, by their names in the store.
+    /// Card refunds that the store ordered, by the store's refund id.
     refunds: HashMap<String, Moved>,
-    /// Those that somebody made in the processor's dashboard, by the processor's names.
+    /// Card refunds made in the processor's dashboard, by the processor's id.
     dashboard_refunds: HashMap<String, Moved>,
-    /// What the card processor holds for the store.
+    /// The store's receipts and payouts at the card processor.
     card_funds: Funds,
 }
 
@@ -66,8 +66,8 @@ struct Funds {
     spent: Amount,
 }
 
-impl Seen {
-    /// Asks both networks of the sandbox.
+impl Movements {
+    /// Reads the movements from both networks of the sandbox.
     async fn read(store: &Store, networks: &str) -> Result<Self, Failure> {
         let http = reqwest::Client::builder().no_proxy().build()?;
         let listed = |path: &'static str| {
@@ -78,8 +78,8 @@ impl Seen {
         let (mut transfers, mut charges) = (HashMap::new(), HashMap::new());
         let (mut refunds, mut dashboard_refunds, mut card_funds) = (HashMap::new(), HashMap::new(), Funds::default());
         for transfer in listed("arcblock/debug/transfers").await?.as_array().into_iter().flatten() {
-            let ours = transfer["to"] == app || transfer["from"] == app || transfer["type"] == "fg:t:stake";
-            add(&mut transfers, &transfer["hash"], amount(&transfer["amount"])?, ours);
+            let involves_store = transfer["to"] == app || transfer["from"] == app || transfer["type"] == "fg:t:stake";
+            add(&mut transfers, &transfer["hash"], amount(&transfer["amount"])?, involves_store);
         }
         for charge in listed("stripe/debug/charges").await?.as_array().into_iter().flatten() {
             let amount = amount(&charge["amount"])?;
@@ -109,15 +109,15 @@ impl Seen {
     }
 }
 
-/// Asks both networks of the sandbox, and compares everything that they moved with the store.
+/// Compares all movements at both networks of the sandbox with the store's records.
 pub async fn count(store: &Store, networks: &str) -> Result<Counted, Failure> {
-    let mut seen = Seen::read(store, networks).await?;
-    let transfers = seen.transfers.values().filter(|moved| moved.ours).count();
-    let (charges, card_refunds) = (seen.charges.len(), seen.refunds.len() + seen.dashboard_refunds.len());
-    let doubled = seen.all().filter(|moved| moved.times > 1).count();
+    let mut movements = Movements::read(store, networks).await?;
+    let transfers = movements.transfers.values().filter(|moved| moved.involves_store).count();
+    let (charges, card_refunds) = (movements.charges.len(), movements.refunds.len() + movements.dashboard_refunds.len());
+    let duplicated = movements.all().filter(|moved| moved.times > 1).count();
     let mut connection = store.database.snapshot().await?;
-    let holdings = holdings(store, &mut connection, seen.card_funds).await?;
-    let checks = vec![refunds(&mut connection, &mut seen).await?, attempts(&mut connection, seen).await?, holdings];
+    let holdings = holdings(store, &mut connection, movements.card_funds).await?;
+    let checks = vec![refunds(&mut connection, &mut movements).await?, attempts(&mut connection, movements).await?, holdings];
     let mut reached = Vec::new();
     for sql in REACHED {
         for row in connection.query(sql).all().await? {
@@ -125,7 +125,7 @@ pub async fn count(store: &Store, networks: &str) -> Result<Counted, Failure> {
         }
     }
     reached.sort_by(|one, other| one.split_once(' ').map(|(_, what)| what).cmp(&other.split_once(' ').map(|(_, what)| what)));
-    Ok(Counted { checks, reached: reached.join(", "), transfers, charges, card_refunds, doubled })
+    Ok(Counted { checks, reached: reached.join(", "), transfers, charges, card_refunds, duplicated })
 }
 
 fn amount(value: &Value) -> Result<Amount, Failure> {
@@ -133,15 +133,15 @@ fn amount(value: &Value) -> Result<Amount, Failure> {
     Ok(Amount::parse_base_units(&text)?)
 }
 
-fn add(moved: &mut HashMap<String, Moved>, key: &Value, amount: Amount, ours: bool) {
+fn add(moved: &mut HashMap<String, Moved>, key: &Value, amount: Amount, involves_store: bool) {
     let entry = moved.entry(key.as_str().unwrap_or_default().to_uppercase()).or_default();
-    *entry = Moved { times: entry.times + 1, amount: entry.amount.plus(amount).unwrap_or(entry.amount), ours };
+    *entry = Moved { times: entry.times + 1, amount: entry.amount.plus(amount).unwrap_or(entry.amount), involves_store };
 }
 
-/// Each refund of a card that has succeeded was sent once, for its amount; nothing else was sent.
-async fn refunds(connection: &mut Connection, seen: &mut Seen) -> Result<Check, Failure> {
+/// Checks that each succeeded card refund was sent once with its amount, and that nothing else was sent.
+async fn refunds(connection: &mut Connection, movements: &mut Movements) -> Result<Check, Failure> {
     let mut check = Check::of("the card processor sent each refund once, and nothing else");
-    // A refund of the dashboard may be recorded as several.
+    // A dashboard refund may be recorded as several refunds.
     let mut recorded: HashMap<String, Amount> = HashMap::new();
     let mut after = String::new();
     loop {
@@ -152,11 +152,11 @@ async fn refunds(connection: &mut Connection, seen: &mut Seen) -> Result<Check, 
             let (id, amount): (String, Amount) = (row.get("id")?, row.get("amount")?);
             let has_succeeded = row.get::<RefundStatus>("status")? == RefundStatus::Succeeded;
             let reference = row.get::<String>("reference")?.to_uppercase();
-            match seen.refunds.remove(&id.to_uppercase()) {
+            match movements.refunds.remove(&id.to_uppercase()) {
                 Some(moved) if !has_succeeded => check.breaches.push(format!("{id} has not succeeded, and {} was sent", moved.amount)),
                 Some(moved) if moved.times != 1 => check.breaches.push(format!("{id} was sent {} times", moved.times)),
                 Some(moved) if moved.amount != amount => check.breaches.push(format!("{id} is of {amount}, and {} was sent", moved.amount)),
-                None if has_succeeded && seen.dashboard_refunds.contains_key(&reference) => {
+                None if has_succeeded && movements.dashboard_refunds.contains_key(&reference) => {
                     let sum = recorded.entry(reference).or_default();
                     *sum = sum.plus(amount)?;
                 }
@@ -166,14 +166,14 @@ async fn refunds(connection: &mut Connection, seen: &mut Seen) -> Result<Check, 
         }
         after = last.get("id")?;
     }
-    let more = recorded.iter().filter(|(id, sum)| seen.dashboard_refunds.get(*id).is_some_and(|moved| **sum > moved.amount));
+    let more = recorded.iter().filter(|(id, sum)| movements.dashboard_refunds.get(*id).is_some_and(|moved| **sum > moved.amount));
     check.breaches.extend(more.map(|(id, sum)| format!("{id} of the dashboard is recorded as {sum}, which is more")));
-    check.breaches.extend(seen.refunds.drain().map(|(id, moved)| format!("{id} sent {} and is no refund of the store", moved.amount)));
+    check.breaches.extend(movements.refunds.drain().map(|(id, moved)| format!("{id} sent {} and is no refund of the store", moved.amount)));
     Ok(check)
 }
 
-/// Each settled attempt was carried out once, for its amount; nothing else was.
-async fn attempts(connection: &mut Connection, mut seen: Seen) -> Result<Check, Failure> {
+/// Checks that each settled attempt was executed once with its amount, and that nothing else was executed.
+async fn attempts(connection: &mut Connection, mut movements: Movements) -> Result<Check, Failure> {
     let mut check = Check::of("the networks moved money once for each settled attempt, and for nothing else");
     let mut after = String::new();
     loop {
@@ -183,14 +183,14 @@ async fn attempts(connection: &mut Connection, mut seen: Seen) -> Result<Check, 
             let (id, kind, purpose): (String, String, String) = (row.get("id")?, row.get("kind")?, row.get("purpose")?);
             let settled = row.get::<AttemptStatus>("status")? == AttemptStatus::Settled;
             let moved = match kind.as_str() {
-                "wallet" => seen.transfers.remove(&row.get::<Option<String>>("hash")?.unwrap_or_default().to_uppercase()),
-                "off_session" | "card" => seen.charges.remove(&id.to_uppercase()),
-                // A card that is saved moves nothing; refunds of cards have a check of their own.
+                "wallet" => movements.transfers.remove(&row.get::<Option<String>>("hash")?.unwrap_or_default().to_uppercase()),
+                "off_session" | "card" => movements.charges.remove(&id.to_uppercase()),
+                // Saving a card moves nothing; card refunds have their own check.
                 _ => continue,
             };
             check.of += u64::from(settled);
             let amount: Amount = row.get("amount")?;
-            // The ledger lists no amount of its own for what a wallet gets out of a stake.
+            // The ledger does not list the amount that a wallet receives from a stake.
             let is_listed = matches!(purpose.as_str(), "payment" | "refund" | "recharge");
             match moved {
                 None if settled && !amount.is_zero() => check.breaches.push(format!("{id} is settled, and its network moved nothing")),
@@ -204,13 +204,13 @@ async fn attempts(connection: &mut Connection, mut seen: Seen) -> Result<Check, 
         }
         after = last.get("id")?;
     }
-    let strangers = seen.transfers.into_iter().chain(seen.charges);
-    let strangers = strangers.filter(|(_, moved)| moved.ours);
-    check.breaches.extend(strangers.map(|(key, moved)| format!("{key} moved {} and belongs to no attempt", moved.amount)));
+    let unmatched = movements.transfers.into_iter().chain(movements.charges);
+    let unmatched = unmatched.filter(|(_, moved)| moved.involves_store);
+    check.breaches.extend(unmatched.map(|(key, moved)| format!("{key} moved {} and belongs to no attempt", moved.amount)));
     Ok(check)
 }
 
-/// What the store holds at each network is what the journal says.
+/// Checks that the store's cash at each network equals the balance in the journal.
 async fn holdings(store: &Store, connection: &mut Connection, card_funds: Funds) -> Result<Check, Failure> {
     let mut check = Check::of("the store holds at each network what the journal says");
     let mut unit = store.ctx.store.read().await?;
@@ -236,7 +236,7 @@ async fn holdings(store: &Store, connection: &mut Connection, card_funds: Funds)
     Ok(check)
 }
 
-/// What the journal says of the store's cash at a method.
+/// The journal's debits and credits of the store's cash account at a method.
 async fn posted(connection: &mut Connection, method: &Method, currency: &Currency) -> Result<Funds, Failure> {
     let mut funds = Funds::default();
     for row in connection.query(CASH).bind(format!("assets:cash:{}", method.id)).bind(&currency.id).all().await? {

@@ -1,4 +1,4 @@
-//! A refusal by a rule is part of a history; a failure is not.
+//! Distinguishes rejections by a business rule, which are part of a history, from unexpected errors.
 
 use crate::Failure;
 use souk_domain::billing::{CardCheckError, CreditError, DisputeError, ManageError, ProviderRefundError};
@@ -7,13 +7,13 @@ use souk_domain::payment::SettlementError;
 use souk_domain::shared::StorageError;
 
 pub trait ExpectedErrors: Into<Failure> {
-    /// Whether this is no refusal.
+    /// Returns whether the error is not a rejection by a rule.
     fn is_unexpected(&self) -> bool;
 }
 
-/// Lets refusals pass.
-pub fn tolerate_expected<T>(done: Result<T, impl ExpectedErrors>) -> Result<(), Failure> {
-    match done {
+/// Ignores rejections by a rule and returns all other errors.
+pub fn tolerate_expected<T>(result: Result<T, impl ExpectedErrors>) -> Result<(), Failure> {
+    match result {
         Err(error) if error.is_unexpected() => Err(error.into()),
         _ => Ok(()),
     }
@@ -34,7 +34,7 @@ impl ExpectedErrors for CreditError {
     }
 }
 
-/// A network on a bad day answers nothing: it is asked again.
+/// Network errors are expected, because faults are injected; the check is repeated later.
 impl ExpectedErrors for CardCheckError {
     fn is_unexpected(&self) -> bool {
         match self {
@@ -49,7 +49,7 @@ impl ExpectedErrors for CardCheckError {
 
 impl ExpectedErrors for StartError {
     fn is_unexpected(&self) -> bool {
-        // The prices are there, are on sale, and have both currencies.
+        // The prices exist, are active and have both currencies, so that only a conflict is expected.
         !matches!(self, Self::Storage(StorageError::Conflict))
     }
 }

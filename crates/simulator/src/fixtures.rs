@@ -1,4 +1,4 @@
-//! Who a history is about, and what they subscribe to: all of it follows from the seed.
+//! The customer of a history and their subscriptions, determined by the seed.
 
 use super::network_client::{NetworkClient, UNIT};
 use super::rng::Rng;
@@ -19,8 +19,8 @@ use souk_domain::shared::*;
 use souk_domain::storage::UnitOfWork;
 use std::time::Duration;
 
-/// Counts of their intervals; the shortest come often, because much happens in them.
-const CYCLES: [(Interval, u32); 10] = [
+/// Billing intervals with their counts. Short ones are frequent, because more renewals happen in them.
+const INTERVALS: [(Interval, u32); 10] = [
     (Interval::Hour, 6),
     (Interval::Hour, 12),
     (Interval::Day, 1),
@@ -33,35 +33,35 @@ const CYCLES: [(Interval, u32); 10] = [
     (Interval::Year, 1),
 ];
 
-/// One customer with their way to pay, and their subscriptions.
+/// A customer with a payment method and subscriptions.
 pub struct Fixtures {
     pub number: u32,
     pub customer: CustomerId,
     pub wallet: TestWallet,
     pub by_card: bool,
-    /// Has money and permits enough, and seldom a trial.
+    /// Whether the customer has enough funds and a sufficient delegation, and rarely a trial.
     pub calm: bool,
     pub clock: Option<ClockId>,
     pub plans: Vec<Plan>,
-    /// What is bought once.
-    pub gift: PriceId,
+    /// The price of a one-time purchase.
+    pub one_time: PriceId,
     rng: u64,
 }
 
-/// One subscription.
+/// A subscription and its prices.
 pub struct Plan {
     pub id: SubscriptionId,
     pub cycle: RecurringInterval,
     pub prices: Vec<PlanPrice>,
-    /// Another price of what is ordered, in the same rhythm: a plan to change to, and to buy.
+    /// Another price of the same product with the same interval: a plan to change to, and to buy.
     pub other: PlanPrice,
     trial: Option<Duration>,
-    /// How long ago it began.
+    /// The age of the subscription at the start of the history.
     since: Duration,
     days_until_cancel: u32,
-    /// Whole tokens.
+    /// The stake in whole tokens.
     stake: Option<u64>,
-    /// In hundredths, and whether its bills begin new periods.
+    /// The billing threshold in hundredths of a token, or cents, and whether billing at it starts a new period.
     threshold: Option<(u64, bool)>,
 }
 
@@ -70,7 +70,7 @@ pub struct PlanPrice {
     pub id: PriceId,
     usage: Usage,
     tiers: Option<TiersMode>,
-    /// In hundredths of a token, or cents.
+    /// The unit amount in hundredths of a token, or cents.
     unit: u64,
     quantity: u64,
 }
@@ -84,21 +84,21 @@ impl Fixtures {
         let count = 1 + rng.below(3);
         let plans = (0..count).map(|index| Plan::of(&mut rng, number, index, (by_card, calm))).collect::<Result<_, _>>()?;
         let rng = rng.below(u64::MAX);
-        let (customer, gift) = (CustomerId::parse(&format!("cus_h{number}"))?, PriceId::parse(&format!("price_h{number}_gift"))?);
-        Ok(Self { number, customer, wallet, by_card, calm, clock, plans, gift, rng })
+        let (customer, one_time) = (CustomerId::parse(&format!("cus_h{number}"))?, PriceId::parse(&format!("price_h{number}_gift"))?);
+        Ok(Self { number, customer, wallet, by_card, calm, clock, plans, one_time, rng })
     }
 
-    /// As the store knows the wallet.
+    /// The wallet as the store identifies it.
     pub fn payer(&self) -> Wallet {
         Wallet { did: self.wallet.did().clone(), public_key: self.wallet.public_key_base58() }
     }
 
-    /// The shortest of all cycles.
-    pub fn rhythm(&self) -> Duration {
+    /// The shortest interval of all subscriptions.
+    pub fn shortest_interval(&self) -> Duration {
         Duration::from_secs(self.plans.iter().map(|plan| plan.cycle.seconds()).min().unwrap_or(3_600))
     }
 
-    /// Enters the store, in one unit of work; a second time changes nothing.
+    /// Creates the customer and the subscriptions in one unit of work. A second call changes nothing.
     pub async fn enter(&self, client: &NetworkClient) -> Result<(), Failure> {
         let ctx = &client.store.ctx;
         if ctx.store.read().await?.customers().find(&self.customer).await?.is_some() {
@@ -108,7 +108,7 @@ impl Fixtures {
         if !self.by_card && (self.calm || !rng.one_in(6)) {
             client.faucet(self.wallet.did()).await?;
         }
-        let (method, currency) = client.way(self.by_card);
+        let (method, currency) = client.payment_option(self.by_card);
         let limit = if rng.one_in(6) && !self.calm { 3 } else { 1_000 };
         let details = if self.by_card { client.save_card(self).await? } else { client.delegate(self, limit).await? };
         let now = ctx.now();
@@ -141,9 +141,10 @@ impl Fixtures {
         unit.mandates().upsert(&mandate).await?;
         let product = self.product(now)?;
         unit.products().insert(&product).await?;
-        let both = [currency, client.way(!self.by_card).1];
-        let gift = Price { id: self.gift.clone(), recurring: None, ..self.plans[0].price(&self.plans[0].other, &product, both, now) };
-        unit.prices().insert(&gift).await?;
+        let both = [currency, client.payment_option(!self.by_card).1];
+        let one_time =
+            Price { id: self.one_time.clone(), recurring: None, ..self.plans[0].price(&self.plans[0].other, &product, both, now) };
+        unit.prices().insert(&one_time).await?;
         for (plan, stake) in self.plans.iter().zip(stakes) {
             for price in plan.prices.iter().chain([&plan.other]) {
                 unit.prices().insert(&plan.price(price, &product, both, now)).await?;
@@ -197,7 +198,7 @@ impl Fixtures {
         })
     }
 
-    /// What a checkout writes of a stake that was given.
+    /// Writes the records that a checkout creates for a placed stake.
     async fn write_stake(
         &self,
         client: &NetworkClient,
@@ -311,7 +312,7 @@ fn stake_invoice(id: InvoiceId, number: u64, subscription: &Subscription, amount
 
 impl Plan {
     fn of(rng: &mut Rng, number: u32, index: u64, (by_card, calm): (bool, bool)) -> Result<Self, Failure> {
-        let (interval, count) = rng.pick(&CYCLES);
+        let (interval, count) = rng.pick(&INTERVALS);
         let anchoring = if by_card && rng.one_in(2) { Anchoring::Calendar } else { Anchoring::Fixed };
         let metered = rng.one_in(2);
         let mut prices = vec![PlanPrice::of(rng, number, index, 0, Usage::Licensed)?];
@@ -337,8 +338,8 @@ impl Plan {
         StakeId::parse(&self.id.as_str().replacen("sub_", "stk_", 1))
     }
 
-    /// In both currencies, so that it can be charged by either method; `own` is the one that the subscription begins with.
-    fn price(&self, price: &PlanPrice, product: &Product, [own, other]: [&Currency; 2], now: Timestamp) -> Price {
+    /// A price in both currencies, so that either method can be charged; `base` is the currency in which the subscription starts.
+    fn price(&self, price: &PlanPrice, product: &Product, [base, other]: [&Currency; 2], now: Timestamp) -> Price {
         let amount = |currency: &Currency, hundredths: u64| Amount::new(u128::from(hundredths) * hundredth_of(currency));
         let tier = |currency, up_to, unit, flat| Tier { up_to, unit_amount: amount(currency, unit), flat_amount: amount(currency, flat) };
         let tiers = |currency| match price.tiers {
@@ -357,12 +358,12 @@ impl Plan {
             active: true,
             nickname: String::new(),
             lookup_key: None,
-            currency_id: own.id.clone(),
-            unit_amount: amount(own, price.unit),
+            currency_id: base.id.clone(),
+            unit_amount: amount(base, price.unit),
             currency_options: vec![option],
             recurring: Some(Recurring { cycle: self.cycle, usage: price.usage }),
             tiers_mode: price.tiers,
-            tiers: tiers(own),
+            tiers: tiers(base),
             custom: None,
             upsells_to: None,
             quantity_available: 0,
@@ -383,7 +384,7 @@ impl Plan {
         stake_id: Option<StakeId>,
         now: Timestamp,
     ) -> Result<Subscription, Failure> {
-        // Who lives by a clock begins now; the others have missed some days already.
+        // With a test clock the subscription starts now; otherwise it started up to two days ago, so that renewals are already due.
         let start = if fixtures.clock.is_some() { now } else { now.minus(self.since) };
         let anchor = self.trial.map_or(start, |trial| start.plus(trial));
         let period = Period { start, end: anchor };
@@ -437,7 +438,7 @@ impl Plan {
     }
 }
 
-/// In base units.
+/// One hundredth of a currency's unit, in base units.
 fn hundredth_of(currency: &Currency) -> u128 {
     10u128.pow(currency.decimals.saturating_sub(2))
 }

@@ -1,4 +1,4 @@
-//! What the binary that runs histories provides: stores, the networks of test mode, and the command of a process that can be killed.
+//! The interface to the binary that runs histories: it composes stores and the sandbox, and starts processes that can be killed.
 
 use crate::Failure;
 use async_trait::async_trait;
@@ -15,7 +15,7 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// Where a store keeps its data.
+/// The storage of a store.
 #[derive(Debug, Clone)]
 pub struct Site {
     /// The folder for everything that is not in a database.
@@ -24,45 +24,45 @@ pub struct Site {
     pub database_url: Option<String>,
 }
 
-/// The time that a store lives in, and the times of its queue.
+/// The clock of a store and the timing of its queue.
 pub struct Pace {
     pub clock: Arc<dyn Clock>,
     pub queue: QueueConfig,
 }
 
-/// Runs until it is told to stop.
+/// Starts a task that runs until its token is canceled.
 pub type Run = Box<dyn Fn(CancellationToken) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// A store without its HTTP side.
+/// A store without its HTTP service.
 pub struct Store {
     pub ctx: Context,
     pub database: Database,
-    /// The account that the store is paid to.
+    /// The store's DID, which is the account that receives payments.
     pub app: Did,
-    /// Jobs and recurring rounds.
+    /// Runs queued and recurring jobs.
     pub work: Run,
 }
 
-/// The networks that test mode pays against.
+/// The payment networks of test mode.
 pub struct Sandbox {
-    /// To be mounted at `/`.
+    /// Routes to be mounted at `/`.
     pub routes: Route,
-    /// What the networks do without being called.
+    /// The background work of the networks.
     pub run: Run,
 }
 
 #[async_trait(?Send)]
 pub trait Host {
-    /// Database servers are never created: a history gets a database of its own on this one, or a SQLite file.
+    /// The PostgreSQL server on which temporary databases are created; `None`: SQLite files are used.
     fn database_url(&self) -> Option<&str>;
 
     /// Composes a store on `site` that reaches the networks at `networks`.
     async fn compose(&self, site: &Site, networks: &Url, pace: Pace) -> Result<Store, Failure>;
 
-    /// Composes a store with its sandbox, which takes orders for faults, and gives the store the payment methods of the sandbox.
-    /// `address` is where the sandbox will be reached. It sends no events: nobody listens while the store is dead.
+    /// Composes a store with the sandbox's payment methods, and a sandbox that accepts fault injection. `address` is the URL at which
+    /// the sandbox will be reached. The sandbox sends no events, because the store is down between processes.
     async fn compose_with_sandbox(&self, site: &Site, address: &Url, pace: Pace) -> Result<(Store, Sandbox), Failure>;
 
-    /// The command that runs [`crate::run_process`] on `site`; its own arguments are added to it.
+    /// The command that runs [`crate::run_process`] on `site`; the caller appends the arguments of [`crate::ProcessArgs`].
     fn process_command(&self, site: &Site) -> Result<Command, Failure>;
 }

@@ -1,12 +1,12 @@
-//! What a store still has to do.
+//! The unfinished work of a store.
 
 use crate::{Failure, Store};
 use std::time::Duration;
 
-/// A stake that waits longer than the owner of a revoked stake must.
-const LONGEST_STAKE_WAIT: Duration = Duration::from_secs(20 * 86_400);
+/// Longer than the waiting time of a revoked stake.
+const STAKE_WAIT_MAX: Duration = Duration::from_secs(20 * 86_400);
 
-/// Work that must come to an end, described in one line each.
+/// Queries for work that must be finished, with one description per row.
 const OPEN: [&str; 4] = [
     "SELECT 'attempt ' || id || ' (' || purpose || ', ' || status || ')' AS description FROM attempts WHERE status IN ('open', 'unknown')",
     "SELECT 'message ' || id || ' (' || topic || ')' AS description FROM outbox WHERE dead_at IS NULL",
@@ -14,7 +14,7 @@ const OPEN: [&str; 4] = [
     "SELECT 'subscription ' || id AS description FROM subscriptions WHERE status <> 'canceled' AND on_hold IS NULL",
 ];
 
-/// The work that is due at `$1`. Messages that a killed process had claimed count until their leases end.
+/// Counts the work that is due at `$1`. Messages that a killed process had claimed count until their leases expire.
 const DUE: &str = "SELECT (SELECT count(*) FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1)
         + (SELECT count(*) FROM outbox WHERE dead_at IS NULL AND (run_at <= $1 OR claimed_until > $1))
         + (SELECT count(*) FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL AND on_hold IS NULL)
@@ -25,31 +25,31 @@ const IN_FLIGHT: &str = "SELECT count(*) AS n FROM attempts WHERE status IN ('op
 const RELEASED_STAKES: &str = "SELECT count(*) AS n FROM stakes s WHERE s.status = 'releasing' AND s.return_at <= $1
     AND NOT EXISTS (SELECT 1 FROM test_clocks c WHERE c.customer_id = s.customer_id)";
 
-/// Everything that has not come to an end.
-pub async fn left(store: &Store) -> Result<Vec<String>, Failure> {
-    let mut left = Vec::new();
+/// Descriptions of all unfinished work.
+pub async fn unfinished(store: &Store) -> Result<Vec<String>, Failure> {
+    let mut unfinished = Vec::new();
     for sql in OPEN {
         for row in store.database.read().await?.query(sql).all().await? {
-            left.push(row.get("description")?);
+            unfinished.push(row.get("description")?);
         }
     }
-    Ok(left)
+    Ok(unfinished)
 }
 
-/// How much work is due now.
+/// The amount of work that is due now.
 pub async fn due(store: &Store) -> Result<u64, Failure> {
     let row = store.database.read().await?.query(DUE).bind(store.ctx.now()).one().await?;
     Ok(row.get("n")?)
 }
 
-/// How many attempts have no outcome yet.
+/// The number of attempts without a result.
 pub async fn in_flight(store: &Store) -> Result<u64, Failure> {
     let row = store.database.read().await?.query(IN_FLIGHT).one().await?;
     Ok(row.get("n")?)
 }
 
-/// Whether no stake outside test clocks waits for its return.
+/// Returns whether no stake outside test clocks is waiting for its return.
 pub async fn stakes_are_returned(store: &Store) -> Result<bool, Failure> {
-    let row = store.database.read().await?.query(RELEASED_STAKES).bind(store.ctx.now().plus(LONGEST_STAKE_WAIT)).one().await?;
+    let row = store.database.read().await?.query(RELEASED_STAKES).bind(store.ctx.now().plus(STAKE_WAIT_MAX)).one().await?;
     Ok(row.get::<u64>("n")? == 0)
 }

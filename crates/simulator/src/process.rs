@@ -1,5 +1,4 @@
-//! The process that is killed: workers, and the histories that go on in it. It prints what has happened, a line each, because nothing
-//! else survives.
+//! The process that is killed: it runs workers and histories. It prints one line per event, because only its output survives a kill.
 
 use super::actions::{act, end};
 use super::clock::ShiftedClock;
@@ -13,35 +12,35 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// A history has at least so many steps.
-pub const LEAST_STEPS: u32 = 40;
+/// Minimum number of steps of a history.
+pub const STEPS_MIN: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(60);
-/// Between the steps of a history that has had enough of them, and waits for its kills.
+/// Pause between steps once a history has enough of them and only waits for its kills.
 const IDLE: Duration = Duration::from_millis(250);
-/// How often a step is tried before it is left out.
+/// Number of tries of a step before it is skipped.
 const TRIES: u32 = 5;
 
-/// Where a history stands.
+/// The progress of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     pub number: u32,
     pub step: u32,
-    /// The kills it has met.
-    pub met: u32,
+    /// Number of kills that the history has survived.
+    pub kills: u32,
 }
 
 impl Progress {
-    /// `number:step:met`.
+    /// Parses `number:step:kills`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut parts = text.split(':').map(|part| part.parse().map_err(|_| format!("expected number:step:met, not {text}")));
-        let mut next = || parts.next().unwrap_or_else(|| Err(format!("expected number:step:met, not {text}")));
-        Ok(Self { number: next()?, step: next()?, met: next()? })
+        let mut parts = text.split(':').map(|part| part.parse().map_err(|_| format!("expected number:step:kills, not {text}")));
+        let mut next = || parts.next().unwrap_or_else(|| Err(format!("expected number:step:kills, not {text}")));
+        Ok(Self { number: next()?, step: next()?, kills: next()? })
     }
 }
 
 impl std::fmt::Display for Progress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}:{}", self.number, self.step, self.met)
+        write!(f, "{}:{}:{}", self.number, self.step, self.kills)
     }
 }
 
@@ -58,7 +57,7 @@ pub fn fast_queue() -> QueueConfig {
     }
 }
 
-/// Runs the histories of `args` on `site`, which is there, until somebody kills the process.
+/// Runs the histories of `args` on the existing store at `site` until the process is killed.
 pub async fn run(host: &dyn Host, site: &Site, args: ProcessArgs) -> Result<(), Failure> {
     let networks = Url::parse(&args.networks)?;
     let pace = Pace { clock: Arc::new(ShiftedClock::by(args.ahead)), queue: fast_queue() };
@@ -68,16 +67,16 @@ pub async fn run(host: &dyn Host, site: &Site, args: ProcessArgs) -> Result<(), 
     let shutdown = CancellationToken::new();
     tokio::spawn((store.work)(shutdown.clone()));
 
-    let histories: JoinSet<()> = args.progress.into_iter().map(|progress| go_on(Arc::clone(&client), progress, args.kills)).collect();
+    let histories: JoinSet<()> = args.progress.into_iter().map(|progress| run_history(Arc::clone(&client), progress, args.kills)).collect();
     histories.join_all().await;
     println!("idle");
-    // The workers go on until somebody ends this process.
+    // The workers keep running until the process is killed.
     std::future::pending::<()>().await;
     Ok(())
 }
 
-/// Goes on until it has had its steps and met its kills.
-async fn go_on(client: Arc<NetworkClient>, mut progress: Progress, kills: u32) {
+/// Continues a history until it has enough steps and has survived its kills.
+async fn run_history(client: Arc<NetworkClient>, mut progress: Progress, kills: u32) {
     let number = progress.number;
     let fixtures = match Fixtures::of(client.seed, number) {
         Ok(fixtures) => fixtures,
@@ -85,15 +84,15 @@ async fn go_on(client: Arc<NetworkClient>, mut progress: Progress, kills: u32) {
     };
     let mut tries = 0;
     loop {
-        let ending = progress.step >= LEAST_STEPS && progress.met >= kills;
-        let done = if ending { end(&client, &fixtures).await } else { act(&client, &fixtures, progress.step).await.map(|()| true) };
-        match done {
+        let ending = progress.step >= STEPS_MIN && progress.kills >= kills;
+        let result = if ending { end(&client, &fixtures).await } else { act(&client, &fixtures, progress.step).await.map(|()| true) };
+        match result {
             Ok(true) if ending => return println!("ended {number}"),
             Ok(true) => {
                 tries = 0;
                 progress.step += 1;
                 println!("at {number} {}", progress.step);
-                if progress.step > LEAST_STEPS {
+                if progress.step > STEPS_MIN {
                     tokio::time::sleep(IDLE).await;
                 }
             }
@@ -120,8 +119,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_standing_reads_back() {
-        let progress = Progress { number: 7, step: 3, met: 2 };
+    fn progress_round_trips_through_its_text() {
+        let progress = Progress { number: 7, step: 3, kills: 2 };
         assert_eq!(Progress::parse(&progress.to_string()), Ok(progress));
         assert!(Progress::parse("7:3").is_err() && Progress::parse("7:x:2").is_err());
     }

@@ -1,4 +1,4 @@
-//! Buying: a checkout from its session to whatever pays it.
+//! Purchases: a checkout from its session to its payment.
 
 use super::expected_errors::tolerate_expected;
 use super::fixtures::Fixtures;
@@ -12,23 +12,23 @@ use souk_domain::customer::{Address, ContactForm};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Language, Mode, SessionId};
 
-/// A permission, a stake, a transfer: no order asks for more signatures.
-const SIGNATURES: u64 = 4;
-/// Sessions of a customer that are not over.
+/// Maximum number of wallet steps of an order; a delegation, a stake and a transfer, plus one to complete it.
+const WALLET_STEPS_MAX: u64 = 4;
+/// The open sessions of a customer.
 const OPEN: &str = "SELECT id FROM checkout_sessions WHERE payer = $1 AND status = 'open'";
 
-/// Buys something, by the customer's own method or the other one, and pays it as far as the networks let it.
+/// Buys something with the customer's method or the other one, and pays as far as the networks allow.
 pub async fn buy(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
     let by_card = fixtures.by_card != rng.one_in(4);
-    let (method, currency) = client.way(by_card);
+    let (method, currency) = client.payment_option(by_card);
     let session = match checkout::create_session(ctx, order(client, fixtures, by_card, rng)).await {
         Ok(session) => session,
-        refused => return tolerate_expected(refused),
+        result => return tolerate_expected(result),
     };
     let profile = Profile { full_name: format!("History {}", fixtures.number), ..Profile::default() };
     access::register_login(ctx, &fixtures.payer(), &profile, Language::English).await?;
-    let payer = ctx.store.read().await?.users().find(fixtures.wallet.did()).await?.ok_or("who was welcomed is gone")?;
+    let payer = ctx.store.read().await?.users().find(fixtures.wallet.did()).await?.ok_or("the registered user is missing")?;
     let submission = Submission {
         session_id: session.clone(),
         payer,
@@ -43,11 +43,11 @@ pub async fn buy(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> 
     };
     let submitted = match checkout::submit(ctx, &submission).await {
         Ok(submitted) => submitted,
-        refused => return tolerate_expected(refused),
+        result => return tolerate_expected(result),
     };
     match submitted.card {
-        // Some close the form again.
-        Some(card) if !card.settled && !rng.one_in(4) => client.give_card(&card.client_secret, rng.pick(&CARDS)).await,
+        // Some customers close the form without submitting it.
+        Some(card) if !card.settled && !rng.one_in(4) => client.submit_card(&card.client_secret, rng.pick(&CARDS)).await,
         Some(_) => Ok(()),
         None if by_card => Ok(()),
         None => sign(client, fixtures, &session, rng).await,
@@ -55,11 +55,11 @@ pub async fn buy(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> 
 }
 
 fn order(client: &NetworkClient, fixtures: &Fixtures, by_card: bool, rng: &mut Rng) -> NewSession {
-    let gift = LineItem::new(fixtures.gift.clone(), 1 + rng.below(3));
+    let one_time = LineItem::new(fixtures.one_time.clone(), 1 + rng.below(3));
     let plan = LineItem::new(rng.choose(&fixtures.plans).other.id.clone(), 1 + rng.below(3));
     let items = match rng.below(4) {
-        0 => vec![gift],
-        1 => vec![gift, plan],
+        0 => vec![one_time],
+        1 => vec![one_time, plan],
         _ => vec![plan],
     };
     let terms = SubscriptionTerms {
@@ -75,7 +75,7 @@ fn order(client: &NetworkClient, fixtures: &Fixtures, by_card: bool, rng: &mut R
         mode: Mode::Test,
         kind: None,
         items,
-        currency_id: Some(client.way(by_card).1.id.clone()),
+        currency_id: Some(client.payment_option(by_card).1.id.clone()),
         form: FormOptions::default(),
         terms,
         requires_cross_sell: false,
@@ -86,23 +86,23 @@ fn order(client: &NetworkClient, fixtures: &Fixtures, by_card: bool, rng: &mut R
     }
 }
 
-/// By what the wallet permitted before, where that suffices and somebody agrees, else by whatever is to be signed.
+/// Pays fast by the existing delegation in half of the cases, if it suffices; otherwise signs what the order requires.
 async fn sign(client: &NetworkClient, fixtures: &Fixtures, session: &SessionId, rng: &mut Rng) -> Result<(), Failure> {
     let (ctx, payer) = (&client.store.ctx, fixtures.payer());
     if rng.one_in(2) {
         match checkout::pay_fast(ctx, session, &payer.did, None).await {
             Ok(false) => {}
-            done => return tolerate_expected(done),
+            result => return tolerate_expected(result),
         }
     }
-    for _ in 0..SIGNATURES {
-        let wanted = match checkout::next_wallet_step(ctx, session, &payer.did).await {
-            Ok(wanted) => wanted,
-            refused => return tolerate_expected(refused),
+    for _ in 0..WALLET_STEPS_MAX {
+        let step = match checkout::next_wallet_step(ctx, session, &payer.did).await {
+            Ok(step) => step,
+            result => return tolerate_expected(result),
         };
-        let signed = match wanted {
+        let signed = match step {
             WalletStep::Nothing => return tolerate_expected(checkout::advance(ctx, session).await),
-            wanted => sign_one(client, fixtures, session, wanted).await,
+            step => sign_one(client, fixtures, session, step).await,
         };
         if signed.is_err() {
             return tolerate_expected(signed);
@@ -111,31 +111,31 @@ async fn sign(client: &NetworkClient, fixtures: &Fixtures, session: &SessionId, 
     Ok(())
 }
 
-async fn sign_one(client: &NetworkClient, fixtures: &Fixtures, session: &SessionId, wanted: WalletStep) -> Result<(), TransferError> {
+async fn sign_one(client: &NetworkClient, fixtures: &Fixtures, session: &SessionId, step: WalletStep) -> Result<(), TransferError> {
     let (ctx, payer, nonce) = (&client.store.ctx, fixtures.payer(), client.nonce());
-    // What cannot be read is not signed, and then there is nothing to be taken.
-    match wanted {
+    // An unreadable transaction yields an empty signature, which the store rejects.
+    match step {
         WalletStep::Mandate => {
-            let asked = checkout::prepare_mandate(ctx, session, &payer, nonce).await?;
-            let signed = fixtures.wallet.sign_origin(&asked.prepared.partial_tx).unwrap_or_default();
+            let prepared = checkout::prepare_mandate(ctx, session, &payer, nonce).await?;
+            let signed = fixtures.wallet.sign_origin(&prepared.prepared.partial_tx).unwrap_or_default();
             checkout::submit_signed_mandate(ctx, session, &payer, nonce, &signed).await?;
         }
         WalletStep::Stake => {
-            let asked = checkout::prepare_stake(ctx, session, &payer, nonce).await?;
-            let signed = fixtures.wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount);
+            let prepared = checkout::prepare_stake(ctx, session, &payer, nonce).await?;
+            let signed = fixtures.wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount);
             checkout::submit_signed_stake(ctx, session, &payer, nonce, &signed.unwrap_or_default()).await?;
         }
         _ => {
-            let asked = checkout::prepare_transfer(ctx, session, &payer, nonce).await?;
-            let signed = fixtures.wallet.sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, asked.intent.amount);
+            let prepared = checkout::prepare_transfer(ctx, session, &payer, nonce).await?;
+            let signed = fixtures.wallet.sign_transfer(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.intent.amount);
             checkout::submit_signed_transfer(ctx, session, &payer, nonce, &signed.unwrap_or_default()).await?;
         }
     }
     Ok(())
 }
 
-/// Ends the orders that are not over, so that no subscription begins after its history. False: one is being paid.
-pub async fn close(client: &NetworkClient, fixtures: &Fixtures) -> Result<bool, Failure> {
+/// Expires open sessions, so that no subscription starts after the end of its history. Returns `false` if one is being paid.
+pub async fn expire_open_sessions(client: &NetworkClient, fixtures: &Fixtures) -> Result<bool, Failure> {
     let mut reading = client.store.database.read().await?;
     let open = reading.query(OPEN).bind(fixtures.wallet.did()).all().await?;
     drop(reading);

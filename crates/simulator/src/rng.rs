@@ -1,33 +1,33 @@
-//! Choices that a seed repeats.
+//! A seeded random number generator.
 
-/// SplitMix64: small, and the same everywhere.
+/// SplitMix64, which is small and gives the same results on every platform.
 pub struct Rng(u64);
 
 impl Rng {
-    /// The rng of one place: a run's seed, a history, a step of it.
+    /// The generator of one step of a history.
     pub fn of(seed: u64, history: u32, step: u32) -> Self {
         let mut rng = Self(seed ^ (u64::from(history) << 32) ^ u64::from(step).wrapping_mul(0x9e37_79b9));
-        rng.roll();
+        rng.next_u64();
         rng
     }
 
-    fn roll(&mut self) -> u64 {
+    fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to `limit - 1`.
+    /// A number from 0 to `limit - 1`.
     pub fn below(&mut self, limit: u64) -> u64 {
-        self.roll() % limit.max(1)
+        self.next_u64() % limit.max(1)
     }
 
     pub fn one_in(&mut self, limit: u64) -> bool {
         self.below(limit) == 0
     }
 
-    /// One of some: there must be one.
+    /// A random element of `choices`, which must not be empty.
     pub fn choose<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         let index = usize::try_from(self.below(choices.len() as u64)).unwrap_or_default();
         &choices[index]
@@ -37,23 +37,23 @@ impl Rng {
         *self.choose(choices)
     }
 
-    /// One of some, each as often as its weight says: there must be one.
-    pub fn weighed<T: Copy>(&mut self, choices: &[(u64, T)]) -> T {
-        let all = choices.iter().map(|(weight, _)| weight).sum();
-        let mut left = self.below(all);
+    /// A random element of `choices`, which must not be empty, in proportion to its weight.
+    pub fn weighted<T: Copy>(&mut self, choices: &[(u64, T)]) -> T {
+        let total = choices.iter().map(|(weight, _)| weight).sum();
+        let mut remaining = self.below(total);
         let chosen = choices.iter().find(|(weight, _)| {
-            let is_here = left < *weight;
-            left = left.saturating_sub(*weight);
-            is_here
+            let is_chosen = remaining < *weight;
+            remaining = remaining.saturating_sub(*weight);
+            is_chosen
         });
         chosen.unwrap_or(&choices[0]).1
     }
 
-    /// The seed of a key.
+    /// A random key seed.
     pub fn key(&mut self) -> [u8; 32] {
         let mut key = [0; 32];
         for part in key.chunks_mut(8) {
-            part.copy_from_slice(&self.roll().to_le_bytes());
+            part.copy_from_slice(&self.next_u64().to_le_bytes());
         }
         key
     }
@@ -64,23 +64,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_place_gives_the_same_choices_and_another_place_others() {
-        let thrown = |seed, history, step| {
+    fn equal_seeds_repeat_choices_and_different_ones_do_not() {
+        let numbers = |seed, history, step| {
             let mut rng = Rng::of(seed, history, step);
             (0..8).map(|_| rng.below(1_000)).collect::<Vec<_>>()
         };
-        assert_eq!(thrown(1, 2, 3), thrown(1, 2, 3));
-        assert_ne!(thrown(1, 2, 3), thrown(1, 2, 4));
-        assert_ne!(thrown(1, 2, 3), thrown(1, 3, 3));
-        assert_ne!(thrown(1, 2, 3), thrown(2, 2, 3));
+        assert_eq!(numbers(1, 2, 3), numbers(1, 2, 3));
+        assert_ne!(numbers(1, 2, 3), numbers(1, 2, 4));
+        assert_ne!(numbers(1, 2, 3), numbers(1, 3, 3));
+        assert_ne!(numbers(1, 2, 3), numbers(2, 2, 3));
     }
 
     #[test]
-    fn what_weighs_more_comes_more_often_and_what_weighs_nothing_never() {
+    fn choices_follow_their_weights_and_weight_zero_is_never_chosen() {
         let mut rng = Rng::of(1, 2, 3);
-        let mut times = [0; 3];
-        (0..1_000).for_each(|_| times[rng.weighed(&[(3, 0), (0, 1), (1, 2)])] += 1);
-        assert_eq!(times[1], 0);
-        assert!((650..850).contains(&times[0]), "{times:?}");
+        let mut counts = [0; 3];
+        (0..1_000).for_each(|_| counts[rng.weighted(&[(3, 0), (0, 1), (1, 2)])] += 1);
+        assert_eq!(counts[1], 0);
+        assert!((650..850).contains(&counts[0]), "{counts:?}");
     }
 }

@@ -1,13 +1,13 @@
-//! One history without kills. After each step the whole database is checked, and compared with the networks as soon as no attempt is
-//! in flight.
+//! One history without kills. After each step the whole database is verified, and compared with the networks if no attempt is in
+//! flight.
 
 use super::actions::{act, end};
 use super::card_incidents::settle_all;
 use super::fixtures::Fixtures;
-use super::money_back::move_all_failed;
 use super::network_client::NetworkClient;
 use super::process::fast_queue;
-use super::supervisor::LAST_DAYS;
+use super::refunds::move_all_failed;
+use super::supervisor::FINAL_JUMPS;
 use super::temp_store::TempStore;
 use super::{Networks, count, open_work, problems};
 use crate::{Failure, Host};
@@ -16,18 +16,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// How often a step is tried: a network on a bad day answers later.
+/// Number of retries of a step, because injected network faults are transient.
 const TRIES: u32 = 5;
 const POLL: Duration = Duration::from_millis(20);
-/// Attempts that are in flight, while nothing is due for so long, wait for a later time.
-const STILL: Duration = Duration::from_millis(300);
-/// The time that passes then, in seconds, and how often.
+/// If nothing is due for this long, attempts in flight are waiting for a later time, and the clock jumps.
+const IDLE_TIMEOUT: Duration = Duration::from_millis(300);
+/// Length of a clock jump in seconds, and maximum number of jumps per step.
 const JUMP: u64 = 600;
-const JUMPS: u32 = 4;
-/// The longest time that a step may keep the workers busy.
-const STEP_LIMIT: Duration = Duration::from_secs(30);
+const JUMPS_MAX: u32 = 4;
+/// Maximum time for the workers to finish a step.
+const STEP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A history and its steps. Each number determines all random decisions of its step, so a sequence can be shortened.
+/// A history and its steps. Each number determines all random decisions of its step, so that a failing sequence can be shrunk.
 #[derive(Debug, Clone)]
 pub struct Sequence {
     /// Determines the customer and the subscriptions.
@@ -38,7 +38,7 @@ pub struct Sequence {
 /// Runs a sequence on a temporary database.
 ///
 /// # Errors
-/// Every breach after every step, with the number of the step.
+/// Fails with the breaches after the first step that has any, and the number of that step.
 pub async fn check_sequence(host: &dyn Host, sequence: &Sequence) -> Result<(), Failure> {
     let temp = TempStore::create(host.database_url()).await?;
     let networks = Networks::open(host, &temp.site, fast_queue()).await?;
@@ -73,11 +73,11 @@ impl<'a> History<'a> {
             let name = format!("step {index} ({step})");
             self.act(*step).await.map_err(|error| format!("{name}: {error}"))?;
             if self.fixtures.clock.is_none() {
-                // Without a test clock the customer lives in the time of the store.
-                self.networks.clock.jump(u64::from(*step) % self.fixtures.rhythm().as_secs().max(1));
+                // Without a test clock the customer follows the store's clock.
+                self.networks.clock.jump(u64::from(*step) % self.fixtures.shortest_interval().as_secs().max(1));
             }
-            let is_at_rest = self.rest().await?;
-            self.check(&name, is_at_rest).await?;
+            let is_settled = self.wait_until_idle().await?;
+            self.check(&name, is_settled).await?;
         }
         self.finish().await
     }
@@ -93,11 +93,11 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Waits until nothing is due, and lets some time pass for attempts that wait. True: no attempt is in flight.
-    async fn rest(&self) -> Result<bool, Failure> {
+    /// Waits until nothing is due, and lets time pass for attempts that wait for a later retry. Returns whether no attempt is in flight.
+    async fn wait_until_idle(&self) -> Result<bool, Failure> {
         let store = &self.networks.store;
-        let begun = Instant::now();
-        let (mut idle_since, mut jumps) = (begun, 0);
+        let started = Instant::now();
+        let (mut idle_since, mut jumps) = (started, 0);
         loop {
             let (due, in_flight) = (open_work::due(store).await?, open_work::in_flight(store).await?);
             if due == 0 && in_flight == 0 {
@@ -106,11 +106,11 @@ impl<'a> History<'a> {
             if due > 0 {
                 idle_since = Instant::now();
             }
-            if begun.elapsed() > STEP_LIMIT {
-                return Err(format!("the workers did not finish: {:?}", open_work::left(store).await?).into());
+            if started.elapsed() > STEP_TIMEOUT {
+                return Err(format!("the workers did not finish: {:?}", open_work::unfinished(store).await?).into());
             }
-            if idle_since.elapsed() > STILL {
-                if jumps == JUMPS {
+            if idle_since.elapsed() > IDLE_TIMEOUT {
+                if jumps == JUMPS_MAX {
                     return Ok(false);
                 }
                 jumps += 1;
@@ -121,34 +121,34 @@ impl<'a> History<'a> {
         }
     }
 
-    /// The guards, the journal and the oracle; at rest also what the networks say.
-    async fn check(&self, name: &str, is_at_rest: bool) -> Result<(), Failure> {
+    /// Verifies the guards, the journal and the oracle; if nothing is in flight, also compares with the networks.
+    async fn check(&self, name: &str, is_settled: bool) -> Result<(), Failure> {
         let store = &self.networks.store;
         let mut found = Vec::new();
         verify(&store.database, &mut |check| found.extend(problems(&check).cloned())).await?;
-        if is_at_rest {
-            let counted = count::count(store, &self.networks.address).await?;
-            found.extend(counted.checks.iter().flat_map(problems).cloned());
-            found.extend((counted.doubled > 0).then(|| format!("{} attempts were carried out twice", counted.doubled)));
+        if is_settled {
+            let comparison = count::count(store, &self.networks.address).await?;
+            found.extend(comparison.checks.iter().flat_map(problems).cloned());
+            found.extend((comparison.duplicated > 0).then(|| format!("{} attempts were carried out twice", comparison.duplicated)));
         }
         if found.is_empty() { Ok(()) } else { Err(format!("{name}: {}", found.join("; ")).into()) }
     }
 
-    /// The customer leaves, the networks are well, and days pass until nothing is open.
+    /// Ends the history: subscriptions are canceled, faults are cleared, and days pass until nothing is open.
     async fn finish(&self) -> Result<(), Failure> {
         let store = &self.networks.store;
         let mut has_ended = false;
-        for days in LAST_DAYS {
+        for days in FINAL_JUMPS {
             self.networks.clear_faults().await?;
             settle_all(&self.client).await?;
             move_all_failed(&self.client).await?;
             has_ended = has_ended || end(&self.client, &self.fixtures).await?;
             self.networks.clock.jump(days * 86_400);
-            let is_at_rest = self.rest().await?;
-            if has_ended && is_at_rest && open_work::left(store).await?.is_empty() {
+            let is_settled = self.wait_until_idle().await?;
+            if has_ended && is_settled && open_work::unfinished(store).await?.is_empty() {
                 return self.check("the end", true).await;
             }
         }
-        Err(format!("never came to an end: {:?}", open_work::left(store).await?).into())
+        Err(format!("never came to an end: {:?}", open_work::unfinished(store).await?).into())
     }
 }

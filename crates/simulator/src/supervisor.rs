@@ -1,11 +1,11 @@
-//! The process that is started and killed, again and again, and where each history stands meanwhile.
+//! Starts and kills processes repeatedly, and tracks the progress of each history.
 
 use super::card_incidents::settle_all;
 use super::fixtures::Fixtures;
-use super::money_back::move_all_failed;
 use super::network_client::NetworkClient;
 use super::open_work;
 use super::process::Progress;
+use super::refunds::move_all_failed;
 use super::rng::Rng;
 use super::temp_store::TempStore;
 use super::{NetworkListener, Networks};
@@ -20,20 +20,22 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout};
 use tokio::time::timeout_at;
 
-/// A start that takes longer has gone wrong.
-const START: Duration = Duration::from_secs(30);
-const SHORTEST_LIFETIME: u64 = 250;
-/// The most time that passes between two processes, in seconds.
-const JUMP: u64 = 36 * 3_600;
-const REPORT: Duration = Duration::from_secs(5);
-/// What passes at the end, in days: longer than doubts about a refusal, than the waiting time of a stake, than any back-off.
-pub const LAST_DAYS: [u64; 12] = [2, 15, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2];
-const LAST_DEADLINE: Duration = Duration::from_secs(60);
-/// What has not changed for so long, while nothing is due, waits for a time to come.
-const STILL: Duration = Duration::from_secs(1);
+/// Maximum time for a process to start.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// Minimum time before a kill, in milliseconds.
+const LIFETIME_MIN: u64 = 250;
+/// Maximum simulated time between two processes, in seconds.
+const JUMP_MAX: u64 = 36 * 3_600;
+const REPORT_INTERVAL: Duration = Duration::from_secs(5);
+/// Clock jumps at the end, in days. They exceed the confirmation window of declines, the waiting time of stakes and every back-off.
+pub const FINAL_JUMPS: [u64; 12] = [2, 15, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2];
+/// Maximum time for a process to finish the work after one of these jumps.
+const FINAL_TIMEOUT: Duration = Duration::from_secs(60);
+/// If nothing is due and nothing has changed for this long, the remaining work waits for a later time.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(100);
-/// Customers who enter at the same time.
-const DOORS: usize = 8;
+/// Number of customers that are created concurrently.
+const CONCURRENT_SETUPS: usize = 8;
 
 pub struct Supervisor<'a> {
     host: &'a dyn Host,
@@ -42,12 +44,13 @@ pub struct Supervisor<'a> {
     histories: u32,
     args: &'a HistoryArgs,
     seed: u64,
-    /// Histories under way.
+    /// The running histories by number.
     progress: BTreeMap<u32, Progress>,
     client: NetworkClient,
-    begun: u32,
+    started: u32,
     ended: u32,
-    number: u32,
+    /// Number of processes started so far.
+    processes: u32,
     reported: Instant,
     pub kills: u32,
     pub steps: u64,
@@ -79,9 +82,9 @@ impl<'a> Supervisor<'a> {
             seed,
             progress: BTreeMap::new(),
             client,
-            begun: 0,
+            started: 0,
             ended: 0,
-            number: 0,
+            processes: 0,
             reported: Instant::now(),
             kills: 0,
             steps: 0,
@@ -89,80 +92,85 @@ impl<'a> Supervisor<'a> {
         })
     }
 
-    /// Process after process, until each history has survived its kills and come to its end.
+    /// Starts and kills processes until every history has survived its kills and ended.
     pub async fn run_all(&mut self) -> Result<(), Failure> {
         while self.ended < self.histories {
-            let mut rng = Rng::of(self.seed, u32::MAX, self.number);
-            self.number += 1;
-            self.networks.clock.jump(rng.below(JUMP));
+            let mut rng = Rng::of(self.seed, u32::MAX, self.processes);
+            self.processes += 1;
+            self.networks.clock.jump(rng.below(JUMP_MAX));
             if self.args.wipe_queue && rng.one_in(3) {
                 self.temp.wipe_queue();
             }
             self.fill().await?;
             let mut process = self.start().await?;
             if rng.one_in(8) {
-                // Killed while it starts.
+                // Kill the process while it starts.
                 tokio::time::sleep(Duration::from_millis(rng.below(400))).await;
             } else {
-                self.opened(&mut process).await?;
-                let length = Duration::from_millis(SHORTEST_LIFETIME + rng.below(self.args.lifetime.saturating_sub(SHORTEST_LIFETIME)));
+                self.wait_until_open(&mut process).await?;
+                let length = Duration::from_millis(LIFETIME_MIN + rng.below(self.args.lifetime.saturating_sub(LIFETIME_MIN)));
                 self.listen(&mut process, Instant::now() + length).await?;
                 self.kills += 1;
-                self.progress.values_mut().for_each(|progress| progress.met += 1);
+                self.progress.values_mut().for_each(|progress| progress.kills += 1);
             }
             self.kill(process).await?;
-            // Whoever was interrupted does something else next.
+            // An interrupted history continues with the next step.
             self.progress.values_mut().for_each(|progress| progress.step += 1);
             self.report();
         }
         Ok(())
     }
 
-    /// Days pass, workers work, nobody does anything new, the networks are well, nobody is killed at a bad moment.
+    /// Lets days pass without new actions or faults, until the workers have finished all work.
     pub async fn run_until_nothing_is_open(&mut self) -> Result<(), Failure> {
         let store = &self.networks.store;
-        let mut left = Vec::new();
-        for days in LAST_DAYS {
+        let mut unfinished = Vec::new();
+        for days in FINAL_JUMPS {
             self.networks.clock.jump(days * 86_400);
             self.networks.clear_faults().await?;
             settle_all(&self.client).await?;
             move_all_failed(&self.client).await?;
             let mut process = self.start().await?;
-            self.opened(&mut process).await?;
-            let begun = Instant::now();
-            let mut changed = begun;
+            self.wait_until_open(&mut process).await?;
+            let started = Instant::now();
+            let mut changed = started;
             loop {
                 self.listen(&mut process, Instant::now() + POLL).await?;
-                let now_left = open_work::left(store).await?;
-                if now_left != left {
-                    (left, changed) = (now_left, Instant::now());
+                let current = open_work::unfinished(store).await?;
+                if current != unfinished {
+                    (unfinished, changed) = (current, Instant::now());
                 }
-                let is_still = changed.elapsed() > STILL && open_work::due(store).await? == 0;
-                if left.is_empty() || is_still || begun.elapsed() > LAST_DEADLINE {
+                let is_idle = changed.elapsed() > IDLE_TIMEOUT && open_work::due(store).await? == 0;
+                if unfinished.is_empty() || is_idle || started.elapsed() > FINAL_TIMEOUT {
                     break;
                 }
             }
             self.kill(process).await?;
-            eprintln!("{days} days later, after {} ms: {} left open, such as {:?}", begun.elapsed().as_millis(), left.len(), left.first());
-            if left.is_empty() && days < 15 && open_work::stakes_are_returned(store).await? {
+            eprintln!(
+                "{days} days later, after {} ms: {} left open, such as {:?}",
+                started.elapsed().as_millis(),
+                unfinished.len(),
+                unfinished.first()
+            );
+            if unfinished.is_empty() && days < 15 && open_work::stakes_are_returned(store).await? {
                 return Ok(());
             }
         }
-        self.troubles.extend(left.into_iter().map(|left| format!("{left} never came to its end")));
+        self.troubles.extend(unfinished.into_iter().map(|work| format!("{work} never came to its end")));
         Ok(())
     }
 
-    /// New histories take the places of those that have ended. Their customers enter while the networks are well and nobody is
-    /// killed: a hundred who enter at once would not get through in one process.
+    /// Starts new histories in place of those that have ended. Their customers are created without faults and kills, because creating
+    /// many at once would not finish within the lifetime of one process.
     async fn fill(&mut self) -> Result<(), Failure> {
         self.networks.clear_faults().await?;
         let free = u32::try_from(self.args.at_once.saturating_sub(self.progress.len()))?;
-        let new = self.begun..self.histories.min(self.begun.saturating_add(free));
+        let new = self.started..self.histories.min(self.started.saturating_add(free));
         let (seed, client) = (self.seed, &self.client);
         let enter = |number| async move { Fixtures::of(seed, number)?.enter(client).await.map(|()| number) };
-        let entered: Vec<_> = stream::iter(new.clone()).map(enter).buffer_unordered(DOORS).try_collect().await?;
-        self.progress.extend(entered.into_iter().map(|number| (number, Progress { number, step: 1, met: 0 })));
-        self.begun = new.end.max(self.begun);
+        let entered: Vec<_> = stream::iter(new.clone()).map(enter).buffer_unordered(CONCURRENT_SETUPS).try_collect().await?;
+        self.progress.extend(entered.into_iter().map(|number| (number, Progress { number, step: 1, kills: 0 })));
+        self.started = new.end.max(self.started);
         Ok(())
     }
 
@@ -184,13 +192,13 @@ impl<'a> Supervisor<'a> {
         Ok(Process { child, lines: BufReader::new(output).lines(), listener })
     }
 
-    /// What the processes print to standard error.
+    /// The log file with the standard error of all processes.
     fn log(&self) -> PathBuf {
         self.temp.site.data.join("processes.log")
     }
 
-    async fn opened(&mut self, process: &mut Process) -> Result<(), Failure> {
-        let until = tokio::time::Instant::now() + START;
+    async fn wait_until_open(&mut self, process: &mut Process) -> Result<(), Failure> {
+        let until = tokio::time::Instant::now() + START_TIMEOUT;
         loop {
             match timeout_at(until, process.lines.next_line()).await {
                 Ok(Ok(Some(line))) if line == "open" => return Ok(()),
@@ -200,7 +208,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Records what the process prints until then, or until all histories have ended.
+    /// Records the output of the process until `until`, or until all histories have ended.
     async fn listen(&mut self, process: &mut Process, until: Instant) -> Result<(), Failure> {
         let ended_before = self.ended;
         while self.ended == ended_before || self.ended < self.histories {
@@ -213,7 +221,7 @@ impl<'a> Supervisor<'a> {
         Ok(())
     }
 
-    /// SIGKILL; what was printed before it still counts.
+    /// Sends SIGKILL and records the output that was printed before it.
     async fn kill(&mut self, mut process: Process) -> Result<(), Failure> {
         process.child.kill().await?;
         while let Ok(Some(line)) = process.lines.next_line().await {
@@ -243,7 +251,7 @@ impl<'a> Supervisor<'a> {
     }
 
     fn report(&mut self) {
-        if self.reported.elapsed() > REPORT {
+        if self.reported.elapsed() > REPORT_INTERVAL {
             self.reported = Instant::now();
             eprintln!(
                 "{} of {} histories have ended, {} are under way; {} kills",

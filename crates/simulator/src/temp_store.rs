@@ -1,4 +1,4 @@
-//! A store for one run: a folder, and a database in it or on the server that `DATABASE_URL` names.
+//! The temporary store of a run: a folder, with a SQLite database in it or a database on the server of `DATABASE_URL`.
 
 use crate::{Failure, Site};
 use souk_adapters::persistence::temp_db;
@@ -8,7 +8,7 @@ use url::Url;
 
 pub struct TempStore {
     pub site: Site,
-    /// Server and name of the database that is to be dropped.
+    /// Server and name of the database to drop at the end.
     database: Option<(String, String)>,
 }
 
@@ -32,10 +32,10 @@ impl TempStore {
         Ok(Self { site: Site { data: folder, database_url }, database })
     }
 
-    /// Removes the queue's file: what it held must come again by itself.
+    /// Removes the queue's files; the store must recover the lost jobs by itself.
     pub fn wipe_queue(&self) {
         for file in ["queue.db", "queue.db-wal", "queue.db-shm"] {
-            // What is not there is wiped already.
+            // A missing file is already wiped.
             let _ = std::fs::remove_file(self.site.data.join(file));
         }
     }
@@ -48,7 +48,7 @@ impl TempStore {
         Ok(())
     }
 
-    /// Where the store is, for whoever wants to look at it.
+    /// The location of the store, for inspection after a failed run.
     pub fn location(&self) -> String {
         let database = self.site.database_url.as_deref().map(|address| format!(" and {address}")).unwrap_or_default();
         format!("{}{database}", self.site.data.display())

@@ -1,4 +1,4 @@
-//! What happens without a page: jobs that the outbox hands out, and rounds that recur.
+//! Background work: jobs that the outbox dispatches, and recurring jobs.
 
 pub mod jobs;
 pub mod schedule;

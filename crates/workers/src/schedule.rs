@@ -1,5 +1,5 @@
-//! Every recurring round and its period, in one table. Each process runs all of them: what they do is guarded by
-//! conditional updates, so that two at once do it once.
+//! The recurring jobs and their periods, in one table. Every process runs all of them; conditional updates ensure that each row is
+//! processed once.
 
 use souk_domain::billing::{self, Scope};
 use souk_domain::checkout;
@@ -10,53 +10,53 @@ use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The most rows of one step; what is left is due again in the next round.
+/// Maximum number of rows per step; the rest stays due for the next run.
 const CHUNK: u32 = 200;
 
-/// The most chunks that one round removes from each table: what strangers can write in a minute is less.
-const PRUNED_CHUNKS: u32 = 500;
-/// Renewals of one commit.
-const RENEWALS: u32 = 200;
+/// Maximum number of chunks that one run removes from each table; more than anonymous requests can write in a minute.
+const PRUNE_CHUNKS_MAX: u32 = 500;
+/// Number of renewals per commit.
+const RENEWAL_BATCH: u32 = 200;
 
 #[derive(Debug, Clone, Copy)]
-enum Round {
-    /// Asks the networks about attempts that are not decided.
+enum RecurringJob {
+    /// Queries the networks for the result of undecided attempts.
     CheckAttempts,
     ExpireSessions,
-    /// Renews and ends subscriptions whose time has come.
+    /// Renews and ends subscriptions that are due.
     Renew,
-    /// Tries again to collect what was refused.
+    /// Retries declined collections of unpaid invoices.
     RetryDebts,
-    /// Asks the networks which stakes their payers took back.
+    /// Queries the networks for stakes that their payers have revoked.
     CheckStakes,
-    /// Returns released stakes, and takes what is owed.
+    /// Returns and forfeits stakes that are due.
     MoveStakes,
-    /// Goes on with test clocks whose message got lost.
+    /// Continues test clocks whose job was lost.
     AdvanceClocks,
-    /// Removes logins, connect sessions and idempotency keys that are over.
+    /// Removes expired logins, connect sessions and idempotency keys.
     Prune,
 }
 
-const TABLE: [(Round, Duration); 8] = [
-    (Round::CheckAttempts, Duration::from_secs(1)),
-    (Round::ExpireSessions, Duration::from_secs(5)),
-    (Round::Renew, Duration::from_secs(1)),
-    (Round::RetryDebts, Duration::from_secs(5)),
-    // Each stake comes up every five minutes; the table says how many at a time.
-    (Round::CheckStakes, Duration::from_secs(10)),
-    (Round::MoveStakes, Duration::from_secs(10)),
-    (Round::AdvanceClocks, Duration::from_secs(5)),
-    (Round::Prune, Duration::from_secs(60)),
+const TABLE: [(RecurringJob, Duration); 8] = [
+    (RecurringJob::CheckAttempts, Duration::from_secs(1)),
+    (RecurringJob::ExpireSessions, Duration::from_secs(5)),
+    (RecurringJob::Renew, Duration::from_secs(1)),
+    (RecurringJob::RetryDebts, Duration::from_secs(5)),
+    // Each stake is due for a check every five minutes; the period and `CHUNK` bound the number of checks at a time.
+    (RecurringJob::CheckStakes, Duration::from_secs(10)),
+    (RecurringJob::MoveStakes, Duration::from_secs(10)),
+    (RecurringJob::AdvanceClocks, Duration::from_secs(5)),
+    (RecurringJob::Prune, Duration::from_secs(60)),
 ];
 
-/// Runs every round at its period until `shutdown`. A round in hand is given up then: each of its steps is safe against a
-/// crash, and a network that hangs would keep it for a minute.
+/// Runs every job at its period until `shutdown`. Running jobs are canceled then: each of their steps is crash-safe, and a network
+/// that hangs could delay the shutdown by a minute.
 pub async fn run(ctx: Context, shutdown: CancellationToken) {
-    let rounds = TABLE.into_iter().map(|(round, period)| repeat(ctx.clone(), round, period, shutdown.clone()));
-    futures_util::future::join_all(rounds).await;
+    let jobs = TABLE.into_iter().map(|(job, period)| repeat(ctx.clone(), job, period, shutdown.clone()));
+    futures_util::future::join_all(jobs).await;
 }
 
-async fn repeat(ctx: Context, round: Round, period: Duration, shutdown: CancellationToken) {
+async fn repeat(ctx: Context, job: RecurringJob, period: Duration, shutdown: CancellationToken) {
     let mut ticks = tokio::time::interval(period);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -64,54 +64,54 @@ async fn repeat(ctx: Context, round: Round, period: Duration, shutdown: Cancella
             () = shutdown.cancelled() => return,
             _ = ticks.tick() => {}
         }
-        let done = tokio::select! {
+        let result = tokio::select! {
             () = shutdown.cancelled() => return,
-            done = once(&ctx, round) => done,
+            result = once(&ctx, job) => result,
         };
-        if let Err(error) = done {
-            tracing::error!(?round, error, "a recurring job failed; it runs again at its next time");
+        if let Err(error) = result {
+            tracing::error!(?job, error, "a recurring job failed; it runs again at its next time");
         }
     }
 }
 
-async fn once(ctx: &Context, round: Round) -> Result<(), String> {
-    let told = |error: &dyn std::fmt::Display| error.to_string();
-    match round {
-        Round::CheckAttempts => payment::check_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
-        Round::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
-        Round::Renew => renew(ctx).await.map_err(|error| told(&error)),
-        Round::RetryDebts => retry_debts(ctx).await.map_err(|error| told(&error)),
-        Round::CheckStakes => billing::check_stakes(ctx, CHUNK).await.map(drop).map_err(|error| told(&error)),
-        Round::MoveStakes => {
+async fn once(ctx: &Context, job: RecurringJob) -> Result<(), String> {
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    match job {
+        RecurringJob::CheckAttempts => payment::check_due(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
+        RecurringJob::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
+        RecurringJob::Renew => renew(ctx).await.map_err(|error| text(&error)),
+        RecurringJob::RetryDebts => retry_debts(ctx).await.map_err(|error| text(&error)),
+        RecurringJob::CheckStakes => billing::check_stakes(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
+        RecurringJob::MoveStakes => {
             let moved = billing::move_due_stakes(ctx, &Scope::Wall, ctx.now(), CHUNK).await;
-            moved.map(drop).map_err(|error| told(&error))
+            moved.map(drop).map_err(|error| text(&error))
         }
-        Round::AdvanceClocks => advance_clocks(ctx).await.map_err(|error| told(&error)),
-        Round::Prune => prune(ctx).await.map_err(|error| told(&error)),
+        RecurringJob::AdvanceClocks => advance_clocks(ctx).await.map_err(|error| text(&error)),
+        RecurringJob::Prune => prune(ctx).await.map_err(|error| text(&error)),
     }
 }
 
-/// Batch after batch until nothing is due: after an outage a day's renewals are waiting.
+/// Renews batch after batch until nothing is due, because a whole day's renewals can be due after an outage.
 async fn renew(ctx: &Context) -> Result<(), billing::BillingError> {
     loop {
-        let round = billing::renew_due(ctx, &Scope::Wall, ctx.now(), RENEWALS).await?;
-        if let Some(error) = round.trouble {
+        let batch = billing::renew_due(ctx, &Scope::Wall, ctx.now(), RENEWAL_BATCH).await?;
+        if let Some(error) = batch.trouble {
             tracing::error!(%error, "cannot sign the charges of a payment method");
         }
-        if round.due < RENEWALS as usize {
+        if batch.due < RENEWAL_BATCH as usize {
             return Ok(());
         }
     }
 }
 
-/// The same for debts: those of one day come up together.
+/// Retries collections batch after batch until nothing is due, because all retries of a day become due together.
 pub async fn retry_debts(ctx: &Context) -> Result<(), billing::BillingError> {
     loop {
-        let round = billing::retry_due(ctx, &Scope::Wall, ctx.now(), CHUNK).await?;
-        if let Some(error) = round.trouble {
+        let batch = billing::retry_due(ctx, &Scope::Wall, ctx.now(), CHUNK).await?;
+        if let Some(error) = batch.trouble {
             tracing::error!(%error, "cannot sign the charges of a payment method");
         }
-        if round.due < CHUNK as usize {
+        if batch.due < CHUNK as usize {
             return Ok(());
         }
     }
@@ -124,19 +124,19 @@ async fn advance_clocks(ctx: &Context) -> Result<(), billing::BillingError> {
     Ok(())
 }
 
-/// What is removed when it is over.
+/// Rows that are removed once they have expired.
 #[derive(Debug, Clone, Copy)]
-enum Over {
+enum Expired {
     BrowserSessions,
     ConnectSessions,
     IdempotencyKeys,
 }
 
-/// Removes what is over, in chunks of a commit each so that nobody waits for long, until nothing is left.
+/// Removes all expired rows. Each chunk is a separate commit, so that other writers do not wait long.
 pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
-    for over in [Over::BrowserSessions, Over::ConnectSessions, Over::IdempotencyKeys] {
-        for _ in 0..PRUNED_CHUNKS {
-            if prune_chunk(ctx, over).await? < u64::from(CHUNK) {
+    for expired in [Expired::BrowserSessions, Expired::ConnectSessions, Expired::IdempotencyKeys] {
+        for _ in 0..PRUNE_CHUNKS_MAX {
+            if prune_chunk(ctx, expired).await? < u64::from(CHUNK) {
                 break;
             }
         }
@@ -144,13 +144,13 @@ pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
     Ok(())
 }
 
-async fn prune_chunk(ctx: &Context, over: Over) -> Result<u64, StorageError> {
+async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    let removed = match over {
-        Over::BrowserSessions => unit.logins().prune(now, CHUNK).await?,
-        Over::ConnectSessions => unit.connect_sessions().prune(now, CHUNK).await?,
-        Over::IdempotencyKeys => {
+    let removed = match expired {
+        Expired::BrowserSessions => unit.logins().prune(now, CHUNK).await?,
+        Expired::ConnectSessions => unit.connect_sessions().prune(now, CHUNK).await?,
+        Expired::IdempotencyKeys => {
             let old = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));
             unit.idempotency().prune(old, CHUNK).await?
         }

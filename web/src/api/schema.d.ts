@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Name, languages and settings that every page begins with. */
+        /** The store's name, languages and settings, which every page loads first. */
         get: {
             parameters: {
                 query?: never;
@@ -46,7 +46,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who is signed in with this browser. */
+        /** The user who is signed in with this browser. */
         get: {
             parameters: {
                 query?: never;
@@ -99,7 +99,7 @@ export interface paths {
                     };
                     content?: never;
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -108,7 +108,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -134,7 +134,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Use the one-time link of a new store: whoever opens it first becomes the owner. */
+        /** Redeem the one-time link of a new store: the first user who opens it becomes the owner. */
         post: {
             parameters: {
                 query?: never;
@@ -156,7 +156,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Session"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -165,7 +165,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -189,7 +189,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Browse and search. */
+        /** Browse and search apps. */
         get: {
             parameters: {
                 query?: {
@@ -214,7 +214,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["AppList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -223,7 +223,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -267,7 +267,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Shelves"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -276,7 +276,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -302,7 +302,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One app, with its readme, pictures and versions. `version` chooses whose readme and size are shown. */
+        /** One app with its readme, screenshots and versions. `version` selects the version whose readme and size are shown. */
         get: {
             parameters: {
                 query?: {
@@ -324,7 +324,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["AppDetail"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -333,7 +333,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -359,7 +359,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The bundle of a version. A paid app's needs an entitlement. */
+        /** Download the bundle of a version. For a paid app, the caller needs an entitlement. */
         get: {
             parameters: {
                 query?: never;
@@ -381,14 +381,14 @@ export interface paths {
                         "application/octet-stream": string;
                     };
                 };
-                /** @description The reader has it */
+                /** @description Not modified */
                 304: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content?: never;
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -397,7 +397,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -444,14 +444,14 @@ export interface paths {
                         "application/octet-stream": string;
                     };
                 };
-                /** @description The reader has it */
+                /** @description Not modified */
                 304: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content?: never;
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -460,7 +460,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -486,7 +486,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A screenshot of the app, by its place. */
+        /** A screenshot of the app, by its index. */
         get: {
             parameters: {
                 query?: never;
@@ -508,14 +508,14 @@ export interface paths {
                         "application/octet-stream": string;
                     };
                 };
-                /** @description The reader has it */
+                /** @description Not modified */
                 304: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content?: never;
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -524,7 +524,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -550,7 +550,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The categories, with how many apps each holds. */
+        /** The categories, each with its number of apps. */
         get: {
             parameters: {
                 query?: never;
@@ -568,7 +568,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CategoryList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -577,7 +577,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -603,7 +603,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the signed-in customer has bought, newest first; of subscriptions, what they give now. Refunded and disputed purchases say so. */
+        /**
+         * The entitlements of the signed-in customer, newest first; those of a subscription are listed while it grants them. The status
+         *     of an entitlement shows whether its purchase was refunded or is disputed.
+         */
         get: {
             parameters: {
                 query?: {
@@ -624,7 +627,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["EntitlementList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -633,7 +636,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -681,7 +684,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Checkout"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -690,7 +693,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -714,7 +717,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a session. While a payment is open, its network is asked on the way. */
+        /** Read a session. While a payment is open, this polls its network. */
         get: {
             parameters: {
                 query?: never;
@@ -734,7 +737,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Checkout"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -743,7 +746,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -770,7 +773,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Submit the form: stock is held, the invoice drafted, the payment begun. */
+        /** Submit the form: reserves stock, drafts the invoice and starts the payment. */
         put: {
             parameters: {
                 query?: never;
@@ -794,7 +797,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Submitted"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -803,7 +806,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -830,7 +833,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The visitor closed the card form: the provider's intent is ended, unless it has settled. */
+        /** Cancel the provider's intent after the visitor closed the card form, unless it has settled. */
         post: {
             parameters: {
                 query?: never;
@@ -850,7 +853,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Checkout"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -859,7 +862,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -884,7 +887,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Change how many of an item are bought. */
+        /** Change the quantity of an item. */
         put: {
             parameters: {
                 query?: never;
@@ -908,7 +911,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -917,7 +920,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -943,7 +946,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Exchange an item's price for the longer cycle that it offers. */
+        /** Replace an item's price by the price with a longer interval that it offers. */
         put: {
             parameters: {
                 query?: never;
@@ -967,7 +970,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -976,7 +979,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1002,7 +1005,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Take an exchange back. */
+        /** Undo an upsell. */
         put: {
             parameters: {
                 query?: never;
@@ -1026,7 +1029,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1035,7 +1038,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1061,8 +1064,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is offered beside the items, in the currency that the buyer has chosen. `skipError`: where there is nothing, `{error}`
-         *     with status 200.
+         * The cross-sell offer of the session, in the currency that the buyer has chosen. `skipError`: if there is no offer, return
+         *     `{error}` with status 200.
          */
         get: {
             parameters: {
@@ -1086,7 +1089,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["OfferedCrossSell"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1095,7 +1098,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1106,7 +1109,7 @@ export interface paths {
                 };
             };
         };
-        /** Take what is offered beside the items. */
+        /** Accept the cross-sell offer. */
         put: {
             parameters: {
                 query?: never;
@@ -1130,7 +1133,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1139,7 +1142,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1151,7 +1154,7 @@ export interface paths {
             };
         };
         post?: never;
-        /** Leave it out again. */
+        /** Remove the cross-sell item. */
         delete: {
             parameters: {
                 query?: never;
@@ -1171,7 +1174,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1180,7 +1183,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1204,7 +1207,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Choose what to pay for an item that lets the buyer choose. */
+        /** Set the amount of an item whose price lets the buyer choose it. */
         put: {
             parameters: {
                 query?: never;
@@ -1228,7 +1231,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1237,7 +1240,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1265,15 +1268,15 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Pay without the wallet: by credit with the store, or by a permission that was given earlier. With what the customer agreed to,
-         *     nothing else is taken.
+         * Pay without the wallet: from the balance with the store, or by an existing delegation. If `type` and `amount` are given, only
+         *     exactly that payment is made.
          */
         post: {
             parameters: {
                 query?: {
                     /** @description The `type` of `fastPayInfo`. */
                     type?: string;
-                    /** @description Its `amount`, in base units. */
+                    /** @description The `amount` of `fastPayInfo`, in base units. */
                     amount?: string;
                 };
                 header?: never;
@@ -1292,7 +1295,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["FastPaid"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1301,7 +1304,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1325,7 +1328,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The store's sessions, newest first. `status` takes several, separated by commas; `metadata.{name}={value}` narrows the list. */
+        /**
+         * The store's sessions, newest first. `status` takes several values separated by commas; `metadata.{name}={value}` filters the
+         *     list.
+         */
         get: {
             parameters: {
                 query?: {
@@ -1350,7 +1356,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CheckoutSessionList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1359,7 +1365,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1371,7 +1377,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Make a session for items of one's own choice; `url` is where the buyer pays. */
+        /** Create a session for the given items; the buyer pays at its `url`. */
         post: {
             parameters: {
                 query?: never;
@@ -1393,7 +1399,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1402,7 +1408,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1426,7 +1432,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One session with its items. */
+        /** Read a session with its items. */
         get: {
             parameters: {
                 query?: never;
@@ -1446,7 +1452,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1455,7 +1461,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1466,7 +1472,7 @@ export interface paths {
                 };
             };
         };
-        /** Attach other metadata to a session. Nothing else of it can be changed. */
+        /** Replace the metadata of a session. Its other fields cannot be changed. */
         put: {
             parameters: {
                 query?: never;
@@ -1490,7 +1496,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1499,7 +1505,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1525,7 +1531,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** End an open session: it can no longer be paid, and its stock is given back. */
+        /** Expire an open session: it can no longer be paid, and its stock is released. */
         put: {
             parameters: {
                 query?: never;
@@ -1545,7 +1551,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CheckoutSession"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1554,7 +1560,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1597,7 +1603,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Settings"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1606,7 +1612,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1632,7 +1638,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The store's products, newest first. `metadata.{name}={value}` narrows the list. */
+        /** The store's products, newest first. `metadata.{name}={value}` filters the list. */
         get: {
             parameters: {
                 query?: {
@@ -1657,7 +1663,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProductList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1666,7 +1672,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1678,7 +1684,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Make a product, with its prices if they are given. Amounts are human decimals. */
+        /** Create a product, optionally with its prices. Amounts are human decimals. */
         post: {
             parameters: {
                 query?: never;
@@ -1700,7 +1706,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Product"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1709,7 +1715,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1733,7 +1739,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Products whose name or description holds a text. */
+        /** Products whose name or description contains a text. */
         get: {
             parameters: {
                 query?: {
@@ -1755,7 +1761,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProductList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1764,7 +1770,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1790,7 +1796,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One product with its prices. */
+        /** Read a product with its prices. */
         get: {
             parameters: {
                 query?: never;
@@ -1810,7 +1816,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Product"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1819,7 +1825,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1854,7 +1860,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Product"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1863,7 +1869,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1895,7 +1901,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Product"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1904,7 +1910,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1928,7 +1934,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Take a product and its prices off sale. */
+        /** Archive a product and its prices: they are no longer sold. */
         put: {
             parameters: {
                 query?: never;
@@ -1948,7 +1954,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Product"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1957,7 +1963,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1982,7 +1988,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The store's prices, newest first. `metadata.{name}={value}` narrows the list. */
+        /** The store's prices, newest first. `metadata.{name}={value}` filters the list. */
         get: {
             parameters: {
                 query?: {
@@ -2008,7 +2014,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PriceList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2017,7 +2023,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2051,7 +2057,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Price"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2060,7 +2066,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2084,7 +2090,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Prices whose nickname or lookup key holds a text. */
+        /** Prices whose nickname or lookup key contains a text. */
         get: {
             parameters: {
                 query?: {
@@ -2106,7 +2112,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PriceList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2115,7 +2121,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2141,7 +2147,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One price, by its id or its lookup key. */
+        /** Read a price by its id or its lookup key. */
         get: {
             parameters: {
                 query?: never;
@@ -2161,7 +2167,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Price"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2170,7 +2176,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2205,7 +2211,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Price"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2214,7 +2220,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2246,7 +2252,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Price"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2255,7 +2261,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2279,7 +2285,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Take a price off sale. */
+        /** Archive a price: it is no longer sold. */
         put: {
             parameters: {
                 query?: never;
@@ -2299,7 +2305,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Price"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2308,7 +2314,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2334,7 +2340,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Add to a stock, or take from it. It cannot fall below what is sold. */
+        /** Increase or decrease the stock of a price. It cannot fall below the sold quantity. */
         put: {
             parameters: {
                 query?: never;
@@ -2358,7 +2364,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Price"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2367,7 +2373,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2392,7 +2398,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The store's payment links, newest first. `metadata.{name}={value}` narrows the list. */
+        /** The store's payment links, newest first. `metadata.{name}={value}` filters the list. */
         get: {
             parameters: {
                 query?: {
@@ -2417,7 +2423,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentLinkList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2426,7 +2432,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2438,7 +2444,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Make a payment link. */
+        /** Create a payment link. */
         post: {
             parameters: {
                 query?: never;
@@ -2460,7 +2466,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentLink"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2469,7 +2475,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2493,7 +2499,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One payment link. */
+        /** Read a payment link. */
         get: {
             parameters: {
                 query?: never;
@@ -2513,7 +2519,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentLink"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2522,7 +2528,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2533,7 +2539,7 @@ export interface paths {
                 };
             };
         };
-        /** Change a payment link. Sessions that were started from it stay as they are. */
+        /** Change a payment link. Existing sessions keep its previous values. */
         put: {
             parameters: {
                 query?: never;
@@ -2557,7 +2563,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentLink"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2566,7 +2572,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2592,7 +2598,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Start no more sessions from a link. */
+        /** Archive a payment link: no new session can be started from it. */
         put: {
             parameters: {
                 query?: never;
@@ -2612,7 +2618,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentLink"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2621,7 +2627,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2664,7 +2670,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentMethod"][];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2673,7 +2679,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2685,7 +2691,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Make a payment method. Its settings are checked against its network first. */
+        /** Create a payment method, after checking its settings with its network. */
         post: {
             parameters: {
                 query?: never;
@@ -2707,7 +2713,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentMethod"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2716,7 +2722,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2740,7 +2746,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One payment method, without its secrets. */
+        /** Read a payment method, without its secrets. */
         get: {
             parameters: {
                 query?: never;
@@ -2760,7 +2766,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentMethod"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2769,7 +2775,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2780,7 +2786,7 @@ export interface paths {
                 };
             };
         };
-        /** Change a payment method. A secret that is not sent stays. */
+        /** Change a payment method. An absent secret keeps its value. */
         put: {
             parameters: {
                 query?: never;
@@ -2804,7 +2810,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentMethod"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2813,7 +2819,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2856,7 +2862,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentCurrency"][];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2865,7 +2871,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2877,7 +2883,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Add a currency to a payment method. Its network is asked whether it exists. */
+        /** Add a currency to a payment method, after checking with its network that the currency exists. */
         post: {
             parameters: {
                 query?: never;
@@ -2899,7 +2905,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentCurrency"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2908,7 +2914,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2952,7 +2958,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentCurrency"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2961,7 +2967,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2996,7 +3002,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentCurrency"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3005,7 +3011,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3030,7 +3036,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The signed-in customer; somebody who has never bought anything is answered from their profile. */
+        /** The signed-in customer; for a user who has never bought anything, the data of their profile. */
         get: {
             parameters: {
                 query?: never;
@@ -3048,7 +3054,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Customer"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3057,7 +3063,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3068,7 +3074,7 @@ export interface paths {
                 };
             };
         };
-        /** Change name, mail, phone or address. */
+        /** Change name, email, phone or address. */
         put: {
             parameters: {
                 query?: never;
@@ -3090,7 +3096,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Customer"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3099,7 +3105,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3147,7 +3153,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CustomerList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3156,7 +3162,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3182,7 +3188,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Customers whose name, mail or phone holds a text, or whose id or DID it is. */
+        /** Customers whose name, email or phone contains a text, or whose id or DID equals it. */
         get: {
             parameters: {
                 query?: {
@@ -3204,7 +3210,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CustomerList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3213,7 +3219,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3239,7 +3245,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One customer, named by id or DID. */
+        /** Read a customer by id or DID. */
         get: {
             parameters: {
                 query?: never;
@@ -3259,7 +3265,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Customer"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3268,7 +3274,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3294,7 +3300,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a customer owes, by currency. The customer is named by id or DID. */
+        /** The overdue invoices of a customer and their sums by currency; `id` is the customer's id or DID. */
         get: {
             parameters: {
                 query?: never;
@@ -3314,7 +3320,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Overdue"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3323,7 +3329,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3367,7 +3373,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CustomerBalanceList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3376,7 +3382,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3402,7 +3408,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The changes of the signed-in customer's balances, newest first; of one currency. */
+        /** The balance transactions of the signed-in customer, newest first; `currency_id` restricts the list to one currency. */
         get: {
             parameters: {
                 query?: {
@@ -3426,7 +3432,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["BalanceTransactionList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3435,7 +3441,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3461,7 +3467,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The balances of a customer, who is named by id or DID. */
+        /** The balances of a customer; `id` is the customer's id or DID. */
         get: {
             parameters: {
                 query?: never;
@@ -3481,7 +3487,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CustomerBalanceList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3490,7 +3496,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3516,7 +3522,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The changes of a customer's balances, newest first; of one currency. */
+        /** The balance transactions of a customer, newest first; `currency_id` restricts the list to one currency. */
         get: {
             parameters: {
                 query?: {
@@ -3542,7 +3548,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["BalanceTransactionList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3551,7 +3557,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3580,8 +3586,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Pay a balance out, or a part of it: over the customer's card payments, or to the wallet that paid last. The balance is debited
-         *     now; where the network refuses the pay-out, it is balance again.
+         * Pay out a balance, or a part of it: as refunds of the customer's card payments, or to the wallet that paid last. The balance is
+         *     debited immediately and restored if the network declines the payout.
          */
         post: {
             parameters: {
@@ -3606,7 +3612,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["RefundList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3615,7 +3621,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3639,7 +3645,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Payments, newest first: a customer's own; those of the store for a key, or of a customer whom the store names by id or DID. */
+        /** Payments, newest first: the caller's own; for an API key, all of the store. The store may name a customer by id or DID. */
         get: {
             parameters: {
                 query?: {
@@ -3663,7 +3669,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentIntentList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3672,7 +3678,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3721,7 +3727,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentIntentList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3730,7 +3736,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3756,7 +3762,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Payments whose description holds a text, or whose id or transaction it is: the store's, or a customer's own. */
+        /** Payments whose description contains a text, or whose id or transaction hash equals it: all of the store, or the customer's own. */
         get: {
             parameters: {
                 query?: {
@@ -3778,7 +3784,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentIntentList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3787,7 +3793,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3813,7 +3819,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One payment. */
+        /** Read a payment. */
         get: {
             parameters: {
                 query?: never;
@@ -3833,7 +3839,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentIntent"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3842,7 +3848,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3853,7 +3859,7 @@ export interface paths {
                 };
             };
         };
-        /** Attach other metadata to a payment. Nothing else of it can be changed. */
+        /** Replace the metadata of a payment. Its other fields cannot be changed. */
         put: {
             parameters: {
                 query?: never;
@@ -3877,7 +3883,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentIntent"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3886,7 +3892,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3936,7 +3942,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["RefundAnswer"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3945,7 +3951,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3973,8 +3979,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Resolve a payment on hold: its network moved another amount than it was asked for. That amount is added to the customer's balance,
-         *     and the invoices of the payment can be paid again.
+         * Resolve a payment on hold, whose settled amount differs from the requested one. The settled amount is added to the customer's
+         *     balance, and the invoices of the payment can be paid again.
          */
         post: {
             parameters: {
@@ -3995,7 +4001,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["BalanceTransaction"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4004,7 +4010,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4028,7 +4034,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Invoices, newest first: a customer's own; those who run the store may name any customer, or none for all. */
+        /** Invoices, newest first: the caller's own. The store may name a customer by id or DID, or `all`. */
         get: {
             parameters: {
                 query?: {
@@ -4040,7 +4046,7 @@ export interface paths {
                     subscription_id?: string;
                     include_staking?: string;
                     include_return_staking?: string;
-                    /** @description Subscriptions go on in place: what this adds is the stake by which one did. */
+                    /** @description Subscriptions are recovered in place; this adds the statement of the stake that recovered one. */
                     include_recovered_from?: string;
                     limit?: number;
                     starting_after?: string;
@@ -4060,7 +4066,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["InvoiceList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4069,7 +4075,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4095,7 +4101,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Invoices whose description holds a text, or whose number or id it is: the store's, or a customer's own. Drafts are none. */
+        /**
+         * Invoices whose description contains a text, or whose number or id equals it: all of the store, or the customer's own. Drafts are
+         *     excluded.
+         */
         get: {
             parameters: {
                 query?: {
@@ -4117,7 +4126,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["InvoiceList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4126,7 +4135,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4152,7 +4161,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One invoice with its lines, customer, payments and credit notes. */
+        /** Read an invoice with its lines, customer, payments and credit notes. */
         get: {
             parameters: {
                 query?: never;
@@ -4172,7 +4181,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Invoice"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4181,7 +4190,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4227,7 +4236,7 @@ export interface paths {
                         "application/octet-stream": string;
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4236,7 +4245,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4264,7 +4273,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Open a card form for invoices that stand unpaid; open to subscriptions that have ended, too. */
+        /** Open a card form for unpaid invoices, including those of ended subscriptions. */
         post: {
             parameters: {
                 query?: never;
@@ -4286,7 +4295,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CardDebtForm"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4295,7 +4304,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4321,7 +4330,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Void an unpaid invoice, by a credit note over all of it. What the balance had paid of it is balance again. */
+        /** Void an unpaid invoice by a credit note over its total. Payments from the customer's balance return to the balance. */
         post: {
             parameters: {
                 query?: never;
@@ -4341,7 +4350,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Invoice"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4350,7 +4359,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4374,7 +4383,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Subscriptions, newest first: a customer's own; the store's may be narrowed to a customer, by id or DID. */
+        /** Subscriptions, newest first: the caller's own. The store may name a customer by id or DID, or `all`. */
         get: {
             parameters: {
                 query?: {
@@ -4399,7 +4408,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["SubscriptionList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4408,7 +4417,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4434,7 +4443,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Subscriptions whose description holds a text, or whose id it is. */
+        /** Subscriptions whose description contains a text, or whose id equals it. */
         get: {
             parameters: {
                 query?: {
@@ -4456,7 +4465,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["SubscriptionList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4465,7 +4474,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4491,7 +4500,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One subscription with what it refers to. */
+        /** Read a subscription with its related objects. */
         get: {
             parameters: {
                 query?: never;
@@ -4511,7 +4520,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Subscription"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4520,7 +4529,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4531,7 +4540,7 @@ export interface paths {
                 };
             };
         };
-        /** Change the description, the metadata, or from where on usage is billed before the end of its period. */
+        /** Change the description, the metadata, or the billing threshold. */
         put: {
             parameters: {
                 query?: never;
@@ -4555,7 +4564,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Subscription"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4564,7 +4573,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4589,7 +4598,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The account that pays for a subscription: what it holds, and what a period costs. Funds are added by the wallet action `recharge`. */
+        /** The paying account of a subscription: its balance, and the price of a period. The wallet action `recharge` adds funds. */
         get: {
             parameters: {
                 query?: never;
@@ -4609,7 +4618,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["SubscriptionFunds"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4618,7 +4627,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4644,7 +4653,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a subscription owes, by currency. */
+        /** The overdue invoices of a subscription and their sums by currency. */
         get: {
             parameters: {
                 query?: never;
@@ -4664,7 +4673,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Overdue"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4673,7 +4682,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4700,7 +4709,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Cancel a subscription. A trial ends at once. */
+        /** Cancel a subscription. A trial ends immediately. */
         put: {
             parameters: {
                 query?: never;
@@ -4724,7 +4733,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Subscription"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4733,7 +4742,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4758,7 +4767,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the end that was asked for can be taken back, and whether that needs a new stake. */
+        /** Check whether a scheduled cancelation can be undone, and whether that requires a new stake. */
         get: {
             parameters: {
                 query?: never;
@@ -4778,7 +4787,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Recovery"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4787,7 +4796,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4814,7 +4823,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Take back the end that was asked for. With `needStake` nothing has changed yet. */
+        /** Undo a scheduled cancelation. If `needStake` is true, nothing has changed yet. */
         put: {
             parameters: {
                 query?: never;
@@ -4834,7 +4843,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Recovery"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4843,7 +4852,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4869,7 +4878,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Pause a subscription: no period is billed until it is resumed. What it owes already is collected as before. */
+        /** Pause a subscription: no period is billed until it is resumed. Existing invoices are still collected. */
         put: {
             parameters: {
                 query?: never;
@@ -4889,7 +4898,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Subscription"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4898,7 +4907,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4924,7 +4933,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Let a paused subscription go on; a new period begins when the old one is over. */
+        /** Resume a paused subscription. A new period begins once the old one is over. */
         put: {
             parameters: {
                 query?: never;
@@ -4944,7 +4953,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Subscription"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4953,7 +4962,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4979,7 +4988,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Let the engine go on with a subscription that it had stopped with (`on_hold`), after its cause was mended. */
+        /** Resume billing of a subscription on hold, after the cause was fixed. */
         put: {
             parameters: {
                 query?: never;
@@ -4999,7 +5008,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Subscription"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5008,7 +5017,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5033,7 +5042,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The overdraft protection of a subscription. It is switched on, and topped up, by the wallet action `overdraft-protection`. */
+        /** The overdraft protection of a subscription. The wallet action `overdraft-protection` enables it and tops it up. */
         get: {
             parameters: {
                 query?: never;
@@ -5053,7 +5062,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["OverdraftProtection"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5062,7 +5071,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5075,7 +5084,7 @@ export interface paths {
         };
         put?: never;
         post?: never;
-        /** Switch the overdraft protection off: its stake goes back at once. */
+        /** Disable the overdraft protection; its stake is returned immediately. */
         delete: {
             parameters: {
                 query?: never;
@@ -5095,7 +5104,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["OverdraftProtection"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5104,7 +5113,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5128,7 +5137,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Give the stake of an ended subscription back now, before its waiting time is over. */
+        /** Return the stake of an ended subscription now, before its waiting time is over. */
         put: {
             parameters: {
                 query?: never;
@@ -5148,7 +5157,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["StakeReturn"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5157,7 +5166,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5183,7 +5192,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Take a stake, or a part of it. It pays what is owed first. */
+        /** Forfeit a stake, or a part of it. It pays overdue invoices first. */
         put: {
             parameters: {
                 query?: never;
@@ -5207,7 +5216,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Subscription"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5216,7 +5225,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5261,7 +5270,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Plans"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5270,7 +5279,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5282,10 +5291,10 @@ export interface paths {
             };
         };
         /**
-         * Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another price by now, or the plan has changed
-         *     since. Where the wallet permits less than the plan can cost at a time, or has staked less than it asks for, nothing changes yet:
-         *     `connect` is the wallet action that asks for more, a permission and then a stake, and makes the change after the last of these: where
-         *     the wallet declines one, nothing has changed. The store changes it whatever is staked.
+         * Apply a previewed plan change. Fails with 409 and code `PREVIEW_CHANGED` if the cost or the plan has changed since the preview. If
+         *     the wallet's delegation or stake is too low for the new plan, nothing changes yet and `connect` is the wallet action that requests
+         *     a new delegation and then a stake; the plan changes after the last signature, and not at all if the wallet declines one. The store
+         *     can change the plan without an additional stake.
          */
         put: {
             parameters: {
@@ -5310,7 +5319,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PlanSwitch"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5319,7 +5328,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5346,7 +5355,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What a change would cost now, to the second. */
+        /** Preview the cost of a plan change now, prorated to the second. */
         post: {
             parameters: {
                 query?: never;
@@ -5370,7 +5379,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PlanPreview"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5379,7 +5388,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5405,7 +5414,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin to change what future invoices are charged by. It changes once the card is saved, or the wallet has signed. */
+        /** Start changing the payment method of future invoices. It changes once the card is saved or the wallet has signed. */
         post: {
             parameters: {
                 query?: never;
@@ -5429,7 +5438,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["PaymentChangeRequest"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5438,7 +5447,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5462,7 +5471,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Credit notes, newest first: a customer's own, or those of the store; of one invoice or subscription. */
+        /** Credit notes, newest first: the caller's own, or all of the store; optionally of one invoice or subscription. */
         get: {
             parameters: {
                 query?: {
@@ -5488,7 +5497,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CreditNoteList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5497,7 +5506,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5509,7 +5518,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Issue a credit note. It is final. Refunds that it makes are sent after this has answered. */
+        /** Issue a credit note. It is final. Its refunds are sent after the response. */
         post: {
             parameters: {
                 query?: never;
@@ -5531,7 +5540,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CreditNote"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5540,7 +5549,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5564,7 +5573,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One credit note with its items and refunds. */
+        /** Read a credit note with its items and refunds. */
         get: {
             parameters: {
                 query?: never;
@@ -5584,7 +5593,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CreditNote"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5593,7 +5602,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5639,7 +5648,7 @@ export interface paths {
                         "application/octet-stream": string;
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5648,7 +5657,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5676,7 +5685,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What a credit note would give now, and where its money would go. Nothing is written. */
+        /** Preview a credit note: the amounts that it would credit now, and their destination. Nothing is written. */
         post: {
             parameters: {
                 query?: never;
@@ -5698,7 +5707,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["CreditNotePreview"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5707,7 +5716,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5731,7 +5740,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Refunds, newest first: a customer's own, or those of the store; of one invoice, or with one status. */
+        /** Refunds, newest first: the caller's own, or all of the store; optionally of one invoice or with one status. */
         get: {
             parameters: {
                 query?: {
@@ -5757,7 +5766,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["RefundList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5766,7 +5775,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5779,8 +5788,8 @@ export interface paths {
         };
         put?: never;
         /**
-         * Refund a payment, or what an invoice was paid, by a credit note. A network sends it after this has answered; what the balance had
-         *     paid is balance again at once.
+         * Refund a payment, or the payments of an invoice, by a credit note. Refunds over a network are sent after the response; the part
+         *     that was paid from the balance returns to it immediately.
          */
         post: {
             parameters: {
@@ -5803,7 +5812,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["RefundAnswer"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5812,7 +5821,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5836,7 +5845,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The most of what an invoice was paid that can be refunded now. */
+        /** The maximum refund of an invoice's payments now. */
         get: {
             parameters: {
                 query: {
@@ -5856,7 +5865,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["RefundPreview"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5865,7 +5874,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5891,7 +5900,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One refund. */
+        /** Read a refund. */
         get: {
             parameters: {
                 query?: never;
@@ -5911,7 +5920,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Refund"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5920,7 +5929,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5968,7 +5977,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Refund"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -5977,7 +5986,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6023,7 +6032,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Refund"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6032,7 +6041,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6056,7 +6065,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Disputes, newest first: of a customer, of a payment, or those that are not decided (`open=true`). */
+        /** Disputes, newest first; optionally of one customer, of one payment, or only undecided ones (`open=true`). */
         get: {
             parameters: {
                 query?: {
@@ -6082,7 +6091,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["DisputeList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6091,7 +6100,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6117,7 +6126,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One dispute. */
+        /** Read a dispute. */
         get: {
             parameters: {
                 query?: never;
@@ -6137,7 +6146,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Dispute"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6146,7 +6155,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6172,16 +6181,19 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Stakes, newest first: a customer's own, or those of the store; of one subscription, for one purpose, or with some statuses. */
+        /**
+         * Stakes, newest first: the caller's own, or all of the store; optionally of one subscription, for one purpose, or with some
+         *     statuses.
+         */
         get: {
             parameters: {
                 query?: {
                     customer_id?: string;
                     subscription_id?: string;
                     purpose?: string;
-                    /** @description Several, separated by commas. */
+                    /** @description One or more statuses, separated by commas. */
                     status?: string;
-                    /** @description Only those that their network refuses to move again and again. */
+                    /** @description Only stakes whose transfer the network has declined repeatedly. */
                     needs_attention?: boolean;
                     page?: number;
                     pageSize?: number;
@@ -6202,7 +6214,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["StakeList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6211,7 +6223,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6237,7 +6249,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One stake. */
+        /** Read a stake. */
         get: {
             parameters: {
                 query?: never;
@@ -6257,7 +6269,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Stake"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6266,7 +6278,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6293,7 +6305,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Return a released stake now: before its time has come, or again where its network refused. */
+        /** Return a released stake now: before its waiting time is over, or again after the network declined. */
         put: {
             parameters: {
                 query?: never;
@@ -6313,7 +6325,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["Stake"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6322,7 +6334,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6347,7 +6359,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The records of an item, newest first by when it was used. */
+        /** The usage records of an item, newest first by time of usage. */
         get: {
             parameters: {
                 query: {
@@ -6370,7 +6382,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["UsageRecordList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6379,7 +6391,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6391,7 +6403,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Report usage of a metered item, within its current period. The same identifier counts once and answers the first record. */
+        /** Report usage of a metered item within its current period. A repeated identifier counts once and returns the first record. */
         post: {
             parameters: {
                 query?: never;
@@ -6413,7 +6425,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["UsageRecord"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6422,7 +6434,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6446,7 +6458,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What an item was used, by period. */
+        /** The total usage of an item by period. */
         get: {
             parameters: {
                 query: {
@@ -6466,7 +6478,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["UsageSummary"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6475,7 +6487,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6523,7 +6535,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["TestClockList"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6532,7 +6544,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6544,7 +6556,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Put a test-mode customer on a clock of their own, which stands at the present. */
+        /** Create a test clock for a test-mode customer. It starts at the current time. */
         post: {
             parameters: {
                 query?: never;
@@ -6566,7 +6578,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["TestClock"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6575,7 +6587,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6599,7 +6611,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One clock, and what happened when. */
+        /** Read a test clock with its timeline. */
         get: {
             parameters: {
                 query?: never;
@@ -6619,7 +6631,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["TestClock"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6628,7 +6640,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6656,7 +6668,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Advance a clock, by two years at most. What would have happened meanwhile happens in the background, in order. */
+        /** Advance a test clock by at most two years. The events of that time are processed in the background, in order. */
         post: {
             parameters: {
                 query?: never;
@@ -6680,7 +6692,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["TestClock"];
                     };
                 };
-                /** @description The call is refused */
+                /** @description The request is rejected */
                 "4XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6689,7 +6701,7 @@ export interface paths {
                         "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
                     };
                 };
-                /** @description The call failed */
+                /** @description The request failed */
                 "5XX": {
                     headers: {
                         [name: string]: unknown;
@@ -6712,7 +6724,7 @@ export interface components {
     schemas: {
         /**
          * Address
-         * @description Country in lower-case ISO 3166-1 alpha-2.
+         * @description A postal address. `country` is a lower-case ISO 3166-1 alpha-2 code.
          */
         Address: {
             /** @default  */
@@ -6732,7 +6744,7 @@ export interface components {
         AddressCollection: "auto" | "required";
         /** AdjustQuantity */
         AdjustQuantity: {
-            /** @description A price id, as the published client sends it. */
+            /** @description A price id, under the name that the published client uses. */
             itemId: string;
             /** Format: uint64 */
             quantity: number;
@@ -6747,7 +6759,7 @@ export interface components {
             minimum?: number;
             /**
              * Format: uint64
-             * @description 0: without limit.
+             * @description 0: no limit.
              * @default 0
              */
             maximum?: number;
@@ -6768,7 +6780,7 @@ export interface components {
         AfterCompletionType: "redirect" | "hosted_confirmation";
         /** Analytics */
         Analytics: {
-            /** @description A script to load; page views are told to this store in any case. */
+            /** @description URL of an analytics script to load. Page views are reported to this store in any case. */
             script?: string | null;
         };
         /** App */
@@ -6782,7 +6794,7 @@ export interface components {
             developer: components["schemas"]["AppDeveloper"];
             /** @description `free` or `paid`. */
             pricing: string;
-            /** @description Where it is sold in the mode of the call. */
+            /** @description The payment link that sells the app in the mode of the request. */
             payment_link_id?: string | null;
             prices: components["schemas"]["AppPrice"][];
             version: string;
@@ -6790,7 +6802,7 @@ export interface components {
             downloads: number;
             /**
              * Format: uint64
-             * @description Of the last 30 days.
+             * @description Downloads in the last 30 days.
              */
             downloads_month: number;
             /**
@@ -6820,7 +6832,7 @@ export interface components {
             developer: components["schemas"]["AppDeveloper"];
             /** @description `free` or `paid`. */
             pricing: string;
-            /** @description Where it is sold in the mode of the call. */
+            /** @description The payment link that sells the app in the mode of the request. */
             payment_link_id?: string | null;
             prices: components["schemas"]["AppPrice"][];
             version: string;
@@ -6828,7 +6840,7 @@ export interface components {
             downloads: number;
             /**
              * Format: uint64
-             * @description Of the last 30 days.
+             * @description Downloads in the last 30 days.
              */
             downloads_month: number;
             /**
@@ -6840,7 +6852,7 @@ export interface components {
             updated_at: string;
             /** @description Whether the caller may download it. */
             entitled: boolean;
-            /** @description What can be subscribed to with it. */
+            /** @description The subscription plans of the app. */
             plans: components["schemas"]["AppPlan"][];
             readme: components["schemas"]["Text"];
             screenshots: components["schemas"]["Screenshot"][];
@@ -6862,7 +6874,7 @@ export interface components {
         };
         /**
          * AppPlan
-         * @description What can be subscribed to with an app, and where.
+         * @description A subscription plan of an app, and the payment link that sells it.
          */
         AppPlan: {
             payment_link_id: string;
@@ -6870,15 +6882,15 @@ export interface components {
             description: components["schemas"]["Text"];
             /**
              * Format: uint32
-             * @description 0: none.
+             * @description Length of the free trial in days; 0: no trial.
              */
             trial_days: number;
-            /** @description What one of it is called. */
+            /** @description The name of one unit. */
             unit_label?: components["schemas"]["Text"] & unknown;
             recurring: components["schemas"]["Recurring"];
-            /** @description Of one unit, in each currency. */
+            /** @description The price of one unit in each currency. */
             prices: components["schemas"]["AppPrice"][];
-            /** @description The caller's subscription to it, if it has not ended. */
+            /** @description The caller's subscription to this plan, if it has not ended. */
             subscription_id?: string;
         };
         /** AppPrice */
@@ -6898,7 +6910,7 @@ export interface components {
             changelog: components["schemas"]["Text"];
             /** Format: uint64 */
             size: number;
-            /** @description Of the bundle, lower-case hex. */
+            /** @description SHA-256 of the bundle in lower-case hex. */
             sha256: string;
         };
         /** BalancePayoutInput */
@@ -6906,10 +6918,10 @@ export interface components {
             currency_id: string;
             /**
              * Format: decimal
-             * @description A human decimal; absent: all that can be paid out.
+             * @description A human decimal; absent: the maximum payout.
              */
             amount?: string;
-            /** @description What the store writes to the customer. */
+            /** @description A note from the store to the customer. */
             memo?: string;
         };
         /**
@@ -6924,12 +6936,12 @@ export interface components {
             currency_id: string;
             /** @description applied_to_invoice, unapplied_from_invoice, credit_note, overpayment, payout, payout_restored, refund_moved or suspense_resolved. */
             type: string;
-            /** @description increase or decrease: what the type says. */
+            /** @description `increase` or `decrease`, derived from the type. */
             direction: string;
             /** @description Base units, never negative. */
             amount: string;
             balance_after: string;
-            /** @description The id of the object that changed it: an invoice, a credit note, a refund or an attempt. */
+            /** @description The id of the object that caused the change: an invoice, a credit note, a refund or an attempt. */
             source: string;
             paymentCurrency?: components["schemas"]["PaymentCurrency"];
             created_at: string;
@@ -6942,17 +6954,17 @@ export interface components {
         };
         /**
          * BillingThresholds
-         * @description When usage is billed before the end of its period.
+         * @description The threshold at which usage is billed before the end of its period.
          */
         BillingThresholds: {
-            /** @description Base units; 0: at the end of the period only. */
+            /** @description Base units; 0: usage is billed only at the end of the period. */
             amount_gte: string;
-            /** @description A new period begins with the bill. */
+            /** @description Whether billing at the threshold starts a new period. */
             reset_billing_cycle_anchor?: boolean;
         };
         /**
          * Cancelation
-         * @description How a subscription is to end. A customer may name the end of the period, a reason and a comment.
+         * @description The terms of a cancelation. A customer may choose the end of the period and give feedback and a comment.
          */
         Cancelation: {
             /** @description now, current_period_end or custom. */
@@ -6969,7 +6981,7 @@ export interface components {
             /** @description none, proration or slash. */
             staking?: string;
             slashReason?: string;
-            /** @description customer: somebody who runs the store acts for themselves. */
+            /** @description `customer`: an admin of the store cancels as the customer. */
             cancel_from?: string;
         };
         /** CancelationDetails */
@@ -6981,7 +6993,7 @@ export interface components {
         };
         /**
          * CardDebt
-         * @description Which unpaid invoices are paid by card: these, or all of a subscription or of a customer in the currency.
+         * @description The unpaid invoices to pay by card: the named ones, or all overdue ones of a subscription or customer in the currency.
          */
         CardDebt: {
             invoice_ids?: string[];
@@ -6992,12 +7004,13 @@ export interface components {
         };
         /**
          * CardDebtForm
-         * @description What the card form needs. Once the card is saved (a `setup_intent`), it is charged for the invoices: `invoice.paid` tells of each.
+         * @description The parameters of the card form. Once the card is saved (a `setup_intent`), it is charged for the invoices; each paid invoice
+         *     emits `invoice.paid`.
          */
         CardDebtForm: {
             client_secret: string;
             publishable_key: string;
-            /** @description Where the processor is reached; empty: where its library looks by itself. */
+            /** @description The base URL of the card processor; empty: the default of its client library. */
             api_host: string;
             customer: components["schemas"]["Customer"];
         };
@@ -7017,7 +7030,7 @@ export interface components {
         };
         /**
          * Checkout
-         * @description What `start` and `retrieve` answer.
+         * @description The response of `start` and `retrieve`.
          */
         Checkout: {
             checkoutSession: components["schemas"]["CheckoutSession"];
@@ -7025,12 +7038,12 @@ export interface components {
             paymentLink?: components["schemas"]["PaymentLink"];
             paymentIntent?: components["schemas"]["PaymentIntent"];
             customer?: components["schemas"]["Customer"];
-            /** @description While the session is open, for whoever is signed in. */
+            /** @description Present while the session is open and the caller is signed in. */
             buyer?: components["schemas"]["SessionBuyer"] & unknown;
         };
         /**
          * CheckoutForm
-         * @description The form as the published client sends it.
+         * @description The form in the format of the published client.
          */
         CheckoutForm: {
             /** @default  */
@@ -7065,28 +7078,28 @@ export interface components {
             url: string;
             currency_id: string;
             line_items: components["schemas"]["LineItem"][];
-            /** @description Base units of `currency_id`: while the session is open, what its items cost now. */
+            /** @description In base units of `currency_id`. While the session is open, this is the current price of its items. */
             amount_subtotal: string;
             amount_total: string;
-            /** @description What its payments have given back or are about to; once the session is complete. */
+            /** @description The amount that was refunded or is being refunded; present once the session is complete. */
             amount_refunded?: string;
             submit_type: string;
             phone_number_collection: components["schemas"]["PhoneNumberCollection"];
             billing_address_collection: string;
             subscription_data?: components["schemas"]["SubscriptionData"];
-            /** @description auto or required. */
+            /** @description `auto` or `required`. */
             cross_sell_behavior: string;
             due?: components["schemas"]["SessionDue"];
-            /** @description What a wallet has staked, in base units; once the session is complete. */
+            /** @description The amount that the wallet staked, in base units; present once the session is complete. */
             stake_amount?: string;
             /**
              * Format: uint64
-             * @description How many days after the end of the subscriptions a stake is returned.
+             * @description Number of days after the end of the subscriptions until a stake is returned.
              */
             stake_return_days: number;
-            /** @description The first of the subscriptions that it began. */
+            /** @description The first of the subscriptions that the session created. */
             subscription_id?: string;
-            /** @description All of them, where there are several. */
+            /** @description All subscriptions that the session created, if there are several. */
             subscriptions?: components["schemas"]["SessionSubscription"][];
             payment_link_id?: string;
             payment_method_id?: string;
@@ -7094,7 +7107,7 @@ export interface components {
             invoice_id?: string;
             customer_id?: string;
             customer_did?: string;
-            /** @description Shown to the payer and to those who run the store only. */
+            /** @description Only the payer and the store's admins see it. */
             customer_details?: components["schemas"]["SessionContact"] & unknown;
             success_url?: string;
             cancel_url?: string;
@@ -7110,10 +7123,10 @@ export interface components {
         };
         /** CheckoutSessionInput */
         CheckoutSessionInput: {
-            /** @description payment, subscription or setup. Absent: what follows from the items. */
+            /** @description `payment`, `subscription` or `setup`; absent: derived from the items. */
             mode?: string;
             line_items: components["schemas"]["LineItemInput"][];
-            /** @description Absent: the first item's own currency. */
+            /** @description Absent: the currency of the first item's price. */
             currency_id?: string;
             success_url?: string;
             cancel_url?: string;
@@ -7124,11 +7137,11 @@ export interface components {
             expires_at?: number;
             phone_number_collection?: components["schemas"]["PhoneNumberCollection"];
             billing_address_collection?: components["schemas"]["AddressCollection"];
-            /** @description Terms of the subscriptions that begin. */
+            /** @description Terms of the subscriptions that the session creates. */
             subscription_data?: components["schemas"]["SubscriptionDataInput"] & unknown;
-            /** @description auto, or required: what is offered beside the items must be taken. */
+            /** @description `auto`, or `required`: the buyer must accept the cross-sell offer. */
             cross_sell_behavior?: string;
-            /** @description Texts, and `page_info`. */
+            /** @description String values, and `page_info`. */
             metadata?: unknown;
         };
         /** CheckoutSessionList */
@@ -7139,7 +7152,7 @@ export interface components {
         };
         /** CheckoutSessionUpdate */
         CheckoutSessionUpdate: {
-            /** @description Takes the place of what was attached before. */
+            /** @description Replaces the existing metadata. */
             metadata: unknown;
         };
         /**
@@ -7154,7 +7167,7 @@ export interface components {
         ConnectParams: {
             subscriptionId: string;
             currencyId: string;
-            /** @description With those below: the plan that the wallet is asked to permit. It changes once the wallet has. */
+            /** @description This and the following fields name the plan that the wallet has to authorize. The plan changes once the wallet has signed. */
             priceId?: string;
             quantity?: string;
             itemId?: string;
@@ -7176,7 +7189,7 @@ export interface components {
             livemode: boolean;
             number: string;
             invoice_id: string;
-            /** @description The number of that invoice. */
+            /** @description The number of the invoice. */
             invoice_number: string;
             subscription_id?: string;
             customer_id: string;
@@ -7184,18 +7197,18 @@ export interface components {
             payment_method_id: string;
             /** @description plan_change, cancellation, usage_correction, duplicate, fraudulent, dispute or other. */
             reason: string;
-            /** @description What the store writes to the customer. */
+            /** @description A note from the store to the customer. */
             memo: string;
-            /** @description Base units: what was taken off the amount due, added to the balance and refunded. */
+            /** @description Base units: the sum of `due_reduced`, `to_balance` and `refunded`. */
             total: string;
-            /** @description Taken off the amount due. */
+            /** @description The part that reduced the amount due of the invoice. */
             due_reduced: string;
             to_balance: string;
-            /** @description Sent back over networks, or on its way. */
+            /** @description The part that is refunded over payment networks, including refunds in progress. */
             refunded: string;
-            /** @description Of a single credit note. */
+            /** @description Present when a single credit note is read. */
             items?: components["schemas"]["CreditNoteItem"][];
-            /** @description Of a single credit note. */
+            /** @description Present when a single credit note is read. */
             refunds?: components["schemas"]["Refund"][];
             credit_note_pdf: string;
             paymentCurrency?: components["schemas"]["PaymentCurrency"];
@@ -7205,37 +7218,37 @@ export interface components {
         /** CreditNoteInput */
         CreditNoteInput: {
             invoice_id: string;
-            /** @description Absent: the amount is spread over the lines, in proportion to what each of them can give. */
+            /** @description Absent: the amount is spread over the lines in proportion to their creditable amounts. */
             items?: components["schemas"]["CreditNoteItemInput"][];
             /**
              * Format: decimal
-             * @description A human decimal, instead of items; both absent: all that the lines can give.
+             * @description A human decimal, instead of items; both absent: everything that can still be credited.
              */
             amount?: string;
-            /** @description A reason of credit notes; absent: other. */
+            /** @description One of the reasons of `CreditNote`; absent: `other`. */
             reason?: string;
-            /** @description What the store writes to the customer. */
+            /** @description A note from the store to the customer. */
             memo?: string;
-            /** @description Where the part goes that was paid already. balance: to the customer's balance. refund: back to the payments of the invoice. */
+            /** @description Destination of the part that was already paid: `balance` (the customer's balance) or `refund` (the payments of the invoice). */
             to: string;
         };
         /** CreditNoteItem */
         CreditNoteItem: {
             invoice_item_id: string;
-            /** @description What the line is for, in English. */
+            /** @description The description of the line in English. */
             description: string;
-            /** @description The same as a code, and the parameters of its text: see `InvoiceLine`. */
+            /** @description The description as a code with parameters; see `InvoiceLine`. */
             description_code: string;
             description_params: {
                 [key: string]: string;
             };
             /** @description Base units. */
             amount: string;
-            /** @description Whether what the line had paid for ends. */
+            /** @description Whether the credit revokes what the line paid for. */
             revokes: boolean;
-            /** @description The inputs of the amount, under the name of the formula (`kind`), where time was credited. */
+            /** @description The formula (`kind`) of the amount with its inputs, if unused time was credited. */
             formula?: unknown;
-            /** @description The same in words. */
+            /** @description The formula as text. */
             formula_text?: components["schemas"]["Text"] & unknown;
         };
         /** CreditNoteItemInput */
@@ -7246,7 +7259,10 @@ export interface components {
              * @description A human decimal.
              */
             amount: string;
-            /** @description Whether what the line had paid for ends; absent: if the line is credited in full, unless the reason keeps access. */
+            /**
+             * @description Whether the credit revokes what the line paid for. Absent: only if the line is credited in full and the reason does not keep
+             *     access.
+             */
             revokes?: boolean;
         };
         /** CreditNoteList */
@@ -7257,7 +7273,7 @@ export interface components {
         };
         /**
          * CreditNotePreview
-         * @description What a credit note would give now, and where its money would go; in base units.
+         * @description The amounts that a credit note would credit now, and their destination, in base units.
          */
         CreditNotePreview: {
             invoice_id: string;
@@ -7270,7 +7286,7 @@ export interface components {
         };
         /**
          * CreditNotePreviewItem
-         * @description What an ordered item would be.
+         * @description An item as the credit note would contain it.
          */
         CreditNotePreviewItem: {
             invoice_item_id: string;
@@ -7280,7 +7296,7 @@ export interface components {
         };
         /** CrossSell */
         CrossSell: {
-            /** @description In an update an empty text clears it. */
+            /** @description An empty string in an update clears it. */
             cross_sells_to_id: string;
         };
         /** CrossSellChoice */
@@ -7314,7 +7330,7 @@ export interface components {
             priceId: string;
             /** @description Base units. */
             amount: string;
-            /** @description Absent: the session's. */
+            /** @description Absent: the session's currency. */
             currencyId?: string;
         };
         /** CustomUnitAmount */
@@ -7326,7 +7342,7 @@ export interface components {
         };
         /**
          * CustomUnitAmountInput
-         * @description Human decimals.
+         * @description A custom amount that the buyer chooses. All values are human decimals.
          */
         CustomUnitAmountInput: {
             /** Format: decimal */
@@ -7361,14 +7377,14 @@ export interface components {
             amount: string;
             currency?: components["schemas"]["PaymentCurrency"];
             method?: components["schemas"]["PaymentMethod"];
-            /** @description The most that can be paid out now: what unpaid invoices ask for stays. For the store only. */
+            /** @description The maximum payout now, in base units: the balance less what unpaid invoices require. Only the store sees it. */
             payout_limit?: string;
         };
         /** CustomerBalanceList */
         CustomerBalanceList: {
             /** Format: uint64 */
             count: number;
-            /** @description Those above zero. */
+            /** @description The balances above zero. */
             list: components["schemas"]["CustomerBalance"][];
         };
         /** CustomerList */
@@ -7391,30 +7407,30 @@ export interface components {
             livemode: boolean;
             /** @description inquiry, inquiry_under_review, inquiry_closed, needs_response, under_review, won or lost. */
             status: string;
-            /** @description Base units; the payment or a part of it. */
+            /** @description The disputed amount in base units: the payment or a part of it. */
             amount: string;
             currency_id: string;
-            /** @description What the network has charged for the dispute, in base units of `feeCurrency`. */
+            /** @description The fee that the network charged for the dispute, in base units of `feeCurrency`. */
             fee: string;
-            /** @description Absent: the store has no such currency. */
+            /** @description Absent if the store does not have this currency. */
             feeCurrency?: components["schemas"]["PaymentCurrency"] & unknown;
-            /** @description Whether the amount is withdrawn from the store's account now. */
+            /** @description Whether the amount is currently withdrawn from the store's account. */
             funds_withdrawn: boolean;
-            /** @description The complaint, as the network writes it. */
+            /** @description The reason as the network reports it. */
             reason: string;
             /**
              * Format: int64
-             * @description Until when the store may answer, in unix seconds.
+             * @description The deadline for the store's response, in unix seconds.
              */
             respond_by?: number;
             payment_intent_id: string;
-            /** @description The invoices that the payment paid. */
+            /** @description The invoices that the disputed payment paid. */
             invoice_ids: string[];
             customer_id: string;
             payment_method_id: string;
-            /** @description The network's name of it. */
+            /** @description The network's id of the dispute. */
             provider_id: string;
-            /** @description What the invoices gave when the dispute was lost. */
+            /** @description The credit notes that were issued when the dispute was lost. */
             credit_note_ids: string[];
             paymentCurrency?: components["schemas"]["PaymentCurrency"];
             paymentMethod?: components["schemas"]["PaymentMethod"];
@@ -7429,7 +7445,7 @@ export interface components {
         };
         /** DownsellChoice */
         DownsellChoice: {
-            /** @description The price that was chosen, or the one it was chosen instead of. */
+            /** @description The price that the buyer chose, or the original price. */
             from: string;
         };
         /** Entitlement */
@@ -7439,9 +7455,9 @@ export interface components {
             acquired_at: string;
             checkout_session_id: string;
             invoice_id?: string;
-            /** @description The subscription that grants it; none for a one-time purchase. */
+            /** @description The subscription that grants the entitlement; absent for a one-time purchase. */
             subscription_id?: string;
-            /** @description active, revoked: it was refunded, or suspended: its payment is disputed. */
+            /** @description `active`, `revoked` (the purchase was refunded) or `suspended` (its payment is disputed). */
             status: string;
             revoked_at?: string;
             suspended_at?: string;
@@ -7454,22 +7470,22 @@ export interface components {
         };
         /** ErrorReporting */
         ErrorReporting: {
-            /** @description Where a page posts `{message, stack, path}`. */
+            /** @description The URL to which a page posts `{message, stack, path}`. */
             url?: string | null;
             /**
              * Format: double
-             * @description Which share of errors is posted, from 0 to 1.
+             * @description The share of errors to post, from 0 to 1.
              */
             sample_rate: number;
         };
         /** FastPaid */
         FastPaid: {
-            /** @description False: the wallet is to be asked. */
+            /** @description `false`: the wallet has to authorize the payment. */
             fastPaid: boolean;
         };
         /** FastPayInfo */
         FastPayInfo: {
-            /** @description credit, which the customer holds with the store, or delegation. */
+            /** @description `credit` (the customer's balance with the store) or `delegation`. */
             type: string;
             /** @description Base units. */
             amount: string;
@@ -7482,15 +7498,15 @@ export interface components {
         };
         /** HostedConfirmation */
         HostedConfirmation: {
-            /** @description In the language of the call. */
+            /** @description In the language of the request. */
             custom_message: string;
             custom_messages: components["schemas"]["Text"];
         };
         /** HostedConfirmationInput */
         HostedConfirmationInput: {
-            /** @description One text for both languages. */
+            /** @description A message for both languages. */
             custom_message?: string;
-            /** @description A text for each language; takes the place of the other. */
+            /** @description A message per language; overrides `custom_message`. */
             custom_messages?: components["schemas"]["Text"] & unknown;
         };
         /** Inventory */
@@ -7506,7 +7522,7 @@ export interface components {
             id: string;
             object: string;
             livemode: boolean;
-            /** @description Empty until it is final: drafts, and orders that were never paid, take none. */
+            /** @description Empty until the invoice is finalized; drafts and abandoned orders get no number. */
             number: string;
             status: string;
             paid: boolean;
@@ -7520,32 +7536,32 @@ export interface components {
             subscription?: components["schemas"]["SubscriptionReference"];
             /**
              * Format: int64
-             * @description The time that it bills for, in unix seconds.
+             * @description The billed period, in unix seconds.
              */
             period_start?: number;
             /** Format: int64 */
             period_end?: number;
             /**
              * Format: uint32
-             * @description How often its collection was declined.
+             * @description Number of declined collection attempts.
              */
             attempt_count: number;
             /**
              * Format: int64
-             * @description When it is tried again by itself, in unix seconds.
+             * @description The time of the next automatic attempt, in unix seconds.
              */
             next_payment_attempt?: number;
-            /** @description Base units, as all amounts: the sum of the lines. */
+            /** @description The sum of the lines. All amounts are base units. */
             subtotal: string;
             total: string;
-            /** @description The total less the credit that reduced the amount due. */
+            /** @description The total less the credit notes that reduced the amount due. */
             amount_due: string;
-            /** @description Payments less what was reversed of them; payments by the balance and by deposits are in it. */
+            /** @description Payments less reversals, including payments from the balance and from deposits. */
             amount_paid: string;
             amount_remaining: string;
-            /** @description What the customer's balance paid of it. In lists, on the page of an invoice, and nowhere else. */
+            /** @description The part that was paid from the customer's balance. Present only in lists and when a single invoice is read. */
             applied_credit?: string;
-            /** @description What payments have given back or are about to. Where `applied_credit` is. */
+            /** @description The amount that was refunded or is being refunded. Present where `applied_credit` is. */
             amount_refunded?: string;
             customer_name: string;
             customer_email: string;
@@ -7559,11 +7575,11 @@ export interface components {
             paymentIntent?: components["schemas"]["PaymentIntent"];
             checkoutSession?: components["schemas"]["InvoiceSession"];
             lines?: components["schemas"]["InvoiceLine"][];
-            /** @description What paid it, oldest first. Of a single invoice, as the two below. */
+            /** @description The payments, oldest first. This and the next two fields are present only when a single invoice is read. */
             payments?: components["schemas"]["InvoicePayment"][];
             /** @description Newest first. */
             credit_notes?: components["schemas"]["CreditNote"][];
-            /** @description Disputes of its payments; for the store only. */
+            /** @description Disputes of the payments; only the store sees them. */
             disputes?: components["schemas"]["Dispute"][];
             paid_at?: string;
             created_at: string;
@@ -7572,14 +7588,14 @@ export interface components {
         /** InvoiceLine */
         InvoiceLine: {
             id: string;
-            /** @description What it is for, in English. */
+            /** @description The description in English. */
             description: string;
             /**
-             * @description The same as a code: product, remaining_time, deposit, deposit_plan_change, deposit_payment_change, deposit_resume,
-             *     deposit_forfeited, deposit_returned or top_up.
+             * @description The description as a code: product, remaining_time, unused_time, deposit, deposit_plan_change, deposit_payment_change,
+             *     deposit_resume, deposit_overdraft, overdraft_fee, deposit_forfeited, deposit_returned or top_up.
              */
             description_code: string;
-            /** @description The parameters of its text: `name`, the product. */
+            /** @description The parameters of the description: `name`, the product name. */
             description_params: {
                 [key: string]: string;
             };
@@ -7587,26 +7603,26 @@ export interface components {
             price_id?: string;
             /** Format: uint64 */
             quantity: number;
-            /** @description Base units. The formula says how the amount was computed. */
+            /** @description Base units. `formula` states how the amount was computed. */
             unit_amount: string;
             amount: string;
-            /** @description What credit notes gave of it. */
+            /** @description The amount that credit notes have credited. */
             credited: string;
-            /** @description The time that it bills for. */
+            /** @description The billed period. */
             period?: components["schemas"]["Period"] & unknown;
             /**
              * Format: int64
-             * @description Until when its time is paid for, in unix seconds: the end of its period, or earlier once unused time was credited.
+             * @description The end of the covered time, in unix seconds: the end of the period, or earlier once unused time was credited.
              */
             covers_until?: number;
-            /** @description The inputs of the amount, under the name of the formula (`kind`). */
+            /** @description The formula (`kind`) of the amount with its inputs. */
             formula: unknown;
-            /** @description The same in words. */
+            /** @description The formula as text. */
             formula_text: components["schemas"]["Text"] & unknown;
         };
         /** InvoiceList */
         InvoiceList: {
-            /** @description The one that was asked for by `subscription_id`. */
+            /** @description The subscription that the list is filtered by. */
             subscription?: components["schemas"]["SubscriptionReference"] & unknown;
             /** Format: uint64 */
             count: number;
@@ -7614,27 +7630,27 @@ export interface components {
         };
         /** InvoiceMetadata */
         InvoiceMetadata: {
-            /** @description Where the network keeps the payment, under the name of the method's type. */
+            /** @description References to the payment on its network, under the name of the method's type. */
             payment_details: {
                 [key: string]: components["schemas"]["PaymentDetail"];
             };
         };
         /**
          * InvoicePayment
-         * @description What one source paid of an invoice. Amounts are base units.
+         * @description A payment of an invoice from one source. Amounts are base units.
          */
         InvoicePayment: {
             id: string;
-            /** @description network, balance: the customer's balance with the store, or stake: a forfeited deposit. */
+            /** @description `network`, `balance` (the customer's balance with the store) or `stake` (a forfeited deposit). */
             source: string;
             amount: string;
-            /** @description Given back by credit notes, or about to be. */
+            /** @description The amount that credit notes have refunded or are refunding. */
             refunded: string;
-            /** @description Withdrawn by disputes that are not decided. */
+            /** @description The amount withdrawn by undecided disputes. */
             disputed: string;
-            /** @description Taken back: a lost dispute, a late failure, balance that returned when the invoice became void. */
+            /** @description The amount reversed by a lost dispute, a late failure, or the return of balance when the invoice was voided. */
             reversed: string;
-            /** @description The payment, where a network brought the money. */
+            /** @description The payment intent, for payments over a network. */
             payment_intent_id?: string;
             paymentMethod?: components["schemas"]["PaymentMethod"];
             payment_details: {
@@ -7653,17 +7669,17 @@ export interface components {
             quantity: number;
             adjustable_quantity?: components["schemas"]["AdjustableQuantity"];
             readonly price?: components["schemas"]["Price"] & unknown;
-            /** @description The price of a longer cycle that was chosen instead. */
+            /** @description The price with the longer interval that the buyer chose instead. */
             readonly upsell_price_id?: string;
             readonly upsell_price?: components["schemas"]["Price"] & unknown;
-            /** @description Whether it was offered beside the others and taken. */
+            /** @description Whether the item was added from a cross-sell offer. */
             readonly cross_sell?: boolean;
-            /** @description What the buyer chose to pay for the whole item, in base units. */
+            /** @description The amount that the buyer chose to pay for the whole item, in base units. */
             readonly custom_amount?: string;
         };
         /**
          * LineItemInput
-         * @description A price and how many of it. Expanded objects that a client sends back are not looked at.
+         * @description A price and its quantity. Expanded objects that a client sends back are ignored.
          */
         LineItemInput: {
             price_id: string;
@@ -7684,7 +7700,7 @@ export interface components {
         NothingOffered: {
             error: string;
         };
-        /** @description The price with its product; or, where that was to be no error, that nothing is offered. */
+        /** @description The offered price with its product; or, with `skipError`, the message that nothing is offered. */
         OfferedCrossSell: components["schemas"]["Price"] | components["schemas"]["NothingOffered"];
         /**
          * OverdraftProtection
@@ -7692,20 +7708,20 @@ export interface components {
          */
         OverdraftProtection: {
             enabled: boolean;
-            /** @description The next renewal would be paid from the stake. */
+            /** @description Whether the stake covers the next renewal. */
             sufficient: boolean;
-            /** @description What has to be staked at least: one cycle and its fee. */
+            /** @description The minimum stake: the price of one period plus the fee. */
             required: string;
-            /** @description The fee of one cycle. */
+            /** @description The fee of one period. */
             fee: string;
-            /** @description What is staked and on no way out. */
+            /** @description The staked amount less transfers in progress. */
             available: string;
             currency_id: string;
             stake_id?: string;
         };
         /** Overdue */
         Overdue: {
-            /** @description By the id of the currency. */
+            /** @description The sums by currency id. */
             summary: {
                 [key: string]: components["schemas"]["OverdueSum"];
             };
@@ -7718,7 +7734,7 @@ export interface components {
         };
         /**
          * OverdueSum
-         * @description What is owed in one currency.
+         * @description The overdue sum in one currency.
          */
         OverdueSum: {
             amount: string;
@@ -7727,7 +7743,7 @@ export interface components {
         };
         /** OwnerClaim */
         OwnerClaim: {
-            /** @description What stands in the one-time link. */
+            /** @description The token of the one-time link. */
             token: string;
         };
         /** PaymentChange */
@@ -7737,7 +7753,7 @@ export interface components {
         };
         /**
          * PaymentChangeRequest
-         * @description One of the two: a card form to fill in, or a wallet to ask.
+         * @description Either the parameters of a card form or a wallet action.
          */
         PaymentChangeRequest: {
             stripeContext?: components["schemas"]["SetupContext"];
@@ -7756,12 +7772,12 @@ export interface components {
             logo: string;
             /**
              * Format: uint32
-             * @description Digits after the point.
+             * @description Decimal places.
              */
             decimal: number;
             /**
              * Format: uint32
-             * @description How many of them may be typed.
+             * @description Maximum number of decimal places in an entered amount.
              */
             maximum_precision: number;
             contract: string;
@@ -7770,17 +7786,17 @@ export interface components {
         };
         /**
          * PaymentCurrencyInput
-         * @description Fields of a currency. In an update an absent field keeps its value; method, decimals and contract stay for good.
+         * @description Fields of a currency. In an update an absent field keeps its value; method, decimals and contract cannot be changed.
          */
         PaymentCurrencyInput: {
-            /** @description Needed for a new currency. */
+            /** @description Required for a new currency. */
             payment_method_id?: string;
             /**
              * Format: uint32
-             * @description Digits after the point; absent in a new currency: 18 for tokens, 2 for cards.
+             * @description Decimal places; default of a new currency: 18 for tokens, 2 for cards.
              */
             decimal?: number;
-            /** @description The token's address on its chain, or the ISO 4217 code; needed for a new currency. */
+            /** @description The token's address on its chain, or the ISO 4217 code; required for a new currency. */
             contract?: string;
             active?: boolean;
             name?: string;
@@ -7788,21 +7804,21 @@ export interface components {
             logo?: string;
             /**
              * Format: uint32
-             * @description How many digits after the point may be typed.
+             * @description Maximum number of decimal places in an entered amount.
              */
             maximum_precision?: number;
             is_base_currency?: boolean;
         };
         /**
          * PaymentDetail
-         * @description Where the network keeps the payment. The fields of the other networks are absent.
+         * @description References to a payment on its network. Fields of other networks are absent.
          */
         PaymentDetail: {
             tx_hash?: string;
             payer?: string;
             /** @description transfer, delegate, stake, stake_return or slash. */
             type?: string;
-            /** @description The stake beside a delegation. */
+            /** @description The stake that accompanies a delegation. */
             staking?: components["schemas"]["StakingDetail"] & unknown;
             payment_intent_id?: string;
         };
@@ -7825,9 +7841,9 @@ export interface components {
             currency_id: string;
             customer_id: string;
             payment_method_id: string;
-            /** @description The first of those that it pays. */
+            /** @description The first invoice that the payment covers. */
             invoice_id?: string;
-            /** @description The status of that invoice now; another payment may have paid it. Only in the answers of `/api/payment-intents`. */
+            /** @description The current status of that invoice, which another payment may have paid. Only in responses of `/api/payment-intents`. */
             invoice_status?: string;
             checkout_session_id?: string;
             subscription_id?: string;
@@ -7838,7 +7854,7 @@ export interface components {
             };
             paymentCurrency?: components["schemas"]["PaymentCurrency"];
             paymentMethod?: components["schemas"]["PaymentMethod"];
-            /** @description What the store attached; told where the payment stands for itself. */
+            /** @description The metadata that the store attached. Only in responses of `/api/payment-intents`. */
             metadata?: {
                 [key: string]: string;
             };
@@ -7853,7 +7869,7 @@ export interface components {
         };
         /** PaymentIntentUpdate */
         PaymentIntentUpdate: {
-            /** @description Takes the place of what was attached before. The customer who paid can read it. */
+            /** @description Replaces the existing metadata. The customer who paid can read it. */
             metadata: unknown;
         };
         /** PaymentLink */
@@ -7869,10 +7885,10 @@ export interface components {
             phone_number_collection: components["schemas"]["PhoneNumberCollection"];
             billing_address_collection: string;
             subscription_data?: components["schemas"]["SubscriptionData"];
-            /** @description auto or required. */
+            /** @description `auto` or `required`. */
             cross_sell_behavior: string;
             submit_type: string;
-            /** @description The integrator's texts, and `page_info`. */
+            /** @description The integrator's values, and `page_info`. */
             metadata: unknown;
             created_at: string;
             updated_at: string;
@@ -7883,18 +7899,18 @@ export interface components {
          */
         PaymentLinkInput: {
             active?: boolean;
-            /** @description Absent in a new link: the name of what it sells. */
+            /** @description Default of a new link: the name of its product. */
             name?: string;
             line_items?: components["schemas"]["LineItemInput"][];
             currency_id?: string;
             after_completion?: components["schemas"]["AfterCompletionInput"];
             phone_number_collection?: components["schemas"]["PhoneNumberCollection"];
             billing_address_collection?: components["schemas"]["AddressCollection"];
-            /** @description Terms of the subscriptions that begin. */
+            /** @description Terms of the subscriptions that its sessions create. */
             subscription_data?: components["schemas"]["SubscriptionDataInput"] & unknown;
-            /** @description auto, or required: what is offered beside the items must be taken. */
+            /** @description `auto`, or `required`: the buyer must accept the cross-sell offer. */
             cross_sell_behavior?: string;
-            /** @description Texts, and `page_info`. */
+            /** @description String values, and `page_info`. */
             metadata?: unknown;
         };
         /** PaymentLinkList */
@@ -7924,10 +7940,10 @@ export interface components {
         };
         /**
          * PaymentMethodInput
-         * @description Fields of a payment method. In an update an absent field keeps its value, and the type stays.
+         * @description Fields of a payment method. In an update an absent field keeps its value; the type cannot be changed.
          */
         PaymentMethodInput: {
-            /** @description `arcblock`, `stripe`, ...: needed for a new method. */
+            /** @description `arcblock`, `stripe`, ...: required for a new method. */
             type?: string;
             active?: boolean;
             name?: string;
@@ -7941,7 +7957,7 @@ export interface components {
         };
         /**
          * PaymentMethodPublicSettings
-         * @description What a page may know of a method's settings. Secrets have no place in this type.
+         * @description The public settings of a method. The type has no fields for secrets.
          */
         PaymentMethodPublicSettings: {
             chain_id?: string;
@@ -7955,7 +7971,7 @@ export interface components {
         };
         /**
          * PaymentMethodSettingsInput
-         * @description How a network is reached. Which fields count depends on the type; an absent one keeps its value.
+         * @description Connection settings of a network. The type determines which fields apply; an absent field keeps its value.
          */
         PaymentMethodSettingsInput: {
             chain_id?: string;
@@ -7991,12 +8007,12 @@ export interface components {
             item_id?: string;
             /**
              * Format: int64
-             * @description The preview's.
+             * @description The preview's `proration_date`.
              */
             proration_date: number;
             /** @description The preview's `total`. */
             expected_total: string;
-            /** @description The preview's `credited`; absent: whatever is kept. */
+            /** @description The preview's `credited`; absent: not compared. */
             expected_credited?: string;
         };
         /** PlanChoice */
@@ -8004,15 +8020,15 @@ export interface components {
             price_id: string;
             /**
              * Format: uint64
-             * @description Absent: as many as now.
+             * @description Absent: the current quantity.
              */
             quantity?: number;
-            /** @description The item that is changed; absent: the one of the same product. */
+            /** @description The item to change; absent: the item of the same product. */
             item_id?: string;
         };
         /**
          * PlanConnect
-         * @description The plan waits for the wallet.
+         * @description The wallet has to authorize the plan first.
          */
         PlanConnect: {
             connect: components["schemas"]["ConnectOrder"];
@@ -8021,29 +8037,29 @@ export interface components {
         PlanPreview: {
             /** Format: int64 */
             proration_date: number;
-            /** @description What is credited of the old plan, then what the new one asks for. */
+            /** @description The credits of the old plan, then the charges of the new plan. */
             lines: components["schemas"]["PlanPreviewLine"][];
-            /** @description What is credited for the unused time of the old plan. */
+            /** @description The credit for the unused time of the old plan. */
             credit: string;
-            /** @description What the new one asks for until the end of the period. */
+            /** @description The charge of the new plan until the end of the period. */
             charge: string;
-            /** @description What the customer's balance pays of it, `credit` included. */
+            /** @description The part of the charge that the customer's balance pays, including `credit`. */
             applied_credit: string;
-            /** @description Due now. */
+            /** @description The amount due now. */
             total: string;
-            /** @description Added to the balance. */
+            /** @description The amount added to the customer's balance. */
             credited: string;
             /** Format: int64 */
             current_period_end: number;
             next_amount: string;
-            /** @description What the wallet is to leave as a further deposit before the plan changes, which goes back in the end: no part of `total`. */
+            /** @description The additional refundable deposit that the wallet has to place before the plan changes. Not part of `total`. */
             stake: string;
         };
         /** PlanPreviewLine */
         PlanPreviewLine: {
-            /** @description In English. */
+            /** @description The description in English. */
             description: string;
-            /** @description The same as a code, and the parameters of its text: see `InvoiceLine`. */
+            /** @description The description as a code with parameters; see `InvoiceLine`. */
             description_code: string;
             description_params: {
                 [key: string]: string;
@@ -8052,10 +8068,10 @@ export interface components {
             /** @description credit or charge. */
             kind: string;
             formula: unknown;
-            /** @description The formula in words. */
+            /** @description The formula as text. */
             text: components["schemas"]["Text"] & unknown;
         };
-        /** @description The subscription with its new plan; or what the wallet is to be asked for first. */
+        /** @description The subscription with its new plan, or the wallet action that has to authorize it first. */
         PlanSwitch: components["schemas"]["Subscription"] | components["schemas"]["PlanConnect"];
         /** Plans */
         Plans: {
@@ -8077,7 +8093,7 @@ export interface components {
             unit_amount: string;
             currency_options: components["schemas"]["CurrencyOption"][];
             recurring?: components["schemas"]["Recurring"];
-            /** @description `graduated` or `volume`, with tiers. */
+            /** @description `graduated` or `volume`; with tiers. */
             tiers_mode?: string;
             tiers?: components["schemas"]["Tier"][];
             custom_unit_amount?: components["schemas"]["CustomUnitAmount"];
@@ -8104,35 +8120,35 @@ export interface components {
             active?: boolean;
             nickname?: string;
             lookup_key?: string;
-            /** @description one_time or recurring; it follows from `recurring`. */
+            /** @description `one_time` or `recurring`; derived from `recurring`. */
             type?: string;
-            /** @description Fixed once the price is made. Absent in a new price: paid once. */
+            /** @description Cannot be changed after creation. Absent in a new price: a one-time price. */
             recurring?: components["schemas"]["RecurringInput"] & unknown;
-            /** @description per_unit or tiered; it follows from `tiers`. */
+            /** @description `per_unit` or `tiered`; derived from `tiers`. */
             billing_scheme?: string;
-            /** @description graduated or volume, with tiers. */
+            /** @description `graduated` or `volume`; with tiers. */
             tiers_mode?: string;
-            /** @description No tiers in an update: by the unit again. */
+            /** @description An empty list in an update makes the price `per_unit` again. */
             tiers?: components["schemas"]["TierInput"][];
-            /** @description The buyer names the amount. */
+            /** @description The buyer chooses the amount. */
             custom_unit_amount?: components["schemas"]["CustomUnitAmountInput"] & unknown;
             upsell?: components["schemas"]["Upsell"];
-            /** @description Absent in a new price: the base currency. */
+            /** @description Default of a new price: the base currency. */
             currency_id?: string;
             /**
              * Format: decimal
-             * @description A human decimal, with at most as many digits after the point as the currency's maximum precision.
+             * @description A human decimal with at most as many decimal places as the currency's maximum precision.
              */
             unit_amount?: string;
             currency_options?: components["schemas"]["CurrencyOptionInput"][];
             /**
              * Format: uint64
-             * @description 0: without limit.
+             * @description 0: no limit.
              */
             quantity_available?: number;
             /**
              * Format: uint64
-             * @description 0: without limit.
+             * @description 0: no limit.
              */
             quantity_limit_per_checkout?: number;
             metadata?: unknown;
@@ -8145,18 +8161,18 @@ export interface components {
         };
         /**
          * ProblemBody
-         * @description What a refused call answers.
+         * @description The body of an error response.
          */
         ProblemBody: {
-            /** @description What the user sees. Several messages are joined by a newline. */
+            /** @description The message for the user. Several messages are joined by a newline. */
             error: string;
-            /** @description What happened, for programs: pages show their own text for it. */
+            /** @description A machine-readable code, for which pages show their own text. */
             code?: string;
-            /** @description What differs from case to case, by name. */
+            /** @description Parameters of the message, by name. */
             params?: {
                 [key: string]: string;
             };
-            /** @description Refused form fields and their messages. */
+            /** @description Messages for invalid form fields, by field. */
             fields?: {
                 [key: string]: string;
             };
@@ -8169,7 +8185,7 @@ export interface components {
             active: boolean;
             type: string;
             name: string;
-            /** @description Absent: `name` in every language. The same holds for the two below. */
+            /** @description Absent: `name` is used in every language. This also applies to `description_zh` and `unit_label_zh`. */
             name_zh?: string;
             description: string;
             description_zh?: string;
@@ -8179,7 +8195,7 @@ export interface components {
             unit_label_zh?: string;
             statement_descriptor?: string;
             default_price_id?: string;
-            /** @description The app that a purchase entitles to. */
+            /** @description The app that a purchase grants access to. */
             app_did?: string;
             cross_sell?: components["schemas"]["CrossSell"];
             metadata: {
@@ -8195,12 +8211,12 @@ export interface components {
         };
         /**
          * ProductInput
-         * @description Fields of a product. In an update an absent field keeps its value, and an empty text clears it.
+         * @description Fields of a product. In an update an absent field keeps its value, and an empty string clears it.
          */
         ProductInput: {
             active?: boolean;
             name?: string;
-            /** @description The Chinese name; without one, `name` stands in every language. The same holds for the two below. */
+            /** @description The Chinese name; without one, `name` is used in every language. This also applies to `description_zh` and `unit_label_zh`. */
             name_zh?: string;
             description?: string;
             description_zh?: string;
@@ -8210,12 +8226,12 @@ export interface components {
             unit_label_zh?: string;
             statement_descriptor?: string;
             default_price_id?: string;
-            /** @description The app that a purchase entitles to. */
+            /** @description The app that a purchase grants access to. */
             app_did?: string;
-            /** @description Offered beside it at checkout. */
+            /** @description The product that checkout offers together with this one. */
             cross_sell?: components["schemas"]["CrossSell"] & unknown;
             metadata?: unknown;
-            /** @description Made together with a new product; an update leaves prices alone. */
+            /** @description Created together with a new product; ignored in an update. */
             prices?: components["schemas"]["PriceInput"][];
         };
         /** ProductList */
@@ -8226,7 +8242,7 @@ export interface components {
         };
         /**
          * ProfileUpdate
-         * @description What a person may change about themselves. An absent field stays.
+         * @description The fields that a user can change about themselves. Absent fields keep their value.
          */
         ProfileUpdate: {
             name?: string;
@@ -8237,7 +8253,7 @@ export interface components {
         /** Recovery */
         Recovery: {
             subscription: components["schemas"]["Subscription"];
-            /** @description The stake was revoked: the wallet has to leave a new one (action `re-stake`) before the subscription goes on. */
+            /** @description The stake was revoked: the wallet has to place a new one (action `re-stake`) before the subscription continues. */
             needStake: boolean;
         };
         /** Recurring */
@@ -8248,9 +8264,9 @@ export interface components {
             interval_count: number;
             /** @description licensed or metered. */
             usage_type: string;
-            /** @description sum, last_during_period or max, of a metered price. */
+            /** @description `sum`, `last_during_period` or `max`, for a metered price. */
             aggregate_usage?: string;
-            /** @description What a month and a year are: fixed (30 and 365 days) or calendar. */
+            /** @description The length of months and years: `fixed` (30 and 365 days) or `calendar`. */
             anchoring: string;
         };
         /** RecurringInput */
@@ -8266,7 +8282,7 @@ export interface components {
             usage_type?: string;
             /** @description Of a metered price: sum (the default), last_during_period or max. */
             aggregate_usage?: string;
-            /** @description What a month and a year are: fixed (30 and 365 days, the default) or calendar. */
+            /** @description The length of months and years: `fixed` (30 and 365 days, the default) or `calendar`. */
             anchoring?: string;
         };
         /** Redirect */
@@ -8278,13 +8294,13 @@ export interface components {
             id: string;
             object: string;
             livemode: boolean;
-            /** @description refund: of a payment. stake_return: of a deposit. balance_payout: of the customer's balance. */
+            /** @description `refund` (of a payment), `stake_return` (of a deposit) or `balance_payout` (of the customer's balance). */
             type: string;
-            /** @description pending, succeeded, failed, or canceled: it failed, and its amount was moved to the customer's balance. */
+            /** @description `pending`, `succeeded`, `failed`, or `canceled` (it failed, and its amount was moved to the customer's balance). */
             status: string;
             /** @description Base units. */
             amount: string;
-            /** @description The payment that is sent back. A pay-out to a wallet and the refund of a deposit have none. */
+            /** @description The refunded payment; absent for a payout to a wallet and for the return of a deposit. */
             payment_intent_id?: string;
             credit_note_id?: string;
             invoice_id?: string;
@@ -8292,29 +8308,29 @@ export interface components {
             customer_id: string;
             currency_id: string;
             payment_method_id: string;
-            /** @description The reason of its credit note, or balance_payout. */
+            /** @description The reason of the credit note, or `balance_payout`. */
             reason: string;
             description: string;
-            /** @description The network's name of it, once the network has one. */
+            /** @description The network's reference of the refund, once it has one. */
             reference: string;
-            /** @description Why it failed last. */
+            /** @description The reason of the last failure. */
             failure?: components["schemas"]["RefundFailure"] & unknown;
             /**
              * Format: uint32
-             * @description How often it failed.
+             * @description Number of failures.
              */
             failure_count: number;
             created_at: string;
             updated_at: string;
         };
         /**
-         * @description The refund that was ordered. An order that several networks send is answered with the first of its refunds. Where the balance had
-         *     paid the invoice, no network sends anything: the answer is the credit note.
+         * @description The first refund of the request; there can be several. If the invoice was paid from the balance only, there is no refund, and this
+         *     is the credit note.
          */
         RefundAnswer: components["schemas"]["Refund"] | components["schemas"]["CreditNote"];
         /**
          * RefundFailure
-         * @description Why the network refused a refund.
+         * @description Why the network declined a refund.
          */
         RefundFailure: {
             code: string;
@@ -8322,21 +8338,21 @@ export interface components {
         };
         /** RefundInput */
         RefundInput: {
-            /** @description The payment, where the address does not name it. Absent: the payments of the invoice. */
+            /** @description The payment, if the path does not name it. Absent: the payments of the invoice. */
             payment_intent_id?: string;
-            /** @description Which invoice it is for, where the payment paid for several. */
+            /** @description The invoice to refund, if the payment paid several. */
             invoice_id?: string;
             /**
              * Format: decimal
-             * @description A human decimal; absent: all that can be refunded.
+             * @description A human decimal; absent: the maximum refund.
              */
             amount?: string;
             /**
-             * @description duplicate, fraudulent, requested_by_customer or requested_by_admin, or a reason of credit notes. Kept as the reason of the credit
-             *     note; one that credit notes do not have becomes `other`.
+             * @description `duplicate`, `fraudulent`, `requested_by_customer`, `requested_by_admin`, or a reason of credit notes. Stored as the reason of the
+             *     credit note; values that credit notes do not have become `other`.
              */
             reason?: string;
-            /** @description What the store writes to the customer. */
+            /** @description A note from the store to the customer. */
             description?: string;
         };
         /** RefundList */
@@ -8347,9 +8363,9 @@ export interface components {
         };
         /** RefundPreview */
         RefundPreview: {
-            /** @description The most that can be refunded now, in base units. */
+            /** @description The maximum refund now, in base units. */
             amount: string;
-            /** @description What of it returns to the customer's balance: the balance had paid it. */
+            /** @description The part of it that returns to the customer's balance, because it was paid from the balance. */
             to_balance: string;
         };
         /** Screenshot */
@@ -8370,14 +8386,14 @@ export interface components {
         };
         /**
          * SessionBuyer
-         * @description What whoever calls has of an open session's products already.
+         * @description What the signed-in caller already has of an open session's products.
          */
         SessionBuyer: {
-            /** @description They have had their free trial: this session gives none. */
+            /** @description The caller has already used their free trial, so this session gives none. */
             trial_used: boolean;
-            /** @description Their subscriptions to the same products that have not ended. */
+            /** @description The caller's subscriptions to the same products that have not ended. */
             subscriptions: components["schemas"]["HeldSubscription"][];
-            /** @description The apps that they may download and would buy again. */
+            /** @description DIDs of the one-time purchases in this session that the caller already owns. */
             owned_apps: string[];
         };
         /** SessionContact */
@@ -8389,13 +8405,13 @@ export interface components {
         };
         /**
          * SessionDue
-         * @description What the store reckons that a session comes to in its currency, in base units.
+         * @description The amounts of a session in its currency, in base units, as the store calculates them.
          */
         SessionDue: {
             now: string;
-            /** @description At each renewal; metered items as if their quantity was used. */
+            /** @description Due at each renewal; metered items count with their quantity as usage. */
             renew: string;
-            /** @description What a wallet stakes. */
+            /** @description The stake that a wallet has to place. */
             stake: string;
             /**
              * Format: int64
@@ -8405,14 +8421,14 @@ export interface components {
         };
         /**
          * SessionEntitlement
-         * @description A right that a completed session gave.
+         * @description An entitlement that a completed session granted.
          */
         SessionEntitlement: {
             app_did: string;
             title: components["schemas"]["Text"];
             version: string;
             logo: string;
-            /** @description active, revoked: it was refunded, or suspended: its payment is disputed. */
+            /** @description `active`, `revoked` (the purchase was refunded) or `suspended` (its payment is disputed). */
             status: string;
         };
         /** SessionPassport */
@@ -8422,13 +8438,13 @@ export interface components {
         };
         /**
          * SessionSubscription
-         * @description A subscription as its session tells it.
+         * @description A subscription that the session created.
          */
         SessionSubscription: {
             id: string;
             description: string;
             status: string;
-            /** @description What it is for. */
+            /** @description The prices of the subscription's items. */
             price_ids: string[];
         };
         /** SessionUser */
@@ -8451,11 +8467,11 @@ export interface components {
         };
         /**
          * SetupContext
-         * @description What the card form needs.
+         * @description The parameters of the card form.
          */
         SetupContext: {
             client_secret: string;
-            /** @description setup_intent. */
+            /** @description Always `setup_intent`. */
             intent_type: string;
             status: string;
         };
@@ -8470,43 +8486,43 @@ export interface components {
             id: string;
             object: string;
             livemode: boolean;
-            /** @description security: of subscriptions; overdraft, membership or publication. */
+            /** @description `security` (of subscriptions), `overdraft`, `membership` or `publication`. */
             purpose: string;
             /** @description pending, held, releasing or final. */
             status: string;
-            /** @description Why it is released: ended, superseded, revoked, abandoned, requested or returned_by_store. */
+            /** @description Why the stake was released: ended, superseded, revoked, abandoned, requested or returned_by_store. */
             release_reason?: string;
             customer_id: string;
-            /** @description The account that the money came from and goes back to. */
+            /** @description The account that placed the stake and receives it back. */
             payer: string;
             payment_method_id: string;
             currency_id: string;
-            /** @description The subscription that it was placed for. */
+            /** @description The subscription that the stake was placed for. */
             subscription_id?: string;
-            /** @description Everything that was paid into it. */
+            /** @description The sum of all payments into the stake. */
             amount: string;
             amount_forfeited: string;
-            /** @description Returned by the store, or taken back by the payer. */
+            /** @description Returned by the store, or revoked by the payer. */
             amount_returned: string;
-            /** @description What the network still holds. */
+            /** @description The amount that the network still holds. */
             amount_remaining: string;
-            /** @description What is on its way out of it. */
+            /** @description The amount of the return or forfeit in progress. */
             amount_moving: string;
-            /** @description What the payer is still asked for. */
+            /** @description The amount that the payer still has to stake. */
             amount_missing: string;
             /**
              * Format: int64
-             * @description When the store moves it next.
+             * @description The time of the next return attempt.
              */
             return_at?: number;
             /**
              * Format: uint32
-             * @description How often in a row its network refused to move it. For the store only.
+             * @description Number of consecutive transfers that the network declined. Only the store sees it.
              */
             failure_count?: number;
-            /** @description The network refuses it again and again: somebody should look. For the store only. */
+            /** @description The network has declined repeatedly, so an admin should look into it. Only the store sees it. */
             needs_attention?: boolean;
-            /** @description The network's name of the last payment into it. */
+            /** @description The hash of the last payment into the stake. */
             tx_hash?: string;
             paymentCurrency?: components["schemas"]["PaymentCurrency"];
             created_at: string;
@@ -8527,7 +8543,7 @@ export interface components {
         StakeSlash: {
             /**
              * Format: decimal
-             * @description A human decimal; absent: all of it.
+             * @description A human decimal; absent: the whole stake.
              */
             amount?: string;
             reason: string;
@@ -8541,10 +8557,10 @@ export interface components {
             name: string;
             description: components["schemas"]["Text"];
             url: string;
-            /** @description The store's own DID: the name of its realtime channel. */
+            /** @description The store's DID, which names its realtime channel. */
             appPid: string;
             logo: string;
-            /** @description A demo store begins in test mode. */
+            /** @description Whether this is a demo store, where a new browser starts in test mode. */
             demo: boolean;
             languages: string[];
             analytics: components["schemas"]["Analytics"];
@@ -8565,7 +8581,7 @@ export interface components {
             balance: components["schemas"]["Sufficient"];
             delegation: components["schemas"]["Sufficient"];
             creditSufficient: boolean;
-            /** @description Present where the order can be paid without the wallet. */
+            /** @description Present if the order can be paid without the wallet. */
             fastPayInfo?: components["schemas"]["FastPayInfo"] & unknown;
         };
         /** Subscription */
@@ -8595,7 +8611,7 @@ export interface components {
             cancel_at_period_end: boolean;
             /**
              * Format: int64
-             * @description When it ends by request.
+             * @description The time of a scheduled cancelation.
              */
             cancel_at?: number;
             /** Format: int64 */
@@ -8610,20 +8626,20 @@ export interface components {
             past_due_since?: number;
             /** Format: int64 */
             paused_at?: number;
-            /** @description The engine has stopped with it until the store lets it go on (`resume_billing`). */
+            /** @description Whether billing is stopped until the store resumes it (`resume_billing`). */
             on_hold: boolean;
             /**
-             * @description Why: price_missing, product_missing, customer_missing, currency_not_configured, not_recurring, amount_out_of_range,
-             *     already_billed, unreadable, payment_method or other; `souk verify` tells it in the words of the machine.
+             * @description The reason of the hold: price_missing, product_missing, customer_missing, currency_not_configured, not_recurring,
+             *     amount_out_of_range, already_billed, unreadable, payment_method or other; `souk verify` shows the technical message.
              */
             on_hold_reason?: string;
             latest_invoice_id?: string;
             items: components["schemas"]["SubscriptionItem"][];
             staking?: components["schemas"]["SubscriptionStake"];
-            /** @description Pays renewals that could not be charged. */
+            /** @description The stake that pays renewals that could not be charged. */
             overdraft_stake_id?: string;
             mandate?: components["schemas"]["SubscriptionMandate"];
-            /** @description The delegation by which a wallet is charged, and its stake, under the name of the method's type; empty for cards. */
+            /** @description The delegation that a wallet is charged by, and its stake, under the name of the method's type; empty for cards. */
             payment_details: {
                 [key: string]: components["schemas"]["PaymentDetail"];
             };
@@ -8663,17 +8679,17 @@ export interface components {
         };
         /**
          * SubscriptionDataInput
-         * @description `subscription_data` as it is sent. Fields that this product does not honour are not looked at.
+         * @description `subscription_data` of a request. Unsupported fields are ignored.
          */
         SubscriptionDataInput: {
             /** Format: uint32 */
             trial_period_days?: number;
             /**
              * Format: int64
-             * @description Unix seconds; while it is yet to come, it wins over the days.
+             * @description Unix seconds; overrides `trial_period_days` while it is in the future.
              */
             trial_end?: number;
-            /** @description Ids of currencies, separated by commas: only whoever pays in one of them gets a trial. */
+            /** @description Currency ids separated by commas: only customers who pay in one of them get a trial. */
             trial_currency?: string;
             no_stake?: boolean;
             /**
@@ -8683,10 +8699,10 @@ export interface components {
             min_stake_amount?: string;
             /**
              * Format: decimal
-             * @description Human units: usage is billed before the end of a period when it costs this much.
+             * @description Human units: usage is billed before the end of a period once it reaches this amount.
              */
             billing_threshold_amount?: string;
-            /** @description Such a bill begins a new period. */
+            /** @description Whether billing at the threshold starts a new period. */
             reset_billing_cycle_anchor?: boolean;
             description?: string;
             /** Format: uint32 */
@@ -8697,17 +8713,17 @@ export interface components {
         };
         /**
          * SubscriptionFunds
-         * @description The account that pays for a subscription. Amounts are base units of the subscription's currency.
+         * @description The paying account of a subscription. Amounts are base units of the subscription's currency.
          */
         SubscriptionFunds: {
-            /** @description Its address. */
+            /** @description The address of the account. */
             payer: string;
             currency_id: string;
-            /** @description What it holds; null where its network does not say. */
+            /** @description The balance of the account; null if its network does not report one. */
             balance?: string;
-            /** @description What a period costs; null where that depends on usage. */
+            /** @description The price of a period; null if it depends on usage. */
             period_amount?: string;
-            /** @description The most that can be added at once. */
+            /** @description The maximum amount of one top-up. */
             maximum: string;
         };
         /** SubscriptionItem */
@@ -8726,18 +8742,18 @@ export interface components {
         };
         /**
          * SubscriptionMandate
-         * @description What it is charged by.
+         * @description The delegation or card that the subscription is charged by.
          */
         SubscriptionMandate: {
             /** @description delegation or card. */
             type: string;
-            /** @description The most of one charge in the subscription's currency. */
+            /** @description The maximum of one charge, in base units of the subscription's currency. */
             limit?: string;
             brand?: string;
             last4?: string;
             /**
              * Format: uint8
-             * @description The last month in which the card is good, 1 to 12, and its year.
+             * @description The month, 1 to 12, and the year in which the card expires.
              */
             exp_month?: number;
             /** Format: uint16 */
@@ -8745,7 +8761,7 @@ export interface components {
         };
         /**
          * SubscriptionReference
-         * @description What other objects tell of their subscription.
+         * @description The subscription as embedded in other objects.
          */
         SubscriptionReference: {
             id: string;
@@ -8767,11 +8783,11 @@ export interface components {
         };
         /**
          * SubscriptionUpdate
-         * @description What the store may write on a subscription. An absent field stays.
+         * @description The fields of a subscription that the store can change. Absent fields keep their value.
          */
         SubscriptionUpdate: {
             description?: string;
-            /** @description Replaces all of it. */
+            /** @description Replaces the existing metadata. */
             metadata?: unknown;
             billing_thresholds?: components["schemas"]["BillingThresholds"];
         };
@@ -8792,7 +8808,7 @@ export interface components {
             status: string;
             /** Format: int64 */
             target?: number;
-            /** @description Newest last. */
+            /** @description Oldest first. */
             timeline: components["schemas"]["TestClockEvent"][];
             created_at: string;
         };
@@ -8803,7 +8819,7 @@ export interface components {
              * @description Unix seconds.
              */
             to?: number;
-            /** @description day, next_invoice or year, where `to` is absent. */
+            /** @description `day`, `next_invoice` or `year`; used if `to` is absent. */
             by?: string;
         };
         /** TestClockCustomer */
@@ -8817,11 +8833,11 @@ export interface components {
             /** Format: int64 */
             at: number;
             what: components["schemas"]["TestClockHappening"];
-            /** @description The subscription or invoice it happened to. */
+            /** @description The affected subscription or invoice. */
             subject: string;
         };
         /**
-         * @description What happened.
+         * @description The type of a timeline event.
          * @enum {string}
          */
         TestClockHappening: "renewed" | "trial_ended" | "paid" | "payment_refused" | "retried" | "past_due" | "canceled" | "stake_waits" | "stake_slashed" | "stake_returned";
@@ -8854,7 +8870,7 @@ export interface components {
         Tier: {
             /**
              * Format: uint64
-             * @description The last unit of the tier; absent in the last tier, which has no end.
+             * @description The last unit of the tier; absent in the last tier, which is unlimited.
              */
             up_to?: number;
             unit_amount: string;
@@ -8880,7 +8896,7 @@ export interface components {
         };
         /** Upsell */
         Upsell: {
-            /** @description In an update an empty text clears it. */
+            /** @description An empty string in an update clears it. */
             upsells_to_id: string;
             readonly upsells_to?: components["schemas"]["Price"] & unknown;
         };
@@ -8890,7 +8906,7 @@ export interface components {
             from: string;
             /** @description The price that it upsells to. */
             to: string;
-            /** @description The currency that the buyer has chosen; absent: the session's. */
+            /** @description The currency that the buyer has chosen; absent: the session's currency. */
             currency_id?: string;
         };
         /** UsageInput */
@@ -8898,14 +8914,14 @@ export interface components {
             subscription_item_id: string;
             /** Format: uint64 */
             quantity: number;
-            /** @description increment or set. */
+            /** @description `increment` (the default) or `set`. */
             action?: string;
             /**
              * Format: int64
              * @description Unix seconds; absent: now.
              */
             timestamp?: number;
-            /** @description The sender's own name of it: the same one counts once. */
+            /** @description A unique identifier chosen by the sender; repeated reports with it count once. */
             identifier?: string;
         };
         /** UsagePeriod */
@@ -8939,7 +8955,7 @@ export interface components {
         };
         /** UsageSummary */
         UsageSummary: {
-            /** @description The current period, then those before it. */
+            /** @description The current period first, then earlier ones. */
             list: components["schemas"]["UsageTotal"][];
         };
         /** UsageTotal */

@@ -1,4 +1,4 @@
-//! Extractors.
+//! Extractors: handler parameters that authenticate and authorize the request.
 
 use super::cookies::{LOGIN_COOKIE, cookie, token_hash};
 use crate::problem::Problem;
@@ -13,8 +13,8 @@ use std::time::Duration;
 
 pub use souk_domain::access::Caller;
 
-/// What every call carries in its query: `livemode` (absent: live) and `locale` (absent: the language cookie, else English).
-/// Values that make no sense count as absent, because clients forward whatever their page was opened with.
+/// Query parameters of every request: `livemode` (default: live) and `locale` (default: the language cookie, else English).
+/// Invalid values count as absent, because clients forward the whole query string of their page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestContext {
     pub mode: Mode,
@@ -51,7 +51,7 @@ async fn caller(request: &Request) -> Result<Option<Caller>, Problem> {
     Ok(access::caller_of(&app(request)?.ctx, &token_hash(token)).await?)
 }
 
-/// Anybody; who it is when they are signed in.
+/// The signed-in user, or an anonymous visitor.
 #[derive(Debug, Clone)]
 pub struct MaybeUser(pub Option<Caller>);
 
@@ -61,7 +61,7 @@ impl<'a> FromRequest<'a> for MaybeUser {
     }
 }
 
-/// Somebody who is signed in; else 401.
+/// The signed-in user; otherwise the request is rejected with 401.
 #[derive(Debug, Clone)]
 pub struct SignedIn(pub Caller);
 
@@ -71,13 +71,13 @@ impl<'a> FromRequest<'a> for SignedIn {
     }
 }
 
-/// A resource that API keys have scopes for.
+/// A resource for which API keys have scopes.
 pub trait Resource: Send + Sync + 'static {
     /// One of `Scope::RESOURCES`.
     const NAME: &'static str;
 }
 
-/// The resources, as types.
+/// One type per resource, so that an extractor can name its resource as a type parameter.
 pub mod resources {
     macro_rules! resources {
         ($($name:ident = $text:literal;)*) => {$(
@@ -104,15 +104,15 @@ pub mod resources {
     }
 }
 
-/// Somebody who may read a resource of the whole store: an owner or admin, or a key with the scope.
-/// `mode` is the key's own mode, or what a person's call asked for: neither reaches into the other mode.
+/// Permission to read a resource across the whole store: an owner, an admin, or an API key with the scope.
+/// `mode` is the key's mode, or the mode that a user's request names; handlers must not return objects of the other mode.
 #[derive(Debug, Clone, Copy)]
 pub struct Reads<R> {
     pub mode: Mode,
     resource: PhantomData<R>,
 }
 
-/// The same for writing.
+/// Permission to write a resource across the whole store; see [`Reads`].
 #[derive(Debug, Clone, Copy)]
 pub struct Writes<R> {
     pub mode: Mode,
@@ -131,33 +131,33 @@ impl<'a, R: Resource> FromRequest<'a> for Writes<R> {
     }
 }
 
-/// Who reads a resource of which everybody has their own: somebody who is signed in, or a key with the scope.
+/// The reader of a resource that belongs to individual customers: a signed-in user, or an API key with the scope.
 #[derive(Debug, Clone)]
 pub enum Reader<R> {
     Person(Box<Caller>, Mode),
-    /// The key's own mode.
+    /// An API key; it is restricted to its own mode.
     Key(Mode, PhantomData<R>),
 }
 
 impl<R> Reader<R> {
-    /// What the call asks for, or the key's.
+    /// The mode that the user's request names, or the key's mode.
     pub const fn mode(&self) -> Mode {
         match self {
             Self::Person(_, mode) | Self::Key(mode, _) => *mode,
         }
     }
 
-    /// Whether they may read what belongs to a holder, in this mode. A key does not reach into the other one.
+    /// Returns whether the reader may read an object of `holder` in `mode`. A key may not read objects of the other mode.
     pub fn may_read(&self, holder: &Did, mode: Mode) -> bool {
         match self {
             Self::Person(caller, _) => caller.user.did == *holder || caller.is_admin(),
-            Self::Key(own, _) => *own == mode,
+            Self::Key(key_mode, _) => *key_mode == mode,
         }
     }
 }
 
 impl<R: Resource> Reader<R> {
-    /// Whether they act for the store.
+    /// Returns whether the caller acts for the store.
     pub fn is_store(&self) -> bool {
         match self {
             Self::Person(caller, _) => caller.is_admin(),
@@ -165,7 +165,7 @@ impl<R: Resource> Reader<R> {
         }
     }
 
-    /// `None`: nobody is signed in, and there is no key.
+    /// Returns `None` if nobody is signed in and the request has no API key.
     async fn of(request: &Request, write: bool) -> Result<Option<Self>, Problem> {
         if let Some(key) = api_key(request).await? {
             return match key.scopes.iter().any(|scope| scope.allows(R::NAME, write)) {
@@ -183,7 +183,7 @@ impl<'a, R: Resource> FromRequest<'a> for Reader<R> {
     }
 }
 
-/// The same for who changes something that is their own: a key needs the scope to write.
+/// Like [`Reader`], for writes: an API key needs the write scope.
 #[derive(Debug, Clone)]
 pub struct Actor<R>(pub Reader<R>);
 
@@ -193,48 +193,49 @@ impl<'a, R: Resource> FromRequest<'a> for Actor<R> {
     }
 }
 
-/// Who opens a page: a reader, or whoever holds the link of a mail (`authToken`), which opens one object and no other.
+/// A [`Reader`], or the holder of an email link (`authToken`), which grants access to one object only.
 #[derive(Debug, Clone)]
 pub struct LinkHolder<R> {
     reader: Option<Reader<R>>,
-    /// The id that the link opens.
-    page: Option<String>,
+    /// The id of the object that the link grants access to.
+    linked_id: Option<String>,
 }
 
 impl<R> LinkHolder<R> {
-    /// Whether they hold the link of one of these.
+    /// Returns whether the caller holds the link of one of `ids`.
     pub fn has_link(&self, ids: &[&str]) -> bool {
-        self.page.as_ref().is_some_and(|page| ids.contains(&page.as_str()))
+        self.linked_id.as_ref().is_some_and(|linked| ids.contains(&linked.as_str()))
     }
 
-    /// Whether it is a key, and nobody who could fill in a form.
+    /// Returns whether the caller is an API key, which cannot fill in a form.
     pub const fn is_key(&self) -> bool {
         matches!(self.reader, Some(Reader::Key(..)))
     }
 
-    /// Whether they may see what belongs to a holder in this mode. The link of any of `ids` opens it.
+    /// Returns whether the caller may read an object of `holder` in `mode`. A link of any of `ids` grants access as well.
     pub fn may_open(&self, ids: &[&str], holder: &Did, mode: Mode) -> bool {
         self.has_link(ids) || self.reader.as_ref().is_some_and(|reader| reader.may_read(holder, mode))
     }
 }
 
 impl<R: Resource> LinkHolder<R> {
-    /// Whether they act for the store.
+    /// Returns whether the caller acts for the store.
     pub fn is_store(&self) -> bool {
         self.reader.as_ref().is_some_and(Reader::is_store)
     }
 
-    /// 401 when nobody is signed in and there is neither a key nor a link.
+    /// # Errors
+    /// 401 if nobody is signed in and the request has neither an API key nor a valid link.
     pub async fn of(request: &Request) -> Result<Self, Problem> {
         let app = app(request)?;
         let query = request.uri().query().unwrap_or_default();
         let token =
             url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "authToken").map(|(_, value)| value.into_owned());
-        let page = token.and_then(|token| app.tokens.subject(&token, app.ctx.now()).map(ToOwned::to_owned));
+        let linked_id = token.and_then(|token| app.tokens.subject(&token, app.ctx.now()).map(ToOwned::to_owned));
         let reader = Reader::of(request, false).await?;
-        match (&reader, &page) {
+        match (&reader, &linked_id) {
             (None, None) => Err(Problem::signed_out()),
-            _ => Ok(Self { reader, page }),
+            _ => Ok(Self { reader, linked_id }),
         }
     }
 }
@@ -259,16 +260,16 @@ async fn permit(request: &Request, resource: &str, write: bool) -> Result<Mode, 
     }
 }
 
-/// What stands in an `Authorization: Bearer` header, if it looks like a key of ours.
+/// Returns the token of an `Authorization: Bearer` header if it has the prefix of Souk's API keys.
 pub fn bearer(request: &Request) -> Option<&str> {
     let value = request.headers().get(header::AUTHORIZATION)?;
     value.to_str().ok()?.strip_prefix("Bearer ").filter(|secret| secret.starts_with("souk_"))
 }
 
-/// The use of a key is noted this often at most.
+/// Minimum time between two updates of a key's `last_used_at`.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The key of an `Authorization: Bearer` header. A key that is not valid is refused, never ignored.
+/// The API key of an `Authorization: Bearer` header. An invalid key is rejected with 401, never treated as anonymous.
 async fn api_key(request: &Request) -> Result<Option<ApiKey>, Problem> {
     if !request.headers().contains_key(header::AUTHORIZATION) {
         return Ok(None);

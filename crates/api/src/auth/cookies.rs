@@ -1,20 +1,20 @@
-//! Cookies: their names, their attributes, and the hash that is kept of a token.
+//! Cookie names, cookie attributes, and the hash under which a token is stored.
 
 use poem::Request;
 use poem::http::header;
 use sha2::{Digest, Sha256};
 use souk_domain::access::{CONNECT_LIFETIME, LOGIN_LIFETIME_DAYS, TokenHash};
 
-/// The signed-in session.
+/// Holds the token of the browser session.
 pub const LOGIN_COOKIE: &str = "login_token";
-/// The browser that began a connect session, for as long as that is open.
+/// Identifies the browser that began a connect session, for the lifetime of that session.
 pub const BROWSER_COOKIE: &str = "connect_browser";
-/// The browser, signed in or not: repeated starts are told apart by it.
+/// Identifies a browser, signed in or not, so that repeated checkout starts by one visitor give one session.
 pub const VISITOR_COOKIE: &str = "vid";
-/// The longest cookie value we look at.
+/// Maximum length of a cookie value in bytes; longer values are ignored.
 const VALUE_MAX: usize = 256;
 
-/// A cookie of the request, by name.
+/// Returns the value of a cookie of the request.
 #[must_use]
 pub fn cookie<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
     let headers = request.headers().get_all(header::COOKIE).iter();
@@ -31,7 +31,7 @@ pub fn token_hash(token: &str) -> TokenHash {
     Sha256::digest(token.as_bytes()).into()
 }
 
-/// `Set-Cookie` of a login. An empty token ends it. `secure`: the store is served over https.
+/// The `Set-Cookie` value of a login; an empty token deletes the cookie. `secure`: the store is served over HTTPS.
 #[must_use]
 pub fn login_cookie(token: &str, secure: bool) -> String {
     let age = if token.is_empty() { 0 } else { LOGIN_LIFETIME_DAYS * 86_400 };
@@ -39,7 +39,7 @@ pub fn login_cookie(token: &str, secure: bool) -> String {
     format!("{LOGIN_COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age={age}{secure}")
 }
 
-/// `Set-Cookie` of the browser that began a connect session. An empty value ends it.
+/// The `Set-Cookie` value for the browser that began a connect session; an empty value deletes the cookie.
 #[must_use]
 pub fn browser_cookie(value: &str, secure: bool) -> String {
     let age = if value.is_empty() { 0 } else { CONNECT_LIFETIME.as_secs() };
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cookie_is_found_by_its_whole_name() {
+    fn a_cookie_is_matched_by_its_exact_name() {
         let request = Request::builder().header("cookie", "xvid=1; vid=2; empty=").finish();
         assert_eq!(cookie(&request, "vid"), Some("2"));
         assert_eq!(cookie(&request, "id"), None);

@@ -1,11 +1,11 @@
-//! API keys: made once, shown once, kept as a hash.
+//! Creates API keys. The secret is shown once; only its hash is stored.
 
 use super::token_hash;
 use souk_domain::access::{ApiKey, Scope};
 use souk_domain::context::Context;
 use souk_domain::shared::{ApiKeyId, Mode, StorageError};
 
-/// What an operator asks for.
+/// The parameters of a new API key.
 #[derive(Debug, Clone)]
 pub struct NewKey {
     pub name: String,
@@ -13,7 +13,7 @@ pub struct NewKey {
     pub scopes: Vec<Scope>,
 }
 
-/// Makes a key. Answers it with its secret, which is not kept.
+/// Creates an API key and returns it with its secret, which is not stored.
 pub async fn create_key(ctx: &Context, new: NewKey) -> Result<(ApiKey, String), StorageError> {
     let now = ctx.now();
     let mode = if new.mode.is_live() { "live" } else { "test" };

@@ -1,4 +1,5 @@
-//! Who calls. A handler's signature is its permission check: what it takes as a parameter has been established.
+//! Authentication and authorization. A handler's signature is its permission check: the extractors among its parameters have
+//! already verified the caller.
 
 mod call;
 mod cookies;

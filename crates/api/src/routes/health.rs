@@ -1,4 +1,4 @@
-//! Whether the process lives, and whether it can work.
+//! Liveness and readiness probes.
 
 use crate::problem::Problem;
 use crate::state::App;
@@ -13,7 +13,7 @@ pub fn alive() -> Json<Value> {
     Json(json!({ "status": "ok" }))
 }
 
-/// Asks the database and the queue.
+/// Checks that the database and the queue respond.
 #[handler]
 pub async fn ready(app: Data<&Arc<App>>) -> Result<Json<Value>, Problem> {
     let unavailable = |part: &str| Problem::new(StatusCode::SERVICE_UNAVAILABLE, format!("The {part} does not answer"));

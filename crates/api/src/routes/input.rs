@@ -1,4 +1,4 @@
-//! What the lists and bodies of several resources have in common.
+//! Parsing of query parameters and body fields that several resources share.
 
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::{PageInfoModel, TextModel};
@@ -9,34 +9,34 @@ use souk_domain::customer::{Field, FieldPattern, PageInfo};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Id, IdError, Page, check_metadata};
 
-/// A text that is searched for is cut to this many characters.
+/// Search texts are truncated to this many characters.
 const QUERY_MAX: usize = 200;
-/// The name under which `metadata` carries what a form asks for and says.
+/// The metadata key that holds the settings of the checkout form.
 const PAGE_INFO: &str = "page_info";
 
-/// A page by number, or by the last id of the page before.
+/// A page by its number, or by the last id of the previous page.
 pub fn page<I: Id>(number: Option<u32>, size: Option<u32>, starting_after: Option<String>) -> Result<Page, Problem> {
     let after = starting_after.map(|id| I::parse(&id)).transpose().map_err(|_| Problem::bad("starting_after is not valid"))?;
     Ok(Page { starting_after: after.map(|id| id.to_string()), ..Page::new(number, size) })
 }
 
-/// The text of a search, cut to what is sensible.
+/// The text of a search, truncated to [`QUERY_MAX`] characters.
 #[must_use]
 pub fn words(query: Option<String>) -> String {
     query.unwrap_or_default().chars().take(QUERY_MAX).collect()
 }
 
-/// The id that a list is filtered by; an empty text filters by none.
+/// Parses the id that filters a list; an empty text means no filter.
 pub fn id_filter<I: Id>(named: Option<String>) -> Result<Option<I>, IdError> {
     named.filter(|named| !named.is_empty()).map(|named| I::parse(&named)).transpose()
 }
 
-/// An id of a body, of which an empty text clears what was there (`None`).
-pub fn cleared<I: Id>(text: &str) -> Result<Option<I>, IdError> {
+/// Parses an id of an update; an empty text clears the stored value (`None`).
+pub fn clearable_id<I: Id>(text: &str) -> Result<Option<I>, IdError> {
     if text.is_empty() { Ok(None) } else { I::parse(text).map(Some) }
 }
 
-/// The filters `metadata.{name}={value}` of a list's address.
+/// The filters `metadata.{name}={value}` of a list's query.
 pub fn metadata_filter(request: &Request) -> Result<Metadata, Problem> {
     let query = request.uri().query().unwrap_or_default();
     let pairs = url::form_urlencoded::parse(query.as_bytes());
@@ -46,7 +46,8 @@ pub fn metadata_filter(request: &Request) -> Result<Metadata, Problem> {
     Ok(filter)
 }
 
-/// `metadata` of a body: texts, numbers and truths, kept as texts; `null` leaves an entry out. `page_info` is taken apart.
+/// Reads `metadata` of a body. Strings, numbers and booleans are stored as strings, `null` entries are dropped, and `page_info` is
+/// parsed separately.
 pub fn read_metadata(value: Value) -> Result<(Metadata, Option<PageInfo>), Problem> {
     let Value::Object(entries) = value else { return Err(Problem::bad("metadata must be an object")) };
     let (mut metadata, mut page_info) = (Metadata::new(), None);
@@ -85,7 +86,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn metadata_is_kept_as_texts_and_page_info_taken_apart() {
+    fn metadata_values_become_strings_and_page_info_is_parsed() {
         let body = json!({"a": "x", "n": 5, "t": true, "gone": null, "page_info": {
             "field_validation": {"customer_name": {"pattern": "^[a-z]+$", "pattern_message": {"en": "letters"}}},
             "form_purpose_description": {"en": "Why", "zh": "为何"}}});
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_do_not_compile_and_unknown_fields_are_refused() {
+    fn invalid_patterns_and_unknown_fields_are_rejected() {
         let with = |name: &str, pattern: &str| json!({"page_info": {"field_validation": {name: {"pattern": pattern}}}});
         assert!(read_metadata(with("customer_name", "(")).is_err());
         assert!(read_metadata(with("shoe_size", "1")).is_err());
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_are_found_among_other_parameters() {
+    fn metadata_filters_are_read_from_the_query() {
         let uri = "/api/products?livemode=false&metadata.team=a%20b&metadata.x.y=1".parse().expect("an address");
         let request = Request::builder().uri(uri).finish();
         let filter = metadata_filter(&request).expect("reads");

@@ -1,4 +1,4 @@
-//! One folder for each resource: `api.rs` the endpoints, `model.rs` what goes over the wire.
+//! One folder per resource: `api.rs` contains the endpoints, `model.rs` the wire format.
 
 pub mod apps;
 pub mod balances;

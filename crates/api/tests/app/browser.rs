@@ -1,4 +1,4 @@
-//! A browser: cookies, a language, a mode, and answers to look at.
+//! A test browser with cookies, a language and a mode, and its responses.
 
 use super::Service;
 use poem::http::{HeaderMap, Method, Uri, header};
@@ -21,7 +21,7 @@ impl Browser {
         Self { service, cookies: Arc::new(Mutex::new(cookies)), language: "en", livemode: "false" }
     }
 
-    /// The same browser, reading Chinese.
+    /// The same browser, with Chinese as its language.
     pub fn in_chinese(&self) -> Self {
         Self { language: "zh", ..self.clone() }
     }
@@ -138,14 +138,14 @@ impl Answer {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    /// The body of a 200.
+    /// The body of the response, which must have status 200.
     #[track_caller]
     pub fn ok(&self) -> Value {
         assert_eq!(self.status, 200, "{}", self.text());
         self.json()
     }
 
-    /// The body of a refusal, which always says `error`.
+    /// The body of an error response with the given status, which must contain `error`.
     #[track_caller]
     pub fn refused(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text());

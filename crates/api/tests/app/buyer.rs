@@ -1,4 +1,4 @@
-//! Somebody who buys.
+//! A signed-in buyer.
 
 use super::{Answer, Browser, Connect, Shop, Sold, TestApp, claim_of};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub struct Buyer {
     pub name: String,
 }
 
-/// The form of the checkout, filled in; `by_card` chooses method and currency.
+/// A completed checkout form; `by_card` selects method and currency.
 pub fn form(shop: &Shop, name: &str, by_card: bool) -> Value {
     let (method, currency) = if by_card { (&shop.card, &shop.dollar) } else { (&shop.wallet, &shop.token) };
     json!({
@@ -47,13 +47,13 @@ impl Buyer {
         self.submit(session, &form(&app.shop, &self.name, false)).await.ok()
     }
 
-    /// Answers the client secret of the provider's intent.
+    /// Submits for payment by card and returns the client secret of the provider's intent.
     pub async fn submit_for_card(&self, app: &TestApp, session: &str) -> String {
         let submitted = self.submit(session, &form(&app.shop, &self.name, true)).await.ok();
         submitted["stripeContext"]["client_secret"].as_str().expect("a secret").to_owned()
     }
 
-    /// Opens a payment connect session and scans it: the session and what the wallet is asked.
+    /// Opens a connect session for the payment and scans it. Returns the session and its request to the wallet.
     pub async fn request_payment(&self, app: &TestApp, session: &str) -> (Connect, Value) {
         let query = format!("&checkoutSessionId={session}&sessionUserDid={}", self.wallet.did());
         let connect = Connect::begin(app, &self.browser, "payment", &query).await;
@@ -61,19 +61,19 @@ impl Buyer {
         (connect, asked)
     }
 
-    /// Signs what is asked; answers the store's last word.
+    /// Signs the request and returns the store's final message.
     pub async fn pay_by_wallet(&self, app: &TestApp, session: &str) -> Value {
         let (connect, asked) = self.request_payment(app, session).await;
         connect.answer(&self.wallet, &asked, claim_of(&self.wallet, &asked)).await
     }
 
-    /// Signs whatever the wallet is asked for until the store has its last word: that, and the types of the claims.
+    /// Signs all requests of a connect session. Returns the store's final message and the types of the claims.
     pub async fn give_all(&self, app: &TestApp, session: &str, action: &str) -> (Value, Vec<String>) {
         let query = format!("&checkoutSessionId={session}&sessionUserDid={}", self.wallet.did());
         Connect::begin(app, &self.browser, action, &query).await.give_all(&self.wallet).await
     }
 
-    /// The whole subscription by wallet.
+    /// Subscribes by wallet and returns the session's id.
     pub async fn subscribe(&self, app: &TestApp, link: &str) -> String {
         let session = self.start_link(link).await;
         self.submit_for_wallet(app, &session).await;
@@ -84,7 +84,7 @@ impl Buyer {
         session
     }
 
-    /// The whole purchase by wallet.
+    /// Buys by wallet and returns the session's id.
     pub async fn buy(&self, app: &TestApp, sold: &Sold) -> String {
         let session = self.start(sold).await;
         self.submit_for_wallet(app, &session).await;

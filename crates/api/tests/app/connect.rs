@@ -1,4 +1,4 @@
-//! A wallet at the other end of a connect session.
+//! The wallet's side of a connect session.
 
 use super::{Answer, Browser, TestApp};
 use poem::http::Method;
@@ -9,7 +9,7 @@ use souk_adapters::testing::FixedClock;
 use souk_domain::shared::{Amount, Clock};
 use std::sync::Arc;
 
-/// A session that a browser began, as wallet and browser see it.
+/// A connect session that a browser began.
 pub struct Connect {
     pub token: String,
     pub browser: Browser,
@@ -19,7 +19,7 @@ pub struct Connect {
 }
 
 impl Connect {
-    /// `query` is what the page attaches, beginning with `&`.
+    /// `query` contains the parameters of the page and begins with `&`.
     pub async fn begin(app: &TestApp, browser: &Browser, action: &str, query: &str) -> Self {
         let begun = browser.get(&format!("/api/did/{action}/token?x=1{query}")).await.ok();
         assert_eq!(begun["status"], "created");
@@ -36,12 +36,12 @@ impl Connect {
         self.browser.get(&self.path("status")).await
     }
 
-    /// What another browser sees, which knows the token alone.
+    /// The status as seen by another browser, which knows only the token.
     pub async fn status_from(&self, browser: &Browser) -> Answer {
         browser.get(&self.path("status")).await
     }
 
-    /// What the store signed for the wallet, verified as wallets do.
+    /// Verifies and returns the store's signed message, as wallets do.
     pub fn read(&self, answer: &Answer) -> Value {
         let outer = answer.ok();
         let text = |name: &str| outer[name].as_str().unwrap_or_default().to_owned();
@@ -49,18 +49,18 @@ impl Connect {
         Value::Object(claims.body)
     }
 
-    /// The wallet scans the code.
+    /// The wallet scans the QR code and reads the request.
     pub async fn scan(&self) -> Value {
         self.read(&self.wallet_browser.get(&self.path("auth")).await)
     }
 
-    /// The wallet's POST: the same bytes may be sent again.
+    /// Posts a response of the wallet; the same bytes may be sent repeatedly.
     pub async fn post(&self, body: &Value) -> Answer {
         let call = self.wallet_browser.call(Method::POST, &self.path("auth")).header("origin", "https://web.abtwallet.io");
         call.json(body).send().await
     }
 
-    /// An answer to `request`, signed by the wallet at the clock's time.
+    /// A response to `request`, signed by the wallet at the time of the test clock.
     pub fn signed(&self, wallet: &TestWallet, request: &Value, action: &str, claims: Value) -> Value {
         let body = Map::from_iter([
             ("action".to_owned(), json!(action)),
@@ -74,7 +74,7 @@ impl Connect {
         self.read(&self.post(&self.signed(wallet, request, "responseAuth", claims)).await)
     }
 
-    /// Gives whatever is asked for, one after the other; the last answer, and what was asked for.
+    /// Answers all requests one after the other. Returns the final message and the types of the requested claims.
     pub async fn give_all(&self, wallet: &TestWallet) -> (Value, Vec<String>) {
         let (mut asked, mut kinds) = (self.scan().await, Vec::new());
         while asked["action"] == "responseAuth" {
@@ -84,7 +84,7 @@ impl Connect {
         (asked, kinds)
     }
 
-    /// The whole login, after which the browser carries the cookie.
+    /// Performs a login, after which the browser has the login cookie.
     pub async fn sign_in(&self, wallet: &TestWallet, name: &str) {
         let asked = self.scan().await;
         assert_eq!(asked["requestedClaims"][0]["type"], "authPrincipal");
@@ -96,12 +96,12 @@ impl Connect {
     }
 }
 
-/// What a wallet tells about its holder.
+/// The profile claim of a wallet.
 pub fn profile_of(name: &str) -> Value {
     json!({ "type": "profile", "fullName": format!("{name} Example"), "email": format!("{name}@example.com") })
 }
 
-/// The `prepareTx` answer to a payment request, signed as it was asked.
+/// The `prepareTx` claim of a payment request, signed unchanged.
 pub fn claim_of(wallet: &TestWallet, request: &Value) -> Value {
     let asked = &request["requestedClaims"][0];
     assert_eq!(asked["type"], "prepareTx", "{request}");
@@ -112,7 +112,7 @@ pub fn claim_of(wallet: &TestWallet, request: &Value) -> Value {
     json!([{ "type": "prepareTx", "finalTx": signed }])
 }
 
-/// What a wallet answers to whatever a checkout asks it for.
+/// The signed claim for any request of a checkout.
 pub fn signed_claim(wallet: &TestWallet, request: &Value) -> Value {
     let asked = &request["requestedClaims"][0];
     let text = |value: &Value| value.as_str().expect("text").to_owned();
@@ -130,7 +130,7 @@ pub fn signed_claim(wallet: &TestWallet, request: &Value) -> Value {
     }
 }
 
-/// The same after a change to the transaction, signed properly again.
+/// Like [`claim_of`], with the transaction changed before it is signed.
 pub fn altered(wallet: &TestWallet, request: &Value, change: impl FnOnce(&mut Transaction)) -> Value {
     let mut claims = claim_of(wallet, request);
     let text = claims[0]["finalTx"].as_str().expect("text").strip_prefix('z').expect("base58 begins with z").to_owned();

@@ -1,5 +1,5 @@
-//! The whole service for tests: a fixed clock, real SQL, real rails. The API has no socket; the networks behind the rails
-//! have one, as outside systems do.
+//! The whole service for tests, with a fixed clock, real SQL and real rails. The API is called without a socket; the networks behind
+//! the rails have one, like external systems.
 
 mod browser;
 mod buyer;
@@ -48,7 +48,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 use url::Url;
 
-/// Where the store says it is.
+/// The public URL of the store.
 pub const PUBLIC_URL: &str = "https://souk.example/";
 
 pub type Service = Arc<BoxEndpoint<'static, Response>>;
@@ -78,12 +78,12 @@ pub struct TestApp {
 }
 
 impl TestApp {
-    /// On an SQLite file of its own.
+    /// Opens the service on its own SQLite file.
     pub async fn open() -> Self {
         Self::reached_at(PUBLIC_URL).await
     }
 
-    /// The same under another public address.
+    /// Opens the service with another public URL.
     pub async fn reached_at(public_url: &str) -> Self {
         let own = TestDatabase::sqlite().await;
         let mut app = Self::build(&own, public_url).await;
@@ -91,7 +91,7 @@ impl TestApp {
         app
     }
 
-    /// On a database of the test's choice.
+    /// Opens the service on the given database.
     pub async fn on(db: &TestDatabase) -> Self {
         Self::build(db, PUBLIC_URL).await
     }
@@ -162,7 +162,7 @@ impl TestApp {
         }
     }
 
-    /// A browser that nobody is signed in with, in test mode, in English.
+    /// A browser without a login, in test mode and English.
     pub fn browser(&self) -> Browser {
         let number = self.browsers.fetch_add(1, Ordering::Relaxed);
         Browser::new(Arc::clone(&self.service), &format!("visitor{number}"))
@@ -172,7 +172,7 @@ impl TestApp {
         Arc::clone(&self.service)
     }
 
-    /// Signs a test wallet in through the connect session, and gives it tokens.
+    /// Signs a test wallet in through a connect session, and funds it.
     pub async fn sign_in(&self, name: &str) -> Buyer {
         let buyer = Buyer { browser: self.browser(), wallet: Arc::new(wallet(name)), name: name.to_owned() };
         Connect::begin(self, &buyer.browser, "login", "").await.sign_in(&buyer.wallet, name).await;
@@ -180,7 +180,7 @@ impl TestApp {
         buyer
     }
 
-    /// Somebody who runs the store.
+    /// Signs in an owner of the store.
     pub async fn owner(&self) -> Buyer {
         let owner = self.sign_in("owner").await;
         access::offer_ownership(&self.ctx, &token_hash("owner-link")).await.expect("is offered");
@@ -188,7 +188,7 @@ impl TestApp {
         owner
     }
 
-    /// Many signed-in buyers without the connect session and without tokens: for races.
+    /// Creates many signed-in buyers without connect sessions and funds, for tests of races.
     pub async fn crowd(&self, number: u32) -> Vec<Buyer> {
         let mut crowd = Vec::new();
         for index in 0..number {
@@ -211,12 +211,12 @@ impl TestApp {
         self.clock.advance(by);
     }
 
-    /// Carries out every job that is due.
+    /// Runs all due jobs.
     pub async fn drain(&self) -> u64 {
         drain(&self.work).await.expect("drains")
     }
 
-    /// Moves the stakes that are due, and carries out what that asks for.
+    /// Moves due stakes and runs the resulting jobs.
     pub async fn move_stakes(&self) {
         move_due_stakes(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("moves");
         self.drain().await;
@@ -229,7 +229,7 @@ impl TestApp {
         unit.stakes().find(&named).await.expect("reads").expect("stands")
     }
 
-    /// Changes a stake as if somebody else had.
+    /// Changes a stake as a concurrent process would.
     pub async fn change_stake(&self, id: &SubscriptionId, change: impl FnOnce(Stake) -> Stake) {
         let before = self.stake_of(id).await;
         let after = change(before.clone());
@@ -238,7 +238,7 @@ impl TestApp {
         unit.commit().await.expect("commits");
     }
 
-    /// The mails that left, oldest first by name.
+    /// The sent emails, oldest first by file name.
     pub fn mails(&self) -> Vec<String> {
         let folder = self.folder.path().join("mail");
         let Ok(entries) = std::fs::read_dir(&folder) else { return Vec::new() };
@@ -247,37 +247,37 @@ impl TestApp {
         paths.iter().map(|path| std::fs::read_to_string(path).expect("is text")).collect()
     }
 
-    /// Counts rows, for what no call of the API tells.
+    /// Counts rows, for facts that the API does not expose.
     pub async fn count(&self, sql: &'static str) -> u64 {
         let mut connection = self.database.read().await.expect("reads");
         connection.query(sql).one().await.expect("counts").get("n").expect("n")
     }
 
-    /// What `souk verify` says is broken. Subscriptions of these tests begin without an invoice for their first period.
+    /// The breaches that `souk verify` finds, except those due to the missing first invoice of subscriptions in these tests.
     pub async fn breaches(&self) -> Vec<String> {
         let mut breaches = Vec::new();
-        let mut tell = |check: souk_adapters::verify::Check| {
+        let mut collect = |check: souk_adapters::verify::Check| {
             if check.title != "every period up to the current one has an invoice" {
                 breaches.extend(check.breaches);
             }
         };
-        souk_adapters::verify::verify(&self.database, &mut tell).await.expect("checks");
+        souk_adapters::verify::verify(&self.database, &mut collect).await.expect("checks");
         breaches
     }
 
-    /// Makes the database look as only a crash can leave it.
+    /// Executes SQL, to bring the database into a state that only a crash can cause.
     pub async fn execute(&self, sql: &'static str) {
         let mut connection = self.database.begin().await.expect("begins");
         connection.query(sql).execute().await.expect("is carried out");
         connection.commit().await.expect("commits");
     }
 
-    /// The end of every test: what was committed is delivered (invariant 6), and each settled attempt that is the store's is booked
-    /// once and moved once at its network (invariants 1 and 5).
+    /// Checks at the end of a test that all committed messages are delivered (invariant 6), and that each settled attempt of the store is
+    /// posted once and was executed once at its network (invariants 1 and 5).
     pub async fn finish(self) {
         self.finished.store(true, Ordering::SeqCst);
         self.drain().await;
-        // A row for later that nobody has tried is an appointment, no leftover.
+        // Untried rows that are scheduled for later do not count as undelivered.
         let left = "SELECT count(*) AS n FROM outbox WHERE run_at = created_at OR attempts > 0";
         assert_eq!(self.count(left).await, 0, "rows are left in the outbox");
         let settled = "SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose NOT IN ('mandate', 'recharge')";
@@ -305,7 +305,7 @@ fn is_mail(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "eml")
 }
 
-/// The wallet of this name is the same in every test.
+/// The wallet of a name, which is the same in every test.
 pub fn wallet(name: &str) -> TestWallet {
     let mut seed = [1; 32];
     for (place, byte) in seed.iter_mut().zip(name.bytes()) {
@@ -314,7 +314,7 @@ pub fn wallet(name: &str) -> TestWallet {
     TestWallet::from_seed(&seed)
 }
 
-/// The text of a PDF as poppler extracts it.
+/// The text of a PDF, extracted by poppler.
 pub fn pdf_text(pdf: &[u8]) -> String {
     let mut child = Command::new("pdftotext")
         .args(["-layout", "-", "-"])
@@ -326,7 +326,7 @@ pub fn pdf_text(pdf: &[u8]) -> String {
     String::from_utf8(child.wait_with_output().expect("ends").stdout).expect("is UTF-8")
 }
 
-/// As the store under test makes the links of its mails.
+/// Creates links like those in the emails of the store under test.
 pub fn page_tokens() -> SignedLinks {
     SignedLinks::new(Arc::new(HmacSeals::new(&[6; 32])))
 }

@@ -1,4 +1,4 @@
-//! The networks behind the rails, on a socket: ledger, card processor, and an inbox for the processor's events.
+//! The networks behind the rails, on a socket: the ledger, the card processor, and an inbox for the processor's events.
 
 use poem::listener::{Acceptor, Listener, TcpListener};
 use poem::web::Data;
@@ -24,7 +24,7 @@ pub const ACCEPTED: &str = "4242424242424242";
 pub const DECLINED: &str = "4000000000000002";
 pub const INSUFFICIENT: &str = "4000000000009995";
 pub const SECOND_STEP: &str = "4000002500003155";
-/// Is kept, and pays nothing afterwards.
+/// Can be saved, but later charges are declined.
 pub const DECLINED_LATER: &str = "4000000000000341";
 
 type Inbox = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
@@ -80,20 +80,20 @@ impl Networks {
         self.address.join(path).expect("an address")
     }
 
-    /// The faucet fills an account.
+    /// Funds an account from the faucet.
     pub async fn faucet(&self, account: &str) {
         let poured = self.http.post(self.at("sandbox/arcblock/faucet")).json(&json!({ "address": account })).send().await;
         assert_eq!(poured.expect("an answer").status(), 200);
     }
 
-    /// What moved to an account on the ledger, faucet apart.
+    /// The transactions to an account on the ledger, without the faucet.
     pub async fn transfers_to(&self, account: &str) -> Vec<Value> {
         let answer = self.http.get(self.at("sandbox/arcblock/debug/transfers")).send().await.expect("an answer");
         let list: Vec<Value> = serde_json::from_str(&answer.text().await.expect("a body")).expect("a list");
         list.into_iter().filter(|transfer| transfer["to"] == account).collect()
     }
 
-    /// How often an account paid or was paid on the ledger: transfers, deposits and the faucet apart.
+    /// The number of transfers from and to an account on the ledger, without deposits and the faucet.
     pub async fn transfers_of(&self, account: &str) -> usize {
         let answer = self.http.get(self.at("sandbox/arcblock/debug/transfers")).send().await.expect("an answer");
         let list: Vec<Value> = serde_json::from_str(&answer.text().await.expect("a body")).expect("a list");
@@ -104,7 +104,7 @@ impl Networks {
             .count()
     }
 
-    /// How often the card processor gave money back.
+    /// The number of refunds at the card processor.
     pub async fn card_refunds(&self) -> usize {
         let mut refunds = 0;
         for charge in self.charges().await {
@@ -116,7 +116,7 @@ impl Networks {
         refunds
     }
 
-    /// What was paid to an account on the ledger: transfers, stakes apart.
+    /// The transfers to an account on the ledger, without stakes.
     pub async fn payments_to(&self, account: &str) -> Vec<Value> {
         let moved = self.transfers_to(account).await;
         moved.into_iter().filter(|transfer| transfer["type"].as_str().is_some_and(|kind| kind.starts_with("fg:t:transfer"))).collect()
@@ -128,13 +128,13 @@ impl Networks {
         serde_json::from_str(&answer.text().await.expect("a body")).expect("a list")
     }
 
-    /// Makes the next transaction at the ledger meet a bad day.
+    /// Injects a fault into the next transaction at the ledger.
     pub async fn ledger_fault(&self, order: Value) {
         let answer = self.http.post(self.at("sandbox/arcblock/faults")).json(&order).send().await;
         assert_eq!(answer.expect("an answer").status(), 204);
     }
 
-    /// Makes the next server-side call at the card processor meet a bad day.
+    /// Injects a fault into the next server-side call at the card processor.
     pub async fn card_fault(&self, order: Value) {
         let answer = self.http.post(self.at("sandbox/stripe/faults")).json(&order).send().await;
         assert_eq!(answer.expect("an answer").status(), 204);
@@ -145,7 +145,7 @@ impl Networks {
         assert_eq!(answer.expect("an answer").status(), 204);
     }
 
-    /// What the card form does with a number: status and body.
+    /// Submits a card number as the card form does. Returns status and body.
     pub async fn confirm(&self, client_secret: &str, number: &str) -> (u16, Value) {
         let form = [
             ("client_secret", client_secret),
@@ -158,7 +158,7 @@ impl Networks {
         self.as_browser(client_secret, "confirm", &form).await
     }
 
-    /// The second step of a card that wants one.
+    /// Completes or fails the second step of a card.
     pub async fn authenticate(&self, client_secret: &str, success: bool) -> (u16, Value) {
         let success = success.to_string();
         self.as_browser(client_secret, "authenticate", &[("client_secret", client_secret), ("success", &success)]).await
@@ -172,7 +172,7 @@ impl Networks {
         (answer.status().as_u16(), serde_json::from_str(&answer.text().await.expect("a body")).expect("JSON"))
     }
 
-    /// Signature and body of the first event of a kind that the processor delivered.
+    /// Signature and body of the first delivered event of a kind.
     pub async fn event(&self, kind: &str) -> (String, Vec<u8>) {
         let find = || {
             let inbox = self.inbox.lock().expect("inbox");
@@ -183,10 +183,10 @@ impl Networks {
     }
 }
 
-/// Looks again until `condition` holds.
+/// Polls until `condition` holds.
 ///
 /// # Panics
-/// When it does not within ten seconds.
+/// If the condition does not hold within ten seconds.
 pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     let held = async {
         while !condition().await {

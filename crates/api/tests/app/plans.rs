@@ -1,4 +1,4 @@
-//! What can be subscribed to in tests.
+//! The subscription plans of the test store.
 
 use super::TestApp;
 use souk_domain::billing::TrialTerms;
@@ -9,17 +9,17 @@ use souk_domain::shared::{Amount, Mode, PriceId, ProductId};
 /// 10^18 base units.
 pub const SKT: u128 = 1_000_000_000_000_000_000;
 
-/// Prices of one product each; a month costs 10 SKT or 4.99 USD.
+/// Prices of different products; a month costs 10 SKT or 4.99 USD.
 pub struct Plans {
     pub product: ProductId,
     pub monthly: PriceId,
     /// Costs 100 SKT or 49.90 USD a year; the monthly one upsells to it.
     pub yearly: PriceId,
-    /// Every week, 2 SKT or 0.99 USD.
+    /// 2 SKT or 0.99 USD per week.
     pub weekly: PriceId,
-    /// 1 SKT or 0.50 USD for each unit that was used in a month.
+    /// 1 SKT or 0.50 USD per unit of usage, billed monthly.
     pub metered: PriceId,
-    /// Once, 3 SKT or 1.50 USD.
+    /// A one-time price of 3 SKT or 1.50 USD.
     pub once: PriceId,
 }
 
@@ -57,7 +57,7 @@ impl Plans {
         Self { product: first.expect("a product"), monthly, yearly, weekly, metered, once }
     }
 
-    /// A link that sells one of each of these prices.
+    /// A payment link that sells one of each of these prices.
     pub async fn link(&self, app: &TestApp, prices: &[&PriceId], terms: SubscriptionTerms) -> String {
         let items = prices.iter().map(|price| LineItem::new((*price).clone(), 1)).collect();
         let fields = LinkFields { items: Some(items), terms: Some(terms), ..LinkFields::default() };
@@ -69,7 +69,7 @@ impl Plans {
         self.link(app, &[&self.monthly], no_stake()).await
     }
 
-    /// The monthly plan after seven free days, without a stake.
+    /// The monthly plan with a trial of seven days, without a stake.
     pub async fn trial(&self, app: &TestApp) -> String {
         self.link(app, &[&self.monthly], SubscriptionTerms { trial: week(), ..no_stake() }).await
     }
@@ -106,7 +106,7 @@ pub fn product(app: &TestApp, name: &str) -> Product {
     }
 }
 
-/// Paid once.
+/// A one-time price.
 pub fn price(app: &TestApp, id: &PriceId, product: &ProductId, tokens: u128, cents: u128) -> Price {
     Price {
         id: id.clone(),

@@ -1,4 +1,4 @@
-//! What the test store sells.
+//! The apps and products of the test store.
 
 use super::networks::{PUBLISHABLE_KEY, SECRET_KEY, WEBHOOK_SECRET};
 use sha2::{Digest, Sha256};
@@ -15,7 +15,7 @@ use souk_domain::storage::UnitOfWork;
 use souk_domain::store::{App, AppVersion, Category, Developer, Files};
 use souk_sandbox::ledger;
 
-/// Each costs 10 SKT or 4.99 USD, if it costs anything.
+/// Paid apps cost 10 SKT or 4.99 USD.
 pub struct Shop {
     pub wallet: MethodId,
     pub token: CurrencyId,
@@ -23,22 +23,22 @@ pub struct Shop {
     pub dollar: CurrencyId,
     /// Sold without conditions.
     pub atlas: Sold,
-    /// Five in stock, at most three for each checkout.
+    /// Five in stock, at most three per checkout.
     pub seats: Sold,
-    /// Costs nothing, but goes through the checkout.
+    /// Has a price of zero and goes through the checkout.
     pub gift: Sold,
-    /// Costs less than the card processor takes.
+    /// Costs less than the card processor's minimum.
     pub crumb: Sold,
-    /// Asks for phone, address and a name of at least two words.
+    /// Its form requires a phone number, an address and a name of at least two words.
     pub strict: Sold,
-    /// Free: no checkout at all.
+    /// Free, without a checkout.
     pub notes: Sold,
 }
 
-/// An app of the store, and what it is sold through.
+/// An app of the store, with its price and payment link.
 pub struct Sold {
     pub app: Did,
-    /// Empty for what is free.
+    /// Empty for a free app.
     pub link: String,
     pub price: String,
     pub bundle: Vec<u8>,
@@ -54,11 +54,11 @@ impl Sold {
     }
 }
 
-/// How an app is sold; the default is without any condition.
+/// The terms of sale of an app; by default there are no conditions.
 #[derive(Default)]
 struct Terms {
     gratis: bool,
-    /// Ten cents: less than the card processor takes.
+    /// Ten cents, which is below the card processor's minimum.
     trifle: bool,
     stock: u64,
     limit: u64,
@@ -178,7 +178,7 @@ fn title_of(name: &str) -> String {
 }
 
 impl Shelf<'_> {
-    /// `terms` absent: free.
+    /// Creates an app; without `terms` it is free.
     async fn sell(&self, unit: &mut dyn UnitOfWork, name: &str, terms: Option<Terms>) -> Sold {
         let (now, random) = (self.ctx.now(), self.ctx.random.as_ref());
         let app = did_of(name, Role::Blocklet);

@@ -1,4 +1,4 @@
-//! Somebody with a subscription, without the checkout that leads to one.
+//! A customer with a subscription, created without a checkout.
 
 use super::{Buyer, TestApp};
 use souk_domain::billing::{
@@ -19,21 +19,21 @@ pub struct Subscriber {
     pub customer: CustomerId,
     pub product: ProductId,
     pub price: PriceId,
-    /// The further item's, where there is one.
+    /// The id of the additional item, if there is one.
     pub beside: Option<(ProductId, PriceId)>,
     pub id: SubscriptionId,
 }
 
-/// What is subscribed to, and where it stands.
+/// The terms and state of the subscription.
 pub struct Terms {
-    /// Whole tokens for a week, and dollars for the card.
+    /// The weekly price in whole tokens, and in dollars for cards.
     pub tokens: u128,
-    /// Charged by what is reported.
+    /// Whether the price is metered.
     pub metered: bool,
     pub trial: Option<Duration>,
-    /// The most of one charge, in whole tokens.
+    /// The delegation's limit per charge, in whole tokens.
     pub limit: u128,
-    /// A further item, of a product of its own: whole tokens, and whether it is metered.
+    /// An additional item of another product: its price in whole tokens, and whether it is metered.
     pub beside: Option<(u128, bool)>,
     pub threshold: Option<Threshold>,
 }
@@ -76,12 +76,12 @@ pub fn cycle(interval: Interval) -> RecurringInterval {
 }
 
 impl TestApp {
-    /// A further price of a product.
+    /// Adds a price to a product.
     pub async fn price(&self, product: &ProductId, tokens: u128, interval: Interval) -> PriceId {
         self.priced(product, tokens, interval, false).await
     }
 
-    /// The same, by what is used.
+    /// Adds a metered price to a product.
     pub async fn metered_price(&self, product: &ProductId, tokens: u128, interval: Interval) -> PriceId {
         self.priced(product, tokens, interval, true).await
     }
@@ -94,11 +94,11 @@ impl TestApp {
         price.id
     }
 
-    /// Signs somebody in, lets their wallet permit charges at the ledger, and begins a subscription now, its first invoice unpaid
-    /// for by nobody: the next period is the first that is charged.
+    /// Signs a customer in, signs a delegation at the ledger, and creates a subscription that starts now. The first period has no
+    /// invoice; the next period is the first to be charged.
     pub async fn subscribe(&self, name: &str, terms: Terms) -> Subscriber {
         let buyer = self.sign_in(name).await;
-        let (customer, mandate) = self.permit(&buyer, terms.limit).await;
+        let (customer, mandate) = self.delegate(&buyer, terms.limit).await;
         let now = self.ctx.now();
         let random = self.ctx.random.as_ref();
         let product_named = |name: &str| Product {
@@ -187,8 +187,8 @@ impl TestApp {
         Subscriber { buyer, customer, product: product.id, price: price.id, beside, id: subscription.id }
     }
 
-    /// The customer of a buyer, and a permission that the network knows.
-    async fn permit(&self, buyer: &Buyer, limit: u128) -> (CustomerId, MandateId) {
+    /// Creates the customer of a buyer, and a delegation at the network.
+    async fn delegate(&self, buyer: &Buyer, limit: u128) -> (CustomerId, MandateId) {
         let now = self.ctx.now();
         let mut unit = self.ctx.store.begin().await.expect("begins");
         let method = unit.methods().find(&self.shop.wallet).await.expect("reads").expect("a method");
@@ -238,14 +238,14 @@ impl TestApp {
         (customer, mandate.id)
     }
 
-    /// Lets the time pass, and everything happen that is due then.
-    pub async fn live_on(&self, by: Duration) {
+    /// Advances the clock and processes everything that is due then.
+    pub async fn advance_and_bill(&self, by: Duration) {
         self.advance(by);
-        self.round().await;
+        self.run_billing().await;
     }
 
-    /// One round of the engine, and the jobs that follow from it.
-    pub async fn round(&self) {
+    /// Runs the billing engine once, and the resulting jobs.
+    pub async fn run_billing(&self) {
         let now = self.ctx.now();
         renew_due(&self.ctx, &Scope::Wall, now, 100).await.expect("renews");
         retry_due(&self.ctx, &Scope::Wall, now, 100).await.expect("retries");

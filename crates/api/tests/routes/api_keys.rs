@@ -17,7 +17,7 @@ async fn payments(app: &TestApp, authorization: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_key_reads_what_its_scope_names_and_nothing_else() {
+async fn a_key_can_read_only_resources_of_its_scope() {
     let app = TestApp::open().await;
     app.sign_in("alice").await.buy(&app, &app.shop.atlas).await;
     for scope in ["payment_intents:read", "payment_intents:write", "*"] {
@@ -53,7 +53,7 @@ async fn a_key_with_the_scope_reads_invoices_of_its_mode() {
 }
 
 #[tokio::test]
-async fn a_key_stays_in_its_own_mode_whatever_the_call_says() {
+async fn a_key_is_restricted_to_its_own_mode() {
     let app = TestApp::open().await;
     app.sign_in("alice").await.buy(&app, &app.shop.atlas).await;
     let secret = key(&app, Mode::Live, "*").await.1;
@@ -63,7 +63,7 @@ async fn a_key_stays_in_its_own_mode_whatever_the_call_says() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_wrong_or_revoked_is_refused_even_beside_a_good_session() {
+async fn an_invalid_or_revoked_key_is_rejected_even_with_a_valid_session() {
     let app = TestApp::open().await;
     let (made, secret) = key(&app, Mode::Test, "*").await;
     for authorization in ["Bearer souk_test_wrong", "Bearer nonsense", "Basic dXNlcjpwYXNz", "", &secret] {
@@ -81,7 +81,7 @@ async fn a_key_that_is_wrong_or_revoked_is_refused_even_beside_a_good_session() 
 }
 
 #[tokio::test]
-async fn only_those_who_run_the_store_see_all_payments() {
+async fn only_admins_see_all_payments() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     alice.buy(&app, &app.shop.atlas).await;
@@ -92,7 +92,7 @@ async fn only_those_who_run_the_store_see_all_payments() {
 }
 
 #[tokio::test]
-async fn a_keys_secret_is_not_in_the_database() {
+async fn the_secret_of_a_key_is_not_in_the_database() {
     let app = TestApp::open().await;
     let secret = key(&app, Mode::Test, "*").await.1;
     payments(&app, &format!("Bearer {secret}")).await.ok();
@@ -106,10 +106,10 @@ async fn a_keys_secret_is_not_in_the_database() {
 }
 
 on_one! {
-    async fn each_scope_opens_its_own_resource_and_no_other(db: &TestDatabase) {
+    async fn each_scope_grants_access_to_its_own_resource_only(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms::default()).await;
-        app.live_on(WEEK).await;
+        app.advance_and_bill(WEEK).await;
         let subscription = alice.buyer.browser.get(&format!("/api/subscriptions/{}", alice.id)).await.ok();
         let item = subscription["items"][0]["id"].as_str().expect("an item").to_owned();
         let payment = alice.buyer.browser.get("/api/payment-intents").await.ok()["list"][0]["id"].as_str().expect("an id").to_owned();
@@ -156,11 +156,11 @@ on_one! {
 }
 
 #[tokio::test]
-async fn customers_and_payments_of_others_do_not_exist_for_a_customer() {
+async fn a_customer_cannot_see_other_customers_and_their_payments() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let bob = app.sign_in("bob").await;
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     let payment = alice.buyer.browser.get("/api/payment-intents").await.ok()["list"][0].clone();
     let path = format!("/api/payment-intents/{}", payment["id"].as_str().expect("an id"));
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["amount_received"], payment["amount_received"]);

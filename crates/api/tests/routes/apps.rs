@@ -1,11 +1,11 @@
-//! `/api/apps`: bundles and who may have them.
+//! `/api/apps`: the catalogue, and downloads of bundles.
 
 use crate::app::TestApp;
 use poem::http::Method;
 use souk_adapters::on_both;
 
 #[tokio::test]
-async fn a_paid_bundle_needs_its_purchase_and_says_so() {
+async fn a_paid_bundle_requires_a_purchase() {
     let app = TestApp::open().await;
     let path = app.shop.atlas.bundle_path();
     assert_eq!(app.browser().get(&path).await.refused(401)["code"], "PURCHASE_REQUIRED");
@@ -19,7 +19,7 @@ async fn a_paid_bundle_needs_its_purchase_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_purchase_in_test_mode_opens_nothing_in_live_mode() {
+async fn a_purchase_in_test_mode_grants_nothing_in_live_mode() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     alice.buy(&app, &app.shop.atlas).await;
@@ -33,7 +33,7 @@ async fn a_purchase_in_test_mode_opens_nothing_in_live_mode() {
 }
 
 #[tokio::test]
-async fn a_free_bundle_needs_nobody_and_a_reader_who_has_it_gets_nothing_again() {
+async fn a_free_bundle_needs_no_login_and_is_not_sent_again_if_unchanged() {
     let app = TestApp::open().await;
     let browser = app.browser();
     let path = app.shop.notes.bundle_path();
@@ -49,7 +49,7 @@ async fn a_free_bundle_needs_nobody_and_a_reader_who_has_it_gets_nothing_again()
 }
 
 #[tokio::test]
-async fn a_look_at_the_headers_is_no_download() {
+async fn a_head_request_does_not_count_as_a_download() {
     let app = TestApp::open().await;
     let browser = app.browser();
     let looked = browser.call(Method::HEAD, &app.shop.notes.bundle_path()).send().await;
@@ -60,7 +60,7 @@ async fn a_look_at_the_headers_is_no_download() {
 }
 
 #[tokio::test]
-async fn the_shelves_and_categories_tell_what_there_is() {
+async fn shelves_and_categories_list_the_apps() {
     let app = TestApp::open().await;
     let browser = app.browser();
     let shelves = browser.get("/api/apps/shelves").await.ok();
@@ -74,7 +74,7 @@ async fn the_shelves_and_categories_tell_what_there_is() {
 }
 
 #[tokio::test]
-async fn a_picture_of_a_developer_can_neither_run_nor_fetch() {
+async fn developer_pictures_can_neither_run_scripts_nor_load_resources() {
     let app = TestApp::open().await;
     let logo = app.browser().get(&format!("/api/apps/{}/logo", app.shop.notes.app)).await;
     assert_eq!((logo.status, logo.header("content-type")), (200, Some("image/svg+xml")));
@@ -115,7 +115,7 @@ on_both! {
 }
 
 #[tokio::test]
-async fn lists_are_searched_filtered_and_never_longer_than_a_page() {
+async fn lists_are_searched_filtered_and_limited_to_a_page() {
     let app = TestApp::open().await;
     let browser = app.browser();
     let names = async |query: &str| -> Vec<String> {

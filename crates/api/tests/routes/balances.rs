@@ -1,4 +1,4 @@
-//! `/api/customers/{id}/balance` and what changes it
+//! `/api/customers/{id}/balance` and its transactions
 
 use crate::app::{ACCEPTED, Buyer, TOKEN, TestApp};
 use poem::http::Method;
@@ -9,7 +9,7 @@ use souk_domain::access::Scope;
 use souk_domain::shared::Mode;
 use std::time::Duration;
 
-/// Credits all of a purchase to the balance. Answers the customer's id.
+/// Credits a whole purchase to the balance and returns the customer's id.
 async fn with_balance(app: &TestApp, buyer: &Buyer, owner: &Buyer) -> String {
     let session = buyer.buy(app, &app.shop.atlas).await;
     let found = buyer.retrieve(&session).await["checkoutSession"].clone();
@@ -24,7 +24,7 @@ fn tokens(whole: u128) -> Value {
 }
 
 on_both! {
-    async fn a_balance_is_seen_with_its_changes_and_paid_out_to_the_wallet(db: &TestDatabase) {
+    async fn a_balance_is_listed_with_its_transactions_and_paid_out_to_the_wallet(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
         assert_eq!(alice.browser.get("/api/customers/me/balance").await.ok()["count"], 0, "before the first purchase");
@@ -49,12 +49,12 @@ on_both! {
         assert_eq!(app.networks.transfers_to(alice.wallet.did().as_str()).await.len(), 1);
 
         let transactions = alice.browser.get("/api/customers/me/balance-transactions").await.ok()["list"].clone();
-        let told = |place: usize| {
+        let transaction = |place: usize| {
             let one = &transactions[place];
             (one["type"].clone(), one["direction"].clone(), one["amount"].clone(), one["balance_after"].clone())
         };
-        assert_eq!(told(0), (json!("payout"), json!("decrease"), tokens(4), tokens(6)));
-        assert_eq!(told(1), (json!("credit_note"), json!("increase"), tokens(10), tokens(10)));
+        assert_eq!(transaction(0), (json!("payout"), json!("decrease"), tokens(4), tokens(6)));
+        assert_eq!(transaction(1), (json!("credit_note"), json!("increase"), tokens(10), tokens(10)));
         assert!(transactions[1]["source"].as_str().is_some_and(|id| id.starts_with("cn_")), "{transactions}");
         let narrowed = format!("/api/customers/{customer}/balance-transactions?currency_id={}&pageSize=1", app.shop.token);
         let narrowed = owner.browser.get(&narrowed).await.ok();
@@ -69,7 +69,7 @@ on_both! {
 }
 
 on_one! {
-    async fn a_balance_is_the_customers_own_and_paid_out_by_the_store(db: &TestDatabase) {
+    async fn a_balance_is_visible_to_its_customer_and_paid_out_by_the_store_only(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, bob, owner) = (app.sign_in("alice").await, app.sign_in("bob").await, app.owner().await);
         let customer = with_balance(&app, &alice, &owner).await;
@@ -119,7 +119,7 @@ on_one! {
 }
 
 #[tokio::test]
-async fn a_balance_from_a_card_goes_back_to_the_card() {
+async fn a_balance_from_a_card_is_paid_out_to_the_card() {
     let app = TestApp::open().await;
     let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
     let session = alice.start(&app.shop.atlas).await;

@@ -1,4 +1,4 @@
-//! `/api/did/{action}`: signing in, and paying, with a wallet that may lie.
+//! `/api/did/{action}`: sign-in and payment with a wallet that may be malicious.
 
 use crate::app::{Browser, Connect, TestApp, altered, claim_of, profile_of, wallet};
 use poem::http::Method;
@@ -9,7 +9,7 @@ use souk_domain::access::ConnectSession;
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_login_gives_its_cookie_to_the_browser_that_began_it_and_to_no_other() {
+async fn only_the_browser_that_began_a_login_receives_its_cookie() {
     let app = TestApp::open().await;
     let (browser, other) = (app.browser(), app.browser());
     let connect = Connect::begin(&app, &browser, "login", "").await;
@@ -38,7 +38,7 @@ async fn a_login_gives_its_cookie_to_the_browser_that_began_it_and_to_no_other()
 
 const OTHER_WALLET: &str = "Login user and wallet user mismatch, please relogin and try again";
 
-/// A login that has come so far that the next question for its status answers the cookie.
+/// A login that has succeeded, so that the next status request returns the cookie.
 async fn succeeded(app: &TestApp, browser: &Browser) -> Connect {
     let connect = Connect::begin(app, browser, "login", "").await;
     let alice = wallet("alice");
@@ -49,7 +49,7 @@ async fn succeeded(app: &TestApp, browser: &Browser) -> Connect {
 }
 
 #[tokio::test]
-async fn a_used_connect_token_opens_no_login_after_leaving() {
+async fn a_redeemed_connect_token_opens_no_login_after_logout() {
     let app = TestApp::open().await;
     let browser = app.browser();
     let (first, second) = (succeeded(&app, &browser).await, succeeded(&app, &browser).await);
@@ -70,7 +70,7 @@ async fn a_used_connect_token_opens_no_login_after_leaving() {
 }
 
 #[tokio::test]
-async fn a_login_cookie_that_got_lost_is_given_again_and_the_lost_one_ends() {
+async fn a_lost_login_cookie_is_reissued_and_the_lost_one_becomes_invalid() {
     let app = TestApp::open().await;
     let browser = app.browser();
     let connect = succeeded(&app, &browser).await;
@@ -98,7 +98,7 @@ async fn a_store_without_https_sets_its_cookies_without_secure() {
 }
 
 #[tokio::test]
-async fn the_deep_link_names_the_configured_address_whatever_the_host_header_says() {
+async fn the_deep_link_uses_the_configured_url_and_not_the_host_header() {
     let app = TestApp::open().await;
     let call = app.browser();
     let begun = call.call(Method::GET, "/api/did/login/token").header("host", "evil.example").send().await.ok();
@@ -108,7 +108,7 @@ async fn the_deep_link_names_the_configured_address_whatever_the_host_header_say
 }
 
 #[tokio::test]
-async fn a_wrong_challenge_is_refused_and_the_right_one_still_works() {
+async fn a_wrong_challenge_is_rejected_and_the_right_one_still_works() {
     let app = TestApp::open().await;
     let connect = Connect::begin(&app, &app.browser(), "login", "").await;
     let alice = wallet("alice");
@@ -125,13 +125,13 @@ async fn a_wrong_challenge_is_refused_and_the_right_one_still_works() {
 }
 
 #[tokio::test]
-async fn a_page_may_attach_what_it_tells_in_a_body() {
+async fn a_page_may_send_its_parameters_in_the_body() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
     alice.submit_for_wallet(&app, &session).await;
-    let told = json!({ "checkoutSessionId": session, "locale": "zh", "nonsense": { "a": 1 } });
-    let begun = alice.browser.post("/api/did/payment/token?locale=en", &told).await.ok();
+    let params = json!({ "checkoutSessionId": session, "locale": "zh", "nonsense": { "a": 1 } });
+    let begun = alice.browser.post("/api/did/payment/token?locale=en", &params).await.ok();
     let scanned = app.browser().get(&format!("/api/did/payment/auth?_t_={}", begun["token"].as_str().expect("a token"))).await.ok();
     assert!(scanned["authInfo"].is_string(), "{scanned}");
     let kept = app.count("SELECT count(*) AS n FROM connect_sessions WHERE params LIKE '%checkoutSessionId%' AND params LIKE '%en%'").await;
@@ -150,7 +150,7 @@ async fn another_wallet_cannot_take_over_the_second_step() {
     let asked = connect.answer(&wallet("alice"), &asked, json!([])).await;
     let refused = connect.answer(&wallet("mallory"), &asked, json!([profile_of("mallory")])).await;
     assert_eq!(refused["errorMessage"], OTHER_WALLET);
-    assert_eq!(connect.status().await.refused(403)["error"], OTHER_WALLET, "the page is told");
+    assert_eq!(connect.status().await.refused(403)["error"], OTHER_WALLET, "the page sees the error");
     let late = connect.answer(&wallet("alice"), &asked, json!([profile_of("alice")])).await;
     assert_eq!(late["errorMessage"], "Session not found or expired");
     app.finish().await;
@@ -198,7 +198,7 @@ async fn an_envelope_that_is_too_old_or_signed_by_another_key_ends_the_session()
 }
 
 #[tokio::test]
-async fn an_envelope_from_a_clock_that_is_behind_is_told_so() {
+async fn an_envelope_from_a_clock_that_is_behind_is_rejected_with_the_reason() {
     let app = TestApp::open().await;
     let alice = wallet("alice");
     let first = Connect::begin(&app, &app.browser(), "login", "").await;
@@ -217,7 +217,7 @@ async fn an_envelope_from_a_clock_that_is_behind_is_told_so() {
 }
 
 #[tokio::test]
-async fn sessions_and_actions_that_do_not_exist_are_told_apart() {
+async fn unknown_sessions_and_unknown_actions_have_different_errors() {
     let app = TestApp::open().await;
     let browser = app.browser();
     assert_eq!(browser.get("/api/did/login/status").await.refused(400)["error"], "Session Id is required to check status");
@@ -230,7 +230,7 @@ async fn sessions_and_actions_that_do_not_exist_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_browser_that_gives_up_removes_its_session() {
+async fn a_browser_that_abandons_its_session_removes_it() {
     let app = TestApp::open().await;
     let browser = app.browser();
     let connect = Connect::begin(&app, &browser, "login", "").await;
@@ -240,7 +240,7 @@ async fn a_browser_that_gives_up_removes_its_session() {
 }
 
 #[tokio::test]
-async fn a_session_keeps_the_parameters_that_are_used_and_no_others() {
+async fn a_session_stores_only_known_parameters() {
     let app = TestApp::open().await;
     let long = "x".repeat(400);
     let connect = Connect::begin(&app, &app.browser(), "login", &format!("&a={long}&b={long}&checkoutSessionId=cs_1&mode=setup")).await;
@@ -251,7 +251,7 @@ async fn a_session_keeps_the_parameters_that_are_used_and_no_others() {
 }
 
 #[tokio::test]
-async fn a_thousand_expired_sessions_and_keys_are_gone_after_one_round() {
+async fn one_run_prunes_a_thousand_expired_sessions_and_keys() {
     let app = TestApp::open().await;
     let connect = Connect::begin(&app, &app.browser(), "login", "").await;
     let now = app.ctx.now();
@@ -271,7 +271,7 @@ async fn a_thousand_expired_sessions_and_keys_are_gone_after_one_round() {
 }
 
 #[tokio::test]
-async fn wallets_of_other_origins_reach_the_auth_endpoint_and_nothing_else() {
+async fn wallets_of_other_origins_can_access_only_the_auth_endpoint() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let connect = Connect::begin(&app, &alice.browser, "login", "").await;
@@ -288,7 +288,7 @@ async fn wallets_of_other_origins_reach_the_auth_endpoint_and_nothing_else() {
 }
 
 on_both! {
-    async fn a_wallet_answer_sent_again_moves_nothing(db: &TestDatabase) {
+    async fn a_repeated_wallet_response_moves_no_money(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
         let session = alice.start(&app.shop.atlas).await;
@@ -312,7 +312,7 @@ fn transfer(transaction: &mut Transaction) -> &mut TransferV3Tx {
 }
 
 #[tokio::test]
-async fn a_transfer_that_differs_from_what_was_asked_is_never_sent() {
+async fn a_transfer_that_differs_from_the_request_is_never_sent() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -386,7 +386,7 @@ async fn declining_a_payment_leaves_the_order_open() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_of_a_wallet_is_refused_in_our_shape() {
+async fn malformed_wallet_responses_are_rejected_as_problems() {
     let app = TestApp::open().await;
     let connect = Connect::begin(&app, &app.browser(), "login", "").await;
     let path = format!("/api/did/login/auth?_t_={}", connect.token);

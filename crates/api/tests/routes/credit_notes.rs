@@ -12,10 +12,10 @@ fn tokens(whole: u128) -> Value {
     json!((whole * TOKEN).to_string())
 }
 
-/// What a purchase has written.
+/// The records of a purchase.
 struct Bought {
     session: String,
-    /// The id of the invoice, and of its one line.
+    /// The ids of the invoice and of its only line.
     invoice: String,
     line: String,
 }
@@ -39,7 +39,7 @@ impl Bought {
 }
 
 on_both! {
-    async fn a_credit_note_goes_back_to_the_wallet_and_ends_what_was_bought(db: &TestDatabase) {
+    async fn a_credit_note_refunds_the_wallet_and_revokes_the_entitlement(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
         let bought = Bought::by(&app, &alice).await;
@@ -85,7 +85,7 @@ on_both! {
 }
 
 #[tokio::test]
-async fn a_credit_note_may_leave_the_customer_what_was_bought() {
+async fn a_credit_note_can_keep_the_entitlement() {
     let app = TestApp::open().await;
     let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
     let bought = Bought::by(&app, &alice).await;
@@ -99,7 +99,7 @@ async fn a_credit_note_may_leave_the_customer_what_was_bought() {
 }
 
 #[tokio::test]
-async fn an_amount_is_spread_and_what_is_left_bounds_the_next_note() {
+async fn an_amount_is_spread_over_lines_and_limits_the_next_note() {
     let app = TestApp::open().await;
     let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
     let bought = Bought::by(&app, &alice).await;
@@ -114,7 +114,7 @@ async fn an_amount_is_spread_and_what_is_left_bounds_the_next_note() {
 }
 
 #[tokio::test]
-async fn orders_that_make_no_sense_are_refused_by_code() {
+async fn invalid_requests_are_rejected_by_code() {
     let app = TestApp::open().await;
     let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
     let (bought, other) = (Bought::by(&app, &alice).await, Bought::by(&app, &owner).await);
@@ -155,7 +155,7 @@ async fn orders_that_make_no_sense_are_refused_by_code() {
 }
 
 on_one! {
-    async fn a_credit_note_is_the_customers_own_and_does_not_exist_for_another(db: &TestDatabase) {
+    async fn a_credit_note_is_visible_to_its_customer_only(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, bob, owner) = (app.sign_in("alice").await, app.sign_in("bob").await, app.owner().await);
         let bought = Bought::by(&app, &alice).await;
@@ -197,7 +197,7 @@ on_one! {
 }
 
 #[tokio::test]
-async fn keys_need_the_scope_and_stay_in_their_mode() {
+async fn keys_need_the_scope_and_are_restricted_to_their_mode() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let bought = Bought::by(&app, &alice).await;
@@ -216,7 +216,7 @@ async fn keys_need_the_scope_and_stay_in_their_mode() {
 }
 
 #[tokio::test]
-async fn the_same_order_under_one_key_is_one_credit_note() {
+async fn a_repeated_idempotency_key_creates_one_credit_note() {
     let app = TestApp::open().await;
     let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
     let bought = Bought::by(&app, &alice).await;
@@ -231,7 +231,7 @@ async fn the_same_order_under_one_key_is_one_credit_note() {
 }
 
 #[tokio::test]
-async fn the_pdf_is_in_the_language_of_the_call() {
+async fn the_pdf_is_in_the_language_of_the_request() {
     let app = TestApp::open().await;
     let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
     let bought = Bought::by(&app, &alice).await;
@@ -246,7 +246,7 @@ async fn the_pdf_is_in_the_language_of_the_call() {
 }
 
 #[tokio::test]
-async fn drafts_and_documents_of_deposits_are_not_credited() {
+async fn drafts_and_statements_cannot_be_credited() {
     let app = TestApp::open().await;
     let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
     let session = alice.start(&app.shop.atlas).await;

@@ -4,7 +4,7 @@ use crate::app::TestApp;
 use serde_json::json;
 
 #[tokio::test]
-async fn somebody_who_never_bought_is_answered_from_the_profile() {
+async fn a_user_without_purchases_gets_their_profile_data() {
     let app = TestApp::open().await;
     app.browser().get("/api/customers/me").await.refused(401);
     let alice = app.sign_in("alice").await;
@@ -15,7 +15,7 @@ async fn somebody_who_never_bought_is_answered_from_the_profile() {
 }
 
 #[tokio::test]
-async fn a_change_is_kept_and_only_of_what_was_sent() {
+async fn an_update_changes_only_the_sent_fields() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     alice.buy(&app, &app.shop.atlas).await;

@@ -1,4 +1,4 @@
-//! `/api/disputes`: what the card processor tells of payments that it took back
+//! `/api/disputes`: disputes of card payments
 
 use crate::app::{Buyer, TestApp};
 use poem::http::Method;
@@ -9,10 +9,10 @@ use souk_domain::access::Scope;
 use souk_domain::shared::Mode;
 use std::time::Duration;
 
-/// Pays, and is disputed as fraudulent.
+/// A card that pays and is disputed as fraudulent.
 const DISPUTED: &str = "4000000000000259";
 
-/// A purchase by a card whose owner disputes the payment, as the processor's event tells it. Answers the session.
+/// Makes a purchase whose payment is disputed, and delivers the processor's event. Returns the session.
 async fn disputed(app: &TestApp, buyer: &Buyer) -> Value {
     let session = buyer.start(&app.shop.atlas).await;
     let secret = buyer.submit_for_card(app, &session).await;
@@ -32,7 +32,7 @@ async fn disputed(app: &TestApp, buyer: &Buyer) -> Value {
 }
 
 on_both! {
-    async fn a_dispute_suspends_what_was_bought_and_is_shown_to_the_store(db: &TestDatabase) {
+    async fn a_dispute_suspends_the_entitlement_and_is_shown_to_the_store(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
         let session = disputed(&app, &alice).await;

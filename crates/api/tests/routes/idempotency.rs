@@ -12,7 +12,7 @@ async fn put(buyer: &Buyer, session: &str, key: &str, body: &Value) -> Answer {
 }
 
 #[tokio::test]
-async fn the_same_key_and_body_give_the_first_answer_again() {
+async fn a_repeated_key_and_body_return_the_first_response() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -29,7 +29,7 @@ async fn the_same_key_and_body_give_the_first_answer_again() {
 }
 
 #[tokio::test]
-async fn refusals_are_repeated_too() {
+async fn errors_are_replayed_as_well() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -43,7 +43,7 @@ async fn refusals_are_repeated_too() {
 }
 
 #[tokio::test]
-async fn the_same_key_for_another_body_or_path_is_refused() {
+async fn a_repeated_key_with_another_body_or_path_is_rejected() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let (session, other) = (alice.start(&app.shop.atlas).await, alice.start(&app.shop.seats).await);
@@ -55,7 +55,7 @@ async fn the_same_key_for_another_body_or_path_is_refused() {
 }
 
 #[tokio::test]
-async fn the_mode_and_the_query_belong_to_a_call_and_its_language_does_not() {
+async fn mode_and_query_count_for_idempotency_but_language_does_not() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -72,7 +72,7 @@ async fn the_mode_and_the_query_belong_to_a_call_and_its_language_does_not() {
 }
 
 #[tokio::test]
-async fn another_callers_key_is_another_key() {
+async fn keys_of_different_callers_are_independent() {
     let app = TestApp::open().await;
     let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
     let (one, other) = (alice.start(&app.shop.atlas).await, bob.start(&app.shop.atlas).await);
@@ -84,7 +84,7 @@ async fn another_callers_key_is_another_key() {
 }
 
 #[tokio::test]
-async fn odd_keys_are_refused() {
+async fn malformed_keys_are_rejected() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -95,7 +95,7 @@ async fn odd_keys_are_refused() {
 }
 
 #[tokio::test]
-async fn a_stranger_cannot_fill_the_table_with_keys() {
+async fn keys_of_anonymous_callers_are_not_stored() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -111,7 +111,7 @@ async fn a_stranger_cannot_fill_the_table_with_keys() {
 }
 
 #[tokio::test]
-async fn a_failure_of_the_network_frees_the_key_so_that_a_repetition_works() {
+async fn a_network_failure_releases_the_key_for_a_retry() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -125,7 +125,7 @@ async fn a_failure_of_the_network_frees_the_key_so_that_a_repetition_works() {
 }
 
 #[tokio::test]
-async fn a_key_whose_call_died_is_free_again_after_a_minute() {
+async fn a_key_of_a_dead_request_is_released_after_a_minute() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -140,7 +140,7 @@ async fn a_key_whose_call_died_is_free_again_after_a_minute() {
 }
 
 on_both! {
-    async fn of_two_at_once_one_works_and_the_other_is_told_to_wait_or_sees_the_same(db: &TestDatabase) {
+    async fn of_two_concurrent_requests_one_runs_and_the_other_waits_or_replays(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
         let session = alice.start(&app.shop.atlas).await;
@@ -149,8 +149,8 @@ on_both! {
         let both = futures_util::future::join_all([put(&alice, &session, "k", &filled), put(&alice, &session, "k", &filled)]).await;
         let worked = both.iter().filter(|answer| answer.status == 200 && answer.header("idempotent-replayed").is_none());
         assert_eq!(worked.count(), 1);
-        for told in both.iter().filter(|answer| answer.status != 200) {
-            assert_eq!(told.refused(409)["code"], "IDEMPOTENCY_IN_FLIGHT");
+        for rejected in both.iter().filter(|answer| answer.status != 200) {
+            assert_eq!(rejected.refused(409)["code"], "IDEMPOTENCY_IN_FLIGHT");
         }
         assert_eq!(put(&alice, &session, "k", &filled).await.header("idempotent-replayed"), Some("true"));
         app.finish().await;

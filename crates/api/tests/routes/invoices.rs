@@ -4,7 +4,7 @@ use crate::app::TestApp;
 use serde_json::json;
 
 #[tokio::test]
-async fn an_invoice_is_the_customers_own_and_does_not_exist_for_another() {
+async fn an_invoice_is_visible_to_its_customer_only() {
     let app = TestApp::open().await;
     let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
     let session = alice.buy(&app, &app.shop.atlas).await;
@@ -26,7 +26,7 @@ async fn an_invoice_is_the_customers_own_and_does_not_exist_for_another() {
     assert_eq!(alice.browser.get("/api/invoices?status=void").await.ok()["count"], 0);
     assert_eq!(alice.browser.get("/api/invoices?status=nonsense").await.ok()["count"], 0);
     assert_eq!(alice.browser.get("/api/invoices?status=nonsense,paid").await.ok()["count"], 1);
-    // A slip of a filter does not show more.
+    // An invalid filter value must not widen the list.
     for slip in ["subscription_id=typo", "currency_id=typo"] {
         assert_eq!(alice.browser.get(&format!("/api/invoices?{slip}")).await.ok()["count"], 0, "{slip}");
     }
@@ -44,7 +44,7 @@ async fn an_invoice_is_the_customers_own_and_does_not_exist_for_another() {
 }
 
 #[tokio::test]
-async fn numbers_are_given_in_order_and_without_gaps() {
+async fn invoice_numbers_are_sequential_without_gaps() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let abandoned = alice.start(&app.shop.seats).await;
@@ -97,7 +97,7 @@ async fn the_receipt_goes_out_once_in_the_customers_language() {
 }
 
 #[tokio::test]
-async fn invoices_and_payments_are_searched_among_those_that_one_may_see() {
+async fn searches_return_only_visible_invoices_and_payments() {
     let app = TestApp::open().await;
     let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
     let session = alice.buy(&app, &app.shop.atlas).await;

@@ -1,4 +1,4 @@
-//! The API as its callers see it, in the tree of its addresses.
+//! Tests of the API, organized by URL path.
 
 #[path = "../app/mod.rs"]
 mod app;

@@ -1,4 +1,4 @@
-//! Texts that nobody types: whatever arrives, on either database, is answered and is no failure of ours.
+//! Malformed input: on both databases, every request gets a response that is not a server error.
 
 use crate::app::{Connect, TestApp, form, wallet};
 use poem::http::Method;
@@ -21,7 +21,7 @@ const VALUES: [&str; 12] = [
 ];
 
 on_both! {
-    async fn strange_queries_and_paths_are_answered(db: &TestDatabase) {
+    async fn malformed_queries_and_paths_cause_no_server_error(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let owner = app.owner().await;
         let session = owner.buy(&app, &app.shop.atlas).await;
@@ -82,7 +82,7 @@ on_both! {
         app.finish().await;
     }
 
-    async fn strange_forms_are_answered(db: &TestDatabase) {
+    async fn malformed_forms_cause_no_server_error(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
         let session = alice.start(&app.shop.strict).await;
@@ -115,7 +115,7 @@ on_both! {
         app.finish().await;
     }
 
-    async fn a_wallet_that_tells_strange_things_of_its_holder_is_welcome(db: &TestDatabase) {
+    async fn a_wallet_with_a_malformed_profile_can_sign_in(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let mallory = wallet("mallory");
         for (index, claim) in [
@@ -136,7 +136,7 @@ on_both! {
 }
 
 #[tokio::test]
-async fn headers_that_are_no_text_are_passed_over() {
+async fn non_text_headers_are_ignored() {
     let app = TestApp::open().await;
     let browser = app.browser();
     let odd = "caf\u{e9}";

@@ -1,4 +1,4 @@
-//! What every call passes through.
+//! The middleware of all requests.
 
 use crate::app::{TestApp, form};
 use poem::http::Method;
@@ -19,7 +19,7 @@ async fn every_path_works_under_the_mount_prefix() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused_by_its_length_and_while_it_streams() {
+async fn oversized_bodies_are_rejected_by_length_and_while_streaming() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -36,7 +36,7 @@ async fn a_body_that_is_too_large_is_refused_by_its_length_and_while_it_streams(
 }
 
 #[tokio::test]
-async fn malformed_json_is_a_bad_request_in_our_shape() {
+async fn malformed_json_is_a_bad_request_in_the_error_format() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -52,7 +52,7 @@ async fn malformed_json_is_a_bad_request_in_our_shape() {
 }
 
 #[tokio::test]
-async fn paths_and_methods_that_do_not_exist_answer_in_our_shape() {
+async fn unknown_paths_and_methods_use_the_error_format() {
     let app = TestApp::open().await;
     let browser = app.browser();
     assert_eq!(browser.get("/api/nonsense").await.refused(404)["error"], "Sorry, the page you visited does not exist.");
@@ -63,7 +63,7 @@ async fn paths_and_methods_that_do_not_exist_answer_in_our_shape() {
 }
 
 #[tokio::test]
-async fn a_write_that_another_site_makes_with_our_cookie_is_forbidden() {
+async fn cross_site_writes_with_the_login_cookie_are_forbidden() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let path = format!("/api/checkout-sessions/start/{}", app.shop.atlas.link);
@@ -90,7 +90,7 @@ async fn answers_are_not_stored_and_not_sniffed() {
 }
 
 #[tokio::test]
-async fn pages_of_other_origins_read_what_is_public_and_nothing_else() {
+async fn other_origins_can_read_public_data_only() {
     let app = TestApp::open().await;
     let browser = app.browser();
     let request = async |method: Method, path: &str| browser.call(method, path).header("origin", "https://other.example").send().await;
@@ -107,7 +107,7 @@ async fn pages_of_other_origins_read_what_is_public_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_store_that_lives_says_so() {
+async fn a_running_store_reports_its_health() {
     let app = TestApp::open().await;
     assert_eq!(app.browser().get("/healthz").await.ok(), json!({ "status": "ok" }));
     assert_eq!(app.browser().get("/readyz").await.ok()["database"], "ok");

@@ -1,11 +1,11 @@
-//! Payments whose network moved another amount than it was asked for.
+//! Payments on hold, whose settled amount differs from the requested one.
 
 use crate::app::{Buyer, TestApp};
 use serde_json::json;
 use souk_domain::payment::{self, AttemptContext, Outcome, Settlement, Trigger};
 use souk_domain::shared::{Amount, PaymentIntentId};
 
-/// The network says that it moved so many cents of a card payment that was asked for more.
+/// A card payment for which the network reports a smaller settled amount, in cents.
 async fn on_hold(app: &TestApp, buyer: &Buyer, cents: u128) -> String {
     let session = buyer.start(&app.shop.atlas).await;
     buyer.submit_for_card(app, &session).await;
@@ -23,7 +23,7 @@ async fn on_hold(app: &TestApp, buyer: &Buyer, cents: u128) -> String {
 }
 
 #[tokio::test]
-async fn the_store_moves_what_arrived_to_the_balance() {
+async fn the_store_moves_the_settled_amount_to_the_balance() {
     let app = TestApp::open().await;
     let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
     let intent = on_hold(&app, &alice, 300).await;

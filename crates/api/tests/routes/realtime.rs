@@ -1,4 +1,4 @@
-//! The relay: frames with names and ids, and nothing else.
+//! The realtime relay, whose frames contain only names and ids.
 
 use crate::app::{Browser, TestApp};
 use futures_util::{SinkExt, StreamExt};
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio_tungstenite::tungstenite::Message;
 
-/// What both transports tell of a purchase.
-fn assert_told(mut events: Vec<Value>, topic: &str, session: &str) {
+/// Checks the events of a purchase, for both transports.
+fn assert_events(mut events: Vec<Value>, topic: &str, session: &str) {
     events.sort_by_key(|event| event[3].to_string());
     assert_eq!(events[0], json!([null, null, topic, "checkout.session.completed", { "status": "ok", "response": { "id": session } }]));
     assert_eq!(events[1][3], "invoice.paid");
@@ -20,7 +20,7 @@ fn assert_told(mut events: Vec<Value>, topic: &str, session: &str) {
 }
 
 #[tokio::test]
-async fn a_page_hears_of_its_completed_session_by_id_alone() {
+async fn a_page_receives_the_id_of_its_completed_session() {
     let app = TestApp::open().await;
     let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.expect("listens");
     let address = *acceptor.local_addr()[0].as_socket_addr().expect("an address");
@@ -42,14 +42,14 @@ async fn a_page_hears_of_its_completed_session_by_id_alone() {
 
     let alice = app.sign_in("alice").await;
     let session = alice.buy(&app, &app.shop.atlas).await;
-    assert_told(vec![next(None).await, next(None).await], &topic, &session);
+    assert_events(vec![next(None).await, next(None).await], &topic, &session);
     server.abort();
     app.finish().await;
 }
 
 const LONGPOLL: &str = "/.well-known/service/relay/longpoll?vsn=2.0.0";
 
-/// A page that cannot open a socket.
+/// A page that uses long polling.
 struct Poller {
     browser: Browser,
     token: String,
@@ -86,7 +86,7 @@ impl Poller {
 }
 
 #[tokio::test]
-async fn where_sockets_are_blocked_a_poll_that_waits_is_answered_with_the_same_frames() {
+async fn a_waiting_poll_receives_the_same_frames_as_a_websocket() {
     let app = TestApp::open().await;
     let topic = format!("relay:{}:events", app.app_key.did());
     let page = Poller::open(&app).await;
@@ -101,12 +101,12 @@ async fn where_sockets_are_blocked_a_poll_that_waits_is_answered_with_the_same_f
         heard
     };
     let (events, session) = tokio::join!(waits, alice.buy(&app, &app.shop.atlas));
-    assert_told(events, &topic, &session);
+    assert_events(events, &topic, &session);
     app.finish().await;
 }
 
 #[tokio::test]
-async fn what_happens_between_two_polls_is_told_by_the_next_and_strangers_are_told_nothing() {
+async fn events_between_polls_are_returned_by_the_next_and_only_to_joined_clients() {
     let app = TestApp::open().await;
     let topic = format!("relay:{}:events", app.app_key.did());
     let (page, stranger) = (Poller::open(&app).await, Poller::open(&app).await);
@@ -115,13 +115,13 @@ async fn what_happens_between_two_polls_is_told_by_the_next_and_strangers_are_to
 
     let alice = app.sign_in("alice").await;
     let session = alice.buy(&app, &app.shop.atlas).await;
-    assert_told(page.poll().await.1, &topic, &session);
+    assert_events(page.poll().await.1, &topic, &session);
     assert_eq!(stranger.poll().await, (204, Vec::new()), "its window passes");
     app.finish().await;
 }
 
 #[tokio::test]
-async fn a_line_that_is_gone_says_so_and_one_that_sends_no_frames_is_closed() {
+async fn a_closed_session_is_reported_and_malformed_frames_close_a_session() {
     let app = TestApp::open().await;
     let page = Poller::open(&app).await;
     assert_eq!(page.push("nonsense").await, 410);

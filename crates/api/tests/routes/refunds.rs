@@ -1,4 +1,4 @@
-//! `/api/refunds`: refunds that a network refuses, and what the store decides about them
+//! `/api/refunds`: declined refunds, and the store's decisions about them
 
 use crate::app::{Buyer, TOKEN, TestApp};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ fn tokens(whole: u128) -> Value {
     json!((whole * TOKEN).to_string())
 }
 
-/// A purchase whose refund the network has refused. Answers the path of the refund.
+/// Makes a purchase whose refund the network declines. Returns the path of the refund.
 async fn refused(app: &TestApp, buyer: &Buyer, owner: &Buyer) -> String {
     let session = buyer.buy(app, &app.shop.atlas).await;
     let invoice = buyer.retrieve(&session).await["checkoutSession"]["invoice_id"].clone();
@@ -21,7 +21,7 @@ async fn refused(app: &TestApp, buyer: &Buyer, owner: &Buyer) -> String {
 }
 
 on_both! {
-    async fn a_refused_refund_is_sent_again_or_moved_to_the_balance(db: &TestDatabase) {
+    async fn a_declined_refund_can_be_retried_or_moved_to_the_balance(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
         let path = refused(&app, &alice, &owner).await;
@@ -40,7 +40,7 @@ on_both! {
             assert_eq!(late["code"], "REFUND_NOT_FAILED");
         }
 
-        // Two starts of one visitor within three seconds are one session.
+        // Two starts by one visitor within three seconds give one session.
         app.advance(Duration::from_secs(4));
         let path = refused(&app, &alice, &owner).await;
         let moved = owner.browser.post(&format!("{path}/move-to-balance"), &json!({})).await.ok();
@@ -54,7 +54,7 @@ on_both! {
 }
 
 #[tokio::test]
-async fn what_becomes_of_a_failed_refund_is_decided_by_the_store_alone() {
+async fn only_the_store_decides_about_a_failed_refund() {
     let app = TestApp::open().await;
     let (alice, bob, owner) = (app.sign_in("alice").await, app.sign_in("bob").await, app.owner().await);
     let path = refused(&app, &alice, &owner).await;
@@ -71,7 +71,7 @@ async fn what_becomes_of_a_failed_refund_is_decided_by_the_store_alone() {
 }
 
 #[tokio::test]
-async fn what_the_balance_paid_is_answered_with_the_credit_note() {
+async fn a_refund_to_the_balance_returns_the_credit_note() {
     let app = TestApp::open().await;
     let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
     let first = alice.buy(&app, &app.shop.atlas).await;

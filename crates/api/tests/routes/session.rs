@@ -1,4 +1,4 @@
-//! `/api/session`: who is signed in, leaving, and the first owner.
+//! `/api/session`: the signed-in user, logout, and the claim of ownership.
 
 use crate::app::TestApp;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use souk_domain::access::offer_ownership;
 use std::time::Duration;
 
 #[tokio::test]
-async fn leaving_ends_the_session_for_its_token_too() {
+async fn logout_invalidates_the_token() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let token = alice.browser.cookie("login_token").expect("a cookie");
@@ -36,7 +36,7 @@ async fn a_login_ends_thirty_days_after_its_last_use() {
 }
 
 #[tokio::test]
-async fn the_owners_link_makes_one_owner_and_is_used_up() {
+async fn the_ownership_link_creates_one_owner_and_is_then_invalid() {
     let app = TestApp::open().await;
     assert!(offer_ownership(&app.ctx, &token_hash("the-link")).await.expect("is offered"));
     app.browser().post("/api/session/claim-owner", &json!({ "token": "the-link" })).await.refused(401);
@@ -54,7 +54,7 @@ async fn the_owners_link_makes_one_owner_and_is_used_up() {
 }
 
 #[tokio::test]
-async fn of_two_who_open_two_links_at_once_one_becomes_the_owner() {
+async fn of_two_concurrent_claims_with_different_links_one_succeeds() {
     let app = TestApp::open().await;
     offer_ownership(&app.ctx, &token_hash("one")).await.expect("is offered");
     offer_ownership(&app.ctx, &token_hash("two")).await.expect("is offered");

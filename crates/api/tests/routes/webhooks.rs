@@ -1,4 +1,4 @@
-//! `POST /api/webhooks/{method}`: what a card processor tells, and who may tell it.
+//! `POST /api/webhooks/{method}`: events of card processors and their authentication.
 
 use crate::app::{ACCEPTED, Answer, TestApp};
 use poem::http::Method;
@@ -33,15 +33,15 @@ async fn an_event_settles_a_payment_whose_page_was_closed() {
 }
 
 #[tokio::test]
-async fn an_event_is_nobodys_word_but_the_processors() {
+async fn only_events_signed_by_the_processor_are_accepted() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
     let secret = alice.submit_for_card(&app, &session).await;
     let (signature, body) = app.networks.event("payment_intent.created").await;
     let method = app.shop.card.to_string();
-    let told = String::from_utf8(body.clone()).expect("text").replace("payment_intent.created", "payment_intent.succeeded");
-    deliver(&app, &method, Some(&signature), told.as_bytes()).await.refused(401);
+    let forged = String::from_utf8(body.clone()).expect("text").replace("payment_intent.created", "payment_intent.succeeded");
+    deliver(&app, &method, Some(&signature), forged.as_bytes()).await.refused(401);
     deliver(&app, &method, Some("t=1,v1=00"), &body).await.refused(401);
     deliver(&app, &method, Some("nonsense"), &body).await.refused(401);
     deliver(&app, &method, None, &body).await.refused(400);

@@ -5,7 +5,7 @@ use poem::http::Method;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_user_has_a_picture_and_an_address() {
+async fn a_user_has_an_avatar_and_a_profile_url() {
     let app = TestApp::open().await;
     let browser = app.browser();
     let did = app.app_key.did();
@@ -21,7 +21,7 @@ async fn a_user_has_a_picture_and_an_address() {
 }
 
 #[tokio::test]
-async fn a_page_view_is_taken_and_what_is_none_is_refused() {
+async fn page_views_are_accepted_and_malformed_ones_rejected() {
     let app = TestApp::open().await;
     let browser = app.browser();
     let path = "/.well-known/service/analytics/pageview";
@@ -52,7 +52,7 @@ async fn published_clients_find_the_store_and_its_payment_kit() {
 }
 
 #[tokio::test]
-async fn the_store_introduces_itself_in_both_languages() {
+async fn the_store_is_described_in_both_languages() {
     let app = TestApp::open().await;
     let store = app.browser().get("/api/store").await.ok();
     assert_eq!((&store["name"], &store["demo"]), (&"Souk".into(), &false.into()));

@@ -1,9 +1,9 @@
-//! What the wire looks like, name by name. Ids, times and the table that differs from run to run are replaced.
+//! Snapshots of the wire format. Ids, times and other values that differ between runs are replaced.
 
 use crate::app::{TestApp, form};
 use serde_json::Value;
 
-/// Ids keep their prefix, times and hashes their kind.
+/// Replaces ids by their prefix, and times and hashes by placeholders.
 fn settled(mut value: Value) -> Value {
     redact(&mut value);
     value
@@ -22,7 +22,7 @@ fn redact(value: &mut Value) {
     }
 }
 
-/// An id is a prefix and 26 letters and digits, wherever in a text it stands.
+/// Replaces ids, each a prefix and 26 letters and digits, anywhere in a text.
 fn replaced(text: &str) -> Option<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric();
     let is_time = text.len() == 24 && text.ends_with('Z') && text.as_bytes()[10] == b'T';
@@ -54,14 +54,14 @@ fn replaced(text: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn the_settings_read_as_published_clients_expect() {
+async fn the_settings_match_the_format_of_published_clients() {
     let app = TestApp::open().await;
     insta::assert_json_snapshot!("settings", settled(app.browser().get("/api/settings").await.ok()));
     app.finish().await;
 }
 
 #[tokio::test]
-async fn a_purchase_reads_as_published_clients_expect() {
+async fn a_purchase_matches_the_format_of_published_clients() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let path = format!("/api/checkout-sessions/start/{}", app.shop.strict.link);

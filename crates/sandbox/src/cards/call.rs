@@ -1,4 +1,4 @@
-//! One call to the processor and its answer, freed of HTTP.
+//! A call to the processor and its answer, independent of HTTP.
 
 use crate::store::SandboxDbError;
 use crate::time::Timestamp;
@@ -8,28 +8,28 @@ use std::collections::BTreeMap;
 
 const MAX_METADATA_KEYS: usize = 50;
 
-/// Whose key a call carries.
+/// The kind of API key of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caller {
     /// The store's server.
     Secret,
-    /// A browser. It must show the client secret of what it touches.
+    /// A browser, which must present the client secret of each object it accesses.
     Publishable,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub caller: Caller,
-    /// `POST` or else `GET`: the API has no other verbs.
+    /// `true`: POST, `false`: GET. The API has no other methods.
     pub post: bool,
-    /// Without a `/` in front.
+    /// The path without a leading slash.
     pub path: String,
     pub form: Form,
     pub idempotency_key: Option<String>,
 }
 
 impl Call {
-    /// Tells two uses of one idempotency key apart.
+    /// A digest of path and form, to detect different requests with the same idempotency key.
     pub fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         for text in [self.path.as_str()].into_iter().chain(self.form.0.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()])) {
@@ -40,7 +40,7 @@ impl Call {
     }
 }
 
-/// Form fields by their whole names (`payment_method_data[card][number]`). An empty value is as good as none.
+/// Form fields by full name, such as `payment_method_data[card][number]`. Empty values count as absent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Form(BTreeMap<String, String>);
 
@@ -49,7 +49,7 @@ impl Form {
         Self(pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect())
     }
 
-    /// Reads a query and a body, the body's fields last.
+    /// Parses query and body; fields of the body take precedence.
     pub fn parse(query: &str, body: &[u8]) -> Self {
         let both = [query.as_bytes(), body];
         Self::from_pairs(both.into_iter().flat_map(|text| url::form_urlencoded::parse(text).into_owned()))
@@ -84,7 +84,7 @@ impl Form {
         })
     }
 
-    /// The values of all fields whose names begin so.
+    /// The values of all fields whose names start with `prefix`.
     pub fn values<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(name, _)| name.starts_with(prefix)).map(|(_, value)| value.as_str())
     }
@@ -103,7 +103,8 @@ impl Form {
         Ok(metadata)
     }
 
-    /// Takes the `expand[]` fields out: they change how an answer reads, not what a call does. Only the card can be asked for.
+    /// Removes and returns the `expand[]` fields, because they affect the format of the answer, not the call. Only `payment_method` can
+    /// be expanded.
     pub fn take_expansions(&mut self) -> Result<Vec<String>, ApiError> {
         let expanded: Vec<String> = self.0.extract_if(.., |name, _| name.starts_with("expand[")).map(|(_, value)| value).collect();
         match expanded.iter().find(|field| *field != "payment_method") {
@@ -114,7 +115,7 @@ impl Form {
         }
     }
 
-    /// Refuses fields that the API does not have, as the original does. A name that ends with `[` allows all that begin so.
+    /// Rejects unknown fields, as Stripe does. A name that ends with `[` allows all fields with that prefix.
     pub fn allow(&self, names: &[&str]) -> Result<(), ApiError> {
         let known = |field: &str| names.iter().any(|name| if name.ends_with('[') { field.starts_with(name) } else { field == *name });
         match self.0.keys().find(|field| !known(field)) {
@@ -124,21 +125,21 @@ impl Form {
     }
 }
 
-/// What is answered once the call's effect is committed.
+/// The answer, which is sent once the call's effect is committed.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub status: u16,
     pub body: Value,
-    /// Given again for an idempotency key.
+    /// Whether this is a stored answer for a repeated idempotency key.
     pub replayed: bool,
     pub wait: Option<Wait>,
 }
 
-/// An answer that a test card keeps back.
+/// How long a test card delays the answer.
 #[derive(Debug, Clone)]
 pub(super) struct Wait {
     pub until: Timestamp,
-    /// The intent to answer with as it is by then; none for the card that never answers.
+    /// The intent to answer with in its state at that time; `None` for the card that never answers.
     pub intent: Option<String>,
 }
 
@@ -148,7 +149,7 @@ impl Answer {
     }
 }
 
-/// An error in the API's own shape.
+/// An error in the API's format.
 #[derive(Debug, Clone)]
 pub(super) struct ApiError {
     pub status: u16,
@@ -162,7 +163,7 @@ pub(super) struct Details {
     pub code: Option<String>,
     pub decline_code: Option<String>,
     pub param: Option<String>,
-    /// The object as it is now: `payment_intent` or `setup_intent`.
+    /// The current object, under `payment_intent` or `setup_intent`.
     pub object: Option<(&'static str, Value)>,
 }
 
@@ -177,7 +178,7 @@ impl ApiError {
     }
 
     pub fn missing(kind: &str, id: &str) -> Self {
-        // What was asked for comes back as text inside JSON only.
+        // The id is echoed only inside a JSON string, so that it cannot be interpreted as markup.
         Self::new(404, "invalid_request_error", Some("resource_missing"), format!("No such {kind}: '{id}'"))
     }
 
@@ -251,12 +252,12 @@ impl ApiError {
     }
 }
 
-/// Why a call had no effect. A decline is an effect: it is answered, not refused.
+/// Why a call had no effect. A decline is not an error, because it is a stored result.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CallError {
     #[error("{}", .0.message)]
     Api(ApiError),
-    /// Another call changed the object first; this one is to be decided anew.
+    /// Another call changed the object first; this call has to be repeated.
     #[error("lost a race")]
     Raced,
     #[error(transparent)]

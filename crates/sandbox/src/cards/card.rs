@@ -1,15 +1,15 @@
-//! The table of test cards. Of a number only what it does is stored. Where the original has a test card for it, the number is the same.
+//! The test cards. Only the behavior of a card is stored, not its number. Numbers are Stripe's where it has an equivalent test card.
 
 use super::call::{ApiError, Form};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long [`TestCard::DeclinesLater`] is processing.
+/// Processing time of [`TestCard::DeclinesLater`].
 const DECLINE_AFTER: Duration = Duration::from_secs(2);
-/// How long [`TestCard::Slow`] keeps the browser waiting.
+/// Response time of [`TestCard::Slow`].
 const SLOW_AFTER: Duration = Duration::from_secs(6);
-/// How long a request with [`TestCard::Silent`] hangs.
+/// Time until a request with [`TestCard::Silent`] fails.
 pub(super) const SILENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,33 +18,33 @@ pub(super) enum TestCard {
     Accepted,
     Declined,
     InsufficientFunds,
-    /// Asks its owner once: not again where it was set up with the second step.
+    /// Requires the second step while the cardholder is present. Off-session charges succeed if the card was set up.
     NeedsSecondStep,
-    /// Asks its owner each time.
+    /// Requires the second step for every payment, so that off-session charges are always declined.
     AlwaysNeedsSecondStep,
     DeclinesLater,
     Slow,
     Silent,
-    /// Pays, and its owner calls the charge fraudulent at once.
+    /// Pays, and is immediately disputed as fraudulent.
     DisputedAsFraudulent,
-    /// Pays, and its owner says at once that nothing was delivered.
+    /// Pays, and is immediately disputed as not received.
     DisputedAsNotReceived,
-    /// Pays, and its bank asks about the charge at once without taking the money back.
+    /// Pays, and the bank immediately opens an inquiry without withdrawing funds.
     Inquiry,
-    /// A refund is pending first.
+    /// Refunds are pending at first and succeed later.
     RefundSucceedsLater,
-    /// A refund succeeds, and fails later.
+    /// Refunds succeed at first and fail later.
     RefundFailsLater,
 }
 
-/// The dispute that a card brings with each charge.
+/// The dispute that a test card opens after each charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CardDispute {
     pub reason: &'static str,
     pub inquiry: bool,
 }
 
-/// What becomes of a refund.
+/// The course of a refund.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RefundCourse {
     Succeeds,
@@ -52,13 +52,13 @@ pub(super) enum RefundCourse {
     FailsLater,
 }
 
-/// What a card's bank says when it is asked.
+/// The response of the card's bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Paid,
     Declined(Decline),
     SecondStep,
-    /// Decided after this time; `answer_waits` when the request that asked is to be kept waiting until then.
+    /// Decided after this time; `answer_waits`: the request waits until then.
     Later {
         after: Duration,
         paid: bool,
@@ -88,7 +88,7 @@ pub(super) const AUTHENTICATION_FAILED: Decline = Decline {
     decline_code: None,
     message: "We are unable to authenticate your payment method. Please choose a different payment method and try again.",
 };
-/// A number that is not in the table. It may be somebody's, so nothing of it is stored.
+/// A number that is not a test card. It may be a real card, so nothing of it is stored.
 const NOT_A_TEST_CARD: Decline = Decline {
     code: "card_declined",
     decline_code: Some("test_mode_live_card"),
@@ -115,7 +115,7 @@ impl TestCard {
         })
     }
 
-    /// What happens when the card is to pay.
+    /// The bank's response to a payment.
     pub const fn pay(self, presence: Presence) -> Verdict {
         match (self, presence) {
             (
@@ -138,8 +138,8 @@ impl TestCard {
         }
     }
 
-    /// What happens when the card is only to be kept for later: no money is asked for, so those that fail on money do not fail yet.
-    pub const fn keep(self) -> Verdict {
+    /// The bank's response when the card is saved without a payment. Cards that fail only on payment do not fail here.
+    pub const fn save(self) -> Verdict {
         match self {
             Self::Declined => Verdict::Declined(GENERIC),
             Self::InsufficientFunds => Verdict::Declined(INSUFFICIENT),
@@ -148,7 +148,7 @@ impl TestCard {
         }
     }
 
-    /// The dispute that follows a charge of the card.
+    /// The dispute that the card opens after a charge.
     pub const fn dispute(self) -> Option<CardDispute> {
         match self {
             Self::DisputedAsFraudulent => Some(CardDispute { reason: "fraudulent", inquiry: false }),
@@ -158,7 +158,7 @@ impl TestCard {
         }
     }
 
-    /// What becomes of a refund to the card.
+    /// The course of a refund to the card.
     pub const fn refund(self) -> RefundCourse {
         match self {
             Self::RefundSucceedsLater => RefundCourse::SucceedsLater,
@@ -168,33 +168,33 @@ impl TestCard {
     }
 }
 
-/// Where the card's owner is while it pays.
+/// Whether the cardholder is present during a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presence {
     There,
-    /// `set_up`: the owner has allowed such payments before, and taken the second step where there was one.
+    /// `set_up`: the cardholder has agreed to off-session payments before, with the second step if there was one.
     Away {
         set_up: bool,
     },
 }
 
-/// A bank's refusals that a kept card may be told to answer with.
+/// The decline codes that a saved card can be set to return.
 pub(super) fn decline(decline_code: &str) -> Option<Decline> {
-    let refused = |decline_code, message| Decline { code: "card_declined", decline_code: Some(decline_code), message };
+    let declined = |decline_code, message| Decline { code: "card_declined", decline_code: Some(decline_code), message };
     Some(match decline_code {
         "insufficient_funds" => INSUFFICIENT,
         "generic_decline" => GENERIC,
         "authentication_required" => REQUIRES_AUTHENTICATION,
         "expired_card" => Decline { code: "expired_card", decline_code: Some("expired_card"), message: "Your card has expired." },
-        "stolen_card" => refused("stolen_card", "Your card was declined."),
-        "lost_card" => refused("lost_card", "Your card was declined."),
-        "do_not_honor" => refused("do_not_honor", "Your card was declined."),
+        "stolen_card" => declined("stolen_card", "Your card was declined."),
+        "lost_card" => declined("lost_card", "Your card was declined."),
+        "do_not_honor" => declined("do_not_honor", "Your card was declined."),
         _ => return None,
     })
 }
 
-/// A card as it was typed, checked.
-pub(super) struct Typed {
+/// The validated data of an entered card.
+pub(super) struct CardInput {
     pub card: TestCard,
     pub last4: String,
     pub exp_month: u8,
@@ -202,7 +202,7 @@ pub(super) struct Typed {
 }
 
 /// Reads `{prefix}[number|exp_month|exp_year|cvc]`.
-pub(super) fn read(form: &Form, prefix: &str, now: Timestamp) -> Result<Typed, ApiError> {
+pub(super) fn read(form: &Form, prefix: &str, now: Timestamp) -> Result<CardInput, ApiError> {
     let field = |name: &str| form.text(&format!("{prefix}[{name}]")).unwrap_or_default();
     let typed: String = field("number").chars().filter(|c| !matches!(c, ' ' | '-')).collect();
     if typed.is_empty() || !typed.bytes().all(|byte| byte.is_ascii_digit()) || !luhn(&typed) {
@@ -215,7 +215,7 @@ pub(super) fn read(form: &Form, prefix: &str, now: Timestamp) -> Result<Typed, A
     }
     let card = TestCard::from_number(&typed)
         .ok_or_else(|| ApiError::card(NOT_A_TEST_CARD.code, NOT_A_TEST_CARD.decline_code, NOT_A_TEST_CARD.message))?;
-    Ok(Typed { card, last4: typed[typed.len() - 4..].to_owned(), exp_month, exp_year })
+    Ok(CardInput { card, last4: typed[typed.len() - 4..].to_owned(), exp_month, exp_year })
 }
 
 fn expiry(month: &str, year: &str, now: Timestamp) -> Result<(u8, u16), ApiError> {
@@ -257,13 +257,13 @@ mod tests {
     }
 
     #[test]
-    fn a_card_is_known_by_its_number_however_it_is_spaced() {
+    fn card_numbers_are_recognized_with_spaces_and_hyphens() {
         assert_eq!(typed("4242 4242 4242 4242", "12", "30", "123"), Ok(TestCard::Accepted));
         assert_eq!(typed("4000-0025-0000-3155", "11", "2023", "1234"), Ok(TestCard::NeedsSecondStep));
     }
 
     #[test]
-    fn what_is_typed_wrong_is_named() {
+    fn invalid_input_is_rejected_with_a_specific_code() {
         for (number, month, year, cvc, code) in [
             ("4242424242424241", "12", "30", "123", "incorrect_number"),
             ("", "12", "30", "123", "incorrect_number"),

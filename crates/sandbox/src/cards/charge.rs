@@ -1,4 +1,4 @@
-//! Charges, one row each so that they can be counted, and what the processor holds of them.
+//! Charges, one row each so that tests can count them, and the processor's balance.
 
 use super::call::{Answer, ApiError, CallError};
 use super::intent::Intent;
@@ -12,7 +12,7 @@ pub(super) struct Charge {
     pub attempt: String,
     pub amount: i64,
     pub amount_refunded: i64,
-    /// What disputes have withdrawn and not reinstated.
+    /// The amount that disputes have withdrawn and not reinstated.
     pub amount_disputed: i64,
     pub currency: String,
     disputed: bool,
@@ -44,8 +44,8 @@ impl Charge {
         })
     }
 
-    /// What was neither refunded nor withdrawn.
-    pub const fn left(&self) -> i64 {
+    /// The amount that was neither refunded nor withdrawn.
+    pub const fn refundable(&self) -> i64 {
         self.amount - self.amount_refunded - self.amount_disputed
     }
 
@@ -59,8 +59,8 @@ impl Charge {
     }
 }
 
-/// Takes the money.
-pub(super) async fn make(state: &mut State<'_>, intent: &Intent) -> Result<Charge, CallError> {
+/// Charges the intent's amount.
+pub(super) async fn create(state: &mut State<'_>, intent: &Intent) -> Result<Charge, CallError> {
     let charge = Charge {
         id: state.id("ch"),
         intent: intent.id.clone(),
@@ -99,7 +99,7 @@ pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Charge, Call
     Ok(Charge::from_row(row)?)
 }
 
-/// The charge of a payment that has succeeded.
+/// The charge of a succeeded payment.
 pub(super) async fn of_payment(state: &mut State<'_>, id: &str) -> Result<Charge, CallError> {
     let intent = super::intent::load(state, id).await?.value;
     let charge = of_intent(state, id).await?.into_iter().next();
@@ -109,7 +109,7 @@ pub(super) async fn of_payment(state: &mut State<'_>, id: &str) -> Result<Charge
     })
 }
 
-/// False: that much is not left of the charge.
+/// Reserves a refund of the charge. Returns `false` if the amount exceeds the refundable amount.
 pub(super) async fn add_refunded(state: &mut State<'_>, id: &str, amount: i64) -> Result<bool, CallError> {
     let sql =
         "UPDATE card_charges SET amount_refunded = amount_refunded + $1 WHERE id = $2 AND amount_refunded + amount_disputed + $1 <= amount";
@@ -125,7 +125,7 @@ pub(super) async fn mark_disputed(state: &mut State<'_>, id: &str) -> Result<(),
     changed_one(state.tx.execute("UPDATE card_charges SET disputed = 1 WHERE id = $1", &[id.into()]).await?)
 }
 
-/// The bank takes an amount back, and the processor its fee.
+/// Withdraws a disputed amount, and the processor's fee.
 pub(super) async fn withdraw(state: &mut State<'_>, id: &str, amount: i64, fee: i64) -> Result<(), CallError> {
     let sql = "UPDATE card_charges SET amount_disputed = amount_disputed + $1, fees = fees + $2
          WHERE id = $3 AND amount_refunded + amount_disputed + $1 <= amount";
@@ -135,18 +135,18 @@ pub(super) async fn withdraw(state: &mut State<'_>, id: &str, amount: i64, fee: 
     }
 }
 
-/// The bank returns an amount; the processor keeps its fee.
+/// Reinstates a withdrawn amount; the processor keeps its fee.
 pub(super) async fn reinstate(state: &mut State<'_>, id: &str, amount: i64) -> Result<(), CallError> {
     let sql = "UPDATE card_charges SET amount_disputed = amount_disputed - $1 WHERE id = $2 AND amount_disputed >= $1";
     changed_one(state.tx.execute(sql, &[amount.into(), id.into()]).await?)
 }
 
-/// These rows are there, and changed under the version of the object that led to them.
+/// Checks that an update changed exactly one row. The row exists, so otherwise another call has changed it.
 const fn changed_one(rows: u64) -> Result<(), CallError> {
     if rows == 1 { Ok(()) } else { Err(CallError::Raced) }
 }
 
-/// Every charge ever made: `[{payment_intent, attempt, amount, currency}]`, so that a test can count what was charged twice.
+/// All charges as `[{payment_intent, attempt, amount, currency}]`, so that tests can detect double charges.
 pub(super) async fn all(state: &mut State<'_>) -> Result<Answer, CallError> {
     let rows = state.tx.rows(select!("ORDER BY created_at, id"), &[]).await?;
     let charges: Vec<Charge> = rows.iter().map(Charge::from_row).collect::<Result<_, _>>()?;
@@ -154,8 +154,7 @@ pub(super) async fn all(state: &mut State<'_>) -> Result<Answer, CallError> {
     Ok(Answer::ok(charges.iter().map(wire).collect()))
 }
 
-/// What the processor holds per currency: what was charged, and neither refunded, withdrawn by a dispute nor taken as a fee. It may be
-/// negative.
+/// The processor's balance per currency: charges less refunds, disputed amounts and fees. It can be negative.
 pub(super) async fn balance(state: &mut State<'_>) -> Result<Answer, CallError> {
     let sql = "SELECT currency, CAST(SUM(amount - amount_refunded - amount_disputed - fees) AS BIGINT) FROM card_charges
          GROUP BY currency ORDER BY currency";

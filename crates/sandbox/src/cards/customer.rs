@@ -1,4 +1,4 @@
-//! Customers and the payment methods kept for them.
+//! Customers and their saved payment methods.
 
 use super::call::{Answer, ApiError, Call, CallError, Form};
 use super::card::{self, Presence, TestCard, Verdict};
@@ -34,16 +34,17 @@ impl Customer {
     }
 }
 
-/// A card that was typed once. Neither its number nor the billing address is stored.
+/// A card. Neither its number nor the billing address is stored.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PaymentMethod {
     pub id: String,
     pub card: TestCard,
     pub customer: Option<String>,
-    /// Its owner has allowed charges without being there, and taken the second step where there was one.
+    /// Whether the cardholder has agreed to off-session charges, with the second step if there was one.
     set_up: bool,
-    /// What the bank answers instead while the owner is away: ordered by a test.
-    ordered_decline: Option<String>,
+    /// A decline code set by a test, which the bank returns for off-session charges.
+    #[serde(rename = "ordered_decline")]
+    forced_decline: Option<String>,
     last4: String,
     exp_month: u8,
     exp_year: u16,
@@ -66,7 +67,7 @@ impl PaymentMethod {
         })
     }
 
-    /// The card named by `payment_method`, or typed into `payment_method_data`.
+    /// The card named by `payment_method`, or entered in `payment_method_data`.
     pub async fn from_form(state: &mut State<'_>, form: &Form) -> Result<Option<Self>, CallError> {
         if let Some(id) = form.text("payment_method") {
             return Ok(Some(state.need::<Self>(id).await?.value));
@@ -74,18 +75,18 @@ impl PaymentMethod {
         if form.values("payment_method_data[").next().is_none() {
             return Ok(None);
         }
-        typed(state, form, "payment_method_data[type]", "payment_method_data[card]").await.map(Some)
+        store_card(state, form, "payment_method_data[type]", "payment_method_data[card]").await.map(Some)
     }
 
-    /// What the card's bank says to a payment.
+    /// The response of the card's bank to a payment.
     pub fn pay(&self, off_session: bool) -> Verdict {
-        match self.ordered_decline.as_deref().and_then(card::decline) {
+        match self.forced_decline.as_deref().and_then(card::decline) {
             Some(decline) if off_session => Verdict::Declined(decline),
             _ => self.card.pay(if off_session { Presence::Away { set_up: self.set_up } } else { Presence::There }),
         }
     }
 
-    /// Keeps the card for `customer`, who was there to allow it.
+    /// Saves the card for `customer`, who was present and agreed.
     pub async fn setup_future_usage(state: &mut State<'_>, id: &str, customer: &str) -> Result<(), CallError> {
         let mut method = state.need::<Self>(id).await?;
         let attached = method.value.customer.is_none();
@@ -98,7 +99,7 @@ impl PaymentMethod {
         Ok(())
     }
 
-    /// A card that belongs to a customer pays for that customer only; one that is charged without the payer must belong to one.
+    /// Checks that a saved card is used for its own customer, and that an off-session charge uses a saved card.
     pub fn check_payer(&self, customer: Option<&str>, off_session: bool) -> Result<(), ApiError> {
         let message = match (self.customer.as_deref(), customer) {
             (Some(owner), Some(payer)) if owner == payer => return Ok(()),
@@ -110,14 +111,14 @@ impl PaymentMethod {
     }
 }
 
-/// Reads a card and keeps what it does.
-async fn typed(state: &mut State<'_>, form: &Form, kind: &str, prefix: &str) -> Result<PaymentMethod, CallError> {
+/// Reads an entered card and stores its behavior.
+async fn store_card(state: &mut State<'_>, form: &Form, kind: &str, prefix: &str) -> Result<PaymentMethod, CallError> {
     if form.need(kind)? != "card" {
         return Err(ApiError::invalid("parameter_invalid", "Only cards are known here.".to_owned()).with_param(kind).into());
     }
-    let card::Typed { card, last4, exp_month, exp_year } = card::read(form, prefix, state.now)?;
+    let card::CardInput { card, last4, exp_month, exp_year } = card::read(form, prefix, state.now)?;
     let (id, created) = (state.id("pm"), state.now.seconds());
-    let method = PaymentMethod { id, card, customer: None, set_up: false, ordered_decline: None, last4, exp_month, exp_year, created };
+    let method = PaymentMethod { id, card, customer: None, set_up: false, forced_decline: None, last4, exp_month, exp_year, created };
     Ok(state.insert(method).await?.value)
 }
 
@@ -137,7 +138,7 @@ pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer,
     Ok(Answer::ok(wire))
 }
 
-/// Fields that are not sent stay as they are.
+/// Updates the fields that are present.
 pub(super) async fn update(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     let form = &call.form;
     form.allow(&["name", "email", "description", "metadata["])?;
@@ -161,21 +162,21 @@ pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, 
 
 pub(super) async fn create_method(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     call.form.allow(&["type", "card[", "billing_details[", "metadata["])?;
-    Ok(Answer::ok(typed(state, &call.form, "type", "card").await?.wire()))
+    Ok(Answer::ok(store_card(state, &call.form, "type", "card").await?.wire()))
 }
 
 pub(super) async fn retrieve_method(state: &mut State<'_>, id: &str) -> Result<Answer, CallError> {
     Ok(Answer::ok(state.need::<PaymentMethod>(id).await?.value.wire()))
 }
 
-/// The bank is asked whether the card is good, as when it is set up without a form.
+/// Attaches a card to a customer after checking it with its bank, as a setup does.
 pub(super) async fn attach(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["customer"])?;
     let customer = call.form.need("customer")?;
     state.need::<Customer>(customer).await?;
     let mut method = state.need::<PaymentMethod>(id).await?;
     method.value.check_payer(Some(customer), false)?;
-    if let Verdict::Declined(decline) = method.value.card.keep() {
+    if let Verdict::Declined(decline) = method.value.card.save() {
         return Err(ApiError::card(decline.code, decline.decline_code, decline.message).into());
     }
     method.value.customer = Some(customer.to_owned());
@@ -185,22 +186,23 @@ pub(super) async fn attach(state: &mut State<'_>, call: &Call, id: &str) -> Resu
     Ok(Answer::ok(wire))
 }
 
-/// Makes a kept card's bank refuse with `decline_code` whenever its owner is away; without one the card is itself again.
-pub(super) async fn order_decline(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
+/// For tests: makes the bank decline off-session charges of a saved card with `decline_code`; without one, restores the card's
+/// normal behavior.
+pub(super) async fn force_decline(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["decline_code"])?;
-    let ordered_decline = call.form.owned("decline_code");
-    if ordered_decline.as_deref().is_some_and(|code| card::decline(code).is_none()) {
+    let forced_decline = call.form.owned("decline_code");
+    if forced_decline.as_deref().is_some_and(|code| card::decline(code).is_none()) {
         return Err(ApiError::invalid("parameter_invalid", "No bank here knows this decline_code.".to_owned())
             .with_param("decline_code")
             .into());
     }
     let mut method = state.need::<PaymentMethod>(id).await?;
-    method.value.ordered_decline = ordered_decline;
+    method.value.forced_decline = forced_decline;
     state.save(&mut method).await?;
     Ok(Answer::ok(method.value.wire()))
 }
 
-/// Puts the card itself in the place of its id where `expand[]=payment_method` asks for it.
+/// Replaces the id of the card by the card if `expand[]=payment_method` was requested.
 pub(super) async fn expand(state: &mut State<'_>, fields: &[String], answer: &mut Answer) -> Result<(), CallError> {
     if fields.is_empty() || answer.status != 200 {
         return Ok(());

@@ -1,6 +1,6 @@
-//! Disputes of charges: what the cardholder's bank asks about or takes back, and how it ends.
+//! Disputes of charges: inquiries and chargebacks of the cardholder's bank, and their decisions.
 //!
-//! As at the original, a chargeback withdraws the amount and a fee at once, and a dispute that is won gives back the amount, not the fee.
+//! As at Stripe, a chargeback withdraws the amount and a fee immediately; a won dispute returns the amount but not the fee.
 
 use super::call::{Answer, ApiError, Call, CallError, Form};
 use super::card::{CardDispute, TestCard};
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What the processor takes for a chargeback, in minor units of the charge's currency.
+/// The processor's fee for a chargeback, in minor units of the charge's currency.
 pub(super) const FEE: i64 = 1_500;
-/// How long the store may answer.
+/// Time for the store to respond, in seconds.
 const RESPONSE_SECONDS: i64 = 7 * 86_400;
 const REASONS: [&str; 8] = [
     "credit_not_processed",
@@ -29,7 +29,7 @@ const REASONS: [&str; 8] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Status {
-    /// An inquiry: the bank asks, and withdraws nothing.
+    /// An inquiry: the bank asks for information and withdraws nothing.
     WarningNeedsResponse,
     WarningUnderReview,
     WarningClosed,
@@ -87,7 +87,7 @@ impl Status {
     }
 }
 
-/// Money that a dispute moved; negative when it was withdrawn.
+/// A movement of funds by a dispute; negative for withdrawals.
 #[derive(Debug, Serialize, Deserialize)]
 struct BalanceTransaction {
     id: String,
@@ -145,24 +145,24 @@ impl Dispute {
     }
 }
 
-/// What a cardholder complains about.
-pub(super) struct Complaint {
+/// The parameters of a new dispute.
+pub(super) struct NewDispute {
     pub amount: i64,
     pub reason: &'static str,
     pub inquiry: bool,
 }
 
-/// Opens a dispute. Refused while another one of the charge is open, or above what is left of the charge.
-pub(super) async fn open(state: &mut State<'_>, charge: Charge, complaint: Complaint) -> Result<Value, CallError> {
-    // First, because it locks the row of the charge.
+/// Opens a dispute. Fails while another dispute of the charge is open, or if the amount exceeds the refundable amount.
+pub(super) async fn open(state: &mut State<'_>, charge: Charge, new: NewDispute) -> Result<Value, CallError> {
+    // This comes first because it locks the charge's row.
     charge::mark_disputed(state, &charge.id).await?;
-    let of_charge = state.having::<Dispute>(&format!("\"charge\":\"{}\"", charge.id)).await?;
+    let of_charge = state.containing::<Dispute>(&format!("\"charge\":\"{}\"", charge.id)).await?;
     if of_charge.iter().any(|dispute| !dispute.status.is_closed()) {
         return Err(ApiError::invalid("charge_already_disputed", format!("Charge {} is disputed already.", charge.id)).into());
     }
-    let Complaint { amount, reason, inquiry } = complaint;
-    if amount > charge.left() {
-        let message = format!("Dispute amount ({amount}) is greater than what is left of the charge ({}).", charge.left());
+    let NewDispute { amount, reason, inquiry } = new;
+    if amount > charge.refundable() {
+        let message = format!("Dispute amount ({amount}) is greater than what is left of the charge ({}).", charge.refundable());
         return Err(ApiError::invalid("amount_too_large", message).with_param("amount").into());
     }
     let dispute = Dispute {
@@ -203,7 +203,7 @@ async fn reinstate(state: &mut State<'_>, dispute: &mut Dispute) -> Result<(), C
     Ok(())
 }
 
-/// Moves a dispute on, with the money that this moves and the events of it.
+/// Changes the status of a dispute, moves the funds accordingly, and records the events.
 async fn advance(state: &mut State<'_>, mut stored: Stored<Dispute>, next: Status) -> Result<Value, CallError> {
     let status = stored.value.status;
     if !status.may_become(next) {
@@ -240,11 +240,11 @@ pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, 
 pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     call.form.allow(&["payment_intent", "charge", "limit", "starting_after"])?;
     let filter = ["payment_intent", "charge"].into_iter().find_map(|name| Some(format!("\"{name}\":\"{}\"", call.form.text(name)?)));
-    let found = state.having::<Dispute>(&filter.unwrap_or_default()).await?;
+    let found = state.containing::<Dispute>(&filter.unwrap_or_default()).await?;
     page("/v1/disputes", &call.form, found, |dispute| dispute.created, Dispute::wire)
 }
 
-/// Submits evidence. Three texts decide a dispute at once, as in the original's test mode; any other one is reviewed.
+/// Submits evidence. Three texts decide a dispute immediately, as in Stripe's test mode; any other text leads to a review.
 pub(super) async fn update(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     let form = &call.form;
     form.allow(&["evidence[uncategorized_text]", "submit", "metadata["])?;
@@ -281,7 +281,7 @@ pub(super) async fn update(state: &mut State<'_>, call: &Call, id: &str) -> Resu
     }
 }
 
-/// The store accepts the dispute.
+/// Accepts the dispute on behalf of the store.
 pub(super) async fn close(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&[])?;
     let stored = state.need::<Dispute>(id).await?;
@@ -289,8 +289,8 @@ pub(super) async fn close(state: &mut State<'_>, call: &Call, id: &str) -> Resul
     Ok(Answer::ok(advance(state, stored, next).await?))
 }
 
-/// For tests: a cardholder complains about `payment_intent`; `status` is that of an inquiry or of a chargeback.
-pub(super) async fn order(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
+/// For tests: opens a dispute of `payment_intent`; `status` selects an inquiry or a chargeback.
+pub(super) async fn create_for_test(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     let form = &call.form;
     form.allow(&["payment_intent", "amount", "reason", "status"])?;
     let inquiry = match form.text("status").map(Status::parse).transpose()?.unwrap_or(Status::NeedsResponse) {
@@ -300,8 +300,8 @@ pub(super) async fn order(state: &mut State<'_>, call: &Call) -> Result<Answer, 
     };
     let charge = charge::of_payment(state, form.need("payment_intent")?).await?;
     let reason = reason(form)?;
-    let amount = form.amount("amount")?.unwrap_or_else(|| charge.left());
-    Ok(Answer::ok(open(state, charge, Complaint { amount, reason, inquiry }).await?))
+    let amount = form.amount("amount")?.unwrap_or_else(|| charge.refundable());
+    Ok(Answer::ok(open(state, charge, NewDispute { amount, reason, inquiry }).await?))
 }
 
 fn reason(form: &Form) -> Result<&'static str, ApiError> {
@@ -309,22 +309,22 @@ fn reason(form: &Form) -> Result<&'static str, ApiError> {
     Ok(REASONS.into_iter().find(|reason| named == Some(reason)).unwrap_or("fraudulent"))
 }
 
-/// For tests: the bank moves a dispute on to `status`.
-pub(super) async fn order_status(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
+/// For tests: changes the status of a dispute, as its bank would.
+pub(super) async fn set_status_for_test(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["status"])?;
     let next = Status::parse(call.form.need("status")?)?;
     let stored = state.need::<Dispute>(id).await?;
     Ok(Answer::ok(advance(state, stored, next).await?))
 }
 
-/// For tests: every dispute there is.
+/// For tests: all disputes.
 pub(super) async fn all(state: &mut State<'_>) -> Result<Answer, CallError> {
-    Ok(Answer::ok(state.having::<Dispute>("").await?.iter().map(Dispute::wire).collect()))
+    Ok(Answer::ok(state.containing::<Dispute>("").await?.iter().map(Dispute::wire).collect()))
 }
 
-/// The dispute that a card brings, once its charge has been recorded.
+/// Opens the dispute that a test card brings, after its charge has been recorded.
 pub(super) async fn after_charge(state: &mut State<'_>, intent: &Intent, charge: Charge) -> Result<(), CallError> {
     let Some(CardDispute { reason, inquiry }) = intent.card(state).await?.and_then(TestCard::dispute) else { return Ok(()) };
     let amount = charge.amount;
-    open(state, charge, Complaint { amount, reason, inquiry }).await.map(drop)
+    open(state, charge, NewDispute { amount, reason, inquiry }).await.map(drop)
 }

@@ -1,4 +1,4 @@
-//! Events: the list that may be asked for, and signed deliveries to one address.
+//! Events: their list, and signed deliveries to one webhook URL.
 
 use super::call::{Answer, ApiError, Call, CallError};
 use super::secret::Secret;
@@ -11,26 +11,26 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use std::time::Duration;
 
-/// Deliveries of one event before it is given up.
+/// Maximum number of delivery attempts per event.
 const MAX_TRIES: i64 = 5;
-/// Waits after the first to the fourth failure.
+/// Delays after the first to fourth failure.
 const BACKOFF: [Duration; 4] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30), Duration::from_secs(120)];
-/// A process that dies while it delivers keeps the others away for this long.
+/// Lease of a claimed event; after it, another process may deliver the event of a process that died.
 const LEASE: Duration = Duration::from_secs(30);
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Deliveries at a time.
+/// Maximum number of concurrent deliveries.
 const BATCH: i64 = 20;
 const DEFAULT_LIMIT: i64 = 10;
 const MAX_LIMIT: i64 = 100;
 
-/// Where events are delivered, and the secret that signs them.
+/// The URL that receives events, and the secret that signs them.
 #[derive(Debug, Clone)]
 pub struct Webhook {
     pub url: String,
     pub secret: Secret,
 }
 
-/// Newest first, pages by `starting_after`.
+/// Lists events, newest first, with pages by `starting_after`.
 pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     let form = &call.form;
     form.allow(&["limit", "starting_after", "type"])?;
@@ -61,12 +61,12 @@ pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, 
 struct Delivery {
     id: String,
     body: String,
-    /// This one included.
+    /// Number of attempts, including this one.
     tries: i64,
     leased_until: i64,
 }
 
-/// Delivers what is due, a batch at a time, side by side. Answers how many were tried.
+/// Delivers one batch of due events concurrently. Returns the number of attempted deliveries.
 pub(super) async fn deliver(db: &SandboxDb, http: &reqwest::Client, webhook: &Webhook, clock: &Clock) -> Result<usize, SandboxDbError> {
     let due = claim(db, clock.now()).await?;
     let outcomes = join_all(due.iter().map(|delivery| send(http, webhook, delivery, clock.now()))).await;
@@ -86,7 +86,7 @@ pub(super) async fn deliver(db: &SandboxDb, http: &reqwest::Client, webhook: &We
     Ok(due.len())
 }
 
-/// Takes due events for this process: the guarded update lets two processes deliver side by side, each event once.
+/// Claims due events for this process. The guarded update ensures that each event is claimed by one process.
 async fn claim(db: &SandboxDb, now: Timestamp) -> Result<Vec<Delivery>, SandboxDbError> {
     let sql = "SELECT id, body, tries, next_try_at FROM card_events WHERE next_try_at > 0 AND next_try_at <= $1 ORDER BY next_try_at, id LIMIT $2";
     let rows = db.rows(sql, &[now.micros().into(), BATCH.into()]).await?;

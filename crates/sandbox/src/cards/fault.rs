@@ -1,11 +1,11 @@
-//! Answers that get lost on demand, after the effect: what a network does on a bad day.
+//! Fault injection: answers that are lost, delayed or replaced by an error after the effect was committed.
 
 use super::call::ApiError;
 use serde::Deserialize;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// More would be a mistake in a test.
+/// Limits that catch mistakes in tests.
 const MAX_COUNT: u32 = 10_000;
 const MAX_DELAY_MS: u64 = 120_000;
 
@@ -33,7 +33,7 @@ const fn once() -> u32 {
     1
 }
 
-/// What happens to one answer.
+/// The fault of one answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     DropAnswer,
@@ -41,30 +41,30 @@ pub(super) enum Fault {
     Delay { millis: u64 },
 }
 
-/// Faults of this process that are still to strike, in the order they were asked for.
+/// The pending faults of this process, in the order of injection.
 #[derive(Debug, Default)]
 pub(super) struct Faults(Mutex<VecDeque<PlannedFault>>);
 
 impl Faults {
     pub fn add(&self, body: &[u8]) -> Result<(), ApiError> {
-        let order: PlannedFault =
+        let fault: PlannedFault =
             serde_json::from_slice(body).map_err(|error| ApiError::invalid("parameter_invalid", error.to_string()))?;
-        if order.count == 0 || order.count > MAX_COUNT || order.value > MAX_DELAY_MS {
+        if fault.count == 0 || fault.count > MAX_COUNT || fault.value > MAX_DELAY_MS {
             return Err(ApiError::invalid("parameter_invalid", "count is 1 to 10000, value at most 120000".to_owned()));
         }
-        self.lock().push_back(order);
+        self.lock().push_back(fault);
         Ok(())
     }
 
-    /// Forgets all that have not struck.
+    /// Removes all pending faults.
     pub fn clear(&self) {
         self.lock().clear();
     }
 
-    /// The fault that strikes the next answer.
+    /// Takes the fault for the next answer.
     pub fn next(&self) -> Option<Fault> {
-        let mut orders = self.lock();
-        let first = orders.front_mut()?;
+        let mut pending = self.lock();
+        let first = pending.front_mut()?;
         let fault = match first.mode {
             Mode::DropAnswer => Fault::DropAnswer,
             Mode::Error500 => Fault::Error500,
@@ -72,7 +72,7 @@ impl Faults {
         };
         first.count -= 1;
         if first.count == 0 {
-            orders.pop_front();
+            pending.pop_front();
         }
         Some(fault)
     }

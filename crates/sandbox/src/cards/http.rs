@@ -1,4 +1,4 @@
-//! The processor over HTTP, as an outside system would be: keys, forms, JSON.
+//! The processor's HTTP interface: API keys, forms, JSON.
 
 use super::call::{Answer, ApiError, Call, CallError, Caller, Form};
 use super::fault::Fault;
@@ -10,9 +10,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A confirmation is below 2 kB; metadata may be 27 kB.
+/// Maximum body. A confirmation is below 2 kB; metadata may have 27 kB.
 const MAX_BODY_BYTES: usize = 64 * 1024;
-const VERBS: &str = "GET, POST, DELETE, OPTIONS";
+const METHODS: &str = "GET, POST, DELETE, OPTIONS";
 
 /// The processor's endpoints, to be mounted at `/sandbox/stripe`.
 pub fn routes(processor: Arc<CardProcessor>) -> Route {
@@ -27,7 +27,7 @@ impl Endpoint for Wire {
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
         let method = request.method().clone();
         if method == Method::OPTIONS {
-            return Ok(Response::builder().status(StatusCode::NO_CONTENT).header(header::ALLOW, VERBS).finish());
+            return Ok(Response::builder().status(StatusCode::NO_CONTENT).header(header::ALLOW, METHODS).finish());
         }
         let path = request.uri().path().trim_matches('/').to_owned();
         let Ok(body) = request.take_body().into_bytes_limit(MAX_BODY_BYTES).await else {
@@ -74,7 +74,7 @@ impl Wire {
         let idempotency_key = header("idempotency-key").map(str::to_owned);
         let call = Call { caller, post, path, form, idempotency_key };
         let answer = self.0.perform(&call).await;
-        let answer = self.0.keep_back(answer, caller).await;
+        let answer = self.0.delay(answer, caller).await;
         let fault = if caller == Caller::Secret && !open { self.0.faults.next() } else { None };
         match fault {
             None => json(&answer),
@@ -125,7 +125,7 @@ fn html(status: StatusCode, page: String) -> Response {
         .body(page)
 }
 
-/// An answer that breaks off: a length is promised, and the connection is closed before any of it comes.
+/// A lost answer: a length is announced, and the connection is closed before any content is sent.
 fn lost() -> Response {
     let broken = futures_util::stream::once(async { Err::<Vec<u8>, _>(io::Error::other("the answer is lost")) });
     Response::builder()

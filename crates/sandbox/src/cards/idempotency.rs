@@ -1,4 +1,4 @@
-//! Answers kept under the caller's idempotency key, in the transaction of the effect: a crash leaves both or neither.
+//! Answers stored under the caller's idempotency key, in the same transaction as the effect, so that a crash leaves both or neither.
 
 use super::call::{Answer, ApiError, Call, CallError};
 use super::state::State;
@@ -7,11 +7,11 @@ use crate::time::Timestamp;
 use std::time::Duration;
 
 const MAX_KEY_LENGTH: usize = 255;
-/// The original forgets keys after a day.
-const KEPT_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+/// Lifetime of a key, as at Stripe.
+const KEY_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Answers what this key was answered before, or takes the key for this call.
-/// On PostgreSQL a second call with the key waits here until the first has committed; on SQLite it has waited for the writer's place.
+/// Returns the stored answer of this key, or claims the key for this call.
+/// On PostgreSQL a second call with the key waits here until the first one commits; on SQLite it has waited to begin its transaction.
 pub(super) async fn claim(state: &mut State<'_>, key: &str, call: &Call) -> Result<Option<Answer>, CallError> {
     if key.is_empty() || key.len() > MAX_KEY_LENGTH {
         return Err(ApiError::idempotency("An idempotency key has 1 to 255 characters.").into());
@@ -42,6 +42,6 @@ pub(super) async fn keep(state: &mut State<'_>, key: &str, answer: &Answer) -> R
 
 pub(super) async fn prune(db: &SandboxDb, now: Timestamp) -> Result<(), SandboxDbError> {
     let mut tx = db.begin().await?;
-    tx.execute("DELETE FROM card_idempotency WHERE created_at < $1", &[now.minus(KEPT_FOR).micros().into()]).await?;
+    tx.execute("DELETE FROM card_idempotency WHERE created_at < $1", &[now.minus(KEY_TTL).micros().into()]).await?;
     tx.commit().await
 }

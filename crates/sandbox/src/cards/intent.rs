@@ -1,4 +1,4 @@
-//! Payment intents: the seven states and what moves between them.
+//! Payment intents, their states and transitions.
 
 use super::call::{Answer, ApiError, Call, CallError, Caller, Form, Wait};
 use super::card::{self, Decline, TestCard, Verdict};
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use subtle::ConstantTimeEq;
 
-/// Eight digits, the original's limit.
+/// Maximum amount: eight digits, as at Stripe.
 const MAX_AMOUNT: i64 = 99_999_999;
-/// Where the endpoints are mounted in the store: a challenge page is opened in the payer's browser.
+/// The path at which the store mounts the endpoints, for the URL of the challenge page in the payer's browser.
 const MOUNT: &str = "/sandbox/stripe";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,13 +39,13 @@ impl Status {
         }
     }
 
-    /// Nothing is decided yet and nothing is under way.
+    /// Returns whether the intent is undecided and not processing.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::RequiresPaymentMethod | Self::RequiresConfirmation | Self::RequiresAction)
     }
 }
 
-/// What becomes of an intent that is processing.
+/// The scheduled result of a processing intent.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Due {
     at_micros: i64,
@@ -87,7 +87,7 @@ impl Object for Intent {
 }
 
 impl Intent {
-    /// The wire form. Browsers see less.
+    /// The wire format. Browsers see fewer fields.
     pub fn wire(&self, caller: Caller) -> Value {
         let next_action = (self.status == Status::RequiresAction).then(|| challenge(Self::KIND, &self.id, &self.client_secret));
         let mut wire = json!({
@@ -105,7 +105,7 @@ impl Intent {
         wire
     }
 
-    /// What the card does that the intent was last paid with.
+    /// The test card of the last payment attempt.
     pub async fn card(&self, state: &mut State<'_>) -> Result<Option<TestCard>, CallError> {
         match &self.payment_method {
             Some(id) => Ok(state.load::<PaymentMethod>(id).await?.map(|method| method.value.card)),
@@ -122,13 +122,13 @@ impl Intent {
     }
 }
 
-/// The second step of an intent, as the browser is told of it.
+/// The `next_action` that tells the browser to open the second step.
 pub(super) fn challenge(kind: &str, id: &str, client_secret: &str) -> Value {
     let address = format!("{MOUNT}/challenge/{kind}s/{id}?client_secret={client_secret}");
     json!({ "type": "use_sandbox_challenge", "challenge_url": address })
 }
 
-/// Browsers must show the client secret; servers may.
+/// Checks the client secret, which is required for browsers and optional for servers.
 pub(super) fn check_secret(call: &Call, kind: &str, id: &str, client_secret: &str) -> Result<(), ApiError> {
     match call.form.text("client_secret") {
         Some(shown) if bool::from(shown.as_bytes().ct_eq(client_secret.as_bytes())) => Ok(()),
@@ -201,7 +201,7 @@ pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer,
     }
 }
 
-/// Reads an intent as it is by now: what was due has happened.
+/// Loads an intent after applying its scheduled result if that is due.
 pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Stored<Intent>, CallError> {
     let mut stored = state.need::<Intent>(id).await?;
     if let Some(due) = stored.value.due.take_if(|due| due.at_micros <= state.now.micros()) {
@@ -219,7 +219,7 @@ pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Stored<Inten
 pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     call.form.allow(&["customer", "limit", "starting_after"])?;
     let customer = call.form.need("customer")?;
-    let found = state.having::<Intent>(&format!("\"customer\":\"{customer}\"")).await?;
+    let found = state.containing::<Intent>(&format!("\"customer\":\"{customer}\"")).await?;
     page("/v1/payment_intents", &call.form, found, |intent| intent.created, |intent| intent.wire(call.caller))
 }
 
@@ -264,7 +264,7 @@ pub(super) async fn confirm(state: &mut State<'_>, call: &Call, id: &str) -> Res
     pay(state, call.caller, stored, &method, off_session).await
 }
 
-/// The payer's answer to the second step.
+/// Handles the payer's response to the second step.
 pub(super) async fn authenticate(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["client_secret", "success"])?;
     call.form.need("success")?;
@@ -336,9 +336,9 @@ async fn pay(
     Ok(Answer { wait, ..answer(&stored.value, caller, declined) })
 }
 
-/// The money moves.
+/// Charges the card and completes the intent.
 async fn succeed(state: &mut State<'_>, intent: &mut Intent) -> Result<(), CallError> {
-    let charge = charge::make(state, intent).await?;
+    let charge = charge::create(state, intent).await?;
     intent.latest_charge = Some(charge.id.clone());
     intent.amount_received = intent.amount;
     if let (Some(_), Some(customer), Some(method)) = (&intent.setup_future_usage, &intent.customer, &intent.payment_method) {
@@ -361,7 +361,7 @@ async fn fail(state: &mut State<'_>, intent: &mut Intent, decline: Decline) -> R
     enter(state, intent, Status::RequiresPaymentMethod).await
 }
 
-/// Moves to `status` and tells of it.
+/// Sets the status and records its event.
 async fn enter(state: &mut State<'_>, intent: &mut Intent, status: Status) -> Result<(), CallError> {
     intent.status = status;
     let event = match status {
@@ -392,7 +392,7 @@ fn check_usage(form: &Form) -> Result<(), ApiError> {
     one_of(form, "setup_future_usage", &["off_session", "on_session"]).map(|_| ())
 }
 
-/// The field's value, which must be one of these when it is sent.
+/// Returns the value of a field, which must be one of `values` if present.
 pub(super) fn one_of<'a>(form: &'a Form, name: &str, values: &[&str]) -> Result<Option<&'a str>, ApiError> {
     match form.text(name) {
         Some(text) if !values.contains(&text) => Err(ApiError::invalid("parameter_invalid", format!("Invalid {name}.")).with_param(name)),
@@ -412,7 +412,7 @@ fn check_amount(amount: i64, currency: &str) -> Result<(), ApiError> {
     if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Err(ApiError::invalid("parameter_invalid", format!("Invalid currency: {currency}.")).with_param("currency"));
     }
-    // The original's minimum charges for the currencies that a demo is likely to use.
+    // Stripe's minimum charges for common currencies.
     let minimum = match currency {
         "usd" | "eur" | "jpy" => 50,
         "gbp" => 30,

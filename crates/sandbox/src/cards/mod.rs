@@ -1,7 +1,7 @@
-//! An outside card processor that speaks the part of Stripe's API that the stripe rail uses, and what the card form in a browser calls.
+//! A simulated card processor with the part of Stripe's API that the stripe rail and the card form in the browser use.
 //!
-//! It is strict where the original is: unknown parameters, wrong keys, reused idempotency keys, refunds above the charge and
-//! confirmations in the wrong state are refused. Its cards are a table; nothing of a typed number but the last four digits is stored.
+//! It is as strict as Stripe: it rejects unknown parameters, wrong keys, reused idempotency keys, refunds above the charge, and
+//! confirmations in the wrong state. It knows test cards only, and stores only the last four digits of a number.
 
 mod call;
 mod card;

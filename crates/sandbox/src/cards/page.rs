@@ -1,4 +1,4 @@
-//! Two plain pages: a payment as the processor sees it, and the second step of a card.
+//! Two HTML pages: the processor's view of a payment, and the second step of a card.
 
 use super::call::CallError;
 use super::charge;
@@ -31,7 +31,7 @@ fn page(title: &str, body: &str) -> String {
     )
 }
 
-/// `id` as anyone with the link may see it: no secret, no address, nobody's name.
+/// The public page of a payment. It contains no secrets and no personal data.
 pub(super) async fn payment(state: &mut State<'_>, id: &str) -> Result<String, CallError> {
     let intent = intent::load(state, id).await?.value;
     let mut rows = vec![
@@ -49,7 +49,7 @@ pub(super) async fn payment(state: &mut State<'_>, id: &str) -> Result<String, C
     Ok(page("Sandbox card payment", &format!("<dl>{list}</dl><p>A test payment: no money moved.</p>")))
 }
 
-/// The bank's question. The form is sent to the page's own address, which carries the client secret.
+/// The bank's confirmation page. The form posts to the page's own URL, which contains the client secret.
 pub(super) fn challenge() -> String {
     page(
         "Confirm your payment",

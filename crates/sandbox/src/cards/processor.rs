@@ -1,4 +1,4 @@
-//! The processor: who may call what, one transaction per call, and what happens by itself.
+//! The processor: permissions of calls, one transaction per call, and background work.
 
 use super::call::{Answer, ApiError, Call, CallError, Caller};
 use super::event::{self, Webhook};
@@ -15,14 +15,14 @@ use subtle::ConstantTimeEq;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// A call that loses this many races in a row is refused for the time being.
+/// Maximum number of lost races in a row before a call is rejected with 429.
 const MAX_RACES: usize = 10;
-/// How often a kept-back answer looks at the clock.
+/// How often a delayed answer checks the clock.
 const POLL: Duration = Duration::from_millis(50);
-/// How often the processor looks for what is due.
+/// How often the processor checks for due work.
 const TICK: Duration = Duration::from_millis(500);
 const PRUNE_EVERY: Duration = Duration::from_secs(60 * 60);
-/// Intents that are settled in one round.
+/// Maximum number of objects settled per tick.
 const SETTLE_BATCH: i64 = 100;
 
 pub struct CardProcessorConfig {
@@ -30,20 +30,20 @@ pub struct CardProcessorConfig {
     /// `pk_sandbox_…`
     pub publishable_key: String,
     pub webhook: Option<Webhook>,
-    /// Opens the endpoints of tests to everyone:
-    /// - `POST` and `DELETE /faults`: answers that get lost;
-    /// - `GET /debug/charges`, `/debug/refunds`, `/debug/disputes`: everything, for counting;
-    /// - `POST /debug/payment_methods/{id}` with `decline_code`: what the bank of a saved card answers while its owner is away; empty:
-    ///   the card is itself again;
+    /// Opens the test endpoints to everyone:
+    /// - `POST` and `DELETE /faults`: inject and clear faults;
+    /// - `GET /debug/charges`, `/debug/refunds`, `/debug/disputes`: all objects, for counting;
+    /// - `POST /debug/payment_methods/{id}` with `decline_code`: the decline code of a saved card for off-session charges; empty:
+    ///   restores the card's normal behavior;
     /// - `POST /debug/disputes` with `payment_intent`, `status` (`needs_response` or `warning_needs_response`), `amount`, `reason`: a
-    ///   cardholder complains;
-    /// - `POST /debug/disputes/{id}` with `status`: the bank moves a dispute on;
+    ///   dispute is opened;
+    /// - `POST /debug/disputes/{id}` with `status`: changes the status of a dispute;
     /// - `POST /debug/refunds` with `payment_intent`, `amount`, `reason`: a refund in the processor's dashboard;
-    /// - `POST /debug/refunds/{id}` with `failure_reason`: a refund fails after it succeeded.
+    /// - `POST /debug/refunds/{id}` with `failure_reason`: fails a succeeded refund.
     pub faults: bool,
 }
 
-/// An outside card processor with its own keys, state and events.
+/// A simulated external card processor with its own keys, state and events.
 pub struct CardProcessor {
     db: SandboxDb,
     pub(super) clock: Clock,
@@ -63,15 +63,15 @@ pub enum OpenError {
 }
 
 impl CardProcessor {
-    /// Creates the processor's tables where they are missing.
+    /// Opens the processor and creates missing tables.
     pub async fn open(db: SandboxDb, clock: Clock, random: Random, config: CardProcessorConfig) -> Result<Arc<Self>, OpenError> {
         db.create_tables(&TABLES).await?;
-        // Events go to the store itself, which no proxy can reach.
+        // Events go to the store itself, which may not be reachable through a proxy.
         let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build()?;
         Ok(Arc::new(Self { db, clock, random, config, http, faults: Faults::default(), changed: Notify::new() }))
     }
 
-    /// Settles what is due and delivers events until `stop`. Calls work without it, but nothing happens by itself.
+    /// Settles due objects and delivers events until `stop`. Calls work without it, but then nothing happens in the background.
     pub async fn run(&self, stop: CancellationToken) {
         let mut pruned = None;
         loop {
@@ -89,13 +89,13 @@ impl CardProcessor {
         }
     }
 
-    /// One round of [`CardProcessor::run`].
+    /// One iteration of [`CardProcessor::run`].
     pub(super) async fn tick(&self) -> Result<(), CallError> {
         let now = self.clock.now().micros();
         let sql = "SELECT id, kind FROM card_objects WHERE due_at > 0 AND due_at <= $1 ORDER BY due_at, id LIMIT $2";
         for row in self.db.rows(sql, &[now.into(), SETTLE_BATCH.into()]).await? {
             match self.settle(&row.text(0)?, &row.text(1)?).await {
-                // Somebody who asked for the object has settled it first.
+                // A concurrent call has settled the object first.
                 Ok(_) | Err(CallError::Raced) => {}
                 Err(error) => return Err(error),
             }
@@ -110,10 +110,10 @@ impl CardProcessor {
         self.config.faults
     }
 
-    /// Whose key this is.
+    /// Identifies the kind of key.
     pub(super) fn caller(&self, key: Option<&str>) -> Result<Caller, ApiError> {
         let key = key.ok_or_else(|| ApiError::unauthorized("You did not provide an API key."))?;
-        let is = |ours: &str| !ours.is_empty() && bool::from(key.as_bytes().ct_eq(ours.as_bytes()));
+        let is = |known: &str| !known.is_empty() && bool::from(key.as_bytes().ct_eq(known.as_bytes()));
         match () {
             () if is(self.config.secret_key.reveal()) => Ok(Caller::Secret),
             () if is(&self.config.publishable_key) => Ok(Caller::Publishable),
@@ -121,7 +121,7 @@ impl CardProcessor {
         }
     }
 
-    /// Makes a call. Its effect is committed when this returns.
+    /// Performs a call. Its effect is committed when this returns.
     pub(super) async fn perform(&self, call: &Call) -> Answer {
         for _ in 0..MAX_RACES {
             match self.attempt(call).await {
@@ -140,22 +140,22 @@ impl CardProcessor {
         ApiError::busy().answer()
     }
 
-    /// Keeps the answer back as long as the card says. Nothing is open in the database meanwhile.
-    pub(super) async fn keep_back(&self, answer: Answer, caller: Caller) -> Answer {
+    /// Delays the answer as the test card requires. No transaction is open in the meantime.
+    pub(super) async fn delay(&self, answer: Answer, caller: Caller) -> Answer {
         let Some(wait) = &answer.wait else { return answer };
         while self.clock.now() < wait.until {
             tokio::time::sleep(POLL).await;
         }
         let Some(intent) = &wait.intent else { return ApiError::timed_out().answer() };
         for _ in 0..MAX_RACES {
-            if let Ok(settled) = self.look(intent, caller).await {
+            if let Ok(settled) = self.current_intent(intent, caller).await {
                 return settled;
             }
         }
         answer
     }
 
-    /// Lets happen what is due of an object.
+    /// Applies the scheduled change of an object if it is due.
     async fn settle(&self, id: &str, kind: &str) -> Result<(), CallError> {
         let mut state = self.state().await?;
         if kind == refund::Refund::KIND {
@@ -166,8 +166,8 @@ impl CardProcessor {
         state.close().await
     }
 
-    /// The intent by now, without asking who wants to know.
-    async fn look(&self, intent: &str, caller: Caller) -> Result<Answer, CallError> {
+    /// The current intent, without checking the client secret.
+    async fn current_intent(&self, intent: &str, caller: Caller) -> Result<Answer, CallError> {
         let mut state = self.state().await?;
         let stored = intent::load(&mut state, intent).await?;
         state.close().await?;
@@ -180,7 +180,7 @@ impl CardProcessor {
 
     async fn attempt(&self, call: &Call) -> Result<Answer, CallError> {
         let mut state = self.state().await?;
-        // A browser's key could meet a server's: only servers have them.
+        // Idempotency keys of browsers are ignored, because they could collide with those of the server.
         let key = call.idempotency_key.as_deref().filter(|_| call.post && call.caller == Caller::Secret);
         if let Some(key) = key
             && let Some(answer) = idempotency::claim(&mut state, key, call).await?
@@ -201,7 +201,7 @@ impl CardProcessor {
     }
 }
 
-/// The API. What stands above the line browsers may call with the publishable key.
+/// Dispatches a call. The operations of the first block may be called with the publishable key.
 async fn dispatch(state: &mut State<'_>, call: &Call, debug: bool) -> Result<Answer, CallError> {
     let path: Vec<&str> = call.path.split('/').collect();
     match (call.post, path.as_slice()) {
@@ -212,14 +212,14 @@ async fn dispatch(state: &mut State<'_>, call: &Call, debug: bool) -> Result<Ans
         (true, ["v1", "setup_intents", id, "confirm"]) => return setup::confirm(state, call, id).await,
         (true, ["v1", "setup_intents", id, "authenticate"]) => return setup::authenticate(state, call, id).await,
         (true, ["v1", "payment_methods"]) => return customer::create_method(state, call).await,
-        (true, ["debug", "payment_methods", id]) if debug => return customer::order_decline(state, call, id).await,
+        (true, ["debug", "payment_methods", id]) if debug => return customer::force_decline(state, call, id).await,
         (false, ["debug", "charges"]) if debug => return charge::all(state).await,
         (false, ["debug", "refunds"]) if debug => return refund::all(state).await,
-        (true, ["debug", "refunds"]) if debug => return refund::order(state, call).await,
-        (true, ["debug", "refunds", id]) if debug => return refund::order_failure(state, call, id).await,
+        (true, ["debug", "refunds"]) if debug => return refund::create_for_test(state, call).await,
+        (true, ["debug", "refunds", id]) if debug => return refund::fail_for_test(state, call, id).await,
         (false, ["debug", "disputes"]) if debug => return dispute::all(state).await,
-        (true, ["debug", "disputes"]) if debug => return dispute::order(state, call).await,
-        (true, ["debug", "disputes", id]) if debug => return dispute::order_status(state, call, id).await,
+        (true, ["debug", "disputes"]) if debug => return dispute::create_for_test(state, call).await,
+        (true, ["debug", "disputes", id]) if debug => return dispute::set_status_for_test(state, call, id).await,
         _ if call.caller == Caller::Publishable => return Err(ApiError::forbidden().into()),
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! Refunds: money back to a card, by a call of the store, in the processor's own dashboard, and what fails later.
+//! Refunds to a card, made by the store or in the processor's dashboard, and refunds that fail later.
 
 use super::call::{Answer, ApiError, Call, CallError};
 use super::card::{RefundCourse, TestCard};
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long a refund of some test cards is not decided, or not yet failed.
+/// Time until a refund of some test cards succeeds or fails.
 const DECIDED_AFTER: Duration = Duration::from_secs(2);
-/// What banks say of a refund that they do not take.
+/// The failure reasons of banks.
 const FAILURES: [&str; 7] = [
     "charge_for_pending_refund_disputed",
     "declined",
@@ -23,7 +23,7 @@ const FAILURES: [&str; 7] = [
     "merchant_request",
     "unknown",
 ];
-/// What a test card says.
+/// The failure reason of the test card whose refunds fail.
 const CARD_FAILURE: &str = "expired_or_canceled_card";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub(super) struct Refund {
     metadata: BTreeMap<String, String>,
     status: Status,
     failure_reason: Option<String>,
-    /// What becomes of it by itself.
+    /// The scheduled change of status.
     due: Option<Due>,
     created: i64,
 }
@@ -94,27 +94,27 @@ impl Refund {
 pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     call.form.allow(&["payment_intent", "charge", "amount", "reason", "metadata["])?;
     let metadata = call.form.metadata()?;
-    make(state, call, metadata).await
+    refund(state, call, metadata).await
 }
 
-/// For tests: somebody gives money back in the processor's dashboard, where nobody knows the store's metadata.
-pub(super) async fn order(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
+/// For tests: makes a refund in the processor's dashboard, which has no metadata of the store.
+pub(super) async fn create_for_test(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     call.form.allow(&["payment_intent", "charge", "amount", "reason"])?;
-    make(state, call, BTreeMap::new()).await
+    refund(state, call, BTreeMap::new()).await
 }
 
-/// Gives money back. The refunded amount grows by a guarded update: never more than was charged.
-async fn make(state: &mut State<'_>, call: &Call, metadata: BTreeMap<String, String>) -> Result<Answer, CallError> {
+/// Makes a refund. A guarded update ensures that refunds never exceed the charge.
+async fn refund(state: &mut State<'_>, call: &Call, metadata: BTreeMap<String, String>) -> Result<Answer, CallError> {
     let form = &call.form;
     let reason = one_of(form, "reason", &["duplicate", "fraudulent", "requested_by_customer"])?.map(str::to_owned);
-    let asked = form.amount("amount")?;
+    let requested = form.amount("amount")?;
     let charge = match form.text("charge") {
         Some(id) => charge::load(state, id).await?,
         None => charge::of_payment(state, form.need("payment_intent")?).await?,
     };
-    let amount = asked.unwrap_or_else(|| charge.left());
+    let amount = requested.unwrap_or_else(|| charge.refundable());
     if amount == 0 || !charge::add_refunded(state, &charge.id, amount).await? {
-        return Err(overbilled(&charge, amount).into());
+        return Err(excess_error(&charge, amount).into());
     }
     let due_at = state.now.plus(DECIDED_AFTER).micros();
     let card = intent::load(state, &charge.intent).await?.value.card(state).await?;
@@ -143,7 +143,7 @@ async fn make(state: &mut State<'_>, call: &Call, metadata: BTreeMap<String, Str
     Ok(Answer::ok(wire))
 }
 
-/// Reads a refund as it is by now: what was due has happened.
+/// Loads a refund after applying its scheduled change if that is due.
 pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Stored<Refund>, CallError> {
     let mut stored = state.need::<Refund>(id).await?;
     match stored.value.due.take_if(|due| due.at_micros <= state.now.micros()) {
@@ -160,7 +160,7 @@ pub(super) async fn load(state: &mut State<'_>, id: &str) -> Result<Stored<Refun
     Ok(stored)
 }
 
-/// The money comes back to the store's balance, and can be refunded again.
+/// Fails a refund: its amount returns to the store's balance and can be refunded again.
 async fn fail(state: &mut State<'_>, stored: &mut Stored<Refund>, reason: &str) -> Result<(), CallError> {
     charge::subtract_refunded(state, &stored.value.charge, stored.value.amount).await?;
     stored.value.status = Status::Failed;
@@ -174,8 +174,8 @@ async fn fail(state: &mut State<'_>, stored: &mut Stored<Refund>, reason: &str) 
     Ok(())
 }
 
-/// For tests: the bank does not take a refund, though it has succeeded.
-pub(super) async fn order_failure(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
+/// For tests: fails a succeeded refund.
+pub(super) async fn fail_for_test(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
     call.form.allow(&["failure_reason"])?;
     let reason = one_of(&call.form, "failure_reason", &FAILURES)?.unwrap_or("unknown");
     let mut stored = load(state, id).await?;
@@ -194,12 +194,12 @@ pub(super) async fn retrieve(state: &mut State<'_>, id: &str) -> Result<Answer, 
 pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     call.form.allow(&["payment_intent", "charge", "limit", "starting_after"])?;
     let filter = ["payment_intent", "charge"].into_iter().find_map(|name| Some(format!("\"{name}\":\"{}\"", call.form.text(name)?)));
-    let found = state.having::<Refund>(&filter.unwrap_or_default()).await?;
+    let found = state.containing::<Refund>(&filter.unwrap_or_default()).await?;
     page("/v1/refunds", &call.form, found, |refund| refund.created, Refund::wire)
 }
 
-fn overbilled(charge: &Charge, asked: i64) -> ApiError {
-    let left = charge.left();
+fn excess_error(charge: &Charge, requested: i64) -> ApiError {
+    let left = charge.refundable();
     if charge.amount_disputed > 0 {
         let message = format!("Charge {} has been charged back; what was withdrawn cannot be refunded.", charge.id);
         return ApiError::invalid("charge_disputed", message);
@@ -207,14 +207,14 @@ fn overbilled(charge: &Charge, asked: i64) -> ApiError {
     if left == 0 {
         return ApiError::invalid("charge_already_refunded", format!("Charge {} has already been refunded.", charge.id));
     }
-    let message = format!("Refund amount ({asked}) is greater than unrefunded amount on charge ({left}).");
+    let message = format!("Refund amount ({requested}) is greater than unrefunded amount on charge ({left}).");
     ApiError::invalid("amount_too_large", message).with_param("amount")
 }
 
-/// For tests: every refund there is, `[{id, payment_intent, refund, amount, currency, status}]`; `refund` is the store's own name of it,
-/// empty where the refund was made in the dashboard.
+/// For tests: all refunds as `[{id, payment_intent, refund, amount, currency, status}]`; `refund` is the store's refund id, empty for
+/// refunds made in the dashboard.
 pub(super) async fn all(state: &mut State<'_>) -> Result<Answer, CallError> {
-    let found = state.having::<Refund>("").await?;
+    let found = state.containing::<Refund>("").await?;
     let wire = |refund: &Refund| {
         let name = refund.metadata.get("refund").map(String::as_str).unwrap_or_default();
         json!({

@@ -1,4 +1,4 @@
-//! A key that never reaches a log.
+//! A secret key. Its `Debug` output does not contain it, so that it cannot reach a log.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Setup intents: a card is kept for later, no money moves.
+//! Setup intents, which save a card for later without a payment.
 
 use super::call::{Answer, ApiError, Call, CallError, Caller};
 use super::card::{self, Decline, Verdict};
@@ -100,7 +100,7 @@ pub(super) async fn confirm(state: &mut State<'_>, call: &Call, id: &str) -> Res
     method.check_payer(stored.value.customer.as_deref(), false)?;
     stored.value.payment_method = Some(method.id);
     stored.value.last_setup_error = None;
-    match method.card.keep() {
+    match method.card.save() {
         Verdict::Declined(decline) => fail(state, stored, call.caller, decline).await,
         Verdict::SecondStep => {
             stored.value.status = Status::RequiresAction;

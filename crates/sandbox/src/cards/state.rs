@@ -1,4 +1,4 @@
-//! The processor's state, opened for one call: objects, charges, events, in one transaction.
+//! The processor's state within the transaction of one call: objects, charges, events.
 
 use super::call::{Answer, ApiError, CallError, Form};
 use crate::store::{SandboxDb, SandboxTx};
@@ -23,18 +23,18 @@ pub(super) const TABLES: [&str; 8] = [
      created_at BIGINT NOT NULL)",
 ];
 
-/// Something with an id, kept as a document with a version.
+/// An object that is stored as a JSON document with a version.
 pub(super) trait Object: Serialize + DeserializeOwned + Send + Sync {
-    /// As error messages name it.
+    /// The name of the object type, also used in error messages.
     const KIND: &'static str;
     fn id(&self) -> &str;
-    /// When the object changes by itself.
+    /// The time of the object's scheduled change.
     fn due_at(&self) -> Option<Timestamp> {
         None
     }
 }
 
-/// An object as it was read; saving it fails when it has changed since.
+/// An object with the version that was read; saving it fails if it has changed since.
 pub(super) struct Stored<T> {
     pub value: T,
     version: i64,
@@ -44,7 +44,7 @@ pub(super) struct State<'a> {
     pub tx: SandboxTx,
     pub now: Timestamp,
     random: &'a Random,
-    /// Whether somebody listens for events.
+    /// Whether events are delivered to a webhook.
     delivers: bool,
 }
 
@@ -80,8 +80,8 @@ impl<'a> State<'a> {
         Ok(Some(Stored { value: serde_json::from_str(&row.text(1)?)?, version: row.int(0)? }))
     }
 
-    /// The objects whose document contains this text.
-    pub async fn having<T: Object>(&mut self, text: &str) -> Result<Vec<T>, CallError> {
+    /// The objects whose document contains `text`.
+    pub async fn containing<T: Object>(&mut self, text: &str) -> Result<Vec<T>, CallError> {
         let sql = "SELECT body FROM card_objects WHERE kind = $1 AND body LIKE '%' || $2 || '%'";
         let rows = self.tx.rows(sql, &[T::KIND.into(), text.into()]).await?;
         rows.iter().map(|row| Ok(serde_json::from_str(&row.text(0)?)?)).collect()
@@ -91,7 +91,8 @@ impl<'a> State<'a> {
         self.load(id).await?.ok_or_else(|| ApiError::missing(T::KIND, id).into())
     }
 
-    /// Writes the object back if nobody else has. This is what makes two confirmations one charge: the loser starts again.
+    /// Saves the object if it has not changed since it was read. This prevents a double charge by two confirmations: the second one fails
+    /// and is repeated.
     pub async fn save<T: Object>(&mut self, stored: &mut Stored<T>) -> Result<(), CallError> {
         let body = serde_json::to_string(&stored.value)?;
         let due = due(&stored.value);
@@ -104,7 +105,7 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// Records an event and, where a webhook listens, puts it up for delivery.
+    /// Records an event and, if there is a webhook, schedules its delivery.
     pub async fn record(&mut self, kind: &str, object: &Value) -> Result<(), CallError> {
         let id = self.id("evt");
         let pending = i64::from(self.delivers);
@@ -125,7 +126,7 @@ fn due(object: &impl Object) -> i64 {
     object.due_at().map_or(0, Timestamp::micros)
 }
 
-/// A page of a list, newest first: at most `limit` objects, ten where the call does not say, from `starting_after` on.
+/// A page of a list, newest first: at most `limit` objects (default 10) after `starting_after`.
 pub(super) fn page<T: Object>(
     url: &str,
     form: &Form,

@@ -1,6 +1,6 @@
-//! What the ledger answers to each question, in the shapes of ArcBlock's chains (chains.md 3.8).
+//! The ledger's answers to GraphQL queries, in the format of ArcBlock's chains (chains.md 3.8).
 
-use super::query::Question;
+use super::query::RootField;
 use super::rules::{self, LedgerError};
 use super::state::{Account, Entry, SendError};
 use super::{CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_NAME, TOKEN_SYMBOL};
@@ -12,7 +12,7 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Value, json};
 
-/// base64url, with or without padding: clients of both kinds exist.
+/// base64url with optional padding, because clients differ.
 const BASE64_URL: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::URL_SAFE,
     GeneralPurposeConfig::new().with_encode_padding(false).with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -20,28 +20,28 @@ const BASE64_URL: GeneralPurpose = GeneralPurpose::new(
 const OK: &str = "OK";
 
 impl Ledger {
-    /// Answers a question that changes nothing.
-    pub(super) async fn answer(&self, question: &Question) -> Result<Value, SendError> {
-        match question.name.as_str() {
+    /// Answers a query field.
+    pub(super) async fn answer(&self, field: &RootField) -> Result<Value, SendError> {
+        match field.name.as_str() {
             "getChainInfo" => Ok(self.chain_info()),
             "getForgeState" => Ok(self.forge_state()),
-            "getTokenState" => self.token_state(question.text("address")).await,
-            "getAccountState" => self.account_state(&normal(question.text("address"))).await,
-            "getAccountTokens" => self.account_tokens(&normal(question.text("address")), question.text("token")).await,
-            "getDelegateState" => Ok(json!({"code": OK, "state": self.delegation_state(&normal(question.text("address"))).await?})),
-            "listDelegations" => self.list_delegations(&normal(question.text("from")), &normal(question.text("to"))).await,
-            "getStakeState" => Ok(json!({"code": OK, "state": self.stake_state(&normal(question.text("address"))).await?})),
-            "getTx" => self.transaction(&question.text("hash").to_uppercase()).await,
+            "getTokenState" => self.token_state(field.text("address")).await,
+            "getAccountState" => self.account_state(&normal(field.text("address"))).await,
+            "getAccountTokens" => self.account_tokens(&normal(field.text("address")), field.text("token")).await,
+            "getDelegateState" => Ok(json!({"code": OK, "state": self.delegation_state(&normal(field.text("address"))).await?})),
+            "listDelegations" => self.list_delegations(&normal(field.text("from")), &normal(field.text("to"))).await,
+            "getStakeState" => Ok(json!({"code": OK, "state": self.stake_state(&normal(field.text("address"))).await?})),
+            "getTx" => self.transaction(&field.text("hash").to_uppercase()).await,
             name => Err(unknown(name, "RootQueryType")),
         }
     }
 
-    /// Sends a transaction: the only mutation.
-    pub(super) async fn execute(&self, question: &Question) -> Result<Value, SendError> {
-        if question.name != "sendTx" {
-            return Err(unknown(&question.name, "RootMutationType"));
+    /// Executes the only mutation, which sends a transaction.
+    pub(super) async fn execute(&self, field: &RootField) -> Result<Value, SendError> {
+        if field.name != "sendTx" {
+            return Err(unknown(&field.name, "RootMutationType"));
         }
-        let bytes = BASE64_URL.decode(question.text("tx")).map_err(|_| LedgerError::new("INVALID_TX", "tx is not base64url"))?;
+        let bytes = BASE64_URL.decode(field.text("tx")).map_err(|_| LedgerError::new("INVALID_TX", "tx is not base64url"))?;
         let transaction = rules::read(&bytes, &self.token)?;
         self.apply(&transaction).await?;
         Ok(json!({"code": OK, "hash": transaction.signed.hash}))
@@ -128,12 +128,12 @@ impl Ledger {
     }
 }
 
-/// The hash that a transaction has, as clients send it; `None` when it is not base64url.
+/// The hash of a transaction in the clients' encoding; `None` if it is not base64url.
 pub fn hash_of(tx: &str) -> Option<String> {
     BASE64_URL.decode(tx).ok().map(|bytes| wire::hash_of(&bytes))
 }
 
-/// The canonical text of an address. Text that is no address is found nowhere.
+/// The canonical text of an address. Any other text is returned unchanged and matches nothing.
 fn normal(address: &str) -> String {
     Address::parse(address).map_or_else(|| address.to_owned(), |address| address.as_str().to_owned())
 }

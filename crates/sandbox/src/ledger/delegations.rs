@@ -1,4 +1,4 @@
-//! What accounts permit to others, and what is left of it.
+//! Delegations and their remaining limits.
 
 use super::Ledger;
 use super::operations::{Delegation, DelegationLimit, DelegationOp, RevokeDelegate, TokenLimit};
@@ -8,26 +8,26 @@ use crate::store::{Row, SandboxDbError, SandboxTx};
 use crate::time::Timestamp;
 use serde_json::{Value, json};
 
-/// `state` is the permission as it stands, with its counters: JSON.
+/// `state` is the delegation with its counters, as JSON.
 pub const TABLES: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS ledger_delegations (address TEXT PRIMARY KEY, sender TEXT NOT NULL, state TEXT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS ledger_delegations_sender ON ledger_delegations (sender)",
 ];
 
-/// The most permissions of an account that are listed.
+/// Maximum number of delegations in a list.
 const MAX_LISTED: i64 = 100;
 const TRANSFER: &str = "fg:t:transfer_v2";
 
-/// A permission as the ledger stores it.
-struct Kept {
+/// A delegation as stored.
+struct StoredDelegation {
     sender: String,
-    /// As it is stored.
+    /// The stored JSON, for compare-and-set.
     text: String,
     state: Delegation,
 }
 
 impl Ledger {
-    /// What was permitted before for the same types is replaced and counted anew; other types stay.
+    /// Stores a delegation. Operations of the same types are replaced with new counters; other types are kept.
     pub(super) async fn delegate(&self, tx: &mut SandboxTx, sender: &str, given: &Delegation) -> Result<(), Halt> {
         let mut ops: Vec<DelegationOp> = given.ops.clone();
         for limit in ops.iter_mut().filter_map(|op| op.limit.as_mut()) {
@@ -56,21 +56,21 @@ impl Ledger {
 
     pub(super) async fn revoke_delegate(&self, tx: &mut SandboxTx, revoke: &RevokeDelegate) -> Result<(), Halt> {
         let Some(before) = load(tx, &revoke.address).await? else {
-            return Err(LedgerError::kept("INVALID_DELEGATION", format!("there is no delegation {}", revoke.address)).into());
+            return Err(LedgerError::recorded("INVALID_DELEGATION", format!("there is no delegation {}", revoke.address)).into());
         };
         let mut state = before.state.clone();
         state.ops.retain(|op| !revoke.type_urls.contains(&op.type_url));
         replace(tx, &before, &state).await
     }
 
-    /// Judges amounts that are to be sent to `to` in the sender's name, and counts them.
+    /// Checks amounts that are sent to `to` on behalf of the delegator against the limits, and counts them.
     pub(super) async fn spend(&self, tx: &mut SandboxTx, delegation: &str, to: &str, amounts: &[u128], now: Timestamp) -> Result<(), Halt> {
         let Some(before) = load(tx, delegation).await? else {
-            return Err(LedgerError::kept("INVALID_DELEGATION", "No delegation found between sender and delegator").into());
+            return Err(LedgerError::recorded("INVALID_DELEGATION", "No delegation found between sender and delegator").into());
         };
         let mut state = before.state.clone();
         let now = u64::try_from(now.seconds()).unwrap_or(0);
-        let limit = permission(&mut state, now)?;
+        let limit = transfer_limit(&mut state, now)?;
         if !(limit.tokens.is_empty() && limit.assets.is_empty()) {
             for amount in amounts {
                 count(limit, &self.token, to, *amount, now)?;
@@ -82,10 +82,10 @@ impl Ledger {
 
     pub(super) async fn delegation_state(&self, address: &str) -> Result<Value, SandboxDbError> {
         let rows = self.db.rows("SELECT sender, state FROM ledger_delegations WHERE address = $1", &[address.into()]).await?;
-        Ok(rows.first().map(read).transpose()?.map_or(Value::Null, |kept| describe(&kept)))
+        Ok(rows.first().map(read).transpose()?.map_or(Value::Null, |stored| describe(&stored)))
     }
 
-    /// What an account permits to others, or to one of them when `to` is not empty.
+    /// The delegations of an account, to all others or only to `to` if it is not empty.
     pub(super) async fn delegations_of(&self, sender: &str, to: &str) -> Result<Value, SandboxDbError> {
         let rows = self
             .db
@@ -94,20 +94,20 @@ impl Ledger {
                 &[sender.into(), MAX_LISTED.into()],
             )
             .await?;
-        let kept = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        Ok(kept.iter().filter(|kept| to.is_empty() || kept.state.to == to).map(describe).collect())
+        let stored = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        Ok(stored.iter().filter(|stored| to.is_empty() || stored.state.to == to).map(describe).collect())
     }
 }
 
-/// In the shape of chains.md 3.8.
-fn describe(kept: &Kept) -> Value {
-    let ops = kept.state.ops.iter().map(|op| {
+/// The JSON format of chains.md 3.8.
+fn describe(stored: &StoredDelegation) -> Value {
+    let ops = stored.state.ops.iter().map(|op| {
         let limit = op.limit.clone().unwrap_or_default();
         json!({"key": op.type_url, "value": {"limit": limit}})
     });
     json!({
-        "address": kept.state.address, "from": kept.sender, "to": kept.state.to, "ops": ops.collect::<Vec<_>>(),
-        "deny": kept.state.deny, "validUntil": kept.state.valid_until, "data": kept.state.data,
+        "address": stored.state.address, "from": stored.sender, "to": stored.state.to, "ops": ops.collect::<Vec<_>>(),
+        "deny": stored.state.deny, "validUntil": stored.state.valid_until, "data": stored.state.data,
     })
 }
 
@@ -123,25 +123,25 @@ fn restart(limit: &mut DelegationLimit) {
     }
 }
 
-/// What is permitted for transfers.
-fn permission(state: &mut Delegation, now: u64) -> Result<&mut DelegationLimit, LedgerError> {
-    let refused = |code, reason: &str| Err(LedgerError::kept(code, format!("Delegation check failed: {reason}")));
+/// The limit of transfers.
+fn transfer_limit(state: &mut Delegation, now: u64) -> Result<&mut DelegationLimit, LedgerError> {
+    let denied = |code, reason: &str| Err(LedgerError::recorded(code, format!("Delegation check failed: {reason}")));
     if state.valid_until > 0 && state.valid_until < now {
-        return refused("DELEGATION_EXPIRED", "Delegation has expired");
+        return denied("DELEGATION_EXPIRED", "Delegation has expired");
     }
     if state.deny.iter().any(|pattern| matches(TRANSFER, pattern)) {
-        return refused("DELEGATION_DENIED", "fg:t:transfer_v2 is denied in delegation");
+        return denied("DELEGATION_DENIED", "fg:t:transfer_v2 is denied in delegation");
     }
     let exact = state.ops.iter().position(|op| op.type_url == TRANSFER);
     match exact.or_else(|| state.ops.iter().position(|op| matches(TRANSFER, &op.type_url))) {
         Some(at) => Ok(state.ops[at].limit.get_or_insert_default()),
-        None => refused("INVALID_DELEGATION_TYPE_URL", "fg:t:transfer_v2 is not allowed in delegation"),
+        None => denied("INVALID_DELEGATION_TYPE_URL", "fg:t:transfer_v2 is not allowed in delegation"),
     }
 }
 
-/// In the order and the words of chains.md 3.5.
+/// Checks and counts an amount, with the order of checks and the messages of chains.md 3.5.
 fn count(limit: &mut DelegationLimit, token: &str, to: &str, amount: u128, now: u64) -> Result<(), LedgerError> {
-    let short = |reason: &str| LedgerError::kept("INSUFFICIENT_DELEGATION", format!("Delegation check failed: {reason}"));
+    let short = |reason: &str| LedgerError::recorded("INSUFFICIENT_DELEGATION", format!("Delegation check failed: {reason}"));
     let limit = limit.tokens.iter_mut().find(|limit| limit.address == token).ok_or_else(|| short("token address is not allowed"))?;
     let (allowance, total, spent) = (cap(&limit.tx_allowance)?, cap(&limit.total_allowance)?, cap(&limit.spent_allowance)?);
     let after = spent.saturating_add(amount);
@@ -168,12 +168,12 @@ fn is_too_soon(limit: &TokenLimit, now: u64) -> bool {
     interval > 0 && limit.last_tx > 0 && limit.last_tx.saturating_add(interval) > now
 }
 
-/// An allowance; nothing and zero alike mean that there is no cap.
+/// Parses an allowance; empty and zero mean unlimited.
 fn cap(text: &str) -> Result<u128, LedgerError> {
     if text.is_empty() { Ok(0) } else { base_units(text) }
 }
 
-/// Whether a pattern covers a type: the type itself, everything below it, or everything that begins with it.
+/// Returns whether a pattern covers a type: the type itself, its subtypes, or every type with the prefix before `*`.
 fn matches(type_url: &str, pattern: &str) -> bool {
     match pattern.strip_suffix('*').filter(|prefix| prefix.ends_with(':')) {
         Some(prefix) => type_url.starts_with(prefix) || type_url == pattern,
@@ -181,9 +181,9 @@ fn matches(type_url: &str, pattern: &str) -> bool {
     }
 }
 
-async fn load(tx: &mut SandboxTx, address: &str) -> Result<Option<Kept>, SandboxDbError> {
-    // Taken before it is read: it is read to be changed, and each charge of the payer changes it.
-    let lock = tx.either(
+async fn load(tx: &mut SandboxTx, address: &str) -> Result<Option<StoredDelegation>, SandboxDbError> {
+    // Lock the row while reading it, because it will be updated and every charge of the payer updates it as well.
+    let lock = tx.per_dialect(
         "SELECT sender, state FROM ledger_delegations WHERE address = $1",
         "SELECT sender, state FROM ledger_delegations WHERE address = $1 FOR UPDATE",
     );
@@ -191,16 +191,16 @@ async fn load(tx: &mut SandboxTx, address: &str) -> Result<Option<Kept>, Sandbox
     rows.first().map(read).transpose()
 }
 
-fn read(row: &Row) -> Result<Kept, SandboxDbError> {
+fn read(row: &Row) -> Result<StoredDelegation, SandboxDbError> {
     let text = row.text(1)?;
     match serde_json::from_str(&text) {
-        Ok(state) => Ok(Kept { sender: row.text(0)?, text, state }),
+        Ok(state) => Ok(StoredDelegation { sender: row.text(0)?, text, state }),
         Err(_) => Err(SandboxDbError::Corrupt(text)),
     }
 }
 
-/// Writes a state if it is still what it was read to be.
-async fn replace(tx: &mut SandboxTx, before: &Kept, state: &Delegation) -> Result<(), Halt> {
+/// Replaces the state if it has not changed since it was read.
+async fn replace(tx: &mut SandboxTx, before: &StoredDelegation, state: &Delegation) -> Result<(), Halt> {
     let text = serde_json::to_string(&state).map_err(SandboxDbError::from)?;
     let changed = tx
         .execute(

@@ -1,23 +1,23 @@
-//! Bad days on demand, for transactions that are sent.
+//! Fault injection for sent transactions.
 
 use serde::Deserialize;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// More would be a mistake in a test.
+/// Limits that catch mistakes in tests.
 const MAX_COUNT: u32 = 10_000;
 const MAX_DELAY_MS: u64 = 120_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Mode {
-    /// The transaction takes effect, the answer is lost.
+    /// The transaction takes effect, but the answer is lost.
     DropAnswer,
     /// The request is lost: no effect, no answer.
     DropRequest,
-    /// Refused without a trace.
+    /// The transaction is rejected and not recorded.
     Refuse,
-    /// Takes effect at once, answers `value` milliseconds later.
+    /// The transaction takes effect immediately, and the answer is sent `value` milliseconds later.
     DelayMs,
 }
 
@@ -43,17 +43,17 @@ pub enum Fault {
     Delay { millis: u64 },
 }
 
-/// Faults that are still to strike, in the order they were asked for.
+/// The pending faults, in the order of injection.
 #[derive(Debug, Default)]
 pub struct Faults(Mutex<VecDeque<PlannedFault>>);
 
 impl Faults {
-    /// Fails when the order is out of range.
-    pub fn add(&self, order: PlannedFault) -> Result<(), &'static str> {
-        if order.count == 0 || order.count > MAX_COUNT || order.value > MAX_DELAY_MS {
+    /// Adds a fault. Fails if its values are out of range.
+    pub fn add(&self, fault: PlannedFault) -> Result<(), &'static str> {
+        if fault.count == 0 || fault.count > MAX_COUNT || fault.value > MAX_DELAY_MS {
             return Err("count is 1 to 10000, value at most 120000");
         }
-        self.lock().push_back(order);
+        self.lock().push_back(fault);
         Ok(())
     }
 
@@ -61,10 +61,10 @@ impl Faults {
         self.lock().clear();
     }
 
-    /// The fault that strikes the next transaction.
+    /// Takes the fault for the next transaction.
     pub fn next(&self) -> Option<Fault> {
-        let mut orders = self.lock();
-        let first = orders.front_mut()?;
+        let mut pending = self.lock();
+        let first = pending.front_mut()?;
         let fault = match first.mode {
             Mode::DropAnswer => Fault::DropAnswer,
             Mode::DropRequest => Fault::DropRequest,
@@ -73,7 +73,7 @@ impl Faults {
         };
         first.count -= 1;
         if first.count == 0 {
-            orders.pop_front();
+            pending.pop_front();
         }
         Some(fault)
     }

@@ -1,4 +1,4 @@
-//! The ledger over HTTP.
+//! The ledger's HTTP interface.
 
 use super::answers::hash_of;
 use super::faults::{Fault, Faults};
@@ -18,7 +18,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A transaction has at most 64 kB, in base64.
+/// Maximum body. A transaction has at most 64 kB before its base64 encoding.
 const MAX_BODY_BYTES: usize = 256 * 1024;
 const MAX_LISTED: i64 = 50;
 
@@ -63,37 +63,37 @@ struct GraphRequest {
 impl Wire {
     async fn api(&self, body: &[u8], headers: &HeaderMap) -> Response {
         let Ok(request) = serde_json::from_slice::<GraphRequest>(body) else {
-            return json(StatusCode::BAD_REQUEST, &refused("GRAPHQL_PARSE_FAILED", "the body is not {\"query\": …}"));
+            return json(StatusCode::BAD_REQUEST, &graphql_error("GRAPHQL_PARSE_FAILED", "the body is not {\"query\": …}"));
         };
         let request = match query::read(&request.query, &request.variables.unwrap_or_default()) {
             Ok(request) => request,
-            Err(message) => return json(StatusCode::BAD_REQUEST, &refused("GRAPHQL_PARSE_FAILED", &message)),
+            Err(message) => return json(StatusCode::BAD_REQUEST, &graphql_error("GRAPHQL_PARSE_FAILED", &message)),
         };
         let fault = if request.is_mutation { self.0.faults.as_ref().and_then(Faults::next) } else { None };
         match fault {
             Some(Fault::DropRequest) => return lost(),
-            Some(Fault::Refuse) => return json(StatusCode::OK, &refused("FORBIDDEN", "refused on demand")),
+            Some(Fault::Refuse) => return json(StatusCode::OK, &graphql_error("FORBIDDEN", "refused on demand")),
             _ => {}
         }
         let mut data = Map::new();
-        for question in &request.questions {
+        for field in &request.fields {
             let answer = if request.is_mutation {
-                match self.check_gas_payer(headers, question.text("tx")) {
-                    Ok(()) => self.0.execute(question).await,
-                    Err(refusal) => Err(refusal.into()),
+                match self.check_gas_payer(headers, field.text("tx")) {
+                    Ok(()) => self.0.execute(field).await,
+                    Err(error) => Err(error.into()),
                 }
             } else {
-                self.0.answer(question).await
+                self.0.answer(field).await
             };
             match answer {
-                Ok(answer) => data.insert(question.alias.clone(), question.select(answer)),
+                Ok(answer) => data.insert(field.alias.clone(), field.select(answer)),
                 Err(SendError::Refused(LedgerError { code, message, .. })) if fault != Some(Fault::DropAnswer) => {
-                    return json(StatusCode::OK, &refused(code, &message));
+                    return json(StatusCode::OK, &graphql_error(code, &message));
                 }
                 Err(SendError::Refused(_)) => return lost(),
                 Err(SendError::Storage(error)) => {
                     tracing::error!(%error, "the sandbox's ledger failed");
-                    return json(StatusCode::INTERNAL_SERVER_ERROR, &refused("INTERNAL", "the ledger's storage failed"));
+                    return json(StatusCode::INTERNAL_SERVER_ERROR, &graphql_error("INTERNAL", "the ledger's storage failed"));
                 }
             };
         }
@@ -105,7 +105,7 @@ impl Wire {
         json(StatusCode::OK, &json!({"data": data}))
     }
 
-    /// Whoever offers to pay the gas must have signed for this very transaction.
+    /// Checks that the gas payer, if there is one, has signed for this transaction.
     fn check_gas_payer(&self, headers: &HeaderMap, tx: &str) -> Result<(), LedgerError> {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let (Some(pk), Some(signature)) = (header("x-gas-payer-pk"), header("x-gas-payer-sig")) else { return Ok(()) };
@@ -188,14 +188,14 @@ impl Wire {
     }
 }
 
-/// `{address, now}`, the body of `POST /time`: what time it is for an account, in seconds since 1970.
+/// `{address, now}`, the body of `POST /time`: the current time of an account in unix seconds.
 #[derive(Deserialize)]
 struct AccountTime {
     address: String,
     now: i64,
 }
 
-/// A transfer for counting: what moved to its receiver, and the JSON that travelled with it.
+/// A transfer for counting in tests: the amount that its receiver got, and its JSON data.
 fn transfer(entry: &Entry) -> Value {
     let credited = entry.receipts.as_array().into_iter().flatten().filter(|receipt| receipt["address"] == entry.receiver.as_str());
     let changes = credited.flat_map(|receipt| receipt["changes"].as_array().into_iter().flatten());
@@ -207,7 +207,7 @@ fn transfer(entry: &Entry) -> Value {
     })
 }
 
-fn refused(code: &str, message: &str) -> Value {
+fn graphql_error(code: &str, message: &str) -> Value {
     json!({"errors": [{"code": code, "message": format!("{code}: {message}")}]})
 }
 
@@ -234,7 +234,7 @@ fn empty() -> Response {
     open(Response::builder().status(StatusCode::NO_CONTENT)).finish()
 }
 
-/// A chain answers to wallets of any origin; it keeps no cookies.
+/// Allows requests from any origin, because wallets call the chain directly and it uses no cookies.
 fn open(response: poem::ResponseBuilder) -> poem::ResponseBuilder {
     response
         .header(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
@@ -242,7 +242,7 @@ fn open(response: poem::ResponseBuilder) -> poem::ResponseBuilder {
         .header(header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, x-gas-payer-pk, x-gas-payer-sig")
 }
 
-/// An answer that breaks off before its length: nobody can take it for a whole one, or use its connection again.
+/// A lost answer: it ends before its announced length, so that clients cannot take it for complete or reuse the connection.
 fn lost() -> Response {
     let broken = stream::once(async { Err::<Vec<u8>, _>(io::Error::from(io::ErrorKind::ConnectionReset)) });
     let response = Response::builder().content_type("application/json").header(header::CONTENT_LENGTH, "2");

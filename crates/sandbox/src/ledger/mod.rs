@@ -1,7 +1,7 @@
-//! A small ledger that speaks ArcBlock's wire, as an outside system: the rail is its client, not its neighbour.
+//! A small ledger that speaks ArcBlock's wire format. It stands in for an external system, and the arcblock rail is its client.
 //!
-//! It keeps one token and knows transfers, delegations and stakes (chains.md 3.1 to 3.8). Gas costs nothing. What it refuses, a chain
-//! refuses too. An account may live in a time of its own, that of a customer's test clock.
+//! It has one token and supports transfers, delegations and stakes (chains.md 3.1 to 3.8). Gas is free. Everything it rejects, a real
+//! chain rejects as well. An account can have its own time, that of a customer's test clock.
 
 mod answers;
 mod delegations;
@@ -22,14 +22,14 @@ use crate::store::{SandboxDb, SandboxDbError};
 use crate::time::Clock;
 use faults::Faults;
 
-/// What transactions must name as their chain.
+/// The chain id that transactions must name.
 pub const CHAIN_ID: &str = "souk-sandbox";
 pub const TOKEN_NAME: &str = "Souk Test Token";
 pub const TOKEN_SYMBOL: &str = "SKT";
 pub const TOKEN_DECIMALS: u32 = 18;
-/// What the faucet gives each time: 1,000 tokens, in base units.
+/// The amount of one faucet request: 1,000 tokens, in base units.
 pub const FAUCET_AMOUNT: u128 = 1_000_000_000_000_000_000_000;
-/// How often the faucet gives to one address within an hour.
+/// Maximum number of faucet requests per address and hour.
 pub const FAUCET_LIMIT: i64 = 10;
 
 /// The address of the ledger's token, the same in every store.
@@ -38,18 +38,18 @@ pub fn token() -> String {
     Address::of_token(&format!("{CHAIN_ID}:{TOKEN_SYMBOL}")).as_str().to_owned()
 }
 
-/// The ledger.
+/// A ledger with one token.
 pub struct Ledger {
     db: SandboxDb,
     clock: Clock,
     token: String,
-    /// Only tests lose answers on demand.
+    /// Present only in tests.
     faults: Option<Faults>,
 }
 
 impl Ledger {
-    /// Opens the ledger and creates the account `app`, so that it can be paid and named.
-    /// With `faults`, whoever reaches its routes may also make it misbehave: for tests only.
+    /// Opens the ledger and creates the account `app`, so that it can receive payments and be named in transactions.
+    /// `faults` opens the test endpoints, such as fault injection, to everyone; for tests only.
     pub async fn open(db: SandboxDb, clock: Clock, app: &str, faults: bool) -> Result<Self, SandboxDbError> {
         db.create_tables(state::TABLES).await?;
         let ledger = Self { db, clock, token: token(), faults: faults.then(Faults::default) };

@@ -1,4 +1,5 @@
-//! What a transaction does, read from its inner message: chains.md 3.5 to 3.7, as far as the ledger's state is not needed.
+//! Reads the operation of a transaction from its inner message, with the checks of chains.md 3.5 to 3.7 that do not need the ledger's
+//! state.
 
 use super::rules::{self, Change, Changes, LedgerError, address, base_units, parse_address};
 use crate::did::Address;
@@ -8,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The most limits of an op, and receivers of a limit.
+/// Maximum number of limits of an op, and of receivers of a limit.
 const MAX_LIMITS: usize = 32;
 const MAX_DENIED: usize = 128;
-/// The longest message, subject or pattern, in characters.
+/// Maximum length of a message, nonce or pattern, in characters.
 const MAX_TEXT: usize = 256;
 
-/// Reads an inner message from its JSON, which has every field.
+/// Reads an inner message from its JSON, in which every field is present.
 fn parse<T: DeserializeOwned>(body: Value) -> Result<T, LedgerError> {
     serde_json::from_value(body).map_err(|error| LedgerError::new("INVALID_TX", error.to_string()))
 }
@@ -26,7 +27,7 @@ pub struct TokenInput {
     pub value: String,
 }
 
-/// What one party gives, or gets.
+/// The tokens and assets that one party gives or receives.
 #[derive(Debug, Deserialize)]
 pub struct TransactionInput {
     pub owner: String,
@@ -37,7 +38,7 @@ pub struct TransactionInput {
 #[derive(Debug, Deserialize)]
 pub struct TransferV2 {
     pub to: String,
-    /// Of the chain's primary token.
+    /// The amount of the chain's primary token.
     pub value: Option<String>,
     pub tokens: Vec<TokenInput>,
     pub assets: Vec<String>,
@@ -49,7 +50,7 @@ pub struct TransferV3 {
     pub outputs: Vec<TransactionInput>,
 }
 
-/// What one account permits to another; also how the ledger stores it, with its counters.
+/// A delegation from one account to another; also the stored format, with its counters.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Delegation {
@@ -101,7 +102,7 @@ pub struct AssetLimit {
     pub last_tx: u64,
 }
 
-/// Seconds.
+/// A rate limit in seconds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RateLimit {
     pub interval: u64,
@@ -123,7 +124,7 @@ struct Stake {
     terms: StakeTerms,
 }
 
-/// What holds for a stake; also how the ledger stores it.
+/// The terms of a stake; also the stored format.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StakeTerms {
@@ -138,7 +139,7 @@ pub struct StakeTerms {
     pub data: Value,
 }
 
-/// A slash, a return, or a revocation, which has no message.
+/// The body of a slash, a return, or a revocation, which has no message.
 #[derive(Debug, Deserialize)]
 struct StakeOutputs {
     address: String,
@@ -160,9 +161,9 @@ struct Evidence {
 
 #[derive(Debug)]
 pub enum Operation {
-    /// Money from account to account.
+    /// A transfer between accounts.
     Transfer(Changes),
-    /// The same, in the name of who permitted it. `amounts` are judged one by one.
+    /// A transfer on behalf of the delegator. `amounts` are checked against the limits one by one.
     Pull {
         delegation: String,
         to: String,
@@ -171,7 +172,7 @@ pub enum Operation {
     },
     Delegate(Delegation),
     RevokeDelegate(RevokeDelegate),
-    /// `changes` are those of who gives.
+    /// `changes` are those of the staking accounts.
     Stake {
         terms: StakeTerms,
         amount: u128,
@@ -182,7 +183,7 @@ pub enum Operation {
         owners: Vec<String>,
         amount: u128,
     },
-    /// `evidence` is the hash of what revoked.
+    /// `evidence` is the hash of the revocation.
     ClaimStake {
         address: String,
         evidence: String,
@@ -200,17 +201,17 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns whom the transaction is for, and what it does.
+    /// Returns the receiver and the operation of a transaction.
     pub fn read(transaction: &SignedTransaction, type_url: &str, token: &str) -> Result<(String, Self), LedgerError> {
         let from = transaction.from();
         let body = transaction.inner_json();
         match type_url {
             "fg:t:transfer_v2" => {
-                let rules::Single { to, amounts, changes } = rules::one_to_one(from, &parse(body)?, token)?;
+                let rules::SimpleTransfer { to, amounts, changes } = rules::one_to_one(from, &parse(body)?, token)?;
                 if transaction.delegator().is_empty() {
                     return Ok((to, Self::Transfer(changes)));
                 }
-                let delegation = between(from, transaction.delegator())?;
+                let delegation = delegation_address(from, transaction.delegator())?;
                 Ok((to.clone(), Self::Pull { delegation, to, amounts, changes }))
             }
             "fg:t:transfer_v3" => {
@@ -225,7 +226,7 @@ impl Operation {
             }
             "fg:t:revoke_delegate" => {
                 let revoke: RevokeDelegate = parse(body)?;
-                same_address(&revoke.address, &between(from, &revoke.to)?, "Delegation address does not match")?;
+                same_address(&revoke.address, &delegation_address(from, &revoke.to)?, "Delegation address does not match")?;
                 if revoke.type_urls.is_empty() {
                     return Err(LedgerError::new("INVALID_TX", "typeUrls are required"));
                 }
@@ -234,14 +235,14 @@ impl Operation {
             "fg:t:stake" => {
                 let Stake { inputs, terms }: Stake = parse(body)?;
                 check_stake(from, &terms)?;
-                let (changes, amount) = rules::taken(transaction, &inputs, token)?;
-                something(amount, "Can not stake without any token or asset")?;
+                let (changes, amount) = rules::debits(transaction, &inputs, token)?;
+                require_amount(amount, "Can not stake without any token or asset")?;
                 Ok((terms.address.clone(), Self::Stake { terms, amount, changes }))
             }
             "fg:t:revoke_stake" => {
                 let revoke: StakeOutputs = parse(body)?;
-                let (gains, amount) = rules::given_out(&revoke.outputs, token)?;
-                something(amount, "Can not revoke stake without any output")?;
+                let (gains, amount) = rules::credits(&revoke.outputs, token)?;
+                require_amount(amount, "Can not revoke stake without any output")?;
                 let owners = gains.into_keys().collect();
                 Ok((first_owner(&revoke.outputs), Self::RevokeStake { address: address(&revoke.address)?, owners, amount }))
             }
@@ -256,22 +257,22 @@ impl Operation {
             "fg:t:slash_stake" => {
                 let slash: StakeOutputs = parse(body)?;
                 text(&slash.message, 1, "message")?;
-                let (gains, amount) = rules::given_out(&slash.outputs, token)?;
-                something(amount, "Can not slash stake without any output")?;
+                let (gains, amount) = rules::credits(&slash.outputs, token)?;
+                require_amount(amount, "Can not slash stake without any output")?;
                 Ok((first_owner(&slash.outputs), Self::SlashStake { address: address(&slash.address)?, gains, amount }))
             }
             "fg:t:return_stake" => {
                 let returned: StakeOutputs = parse(body)?;
                 text(&returned.message, 1, "message")?;
-                let (gains, amount) = rules::given_out(&returned.outputs, token)?;
-                something(amount, "Can not return stake without any output")?;
+                let (gains, amount) = rules::credits(&returned.outputs, token)?;
+                require_amount(amount, "Can not return stake without any output")?;
                 Ok((first_owner(&returned.outputs), Self::ReturnStake { address: address(&returned.address)?, gains, amount }))
             }
             other => Err(LedgerError::new("UNSUPPORTED_TX", format!("this chain does not know {other}"))),
         }
     }
 
-    /// What the sender must be able to pay before anything else is looked at.
+    /// The amount that the sender's balance must cover; it is checked first.
     pub fn debit_of(&self, from: &str) -> u128 {
         match self {
             Self::Transfer(changes) | Self::Pull { changes, .. } | Self::Stake { changes, .. } => {
@@ -286,14 +287,14 @@ fn first_owner(outputs: &[TransactionInput]) -> String {
     outputs.first().map(|output| output.owner.clone()).unwrap_or_default()
 }
 
-/// Where the ledger keeps what `from` permits to `to`.
-fn between(from: &str, to: &str) -> Result<String, LedgerError> {
+/// The address of the delegation from `from` to `to`.
+fn delegation_address(from: &str, to: &str) -> Result<String, LedgerError> {
     Ok(Address::of_delegation(&parse_address(from)?, &parse_address(to)?).as_str().to_owned())
 }
 
 fn check_delegate(from: &str, delegate: &Delegation) -> Result<(), LedgerError> {
     let invalid = |message: &str| Err(LedgerError::new("INVALID_TX", message));
-    same_address(&delegate.address, &between(from, &delegate.to)?, "Delegation address does not match")?;
+    same_address(&delegate.address, &delegation_address(from, &delegate.to)?, "Delegation address does not match")?;
     let types: BTreeSet<&str> = delegate.ops.iter().map(|op| op.type_url.as_str()).collect();
     if types.is_empty() || types.len() != delegate.ops.len() {
         return invalid("ops are required, and must not contain duplicate typeUrl entries");
@@ -346,15 +347,15 @@ fn same_address(given: &str, expected: &str, message: &str) -> Result<(), Ledger
     if given == expected { Ok(()) } else { Err(LedgerError::new("INVALID_TX", message)) }
 }
 
-fn something(amount: u128, message: &str) -> Result<(), LedgerError> {
+fn require_amount(amount: u128, message: &str) -> Result<(), LedgerError> {
     if amount > 0 { Ok(()) } else { Err(LedgerError::new("INSUFFICIENT_DATA", message)) }
 }
 
-fn text(text: &str, least: usize, name: &str) -> Result<(), LedgerError> {
+fn text(text: &str, min: usize, name: &str) -> Result<(), LedgerError> {
     let length = text.trim().chars().count();
-    if (least..=MAX_TEXT).contains(&length) {
+    if (min..=MAX_TEXT).contains(&length) {
         Ok(())
     } else {
-        Err(LedgerError::new("INVALID_TX", format!("{name} has {least} to {MAX_TEXT} characters")))
+        Err(LedgerError::new("INVALID_TX", format!("{name} has {min} to {MAX_TEXT} characters")))
     }
 }

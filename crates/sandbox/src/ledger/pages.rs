@@ -1,4 +1,4 @@
-//! What people see of the ledger: a transaction, an account. Plain pages without scripts.
+//! The explorer's HTML pages of a transaction and an account, without scripts.
 
 use super::state::{Account, Entry};
 use super::{TOKEN_DECIMALS, TOKEN_NAME, TOKEN_SYMBOL};
@@ -35,7 +35,7 @@ fn tokens(base_units: u128) -> String {
     format!("{} {TOKEN_SYMBOL}", shown.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// `up` is the way from the page to the explorer's root.
+/// `up` is the relative path from the page to the explorer's root.
 fn account_link(address: &str, up: &str) -> String {
     let address = escaped(address);
     format!("<a href=\"{up}accounts/{address}/tokens\"><code>{address}</code></a>")

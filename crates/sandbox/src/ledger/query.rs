@@ -1,25 +1,25 @@
-//! GraphQL as far as the published clients speak it: one operation, no fragments, fields selected from JSON.
+//! The subset of GraphQL that the published clients use: one operation, no fragments, fields selected from JSON.
 
 use async_graphql_parser::types::{Field, OperationType, Selection, SelectionSet};
 use async_graphql_value::{ConstValue, Value as Argument};
 use serde_json::{Map, Value};
 
-/// One field at the top of a request.
-pub struct Question {
+/// A top-level field of a request.
+pub struct RootField {
     pub name: String,
-    /// The key of its answer.
+    /// The key of the answer.
     pub alias: String,
     pub arguments: Map<String, Value>,
     selection: SelectionSet,
 }
 
-impl Question {
-    /// A text argument; empty when it is missing.
+impl RootField {
+    /// A text argument; empty if it is missing.
     pub fn text(&self, name: &str) -> &str {
         self.arguments.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Of a whole answer, what was asked for.
+    /// Selects the requested fields of an answer.
     pub fn select(&self, answer: Value) -> Value {
         select(answer, &self.selection)
     }
@@ -27,10 +27,10 @@ impl Question {
 
 pub struct Request {
     pub is_mutation: bool,
-    pub questions: Vec<Question>,
+    pub fields: Vec<RootField>,
 }
 
-/// Reads a request; the error is a sentence for whoever wrote it.
+/// Parses a request. The error is a message for the client's developer.
 pub fn read(query: &str, variables: &Map<String, Value>) -> Result<Request, String> {
     let document = async_graphql_parser::parse_query(query).map_err(|error| error.to_string())?;
     let mut operations = document.operations.iter();
@@ -41,20 +41,20 @@ pub fn read(query: &str, variables: &Map<String, Value>) -> Result<Request, Stri
     if operation.ty == OperationType::Subscription {
         return Err("subscriptions are not served here".to_owned());
     }
-    let mut questions = Vec::new();
+    let mut fields = Vec::new();
     for selection in &operation.selection_set.node.items {
         let Selection::Field(field) = &selection.node else { return Err("fragments are not served here".to_owned()) };
-        questions.push(question(&field.node, variables)?);
+        fields.push(root_field(&field.node, variables)?);
     }
-    Ok(Request { is_mutation: operation.ty == OperationType::Mutation, questions })
+    Ok(Request { is_mutation: operation.ty == OperationType::Mutation, fields })
 }
 
-fn question(field: &Field, variables: &Map<String, Value>) -> Result<Question, String> {
+fn root_field(field: &Field, variables: &Map<String, Value>) -> Result<RootField, String> {
     let mut arguments = Map::new();
     for (name, argument) in &field.arguments {
         arguments.insert(name.node.to_string(), plain(argument.node.clone(), variables)?);
     }
-    Ok(Question {
+    Ok(RootField {
         name: field.name.node.to_string(),
         alias: field.response_key().node.to_string(),
         arguments,

@@ -1,4 +1,4 @@
-//! What the ledger checks of a transaction before it looks at its state.
+//! The checks of a transaction that do not need the ledger's state.
 
 use super::CHAIN_ID;
 use super::operations::{Operation, TokenInput, TransactionInput, TransferV2, TransferV3};
@@ -7,32 +7,32 @@ use crate::wire::{DecodeError, SignedTransaction, TransactionError};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The largest transaction, in bytes.
+/// Maximum size of a transaction, in bytes.
 const MAX_SIZE: usize = 64 * 1024;
-/// The most inner signatures.
+/// Maximum number of inner signatures.
 const MAX_PARTIES: usize = 10;
 
-/// Why the ledger says no, in the codes of ArcBlock's chains.
+/// A rejection, with the codes of ArcBlock's chains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerError {
     pub code: &'static str,
     pub message: String,
-    /// Whether the ledger keeps the transaction under its hash, with this code: then it can never succeed.
-    pub kept: bool,
+    /// Whether the ledger records the transaction under its hash with this code, so that it can never succeed.
+    pub recorded: bool,
 }
 
 impl LedgerError {
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), kept: false }
+        Self { code, message: message.into(), recorded: false }
     }
 
-    /// A refusal that is kept.
-    pub fn kept(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), kept: true }
+    /// A rejection that is recorded under the transaction's hash.
+    pub fn recorded(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), recorded: true }
     }
 }
 
-/// What an account loses and gains of the token, in base units.
+/// An account's debit and credit of the token, in base units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Change {
     pub debit: u128,
@@ -49,10 +49,10 @@ impl Change {
     }
 }
 
-/// Accounts by address, and what each loses and gains.
+/// The changes of accounts, by address.
 pub type Changes = BTreeMap<String, Change>;
 
-/// A transaction that is valid as far as that can be judged without the ledger's state.
+/// A transaction that has passed all checks that do not need the ledger's state.
 #[derive(Debug)]
 pub struct ValidTransaction {
     pub signed: SignedTransaction,
@@ -61,7 +61,7 @@ pub struct ValidTransaction {
     pub operation: Operation,
 }
 
-/// Checks everything that the ledger's state is not needed for.
+/// Decodes a transaction and runs all checks that do not need the ledger's state.
 pub fn read(bytes: &[u8], token: &str) -> Result<ValidTransaction, LedgerError> {
     if bytes.len() > MAX_SIZE {
         return Err(LedgerError::new("INVALID_TX_SIZE", format!("a transaction has at most {MAX_SIZE} bytes")));
@@ -99,14 +99,14 @@ fn unreadable(error: TransactionError) -> LedgerError {
     LedgerError::new(code, error.to_string())
 }
 
-/// From the sender to one receiver: who gets what, and the amounts as they stand in the transaction.
-pub struct Single {
+/// A transfer to one receiver, with the individual amounts of the transaction.
+pub struct SimpleTransfer {
     pub to: String,
     pub amounts: Vec<u128>,
     pub changes: Changes,
 }
 
-pub fn one_to_one(from: &str, transfer: &TransferV2, token: &str) -> Result<Single, LedgerError> {
+pub fn one_to_one(from: &str, transfer: &TransferV2, token: &str) -> Result<SimpleTransfer, LedgerError> {
     let to = address(&transfer.to)?;
     if to == from {
         return Err(LedgerError::new("INVALID_TX", "sender and receiver are the same"));
@@ -123,54 +123,54 @@ pub fn one_to_one(from: &str, transfer: &TransferV2, token: &str) -> Result<Sing
         return Err(LedgerError::new("INSUFFICIENT_DATA", "nothing to transfer"));
     }
     let changes = Changes::from([(from.to_owned(), Change::debit(sum)), (to.clone(), Change::credit(sum))]);
-    Ok(Single { to, amounts, changes })
+    Ok(SimpleTransfer { to, amounts, changes })
 }
 
 pub fn many_to_many(transaction: &SignedTransaction, transfer: &TransferV3, token: &str) -> Result<Changes, LedgerError> {
     if transfer.inputs.is_empty() || transfer.outputs.is_empty() {
         return Err(LedgerError::new("INVALID_TX", "inputs and outputs are required"));
     }
-    let (mut changes, given) = taken(transaction, &transfer.inputs, token)?;
+    let (mut changes, total_in) = debits(transaction, &transfer.inputs, token)?;
     if transfer.outputs.iter().any(|output| changes.contains_key(&output.owner)) {
         return Err(LedgerError::new("INVALID_TX", "sender and receiver are the same"));
     }
-    let (gains, got) = given_out(&transfer.outputs, token)?;
-    if given != got || given == 0 {
+    let (gains, total_out) = credits(&transfer.outputs, token)?;
+    if total_in != total_out || total_in == 0 {
         return Err(LedgerError::new("INVALID_TX", "inputs and outputs are not the same amount"));
     }
     changes.extend(gains);
     Ok(changes)
 }
 
-/// What the owners of `inputs` give, each by their own signature, and how much that is.
-pub fn taken(transaction: &SignedTransaction, inputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), LedgerError> {
+/// The debits of the owners of `inputs`, each of whom must have signed, and their sum.
+pub fn debits(transaction: &SignedTransaction, inputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), LedgerError> {
     let mut changes = Changes::new();
-    let mut given = 0_u128;
+    let mut total_in = 0_u128;
     for input in inputs {
         without_assets(&input.assets)?;
         let amount = sum(&input.tokens, token)?;
         let change = changes.entry(address(&input.owner)?).or_default();
         change.debit = change.debit.checked_add(amount).ok_or_else(overflow)?;
-        given = given.checked_add(amount).ok_or_else(overflow)?;
+        total_in = total_in.checked_add(amount).ok_or_else(overflow)?;
         if !transaction.parties().any(|(signer, _)| signer == input.owner) {
             return Err(LedgerError::new("INVALID_MULTISIG", format!("{} has not signed", input.owner)));
         }
     }
-    Ok((changes, given))
+    Ok((changes, total_in))
 }
 
-/// What the owners of `outputs` get, and how much that is.
-pub fn given_out(outputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), LedgerError> {
+/// The credits of the owners of `outputs`, and their sum.
+pub fn credits(outputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), LedgerError> {
     let mut changes = Changes::new();
-    let mut got = 0_u128;
+    let mut total_out = 0_u128;
     for output in outputs {
         without_assets(&output.assets)?;
         let amount = sum(&output.tokens, token)?;
         let change = changes.entry(address(&output.owner)?).or_default();
         change.credit = change.credit.checked_add(amount).ok_or_else(overflow)?;
-        got = got.checked_add(amount).ok_or_else(overflow)?;
+        total_out = total_out.checked_add(amount).ok_or_else(overflow)?;
     }
-    Ok((changes, got))
+    Ok((changes, total_out))
 }
 
 fn sum(tokens: &[TokenInput], token: &str) -> Result<u128, LedgerError> {
@@ -184,13 +184,13 @@ fn amount(input: &TokenInput, token: &str) -> Result<u128, LedgerError> {
     base_units(&input.value)
 }
 
-/// A decimal text as chains take it: digits only.
+/// Parses an amount in base units: digits only, as chains require.
 pub fn base_units(text: &str) -> Result<u128, LedgerError> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| digits).ok_or_else(|| LedgerError::new("INVALID_TX", "not an amount"))
 }
 
-/// Addresses are keys of the ledger's tables: only their canonical text is accepted.
+/// Parses an address. Only its canonical text is accepted, because addresses are keys of the ledger's tables.
 pub fn parse_address(text: &str) -> Result<Address, LedgerError> {
     let parsed = Address::parse(text).filter(|address| address.as_str() == text);
     parsed.ok_or_else(|| LedgerError::new("INVALID_TX", format!("{text} is not an address")))
@@ -208,7 +208,7 @@ pub fn overflow() -> LedgerError {
     LedgerError::new("INVALID_TX", "the amount is out of range")
 }
 
-/// What was done to each address, as `getTx` shows it.
+/// The changes of each address in the format of `getTx`.
 pub fn receipts(changes: &Changes, token: &str) -> Value {
     let change = |value: String| json!({"target": token, "action": "transfer", "value": value});
     let receipts = changes.iter().filter(|(_, moved)| **moved != Change::default()).map(|(address, moved)| {

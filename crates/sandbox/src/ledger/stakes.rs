@@ -1,4 +1,4 @@
-//! Deposits: who staked what, and who may take or return it.
+//! Stakes: deposits, and the permissions to slash, return, revoke and claim them.
 
 use super::Ledger;
 use super::operations::StakeTerms;
@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// `terms` are those of the first transaction, in JSON. Amounts are decimal text.
+/// `terms` are those of the first transaction, as JSON. Amounts are decimal text.
 pub const TABLES: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS ledger_stakes (
         address TEXT PRIMARY KEY, sender TEXT NOT NULL, held TEXT NOT NULL, revoked TEXT NOT NULL, terms TEXT NOT NULL)",
@@ -18,7 +18,7 @@ pub const TABLES: [&str; 2] = [
 
 const REVOKE: &str = "fg:t:revoke_stake";
 
-/// A stake as the ledger stores it.
+/// A stake as stored.
 struct Stake {
     sender: String,
     held: u128,
@@ -26,7 +26,7 @@ struct Stake {
     terms: StakeTerms,
 }
 
-/// What moves, and into or out of which stake.
+/// The changes of a stake and of accounts by one transaction.
 pub struct StakeMoves {
     pub address: String,
     pub change: Change,
@@ -34,7 +34,7 @@ pub struct StakeMoves {
 }
 
 impl Ledger {
-    /// Adding to a stake keeps its first terms.
+    /// Creates a stake or adds to it. An existing stake keeps its terms.
     pub(super) async fn stake(
         &self,
         tx: &mut SandboxTx,
@@ -69,7 +69,7 @@ impl Ledger {
         Ok(StakeMoves { address: terms.address.clone(), change: Change::credit(amount), accounts: givers.clone() })
     }
 
-    /// Puts a part aside, to be claimed when the waiting period is over.
+    /// Revokes a part of a stake, which can be claimed after the waiting period.
     pub(super) async fn revoke_stake(
         &self,
         tx: &mut SandboxTx,
@@ -81,18 +81,18 @@ impl Ledger {
         for owner in owners {
             exists(tx, owner, "INVALID_RECEIVER_STATE").await?;
         }
-        let stake = known(tx, address).await?;
+        let stake = require(tx, address).await?;
         if stake.sender != sender {
             return Err(LedgerError::new("SENDER_NOT_MATCH", "You are not allowed to revoke stake from this address").into());
         }
         if stake.terms.locked {
             return Err(LedgerError::new("STAKE_NOT_REVOCABLE", "This stake address is not revocable").into());
         }
-        let held = stake.held.checked_sub(amount).ok_or_else(short)?;
+        let held = stake.held.checked_sub(amount).ok_or_else(insufficient)?;
         save(tx, &stake, held, stake.revoked.checked_add(amount).ok_or_else(overflow)?).await
     }
 
-    /// Gives out what an earlier transaction put aside, once.
+    /// Pays out the amount of an earlier revocation, once.
     pub(super) async fn claim_stake(
         &self,
         tx: &mut SandboxTx,
@@ -101,7 +101,7 @@ impl Ledger {
         evidence: &str,
         now: Timestamp,
     ) -> Result<StakeMoves, Halt> {
-        let stake = known(tx, address).await?;
+        let stake = require(tx, address).await?;
         if stake.sender != sender {
             return Err(LedgerError::new("SENDER_NOT_MATCH", "You are not allowed to claim stake from this address").into());
         }
@@ -110,7 +110,7 @@ impl Ledger {
             return Err(LedgerError::new("ALREADY_CLAIMED", "Revoke evidence already seen on this chain").into());
         }
         let rows = tx.rows("SELECT code, type_url, at, tx FROM ledger_transactions WHERE hash = $1", &[evidence.into()]).await?;
-        let Some(row) = rows.first() else { return Err(LedgerError::kept("INVALID_TX", "there is no evidence").into()) };
+        let Some(row) = rows.first() else { return Err(LedgerError::recorded("INVALID_TX", "there is no evidence").into()) };
         let text = row.text(3)?;
         let body: Value = serde_json::from_str(&text).map_err(|_| SandboxDbError::Corrupt(text))?;
         let itx = &body["itxJson"];
@@ -127,14 +127,14 @@ impl Ledger {
         if now <= Timestamp::from_micros(row.int(2)?).plus(waiting) {
             return Err(LedgerError::new("WITHIN_WAITING_PERIOD", "You can not claim stake before waiting period ends").into());
         }
-        let accounts = claimed(itx);
+        let accounts = revoked_outputs(itx);
         let amount = accounts.values().try_fold(0_u128, |sum, change| sum.checked_add(change.credit)).ok_or_else(overflow)?;
-        let revoked = stake.revoked.checked_sub(amount).ok_or_else(short)?;
+        let revoked = stake.revoked.checked_sub(amount).ok_or_else(insufficient)?;
         save(tx, &stake, stake.held, revoked).await?;
         Ok(StakeMoves { address: address.to_owned(), change: Change::debit(amount), accounts })
     }
 
-    /// Takes from what is held, then from what was revoked.
+    /// Slashes the held amount first, then the revoked amount.
     pub(super) async fn slash_stake(
         &self,
         tx: &mut SandboxTx,
@@ -146,22 +146,23 @@ impl Ledger {
         for owner in gains.keys().filter(|owner| **owner != self.token) {
             exists(tx, owner, "INVALID_RECEIVER_STATE").await?;
         }
-        let stake = known(tx, address).await?;
+        let stake = require(tx, address).await?;
         let slashers = &stake.terms.slashers;
-        let may = if slashers.is_empty() { stake.terms.receiver == sender } else { slashers.iter().any(|slasher| slasher == sender) };
-        if !may {
+        let is_allowed =
+            if slashers.is_empty() { stake.terms.receiver == sender } else { slashers.iter().any(|slasher| slasher == sender) };
+        if !is_allowed {
             return Err(LedgerError::new("INVALID_TX", "You are not allowed to slash from this stake").into());
         }
         if !gains.keys().all(|owner| *owner == self.token || slashers.contains(owner)) {
             return Err(LedgerError::new("INVALID_TX", "Can only send slashed token/assets to vault or specified slasher").into());
         }
         let from_held = amount.min(stake.held);
-        let revoked = stake.revoked.checked_sub(amount - from_held).ok_or_else(short)?;
+        let revoked = stake.revoked.checked_sub(amount - from_held).ok_or_else(insufficient)?;
         save(tx, &stake, stake.held - from_held, revoked).await?;
         Ok(StakeMoves { address: address.to_owned(), change: Change::debit(amount), accounts: gains.clone() })
     }
 
-    /// Gives back what is held, to who staked it.
+    /// Returns held tokens to the staker.
     pub(super) async fn return_stake(
         &self,
         tx: &mut SandboxTx,
@@ -170,7 +171,7 @@ impl Ledger {
         gains: &Changes,
         amount: u128,
     ) -> Result<StakeMoves, Halt> {
-        let stake = known(tx, address).await?;
+        let stake = require(tx, address).await?;
         for (valid, message) in [
             (stake.sender != stake.terms.receiver, "Can only return from none-self staking"),
             (stake.terms.receiver == sender, "Can only return stake from receiver"),
@@ -180,7 +181,7 @@ impl Ledger {
                 return Err(LedgerError::new("INVALID_TX", message).into());
             }
         }
-        let held = stake.held.checked_sub(amount).ok_or_else(short)?;
+        let held = stake.held.checked_sub(amount).ok_or_else(insufficient)?;
         save(tx, &stake, held, stake.revoked).await?;
         Ok(StakeMoves { address: address.to_owned(), change: Change::debit(amount), accounts: gains.clone() })
     }
@@ -203,8 +204,8 @@ impl Ledger {
     }
 }
 
-/// What the transaction that revoked had asked for.
-fn claimed(itx: &Value) -> Changes {
+/// The outputs of the revoking transaction.
+fn revoked_outputs(itx: &Value) -> Changes {
     let mut accounts = Changes::new();
     for output in itx["outputs"].as_array().into_iter().flatten() {
         let values = output["tokens"].as_array().into_iter().flatten().filter_map(|token| token["value"].as_str()?.parse::<u128>().ok());
@@ -214,13 +215,13 @@ fn claimed(itx: &Value) -> Changes {
     accounts
 }
 
-fn short() -> LedgerError {
-    LedgerError::kept("INSUFFICIENT_FUND", "the stake holds too little of the token")
+fn insufficient() -> LedgerError {
+    LedgerError::recorded("INSUFFICIENT_FUND", "the stake holds too little of the token")
 }
 
 async fn exists(tx: &mut SandboxTx, address: &str, code: &'static str) -> Result<(), Halt> {
     let rows = tx.rows("SELECT address FROM ledger_accounts WHERE address = $1", &[address.into()]).await?;
-    if rows.is_empty() { Err(LedgerError::kept(code, format!("there is no account {address}")).into()) } else { Ok(()) }
+    if rows.is_empty() { Err(LedgerError::recorded(code, format!("there is no account {address}")).into()) } else { Ok(()) }
 }
 
 const SELECT: &str = "SELECT sender, held, revoked, terms FROM ledger_stakes WHERE address = $1";
@@ -229,9 +230,9 @@ async fn load(tx: &mut SandboxTx, address: &str) -> Result<Option<Stake>, Sandbo
     tx.rows(SELECT, &[address.into()]).await?.first().map(read).transpose()
 }
 
-async fn known(tx: &mut SandboxTx, address: &str) -> Result<Stake, Halt> {
+async fn require(tx: &mut SandboxTx, address: &str) -> Result<Stake, Halt> {
     let stake = load(tx, address).await?;
-    stake.ok_or_else(|| LedgerError::kept("INVALID_STAKE_STATE", format!("there is no stake {address}")).into())
+    stake.ok_or_else(|| LedgerError::recorded("INVALID_STAKE_STATE", format!("there is no stake {address}")).into())
 }
 
 fn read(row: &Row) -> Result<Stake, SandboxDbError> {
@@ -240,7 +241,7 @@ fn read(row: &Row) -> Result<Stake, SandboxDbError> {
     Ok(Stake { sender: row.text(0)?, held: row.number(1)?, revoked: row.number(2)?, terms })
 }
 
-/// Writes amounts if they are still what they were read to be.
+/// Saves the amounts if they have not changed since they were read.
 async fn save(tx: &mut SandboxTx, before: &Stake, held: u128, revoked: u128) -> Result<(), Halt> {
     let changed = tx
         .execute(

@@ -1,4 +1,4 @@
-//! The ledger's state: every transaction is one transaction of the database, of conditional changes.
+//! The ledger's state. Every ledger transaction is one database transaction of conditional updates.
 
 use super::operations::Operation;
 use super::rules::{Change, Changes, LedgerError, ValidTransaction, receipts};
@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// Amounts and nonces are decimal text: no column type of both databases holds them.
+/// Amounts and nonces are decimal text, because no column type of both databases covers their range.
 pub const TABLES: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS ledger_accounts (
         address TEXT PRIMARY KEY, pk TEXT NOT NULL, nonce TEXT NOT NULL, balance TEXT NOT NULL,
@@ -29,7 +29,7 @@ pub const TABLES: &[&str] = &[
 const OK: &str = "OK";
 pub const FAUCET_TYPE: &str = "fg:t:mint_token";
 const HOUR: i64 = 3_600;
-/// How often a transaction is tried again when others changed the same accounts meanwhile.
+/// Maximum number of tries of a transaction that conflicts with others.
 const MAX_RACES: usize = 50;
 
 #[derive(Debug, thiserror::Error)]
@@ -41,8 +41,8 @@ pub enum SendError {
 }
 
 impl From<LedgerError> for SendError {
-    fn from(refusal: LedgerError) -> Self {
-        Self::Refused(refusal)
+    fn from(error: LedgerError) -> Self {
+        Self::Refused(error)
     }
 }
 
@@ -67,19 +67,19 @@ pub struct Entry {
     pub receipts: Value,
 }
 
-/// What stands in the way of a transaction.
+/// Why a transaction was not applied.
 pub enum Halt {
     Refused(LedgerError),
     Duplicate,
     SameNonce,
-    /// Others changed the same rows meanwhile.
+    /// Another transaction changed the same rows.
     Raced,
     Storage(SandboxDbError),
 }
 
 impl From<LedgerError> for Halt {
-    fn from(refusal: LedgerError) -> Self {
-        Self::Refused(refusal)
+    fn from(error: LedgerError) -> Self {
+        Self::Refused(error)
     }
 }
 
@@ -89,10 +89,10 @@ impl From<SandboxDbError> for Halt {
     }
 }
 
-/// What a transaction moves, by the places where receipts look for it.
+/// The changes of a transaction, separated into accounts and the stake, as receipts need them.
 struct Moves {
     accounts: Changes,
-    /// The stake that gives or gets.
+    /// The changed stake.
     stake: Option<(String, Change)>,
 }
 
@@ -115,16 +115,16 @@ impl From<StakeMoves> for Moves {
 }
 
 impl Ledger {
-    /// Applies a transaction once. Some of what is refused is kept under its hash, as chains do.
+    /// Applies a transaction once. Some rejected transactions are recorded under their hash, as on real chains.
     pub(super) async fn apply(&self, transaction: &ValidTransaction) -> Result<(), SendError> {
         for _ in 0..MAX_RACES {
-            let tried = match self.try_apply(transaction).await {
-                Err(Halt::Refused(refusal)) if refusal.kept => self.keep(transaction, refusal.code).await.and(Err(refusal.into())),
-                tried => tried,
+            let result = match self.try_apply(transaction).await {
+                Err(Halt::Refused(error)) if error.recorded => self.record(transaction, error.code).await.and(Err(error.into())),
+                result => result,
             };
-            match tried {
+            match result {
                 Ok(()) => return Ok(()),
-                Err(Halt::Refused(refusal)) => return Err(refusal.into()),
+                Err(Halt::Refused(error)) => return Err(error.into()),
                 Err(Halt::Duplicate) => return Err(LedgerError::new("DUPLICATE_TX", "this transaction is known already").into()),
                 Err(Halt::SameNonce) => {
                     return Err(LedgerError::new("INVALID_NONCE", "the account's last transaction had the same nonce").into());
@@ -142,11 +142,11 @@ impl Ledger {
         let now = self.time_of(&mut tx, from).await?;
         insert_entry(&mut tx, transaction, OK, now.micros()).await?;
         if transaction.operation.debit_of(from) > balance_of(&mut tx, from).await? {
-            return Err(short().into());
+            return Err(insufficient().into());
         }
-        let mut moves = self.carry_out(&mut tx, transaction, now).await?;
+        let mut moves = self.apply_operation(&mut tx, transaction, now).await?;
         moves.accounts.entry(from.to_owned()).or_default();
-        // Accounts come last and in the order of their addresses, so that two transactions never wait for each other.
+        // Accounts are locked last and in the order of their addresses, so that transactions cannot deadlock.
         for (address, change) in &moves.accounts {
             ensure_account(&mut tx, address, now.micros()).await?;
             if address == from {
@@ -164,8 +164,8 @@ impl Ledger {
         Ok(tx.commit().await?)
     }
 
-    /// Everything but what accounts gain and lose, which it answers.
-    async fn carry_out(&self, tx: &mut SandboxTx, transaction: &ValidTransaction, now: Timestamp) -> Result<Moves, Halt> {
+    /// Executes everything except the changes of accounts, which it returns.
+    async fn apply_operation(&self, tx: &mut SandboxTx, transaction: &ValidTransaction, now: Timestamp) -> Result<Moves, Halt> {
         let from = transaction.signed.from();
         Ok(match &transaction.operation {
             Operation::Transfer(changes) => changes.clone().into(),
@@ -192,8 +192,8 @@ impl Ledger {
         })
     }
 
-    /// Records a refused transaction under its hash.
-    async fn keep(&self, transaction: &ValidTransaction, code: &str) -> Result<(), Halt> {
+    /// Records a rejected transaction under its hash.
+    async fn record(&self, transaction: &ValidTransaction, code: &str) -> Result<(), Halt> {
         let from = transaction.signed.from();
         let mut tx = self.db.begin().await?;
         let now = self.time_of(&mut tx, from).await?;
@@ -203,14 +203,14 @@ impl Ledger {
         Ok(tx.commit().await?)
     }
 
-    /// Gives existence to an address. Does nothing when it exists.
+    /// Creates an account if it does not exist.
     pub(super) async fn create_account(&self, address: &str) -> Result<(), SandboxDbError> {
         let mut tx = self.db.begin().await?;
         ensure_account(&mut tx, address, self.clock.now().micros()).await?;
         tx.commit().await
     }
 
-    /// Issues tokens to `address` and returns the hash of the transaction; `None` when the address has reached its hourly limit.
+    /// Issues tokens to `address` and returns the hash of the transaction; `None` if the address has reached its hourly limit.
     pub(super) async fn faucet(&self, address: &str) -> Result<Option<String>, SandboxDbError> {
         loop {
             let now = self.clock.now();
@@ -296,7 +296,7 @@ impl Ledger {
         rows.iter().map(read_entry).collect()
     }
 
-    /// All that moved money, oldest first.
+    /// All transactions that moved tokens, oldest first.
     pub(super) async fn settled(&self) -> Result<Vec<Entry>, SandboxDbError> {
         let rows = self
             .db
@@ -309,7 +309,7 @@ impl Ledger {
         rows.iter().map(read_entry).collect()
     }
 
-    /// How much of the token there is.
+    /// The total supply of the token.
     pub(super) async fn supply(&self) -> Result<u128, SandboxDbError> {
         let rows = self.db.rows("SELECT COUNT(*) FROM ledger_transactions WHERE type_url = $1", &[FAUCET_TYPE.into()]).await?;
         let issued = rows.first().map_or(Ok(0), |row| row.int(0))?;
@@ -344,8 +344,8 @@ async fn balance_of(tx: &mut SandboxTx, address: &str) -> Result<u128, SandboxDb
     rows.first().map_or(Ok(0), |row| row.number(0))
 }
 
-fn short() -> LedgerError {
-    LedgerError::kept("INSUFFICIENT_FUND", "the sender has too little of the token")
+fn insufficient() -> LedgerError {
+    LedgerError::recorded("INSUFFICIENT_FUND", "the sender has too little of the token")
 }
 
 async fn ensure_account(tx: &mut SandboxTx, address: &str, at: i64) -> Result<(), SandboxDbError> {
@@ -358,7 +358,8 @@ async fn ensure_account(tx: &mut SandboxTx, address: &str, at: i64) -> Result<()
     Ok(())
 }
 
-/// Any nonce will do, except the last one. The key is the sender's own, or that of who acts in the sender's name.
+/// Stores the nonce, which must differ from the last one. Stores the public key unless the transaction was sent on behalf of a
+/// delegator.
 async fn take_nonce(tx: &mut SandboxTx, transaction: &ValidTransaction) -> Result<(), Halt> {
     let (from, nonce) = (transaction.signed.from(), transaction.signed.nonce());
     let key = if transaction.signed.delegator().is_empty() { hex::encode_upper(transaction.signed.public_key()) } else { String::new() };
@@ -371,18 +372,18 @@ async fn take_nonce(tx: &mut SandboxTx, transaction: &ValidTransaction) -> Resul
     if changed == 1 { Ok(()) } else { Err(Halt::SameNonce) }
 }
 
-/// Changes a balance if it is still what it was read to be.
+/// Changes a balance with compare-and-set.
 async fn change_balance(tx: &mut SandboxTx, address: &str, change: Change) -> Result<(), Halt> {
     if change == Change::default() {
         return Ok(());
     }
-    // Taken before it is read: the store's own account is changed by all who pay, and would be lost to somebody else each time.
-    let lock = tx.either(
+    // Lock the row while reading it: every payment changes the store's account, so compare-and-set without a lock would fail often.
+    let lock = tx.per_dialect(
         "SELECT balance FROM ledger_accounts WHERE address = $1",
         "SELECT balance FROM ledger_accounts WHERE address = $1 FOR UPDATE",
     );
     let before: u128 = tx.rows(lock, &[address.into()]).await?.first().map_or(Ok(0), |row| row.number(0))?;
-    let after = before.checked_sub(change.debit).and_then(|rest| rest.checked_add(change.credit)).ok_or_else(short)?;
+    let after = before.checked_sub(change.debit).and_then(|rest| rest.checked_add(change.credit)).ok_or_else(insufficient)?;
     let changed = tx
         .execute(
             "UPDATE ledger_accounts SET balance = $3 WHERE address = $1 AND balance = $2",

@@ -1,6 +1,6 @@
-//! The baseline of renewals: the rows of a renewal by the best bulk SQL of each database, straight on the driver. One statement of many
-//! rows for each table, its text built once and prepared once, in batches as large as ours, with the number series, and committed as
-//! durably. It reads, computes and signs less than a renewal has to: no renewal can be faster.
+//! The baseline of renewals: writes the rows of renewals with the best bulk SQL of each database, directly on the driver. It uses one
+//! prepared multi-row statement per table, with the same batch size, number series and durability as the store. It reads, computes and
+//! signs less than a renewal must, so no renewal can be faster.
 
 use crate::rows::{Cell, Change, Column, DUE, Due, NUMBERS, Table, renewals};
 use crate::setup::Setup;
@@ -14,7 +14,7 @@ use std::fmt::Write;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The texts of statements, by table and rows: the driver prepares each of them once.
+/// Statement texts by table and number of rows; the driver prepares each once.
 #[derive(Default)]
 pub struct Statements(HashMap<(&'static str, usize), Arc<str>>);
 
@@ -25,7 +25,7 @@ impl Statements {
     }
 }
 
-/// A connection of its own beside those of the store.
+/// A separate connection beside those of the store.
 pub enum Baseline {
     Sqlite(SqliteConnection, Statements),
     Postgres(PgConnection, Statements),
@@ -39,12 +39,12 @@ impl Baseline {
         }
         let options = SqliteConnectOptions::from_str(address).expect("an address").foreign_keys(true);
         let options = options.journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
-        // As the store's: another task copies the log into the file.
+        // Like the store's connections: another task checkpoints the log.
         let connection = options.pragma("wal_autocheckpoint", "20000").connect().await.expect("opens");
         Self::Sqlite(connection, Statements::default())
     }
 
-    /// Renews the next `count` of those that are due.
+    /// Renews the next `count` due subscriptions.
     pub async fn renew(&mut self, now: i64, count: i64) {
         match self {
             Self::Sqlite(connection, statements) => renew_on_sqlite(connection, statements, now, count).await,
@@ -53,7 +53,7 @@ impl Baseline {
     }
 }
 
-/// Every column but the key of an update, with the expression that gives its value.
+/// Every column of an update except the key, with the expression of its value.
 fn assignments(table: &Table, value: impl Fn(usize) -> String) -> String {
     (1..table.columns.len()).fold(String::new(), |mut sql, place| {
         write!(sql, ", {} = {}", table.columns[place].0, value(place)).expect("is text");
@@ -78,7 +78,7 @@ async fn renew_on_sqlite(connection: &mut SqliteConnection, statements: &mut Sta
     transaction.commit().await.expect("commits");
 }
 
-/// Shared values stand in front of the rows.
+/// The statement text for SQLite. Values that all rows share are bound before the rows.
 fn sqlite_text(table: &Table) -> String {
     let mut place_of_row = 0;
     let values: Vec<_> = table
@@ -149,7 +149,7 @@ async fn renew_on_postgres(connection: &mut PgConnection, statements: &mut State
     transaction.commit().await.expect("commits");
 }
 
-/// The values of each column go as one array.
+/// The statement text for PostgreSQL, with one array parameter per column.
 fn postgres_text(table: &Table) -> String {
     let (mut arrays, mut columns_of_rows, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for (place, (name, column)) in table.columns.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `make bench SET=billing`: what the billing engine costs, on both databases in turn, in one run on one machine.
+//! `make bench SET=billing`: measures the billing engine on both databases, in one run on one machine.
 
 mod baseline;
 mod measure;

@@ -1,4 +1,4 @@
-//! The figures.
+//! The measurements of the billing benchmark.
 
 use crate::baseline::Baseline;
 use crate::report::Figure;
@@ -14,17 +14,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const BATCH: u32 = 200;
-/// Of ours and of the baseline, in turn.
+/// Number of rounds of the store and of the baseline, which alternate.
 const ROUNDS: u32 = 10;
 const FEW: u64 = 1_000;
 const MANY: u64 = 1_000_000;
-/// How often a store is opened again for claims, and claims of each time.
-const PLACES: usize = 12;
+/// Number of times a store is reopened for claims, and number of claims each time.
+const REOPENINGS: usize = 12;
 const CLAIMS: usize = 10;
-/// Attempts of one message, and how many messages a process works on at once.
+/// Number of attempts per message, and number of messages that a process handles concurrently.
 const MESSAGE: usize = 100;
 const WORKERS: usize = 8;
-/// Charges on their way to a network at once: what `--charge-slots` is by default.
+/// Number of concurrent charges at a network: the default of `--charge-slots`.
 const SLOTS: usize = 32;
 const LATENCY: Duration = Duration::from_millis(50);
 
@@ -53,7 +53,7 @@ pub async fn renewals() -> Vec<Figure> {
             let begun = Instant::now();
             baselines[at].renew(setup.now.micros(), i64::from(BATCH)).await;
             let baseline = f64::from(BATCH) / begun.elapsed().as_secs_f64();
-            // The first round of each warms up and prepares its statements.
+            // The first round of each is a warm-up that prepares its statements.
             if round == 0 {
                 continue;
             }
@@ -80,8 +80,8 @@ pub async fn renewals() -> Vec<Figure> {
     figures
 }
 
-/// 100 that are due, among few and among many: the lower quartile of the medians of connections that are opened again and again. Where the
-/// system puts the thread of a connection makes one and the same claim cost half as much again for as long as it stays there.
+/// Claims 100 due subscriptions among few and among many. Takes the lower quartile of the medians of repeatedly opened connections,
+/// because the placement of a connection's thread can make the same claim 50 % slower as long as the connection lives.
 pub async fn claim_due() -> Vec<Figure> {
     let (few, many) = (Setup::both(FEW, Duration::ZERO).await, Setup::both(MANY, Duration::ZERO).await);
     let mut figures = Vec::new();
@@ -92,9 +92,9 @@ pub async fn claim_due() -> Vec<Figure> {
             setup.write("UPDATE subscriptions SET due_at = NULL WHERE id > 'sub_storm_10000099'").await;
             setup.settle().await;
         }
-        for _ in 0..PLACES {
+        for _ in 0..REOPENINGS {
             for (places, setup) in places.iter_mut().zip([few, many]) {
-                let store = setup.opened_again().await;
+                let store = setup.reopen().await;
                 let mut times = Vec::new();
                 for _ in 0..CLAIMS {
                     let begun = Instant::now();
@@ -124,7 +124,7 @@ pub async fn charge_slots() -> Vec<Figure> {
         while attempts.len() < CHARGES as usize {
             attempts.extend(billing::renew_due(&setup.ctx, &Scope::Wall, setup.now, BATCH).await.expect("renews").attempts);
         }
-        // As the workers of one process take the messages of a round.
+        // Handle the messages of a batch as the workers of one process do.
         let networks = setup.ctx.networks.clone().with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(SLOTS)));
         let ctx = Context { networks, ..setup.ctx.clone() };
         let begun = Instant::now();
@@ -141,10 +141,10 @@ pub async fn charge_slots() -> Vec<Figure> {
     figures
 }
 
-/// A deep page of a customer's 1,000 invoices, where they are all there is, and among a million.
+/// Reads a deep page of a customer's 1,000 invoices, alone and among a million.
 pub async fn invoice_page() -> Vec<Figure> {
-    // One customer has a thousand of them in either store, at the same depth. Nothing is moved to it afterwards: the dead rows of
-    // that would be read along until PostgreSQL clears them away.
+    // In both stores one customer has a thousand invoices at the same depth. No invoice is moved to the customer afterwards, because
+    // PostgreSQL would read the dead rows until it vacuums them.
     const CLONE: &str =
         "INSERT INTO invoices (id, livemode, document, number, status, reason, description, customer_id, currency_id, method_id, bill_to,
             total, amount_paid, amount_credited, failure_count, created_at, finalized_at, updated_at)
@@ -188,7 +188,7 @@ pub async fn invoice_page() -> Vec<Figure> {
     figures
 }
 
-/// A year of a customer with 1,000 monthly subscriptions, by their test clock.
+/// Advances the test clock of a customer with 1,000 monthly subscriptions by a year.
 pub async fn clock_year() -> Vec<Figure> {
     let mut figures = Vec::new();
     for setup in Setup::both(1_000, Duration::ZERO).await {
@@ -211,7 +211,7 @@ pub async fn clock_year() -> Vec<Figure> {
         let begun = Instant::now();
         while !billing::advance_clock(&setup.ctx, &id).await.expect("advances") {}
         let value = begun.elapsed().as_secs_f64();
-        // SQLite comes first, and is what PostgreSQL is compared with.
+        // SQLite is measured first, as the reference for PostgreSQL.
         let baseline = figures.first().map(|sqlite: &Figure| sqlite.value);
         let aim = if baseline.is_some() { 1.5 } else { f64::INFINITY };
         figures.push(Figure { name: setup.name("clock_year"), value, unit: "s", baseline, aim });

@@ -1,4 +1,4 @@
-//! A network that answers late: it settles whatever it is sent.
+//! A simulated network that responds with a delay and settles every transaction.
 
 use async_trait::async_trait;
 use souk_adapters::arcblock::ArcblockRail;
@@ -7,11 +7,11 @@ use souk_domain::payment::*;
 use souk_domain::shared::Amount;
 use std::time::Duration;
 
-/// Signs as the real rail does.
+/// Signs with the real rail.
 pub struct Remote {
     pub local: ArcblockRail,
     pub latency: Duration,
-    /// What each charge moves.
+    /// The amount of each charge.
     pub amount: Amount,
 }
 

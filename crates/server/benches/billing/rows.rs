@@ -1,9 +1,9 @@
-//! The rows that the renewals of a batch write, table by table, column by column. Tables and columns are named here alone.
+//! The rows that a batch of renewals writes, by table and column. Only this file names tables and columns.
 
 use crate::plans::CHARGE;
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
-/// Attempts that one message of the outbox names.
+/// Number of attempts per outbox message.
 const MESSAGE: usize = 100;
 
 /// A value as each database stores it.
@@ -20,7 +20,7 @@ use Cell::{Amount, Bool, Integer, Time};
 
 /// The values of a column.
 pub enum Column {
-    /// One value for every row: sent once.
+    /// One value for all rows, sent once.
     Shared(Cell),
     Texts(Vec<String>),
     Integers(Vec<i64>),
@@ -31,11 +31,11 @@ pub enum Column {
 }
 use Column::{Amounts, Blobs, Integers, Jsons, Shared, Texts, Times};
 
-/// How rows get into a table.
+/// How rows are written to a table.
 #[derive(Clone, Copy)]
 pub enum Change {
     Insert,
-    /// By the first column; the text sets more in every row.
+    /// Updates by the first column; the text sets further columns in every row.
     Update(&'static str),
 }
 
@@ -227,7 +227,7 @@ pub fn renewals(due: &[Due], first: i64, now: i64) -> Vec<Table> {
     ]
 }
 
-/// The messages that ask for the charges.
+/// The messages that trigger the charges.
 fn messages(attempts: &[String], first: i64, now: i64) -> Table {
     let payloads: Vec<_> = attempts.chunks(MESSAGE).map(|ids| format!(r#"{{"attempts":"{}"}}"#, ids.join(","))).collect();
     let rows = payloads.len();

@@ -1,4 +1,4 @@
-//! A store with nothing but subscriptions, on either database.
+//! A store with subscriptions only, on either database.
 
 use crate::plans::{self, CHARGE, Payer, derived};
 use crate::remote::Remote;
@@ -25,7 +25,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// One of each database; SQLite alone where there is no PostgreSQL.
+    /// One store per database; only SQLite if there is no PostgreSQL.
     pub async fn both(subscriptions: u64, latency: Duration) -> Vec<Self> {
         let mut both = vec![Self::on(TestDatabase::sqlite().await, "sqlite", subscriptions, latency).await];
         match std::env::var("TEST_PG") {
@@ -53,12 +53,12 @@ impl Setup {
         unit.commit().await.expect("commits");
         let now = RunningClock.now();
         let payers: Vec<_> = (0..20).map(|number| Payer::known(&nowhere, number)).collect();
-        plans::plant(&database, &payers, subscriptions, now).await;
+        plans::insert_subscriptions(&database, &payers, subscriptions, now).await;
         Self { database, ctx, now, engine }
     }
 
-    /// Its store by new connections.
-    pub async fn opened_again(&self) -> Arc<dyn Store> {
+    /// Opens the store with new connections.
+    pub async fn reopen(&self) -> Arc<dyn Store> {
         store(Database::open(self.database.address()).await.expect("opens"))
     }
 
@@ -72,16 +72,16 @@ impl Setup {
         connection.commit().await.expect("commits");
     }
 
-    /// Tells the planner what there is now, and waits until SQLite has copied its log into the file, as it does between the rounds of a
-    /// store: the hundreds of megabytes that a preparation logs would be looked through with each page.
+    /// Updates the planner's statistics and waits until SQLite has checkpointed its log, because every page read would search the
+    /// hundreds of megabytes that the setup has logged.
     pub async fn settle(&self) {
         self.write("ANALYZE").await;
         if self.engine == "sqlite" {
-            while !self.has_copied_its_log().await {}
+            while !self.has_checkpointed().await {}
         }
     }
 
-    async fn has_copied_its_log(&self) -> bool {
+    async fn has_checkpointed(&self) -> bool {
         let mut connection = self.database.read().await.expect("reads");
         let row = connection.query("PRAGMA wal_checkpoint(PASSIVE)").one().await.expect("copies");
         row.get::<u64>("log").expect("a number") == row.get::<u64>("checkpointed").expect("a number")

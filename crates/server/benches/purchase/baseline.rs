@@ -1,5 +1,5 @@
-//! The baseline: a bare handler of the same framework that inserts one row and commits, on the same kind of database with the
-//! same durability, in a process of its own.
+//! The baseline: a bare handler of the same web framework that inserts one row and commits, on the same kind of database with the same
+//! durability, in a separate process.
 
 use poem::http::StatusCode;
 use poem::listener::{Acceptor, Listener, TcpListener};
@@ -41,7 +41,7 @@ pub async fn serve(address: &str) {
     Server::new_with_acceptor(acceptor).run(Route::new().at("/", post(insert)).data(database)).await.expect("serves");
 }
 
-/// The baseline, running. It ends when this is dropped.
+/// A running baseline process, which ends when this is dropped.
 pub struct Baseline {
     _process: Child,
     pub address: Url,

@@ -1,4 +1,4 @@
-//! `make bench SET=purchase`: what a purchase costs, as ratios measured in one run on one machine (DESIGN.md 10).
+//! `make bench SET=purchase`: measures a purchase as ratios, in one run on one machine (DESIGN.md 10).
 //!
 //! Prints a table and writes `target/bench.json`: `{name: {value, unit, baseline, ratio, aim}}`.
 
@@ -6,13 +6,13 @@ mod baseline;
 #[expect(dead_code, reason = "shared with the process tests, which use all of it")]
 #[path = "../../tests/process/buyer.rs"]
 mod buyer;
-#[path = "../../tests/process/front.rs"]
-mod front;
 mod report;
 #[expect(dead_code, reason = "shared with the process tests, which use all of it")]
 #[path = "../../tests/process/souk.rs"]
 mod souk;
 mod start;
+#[path = "../../tests/process/store_client.rs"]
+mod store_client;
 mod submit;
 
 use report::Figure;
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        // This binary again, as the bare handler that submit is compared with.
+        // The benchmark starts this binary again as the baseline.
         [baseline::SERVE, address] => {
             runtime.block_on(baseline::serve(address));
             ExitCode::SUCCESS

@@ -1,10 +1,10 @@
-//! Figures, as a table for people and as JSON for scripts.
+//! Reports measurements as a table and as JSON.
 
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// One measured figure. `ratio` is what the aim is about where there is a baseline, else `value` is; smaller is better, except
-/// where the unit says how many per second. An infinite aim is none.
+/// One measurement. The aim applies to `ratio` if there is a baseline, otherwise to `value`. Smaller is better, except for rates per
+/// second. An infinite aim means none.
 pub struct Figure {
     pub name: String,
     pub value: f64,
@@ -36,7 +36,7 @@ fn target() -> PathBuf {
 pub fn publish(figures: &[Figure]) {
     println!("\n{:<32} {:>10} {:<4} {:>10} {:>7} {:>7}", "", "value", "", "baseline", "ratio", "aim");
     let path = target().join("bench.json");
-    // The other set's figures stay.
+    // Keep the measurements of the other set.
     let known = std::fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
     let mut json: Map<String, Value> = known.unwrap_or_default();
     for figure in figures {
@@ -50,7 +50,7 @@ pub fn publish(figures: &[Figure]) {
     println!("\nwritten to {}", path.display());
 }
 
-/// What the web build says of its entries; nothing when there is none.
+/// The bundle sizes that the web build reports; empty without a build.
 pub fn sizes() -> Vec<Figure> {
     let Ok(text) = std::fs::read_to_string(workspace().join("web/dist/sizes.json")) else {
         eprintln!("web/dist/sizes.json is missing: make web writes it");

@@ -1,17 +1,17 @@
-//! How soon a store is ready, and what it takes when nobody is there.
+//! Measures the start time of a store and its memory when idle.
 
 use crate::report::Figure;
 use crate::souk::Settings;
 use std::time::{Duration, Instant};
 
 const STARTS: usize = 5;
-/// What a fresh process does for itself is over by then.
-const SETTLING: Duration = Duration::from_secs(5);
+/// Time after which a new process is idle.
+const SETTLE_TIME: Duration = Duration::from_secs(5);
 
 pub async fn measure() -> Vec<Figure> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
-    // The first start loads the demo store; those after it find a store, as a restart does.
+    // Only the first start loads the demo store; the others measure a restart.
     settings.start().await.kill().await;
     let mut times = Vec::new();
     for _ in 0..STARTS {
@@ -24,7 +24,7 @@ pub async fn measure() -> Vec<Figure> {
     }
     times.sort_by(f64::total_cmp);
     let souk = settings.start().await;
-    tokio::time::sleep(SETTLING).await;
+    tokio::time::sleep(SETTLE_TIME).await;
     let idle = resident(souk.pid());
     souk.kill().await;
     vec![

@@ -1,10 +1,10 @@
-//! Submitting the checkout form, against the baseline and against its own repetition.
+//! Measures submits of the checkout form against the baseline and against idempotent replays.
 
 use crate::baseline::Baseline;
 use crate::buyer::Buyer;
-use crate::front::{Extra, Front};
 use crate::report::Figure;
 use crate::souk::Settings;
+use crate::store_client::{CallOptions, StoreClient};
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use souk_adapters::testing::TestDatabase;
@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 const CONNECTIONS: usize = 16;
-/// Submits of each connection in each round.
+/// Number of submits per connection and round.
 const SUBMITS: usize = 60;
-/// Of the baseline and of ours, in turn.
+/// Number of rounds of the baseline and of the store, which alternate.
 const ROUNDS: usize = 5;
-/// First calls whose repetition is timed.
+/// Number of first requests whose replay is measured.
 const REPLAYS: usize = 200;
 
 pub async fn on_sqlite() -> Vec<Figure> {
@@ -63,8 +63,8 @@ async fn measure(settings: &Settings, baseline: &str, engine: &str) -> Vec<Figur
     let (first, replayed) = replays(&souk.address, store.sessions(REPLAYS).await).await;
     souk.kill().await;
     let [our_medians, their_medians] = medians.map(median);
-    // On PostgreSQL, a submit is a dozen statements, each a message to the server and back, against one insert; its slowest hundredth
-    // depends on the machine's other load more than on us.
+    // On PostgreSQL a submit is a dozen round trips against one insert, and its 99th percentile depends mostly on other load of the
+    // machine.
     let (p50_aim, p99_aim) = if engine.is_empty() { (f64::INFINITY, 2.0) } else { (8.0, f64::INFINITY) };
     let figure =
         |name: &str, unit, value, baseline, aim| Figure { name: format!("{name}{engine}"), value, unit, baseline: Some(baseline), aim };
@@ -75,14 +75,14 @@ async fn measure(settings: &Settings, baseline: &str, engine: &str) -> Vec<Figur
     ]
 }
 
-/// A session to be submitted, and the cookie of its payer.
+/// A session to submit, and the cookie of its payer.
 struct Open {
     path: String,
     cookies: Arc<str>,
 }
 
 struct Store {
-    front: Front,
+    client: StoreClient,
     key: String,
     prices: Vec<String>,
     buyers: Vec<Arc<str>>,
@@ -90,31 +90,32 @@ struct Store {
 
 impl Store {
     async fn open(address: &Url, key: String) -> Self {
-        let front = Arc::new(Front::new());
-        front.move_to(vec![address.clone()]);
+        let client = Arc::new(StoreClient::new());
+        client.move_to(vec![address.clone()]);
         let mut buyers = Vec::new();
         for number in 0..CONNECTIONS {
-            buyers.push(Buyer::arrive(Arc::clone(&front), number as u64).await.cookies.into());
+            buyers.push(Buyer::arrive(Arc::clone(&client), number as u64).await.cookies.into());
         }
-        // What is sold without a limit, and asks for no more than name and mail: buyers of one price wait for each other.
+        // Use apps without a stock limit whose form requires only name and email. Several, because buyers of one price wait for each other.
         let mut prices = Vec::new();
         for app in ["hushwave", "pixel-press", "regex-bench", "ledgerleaf", "plainboard", "cipherpost"] {
-            let found = front.get(&format!("api/apps?livemode=false&price=paid&keyword={app}"), None).await.expect("lists");
+            let found = client.get(&format!("api/apps?livemode=false&price=paid&keyword={app}"), None).await.expect("lists");
             let link = found["list"][0]["payment_link_id"].as_str().expect("a link");
-            let started = front.post(&format!("api/checkout-sessions/start/{link}?livemode=false"), None, json!({})).await.expect("starts");
+            let started =
+                client.post(&format!("api/checkout-sessions/start/{link}?livemode=false"), None, json!({})).await.expect("starts");
             prices.push(started["checkoutSession"]["line_items"][0]["price_id"].as_str().expect("a price").to_owned());
         }
-        let front = Arc::into_inner(front).expect("nobody else holds it");
-        Self { front, key, prices, buyers }
+        let client = Arc::into_inner(client).expect("nobody else holds it");
+        Self { client, key, prices, buyers }
     }
 
-    /// New sessions, made by an integrator.
+    /// Creates sessions as an integrator.
     async fn sessions(&self, count: usize) -> Vec<Open> {
         let mut sessions = Vec::new();
         for number in 0..count {
             let json = json!({ "line_items": [{ "price_id": self.prices[number % self.prices.len()], "quantity": 1 }] });
-            let extra = Extra { json: Some(json), bearer: Some(&self.key), ..Extra::default() };
-            let made = self.front.call(Method::POST, "api/checkout-sessions", extra).await.expect("makes a session");
+            let options = CallOptions { json: Some(json), bearer: Some(&self.key), ..CallOptions::default() };
+            let made = self.client.call(Method::POST, "api/checkout-sessions", options).await.expect("makes a session");
             let id = made.body["id"].as_str().expect("an id").to_owned();
             let path = format!("api/checkout-sessions/{id}/submit?livemode=false");
             sessions.push(Open { path, cookies: Arc::clone(&self.buyers[number % CONNECTIONS]) });
@@ -128,8 +129,8 @@ enum Round {
     Submit(Vec<Open>),
 }
 
-/// Calls at [`CONNECTIONS`] connections; answers how long each took, in milliseconds. The clients are there before the first call: what
-/// it takes to make sixteen of them would be the slowest hundredth otherwise, of ours and of the baseline.
+/// Sends requests over [`CONNECTIONS`] connections and returns their durations in milliseconds. The clients are created beforehand,
+/// because creating them would otherwise determine the 99th percentile.
 async fn round(address: &Url, round: Round) -> Vec<f64> {
     let clients: Vec<_> = (0..CONNECTIONS).map(|_| client()).collect();
     let mut lanes: Vec<Vec<Option<Open>>> = (0..CONNECTIONS).map(|_| Vec::new()).collect();
@@ -166,7 +167,7 @@ async fn round(address: &Url, round: Round) -> Vec<f64> {
     times
 }
 
-/// One call at a time: the medians of first calls with a key, and of the same calls again.
+/// Sends one request at a time. Returns the medians of first requests with an idempotency key and of their replays.
 async fn replays(address: &Url, sessions: Vec<Open>) -> (f64, f64) {
     let client = client();
     let (mut first, mut again) = (Vec::new(), Vec::new());
@@ -193,7 +194,7 @@ async fn submit(client: &Client, address: &Url, open: &Open, key: Option<&str>) 
     assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
 }
 
-/// How long the disk takes to keep a page, in milliseconds: the slower, the less of a submit is our own work.
+/// The duration of writing and syncing a page to disk, in milliseconds. The slower the disk, the smaller the store's share of a submit.
 fn fsync(folder: &Path) -> f64 {
     let mut file = tempfile::tempfile_in(folder).expect("a file");
     let keep = |_| {

@@ -1,4 +1,4 @@
-//! What can be subscribed to beside the apps of the demo store.
+//! The subscription plans of the demo store.
 
 use crate::compose::{Failure, Parts};
 use souk_adapters::demo::{DemoApp, DemoPlan, DemoPlanPrice};
@@ -10,7 +10,7 @@ use souk_domain::pricing::{CurrencyOption, Metadata, Price, Product};
 use souk_domain::shared::{Amount, AmountError, Mode, PaymentLinkId, PriceId, ProductId, Text, Timestamp};
 use souk_domain::storage::UnitOfWork;
 
-/// Puts the plans of an app on sale, in both currencies.
+/// Creates the plans of an app with prices in both currencies and a payment link each.
 pub async fn offer(
     parts: &Parts,
     unit: &mut dyn UnitOfWork,
@@ -36,7 +36,7 @@ pub async fn offer(
     Ok(())
 }
 
-/// Where the plan's first price is subscribed to.
+/// The payment link of the plan's first price.
 fn link(parts: &Parts, plan: &DemoPlan, price: &PriceId, did: &Did, token: &Currency, now: Timestamp) -> PaymentLink {
     PaymentLink {
         id: PaymentLinkId::new(now, parts.random.as_ref()),

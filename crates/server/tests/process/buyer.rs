@@ -1,6 +1,6 @@
-//! Visitors: they sign in with a wallet, fill it, and buy; they retry what got lost, as pages do, and some walk away.
+//! Simulated visitors: they sign in with a wallet, fund it, and buy. They retry lost requests, as pages do, and some leave early.
 
-use crate::front::{Extra, Front, Miss, Told};
+use crate::store_client::{CallError, CallOptions, CallResult, StoreClient};
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 use souk_adapters::arcblock::TestWallet;
@@ -10,32 +10,32 @@ use souk_domain::shared::{Amount, Clock, Random};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a page waits for its payment before it tries again.
+/// How long a page waits for its payment before it retries.
 const WATCH: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(100);
-/// After a lost call, before the next.
-const BREATH: Duration = Duration::from_millis(40);
+/// Pause after a lost request.
+const RETRY_PAUSE: Duration = Duration::from_millis(40);
 
 pub const GOOD: &str = "4242424242424242";
 const DECLINED: &str = "4000000000000002";
 const SECOND_STEP: &str = "4000002500003155";
 const DECLINES_LATER: &str = "4000000000000341";
 
-/// What a visitor means to do at the till.
+/// The intended way of a visitor to pay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plan {
     Wallet,
     Card(&'static str),
-    /// A first card that does not pay, then a good one.
+    /// Pays with a card that is declined, then with a good one.
     CardAfter(&'static str),
-    /// Submits for one rail, then pays by the other.
+    /// Submits the form for one rail, then pays over the other.
     WalletThenCard,
     CardThenWallet,
-    /// Two tabs at once, one with the wallet and one with the card.
+    /// Pays in two tabs at once, one with the wallet and one with the card.
     TwoTabs,
     /// Opens the card form and leaves.
     LeavesCardForm,
-    /// Signs, and leaves before any answer.
+    /// Signs and leaves before the response.
     LeavesWallet,
 }
 
@@ -66,16 +66,16 @@ pub enum End {
 }
 
 pub struct Buyer {
-    front: Arc<Front>,
+    client: Arc<StoreClient>,
     wallet: TestWallet,
     random: SeededRandom,
-    /// What the browser of a signed-in visitor sends.
+    /// The cookies of the signed-in browser.
     pub cookies: String,
     name: String,
 }
 
-/// Where to pay, from what the checkout page was told.
-struct Till {
+/// The data of an opened checkout page.
+struct CheckoutPage {
     session: String,
     wallet: Choice,
     card: Choice,
@@ -89,20 +89,20 @@ struct Choice {
 }
 
 impl Buyer {
-    /// Signs in, and asks the faucet for tokens; tries until both have worked.
-    pub async fn arrive(front: Arc<Front>, seed: u64) -> Self {
+    /// Signs in and requests tokens from the faucet, with retries until both succeed.
+    pub async fn arrive(client: Arc<StoreClient>, seed: u64) -> Self {
         let random = SeededRandom::new(seed);
         let wallet = TestWallet::from_seed(&(&random as &dyn Random).bytes());
-        let mut buyer = Self { front, wallet, random, cookies: String::new(), name: format!("Buyer {seed:x}") };
+        let mut buyer = Self { client, wallet, random, cookies: String::new(), name: format!("Buyer {seed:x}") };
         loop {
             match buyer.sign_in().await {
                 Ok(cookies) => break buyer.cookies = cookies,
-                Err(miss) => buyer.after(&miss).await,
+                Err(error) => buyer.after(&error).await,
             }
         }
         let address = buyer.wallet.did().to_string();
-        while let Err(miss) = buyer.front.post("sandbox/arcblock/faucet", None, json!({ "address": address })).await {
-            buyer.after(&miss).await;
+        while let Err(error) = buyer.client.post("sandbox/arcblock/faucet", None, json!({ "address": address })).await {
+            buyer.after(&error).await;
         }
         buyer
     }
@@ -111,62 +111,62 @@ impl Buyer {
         &self.random
     }
 
-    async fn after(&self, _miss: &Miss) {
-        tokio::time::sleep(BREATH).await;
+    async fn after(&self, _miss: &CallError) {
+        tokio::time::sleep(RETRY_PAUSE).await;
     }
 
-    async fn sign_in(&self) -> Told<String> {
+    async fn sign_in(&self) -> CallResult<String> {
         let (token, browser) = self.connect("login", "", "").await?;
         let path = format!("api/did/login/auth?_t_={token}");
-        let asked = self.read(&self.front.get(&path, None).await?)?;
-        let asked = self.read(&self.answer(&path, &asked, json!({ "type": "authPrincipal" })).await?)?;
+        let request = self.read(&self.client.get(&path, None).await?)?;
+        let request = self.read(&self.answer(&path, &request, json!({ "type": "authPrincipal" })).await?)?;
         let profile = json!({ "type": "profile", "fullName": self.name, "email": "buyer@souk.example" });
-        self.read(&self.answer(&path, &asked, profile).await?)?;
-        let extra = Extra { cookies: Some(&browser), ..Extra::default() };
-        let status = self.front.call(Method::GET, &format!("api/did/login/status?_t_={token}"), extra).await?;
+        self.read(&self.answer(&path, &request, profile).await?)?;
+        let options = CallOptions { cookies: Some(&browser), ..CallOptions::default() };
+        let status = self.client.call(Method::GET, &format!("api/did/login/status?_t_={token}"), options).await?;
         let login = status.cookies.into_iter().find(|cookie| cookie.starts_with("login_token="));
-        login.ok_or_else(|| Miss::Lost(format!("no cookie: {}", status.body)))
+        login.ok_or_else(|| CallError::Lost(format!("no cookie: {}", status.body)))
     }
 
-    /// Begins a session with the wallet: its token, and the browser's cookie.
-    async fn connect(&self, action: &str, query: &str, cookies: &str) -> Told<(String, String)> {
-        let extra = Extra { cookies: Some(cookies).filter(|text| !text.is_empty()), ..Extra::default() };
-        let begun = self.front.call(Method::POST, &format!("api/did/{action}/token?livemode=false&locale=en{query}"), extra).await?;
+    /// Begins a connect session. Returns its token and the browser's cookie.
+    async fn connect(&self, action: &str, query: &str, cookies: &str) -> CallResult<(String, String)> {
+        let options = CallOptions { cookies: Some(cookies).filter(|text| !text.is_empty()), ..CallOptions::default() };
+        let begun = self.client.call(Method::POST, &format!("api/did/{action}/token?livemode=false&locale=en{query}"), options).await?;
         let browser = begun.cookies.into_iter().find(|cookie| cookie.starts_with("connect_browser=")).unwrap_or_default();
         Ok((text(&begun.body["token"]), browser))
     }
 
-    /// What the store signed; its refusals come in signed answers too.
-    fn read(&self, body: &Value) -> Told<Map<String, Value>> {
+    /// Verifies and reads a signed message of the store, which may be an error.
+    fn read(&self, body: &Value) -> CallResult<Map<String, Value>> {
         let (info, key) = (text(&body["authInfo"]), text(&body["appPk"]));
         let claims = verify(&info, &key, RunningClock.now()).unwrap_or_else(|error| panic!("the store's own envelope: {error}: {body}"));
         match claims.body.get("status").and_then(Value::as_str) {
-            Some("error") => Err(Miss::Refused { status: 200, code: "WALLET".to_owned(), error: text(&claims.body["errorMessage"]) }),
+            Some("error") => Err(CallError::Refused { status: 200, code: "WALLET".to_owned(), error: text(&claims.body["errorMessage"]) }),
             _ => Ok(claims.body),
         }
     }
 
-    fn envelope(&self, asked: &Map<String, Value>, claim: Value) -> Value {
-        let body = json!({ "action": "responseAuth", "challenge": asked["challenge"], "requestedClaims": [claim] });
+    fn envelope(&self, request: &Map<String, Value>, claim: Value) -> Value {
+        let body = json!({ "action": "responseAuth", "challenge": request["challenge"], "requestedClaims": [claim] });
         let Value::Object(body) = body else { unreachable!("an object") };
         json!({ "userPk": self.wallet.public_key_base58(), "userInfo": self.wallet.sign_envelope(body, RunningClock.now()) })
     }
 
-    async fn answer(&self, path: &str, asked: &Map<String, Value>, claim: Value) -> Told<Value> {
-        self.front.post(path, None, self.envelope(asked, claim)).await
+    async fn answer(&self, path: &str, request: &Map<String, Value>, claim: Value) -> CallResult<Value> {
+        self.client.post(path, None, self.envelope(request, claim)).await
     }
 
-    /// Opens the checkout of a link: the first page of a purchase.
-    async fn open(&self, link: &str) -> Told<Till> {
+    /// Opens the checkout page of a payment link.
+    async fn open(&self, link: &str) -> CallResult<CheckoutPage> {
         let path = format!("api/checkout-sessions/start/{link}?livemode=false");
-        let body = self.front.post(&path, Some(&self.cookies), json!({})).await?;
+        let body = self.client.post(&path, Some(&self.cookies), json!({})).await?;
         let method = |kind: &str| {
             let found = body["paymentMethods"].as_array().into_iter().flatten().find(|method| method["type"] == kind);
             found.unwrap_or_else(|| panic!("no {kind}: {body}")).clone()
         };
         let ids = |method: &Value| Choice { id: text(&method["id"]), currency: text(&method["default_currency_id"]) };
         let (wallet, card) = (method("arcblock"), method("stripe"));
-        Ok(Till {
+        Ok(CheckoutPage {
             session: text(&body["checkoutSession"]["id"]),
             wallet: ids(&wallet),
             card: ids(&card),
@@ -174,52 +174,56 @@ impl Buyer {
         })
     }
 
-    /// Presses the pay button. The key is repeated for a lost answer, as the page does; a reload takes another.
-    async fn submit(&self, till: &Till, method: &Choice) -> Told<Value> {
+    /// Submits the form. A retry after a lost response uses the same idempotency key, as the page does; a reload uses a new one.
+    async fn submit(&self, page: &CheckoutPage, method: &Choice) -> CallResult<Value> {
         let form = json!({
             "payment_method": method.id, "payment_currency": method.currency,
             "customer_name": self.name, "customer_email": "buyer@souk.example", "customer_phone": "+14155552671",
             "billing_address": { "country": "us", "state": "CA", "city": "San Francisco", "line1": "1 Market Street", "postal_code": "94105" },
         });
-        let path = format!("api/checkout-sessions/{}/submit?livemode=false", till.session);
+        let path = format!("api/checkout-sessions/{}/submit?livemode=false", page.session);
         let keyed = below(&self.random, 2) == 0;
         let key = format!("{:x}", any_number(&self.random));
         for _ in 0..3 {
-            let extra =
-                Extra { cookies: Some(&self.cookies), json: Some(form.clone()), key: keyed.then_some(key.as_str()), ..Extra::default() };
-            match self.front.call(Method::PUT, &path, extra).await {
-                Err(Miss::Lost(_)) => tokio::time::sleep(BREATH).await,
+            let options = CallOptions {
+                cookies: Some(&self.cookies),
+                json: Some(form.clone()),
+                key: keyed.then_some(key.as_str()),
+                ..CallOptions::default()
+            };
+            match self.client.call(Method::PUT, &path, options).await {
+                Err(CallError::Lost(_)) => tokio::time::sleep(RETRY_PAUSE).await,
                 seen => return seen.map(|answer| answer.body),
             }
         }
-        Err(Miss::Lost("submit".to_owned()))
+        Err(CallError::Lost("submit".to_owned()))
     }
 
-    /// Lets the wallet sign what it is asked for. `leave`: does not wait for the answer to its signature.
-    async fn pay_by_wallet(&self, till: &Till, leave: bool) -> Told<()> {
-        let query = format!("&checkoutSessionId={}&sessionUserDid={}", till.session, self.wallet.did());
+    /// Lets the wallet sign the request. `leave`: does not wait for the response to the signature.
+    async fn pay_by_wallet(&self, page: &CheckoutPage, leave: bool) -> CallResult<()> {
+        let query = format!("&checkoutSessionId={}&sessionUserDid={}", page.session, self.wallet.did());
         let (token, _) = self.connect("payment", &query, &self.cookies).await?;
         let path = format!("api/did/payment/auth?_t_={token}");
-        let asked = self.read(&self.front.get(&path, None).await?)?;
-        let claim = &asked["requestedClaims"][0];
+        let request = self.read(&self.client.get(&path, None).await?)?;
+        let claim = &request["requestedClaims"][0];
         let wanted = &claim["requirement"]["tokens"][0];
         let amount = Amount::parse_base_units(&text(&wanted["value"])).expect("an amount");
         let signed = self.wallet.sign_transfer(&text(&claim["partialTx"]), &text(&wanted["address"]), amount).expect("a transfer");
-        let answer = self.envelope(&asked, json!({ "type": "prepareTx", "finalTx": signed }));
-        let sent = self.front.post(&path, None, answer.clone());
+        let answer = self.envelope(&request, json!({ "type": "prepareTx", "finalTx": signed }));
+        let sent = self.client.post(&path, None, answer.clone());
         if leave {
             let _ = tokio::time::timeout(Duration::from_millis(u64::from(below(&self.random, 30))), sent).await;
             return Ok(());
         }
         match sent.await {
-            // Wallets send the same answer again.
-            Err(Miss::Lost(_)) => self.read(&self.front.post(&path, None, answer).await?).map(drop),
+            // Wallets resend the same response.
+            Err(CallError::Lost(_)) => self.read(&self.client.post(&path, None, answer).await?).map(drop),
             seen => self.read(&seen?).map(drop),
         }
     }
 
-    /// Types a card into the form of the sandbox.
-    async fn pay_by_card(&self, till: &Till, submitted: &Value, number: &str) -> Told<()> {
+    /// Submits a card in the sandbox's form.
+    async fn pay_by_card(&self, page: &CheckoutPage, submitted: &Value, number: &str) -> CallResult<()> {
         let secret = text(&submitted["stripeContext"]["client_secret"]);
         let Some((intent, _)) = secret.split_once("_secret") else { return Ok(()) };
         let form = [
@@ -231,29 +235,29 @@ impl Buyer {
             ("payment_method_data[card][cvc]", "123"),
             ("payment_method_data[billing_details][address][postal_code]", "94105"),
         ];
-        let confirmed = self.card_call(till, &format!("{intent}/confirm"), &form).await?;
+        let confirmed = self.card_call(page, &format!("{intent}/confirm"), &form).await?;
         if confirmed["status"] == "requires_action" {
             let form = [("client_secret", secret.as_str()), ("success", "true")];
-            self.card_call(till, &format!("{intent}/authenticate"), &form).await?;
+            self.card_call(page, &format!("{intent}/authenticate"), &form).await?;
         }
         Ok(())
     }
 
-    async fn card_call(&self, till: &Till, path: &str, form: &[(&str, &str)]) -> Told<Value> {
-        let extra = Extra { form: Some(form), bearer: Some(&till.publishable), ..Extra::default() };
+    async fn card_call(&self, page: &CheckoutPage, path: &str, form: &[(&str, &str)]) -> CallResult<Value> {
+        let options = CallOptions { form: Some(form), bearer: Some(&page.publishable), ..CallOptions::default() };
         let path = format!("sandbox/stripe/v1/payment_intents/{path}");
-        self.front.call(Method::POST, &path, extra).await.map(|answer| answer.body)
+        self.client.call(Method::POST, &path, options).await.map(|answer| answer.body)
     }
 
-    /// One press of the button and one payment. A refusal is no failure of the test: the look at the session tells.
-    async fn pay(&self, till: &Till, plan: Plan, round: u32) -> Told<()> {
+    /// Submits the form and pays once. A rejection does not fail the test; the session's status shows the result.
+    async fn pay(&self, page: &CheckoutPage, plan: Plan, round: u32) -> CallResult<()> {
         let by_wallet = async |leave| {
-            self.submit(till, &till.wallet).await?;
-            self.pay_by_wallet(till, leave).await
+            self.submit(page, &page.wallet).await?;
+            self.pay_by_wallet(page, leave).await
         };
         let by_card = async |number| {
-            let submitted = self.submit(till, &till.card).await?;
-            self.pay_by_card(till, &submitted, number).await
+            let submitted = self.submit(page, &page.card).await?;
+            self.pay_by_card(page, &submitted, number).await
         };
         match plan {
             Plan::Wallet => by_wallet(false).await,
@@ -261,48 +265,48 @@ impl Buyer {
             Plan::Card(number) => by_card(number).await,
             Plan::CardAfter(first) => by_card(if round == 0 { first } else { GOOD }).await,
             Plan::WalletThenCard => {
-                self.submit(till, &till.wallet).await?;
+                self.submit(page, &page.wallet).await?;
                 by_card(GOOD).await
             }
             Plan::CardThenWallet => {
-                self.submit(till, &till.card).await?;
+                self.submit(page, &page.card).await?;
                 by_wallet(false).await
             }
             Plan::TwoTabs => {
                 let (wallet, card) = tokio::join!(by_wallet(false), by_card(GOOD));
                 wallet.or(card)
             }
-            Plan::LeavesCardForm => self.submit(till, &till.card).await.map(drop),
+            Plan::LeavesCardForm => self.submit(page, &page.card).await.map(drop),
         }
     }
 
     /// The session as the page sees it: `open`, `complete` or `expired`.
-    async fn look(&self, session: &str) -> Told<String> {
-        let body = self.front.get(&format!("api/checkout-sessions/retrieve/{session}?livemode=false"), Some(&self.cookies)).await?;
+    async fn session_status(&self, session: &str) -> CallResult<String> {
+        let body = self.client.get(&format!("api/checkout-sessions/retrieve/{session}?livemode=false"), Some(&self.cookies)).await?;
         Ok(text(&body["checkoutSession"]["status"]))
     }
 
-    /// Buys what a link sells, and tries until it is bought, sold out, or the visitor leaves.
+    /// Buys from a payment link, with retries until the purchase is complete, sold out, or abandoned.
     pub async fn buy(&self, link: &str, plan: Plan) -> End {
-        let till = loop {
+        let page = loop {
             match self.open(link).await {
-                Ok(till) => break till,
-                Err(miss) => self.after(&miss).await,
+                Ok(page) => break page,
+                Err(error) => self.after(&error).await,
             }
         };
         for round in 0.. {
-            let paid = self.pay(&till, plan, round).await;
+            let paid = self.pay(&page, plan, round).await;
             match paid {
                 Ok(()) if matches!(plan, Plan::LeavesCardForm | Plan::LeavesWallet) => return End::Left,
-                Err(Miss::Refused { ref error, .. }) if error.contains("Exceed inventory") => return End::SoldOut,
+                Err(CallError::Refused { ref error, .. }) if error.contains("Exceed inventory") => return End::SoldOut,
                 _ => {}
             }
             let begun = Instant::now();
             while begun.elapsed() < WATCH {
-                match self.look(&till.session).await.as_deref() {
-                    Ok("complete") => return End::Complete(till.session),
+                match self.session_status(&page.session).await.as_deref() {
+                    Ok("complete") => return End::Complete(page.session),
                     Ok("expired") => return End::Left,
-                    // Nothing is on its way: the page offers to pay again.
+                    // No payment is in flight, so the page offers to pay again.
                     Ok(_) if paid.is_err() && begun.elapsed() > 3 * POLL => break,
                     _ => tokio::time::sleep(POLL).await,
                 }
@@ -320,7 +324,7 @@ pub fn any_number(random: &dyn Random) -> u64 {
     u64::from_le_bytes(random.bytes())
 }
 
-/// A number below `limit`.
+/// A random number below `limit`.
 pub fn below(random: &dyn Random, limit: u32) -> u32 {
     u32::try_from(any_number(random) % u64::from(limit)).expect("below a u32")
 }

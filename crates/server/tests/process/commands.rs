@@ -1,10 +1,10 @@
-//! What an operator does with the binary: start, stop, keys, migrations, dead letters, wrong values.
+//! An operator's commands: start, stop, keys, migrations, dead letters, invalid options.
 
 use crate::buyer::{Buyer, End, Plan};
 use crate::crash::links;
 use crate::drain::drain;
-use crate::front::Front;
 use crate::souk::Settings;
+use crate::store_client::StoreClient;
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::persistence::Database;
 use souk_adapters::testing::TestDatabase;
@@ -18,31 +18,31 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// How long the process has after SIGTERM.
-const FAREWELL: Duration = Duration::from_secs(10);
+/// Maximum time of the process to end after SIGTERM.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 async fn run(settings: &Settings, words: &[&str]) -> Output {
     settings.command(words).output().await.expect("souk runs")
 }
 
-/// What a command printed; it must have ended well.
+/// The output of a command, which must succeed.
 async fn printed(settings: &Settings, words: &[&str]) -> String {
     let output = run(settings, words).await;
     assert!(output.status.success(), "souk {words:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
 }
 
-async fn status(front: &Front, path: &str) -> u16 {
-    let url = front.address().await.join(path).expect("a path");
+async fn status(client: &StoreClient, path: &str) -> u16 {
+    let url = client.address().await.join(path).expect("a path");
     let client = reqwest::Client::builder().timeout(Duration::from_secs(30)).no_proxy().build().expect("a client");
     client.get(url).send().await.expect("answers").status().as_u16()
 }
 
 #[tokio::test]
-async fn a_wrong_option_is_refused_with_a_sentence() {
+async fn an_invalid_option_is_rejected_with_a_message() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
-    for (words, said) in [
+    for (words, expected) in [
         (["serve", "--listen", "8080"], "expected an address and a port, such as 127.0.0.1:8080"),
         (["serve", "--secret-key", "abc"], "expected 64 hex digits (32 random bytes)"),
         (["serve", "--database-url", "mysql://x"], "expected postgres://user@host/name, or sqlite://path/to/file"),
@@ -52,7 +52,7 @@ async fn a_wrong_option_is_refused_with_a_sentence() {
         let output = run(&settings, &words).await;
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success(), "{words:?} was accepted");
-        assert!(error.contains(said), "{words:?}: {error}");
+        assert!(error.contains(expected), "{words:?}: {error}");
     }
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
@@ -62,7 +62,7 @@ async fn a_wrong_option_is_refused_with_a_sentence() {
 }
 
 #[tokio::test]
-async fn a_spoiled_secret_is_refused_and_nothing_is_overwritten() {
+async fn a_corrupt_secret_is_rejected_and_not_overwritten() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let secret = folder.path().join("secret.key");
     std::fs::write(&secret, "not a key").expect("writes");
@@ -73,7 +73,7 @@ async fn a_spoiled_secret_is_refused_and_nothing_is_overwritten() {
 }
 
 #[tokio::test]
-async fn many_first_starts_at_once_agree_on_one_secret() {
+async fn concurrent_first_starts_agree_on_one_secret() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     let starts = (0..8).map(|_| {
@@ -92,7 +92,7 @@ async fn many_first_starts_at_once_agree_on_one_secret() {
 }
 
 #[tokio::test]
-async fn keys_are_made_listed_and_revoked() {
+async fn keys_are_created_listed_and_revoked() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     assert_eq!(printed(&settings, &["migrate"]).await, "The database is up to date.\n");
@@ -159,34 +159,34 @@ async fn dead_letters_are_listed_and_retried() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sigterm_finishes_what_is_in_hand_and_the_next_start_finds_everything() {
+async fn sigterm_finishes_requests_in_progress_and_the_next_start_finds_all_data() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     let mut souk = settings.start().await;
-    let front = Arc::new(Front::new());
-    front.move_to(vec![souk.address.clone()]);
-    assert_eq!(status(&front, "healthz").await, 200);
-    assert_eq!(status(&front, "readyz").await, 200);
-    let buyer = Buyer::arrive(Arc::clone(&front), 1).await;
-    let link = links(&front).await.remove(0);
+    let client = Arc::new(StoreClient::new());
+    client.move_to(vec![souk.address.clone()]);
+    assert_eq!(status(&client, "healthz").await, 200);
+    assert_eq!(status(&client, "readyz").await, 200);
+    let buyer = Buyer::arrive(Arc::clone(&client), 1).await;
+    let link = links(&client).await.remove(0);
     let End::Complete(session) = buyer.buy(&link, Plan::Wallet).await else { panic!("not bought: {}", souk.log()) };
 
-    // A request whose head was sent and whose body is still under way is in hand.
+    // A request whose headers were sent and whose body is incomplete counts as in progress.
     let address = souk.address.socket_addrs(|| None).expect("an address")[0];
     let mut slow = half_a_request(address).await;
     souk.terminate().await;
     slow.write_all(b"}").await.expect("sends the rest");
     let mut answer = String::new();
-    let read = tokio::time::timeout(FAREWELL, slow.read_to_string(&mut answer)).await;
+    let read = tokio::time::timeout(SHUTDOWN_TIMEOUT, slow.read_to_string(&mut answer)).await;
     read.expect("within 10 s").expect("reads");
     assert!(answer.starts_with("HTTP/1.1 200"), "the request in hand was not finished: {answer}");
-    let ended = souk.ended(FAREWELL).await.expect("it ends within 10 s");
+    let ended = souk.ended(SHUTDOWN_TIMEOUT).await.expect("it ends within 10 s");
     assert!(ended.success(), "{ended}");
     assert!(TcpStream::connect(address).await.is_err(), "the port is still served");
 
     let again = settings.start().await;
-    front.move_to(vec![again.address.clone()]);
-    let body = front.get(&format!("api/checkout-sessions/retrieve/{session}?livemode=false"), None).await.expect("reads");
+    client.move_to(vec![again.address.clone()]);
+    let body = client.get(&format!("api/checkout-sessions/retrieve/{session}?livemode=false"), None).await.expect("reads");
     assert_eq!(body["checkoutSession"]["status"], "complete");
     let database = Database::open_file(&folder.path().join("souk.db")).await.expect("opens");
     assert_eq!(drain(&database).await, Vec::<String>::new());
@@ -195,7 +195,7 @@ async fn sigterm_finishes_what_is_in_hand_and_the_next_start_finds_everything() 
     again.kill().await;
 }
 
-/// The faucet's answer takes a body; its last byte is kept back.
+/// Sends a faucet request except for the last byte of its body.
 async fn half_a_request(address: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.expect("connects");
     let body = format!(r#"{{"address": "{}""#, TestWallet::from_seed(&[1; 32]).did());
@@ -205,7 +205,7 @@ async fn half_a_request(address: SocketAddr) -> TcpStream {
     );
     stream.write_all(head.as_bytes()).await.expect("sends");
     stream.flush().await.expect("sends");
-    // Answered on another connection after ours was sent: ours has been taken.
+    // A response on a later connection shows that the server has accepted this one.
     let mut other = TcpStream::connect(address).await.expect("connects");
     other.write_all(format!("GET /healthz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").as_bytes()).await.expect("asks");
     let mut seen = String::new();
@@ -214,24 +214,24 @@ async fn half_a_request(address: SocketAddr) -> TcpStream {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_whose_redis_is_gone_is_alive_and_not_ready() {
+async fn a_store_without_its_redis_is_alive_and_not_ready() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let database = TestDatabase::postgres().await;
     let redis = Redis::start(folder.path());
     let settings =
         Settings { database: Some(database.address().to_owned()), redis: Some(redis.address.clone()), ..Settings::sqlite(folder.path()) };
     let mut souk = settings.start().await;
-    let front = Front::new();
-    front.move_to(vec![souk.address.clone()]);
-    assert_eq!(status(&front, "readyz").await, 200);
+    let client = StoreClient::new();
+    client.move_to(vec![souk.address.clone()]);
+    assert_eq!(status(&client, "readyz").await, 200);
     drop(redis);
-    assert_eq!(status(&front, "readyz").await, 503);
-    assert_eq!(status(&front, "healthz").await, 200);
+    assert_eq!(status(&client, "readyz").await, 503);
+    assert_eq!(status(&client, "healthz").await, 200);
     souk.terminate().await;
-    assert!(souk.ended(FAREWELL).await.is_some(), "without Redis it did not end within 10 s");
+    assert!(souk.ended(SHUTDOWN_TIMEOUT).await.is_some(), "without Redis it did not end within 10 s");
 }
 
-/// A Redis of this test alone.
+/// A Redis server for one test.
 struct Redis {
     process: std::process::Child,
     address: String,

@@ -1,10 +1,10 @@
-//! Killed at random moments while people buy; afterwards everything is counted (invariants 1, 3, 4, 5, 6, 8, 11).
+//! Kills the process at random moments during purchases, then audits the result (invariants 1, 3, 4, 5, 6, 8, 11).
 
-use crate::books::{audit, receipts, report};
+use crate::audit::{audit, receipts, report};
 use crate::buyer::{Buyer, End, Plan, any_number, below};
 use crate::drain::drain;
-use crate::front::Front;
 use crate::souk::Settings;
+use crate::store_client::StoreClient;
 use serde_json::json;
 use souk_adapters::persistence::Database;
 use souk_adapters::system::SystemRandom;
@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const BUYERS: u64 = 6;
-/// How long after its opening a process may live.
+/// Maximum lifetime of a process after it has opened, in milliseconds.
 const LIFE_MS: u32 = 1_600;
-/// How long after its spawn a process may live that is killed while it starts.
+/// Maximum lifetime of a process that is killed while it starts, in milliseconds.
 const START_MS: u32 = 700;
-/// A visitor's patience with one purchase.
+/// Maximum time of one purchase.
 const DEADLINE: Duration = Duration::from_secs(25);
 const ROUNDS: &str = "SOUK_CRASH_ROUNDS";
 const SEED: &str = "SOUK_CRASH_SEED";
@@ -28,18 +28,18 @@ fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text}")))
 }
 
-/// `SOUK_CRASH_SEED` repeats a run; without it, each run is another.
+/// The seed of `SOUK_CRASH_SEED`, which repeats a run, or a random one.
 fn seed() -> u64 {
     setting(SEED).unwrap_or_else(|| any_number(&SystemRandom))
 }
 
-/// `SOUK_CRASH_ROUNDS` is for both databases together: half of them on each.
+/// Half of `SOUK_CRASH_ROUNDS`, which counts the rounds on both databases together.
 fn rounds() -> u64 {
     setting(ROUNDS).unwrap_or(4).div_ceil(2)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_while_people_buy_nobody_pays_twice_and_nothing_is_lost_on_sqlite() {
+async fn kills_during_purchases_cause_no_double_charge_and_no_loss_on_sqlite() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     let database = format!("sqlite://{}", folder.path().join("souk.db").display());
@@ -47,7 +47,7 @@ async fn killed_while_people_buy_nobody_pays_twice_and_nothing_is_lost_on_sqlite
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_while_people_buy_nobody_pays_twice_and_nothing_is_lost_on_postgres() {
+async fn kills_during_purchases_cause_no_double_charge_and_no_loss_on_postgres() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let database = TestDatabase::postgres().await;
     let settings = Settings { database: Some(database.address().to_owned()), ..Settings::sqlite(folder.path()) };
@@ -59,15 +59,15 @@ async fn run(name: &str, settings: &Settings, address: &str) {
     println!("crash test on {name}: {rounds} rounds, {SEED}={seed}");
     let begun = Instant::now();
     let random = SeededRandom::new(seed);
-    let front = Arc::new(Front::new());
+    let client = Arc::new(StoreClient::new());
     let closing = Arc::new(AtomicBool::new(false));
-    let buyers: Vec<_> = (1..=BUYERS).map(|number| tokio::spawn(shop(Arc::clone(&front), seed ^ number, Arc::clone(&closing)))).collect();
+    let buyers: Vec<_> = (1..=BUYERS).map(|number| tokio::spawn(shop(Arc::clone(&client), seed ^ number, Arc::clone(&closing)))).collect();
 
     for _ in 0..rounds {
-        kill_once(settings, &front, &random).await;
+        kill_once(settings, &client, &random).await;
     }
     let souk = settings.start().await;
-    front.move_to(vec![souk.address.clone()]);
+    client.move_to(vec![souk.address.clone()]);
     closing.store(true, Ordering::Relaxed);
     let mut bought = Vec::new();
     for buyer in buyers {
@@ -78,7 +78,7 @@ async fn run(name: &str, settings: &Settings, address: &str) {
     let (shopped, drained) = (begun.elapsed(), Instant::now());
     let left = drain(&database).await;
     let drained = drained.elapsed();
-    let mut counts = audit(&front, &database).await;
+    let mut counts = audit(&client, &database).await;
     counts.push(receipts(&database, &settings.data.join("mail")).await);
     let complete = bought.iter().filter(|end| matches!(end, End::Complete(_))).count();
     let title = format!(
@@ -88,7 +88,7 @@ async fn run(name: &str, settings: &Settings, address: &str) {
         bought.len()
     );
     let wrong = report(&title, &counts);
-    let failures = front.failures.lock().expect("no panic").clone();
+    let failures = client.failures.lock().expect("no panic").clone();
     database.close().await;
     assert!(left.is_empty(), "after the drain there were {left:?}; {SEED}={seed}; {wrong}; the log ends:\n{}", souk.log());
     assert_eq!(wrong, "", "{SEED}={seed} repeats it; the log ends:\n{}", souk.log());
@@ -97,32 +97,32 @@ async fn run(name: &str, settings: &Settings, address: &str) {
     souk.kill().await;
 }
 
-/// One life of the process: open for a random time, or killed while it starts. Now and then a network loses answers.
-async fn kill_once(settings: &Settings, front: &Front, random: &dyn Random) {
+/// Starts a process and kills it after a random time or while it starts. Sometimes a network loses responses.
+async fn kill_once(settings: &Settings, client: &StoreClient, random: &dyn Random) {
     let starting = settings.spawn();
     if below(random, 8) == 0 {
         tokio::time::sleep(Duration::from_millis(below(random, START_MS).into())).await;
         return starting.kill().await;
     }
     let souk = starting.opened().await;
-    front.move_to(vec![souk.address.clone()]);
+    client.move_to(vec![souk.address.clone()]);
     for network in ["sandbox/arcblock/faults", "sandbox/stripe/faults"] {
         if below(random, 3) == 0 {
             let order = json!({ "mode": "drop_answer", "count": 1 + below(random, 2) });
-            front.post(network, None, order).await.expect("the sandbox takes orders");
+            client.post(network, None, order).await.expect("the sandbox takes orders");
         }
     }
     tokio::time::sleep(Duration::from_millis(below(random, LIFE_MS).into())).await;
-    front.move_to(Vec::new());
+    client.move_to(Vec::new());
     souk.kill().await;
 }
 
-/// Buys one thing after another until the store closes.
-async fn shop(front: Arc<Front>, seed: u64, closing: Arc<AtomicBool>) -> Vec<End> {
-    let buyer = Buyer::arrive(Arc::clone(&front), seed).await;
-    let links = links(&front).await;
+/// Buys repeatedly until the store closes.
+async fn shop(client: Arc<StoreClient>, seed: u64, closing: Arc<AtomicBool>) -> Vec<End> {
+    let buyer = Buyer::arrive(Arc::clone(&client), seed).await;
+    let links = links(&client).await;
     let mut ends = Vec::new();
-    // In turn, because two starts of one link within 3 s are one session.
+    // Alternate between links, because two starts of one link within 3 s give one session.
     let mut turn = usize::try_from(seed % 100).expect("small");
     loop {
         turn += 1;
@@ -135,10 +135,10 @@ async fn shop(front: Arc<Front>, seed: u64, closing: Arc<AtomicBool>) -> Vec<End
     }
 }
 
-/// The links of what costs something.
-pub async fn links(front: &Front) -> Vec<String> {
+/// The payment links of all paid apps.
+pub async fn links(client: &StoreClient) -> Vec<String> {
     loop {
-        if let Ok(body) = front.get("api/apps?livemode=false&price=paid&pageSize=100", None).await {
+        if let Ok(body) = client.get("api/apps?livemode=false&price=paid&pageSize=100", None).await {
             let links = body["list"].as_array().into_iter().flatten().filter_map(|app| app["payment_link_id"].as_str());
             return links.map(ToOwned::to_owned).collect();
         }

@@ -8,9 +8,9 @@ async fn run(database: Option<String>) {
     let settings = Settings { database, ..Settings::sqlite(folder.path()) };
     let words = ["verify", "--history", "12", "--kills", "2", "--at-once", "12", "--lifetime", "3000", "--wipe-queue"];
     let output = settings.command(&words).output().await.expect("souk verify runs");
-    let (told, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{told}\n{said}");
-    assert!(told.contains("0 of them doubled, 0 breaches"), "{told}");
+    let (output_text, error_text) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{output_text}\n{error_text}");
+    assert!(output_text.contains("0 of them doubled, 0 breaches"), "{output_text}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

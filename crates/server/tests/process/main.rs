@@ -1,13 +1,13 @@
-//! The real binary: started, bought from, killed, and counted.
+//! Tests of the real binary: it is started, used, killed, and audited.
 
-mod books;
+mod audit;
 mod buyer;
 mod commands;
 mod crash;
 mod drain;
-mod front;
 mod history;
 mod plans;
 mod scale;
 mod souk;
+mod store_client;
 mod storm;

@@ -1,4 +1,4 @@
-//! Customers whose wallets permit charges, and any number of subscriptions of theirs.
+//! Customers with delegations, and any number of subscriptions of them.
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::json;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
-/// What each charge takes, in base units.
+/// The amount of each charge in base units.
 pub const CHARGE: u128 = 1_000_000_000_000;
 
 fn id<T: Id>(text: &str) -> T {
@@ -41,18 +41,18 @@ pub struct Payer {
 }
 
 impl Payer {
-    /// Gets tokens from the faucet, and permits the store to charge.
+    /// Requests tokens from the faucet and signs a delegation for the store.
     pub async fn arrive(store: &Url, number: u32) -> Self {
         let payer = Self::known(store, number);
         let faucet = store.join("sandbox/arcblock/faucet").expect("a path");
         let client = reqwest::Client::builder().no_proxy().build().expect("a client");
         let poured = client.post(faucet).json(&json!({ "address": format!("did:abt:{}", payer.wallet.did()) })).send().await;
         assert!(poured.expect("answers").status().is_success());
-        payer.permit().await;
+        payer.delegate().await;
         payer
     }
 
-    /// One whom the store knows, and the ledger does not.
+    /// A customer who exists in the store but not at the ledger.
     pub fn known(store: &Url, number: u32) -> Self {
         let mut seed = [9; 32];
         seed[..4].copy_from_slice(&number.to_le_bytes());
@@ -61,7 +61,7 @@ impl Payer {
         Self { number, wallet: TestWallet::from_seed(&seed), app, rail }
     }
 
-    async fn permit(&self) {
+    async fn delegate(&self) {
         let tokens = vec![TokenLimit { address: token(), to: vec![self.app.did().to_string()], ..TokenLimit::default() }];
         let limit = Some(DelegateLimit { tokens, assets: Vec::new() });
         let delegate = DelegateTx {
@@ -72,18 +72,18 @@ impl Payer {
         };
         let bytes = self.wallet.send(CHAIN_ID, 1, delegate.into());
         let hash = transaction_hash(&bytes);
-        let said = self.rail.send(&method(), &currency(), &SignedTransaction { bytes, hash }).await;
-        assert!(matches!(said, Outcome::Settled(_)), "{said:?}");
+        let outcome = self.rail.send(&method(), &currency(), &SignedTransaction { bytes, hash }).await;
+        assert!(matches!(outcome, Outcome::Settled(_)), "{outcome:?}");
     }
 
-    /// How often the ledger has charged this wallet.
+    /// The number of charges of this wallet at the ledger.
     pub async fn charges(&self) -> u64 {
         let left = self.rail.balance(&method(), &currency(), self.wallet.did()).await.expect("answers").base_units();
         u64::try_from((FAUCET_AMOUNT - left) / CHARGE).expect("few")
     }
 }
 
-/// Enough of the sandbox's method and currency for the rail.
+/// A method and a currency with the fields that the rail uses.
 pub fn method() -> Method {
     let settings = souk_domain::payment::MethodSettings::Arcblock {
         chain_id: CHAIN_ID.to_owned(),
@@ -125,8 +125,8 @@ pub fn currency() -> Currency {
     }
 }
 
-/// Writes so many subscriptions, spread over the payers, all of them due at `now`.
-pub async fn plant(database: &Database, payers: &[Payer], count: u64, now: Timestamp) {
+/// Inserts `count` subscriptions that are due at `now`, spread over the payers.
+pub async fn insert_subscriptions(database: &Database, payers: &[Payer], count: u64, now: Timestamp) {
     let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&derived("methods"))));
     let mut unit = store.begin().await.expect("begins");
     plan(unit.as_mut(), now).await;
@@ -234,7 +234,7 @@ fn mandate(payer: &Payer, now: Timestamp) -> Mandate {
     }
 }
 
-/// The first subscription of a payer; the others are copies. Its trial has just ended.
+/// The first subscription of a payer, whose trial has just ended; the others are copies of it.
 fn subscription(payer: &Payer, now: Timestamp) -> Subscription {
     let end = now.minus(Duration::from_secs(1));
     let period = Period { start: end.minus(Duration::from_secs(86_400)), end };

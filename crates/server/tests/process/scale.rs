@@ -1,11 +1,11 @@
 //! Two processes on one PostgreSQL and one Redis share the work, and a flushed Redis loses none of it (invariant 6).
 
-use crate::books::{audit, receipts, report};
+use crate::audit::{audit, receipts, report};
 use crate::buyer::{Buyer, End, GOOD, Plan};
 use crate::crash::links;
 use crate::drain::drain;
-use crate::front::Front;
 use crate::souk::{Settings, Souk};
+use crate::store_client::StoreClient;
 use souk_adapters::persistence::Database;
 use souk_adapters::testing::{TestDatabase, required};
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 const PURCHASES: &str = "SOUK_SCALE_PURCHASES";
-/// Purchases that run at once.
+/// Number of concurrent purchases.
 const BUYERS: usize = 8;
-/// One purchase, with everything that may go wrong.
+/// Maximum time of one purchase, including retries.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// What each process logs for each job that it did.
+/// The log message of a process for each completed job.
 const JOB_DONE: &str = "a job is done";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -38,16 +38,16 @@ async fn two_processes_share_the_purchases_and_a_flushed_redis_loses_none() {
         options: vec![format!("--public-url=http://127.0.0.1:{}", ports[0]), format!("--secret-key={}", "5a".repeat(32))],
         log: format!("souk-{port}.log"),
     });
-    // Both at once, on an empty database: one loads the demo store.
+    // Both start at once on an empty database, and one of them loads the demo store.
     let (first, second) = tokio::join!(settings[0].start(), settings[1].start());
-    let front = Arc::new(Front::new());
-    front.move_to(vec![first.address.clone(), second.address.clone()]);
+    let client = Arc::new(StoreClient::new());
+    client.move_to(vec![first.address.clone(), second.address.clone()]);
 
     let done = Arc::new(AtomicUsize::new(0));
     let started = Arc::new(AtomicUsize::new(0));
     let buyers = (0..BUYERS).map(|number| {
-        let (front, started, done) = (Arc::clone(&front), Arc::clone(&started), Arc::clone(&done));
-        tokio::spawn(async move { shop(front, number, wanted, &started, &done).await })
+        let (client, started, done) = (Arc::clone(&client), Arc::clone(&started), Arc::clone(&done));
+        tokio::spawn(async move { shop(client, number, wanted, &started, &done).await })
     });
     let buyers: Vec<_> = buyers.collect();
     while done.load(Ordering::Relaxed) < wanted / 2 {
@@ -62,7 +62,7 @@ async fn two_processes_share_the_purchases_and_a_flushed_redis_loses_none() {
     let lasted = begun.elapsed();
 
     let left = drain(&database).await;
-    let mut counts = audit(&front, &database).await;
+    let mut counts = audit(&client, &database).await;
     counts.push(receipts(&database, &folder.path().join("mail")).await);
     let complete = bought.iter().filter(|end| matches!(end, End::Complete(_))).count();
     let jobs = [jobs(&first), jobs(&second)];
@@ -76,25 +76,25 @@ async fn two_processes_share_the_purchases_and_a_flushed_redis_loses_none() {
     assert_eq!(complete, wanted, "purchases were lost: {bought:?}");
     assert!(left.is_empty(), "after the drain there were {left:?}");
     assert!(jobs.iter().all(|jobs| *jobs > 0), "one process did all the work: {jobs:?}");
-    let failures = front.failures.lock().expect("no panic").clone();
+    let failures = client.failures.lock().expect("no panic").clone();
     assert!(failures.is_empty(), "the store answered 500: {failures:?}");
     Database::clone(&database).close().await;
     first.kill().await;
     second.kill().await;
 }
 
-/// Buys until `wanted` purchases were begun by all together. Each is by a new visitor, so that none is taken for a repeated start.
-async fn shop(front: Arc<Front>, number: usize, wanted: usize, started: &AtomicUsize, done: &AtomicUsize) -> Vec<End> {
+/// Buys until all tasks together have started `wanted` purchases. Each is by a new visitor, so that none counts as a repeated start.
+async fn shop(client: Arc<StoreClient>, number: usize, wanted: usize, started: &AtomicUsize, done: &AtomicUsize) -> Vec<End> {
     let mut ends = Vec::new();
-    let mut links = links(&front).await;
-    // What has a limited stock would be sold out.
+    let mut links = links(&client).await;
+    // Skip products with limited stock, because they would sell out.
     links.truncate(7);
     loop {
         let turn = started.fetch_add(1, Ordering::Relaxed);
         if turn >= wanted {
             return ends;
         }
-        let buyer = Buyer::arrive(Arc::clone(&front), 0x5000 + turn as u64).await;
+        let buyer = Buyer::arrive(Arc::clone(&client), 0x5000 + turn as u64).await;
         let plan = if (turn + number).is_multiple_of(2) { Plan::Wallet } else { Plan::Card(GOOD) };
         let link = &links[turn % links.len()];
         ends.push(tokio::time::timeout(DEADLINE, buyer.buy(link, plan)).await.unwrap_or(End::Left));
@@ -106,13 +106,13 @@ fn jobs(souk: &Souk) -> usize {
     souk.whole_log().lines().filter(|line| line.contains(JOB_DONE)).count()
 }
 
-/// A port that was free a moment ago.
+/// A port that was just free.
 fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
 }
 
-/// Forgets everything that Redis holds.
+/// Deletes all data of Redis.
 async fn flush(redis: &str) {
     let address = redis.trim_start_matches("redis://").trim_end_matches('/');
     let mut connection = TcpStream::connect(address).await.expect("connects to Redis");

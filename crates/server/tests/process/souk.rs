@@ -1,4 +1,4 @@
-//! A `souk serve` of a test's own.
+//! Starts and stops `souk serve` processes for tests.
 
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -7,10 +7,10 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use url::Url;
 
-/// A start that takes longer has gone wrong.
-const START: Duration = Duration::from_secs(60);
+/// Maximum time for a process to start.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How to start one; the same settings start it again on the same data.
+/// The settings of a process; starting it again with the same settings uses the same data.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub data: PathBuf,
@@ -20,7 +20,7 @@ pub struct Settings {
     pub redis: Option<String>,
     pub listen: String,
     pub options: Vec<String>,
-    /// The file in the data folder that it logs to.
+    /// The log file in the data folder.
     pub log: String,
 }
 
@@ -36,7 +36,7 @@ impl Settings {
         }
     }
 
-    /// `souk` with these settings, in an environment without any of its variables.
+    /// A `souk` command with these settings, without environment variables of the caller.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_souk"));
         for variable in ["SOUK_LISTEN", "SOUK_PUBLIC_URL", "SOUK_SECRET_KEY", "SMTP_URL", "DATABASE_URL", "REDIS_URL"] {
@@ -74,7 +74,7 @@ impl Settings {
     }
 }
 
-/// Started, and not open yet.
+/// A started process that is not open yet.
 pub struct Starting {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -82,9 +82,9 @@ pub struct Starting {
 }
 
 impl Starting {
-    /// Waits until it says where it is.
+    /// Waits until the process prints its URL.
     pub async fn opened(mut self) -> Souk {
-        let said = tokio::time::timeout(START, async {
+        let address = tokio::time::timeout(START_TIMEOUT, async {
             while let Some(line) = self.lines.next_line().await.expect("reads") {
                 if let Some(address) = line.strip_prefix("Souk is running at ") {
                     return Some(Url::parse(address).expect("an address"));
@@ -92,19 +92,19 @@ impl Starting {
             }
             None
         });
-        let Ok(Some(address)) = said.await else { panic!("souk did not open:\n{}", tail(&self.log)) };
-        // Read on, so that it never waits for us.
+        let Ok(Some(address)) = address.await else { panic!("souk did not open:\n{}", tail(&self.log)) };
+        // Keep reading its output, so that the process never blocks on the pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = self.lines.next_line().await {} });
         Souk { child: self.child, address, log: self.log }
     }
 
-    /// SIGKILL, wherever it is.
+    /// Sends SIGKILL during the start.
     pub async fn kill(mut self) {
         self.child.kill().await.expect("kills");
     }
 }
 
-/// Open for customers.
+/// A process that is open.
 pub struct Souk {
     child: Child,
     pub address: Url,
@@ -112,12 +112,12 @@ pub struct Souk {
 }
 
 impl Souk {
-    /// SIGKILL: nothing is finished.
+    /// Sends SIGKILL.
     pub async fn kill(mut self) {
         self.child.kill().await.expect("kills");
     }
 
-    /// SIGTERM: what is in hand is finished.
+    /// Sends SIGTERM, after which the process finishes requests and jobs in progress.
     pub async fn terminate(&mut self) {
         let sent = Command::new("sh").args(["-c", "kill -TERM \"$0\"", &self.pid().to_string()]).status().await.expect("sends a signal");
         assert!(sent.success(), "the signal was not sent");
@@ -135,7 +135,7 @@ impl Souk {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// The end of its log.
+    /// The last lines of the log.
     pub fn log(&self) -> String {
         tail(&self.log)
     }

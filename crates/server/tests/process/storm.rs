@@ -1,7 +1,7 @@
-//! Everybody is due at once: two workers on one PostgreSQL and one Redis renew each subscription once, and leave none
-//! (invariants 1 and 2). `make storm` takes 100,000 of them.
+//! All subscriptions are due at once: two workers on one PostgreSQL and one Redis renew each of them exactly once (invariants 1
+//! and 2). `make storm` uses 100,000 subscriptions.
 
-use crate::plans::{Payer, plant};
+use crate::plans::{Payer, insert_subscriptions};
 use crate::souk::Settings;
 use souk_adapters::persistence::Database;
 use souk_adapters::testing::{RunningClock, TestDatabase, required};
@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 use tokio::process::Child;
 
 const SUBSCRIPTIONS: &str = "SOUK_STORM";
-/// Wallets among whom the subscriptions are spread: the ledger takes one transaction of an account after the other.
+/// Number of wallets among which the subscriptions are spread, because the ledger processes transactions of an account one by one.
 const PAYERS: u32 = 40;
-/// In which a worker does at least this many renewals per second, built for tests.
-const SLOWEST: u64 = 5;
+/// Minimum number of renewals per second of a worker in a test build.
+const MIN_RATE: u64 = 5;
 const POLL: Duration = Duration::from_millis(500);
-/// What each worker logs for each job that it did.
+/// The log message of a worker for each completed job.
 const JOB_DONE: &str = "a job is done";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_workers_renew_everybody_once_and_leave_none() {
+async fn two_workers_renew_each_subscription_exactly_once() {
     let wanted: u64 = std::env::var(SUBSCRIPTIONS).map_or(400, |text| text.parse().expect("SOUK_STORM is a number"));
     let redis = required("TEST_REDIS", "a Redis server");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -32,20 +32,20 @@ async fn two_workers_renew_everybody_once_and_leave_none() {
         redis: Some(redis),
         listen: "127.0.0.1:0".to_owned(),
         options: vec!["--no-workers".to_owned(), format!("--secret-key={secret}")],
-        log: "front.log".to_owned(),
+        log: "server.log".to_owned(),
     };
-    // The networks are in the front; it works for nobody.
-    let front = settings.start().await;
+    // This process runs the networks and no workers.
+    let server = settings.start().await;
     let mut payers = Vec::new();
     for number in 0..PAYERS {
-        payers.push(Payer::arrive(&front.address, number).await);
+        payers.push(Payer::arrive(&server.address, number).await);
     }
     let now = RunningClock.now();
-    plant(&database, &payers, wanted, now).await;
+    insert_subscriptions(&database, &payers, wanted, now).await;
 
     let begun = Instant::now();
-    let workers = [1, 2].map(|number| worker(&settings, &front.address, &secret, number));
-    let limit = Duration::from_secs(60 + wanted / SLOWEST);
+    let workers = [1, 2].map(|number| worker(&settings, &server.address, &secret, number));
+    let limit = Duration::from_secs(60 + wanted / MIN_RATE);
     let mut written = None;
     loop {
         let (due, open) = (due(&database, now).await, open(&database).await);
@@ -54,7 +54,7 @@ async fn two_workers_renew_everybody_once_and_leave_none() {
             if open == 0 {
                 break;
             }
-            ask_sooner(&database).await;
+            check_sooner(&database).await;
         }
         assert!(begun.elapsed() < limit, "{due} are due and {open} attempts are open after {} s", begun.elapsed().as_secs());
         tokio::time::sleep(POLL).await;
@@ -85,7 +85,7 @@ async fn two_workers_renew_everybody_once_and_leave_none() {
         worker.kill().await.expect("kills");
     }
     Database::clone(&database).close().await;
-    front.kill().await;
+    server.kill().await;
 }
 
 fn worker(settings: &Settings, address: &url::Url, secret: &str, number: u32) -> Child {
@@ -94,8 +94,8 @@ fn worker(settings: &Settings, address: &url::Url, secret: &str, number: u32) ->
     settings.command(&["work"]).args(options).stdout(Stdio::null()).stderr(log).spawn().expect("a worker starts")
 }
 
-/// An answer that did not come in time is asked for minutes later: the figures need not wait so long.
-async fn ask_sooner(database: &Database) {
+/// Schedules pending checks earlier, because the test need not wait minutes for the retry of a timed-out request.
+async fn check_sooner(database: &Database) {
     let now = RunningClock.now();
     let mut connection = database.begin().await.expect("begins");
     let update =

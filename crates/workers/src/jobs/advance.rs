@@ -7,11 +7,11 @@ use souk_domain::shared::ClockId;
 
 pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     let clock = ClockId::parse(job.value("clock")?).map_err(|error| JobError::Fail(error.to_string()))?;
-    // What is left over goes on in the round that looks for clocks under way.
+    // If the clock has not reached its target, the recurring `AdvanceClocks` job continues.
     billing::advance_clock(&jobs.ctx, &clock).await.map(drop).map_err(|error| job_error(&error))
 }
 
-/// What could not be done for the moment is tried again.
+/// Retries transient errors; all others fail the job.
 pub(super) fn job_error(error: &BillingError) -> JobError {
     match error {
         BillingError::Orphan

@@ -1,4 +1,4 @@
-//! Pays unpaid invoices from a balance that has grown. Payload: `customer`, `currency`.
+//! Pays unpaid invoices from a balance that has increased. Payload: `customer`, `currency`.
 
 use super::Jobs;
 use super::advance::job_error;

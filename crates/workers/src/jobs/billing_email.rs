@@ -1,4 +1,4 @@
-//! Sends the email of a `Notification`, whose payload it has.
+//! Sends the email of a `Notification`. The payload is that of the notification.
 
 use super::Jobs;
 use souk_domain::billing::{MailingError, Notification, compose_billing_email};
@@ -15,7 +15,7 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     }
 }
 
-/// The outcome of a job whose email was not sent.
+/// Retries while the mail server is unavailable; a rejected email fails the job.
 pub(super) fn job_error(error: MailingError) -> JobError {
     match error {
         MailingError::Unavailable(reason) => JobError::Retry(reason),

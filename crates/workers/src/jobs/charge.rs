@@ -1,4 +1,4 @@
-//! Sends the attempts that a round of the billing engine wrote. Payload: `attempts`, ids joined by commas.
+//! Sends the payment attempts that a billing batch created. Payload: `attempts`, ids separated by commas.
 
 use super::Jobs;
 use souk_domain::events::{Job, JobError};
@@ -11,7 +11,7 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     payment::charge(&jobs.ctx, &ids).await.map_err(|error| job_error(&error))
 }
 
-/// An outcome that could not be recorded is tried again; attempts that were decided meanwhile are left alone then.
+/// Retries if a result could not be recorded; the retry skips attempts that have been settled in the meantime.
 fn job_error(error: &SettlementError) -> JobError {
     match error {
         SettlementError::Contended | SettlementError::Rail(_) | SettlementError::Storage(_) => JobError::Retry(error.to_string()),

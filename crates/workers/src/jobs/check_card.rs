@@ -1,4 +1,4 @@
-//! Asks a card network what has changed about a payment. Payload: `method`, and one of `payment`, `dispute`, `refund`.
+//! Queries a card network for the state of a payment, dispute or refund. Payload: `method`, and one of `payment`, `dispute`, `refund`.
 
 use super::Jobs;
 use souk_domain::billing::{self, CardCheckError, CreditError, DisputeError, ProviderRefundError};
@@ -11,15 +11,15 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     let hint = billing::card_hint_of(&job.payload).ok_or_else(|| JobError::Fail("the message names no object".to_owned()))?;
     match billing::check_card_hint(&jobs.ctx, &method, &hint).await {
         Ok(()) => Ok(()),
-        // Another store uses the same account of the processor.
+        // The payment belongs to another store that uses the same processor account.
         Err(CardCheckError::Dispute(DisputeError::UnknownPayment) | CardCheckError::Refund(ProviderRefundError::UnknownPayment)) => Ok(()),
         Err(error) => Err(job_error(&error)),
     }
 }
 
-/// A network that could not be reached, and a payment that is not decided yet, are asked again.
+/// Retries if the network is unreachable, the payment is still undecided, or the database is busy.
 fn job_error(error: &CardCheckError) -> JobError {
-    let is_passing = match error {
+    let is_transient = match error {
         CardCheckError::Rail(RailError::Unreachable(_))
         | CardCheckError::Storage(_)
         | CardCheckError::Dispute(DisputeError::Undecided)
@@ -35,5 +35,5 @@ fn job_error(error: &CardCheckError) -> JobError {
         | CardCheckError::Dispute(DisputeError::UnknownPayment | DisputeError::OtherCurrency { .. })
         | CardCheckError::Refund(ProviderRefundError::UnknownPayment | ProviderRefundError::OtherCurrency { .. }) => false,
     };
-    if is_passing { JobError::Retry(error.to_string()) } else { JobError::Fail(error.to_string()) }
+    if is_transient { JobError::Retry(error.to_string()) } else { JobError::Fail(error.to_string()) }
 }

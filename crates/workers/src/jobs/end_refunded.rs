@@ -1,4 +1,4 @@
-//! Ends a subscription whose current period a credit note has given back. Payload: `note`.
+//! Ends a subscription whose current period was revoked by a credit note. Payload: `note`.
 
 use super::Jobs;
 use super::advance::job_error;

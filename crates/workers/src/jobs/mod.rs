@@ -1,4 +1,4 @@
-//! One file for each job; here each topic finds its own.
+//! The jobs, one file each, and the dispatch by topic.
 
 mod advance;
 mod apply_balance;
@@ -16,7 +16,7 @@ use souk_domain::context::Context;
 use souk_domain::events::{Handler, Job, JobError, Realtime, Topic};
 use std::sync::Arc;
 
-/// What jobs work with.
+/// The dependencies of all jobs.
 pub struct Jobs {
     pub ctx: Context,
     pub realtime: Arc<dyn Realtime>,

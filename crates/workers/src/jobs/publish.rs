@@ -1,4 +1,4 @@
-//! Tells the open pages. Payload: `event`, and the ids that go with it.
+//! Publishes an event to open pages. Payload: `event`, and the ids that belong to it.
 
 use super::Jobs;
 use souk_domain::events::{Job, JobError, PublicEvent};

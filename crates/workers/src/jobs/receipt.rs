@@ -1,4 +1,4 @@
-//! Mails the receipt of a paid invoice. Payload: `invoice`.
+//! Sends the receipt of a paid invoice by email. Payload: `invoice`.
 
 use super::Jobs;
 use super::billing_email::job_error;

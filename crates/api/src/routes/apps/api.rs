@@ -23,14 +23,14 @@ use souk_domain::store::{self as domain, AppFilter, AppSort, Category, KEYWORD_M
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Cards on one shelf of the home page.
+/// Number of apps on one shelf of the home page.
 const SHELF: u32 = 8;
 
 pub struct AppsApi;
 
 #[OpenApi(prefix_path = "/api/apps")]
 impl AppsApi {
-    /// Browse and search.
+    /// Browse and search apps.
     #[oai(path = "/", method = "get")]
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     async fn list(
@@ -81,7 +81,7 @@ impl AppsApi {
         Ok(Json(ShelvesModel { new: shelf(), updated: shelf(), trending: shelf() }))
     }
 
-    /// One app, with its readme, pictures and versions. `version` chooses whose readme and size are shown.
+    /// One app with its readme, screenshots and versions. `version` selects the version whose readme and size are shown.
     #[oai(path = "/:did", method = "get")]
     async fn detail(
         &self,
@@ -113,7 +113,7 @@ impl AppsApi {
         }))
     }
 
-    /// The bundle of a version. A paid app's needs an entitlement.
+    /// Download the bundle of a version. For a paid app, the caller needs an entitlement.
     #[oai(path = "/:did/:version/bundle", method = "get")]
     async fn bundle(
         &self,
@@ -147,7 +147,7 @@ impl AppsApi {
         Ok(BinaryResponse(download::picture(&app, &found.logo).await?))
     }
 
-    /// A screenshot of the app, by its place.
+    /// A screenshot of the app, by its index.
     #[oai(path = "/:did/screenshots/:index", method = "get")]
     async fn screenshot(&self, app: Data<&Arc<App>>, did: Path<String>, index: Path<u32>) -> Result<BinaryResponse, Problem> {
         let mut unit = app.ctx.store.read().await?;
@@ -162,7 +162,7 @@ pub struct CategoriesApi;
 
 #[OpenApi(prefix_path = "/api/categories")]
 impl CategoriesApi {
-    /// The categories, with how many apps each holds.
+    /// The categories, each with its number of apps.
     #[oai(path = "/", method = "get")]
     async fn list(&self, app: Data<&Arc<App>>) -> Result<Json<CategoryListModel>, Problem> {
         let categories = app.ctx.store.read().await?.apps().categories().await?;
@@ -175,7 +175,8 @@ pub struct EntitlementsApi;
 
 #[OpenApi(prefix_path = "/api/entitlements")]
 impl EntitlementsApi {
-    /// What the signed-in customer has bought, newest first; of subscriptions, what they give now. Refunded and disputed purchases say so.
+    /// The entitlements of the signed-in customer, newest first; those of a subscription are listed while it grants them. The status
+    /// of an entitlement shows whether its purchase was refunded or is disputed.
     #[oai(path = "/", method = "get")]
     async fn mine(
         &self,
@@ -213,7 +214,7 @@ async fn find(app: &App, unit: &mut dyn UnitOfWork, did: &str) -> Result<domain:
     unit.apps().find(&did).await?.ok_or_else(Problem::not_found)
 }
 
-/// What a list of apps needs beside the apps, read once for all of them.
+/// Related objects of a list of apps, loaded once for the whole list.
 struct Lookup {
     categories: Vec<Category>,
     links: Vec<PaymentLink>,

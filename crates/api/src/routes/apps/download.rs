@@ -1,4 +1,4 @@
-//! Files that leave the store: their type, length and digest.
+//! Responses that send a file with its type, length and digest.
 
 use crate::middleware::RequestMethod;
 use crate::problem::{FAILED, Problem};
@@ -12,7 +12,7 @@ use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSch
 use poem_openapi::types::{Binary, Type};
 use souk_domain::store::{self as domain, AppVersion, OpenedFile};
 
-/// A file as answer; the OpenAPI document calls it binary.
+/// A response that the OpenAPI document describes as binary.
 pub struct BinaryResponse(pub Response);
 
 impl IntoResponse for BinaryResponse {
@@ -27,13 +27,13 @@ impl ApiResponse for BinaryResponse {
         let response =
             |status, description, content| MetaResponse { description, status: Some(status), status_range: None, content, headers: vec![] };
         let file = |schema: MetaSchemaRef| vec![MetaMediaType { content_type: "application/octet-stream", schema }];
-        MetaResponses { responses: vec![response(200, "The file", file(schema)), response(304, "The reader has it", vec![])] }
+        MetaResponses { responses: vec![response(200, "The file", file(schema)), response(304, "Not modified", vec![])] }
     }
 
     fn register(_: &mut Registry) {}
 }
 
-/// Sends a bundle and counts the download, unless the reader has it already.
+/// Sends a bundle and counts the download. Sends 304 if the client already has this version.
 pub async fn bundle(app: &App, request: &Request, found: &domain::App, version: &AppVersion) -> Result<Response, Problem> {
     let tag = format!("\"{}\"", version.sha256);
     let known = request.headers().get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
@@ -42,15 +42,15 @@ pub async fn bundle(app: &App, request: &Request, found: &domain::App, version: 
     }
     let file = open(app, &version.sha256).await?;
     let digest = hex::decode(&version.sha256).map(|bytes| STANDARD.encode(bytes)).unwrap_or_default();
-    // Both are of our own alphabet: an app's name is letters, hyphen and underscore, a version digits and points.
+    // Safe inside quotes: a name consists of letters, hyphens and underscores, a version of digits and dots.
     let name = format!("{}-{}.tgz", found.name, version.version);
     let response = send(file, "application/gzip")
         .with_header(header::ETAG, tag)
         .with_header("repr-digest", format!("sha-256=:{digest}:"))
         .with_header(header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\""))
         .into_response();
-    let is_look = request.extensions().get::<RequestMethod>().is_some_and(|RequestMethod(method)| *method == Method::HEAD);
-    if !is_look {
+    let is_head = request.extensions().get::<RequestMethod>().is_some_and(|RequestMethod(method)| *method == Method::HEAD);
+    if !is_head {
         let mut unit = app.ctx.store.begin().await?;
         unit.apps().count_download(&found.did, app.ctx.now()).await?;
         unit.commit().await?;
@@ -58,12 +58,12 @@ pub async fn bundle(app: &App, request: &Request, found: &domain::App, version: 
     Ok(response)
 }
 
-/// Sends a picture. Its address carries its content's name, so it may be kept for a year.
+/// Sends a picture. Its URL changes with its content, so clients may cache it for a year.
 pub async fn picture(app: &App, sha256: &str) -> Result<Response, Problem> {
     let file = open(app, sha256).await?;
     let response = send(file, "image/svg+xml")
         .with_header(header::CACHE_CONTROL, "public, max-age=31536000, immutable")
-        // Pictures come from developers: opened on their own, they may neither run nor fetch anything.
+        // SVG files come from developers: opened directly, they must neither run scripts nor load resources.
         .with_header(header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'; sandbox");
     Ok(response.into_response())
 }

@@ -1,4 +1,4 @@
-//! The store front: apps, categories, downloads, what a customer owns.
+//! The store front: apps, categories, downloads and entitlements.
 
 mod api;
 mod download;

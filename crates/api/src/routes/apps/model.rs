@@ -83,13 +83,13 @@ pub struct AppModel {
     pub developer: DeveloperModel,
     /// `free` or `paid`.
     pub pricing: String,
-    /// Where it is sold in the mode of the call.
+    /// The payment link that sells the app in the mode of the request.
     #[oai(skip_serializing_if_is_none = false, nullable)]
     pub payment_link_id: Option<String>,
     pub prices: Vec<AppPriceModel>,
     pub version: String,
     pub downloads: u64,
-    /// Of the last 30 days.
+    /// Downloads in the last 30 days.
     pub downloads_month: u64,
     /// Bytes.
     pub size: u64,
@@ -99,7 +99,7 @@ pub struct AppModel {
     pub entitled: bool,
 }
 
-/// What an app's model takes from elsewhere.
+/// Fields of an app's model that come from related objects.
 pub struct AppExtras<'a> {
     pub category: Option<&'a Category>,
     pub payment_link_id: Option<String>,
@@ -121,7 +121,7 @@ impl AppModel {
             name: app.name.clone(),
             title: TextModel::from(&app.title),
             description: TextModel::from(&app.description),
-            // The content's name in the address lets browsers keep the picture for ever.
+            // The content hash in the URL lets browsers cache the picture without revalidation.
             logo: format!("/api/apps/{}/logo?v={}", app.did, app.logo.get(..12).unwrap_or_default()),
             category,
             developer: DeveloperModel {
@@ -182,7 +182,7 @@ pub struct VersionModel {
     pub published_at: String,
     pub changelog: TextModel,
     pub size: u64,
-    /// Of the bundle, lower-case hex.
+    /// SHA-256 of the bundle in lower-case hex.
     pub sha256: String,
 }
 
@@ -198,21 +198,21 @@ impl From<&AppVersion> for VersionModel {
     }
 }
 
-/// What can be subscribed to with an app, and where.
+/// A subscription plan of an app, and the payment link that sells it.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "AppPlan", skip_serializing_if_is_none)]
 pub struct AppPlanModel {
     pub payment_link_id: String,
     pub name: TextModel,
     pub description: TextModel,
-    /// 0: none.
+    /// Length of the free trial in days; 0: no trial.
     pub trial_days: u32,
-    /// What one of it is called.
+    /// The name of one unit.
     pub unit_label: Option<TextModel>,
     pub recurring: RecurringModel,
-    /// Of one unit, in each currency.
+    /// The price of one unit in each currency.
     pub prices: Vec<AppPriceModel>,
-    /// The caller's subscription to it, if it has not ended.
+    /// The caller's subscription to this plan, if it has not ended.
     pub subscription_id: Option<String>,
 }
 
@@ -243,7 +243,7 @@ impl AppPlanModel {
 pub struct AppDetailModel {
     #[oai(flatten)]
     pub app: AppModel,
-    /// What can be subscribed to with it.
+    /// The subscription plans of the app.
     pub plans: Vec<AppPlanModel>,
     pub readme: TextModel,
     pub screenshots: Vec<ScreenshotModel>,
@@ -261,15 +261,15 @@ pub struct EntitlementModel {
     pub acquired_at: String,
     pub checkout_session_id: String,
     pub invoice_id: Option<String>,
-    /// The subscription that grants it; none for a one-time purchase.
+    /// The subscription that grants the entitlement; absent for a one-time purchase.
     pub subscription_id: Option<String>,
-    /// active, revoked: it was refunded, or suspended: its payment is disputed.
+    /// `active`, `revoked` (the purchase was refunded) or `suspended` (its payment is disputed).
     pub status: String,
     pub revoked_at: Option<String>,
     pub suspended_at: Option<String>,
 }
 
-/// The status of an entitlement that is listed: those that have ended otherwise are not.
+/// The wire status of a listed entitlement. Lists leave out entitlements that ended for another reason.
 #[must_use]
 pub const fn entitlement_status(entitlement: &Entitlement) -> &'static str {
     match (entitlement.revoked_at, entitlement.suspended_at) {

@@ -1,4 +1,4 @@
-//! What can be subscribed to with an app.
+//! The subscription plans of an app.
 
 use super::model::{AppPlanModel, AppPriceModel};
 use souk_domain::access::Did;
@@ -7,15 +7,16 @@ use souk_domain::pricing::CatalogueFilter;
 use souk_domain::shared::{Mode, Page, StorageError};
 use souk_domain::storage::UnitOfWork;
 
-/// A payment link whose metadata has an app's DID under this name is a plan of that app.
-const APP: &str = "app";
-/// The most that a page shows.
-const SHOWN: u32 = 20;
+/// A payment link whose metadata holds an app's DID under this key is a plan of that app.
+const APP_KEY: &str = "app";
+/// Maximum number of plans that the page of an app shows.
+const PLANS_MAX: u32 = 20;
 
-/// The links that are made for an app, each with the price that it begins with, the oldest first, and what the caller has of them.
+/// The plans of an app, oldest first, each with the price of its first item and the caller's subscription to it.
 pub async fn plans_of(unit: &mut dyn UnitOfWork, mode: Mode, app: &Did, caller: Option<&Did>) -> Result<Vec<AppPlanModel>, StorageError> {
-    let filter = CatalogueFilter { active: Some(true), metadata: [(APP.to_owned(), app.to_string())].into(), ..CatalogueFilter::default() };
-    let links = unit.links().list(mode, &filter, &Page::new(None, Some(SHOWN))).await?.list;
+    let filter =
+        CatalogueFilter { active: Some(true), metadata: [(APP_KEY.to_owned(), app.to_string())].into(), ..CatalogueFilter::default() };
+    let links = unit.links().list(mode, &filter, &Page::new(None, Some(PLANS_MAX))).await?.list;
     if links.is_empty() {
         return Ok(Vec::new());
     }
@@ -36,8 +37,8 @@ pub async fn plans_of(unit: &mut dyn UnitOfWork, mode: Mode, app: &Did, caller: 
             let method = methods.iter().find(|method| method.id == currency.method_id && method.active)?;
             Some(AppPriceModel::new(price.unit_amount_in(&currency.id)?, currency, method))
         });
-        let own = held.iter().find(|(of, _)| *of == product.id).map(|(_, subscription)| subscription);
-        Some(AppPlanModel::new(link, product, price.recurring?, amounts.collect(), own))
+        let subscription = held.iter().find(|(product_id, _)| *product_id == product.id).map(|(_, subscription)| subscription);
+        Some(AppPlanModel::new(link, product, price.recurring?, amounts.collect(), subscription))
     });
     Ok(plans.collect())
 }

@@ -31,7 +31,7 @@ impl BalancesApi {
         }
     }
 
-    /// The changes of the signed-in customer's balances, newest first; of one currency.
+    /// The balance transactions of the signed-in customer, newest first; `currency_id` restricts the list to one currency.
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     #[oai(path = "/me/balance-transactions", method = "get")]
     async fn my_transactions(
@@ -54,7 +54,7 @@ impl BalancesApi {
         }
     }
 
-    /// The balances of a customer, who is named by id or DID.
+    /// The balances of a customer; `id` is the customer's id or DID.
     #[oai(path = "/:id/balance", method = "get")]
     async fn list(
         &self,
@@ -67,7 +67,7 @@ impl BalancesApi {
         balances(&app, unit.as_mut(), &customer, reader.is_store()).await
     }
 
-    /// The changes of a customer's balances, newest first; of one currency.
+    /// The balance transactions of a customer, newest first; `currency_id` restricts the list to one currency.
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     #[oai(path = "/:id/balance-transactions", method = "get")]
     async fn transactions(
@@ -87,8 +87,8 @@ impl BalancesApi {
         transactions(unit.as_mut(), &customer, currency_id.0, &page).await
     }
 
-    /// Pay a balance out, or a part of it: over the customer's card payments, or to the wallet that paid last. The balance is debited
-    /// now; where the network refuses the pay-out, it is balance again.
+    /// Pay out a balance, or a part of it: as refunds of the customer's card payments, or to the wallet that paid last. The balance is
+    /// debited immediately and restored if the network declines the payout.
     #[oai(path = "/:id/balance/payout", method = "post")]
     async fn pay_out(
         &self,
@@ -132,7 +132,7 @@ async fn transactions(
     currency: Option<String>,
     page: &Page,
 ) -> Result<Json<BalanceTransactionListModel>, Problem> {
-    // A filter that is no id matches nothing: a typing error does not show more.
+    // An invalid id matches nothing, so that a typing error does not widen the list.
     let Ok(currency) = id_filter::<CurrencyId>(currency) else {
         return Ok(Json(BalanceTransactionListModel { count: 0, list: Vec::new() }));
     };

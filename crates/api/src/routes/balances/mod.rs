@@ -1,4 +1,4 @@
-//! What customers have with the store: balances by currency, their changes, and pay-outs.
+//! Customer balances by currency, their transactions, and payouts.
 
 mod api;
 mod model;

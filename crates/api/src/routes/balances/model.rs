@@ -15,7 +15,7 @@ pub struct BalanceModel {
     pub amount: String,
     pub currency: Option<CurrencyModel>,
     pub method: Option<MethodModel>,
-    /// The most that can be paid out now: what unpaid invoices ask for stays. For the store only.
+    /// The maximum payout now, in base units: the balance less what unpaid invoices require. Only the store sees it.
     pub payout_limit: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl BalanceModel {
 #[oai(rename = "CustomerBalanceList")]
 pub struct BalanceListModel {
     pub count: u64,
-    /// Those above zero.
+    /// The balances above zero.
     pub list: Vec<BalanceModel>,
 }
 
@@ -54,12 +54,12 @@ pub struct BalanceTransactionModel {
     /// applied_to_invoice, unapplied_from_invoice, credit_note, overpayment, payout, payout_restored, refund_moved or suspense_resolved.
     #[oai(rename = "type")]
     pub kind: String,
-    /// increase or decrease: what the type says.
+    /// `increase` or `decrease`, derived from the type.
     pub direction: String,
     /// Base units, never negative.
     pub amount: String,
     pub balance_after: String,
-    /// The id of the object that changed it: an invoice, a credit note, a refund or an attempt.
+    /// The id of the object that caused the change: an invoice, a credit note, a refund or an attempt.
     pub source: String,
     #[oai(rename = "paymentCurrency")]
     pub payment_currency: Option<CurrencyModel>,
@@ -98,8 +98,8 @@ pub struct BalanceTransactionListModel {
 #[oai(rename = "BalancePayoutInput")]
 pub struct PayoutInputModel {
     pub currency_id: String,
-    /// A human decimal; absent: all that can be paid out.
+    /// A human decimal; absent: the maximum payout.
     pub amount: Option<Decimal>,
-    /// What the store writes to the customer.
+    /// A note from the store to the customer.
     pub memo: Option<String>,
 }

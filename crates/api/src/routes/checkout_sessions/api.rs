@@ -1,4 +1,4 @@
-//! The checkout page's calls.
+//! The endpoints of the checkout page.
 
 use super::model::{
     AdjustModel, CheckoutModel, FastPayModel, FormModel, SessionModel, StripeContextModel, SubmittedModel, SufficientModel,
@@ -28,9 +28,9 @@ enum Tag {
 
 pub struct CheckoutApi;
 
-/// How long a submit waits to hear whether the wallet is needed.
+/// How long a submit waits for the network to report whether fast payment is possible.
 const FAST_PAY_TIMEOUT: Duration = Duration::from_secs(3);
-/// SPEC.md 5.
+/// The error text is fixed by SPEC.md 5.
 fn either_id() -> Problem {
     Problem::bad("Either a checkoutSession or a paymentLink id is required.").code("ID_REQUIRED")
 }
@@ -53,7 +53,7 @@ impl CheckoutApi {
         view(&app, &id, guest.0.as_ref(), call.language).await
     }
 
-    /// Read a session. While a payment is open, its network is asked on the way.
+    /// Read a session. While a payment is open, this polls its network.
     #[oai(path = "/retrieve/:id", method = "get")]
     async fn retrieve(
         &self,
@@ -65,14 +65,14 @@ impl CheckoutApi {
         let id = SessionId::parse(&id).map_err(|_| either_id())?;
         let expanded = load(&app, &id, guest.0.as_ref()).await?;
         let is_open = expanded.session.status == SessionStatus::Open;
-        // A stranger who knows the address must not make us call the network.
+        // A stranger who knows the URL must not trigger calls to the network.
         if let Some(attempt) = expanded.attempt.as_ref().filter(|_| is_open && may_see(&expanded, guest.0.as_ref())) {
             payment::poll_network(&app.ctx, attempt).await?;
         }
         view(&app, &id, guest.0.as_ref(), call.language).await
     }
 
-    /// Submit the form: stock is held, the invoice drafted, the payment begun.
+    /// Submit the form: reserves stock, drafts the invoice and starts the payment.
     #[oai(path = "/:id/submit", method = "put")]
     async fn submit(
         &self,
@@ -113,7 +113,7 @@ impl CheckoutApi {
         }))
     }
 
-    /// The visitor closed the card form: the provider's intent is ended, unless it has settled.
+    /// Cancel the provider's intent after the visitor closed the card form, unless it has settled.
     #[oai(path = "/:id/abort-stripe", method = "post")]
     async fn abort_stripe(
         &self,
@@ -127,7 +127,7 @@ impl CheckoutApi {
         view(&app, &id, Some(&caller.0), call.language).await
     }
 
-    /// Change how many of an item are bought.
+    /// Change the quantity of an item.
     #[oai(path = "/:id/adjust-quantity", method = "put")]
     async fn adjust_quantity(
         &self,
@@ -148,7 +148,8 @@ impl CheckoutApi {
     }
 }
 
-/// Whether the order could be paid without the wallet. A network that does not answer soon offers nothing.
+/// Returns whether the order can be paid without the wallet. A network that does not answer within [`FAST_PAY_TIMEOUT`] offers no
+/// fast payment.
 async fn fast_pay(app: &App, expanded: &Expanded, payer: &Did) -> FastPay {
     let session = &expanded.session;
     let by_wallet = expanded.methods.iter().any(|method| session.method_id.as_ref() == Some(&method.id) && !method.kind.is_card());
@@ -165,7 +166,8 @@ async fn fast_pay(app: &App, expanded: &Expanded, payer: &Did) -> FastPay {
     }
 }
 
-/// The signed-in user, else the browser's cookie. Whoever has neither is a new visitor each time: an address is shared by many.
+/// Identifies the visitor by login, else by cookie or header. Without any of them each request is a new visitor, because many
+/// visitors can share an IP address.
 fn visitor(app: &App, request: &Request, guest: &MaybeUser) -> Visitor {
     let name = match (&guest.0, cookie(request, VISITOR_COOKIE), request.header("x-blocklet-visitor-id")) {
         (Some(caller), _, _) => format!("user:{}", caller.user.did),
@@ -176,13 +178,14 @@ fn visitor(app: &App, request: &Request, guest: &MaybeUser) -> Visitor {
     Visitor(name)
 }
 
-/// A session as the caller sees it.
+/// Loads a session with everything that the caller's view of it needs.
 pub(crate) async fn load(app: &App, id: &SessionId, caller: Option<&Caller>) -> Result<Expanded, Problem> {
     let mut unit = app.ctx.store.read().await?;
     checkout::expand(&app.ctx, unit.as_mut(), id, caller.map(|caller| &caller.user.did)).await?.ok_or_else(Problem::not_found)
 }
 
-/// The payer sees who they are; so do those who run the store. Before the first submit there is nothing to hide.
+/// Returns whether the caller may see personal data of the session: its payer and admins may. Before the first submit a session
+/// has none.
 pub(super) fn may_see(expanded: &Expanded, caller: Option<&Caller>) -> bool {
     caller.is_some_and(|caller| expanded.session.payer.as_ref() == Some(&caller.user.did) || caller.is_admin())
 }
@@ -197,7 +200,7 @@ async fn view(app: &App, id: &SessionId, caller: Option<&Caller>, language: Lang
     Ok(Json(model))
 }
 
-/// What the payments of a session's invoices have given back or are about to.
+/// The amount that was refunded, or is being refunded, of the payments of a session's invoices.
 async fn refunded(app: &App, expanded: &Expanded) -> Result<Amount, Problem> {
     let paid = expanded.intent.as_ref().map(|intent| intent.invoices.as_slice()).unwrap_or_default();
     let invoices: BTreeSet<_> = paid.iter().chain(&expanded.session.invoice_id).cloned().collect();

@@ -1,4 +1,4 @@
-//! What integrators do with sessions: make, list, read, label and expire them.
+//! Session endpoints for integrators: create, list, read, expire, and replace metadata.
 
 use super::api::load;
 use super::model::{PhoneCollectionModel, SessionModel};
@@ -21,10 +21,10 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "CheckoutSessionInput")]
 pub struct NewSessionModel {
-    /// payment, subscription or setup. Absent: what follows from the items.
+    /// `payment`, `subscription` or `setup`; absent: derived from the items.
     pub mode: Option<String>,
     pub line_items: Vec<LineItemInputModel>,
-    /// Absent: the first item's own currency.
+    /// Absent: the currency of the first item's price.
     pub currency_id: Option<String>,
     pub success_url: Option<String>,
     pub cancel_url: Option<String>,
@@ -32,11 +32,11 @@ pub struct NewSessionModel {
     pub expires_at: Option<i64>,
     pub phone_number_collection: Option<PhoneCollectionModel>,
     pub billing_address_collection: Option<AddressCollection>,
-    /// Terms of the subscriptions that begin.
+    /// Terms of the subscriptions that the session creates.
     pub subscription_data: Option<SubscriptionDataInputModel>,
-    /// auto, or required: what is offered beside the items must be taken.
+    /// `auto`, or `required`: the buyer must accept the cross-sell offer.
     pub cross_sell_behavior: Option<String>,
-    /// Texts, and `page_info`.
+    /// String values, and `page_info`.
     pub metadata: Option<serde_json::Value>,
 }
 
@@ -67,8 +67,8 @@ impl NewSessionModel {
 
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "CheckoutSessionUpdate")]
-pub struct LabelModel {
-    /// Takes the place of what was attached before.
+pub struct SessionUpdateModel {
+    /// Replaces the existing metadata.
     pub metadata: serde_json::Value,
 }
 
@@ -83,7 +83,7 @@ pub struct ManageSessionsApi;
 
 #[OpenApi(prefix_path = "/api/checkout-sessions")]
 impl ManageSessionsApi {
-    /// Make a session for items of one's own choice; `url` is where the buyer pays.
+    /// Create a session for the given items; the buyer pays at its `url`.
     #[oai(path = "/", method = "post")]
     async fn create(
         &self,
@@ -95,7 +95,8 @@ impl ManageSessionsApi {
         show(&app, writes.mode, &id).await
     }
 
-    /// The store's sessions, newest first. `status` takes several, separated by commas; `metadata.{name}={value}` narrows the list.
+    /// The store's sessions, newest first. `status` takes several values separated by commas; `metadata.{name}={value}` filters the
+    /// list.
     #[oai(path = "/", method = "get")]
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the call")]
     async fn list(
@@ -121,11 +122,11 @@ impl ManageSessionsApi {
         };
         let now = app.ctx.now();
         let found = app.ctx.store.read().await?.sessions().list(reads.mode, &filter, &page).await?;
-        let list = found.list.into_iter().map(|session| SessionModel::new(&alone(session, now), &app.site, true)).collect();
+        let list = found.list.into_iter().map(|session| SessionModel::new(&unexpanded(session, now), &app.site, true)).collect();
         Ok(Json(SessionListModel { count: found.count, list }))
     }
 
-    /// One session with its items.
+    /// Read a session with its items.
     #[oai(path = "/:id", method = "get")]
     async fn read(
         &self,
@@ -136,14 +137,14 @@ impl ManageSessionsApi {
         show(&app, reads.mode, &SessionId::parse(&id)?).await
     }
 
-    /// Attach other metadata to a session. Nothing else of it can be changed.
+    /// Replace the metadata of a session. Its other fields cannot be changed.
     #[oai(path = "/:id", method = "put")]
     async fn update_metadata(
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::CheckoutSessions>,
         id: Path<String>,
-        label: Json<LabelModel>,
+        label: Json<SessionUpdateModel>,
     ) -> Result<Json<SessionModel>, Problem> {
         let id = SessionId::parse(&id)?;
         let (metadata, _) = read_metadata(label.0.metadata)?;
@@ -151,7 +152,7 @@ impl ManageSessionsApi {
         show(&app, writes.mode, &id).await
     }
 
-    /// End an open session: it can no longer be paid, and its stock is given back.
+    /// Expire an open session: it can no longer be paid, and its stock is released.
     #[oai(path = "/:id/expire", method = "put")]
     async fn expire(
         &self,
@@ -174,8 +175,8 @@ async fn show(app: &App, mode: Mode, id: &SessionId) -> Result<Json<SessionModel
     Ok(Json(SessionModel::new(&expanded, &app.site, true)))
 }
 
-/// A session without what it refers to: a list does not expand.
-fn alone(session: Session, now: Timestamp) -> Expanded {
+/// A session without related objects: lists do not expand them.
+fn unexpanded(session: Session, now: Timestamp) -> Expanded {
     Expanded {
         session,
         link: None,

@@ -1,6 +1,6 @@
-//! The checkout session as payment-kit.md 1.2 and 2 spell it.
+//! The wire format of checkout sessions (payment-kit.md 1.2 and 2).
 
-use super::terms::{BegunModel, BuyerModel, DueModel, SubscriptionDataModel};
+use super::terms::{BuyerModel, DueModel, SessionSubscriptionModel, SubscriptionDataModel};
 use crate::routes::apps::entitlement_status;
 use crate::routes::payments::{AddressModel, CustomerModel, IntentModel, MethodModel};
 use crate::routes::prices::PriceModel;
@@ -41,7 +41,7 @@ pub struct AdjustableModel {
     pub enabled: bool,
     #[oai(default = "one")]
     pub minimum: u64,
-    /// 0: without limit.
+    /// 0: no limit.
     #[oai(default)]
     pub maximum: u64,
 }
@@ -58,15 +58,15 @@ pub struct LineItemModel {
     pub adjustable_quantity: Option<AdjustableModel>,
     #[oai(read_only)]
     pub price: Option<PriceModel>,
-    /// The price of a longer cycle that was chosen instead.
+    /// The price with the longer interval that the buyer chose instead.
     #[oai(read_only)]
     pub upsell_price_id: Option<String>,
     #[oai(read_only)]
     pub upsell_price: Option<PriceModel>,
-    /// Whether it was offered beside the others and taken.
+    /// Whether the item was added from a cross-sell offer.
     #[oai(read_only)]
     pub cross_sell: Option<bool>,
-    /// What the buyer chose to pay for the whole item, in base units.
+    /// The amount that the buyer chose to pay for the whole item, in base units.
     #[oai(read_only)]
     pub custom_amount: Option<String>,
 }
@@ -109,7 +109,7 @@ pub struct FieldValidationModel {
 }
 
 /// `metadata.page_info`: patterns for fields (customer_name, customer_email, customer_phone,
-/// billing_address.{state,line1,city,postal_code}) and what the form is for.
+/// billing_address.{state,line1,city,postal_code}) and the purpose of the form.
 #[derive(Debug, Clone, Default, Object)]
 #[oai(rename = "PageInfo")]
 pub struct PageInfoModel {
@@ -129,7 +129,7 @@ impl From<&PageInfo> for PageInfoModel {
     }
 }
 
-/// Metadata as JSON: an integrator's texts, and `page_info` where the form has one.
+/// Metadata as JSON: the integrator's values, and `page_info` if the form has one.
 #[must_use]
 pub fn metadata_json(metadata: &Metadata, form: &FormOptions) -> serde_json::Value {
     use poem_openapi::types::ToJSON;
@@ -143,7 +143,7 @@ pub fn metadata_json(metadata: &Metadata, form: &FormOptions) -> serde_json::Val
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "HostedConfirmation")]
 pub struct ConfirmationModel {
-    /// In the language of the call.
+    /// In the language of the request.
     pub custom_message: String,
     pub custom_messages: TextModel,
 }
@@ -196,10 +196,10 @@ pub struct PaymentLinkModel {
     pub phone_number_collection: PhoneCollectionModel,
     pub billing_address_collection: String,
     pub subscription_data: Option<SubscriptionDataModel>,
-    /// auto or required.
+    /// `auto` or `required`.
     pub cross_sell_behavior: String,
     pub submit_type: String,
-    /// The integrator's texts, and `page_info`.
+    /// The integrator's values, and `page_info`.
     pub metadata: serde_json::Value,
     pub created_at: String,
     pub updated_at: String,
@@ -248,15 +248,15 @@ pub struct ContactModel {
     pub address: AddressModel,
 }
 
-/// A right that a completed session gave.
+/// An entitlement that a completed session granted.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "SessionEntitlement")]
-pub struct GrantedModel {
+pub struct SessionEntitlementModel {
     pub app_did: String,
     pub title: TextModel,
     pub version: String,
     pub logo: String,
-    /// active, revoked: it was refunded, or suspended: its payment is disputed.
+    /// `active`, `revoked` (the purchase was refunded) or `suspended` (its payment is disputed).
     pub status: String,
 }
 
@@ -273,52 +273,52 @@ pub struct SessionModel {
     pub url: String,
     pub currency_id: String,
     pub line_items: Vec<LineItemModel>,
-    /// Base units of `currency_id`: while the session is open, what its items cost now.
+    /// In base units of `currency_id`. While the session is open, this is the current price of its items.
     pub amount_subtotal: String,
     pub amount_total: String,
-    /// What its payments have given back or are about to; once the session is complete.
+    /// The amount that was refunded or is being refunded; present once the session is complete.
     pub amount_refunded: Option<String>,
     pub submit_type: String,
     pub phone_number_collection: PhoneCollectionModel,
     pub billing_address_collection: String,
     pub subscription_data: Option<SubscriptionDataModel>,
-    /// auto or required.
+    /// `auto` or `required`.
     pub cross_sell_behavior: String,
     pub due: Option<DueModel>,
-    /// What a wallet has staked, in base units; once the session is complete.
+    /// The amount that the wallet staked, in base units; present once the session is complete.
     pub stake_amount: Option<String>,
-    /// How many days after the end of the subscriptions a stake is returned.
+    /// Number of days after the end of the subscriptions until a stake is returned.
     pub stake_return_days: u64,
-    /// The first of the subscriptions that it began.
+    /// The first of the subscriptions that the session created.
     pub subscription_id: Option<String>,
-    /// All of them, where there are several.
-    pub subscriptions: Option<Vec<BegunModel>>,
+    /// All subscriptions that the session created, if there are several.
+    pub subscriptions: Option<Vec<SessionSubscriptionModel>>,
     pub payment_link_id: Option<String>,
     pub payment_method_id: Option<String>,
     pub payment_intent_id: Option<String>,
     pub invoice_id: Option<String>,
     pub customer_id: Option<String>,
     pub customer_did: Option<String>,
-    /// Shown to the payer and to those who run the store only.
+    /// Only the payer and the store's admins see it.
     pub customer_details: Option<ContactModel>,
     pub success_url: Option<String>,
     pub cancel_url: Option<String>,
     /// Unix seconds.
     pub expires_at: i64,
     pub metadata: serde_json::Value,
-    pub entitlements: Vec<GrantedModel>,
+    pub entitlements: Vec<SessionEntitlementModel>,
     pub created_at: String,
     pub updated_at: String,
 }
 
 impl SessionModel {
-    /// `private`: whether the reader may see whose it is.
+    /// `private`: whether the reader may see personal data.
     #[must_use]
     pub fn new(expanded: &Expanded, site: &Site, private: bool) -> Self {
         let session = &expanded.session;
         let find = |item: &LineItem| expanded.items.iter().find(|(price, _)| price.id == item.price_id);
         let due = DueModel::of(expanded);
-        // Quantities and prices may have changed since the last submit, or there was none.
+        // Quantities and prices may have changed since the last submit, if there was one.
         let open = due.as_ref().filter(|_| session.status == SessionStatus::Open);
         let amount = open.map_or_else(|| session.amount_total.to_string(), |due| due.now.clone());
         let contact = session.contact.as_ref().filter(|_| private).map(|contact| ContactModel {
@@ -327,18 +327,18 @@ impl SessionModel {
             phone: contact.phone.clone(),
             address: AddressModel::from(&contact.address),
         });
-        let own = |id: Option<String>| id.filter(|_| private);
-        // Before the first submit there is nobody whose they could be.
-        let open = private || session.payer.is_none();
-        let told = if open { session.metadata.clone() } else { Metadata::default() };
-        let grants = expanded.entitlements.iter().filter(|_| private).map(|(entitlement, app)| GrantedModel {
+        let if_private = |id: Option<String>| id.filter(|_| private);
+        // Before the first submit the session belongs to nobody, so that its metadata and URLs are not personal.
+        let is_visible = private || session.payer.is_none();
+        let metadata = if is_visible { session.metadata.clone() } else { Metadata::default() };
+        let grants = expanded.entitlements.iter().filter(|_| private).map(|(entitlement, app)| SessionEntitlementModel {
             app_did: entitlement.app.to_string(),
             title: TextModel::from(&app.title),
             version: app.version.clone(),
             logo: format!("/api/apps/{}/logo", app.did),
             status: entitlement_status(entitlement).to_owned(),
         });
-        let begun: Vec<_> = expanded.subscriptions.iter().map(BegunModel::from).collect();
+        let subscriptions: Vec<_> = expanded.subscriptions.iter().map(SessionSubscriptionModel::from).collect();
         Self {
             id: session.id.to_string(),
             object: "checkout_session".to_owned(),
@@ -360,19 +360,19 @@ impl SessionModel {
             due,
             stake_amount: expanded.stake.as_ref().filter(|_| private && session.is_complete()).map(|stake| stake.amount.to_string()),
             stake_return_days: STAKE_WAITING.as_secs() / DAY_SECONDS,
-            subscription_id: own(begun.first().map(|begun| begun.id.clone())),
-            subscriptions: Some(begun).filter(|begun| private && begun.len() > 1),
+            subscription_id: if_private(subscriptions.first().map(|subscription| subscription.id.clone())),
+            subscriptions: Some(subscriptions).filter(|list| private && list.len() > 1),
             payment_link_id: session.link_id.as_ref().map(ToString::to_string),
             payment_method_id: session.method_id.as_ref().map(ToString::to_string),
-            payment_intent_id: own(session.intent_id.as_ref().map(ToString::to_string)),
-            invoice_id: own(session.invoice_id.as_ref().map(ToString::to_string)),
-            customer_id: own(session.customer_id.as_ref().map(ToString::to_string)),
-            customer_did: own(session.payer.as_ref().map(ToString::to_string)),
+            payment_intent_id: if_private(session.intent_id.as_ref().map(ToString::to_string)),
+            invoice_id: if_private(session.invoice_id.as_ref().map(ToString::to_string)),
+            customer_id: if_private(session.customer_id.as_ref().map(ToString::to_string)),
+            customer_did: if_private(session.payer.as_ref().map(ToString::to_string)),
             customer_details: contact,
-            success_url: session.success_url.clone().filter(|_| open),
-            cancel_url: session.cancel_url.clone().filter(|_| open),
+            success_url: session.success_url.clone().filter(|_| is_visible),
+            cancel_url: session.cancel_url.clone().filter(|_| is_visible),
             expires_at: session.expires_at.seconds(),
-            metadata: metadata_json(&told, &session.form),
+            metadata: metadata_json(&metadata, &session.form),
             entitlements: grants.collect(),
             created_at: session.created_at.to_iso(),
             updated_at: session.updated_at.to_iso(),
@@ -380,7 +380,7 @@ impl SessionModel {
     }
 }
 
-/// What `start` and `retrieve` answer.
+/// The response of `start` and `retrieve`.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "Checkout", rename_all = "camelCase", skip_serializing_if_is_none)]
 pub struct CheckoutModel {
@@ -389,7 +389,7 @@ pub struct CheckoutModel {
     pub payment_link: Option<PaymentLinkModel>,
     pub payment_intent: Option<IntentModel>,
     pub customer: Option<CustomerModel>,
-    /// While the session is open, for whoever is signed in.
+    /// Present while the session is open and the caller is signed in.
     pub buyer: Option<BuyerModel>,
 }
 
@@ -412,12 +412,12 @@ impl CheckoutModel {
     }
 }
 
-/// Whether every item has a price in the currency.
+/// Returns whether every item has a price in the currency.
 fn payable_in(expanded: &Expanded, currency: &souk_domain::payment::Currency) -> bool {
     !expanded.items.is_empty() && expanded.items.iter().all(|(price, _)| price.unit_amount_in(&currency.id).is_some())
 }
 
-/// The form as the published client sends it.
+/// The form in the format of the published client.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "CheckoutForm")]
 pub struct FormModel {
@@ -469,14 +469,14 @@ pub struct SubmittedModel {
     pub balance: SufficientModel,
     pub delegation: SufficientModel,
     pub credit_sufficient: bool,
-    /// Present where the order can be paid without the wallet.
+    /// Present if the order can be paid without the wallet.
     pub fast_pay_info: Option<FastPayModel>,
 }
 
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "FastPayInfo")]
 pub struct FastPayModel {
-    /// credit, which the customer holds with the store, or delegation.
+    /// `credit` (the customer's balance with the store) or `delegation`.
     #[oai(rename = "type")]
     pub kind: String,
     /// Base units.
@@ -487,7 +487,7 @@ pub struct FastPayModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "AdjustQuantity", rename_all = "camelCase")]
 pub struct AdjustModel {
-    /// A price id, as the published client sends it.
+    /// A price id, under the name that the published client uses.
     pub item_id: String,
     pub quantity: u64,
 }

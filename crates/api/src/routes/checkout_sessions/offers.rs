@@ -1,4 +1,4 @@
-//! What a buyer may change about a session, and paying it without the wallet.
+//! Changes that a buyer can make to a session (upsell, cross-sell, custom amount), and payment without the wallet.
 
 use super::api::{load, may_see};
 use super::model::SessionModel;
@@ -21,14 +21,14 @@ pub struct UpsellInputModel {
     pub from: String,
     /// The price that it upsells to.
     pub to: String,
-    /// The currency that the buyer has chosen; absent: the session's.
+    /// The currency that the buyer has chosen; absent: the session's currency.
     pub currency_id: Option<String>,
 }
 
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "DownsellChoice")]
 pub struct DownsellInputModel {
-    /// The price that was chosen, or the one it was chosen instead of.
+    /// The price that the buyer chose, or the original price.
     pub from: String,
 }
 
@@ -47,14 +47,14 @@ pub struct AmountInputModel {
     pub price_id: String,
     /// Base units.
     pub amount: String,
-    /// Absent: the session's.
+    /// Absent: the session's currency.
     pub currency_id: Option<String>,
 }
 
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "FastPaid", rename_all = "camelCase")]
 pub struct FastPaidModel {
-    /// False: the wallet is to be asked.
+    /// `false`: the wallet has to authorize the payment.
     pub fast_paid: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct NothingOfferedModel {
     pub error: String,
 }
 
-/// The price with its product; or, where that was to be no error, that nothing is offered.
+/// The offered price with its product; or, with `skipError`, the message that nothing is offered.
 #[derive(Debug, Clone, Union)]
 #[oai(rename = "OfferedCrossSell")]
 pub enum OfferedModel {
@@ -78,7 +78,7 @@ pub struct OffersApi;
 
 #[OpenApi(prefix_path = "/api/checkout-sessions")]
 impl OffersApi {
-    /// Exchange an item's price for the longer cycle that it offers.
+    /// Replace an item's price by the price with a longer interval that it offers.
     #[oai(path = "/:id/upsell", method = "put")]
     async fn upsell(
         &self,
@@ -87,13 +87,13 @@ impl OffersApi {
         id: Path<String>,
         change: Json<UpsellInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
-        let id = changeable(&app, &guest, &id).await?;
+        let id = authorize_change(&app, &guest, &id).await?;
         let currency = change.currency_id.as_deref().map(CurrencyId::parse).transpose()?;
         checkout::upsell(&app.ctx, &id, &PriceId::parse(&change.from)?, &PriceId::parse(&change.to)?, currency.as_ref()).await?;
-        bare(&app, &guest, &id).await
+        show(&app, &guest, &id).await
     }
 
-    /// Take an exchange back.
+    /// Undo an upsell.
     #[oai(path = "/:id/downsell", method = "put")]
     async fn downsell(
         &self,
@@ -102,13 +102,13 @@ impl OffersApi {
         id: Path<String>,
         change: Json<DownsellInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
-        let id = changeable(&app, &guest, &id).await?;
+        let id = authorize_change(&app, &guest, &id).await?;
         checkout::downsell(&app.ctx, &id, &PriceId::parse(&change.from)?).await?;
-        bare(&app, &guest, &id).await
+        show(&app, &guest, &id).await
     }
 
-    /// What is offered beside the items, in the currency that the buyer has chosen. `skipError`: where there is nothing, `{error}`
-    /// with status 200.
+    /// The cross-sell offer of the session, in the currency that the buyer has chosen. `skipError`: if there is no offer, return
+    /// `{error}` with status 200.
     #[oai(path = "/:id/cross-sell", method = "get")]
     async fn offered(
         &self,
@@ -126,7 +126,7 @@ impl OffersApi {
         }
     }
 
-    /// Take what is offered beside the items.
+    /// Accept the cross-sell offer.
     #[oai(path = "/:id/cross-sell", method = "put")]
     async fn cross_sell(
         &self,
@@ -135,21 +135,21 @@ impl OffersApi {
         id: Path<String>,
         change: Json<CrossSellInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
-        let id = changeable(&app, &guest, &id).await?;
+        let id = authorize_change(&app, &guest, &id).await?;
         let currency = change.currency_id.as_deref().map(CurrencyId::parse).transpose()?;
         checkout::add_cross_sell(&app.ctx, &id, &PriceId::parse(&change.to)?, currency.as_ref()).await?;
-        bare(&app, &guest, &id).await
+        show(&app, &guest, &id).await
     }
 
-    /// Leave it out again.
+    /// Remove the cross-sell item.
     #[oai(path = "/:id/cross-sell", method = "delete")]
     async fn without_cross_sell(&self, app: Data<&Arc<App>>, guest: MaybeUser, id: Path<String>) -> Result<Json<SessionModel>, Problem> {
-        let id = changeable(&app, &guest, &id).await?;
+        let id = authorize_change(&app, &guest, &id).await?;
         checkout::remove_cross_sell(&app.ctx, &id).await?;
-        bare(&app, &guest, &id).await
+        show(&app, &guest, &id).await
     }
 
-    /// Choose what to pay for an item that lets the buyer choose.
+    /// Set the amount of an item whose price lets the buyer choose it.
     #[oai(path = "/:id/amount", method = "put")]
     async fn amount(
         &self,
@@ -158,15 +158,15 @@ impl OffersApi {
         id: Path<String>,
         change: Json<AmountInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
-        let id = changeable(&app, &guest, &id).await?;
+        let id = authorize_change(&app, &guest, &id).await?;
         let amount = Amount::parse_base_units(&change.amount)?;
         let currency = change.currency_id.as_deref().map(CurrencyId::parse).transpose()?;
         checkout::set_amount(&app.ctx, &id, &PriceId::parse(&change.price_id)?, amount, currency.as_ref()).await?;
-        bare(&app, &guest, &id).await
+        show(&app, &guest, &id).await
     }
 
-    /// Pay without the wallet: by credit with the store, or by a permission that was given earlier. With what the customer agreed to,
-    /// nothing else is taken.
+    /// Pay without the wallet: from the balance with the store, or by an existing delegation. If `type` and `amount` are given, only
+    /// exactly that payment is made.
     #[oai(path = "/:id/fast-checkout-confirm", method = "post")]
     async fn fast_checkout_confirm(
         &self,
@@ -176,7 +176,7 @@ impl OffersApi {
         /// The `type` of `fastPayInfo`.
         #[oai(name = "type")]
         kind: Query<Option<String>>,
-        /// Its `amount`, in base units.
+        /// The `amount` of `fastPayInfo`, in base units.
         amount: Query<Option<String>>,
     ) -> Result<Json<FastPaidModel>, Problem> {
         let agreed = match (&kind.0, &amount.0) {
@@ -192,8 +192,8 @@ impl OffersApi {
     }
 }
 
-/// Once a session was submitted, only its payer changes it.
-async fn changeable(app: &App, guest: &MaybeUser, id: &str) -> Result<SessionId, Problem> {
+/// Once a session was submitted, only its payer and admins may change it.
+async fn authorize_change(app: &App, guest: &MaybeUser, id: &str) -> Result<SessionId, Problem> {
     let id = SessionId::parse(id)?;
     let expanded = load(app, &id, guest.0.as_ref()).await?;
     if expanded.session.payer.is_some() && !may_see(&expanded, guest.0.as_ref()) {
@@ -202,7 +202,7 @@ async fn changeable(app: &App, guest: &MaybeUser, id: &str) -> Result<SessionId,
     Ok(id)
 }
 
-async fn bare(app: &App, guest: &MaybeUser, id: &SessionId) -> Result<Json<SessionModel>, Problem> {
+async fn show(app: &App, guest: &MaybeUser, id: &SessionId) -> Result<Json<SessionModel>, Problem> {
     let expanded = load(app, id, guest.0.as_ref()).await?;
     let private = may_see(&expanded, guest.0.as_ref());
     Ok(Json(SessionModel::new(&expanded, &app.site, private)))

@@ -1,4 +1,4 @@
-//! Terms of subscriptions, and what a session comes to, as payment-kit.md 2 spells them.
+//! The wire format of subscription terms and of the amounts due in a session (payment-kit.md 2).
 
 use crate::lossless_json::Decimal;
 use crate::problem::Problem;
@@ -9,21 +9,21 @@ use souk_domain::checkout::{self, Buyer, Expanded, SessionMode, SubscriptionTerm
 use souk_domain::shared::{CurrencyId, ProductId, SubscriptionId, Timestamp};
 use std::collections::BTreeMap;
 
-/// `subscription_data` as it is sent. Fields that this product does not honour are not looked at.
+/// `subscription_data` of a request. Unsupported fields are ignored.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "SubscriptionDataInput")]
 pub struct SubscriptionDataInputModel {
     pub trial_period_days: Option<u32>,
-    /// Unix seconds; while it is yet to come, it wins over the days.
+    /// Unix seconds; overrides `trial_period_days` while it is in the future.
     pub trial_end: Option<i64>,
-    /// Ids of currencies, separated by commas: only whoever pays in one of them gets a trial.
+    /// Currency ids separated by commas: only customers who pay in one of them get a trial.
     pub trial_currency: Option<String>,
     pub no_stake: Option<bool>,
     /// Human units.
     pub min_stake_amount: Option<Decimal>,
-    /// Human units: usage is billed before the end of a period when it costs this much.
+    /// Human units: usage is billed before the end of a period once it reaches this amount.
     pub billing_threshold_amount: Option<Decimal>,
-    /// Such a bill begins a new period.
+    /// Whether billing at the threshold starts a new period.
     pub reset_billing_cycle_anchor: Option<bool>,
     pub description: Option<String>,
     pub days_until_cancel: Option<u32>,
@@ -70,7 +70,7 @@ pub struct SubscriptionDataModel {
 }
 
 impl SubscriptionDataModel {
-    /// `None`: there is nothing out of the ordinary.
+    /// Returns `None` if all terms have their default values.
     #[must_use]
     pub fn of(terms: &SubscriptionTerms) -> Option<Self> {
         let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Number>().ok()).map(Value::Number);
@@ -91,27 +91,27 @@ impl SubscriptionDataModel {
     }
 }
 
-/// `required` or anything else.
+/// Returns whether `cross_sell_behavior` is `required`; every other value counts as `auto`.
 #[must_use]
 pub fn requires_cross_sell(behavior: Option<&str>) -> bool {
     behavior == Some("required")
 }
 
-/// What the store reckons that a session comes to in its currency, in base units.
+/// The amounts of a session in its currency, in base units, as the store calculates them.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "SessionDue", skip_serializing_if_is_none)]
 pub struct DueModel {
     pub now: String,
-    /// At each renewal; metered items as if their quantity was used.
+    /// Due at each renewal; metered items count with their quantity as usage.
     pub renew: String,
-    /// What a wallet stakes.
+    /// The stake that a wallet has to place.
     pub stake: String,
     /// Unix seconds.
     pub trial_end: Option<i64>,
 }
 
 impl DueModel {
-    /// `None` where the items cannot be reckoned in the session's currency.
+    /// Returns `None` if the items cannot be priced in the session's currency.
     #[must_use]
     pub fn of(expanded: &Expanded) -> Option<Self> {
         let session = &expanded.session;
@@ -120,25 +120,25 @@ impl DueModel {
         let sold = expanded.sold()?;
         let without_trial = (!expanded.gives_trial()).then(|| session.terms.without_trial());
         let terms = (session.kind, without_trial.as_ref().unwrap_or(&session.terms));
-        let order = checkout::quote(terms, &session.items, &sold, currency, !method.kind.is_card(), expanded.now).ok()?;
+        let quote = checkout::quote(terms, &session.items, &sold, currency, !method.kind.is_card(), expanded.now).ok()?;
         Some(Self {
-            now: order.due.now.to_string(),
-            renew: order.due.renew.to_string(),
-            stake: order.stake.to_string(),
-            trial_end: order.trial_end.map(Timestamp::seconds),
+            now: quote.due.now.to_string(),
+            renew: quote.due.renew.to_string(),
+            stake: quote.stake.to_string(),
+            trial_end: quote.trial_end.map(Timestamp::seconds),
         })
     }
 }
 
-/// What whoever calls has of an open session's products already.
+/// What the signed-in caller already has of an open session's products.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "SessionBuyer")]
 pub struct BuyerModel {
-    /// They have had their free trial: this session gives none.
+    /// The caller has already used their free trial, so this session gives none.
     pub trial_used: bool,
-    /// Their subscriptions to the same products that have not ended.
+    /// The caller's subscriptions to the same products that have not ended.
     pub subscriptions: Vec<HeldSubscriptionModel>,
-    /// The apps that they may download and would buy again.
+    /// DIDs of the one-time purchases in this session that the caller already owns.
     pub owned_apps: Vec<String>,
 }
 
@@ -161,18 +161,18 @@ impl From<&Buyer> for BuyerModel {
     }
 }
 
-/// A subscription as its session tells it.
+/// A subscription that the session created.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "SessionSubscription")]
-pub struct BegunModel {
+pub struct SessionSubscriptionModel {
     pub id: String,
     pub description: String,
     pub status: String,
-    /// What it is for.
+    /// The prices of the subscription's items.
     pub price_ids: Vec<String>,
 }
 
-impl From<&Subscription> for BegunModel {
+impl From<&Subscription> for SessionSubscriptionModel {
     fn from(subscription: &Subscription) -> Self {
         Self {
             id: subscription.id.to_string(),
@@ -183,7 +183,7 @@ impl From<&Subscription> for BegunModel {
     }
 }
 
-/// By its name on the wire; absent: what follows from the items.
+/// Parses the wire name of a session mode; absent: the mode is derived from the items.
 pub fn read_mode(name: Option<&str>) -> Result<Option<SessionMode>, Problem> {
     let mode = |name: &str| SessionMode::from_name(name).ok_or_else(|| Problem::bad("mode must be payment, subscription or setup"));
     name.map(mode).transpose()

@@ -1,4 +1,4 @@
-//! The endpoints. They are plain routes: wallets and published clients fix their shape.
+//! The endpoints. They are plain routes, not part of the OpenAPI document, because wallets and published clients define their format.
 
 use super::step::{self, challenge};
 use super::{claims, wallet_actions};
@@ -14,7 +14,7 @@ use souk_domain::access::{self, CONNECT_LIFETIME, ConnectAction, ConnectSession,
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a page may attach (payment-kit.md 3); the rest of its query is not kept.
+/// The parameters that a page may attach to a session (payment-kit.md 3); others are dropped.
 const PARAMS: [&str; 19] = [
     "checkoutSessionId",
     "sessionUserDid",
@@ -36,12 +36,12 @@ const PARAMS: [&str; 19] = [
     "expectedTotal",
     "expectedCredited",
 ];
-/// The most characters of each.
+/// Maximum length of a parameter value in bytes.
 const PARAM_MAX: usize = 500;
-/// Largest body of a page that begins, in bytes.
+/// Maximum body of a request that begins a session, in bytes.
 const PARAMS_MAX: usize = 16 * 1024;
-/// Largest answer of a wallet, in bytes.
-const ANSWER_MAX: usize = 128 * 1024;
+/// Maximum body of a wallet's response, in bytes.
+const RESPONSE_MAX: usize = 128 * 1024;
 
 #[must_use]
 pub fn routes() -> Route {
@@ -49,8 +49,8 @@ pub fn routes() -> Route {
         .at("/:action/token", get(begin).post(begin))
         .at("/:action/status", get(status))
         .at("/:action/timeout", get(timeout))
-        .at("/:action/auth", get(wallet_reads).post(wallet_answers))
-        .at("/:action/auth/submit", get(wallet_submits))
+        .at("/:action/auth", get(wallet_request).post(wallet_response))
+        .at("/:action/auth/submit", get(wallet_response_by_redirect))
 }
 
 #[derive(Deserialize)]
@@ -63,7 +63,7 @@ fn action_of(name: &str) -> Result<ConnectAction, Problem> {
     ConnectAction::from_name(name).ok_or_else(Problem::not_found)
 }
 
-/// Begins a session for this browser.
+/// Begins a connect session and binds it to this browser by a cookie.
 #[handler]
 async fn begin(
     app: Data<&Arc<App>>,
@@ -76,18 +76,18 @@ async fn begin(
     let action = action_of(&action)?;
     app.limits.admit_connect(request)?;
     let params = params_of(request, body).await?;
-    let params = match wallet_actions::is_deed(action) {
+    let params = match wallet_actions::is_wallet_action(action) {
         true => wallet_actions::open(&app, action, params, call.mode, &LinkHolder::of(request).await?, guest.0.as_ref()).await?,
         false => params,
     };
     let user = guest.0.map(|caller| caller.user);
     let (step, wallet) = match (action, &user) {
-        // Funds come from any wallet but the one that pays: it is asked which, whoever is signed in.
+        // A top-up comes from another wallet than the one that pays, so the user chooses the account even when signed in.
         (ConnectAction::Collect | ConnectAction::CollectBatch, None) | (ConnectAction::Login | ConnectAction::Recharge, _) => {
             (ConnectStep::Principal, None)
         }
         (_, Some(user)) => {
-            // What is to be signed is known when the wallet asks.
+            // What has to be signed is determined when the wallet reads the session.
             (ConnectStep::Transfer, Some(Wallet { did: user.did.clone(), public_key: user.public_key.clone() }))
         }
         (_, None) => return Err(Problem::signed_out()),
@@ -104,7 +104,7 @@ async fn begin(
         browser: token_hash(&browser),
         params,
         wallet,
-        // Microseconds, so that each session's transaction is another one (chains.md 3.3), kept below 2^53.
+        // Microseconds give each session's transaction a distinct nonce (chains.md 3.3) that stays below 2^53.
         nonce: u64::try_from(now.micros()).unwrap_or_default(),
         error: String::new(),
         error_code: String::new(),
@@ -128,7 +128,7 @@ async fn begin(
     Ok(Json(body).with_header(header::SET_COOKIE, set).into_response())
 }
 
-/// Where a session stands. The browser that began a login receives its cookie here, and no other does.
+/// The status of a session. After a login, only the browser that began it receives the login cookie here.
 #[handler]
 async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, query: Query<Token>) -> Result<Response, Problem> {
     let action = action_of(&action)?;
@@ -136,11 +136,11 @@ async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, q
         return Err(Problem::bad("Session Id is required to check status").code("CONNECT_EXPIRED"));
     }
     let found = app.ctx.store.read().await?.connect_sessions().find(&query.token, app.ctx.now()).await?;
-    let session = found.filter(|session| session.action == action).ok_or_else(step::gone)?;
+    let session = found.filter(|session| session.action == action).ok_or_else(step::expired)?;
     if session.status == ConnectStatus::Forbidden {
         return Err(step::other_wallet());
     }
-    let is_own = cookie(request, BROWSER_COOKIE).is_some_and(|browser| token_hash(browser) == session.browser);
+    let is_same_browser = cookie(request, BROWSER_COOKIE).is_some_and(|browser| token_hash(browser) == session.browser);
     let shown = match session.status {
         ConnectStatus::Working => ConnectStatus::Scanned,
         status => status,
@@ -152,22 +152,22 @@ async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, q
         body["code"] = Value::String(session.error_code.clone());
         body["params"] = json!(session.error_params);
     }
-    if let Some(wallet) = session.wallet.as_ref().filter(|_| is_own) {
+    if let Some(wallet) = session.wallet.as_ref().filter(|_| is_same_browser) {
         body["did"] = Value::String(wallet.did.to_string());
     }
     let response = Json(body).into_response();
     match (&session.wallet, action, session.status) {
-        (Some(wallet), ConnectAction::Login, ConnectStatus::Succeed) if is_own => {
+        (Some(wallet), ConnectAction::Login, ConnectStatus::Succeed) if is_same_browser => {
             Ok(sign_in(&app, request, &session, wallet, response).await?)
         }
         _ => Ok(response),
     }
 }
 
-/// What the page attached, in its query or in a body (JSON or a form); the query holds where both name one.
+/// The parameters of the page, from the query or the body (JSON or a form); the query takes precedence.
 async fn params_of(request: &Request, body: poem::Body) -> Result<BTreeMap<String, String>, Problem> {
     let body = body.into_bytes_limit(PARAMS_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
-    let told = |value: Value| match value {
+    let text = |value: Value| match value {
         Value::String(text) => Some(text),
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
         _ => None,
@@ -177,7 +177,7 @@ async fn params_of(request: &Request, body: poem::Body) -> Result<BTreeMap<Strin
         true => serde_json::from_slice::<BTreeMap<String, Value>>(&body)
             .map_err(|error| Problem::bad(format!("Sorry, request error: {error}")))?
             .into_iter()
-            .filter_map(|(name, value)| Some((name, told(value)?)))
+            .filter_map(|(name, value)| Some((name, text(value)?)))
             .collect(),
         false => url::form_urlencoded::parse(&body).into_owned().collect(),
     };
@@ -190,7 +190,7 @@ async fn sign_in(app: &App, request: &Request, session: &ConnectSession, wallet:
     if let Some(hash) = cookie(request, LOGIN_COOKIE).map(token_hash) {
         let known = access::caller_of(&app.ctx, &hash).await?;
         if known.is_some_and(|caller| caller.user.did == wallet.did) {
-            // The session is used up by the login that the browser has: else it would open another one after that has ended.
+            // Redeem the session with the existing login; otherwise it could open another one after this login has ended.
             if session.login != Some(hash) {
                 access::redeem_connect_session(&app.ctx, session, &wallet.did, &hash).await?;
             }
@@ -205,7 +205,7 @@ async fn sign_in(app: &App, request: &Request, session: &ConnectSession, wallet:
     Ok(response.with_header(header::SET_COOKIE, login_cookie(&token, secure)).into_response())
 }
 
-/// The browser gives up.
+/// The page abandons the session.
 #[handler]
 async fn timeout(app: Data<&Arc<App>>, action: Path<String>, query: Query<Token>) -> Result<Json<Value>, Problem> {
     action_of(&action)?;
@@ -215,14 +215,14 @@ async fn timeout(app: Data<&Arc<App>>, action: Path<String>, query: Query<Token>
     Ok(Json(json!({ "token": query.token })))
 }
 
-/// The wallet has scanned the code.
+/// The wallet has scanned the QR code and reads the request.
 #[handler]
-async fn wallet_reads(app: Data<&Arc<App>>, action: Path<String>, query: Query<Token>) -> Result<Json<Value>, Problem> {
+async fn wallet_request(app: Data<&Arc<App>>, action: Path<String>, query: Query<Token>) -> Result<Json<Value>, Problem> {
     let action = action_of(&action)?;
     let now = app.ctx.now();
     let found = app.ctx.store.read().await?.connect_sessions().find(&query.token, now).await?;
     let Some(session) = found.filter(|session| session.action == action && !session.status.is_final()) else {
-        return Ok(Json(claims::refused(&app, &step::gone(), now)));
+        return Ok(Json(claims::rejected(&app, &step::expired(), now)));
     };
     if session.status == ConnectStatus::Created {
         let scanned = ConnectSession { status: ConnectStatus::Scanned, ..session.clone() };
@@ -232,7 +232,7 @@ async fn wallet_reads(app: Data<&Arc<App>>, action: Path<String>, query: Query<T
 }
 
 #[derive(Deserialize)]
-struct WalletAnswer {
+struct WalletResponse {
     #[serde(default, rename = "userPk")]
     user_pk: String,
     #[serde(default, rename = "userInfo")]
@@ -240,12 +240,17 @@ struct WalletAnswer {
 }
 
 #[handler]
-async fn wallet_answers(app: Data<&Arc<App>>, action: Path<String>, query: Query<Token>, body: poem::Body) -> Result<Json<Value>, Problem> {
+async fn wallet_response(
+    app: Data<&Arc<App>>,
+    action: Path<String>,
+    query: Query<Token>,
+    body: poem::Body,
+) -> Result<Json<Value>, Problem> {
     let action = action_of(&action)?;
     let bytes =
-        body.into_bytes_limit(ANSWER_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
-    let answer: WalletAnswer = serde_json::from_slice(&bytes).map_err(|error| Problem::bad(format!("Sorry, request error: {error}")))?;
-    Ok(Json(step::take(&app, action, &query.token, &answer.user_pk, &answer.user_info).await?))
+        body.into_bytes_limit(RESPONSE_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
+    let answer: WalletResponse = serde_json::from_slice(&bytes).map_err(|error| Problem::bad(format!("Sorry, request error: {error}")))?;
+    Ok(Json(step::submit(&app, action, &query.token, &answer.user_pk, &answer.user_info).await?))
 }
 
 #[derive(Deserialize)]
@@ -253,12 +258,12 @@ struct Submitted {
     #[serde(default, rename = "_t_")]
     token: String,
     #[serde(flatten)]
-    answer: WalletAnswer,
+    answer: WalletResponse,
 }
 
-/// The same by redirect, for wallets on the web.
+/// Accepts a wallet's response as query parameters, for web wallets that redirect.
 #[handler]
-async fn wallet_submits(app: Data<&Arc<App>>, action: Path<String>, query: Query<Submitted>) -> Result<Json<Value>, Problem> {
+async fn wallet_response_by_redirect(app: Data<&Arc<App>>, action: Path<String>, query: Query<Submitted>) -> Result<Json<Value>, Problem> {
     let action = action_of(&action)?;
-    Ok(Json(step::take(&app, action, &query.token, &query.answer.user_pk, &query.answer.user_info).await?))
+    Ok(Json(step::submit(&app, action, &query.token, &query.answer.user_pk, &query.answer.user_info).await?))
 }

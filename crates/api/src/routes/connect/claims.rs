@@ -1,4 +1,4 @@
-//! What passes between store and wallet, inside the signed envelopes.
+//! The messages between store and wallet inside the signed envelopes.
 
 use crate::problem::Problem;
 use crate::state::App;
@@ -9,10 +9,10 @@ use souk_domain::checkout::PreparedTransfer;
 use souk_domain::payment::{Method, MethodSettings, PreparedMandate, PreparedStake};
 use souk_domain::shared::{Language, Timestamp};
 
-/// Where a phone opens the wallet. Wallets read the query parameter `url` and decode it once more.
+/// The universal link that opens the wallet on a phone. Wallets read the query parameter `url` and decode it once more.
 const WALLET_LINK: &str = "https://abtwallet.io/i/";
 
-/// The most claims and characters of an answer are bounded by the body limit of its route.
+/// A wallet's response. The body limit of its route bounds the number and size of its claims.
 #[derive(Debug, Deserialize)]
 pub struct Answer {
     #[serde(default)]
@@ -39,7 +39,7 @@ pub struct AnsweredClaim {
     pub sig: String,
 }
 
-/// Wallets send a phone number as a text or as an object with the text inside.
+/// Accepts a phone number as a string or as `{"phoneNumber": string}`, since wallets send both.
 fn text_of_phone<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) => text,
@@ -49,11 +49,12 @@ fn text_of_phone<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<St
 }
 
 impl Answer {
-    /// What was signed: a whole transaction, or the signature alone over what was prepared.
+    /// The signed transaction, or the bare signature over the prepared one.
     pub fn signed(&self) -> Option<&str> {
-        let whole = self.claim("prepareTx").map(|claim| claim.final_tx.as_str());
-        let alone = self.claim("signature").map(|claim| if claim.sig.is_empty() { claim.final_tx.as_str() } else { claim.sig.as_str() });
-        whole.or(alone)
+        let transaction = self.claim("prepareTx").map(|claim| claim.final_tx.as_str());
+        let signature =
+            self.claim("signature").map(|claim| if claim.sig.is_empty() { claim.final_tx.as_str() } else { claim.sig.as_str() });
+        transaction.or(signature)
     }
 
     pub fn claim(&self, kind: &str) -> Option<&AnsweredClaim> {
@@ -61,7 +62,7 @@ impl Answer {
     }
 }
 
-/// Who asks.
+/// The description of this store that the wallet shows to its user.
 pub fn app_info(app: &App, language: Language) -> Value {
     json!({
         "name": app.site.name,
@@ -73,18 +74,18 @@ pub fn app_info(app: &App, language: Language) -> Value {
     })
 }
 
-/// Where the wallet reads and answers a session's requests.
+/// The URL at which the wallet reads a session's request and posts its response.
 pub fn auth_address(app: &App, session: &ConnectSession) -> String {
     app.site.address(&format!("/api/did/{}/auth?_t_={}", session.action.name(), session.token))
 }
 
-/// The deep link, which the page also shows as a QR code. Encoded twice, as wallets expect.
+/// The deep link, which the page also shows as a QR code. The inner URL is encoded twice, as wallets expect.
 pub fn deep_link(app: &App, session: &ConnectSession) -> String {
     let encode = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     format!("{WALLET_LINK}?action=requestAuth&url={}", encode(&encode(&auth_address(app, session))))
 }
 
-/// A request for claims, signed.
+/// A signed request for claims.
 pub fn request(app: &App, session: &ConnectSession, claims: Value, chain: Value, now: Timestamp) -> Value {
     signed(
         app,
@@ -101,15 +102,15 @@ pub fn request(app: &App, session: &ConnectSession, claims: Value, chain: Value,
     )
 }
 
-/// The last word, signed: `response` is what the wallet may keep.
+/// The signed final message of a successful step; the wallet may store `response`.
 pub fn accepted(app: &App, session: &ConnectSession, response: Value, now: Timestamp) -> Value {
     let body =
         json!({ "status": "ok", "response": response, "cookies": {}, "storages": {}, "appInfo": app_info(app, language_of(session)) });
     signed(app, body, now)
 }
 
-/// Errors travel inside a signed answer with status 200 (did-connect.md 2.2).
-pub fn refused(app: &App, problem: &Problem, now: Timestamp) -> Value {
+/// A signed error message, sent with status 200 (did-connect.md 2.2).
+pub fn rejected(app: &App, problem: &Problem, now: Timestamp) -> Value {
     let mut body =
         json!({ "status": "error", "errorMessage": problem.to_string(), "response": {}, "appInfo": app_info(app, Language::default()) });
     if let Some(code) = &problem.body.code {
@@ -127,7 +128,7 @@ pub fn language_of(session: &ConnectSession) -> Language {
     session.params.get("locale").map(|tag| Language::from_tag(tag)).unwrap_or_default()
 }
 
-/// Claims that move no money name no chain.
+/// The chain of claims that move no money.
 pub fn no_chain() -> Value {
     json!({ "id": "none", "host": "none", "type": "arcblock" })
 }
@@ -152,18 +153,18 @@ pub fn profile_claim(language: Language) -> Value {
     json!([{ "type": "profile", "description": text, "items": ["fullName", "email", "phone"], "meta": {}, "mfaCode": [] }])
 }
 
-pub fn transfer_claim(asked: &PreparedTransfer, language: Language) -> Value {
-    let amount = asked.intent.amount.to_decimal(asked.currency.decimals);
-    let items = asked.description.in_language(language);
+pub fn transfer_claim(transfer: &PreparedTransfer, language: Language) -> Value {
+    let amount = transfer.intent.amount.to_decimal(transfer.currency.decimals);
+    let items = transfer.description.in_language(language);
     let text = match language {
-        Language::English => format!("Pay {amount} {} for {items}", asked.currency.symbol),
-        Language::Chinese => format!("支付 {amount} {}，用于 {items}", asked.currency.symbol),
+        Language::English => format!("Pay {amount} {} for {items}", transfer.currency.symbol),
+        Language::Chinese => format!("支付 {amount} {}，用于 {items}", transfer.currency.symbol),
     };
     json!([{
         "type": "prepareTx",
         "description": text,
-        "partialTx": asked.prepared.partial_tx,
-        "requirement": { "tokens": [{ "address": asked.prepared.token, "value": asked.intent.amount.to_string() }] },
+        "partialTx": transfer.prepared.partial_tx,
+        "requirement": { "tokens": [{ "address": transfer.prepared.token, "value": transfer.intent.amount.to_string() }] },
         "display": "",
         "nonce": "",
         "meta": {},
@@ -171,23 +172,24 @@ pub fn transfer_claim(asked: &PreparedTransfer, language: Language) -> Value {
     }])
 }
 
-/// The permission: the wallet signs what was prepared as it stands. The limits are in the text, since wallets show little else.
-pub fn mandate_claim(asked: &PreparedMandate, store: &str, language: Language) -> Value {
+/// The claim for a delegation: the wallet signs the prepared transaction unchanged. The description states the limits, because
+/// wallets show little else.
+pub fn mandate_claim(mandate: &PreparedMandate, store: &str, language: Language) -> Value {
     let limits: Vec<_> =
-        asked.limits.iter().map(|(currency, most)| format!("{} {}", most.to_decimal(currency.decimals), currency.symbol)).collect();
+        mandate.limits.iter().map(|(currency, most)| format!("{} {}", most.to_decimal(currency.decimals), currency.symbol)).collect();
     let mut text = match language {
         Language::English => {
             format!(
                 "Allow {store} to charge at most {} per payment for {} and your other subscriptions",
                 limits.join(", "),
-                asked.description.in_language(language)
+                mandate.description.in_language(language)
             )
         }
         Language::Chinese => {
-            format!("允许 {store} 每次最多扣款 {}，用于 {} 及你的其他订阅", limits.join("、"), asked.description.in_language(language))
+            format!("允许 {store} 每次最多扣款 {}，用于 {} 及你的其他订阅", limits.join("、"), mandate.description.in_language(language))
         }
     };
-    if asked.by_usage {
+    if mandate.by_usage {
         text.push_str(match language {
             Language::English => ". Usage is charged afterwards, and a payment never exceeds this limit",
             Language::Chinese => "。用量费用在使用后收取，单次扣款不会超过此上限",
@@ -197,7 +199,7 @@ pub fn mandate_claim(asked: &PreparedMandate, store: &str, language: Language) -
         "type": "signature",
         "description": text,
         "typeUrl": "fg:t:transaction",
-        "origin": asked.prepared.partial_tx,
+        "origin": mandate.prepared.partial_tx,
         "digest": "",
         "method": "sha3",
         "requirement": { "tokens": [], "assets": {} },
@@ -208,20 +210,20 @@ pub fn mandate_claim(asked: &PreparedMandate, store: &str, language: Language) -
     }])
 }
 
-pub fn stake_claim(asked: &PreparedStake, language: Language) -> Value {
-    let amount = asked.amount.to_decimal(asked.currency.decimals);
-    let items = asked.description.in_language(language);
+pub fn stake_claim(stake: &PreparedStake, language: Language) -> Value {
+    let amount = stake.amount.to_decimal(stake.currency.decimals);
+    let items = stake.description.in_language(language);
     let text = match language {
         Language::English => {
-            format!("Refundable deposit of {amount} {} for {items}, returned after the subscription ends", asked.currency.symbol)
+            format!("Refundable deposit of {amount} {} for {items}, returned after the subscription ends", stake.currency.symbol)
         }
-        Language::Chinese => format!("为 {items} 支付押金 {amount} {}（可退），订阅结束后退还", asked.currency.symbol),
+        Language::Chinese => format!("为 {items} 支付押金 {amount} {}（可退），订阅结束后退还", stake.currency.symbol),
     };
     json!([{
         "type": "prepareTx",
         "description": text,
-        "partialTx": asked.prepared.partial_tx,
-        "requirement": { "tokens": [{ "address": asked.prepared.token, "value": asked.amount.to_string() }] },
+        "partialTx": stake.prepared.partial_tx,
+        "requirement": { "tokens": [{ "address": stake.prepared.token, "value": stake.amount.to_string() }] },
         "display": "",
         "nonce": "",
         "meta": {},

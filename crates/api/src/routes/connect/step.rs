@@ -1,4 +1,4 @@
-//! One step of a connect session: the wallet's answer, and what it leads to.
+//! The steps of a connect session: requests to the wallet, its responses, and the transitions between them.
 
 use super::claims::{self, Answer};
 use super::wallet_actions;
@@ -11,12 +11,12 @@ use souk_domain::checkout::{self, TransferError, WalletStep};
 use souk_domain::shared::{SessionId, StorageError, Timestamp};
 use subtle::ConstantTimeEq;
 
-/// The session is over, or never was.
-pub fn gone() -> Problem {
+/// The session has ended or does not exist.
+pub fn expired() -> Problem {
     Problem::bad("Session not found or expired").code("CONNECT_EXPIRED")
 }
 
-/// Another wallet than the one that began answers.
+/// The response comes from another wallet than the one bound to the session.
 pub fn other_wallet() -> Problem {
     Problem::forbidden_for("Login user and wallet user mismatch, please relogin and try again").code("CONNECT_OTHER_WALLET")
 }
@@ -33,25 +33,25 @@ fn wrong_challenge() -> Problem {
     Problem::bad("Challenge mismatch").code("CONNECT_CHALLENGE")
 }
 
-fn no_claim() -> Problem {
+fn missing_claim() -> Problem {
     Problem::bad("The answer lacks the claim that was asked for").code("CONNECT_NO_CLAIM")
 }
 
-/// A fresh challenge: 16 random bytes in upper hex, one for each step.
+/// A new challenge for each step: 16 random bytes in upper-case hex.
 pub fn challenge(app: &App) -> String {
     hex::encode_upper(app.ctx.random.bytes::<16>())
 }
 
-/// What the wallet is asked next.
+/// Builds the request of the session's current step.
 pub async fn build_step(app: &App, session: &ConnectSession) -> Result<Value, StorageError> {
     let now = app.ctx.now();
     let language = claims::language_of(session);
     if let (ConnectStep::Transfer | ConnectStep::Stake, Some(action), Some(wallet)) =
-        (session.step, wallet_actions::deed_of(session), &session.wallet)
+        (session.step, wallet_actions::action_of(session), &session.wallet)
     {
         return match wallet_actions::build_request(app, session, &action, wallet).await {
             Ok((claim, chain)) => Ok(claims::request(app, session, claim, chain, now)),
-            Err(error) => refuse_deed(app, session, error, now).await,
+            Err(error) => reject_action(app, session, error, now).await,
         };
     }
     if matches!(session.step, ConnectStep::Principal) {
@@ -60,32 +60,32 @@ pub async fn build_step(app: &App, session: &ConnectSession) -> Result<Value, St
     if matches!(session.step, ConnectStep::Profile) {
         return Ok(claims::request(app, session, claims::profile_claim(language), claims::no_chain(), now));
     }
-    let (Some(id), Some(wallet)) = (checkout_of(session), &session.wallet) else { return Ok(claims::refused(app, &gone(), now)) };
+    let (Some(id), Some(wallet)) = (checkout_of(session), &session.wallet) else { return Ok(claims::rejected(app, &expired(), now)) };
     let ctx = &app.ctx;
-    let asked = match session.step {
+    let prepared = match session.step {
         ConnectStep::Mandate => checkout::prepare_mandate(ctx, &id, wallet, session.nonce)
             .await
-            .map(|asked| (claims::mandate_claim(&asked, &app.site.name, language), claims::chain_of(app, &asked.method))),
+            .map(|prepared| (claims::mandate_claim(&prepared, &app.site.name, language), claims::chain_of(app, &prepared.method))),
         ConnectStep::Stake => checkout::prepare_stake(ctx, &id, wallet, session.nonce)
             .await
-            .map(|asked| (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))),
+            .map(|prepared| (claims::stake_claim(&prepared, language), claims::chain_of(app, &prepared.method))),
         _ => checkout::prepare_transfer(ctx, &id, wallet, session.nonce)
             .await
-            .map(|asked| (claims::transfer_claim(&asked, language), claims::chain_of(app, &asked.method))),
+            .map(|prepared| (claims::transfer_claim(&prepared, language), claims::chain_of(app, &prepared.method))),
     };
-    match asked {
+    match prepared {
         Ok((claim, chain)) => Ok(claims::request(app, session, claim, chain, now)),
-        Err(error) => refuse(app, session, error).await,
+        Err(error) => reject(app, session, error).await,
     }
 }
 
-/// The wallet has scanned the code: a checkout looks now what there is to sign.
+/// Handles the first read by the wallet. For a checkout, this determines what has to be signed.
 pub async fn scan(app: &App, session: &ConnectSession, scanned: ConnectSession) -> Result<Value, StorageError> {
     let scanned = match (&session.wallet, checkout_of(session)) {
-        (Some(wallet), Some(id)) if session.action != ConnectAction::Login && wallet_actions::deed_of(session).is_none() => {
+        (Some(wallet), Some(id)) if session.action != ConnectAction::Login && wallet_actions::action_of(session).is_none() => {
             match checkout::next_wallet_step(&app.ctx, &id, &wallet.did).await {
                 Ok(wanted) => ConnectSession { step: step_for(wanted), ..scanned },
-                Err(error) => return refuse(app, session, error).await,
+                Err(error) => return reject(app, session, error).await,
             }
         }
         _ => scanned,
@@ -94,7 +94,7 @@ pub async fn scan(app: &App, session: &ConnectSession, scanned: ConnectSession) 
     build_step(app, &scanned).await
 }
 
-/// With nothing left to sign, the account is asked for once, so that somebody has agreed.
+/// If nothing has to be signed, the wallet is asked to confirm its account once, so that its user consents.
 const fn step_for(wanted: WalletStep) -> ConnectStep {
     match wanted {
         WalletStep::Transfer => ConnectStep::Transfer,
@@ -104,14 +104,14 @@ const fn step_for(wanted: WalletStep) -> ConnectStep {
     }
 }
 
-/// A refusal ends the session, and the wallet is told why.
-async fn refuse(app: &App, session: &ConnectSession, error: TransferError) -> Result<Value, StorageError> {
+/// Ends the session with an error, which is also sent to the wallet.
+async fn reject(app: &App, session: &ConnectSession, error: TransferError) -> Result<Value, StorageError> {
     match error {
         TransferError::Storage(error) => Err(error),
         error => {
             let problem = Problem::from(error);
             fail(app, session, ConnectStatus::Error, &problem).await?;
-            Ok(claims::refused(app, &problem, app.ctx.now()))
+            Ok(claims::rejected(app, &problem, app.ctx.now()))
         }
     }
 }
@@ -120,30 +120,30 @@ fn checkout_of(session: &ConnectSession) -> Option<SessionId> {
     session.params.get("checkoutSessionId").and_then(|id| SessionId::parse(id).ok())
 }
 
-/// Takes a wallet's answer. The challenge is checked before anything is stored, and used up before anything is done.
-pub async fn take(app: &App, action: ConnectAction, token: &str, public_key: &str, envelope: &str) -> Result<Value, StorageError> {
+/// Handles a wallet's response. The challenge is verified before anything is stored, and replaced before the step is executed.
+pub async fn submit(app: &App, action: ConnectAction, token: &str, public_key: &str, envelope: &str) -> Result<Value, StorageError> {
     let now = app.ctx.now();
     let found = app.ctx.store.read().await?.connect_sessions().find(token, now).await?;
     let Some(session) = found.filter(|session| session.action == action && !session.status.is_final()) else {
-        return Ok(claims::refused(app, &gone(), now));
+        return Ok(claims::rejected(app, &expired(), now));
     };
     let opened = match app.envelopes.open(envelope, public_key, now) {
         Ok(opened) => opened,
         Err(error) => {
             let problem = Problem::bad(error.to_string()).code("CONNECT_SIGNATURE");
             fail(app, &session, ConnectStatus::Error, &problem).await?;
-            return Ok(claims::refused(app, &problem, now));
+            return Ok(claims::rejected(app, &problem, now));
         }
     };
-    let Ok(answer) = serde_json::from_str::<Answer>(&opened.body) else { return Ok(claims::refused(app, &no_claim(), now)) };
+    let Ok(answer) = serde_json::from_str::<Answer>(&opened.body) else { return Ok(claims::rejected(app, &missing_claim(), now)) };
     let matches: bool = answer.challenge.as_bytes().ct_eq(session.challenge.as_bytes()).into();
     if !matches || session.status == ConnectStatus::Working {
-        return Ok(claims::refused(app, &wrong_challenge(), now));
+        return Ok(claims::rejected(app, &wrong_challenge(), now));
     }
     let wallet = Wallet { did: opened.issuer, public_key: public_key.to_owned() };
     if session.wallet.as_ref().is_some_and(|known| known.did != wallet.did) {
         fail(app, &session, ConnectStatus::Forbidden, &other_wallet()).await?;
-        return Ok(claims::refused(app, &other_wallet(), now));
+        return Ok(claims::rejected(app, &other_wallet(), now));
     }
     match answer.action.as_str() {
         "declineAuth" => {
@@ -163,72 +163,72 @@ pub async fn take(app: &App, action: ConnectAction, token: &str, public_key: &st
         ..session.clone()
     };
     if !advance(app, &session, &working).await? {
-        return Ok(claims::refused(app, &wrong_challenge(), now));
+        return Ok(claims::rejected(app, &wrong_challenge(), now));
     }
-    carry_out(app, working, &answer, now).await
+    execute_step(app, working, &answer, now).await
 }
 
-async fn carry_out(app: &App, session: ConnectSession, answer: &Answer, now: Timestamp) -> Result<Value, StorageError> {
-    let Some(wallet) = session.wallet.clone() else { return Ok(claims::refused(app, &gone(), now)) };
+async fn execute_step(app: &App, session: ConnectSession, answer: &Answer, now: Timestamp) -> Result<Value, StorageError> {
+    let Some(wallet) = session.wallet.clone() else { return Ok(claims::rejected(app, &expired(), now)) };
     match session.step {
-        ConnectStep::Principal if session.action == ConnectAction::Login => go_on(app, session, ConnectStep::Profile).await,
-        ConnectStep::Principal if wallet_actions::deed_of(&session).is_some() => go_on(app, session, ConnectStep::Transfer).await,
+        ConnectStep::Principal if session.action == ConnectAction::Login => advance_to(app, session, ConnectStep::Profile).await,
+        ConnectStep::Principal if wallet_actions::action_of(&session).is_some() => advance_to(app, session, ConnectStep::Transfer).await,
         ConnectStep::Principal => match checkout_of(&session) {
             Some(id) => next(app, session, &id, &wallet, json!({}), now).await,
-            None => Ok(claims::refused(app, &gone(), now)),
+            None => Ok(claims::rejected(app, &expired(), now)),
         },
         ConnectStep::Profile => {
-            let told = answer.claim("profile").map(|claim| Profile {
+            let profile = answer.claim("profile").map(|claim| Profile {
                 full_name: claim.full_name.clone(),
                 email: claim.email.clone(),
                 phone: claim.phone.clone(),
             });
-            access::register_login(&app.ctx, &wallet, &told.unwrap_or_default(), claims::language_of(&session)).await?;
+            access::register_login(&app.ctx, &wallet, &profile.unwrap_or_default(), claims::language_of(&session)).await?;
             succeed(app, session, json!({}), now).await
         }
-        ConnectStep::Transfer | ConnectStep::Stake if wallet_actions::deed_of(&session).is_some() => {
-            let (Some(action), Some(signed)) = (wallet_actions::deed_of(&session), answer.signed()) else {
-                fail(app, &session, ConnectStatus::Error, &no_claim()).await?;
-                return Ok(claims::refused(app, &no_claim(), now));
+        ConnectStep::Transfer | ConnectStep::Stake if wallet_actions::action_of(&session).is_some() => {
+            let (Some(action), Some(signed)) = (wallet_actions::action_of(&session), answer.signed()) else {
+                fail(app, &session, ConnectStatus::Error, &missing_claim()).await?;
+                return Ok(claims::rejected(app, &missing_claim(), now));
             };
-            match wallet_actions::take(app, &session, &action, &wallet, signed).await {
-                Ok(_) if wallet_actions::lacks_stake(app, &session, &action, &wallet).await => {
-                    go_on(app, session, ConnectStep::Stake).await
+            match wallet_actions::submit(app, &session, &action, &wallet, signed).await {
+                Ok(_) if wallet_actions::requires_stake(app, &session, &action, &wallet).await => {
+                    advance_to(app, session, ConnectStep::Stake).await
                 }
                 Ok(hash) => succeed(app, session, json!({ "hash": hash }), now).await,
-                Err(error) => refuse_deed(app, &session, error, now).await,
+                Err(error) => reject_action(app, &session, error, now).await,
             }
         }
         ConnectStep::Transfer | ConnectStep::Mandate | ConnectStep::Stake => {
             let (Some(id), Some(signed)) = (checkout_of(&session), answer.signed()) else {
-                fail(app, &session, ConnectStatus::Error, &no_claim()).await?;
-                return Ok(claims::refused(app, &no_claim(), now));
+                fail(app, &session, ConnectStatus::Error, &missing_claim()).await?;
+                return Ok(claims::rejected(app, &missing_claim(), now));
             };
             let ctx = &app.ctx;
-            let taken = match session.step {
+            let result = match session.step {
                 ConnectStep::Mandate => checkout::submit_signed_mandate(ctx, &id, &wallet, session.nonce, signed).await,
                 ConnectStep::Stake => checkout::submit_signed_stake(ctx, &id, &wallet, session.nonce, signed).await,
                 _ => checkout::submit_signed_transfer(ctx, &id, &wallet, session.nonce, signed).await,
             };
-            match taken {
+            match result {
                 Ok(hash) if session.step == ConnectStep::Transfer => succeed(app, session, json!({ "hash": hash }), now).await,
                 Ok(hash) => next(app, session, &id, &wallet, json!({ "hash": hash }), now).await,
-                Err(error) => refuse(app, &session, error).await,
+                Err(error) => reject(app, &session, error).await,
             }
         }
     }
 }
 
-async fn refuse_deed(app: &App, session: &ConnectSession, error: ManageError, now: Timestamp) -> Result<Value, StorageError> {
+async fn reject_action(app: &App, session: &ConnectSession, error: ManageError, now: Timestamp) -> Result<Value, StorageError> {
     if let ManageError::Storage(error) = error {
         return Err(error);
     }
     let problem = Problem::from(error);
     fail(app, session, ConnectStatus::Error, &problem).await?;
-    Ok(claims::refused(app, &problem, now))
+    Ok(claims::rejected(app, &problem, now))
 }
 
-/// What is left to sign, or the end.
+/// Continues with the next signature that the checkout requires, or ends the session successfully.
 async fn next(
     app: &App,
     session: ConnectSession,
@@ -241,19 +241,19 @@ async fn next(
         // The last signature may have completed the session already.
         Err(TransferError::Complete) => succeed(app, session, response, now).await,
         Ok(WalletStep::Nothing) => {
-            // What was signed just now has taken the next step itself. What is not decided by this first look is looked at again by
-            // the reconciler; the page hears of it by polling.
+            // After a signature, its submission has advanced the checkout already. If this first call does not settle the
+            // payment, the reconciler continues, and the page learns the result by polling.
             if session.step == ConnectStep::Principal {
                 let _ = checkout::advance(&app.ctx, id).await;
             }
             succeed(app, session, response, now).await
         }
-        Ok(wanted) => go_on(app, session, step_for(wanted)).await,
-        Err(error) => refuse(app, &session, error).await,
+        Ok(wanted) => advance_to(app, session, step_for(wanted)).await,
+        Err(error) => reject(app, &session, error).await,
     }
 }
 
-async fn go_on(app: &App, session: ConnectSession, step: ConnectStep) -> Result<Value, StorageError> {
+async fn advance_to(app: &App, session: ConnectSession, step: ConnectStep) -> Result<Value, StorageError> {
     let next = ConnectSession { status: ConnectStatus::Scanned, step, challenge: challenge(app), ..session.clone() };
     advance(app, &session, &next).await?;
     build_step(app, &next).await
@@ -276,7 +276,7 @@ async fn fail(app: &App, session: &ConnectSession, status: ConnectStatus, proble
     advance(app, session, &failed).await.map(|_| ())
 }
 
-/// Compare-and-set from where `session` was read to `next`.
+/// Replaces the session's state by `next` if it has not changed since `session` was read. Returns whether it did.
 pub async fn advance(app: &App, session: &ConnectSession, next: &ConnectSession) -> Result<bool, StorageError> {
     let mut unit = app.ctx.store.begin().await?;
     let step = ConnectTransition { token: &session.token, from: session.status, challenge: &session.challenge, next };

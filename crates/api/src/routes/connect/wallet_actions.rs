@@ -1,6 +1,6 @@
-//! What a wallet signs for a subscription that stands: it pays what is overdue, one invoice (`collect`) or all of a currency
-//! (`collect-batch`), gives another permission (`change-payment`), leaves a stake anew (`re-stake`), adds funds to the account that
-//! pays (`recharge`), or stakes for its overdraft protection (`overdraft-protection`).
+//! What a wallet signs for an existing subscription: the payment of one overdue invoice (`collect`) or of all in a currency
+//! (`collect-batch`), a new delegation (`change-payment`), a new stake (`re-stake`), a top-up of the paying account (`recharge`), or
+//! the stake of its overdraft protection (`overdraft-protection`).
 
 use super::claims;
 use crate::auth::{Caller, LinkHolder, resources};
@@ -16,22 +16,22 @@ use souk_domain::shared::{
 };
 use std::collections::BTreeMap;
 
-const NO_DEBTOR: &str = "Either subscriptionId or customerId must be provided";
+const OWNER_REQUIRED: &str = "Either subscriptionId or customerId must be provided";
 
-/// Whether an action is about a subscription that stands.
-pub const fn is_deed(action: ConnectAction) -> bool {
+/// Returns whether an action concerns an existing subscription.
+pub const fn is_wallet_action(action: ConnectAction) -> bool {
     use ConnectAction::{ChangePayment, Collect, CollectBatch, OverdraftProtection, Recharge, Restake};
     matches!(action, Collect | CollectBatch | ChangePayment | Restake | Recharge | OverdraftProtection)
 }
 
-/// Checks the parameters of a page, and that whoever opened it may do this. Answers them, with a customer by id where the page
-/// named a DID.
+/// Validates the parameters of a page and the permission of its visitor. Returns the parameters, with a customer's DID replaced by
+/// the customer's id.
 pub async fn open(
     app: &App,
     action: ConnectAction,
     params: BTreeMap<String, String>,
     mode: Mode,
-    opener: &LinkHolder<resources::Invoices>,
+    visitor: &LinkHolder<resources::Invoices>,
     caller: Option<&Caller>,
 ) -> Result<BTreeMap<String, String>, Problem> {
     let mut params = params;
@@ -52,7 +52,7 @@ pub async fn open(
             params.insert("customerId".to_owned(), id.to_string());
             (id, Vec::new())
         }
-        (ConnectAction::CollectBatch, None, None) => return Err(Problem::bad(NO_DEBTOR)),
+        (ConnectAction::CollectBatch, None, None) => return Err(Problem::bad(OWNER_REQUIRED)),
         (..) => return Err(Problem::bad("subscriptionId is required")),
     };
     if matches!(action, ConnectAction::CollectBatch | ConnectAction::ChangePayment) {
@@ -62,16 +62,16 @@ pub async fn open(
     let customer = unit.customers().find(&customer).await?.ok_or_else(Problem::not_found)?;
     drop(unit);
     let ids: Vec<_> = ids.iter().map(String::as_str).collect();
-    // Somebody else's account may not pay: their wallet would be asked for a stranger's debt.
-    let is_own = caller.is_none_or(|caller| caller.user.did == customer.did);
-    // The link of a mail may pay what is owed and nothing else.
-    let may = match action {
+    // A signed-in user must not pay for another customer: their own wallet would be asked to pay a stranger's debt.
+    let is_customer = caller.is_none_or(|caller| caller.user.did == customer.did);
+    // The link of an email authorizes the payment of overdue invoices and nothing else.
+    let is_authorized = match action {
         ConnectAction::Collect | ConnectAction::CollectBatch => {
-            opener.may_open(&ids, &customer.did, customer.mode) && (is_own || opener.has_link(&ids))
+            visitor.may_open(&ids, &customer.did, customer.mode) && (is_customer || visitor.has_link(&ids))
         }
-        _ => caller.is_some() && is_own,
+        _ => caller.is_some() && is_customer,
     };
-    if !may {
+    if !is_authorized {
         return Err(Problem::not_found());
     }
     if action == ConnectAction::Recharge {
@@ -84,29 +84,29 @@ pub async fn open(
     Ok(params)
 }
 
-/// What is staked for the overdraft protection; absent: what is missing.
+/// The stake for the overdraft protection in base units; `None`: the missing amount.
 fn stake_amount(params: &BTreeMap<String, String>) -> Result<Option<Amount>, AmountError> {
     params.get("amount").filter(|amount| !amount.is_empty()).map(|amount| Amount::parse_base_units(amount)).transpose()
 }
 
-/// In base units.
+/// The `amount` parameter, in base units.
 fn amount_of(params: &BTreeMap<String, String>) -> Result<Amount, AmountError> {
     Amount::parse_base_units(params.get("amount").map(String::as_str).unwrap_or_default())
 }
 
-/// What a session is about.
+/// The action of a connect session with its parameters.
 pub enum WalletAction {
     Pay(Debt),
-    /// With the plan that the permission is for, where it is for another one.
+    /// A new delegation, with the plan to switch to if the delegation is for a plan change.
     Change(SubscriptionId, CurrencyId, Option<PlanOrder>),
     Restake(SubscriptionId),
     Recharge(SubscriptionId, Amount),
-    /// `None`: what is missing.
+    /// `None`: the missing amount.
     Overdraft(SubscriptionId, Option<Amount>),
 }
 
-/// `None` for sessions of other actions.
-pub fn deed_of(session: &ConnectSession) -> Option<WalletAction> {
+/// Returns `None` for sessions of other actions and for invalid parameters.
+pub fn action_of(session: &ConnectSession) -> Option<WalletAction> {
     let param = |name: &str| session.params.get(name).map(String::as_str).unwrap_or_default();
     let subscription = SubscriptionId::parse(param("subscriptionId"));
     let currency = CurrencyId::parse(param("currencyId"));
@@ -124,7 +124,7 @@ pub fn deed_of(session: &ConnectSession) -> Option<WalletAction> {
     }
 }
 
-/// The plan that the page was agreed to, as `PUT change-plan` told it to attach it.
+/// The plan that the customer agreed to, from the parameters that `PUT change-plan` returned to the page.
 fn plan_of(session: &ConnectSession) -> Option<PlanOrder> {
     let param = |name: &str| session.params.get(name);
     Some(PlanOrder {
@@ -139,7 +139,7 @@ fn plan_of(session: &ConnectSession) -> Option<PlanOrder> {
     })
 }
 
-/// The claim that asks for the signature, and its chain.
+/// The claim that requests the signature, and its chain.
 pub async fn build_request(
     app: &App,
     session: &ConnectSession,
@@ -149,33 +149,33 @@ pub async fn build_request(
     let (ctx, language) = (&app.ctx, claims::language_of(session));
     Ok(match action {
         WalletAction::Change(id, _, plan) if session.step == ConnectStep::Stake => {
-            let asked = billing::prepare_restake(ctx, id, stake_for(plan.as_ref()), wallet, stake_nonce(session)).await?;
-            (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
+            let prepared = billing::prepare_restake(ctx, id, stake_for(plan.as_ref()), wallet, stake_nonce(session)).await?;
+            (claims::stake_claim(&prepared, language), claims::chain_of(app, &prepared.method))
         }
         WalletAction::Pay(debt) => {
-            let asked = billing::prepare_overdue_payment(ctx, debt, wallet, session.nonce).await?;
-            (claim(&asked, language), claims::chain_of(app, &asked.method))
+            let prepared = billing::prepare_overdue_payment(ctx, debt, wallet, session.nonce).await?;
+            (overdue_claim(&prepared, language), claims::chain_of(app, &prepared.method))
         }
         WalletAction::Change(id, currency, plan) => {
-            let asked = billing::prepare_payment_change(ctx, id, currency, plan.as_ref(), wallet, session.nonce).await?;
-            (claims::mandate_claim(&asked, &app.site.name, language), claims::chain_of(app, &asked.method))
+            let prepared = billing::prepare_payment_change(ctx, id, currency, plan.as_ref(), wallet, session.nonce).await?;
+            (claims::mandate_claim(&prepared, &app.site.name, language), claims::chain_of(app, &prepared.method))
         }
         WalletAction::Restake(id) => {
-            let asked = billing::prepare_restake(ctx, id, StakeFor::Resuming, wallet, session.nonce).await?;
-            (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
+            let prepared = billing::prepare_restake(ctx, id, StakeFor::Resuming, wallet, session.nonce).await?;
+            (claims::stake_claim(&prepared, language), claims::chain_of(app, &prepared.method))
         }
         WalletAction::Overdraft(id, amount) => {
-            let asked = billing::prepare_overdraft_stake(ctx, id, *amount, wallet, session.nonce).await?;
-            (claims::stake_claim(&asked, language), claims::chain_of(app, &asked.method))
+            let prepared = billing::prepare_overdraft_stake(ctx, id, *amount, wallet, session.nonce).await?;
+            (claims::stake_claim(&prepared, language), claims::chain_of(app, &prepared.method))
         }
         WalletAction::Recharge(id, amount) => {
-            let asked = billing::prepare_recharge(ctx, id, *amount, wallet, session.nonce).await?;
-            (funds_claim(&asked, language), claims::chain_of(app, &asked.method))
+            let prepared = billing::prepare_recharge(ctx, id, *amount, wallet, session.nonce).await?;
+            (recharge_claim(&prepared, language), claims::chain_of(app, &prepared.method))
         }
     })
 }
 
-/// The stake's transaction is another one than the permission's of the same connect session.
+/// The nonce of a stake transaction; it differs from that of the delegation in the same connect session.
 const fn stake_nonce(session: &ConnectSession) -> u64 {
     session.nonce.wrapping_add(1)
 }
@@ -184,23 +184,23 @@ fn stake_for(plan: Option<&PlanOrder>) -> StakeFor<'_> {
     plan.map_or(StakeFor::ChangedPayment, StakeFor::ChangedPlan)
 }
 
-/// Whether the wallet is to leave a stake too, after it has permitted charges.
-pub async fn lacks_stake(app: &App, session: &ConnectSession, action: &WalletAction, wallet: &Wallet) -> bool {
+/// Returns whether the wallet has to place a stake as well, after it has signed the delegation.
+pub async fn requires_stake(app: &App, session: &ConnectSession, action: &WalletAction, wallet: &Wallet) -> bool {
     match action {
         WalletAction::Change(id, currency, plan) if session.step == ConnectStep::Transfer => {
             match billing::lacks_stake(&app.ctx, id, currency, stake_for(plan.as_ref()), wallet).await {
-                // The plan waits for it: asked for the stake, the wallet is told why there is none now.
+                // The plan change waits for the stake, so the session continues; the stake request then reports the error.
                 Err(ManageError::PaymentInFlight) => plan.is_some(),
-                // What was permitted stands in any case.
-                lacks => lacks.unwrap_or(false),
+                // The delegation is valid in any case.
+                result => result.unwrap_or(false),
             }
         }
         _ => false,
     }
 }
 
-/// Takes what was signed. Answers the transaction's hash.
-pub async fn take(
+/// Submits the signed transaction and returns its hash.
+pub async fn submit(
     app: &App,
     session: &ConnectSession,
     action: &WalletAction,
@@ -224,29 +224,29 @@ pub async fn take(
     }
 }
 
-fn claim(asked: &PreparedOverduePayment, language: Language) -> Value {
-    let PreparedOverduePayment { prepared, currency, amount, invoices, .. } = asked;
+fn overdue_claim(payment: &PreparedOverduePayment, language: Language) -> Value {
+    let PreparedOverduePayment { prepared, currency, amount, invoices, .. } = payment;
     let sum = amount.to_decimal(currency.decimals);
     let text = match (language, invoices.len()) {
         (Language::English, 1) => format!("Pay an overdue invoice: {sum} {}", currency.symbol),
         (Language::English, number) => format!("Pay {number} overdue invoices: {sum} {}", currency.symbol),
         (Language::Chinese, number) => format!("支付 {number} 张逾期账单：{sum} {}", currency.symbol),
     };
-    transfer(&text, prepared, *amount)
+    transfer_claim(&text, prepared, *amount)
 }
 
-/// Who gets it is in the text: it is not the store that asks.
-fn funds_claim(asked: &PreparedRecharge, language: Language) -> Value {
-    let sum = format!("{} {}", asked.amount.to_decimal(asked.currency.decimals), asked.currency.symbol);
-    let (to, what) = (&asked.to, &asked.description);
+/// The description names the recipient, because the funds do not go to the store.
+fn recharge_claim(recharge: &PreparedRecharge, language: Language) -> Value {
+    let sum = format!("{} {}", recharge.amount.to_decimal(recharge.currency.decimals), recharge.currency.symbol);
+    let (to, description) = (&recharge.to, &recharge.description);
     let text = match language {
-        Language::English => format!("Top up {to}, the account that pays for {what}, with {sum}"),
-        Language::Chinese => format!("为 {what} 的扣款账户 {to} 充值 {sum}"),
+        Language::English => format!("Top up {to}, the account that pays for {description}, with {sum}"),
+        Language::Chinese => format!("为 {description} 的扣款账户 {to} 充值 {sum}"),
     };
-    transfer(&text, &asked.prepared, asked.amount)
+    transfer_claim(&text, &recharge.prepared, recharge.amount)
 }
 
-fn transfer(text: &str, prepared: &UnsignedTransaction, amount: Amount) -> Value {
+fn transfer_claim(text: &str, prepared: &UnsignedTransaction, amount: Amount) -> Value {
     json!([{
         "type": "prepareTx",
         "description": text,

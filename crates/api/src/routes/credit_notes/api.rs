@@ -16,14 +16,14 @@ use souk_domain::billing::{
 use souk_domain::shared::{Amount, CreditNoteId, InvoiceId, InvoiceItemId, Mode, SubscriptionId, check_count};
 use std::sync::Arc;
 
-/// The most items of one order.
+/// Maximum number of items in one request.
 const ITEMS_MAX: u64 = 500;
 
 pub struct CreditNotesApi;
 
 #[OpenApi(prefix_path = "/api/credit-notes")]
 impl CreditNotesApi {
-    /// Credit notes, newest first: a customer's own, or those of the store; of one invoice or subscription.
+    /// Credit notes, newest first: the caller's own, or all of the store; optionally of one invoice or subscription.
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     #[oai(path = "/", method = "get")]
     async fn list(
@@ -42,7 +42,7 @@ impl CreditNotesApi {
         let nothing = || Ok(Json(CreditNoteListModel { count: 0, list: Vec::new() }));
         let mut unit = app.ctx.store.read().await?;
         let Some(customer_id) = list_owner(&app, unit.as_mut(), &reader, customer_id.0).await?.filter() else { return nothing() };
-        // A filter that is no id matches nothing: a typing error does not show more.
+        // An invalid id matches nothing, so that a typing error does not widen the list.
         let (Ok(invoice_id), Ok(subscription_id)) = (id_filter::<InvoiceId>(invoice_id.0), id_filter::<SubscriptionId>(subscription_id.0))
         else {
             return nothing();
@@ -53,15 +53,15 @@ impl CreditNotesApi {
         Ok(Json(CreditNoteListModel { count: found.count, list }))
     }
 
-    /// One credit note with its items and refunds.
+    /// Read a credit note with its items and refunds.
     #[oai(path = "/:id", method = "get")]
     async fn retrieve(
         &self,
         app: Data<&Arc<App>>,
-        opener: LinkHolder<resources::CreditNotes>,
+        visitor: LinkHolder<resources::CreditNotes>,
         id: Path<String>,
     ) -> Result<Json<CreditNoteModel>, Problem> {
-        let id = authorize_note(&app, &opener, &id).await?;
+        let id = authorize_note(&app, &visitor, &id).await?;
         let mut unit = app.ctx.store.read().await?;
         Ok(Json(credit_note(&app, unit.as_mut(), &id).await?))
     }
@@ -71,17 +71,17 @@ impl CreditNotesApi {
     async fn pdf(
         &self,
         app: Data<&Arc<App>>,
-        opener: LinkHolder<resources::CreditNotes>,
+        visitor: LinkHolder<resources::CreditNotes>,
         call: RequestContext,
         id: Path<String>,
     ) -> Result<PdfResponse, Problem> {
-        let id = authorize_note(&app, &opener, &id).await?;
+        let id = authorize_note(&app, &visitor, &id).await?;
         let note = expand_credit_note(app.ctx.store.read().await?.as_mut(), &id).await?.ok_or_else(Problem::not_found)?;
         let (name, language) = (note.note.number_text(), call.language);
         pdf(&app, &name, move |printer| printer.print_credit_note(&note, language)).await
     }
 
-    /// Issue a credit note. It is final. Refunds that it makes are sent after this has answered.
+    /// Issue a credit note. It is final. Its refunds are sent after the response.
     #[oai(path = "/", method = "post")]
     async fn create(
         &self,
@@ -89,13 +89,13 @@ impl CreditNotesApi {
         writes: Writes<resources::CreditNotes>,
         input: ExactJson<CreditNoteInputModel>,
     ) -> Result<Json<CreditNoteModel>, Problem> {
-        let Ordered { order, .. } = read_order(&app, writes.mode, input.0).await?;
+        let ParsedOrder { order, .. } = read_order(&app, writes.mode, input.0).await?;
         let (note, _, _) = billing::create_credit_note(&app.ctx, writes.mode, &order).await?;
         let mut unit = app.ctx.store.read().await?;
         Ok(Json(credit_note(&app, unit.as_mut(), &note.id).await?))
     }
 
-    /// What a credit note would give now, and where its money would go. Nothing is written.
+    /// Preview a credit note: the amounts that it would credit now, and their destination. Nothing is written.
     #[oai(path = "/preview", method = "post")]
     async fn preview(
         &self,
@@ -103,44 +103,46 @@ impl CreditNotesApi {
         reads: Reads<resources::CreditNotes>,
         input: ExactJson<CreditNoteInputModel>,
     ) -> Result<Json<CreditNotePreviewModel>, Problem> {
-        let Ordered { order, invoice } = read_order(&app, reads.mode, input.0).await?;
+        let ParsedOrder { order, invoice } = read_order(&app, reads.mode, input.0).await?;
         let preview = billing::preview_credit_note(&app.ctx, reads.mode, &order).await?;
         Ok(Json(CreditNotePreviewModel::new(&invoice, &preview)))
     }
 }
 
-/// The credit note, if it is the opener's: its customer, the store, or whoever holds a link of it or of its invoice. Anybody else's
-/// does not exist for them.
-async fn authorize_note(app: &App, opener: &LinkHolder<resources::CreditNotes>, id: &str) -> Result<CreditNoteId, Problem> {
+/// Returns the id if the visitor may read the credit note: its customer, the store, or the holder of a link to it or to its invoice.
+///
+/// # Errors
+/// 404 for all others.
+async fn authorize_note(app: &App, visitor: &LinkHolder<resources::CreditNotes>, id: &str) -> Result<CreditNoteId, Problem> {
     let id = CreditNoteId::parse(id)?;
     let mut unit = app.ctx.store.read().await?;
     let note = unit.credit_notes().find(&id).await?.ok_or_else(Problem::not_found)?;
     let customer = unit.customers().find(&note.customer_id).await?.ok_or_else(Problem::not_found)?;
-    match opener.may_open(&[id.as_str(), note.invoice_id.as_str()], &customer.did, note.mode) {
+    match visitor.may_open(&[id.as_str(), note.invoice_id.as_str()], &customer.did, note.mode) {
         true => Ok(id),
         false => Err(Problem::not_found()),
     }
 }
 
-struct Ordered {
+struct ParsedOrder {
     order: CreditNoteOrder,
     invoice: Invoice,
 }
 
-async fn read_order(app: &App, mode: Mode, input: CreditNoteInputModel) -> Result<Ordered, Problem> {
+async fn read_order(app: &App, mode: Mode, input: CreditNoteInputModel) -> Result<ParsedOrder, Problem> {
     let invoice_id = InvoiceId::parse(&input.invoice_id)?;
     let mut unit = app.ctx.store.read().await?;
     let invoice = unit.invoices().find(&invoice_id).await?.filter(|invoice| invoice.mode == mode).ok_or_else(Problem::not_found)?;
     let currency = unit.methods().find_currency(&invoice.currency_id).await?.ok_or_else(Problem::not_found)?;
     drop(unit);
     let amount_of = |text: &str| Amount::parse_decimal(text, currency.decimals, currency.decimals);
-    let ordered = input.items.unwrap_or_default();
-    check_count("items", ordered.len() as u64, ITEMS_MAX)?;
-    if !ordered.is_empty() && input.amount.is_some() {
+    let inputs = input.items.unwrap_or_default();
+    check_count("items", inputs.len() as u64, ITEMS_MAX)?;
+    if !inputs.is_empty() && input.amount.is_some() {
         return Err(Problem::bad("Either items or an amount can be credited").code("ITEMS_OR_AMOUNT"));
     }
-    let mut items = Vec::with_capacity(ordered.len());
-    for item in ordered {
+    let mut items = Vec::with_capacity(inputs.len());
+    for item in inputs {
         items.push(OrderedItem {
             invoice_item_id: InvoiceItemId::parse(&item.invoice_item_id).map_err(|_| CreditError::BadItems)?,
             amount: amount_of(&item.amount.0)?,
@@ -159,5 +161,5 @@ async fn read_order(app: &App, mode: Mode, input: CreditNoteInputModel) -> Resul
         memo: input.memo.unwrap_or_default(),
         to: CreditTo::from_name(&input.to).ok_or_else(|| Problem::invalid("to"))?,
     };
-    Ok(Ordered { order, invoice })
+    Ok(ParsedOrder { order, invoice })
 }

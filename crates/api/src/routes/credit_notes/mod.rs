@@ -1,4 +1,4 @@
-//! Credit notes: what a store gives back of its invoices.
+//! Credit notes.
 
 mod api;
 mod model;

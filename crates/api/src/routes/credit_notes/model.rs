@@ -16,18 +16,18 @@ use std::collections::BTreeMap;
 #[oai(rename = "CreditNoteItem", skip_serializing_if_is_none)]
 pub struct CreditNoteItemModel {
     pub invoice_item_id: String,
-    /// What the line is for, in English.
+    /// The description of the line in English.
     pub description: String,
-    /// The same as a code, and the parameters of its text: see `InvoiceLine`.
+    /// The description as a code with parameters; see `InvoiceLine`.
     pub description_code: String,
     pub description_params: BTreeMap<String, String>,
     /// Base units.
     pub amount: String,
-    /// Whether what the line had paid for ends.
+    /// Whether the credit revokes what the line paid for.
     pub revokes: bool,
-    /// The inputs of the amount, under the name of the formula (`kind`), where time was credited.
+    /// The formula (`kind`) of the amount with its inputs, if unused time was credited.
     pub formula: Option<serde_json::Value>,
-    /// The same in words.
+    /// The formula as text.
     pub formula_text: Option<TextModel>,
 }
 
@@ -55,7 +55,7 @@ pub struct CreditNoteModel {
     pub livemode: bool,
     pub number: String,
     pub invoice_id: String,
-    /// The number of that invoice.
+    /// The number of the invoice.
     pub invoice_number: String,
     pub subscription_id: Option<String>,
     pub customer_id: String,
@@ -63,18 +63,18 @@ pub struct CreditNoteModel {
     pub payment_method_id: String,
     /// plan_change, cancellation, usage_correction, duplicate, fraudulent, dispute or other.
     pub reason: String,
-    /// What the store writes to the customer.
+    /// A note from the store to the customer.
     pub memo: String,
-    /// Base units: what was taken off the amount due, added to the balance and refunded.
+    /// Base units: the sum of `due_reduced`, `to_balance` and `refunded`.
     pub total: String,
-    /// Taken off the amount due.
+    /// The part that reduced the amount due of the invoice.
     pub due_reduced: String,
     pub to_balance: String,
-    /// Sent back over networks, or on its way.
+    /// The part that is refunded over payment networks, including refunds in progress.
     pub refunded: String,
-    /// Of a single credit note.
+    /// Present when a single credit note is read.
     pub items: Option<Vec<CreditNoteItemModel>>,
-    /// Of a single credit note.
+    /// Present when a single credit note is read.
     pub refunds: Option<Vec<RefundModel>>,
     pub credit_note_pdf: String,
     #[oai(rename = "paymentCurrency")]
@@ -115,7 +115,7 @@ impl CreditNoteModel {
     }
 }
 
-/// Credit notes of a mode as a list shows them.
+/// Credit notes of a mode without items and refunds, as in lists.
 pub async fn credit_notes(app: &App, unit: &mut dyn UnitOfWork, mode: Mode, notes: &[CreditNote]) -> Result<Vec<CreditNoteModel>, Problem> {
     if notes.is_empty() {
         return Ok(Vec::new());
@@ -156,7 +156,8 @@ pub struct CreditNoteItemInputModel {
     pub invoice_item_id: String,
     /// A human decimal.
     pub amount: Decimal,
-    /// Whether what the line had paid for ends; absent: if the line is credited in full, unless the reason keeps access.
+    /// Whether the credit revokes what the line paid for. Absent: only if the line is credited in full and the reason does not keep
+    /// access.
     pub revokes: Option<bool>,
 }
 
@@ -164,19 +165,19 @@ pub struct CreditNoteItemInputModel {
 #[oai(rename = "CreditNoteInput")]
 pub struct CreditNoteInputModel {
     pub invoice_id: String,
-    /// Absent: the amount is spread over the lines, in proportion to what each of them can give.
+    /// Absent: the amount is spread over the lines in proportion to their creditable amounts.
     pub items: Option<Vec<CreditNoteItemInputModel>>,
-    /// A human decimal, instead of items; both absent: all that the lines can give.
+    /// A human decimal, instead of items; both absent: everything that can still be credited.
     pub amount: Option<Decimal>,
-    /// A reason of credit notes; absent: other.
+    /// One of the reasons of `CreditNote`; absent: `other`.
     pub reason: Option<String>,
-    /// What the store writes to the customer.
+    /// A note from the store to the customer.
     pub memo: Option<String>,
-    /// Where the part goes that was paid already. balance: to the customer's balance. refund: back to the payments of the invoice.
+    /// Destination of the part that was already paid: `balance` (the customer's balance) or `refund` (the payments of the invoice).
     pub to: String,
 }
 
-/// What an ordered item would be.
+/// An item as the credit note would contain it.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "CreditNotePreviewItem")]
 pub struct PreviewItemModel {
@@ -186,7 +187,7 @@ pub struct PreviewItemModel {
     pub revokes: bool,
 }
 
-/// What a credit note would give now, and where its money would go; in base units.
+/// The amounts that a credit note would credit now, and their destination, in base units.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "CreditNotePreview")]
 pub struct CreditNotePreviewModel {

@@ -15,7 +15,7 @@ use souk_domain::customer::{self, ContactForm};
 use souk_domain::shared::{CustomerId, Mode, Page};
 use std::sync::Arc;
 
-/// What a person may change about themselves. An absent field stays.
+/// The fields that a user can change about themselves. Absent fields keep their value.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "ProfileUpdate")]
 pub struct ProfileModel {
@@ -36,13 +36,13 @@ pub struct CustomersApi;
 
 #[OpenApi(prefix_path = "/api/customers")]
 impl CustomersApi {
-    /// The signed-in customer; somebody who has never bought anything is answered from their profile.
+    /// The signed-in customer; for a user who has never bought anything, the data of their profile.
     #[oai(path = "/me", method = "get")]
     async fn me(&self, app: Data<&Arc<App>>, caller: SignedIn, call: RequestContext) -> Result<Json<CustomerModel>, Problem> {
         me(&app, &caller.0, call.mode).await
     }
 
-    /// Change name, mail, phone or address.
+    /// Change name, email, phone or address.
     #[oai(path = "/me", method = "put")]
     async fn update(
         &self,
@@ -84,7 +84,7 @@ impl CustomersApi {
         Ok(Json(CustomerListModel { count: found.count, list: found.list.iter().map(CustomerModel::from).collect() }))
     }
 
-    /// Customers whose name, mail or phone holds a text, or whose id or DID it is.
+    /// Customers whose name, email or phone contains a text, or whose id or DID equals it.
     #[oai(path = "/search", method = "get")]
     async fn search(
         &self,
@@ -99,7 +99,7 @@ impl CustomersApi {
         Ok(Json(CustomerListModel { count: found.count, list: found.list.iter().map(CustomerModel::from).collect() }))
     }
 
-    /// One customer, named by id or DID.
+    /// Read a customer by id or DID.
     #[oai(path = "/:id", method = "get")]
     async fn retrieve(
         &self,
@@ -112,7 +112,7 @@ impl CustomersApi {
         Ok(Json(CustomerModel::from(&customer)))
     }
 
-    /// What a customer owes, by currency. The customer is named by id or DID.
+    /// The overdue invoices of a customer and their sums by currency; `id` is the customer's id or DID.
     #[oai(path = "/:id/overdue/invoices", method = "get")]
     async fn overdue(
         &self,

@@ -11,7 +11,7 @@ use souk_domain::customer::Customer;
 use souk_domain::shared::{CustomerId, Mode, StorageError};
 use souk_domain::storage::UnitOfWork;
 
-/// A customer by what people name them by: an id, or the DID that they have in this mode.
+/// Finds a customer by id, or by DID within `mode`.
 pub async fn named_customer(app: &App, unit: &mut dyn UnitOfWork, mode: Mode, named: &str) -> Result<Option<Customer>, StorageError> {
     match (CustomerId::parse(named), app.envelopes.parse_did(named)) {
         (Ok(id), _) => unit.customers().find(&id).await,

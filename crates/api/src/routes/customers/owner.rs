@@ -1,4 +1,4 @@
-//! Whose objects a caller may read.
+//! Authorization of lists and reads by customer.
 
 use super::named_customer;
 use crate::auth::{Reader, Resource};
@@ -8,17 +8,17 @@ use souk_domain::customer::Customer;
 use souk_domain::shared::CustomerId;
 use souk_domain::storage::UnitOfWork;
 
-/// Whose objects a list shows.
+/// The customer whose objects a list contains.
 pub enum ListOwner {
-    /// All of the store.
+    /// All customers of the store.
     Store,
     Customer(CustomerId),
-    /// The caller, or the customer they name, has never bought anything.
+    /// The caller, or the requested customer, has never bought anything.
     Nobody,
 }
 
 impl ListOwner {
-    /// The filter of a list by customer. `None`: the list is empty.
+    /// The customer filter of a list. The outer `None` means an empty list; `Some(None)` means no filter.
     #[must_use]
     pub fn filter(self) -> Option<Option<CustomerId>> {
         match self {
@@ -29,10 +29,11 @@ impl ListOwner {
     }
 }
 
-/// Whose objects a list shows: the caller's own; for the store those of the customer it names by id or DID, or all.
+/// Determines the customer of a list: a customer sees their own objects; the store sees those of the customer that it names by id
+/// or DID, or all.
 ///
 /// # Errors
-/// 403 when a customer names another one.
+/// 403 if a customer names another customer.
 pub async fn list_owner<R: Resource>(
     app: &App,
     unit: &mut dyn UnitOfWork,
@@ -51,10 +52,10 @@ pub async fn list_owner<R: Resource>(
     }
 }
 
-/// The customer who is named by id or DID, if the reader may read what is theirs. Anybody else's customer does not exist for them.
+/// Finds a customer by id or DID and checks that the reader may read their objects.
 ///
 /// # Errors
-/// 404.
+/// 404 if there is no such customer or the reader may not read their objects.
 pub async fn readable_customer<R: Resource>(
     app: &App,
     unit: &mut dyn UnitOfWork,

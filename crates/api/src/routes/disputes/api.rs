@@ -16,7 +16,7 @@ pub struct DisputesApi;
 
 #[OpenApi(prefix_path = "/api/disputes")]
 impl DisputesApi {
-    /// Disputes, newest first: of a customer, of a payment, or those that are not decided (`open=true`).
+    /// Disputes, newest first; optionally of one customer, of one payment, or only undecided ones (`open=true`).
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     #[oai(path = "/", method = "get")]
     async fn list(
@@ -41,7 +41,7 @@ impl DisputesApi {
             },
             None => None,
         };
-        // A filter that is no id matches nothing: a typing error does not show more.
+        // An invalid id matches nothing, so that a typing error does not widen the list.
         let Ok(intent_id) = id_filter::<PaymentIntentId>(payment_intent_id.0) else { return nothing() };
         let filter = DisputeFilter { customer_id, intent_id, open: open.0.as_deref() == Some("true") };
         let found = unit.disputes().list(reads.mode, &filter, &page).await?;
@@ -49,7 +49,7 @@ impl DisputesApi {
         Ok(Json(DisputeListModel { count: found.count, list }))
     }
 
-    /// One dispute.
+    /// Read a dispute.
     #[oai(path = "/:id", method = "get")]
     async fn retrieve(
         &self,

@@ -1,4 +1,4 @@
-//! Disputes of card payments, for those who run the store.
+//! Disputes of card payments, for the store's admins.
 
 mod api;
 mod model;

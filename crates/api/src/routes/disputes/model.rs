@@ -14,28 +14,28 @@ pub struct DisputeModel {
     pub livemode: bool,
     /// inquiry, inquiry_under_review, inquiry_closed, needs_response, under_review, won or lost.
     pub status: String,
-    /// Base units; the payment or a part of it.
+    /// The disputed amount in base units: the payment or a part of it.
     pub amount: String,
     pub currency_id: String,
-    /// What the network has charged for the dispute, in base units of `feeCurrency`.
+    /// The fee that the network charged for the dispute, in base units of `feeCurrency`.
     pub fee: String,
-    /// Absent: the store has no such currency.
+    /// Absent if the store does not have this currency.
     #[oai(rename = "feeCurrency")]
     pub fee_currency: Option<CurrencyModel>,
-    /// Whether the amount is withdrawn from the store's account now.
+    /// Whether the amount is currently withdrawn from the store's account.
     pub funds_withdrawn: bool,
-    /// The complaint, as the network writes it.
+    /// The reason as the network reports it.
     pub reason: String,
-    /// Until when the store may answer, in unix seconds.
+    /// The deadline for the store's response, in unix seconds.
     pub respond_by: Option<i64>,
     pub payment_intent_id: String,
-    /// The invoices that the payment paid.
+    /// The invoices that the disputed payment paid.
     pub invoice_ids: Vec<String>,
     pub customer_id: String,
     pub payment_method_id: String,
-    /// The network's name of it.
+    /// The network's id of the dispute.
     pub provider_id: String,
-    /// What the invoices gave when the dispute was lost.
+    /// The credit notes that were issued when the dispute was lost.
     pub credit_note_ids: Vec<String>,
     #[oai(rename = "paymentCurrency")]
     pub payment_currency: Option<CurrencyModel>,
@@ -76,7 +76,7 @@ impl DisputeModel {
     }
 }
 
-/// Disputes of a mode with what they refer to.
+/// Disputes of a mode with their related objects.
 pub async fn disputes(app: &App, unit: &mut dyn UnitOfWork, mode: Mode, found: &[Dispute]) -> Result<Vec<DisputeModel>, Problem> {
     if found.is_empty() {
         return Ok(Vec::new());

@@ -23,7 +23,7 @@ pub struct InvoicesApi;
 
 #[OpenApi(prefix_path = "/api/invoices")]
 impl InvoicesApi {
-    /// Invoices, newest first: a customer's own; those who run the store may name any customer, or none for all.
+    /// Invoices, newest first: the caller's own. The store may name a customer by id or DID, or `all`.
     #[oai(path = "/", method = "get")]
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     async fn list(
@@ -38,7 +38,7 @@ impl InvoicesApi {
         subscription_id: Query<Option<String>>,
         include_staking: Query<Option<String>>,
         include_return_staking: Query<Option<String>>,
-        /// Subscriptions go on in place: what this adds is the stake by which one did.
+        /// Subscriptions are recovered in place; this adds the statement of the stake that recovered one.
         include_recovered_from: Query<Option<String>>,
         limit: Query<Option<u32>>,
         starting_after: Query<Option<String>>,
@@ -47,14 +47,14 @@ impl InvoicesApi {
         let named = status.0.as_deref().filter(|named| !named.is_empty()).unwrap_or("open,paid,uncollectible");
         let statuses: Vec<_> = named.split(',').filter_map(InvoiceStatus::from_name).collect();
         let nothing = || Ok(Json(InvoiceListModel { subscription: None, count: 0, list: Vec::new() }));
-        // A filter without a status would be none at all.
+        // An empty status filter would match every status.
         if statuses.is_empty() {
             return nothing();
         }
-        let Some(customer_id) = whose(&app, &reader, customer_id.0.as_deref()).await? else {
+        let Some(customer_id) = list_filter(&app, &reader, customer_id.0.as_deref()).await? else {
             return nothing();
         };
-        // What is no id is nothing's: the list does not grow by a slip.
+        // An invalid id matches nothing, so that a typing error does not widen the list.
         let (Ok(currency_id), Ok(subscription_id)) =
             (id_filter::<CurrencyId>(currency_id.0), id_filter::<SubscriptionId>(subscription_id.0))
         else {
@@ -75,7 +75,8 @@ impl InvoicesApi {
         listed(&app, reader.mode(), &filter, &page).await
     }
 
-    /// Invoices whose description holds a text, or whose number or id it is: the store's, or a customer's own. Drafts are none.
+    /// Invoices whose description contains a text, or whose number or id equals it: all of the store, or the customer's own. Drafts are
+    /// excluded.
     #[oai(path = "/search", method = "get")]
     async fn search(
         &self,
@@ -85,7 +86,7 @@ impl InvoicesApi {
         page: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
     ) -> Result<Json<InvoiceListModel>, Problem> {
-        let customer_id = if reader.is_store() { Some(Whose(None)) } else { whose(&app, &reader, None).await? };
+        let customer_id = if reader.is_store() { Some(CustomerFilter(None)) } else { list_filter(&app, &reader, None).await? };
         let Some(customer_id) = customer_id else {
             return Ok(Json(InvoiceListModel { subscription: None, count: 0, list: Vec::new() }));
         };
@@ -101,20 +102,20 @@ impl InvoicesApi {
         listed(&app, reader.mode(), &filter, &Page::new(page.0, page_size.0)).await
     }
 
-    /// One invoice with its lines, customer, payments and credit notes.
+    /// Read an invoice with its lines, customer, payments and credit notes.
     #[oai(path = "/:id", method = "get")]
     async fn retrieve(
         &self,
         app: Data<&Arc<App>>,
-        opener: LinkHolder<resources::Invoices>,
+        visitor: LinkHolder<resources::Invoices>,
         id: Path<String>,
     ) -> Result<Json<InvoiceModel>, Problem> {
-        let mut invoice = own(&app, &opener, &id).await?;
-        // Whoever has just saved a card to pay it waits for that.
+        let mut invoice = authorize_invoice(&app, &visitor, &id).await?;
+        // A customer who has just saved a card to pay this invoice is waiting for the payment.
         if payment::poll_for_invoice(&app.ctx, &invoice.invoice.id).await? {
-            invoice = own(&app, &opener, &id).await?;
+            invoice = authorize_invoice(&app, &visitor, &id).await?;
         }
-        Ok(Json(detail(&app, &invoice, opener.is_store()).await?))
+        Ok(Json(detail(&app, &invoice, visitor.is_store()).await?))
     }
 
     /// The invoice as PDF, in the language of `locale`.
@@ -122,11 +123,11 @@ impl InvoicesApi {
     async fn pdf(
         &self,
         app: Data<&Arc<App>>,
-        opener: LinkHolder<resources::Invoices>,
+        visitor: LinkHolder<resources::Invoices>,
         call: RequestContext,
         id: Path<String>,
     ) -> Result<PdfResponse, Problem> {
-        let invoice = own(&app, &opener, &id).await?;
+        let invoice = authorize_invoice(&app, &visitor, &id).await?;
         let name = invoice.invoice.number_text().unwrap_or_else(|| invoice.invoice.id.to_string());
         let language = call.language;
         pdf(&app, &name, move |printer| printer.print(&invoice, language)).await
@@ -149,15 +150,15 @@ async fn listed(app: &App, mode: Mode, filter: &InvoiceFilter, page: &Page) -> R
         let intent = intents.iter().find(|intent| Some(&intent.id) == invoice.intent_id.as_ref());
         InvoiceModel::new(invoice, intent, &methods, &currencies, &app.site).within(&subscriptions).with_payments(&payments)
     };
-    let is_asked = |one: &&Subscription| {
-        let is_theirs = filter.customer_id.as_ref().is_none_or(|customer| one.customer_id == *customer);
-        filter.subscription_id.as_ref() == Some(&one.id) && one.mode == mode && is_theirs
+    let is_requested = |candidate: &&Subscription| {
+        let is_of_customer = filter.customer_id.as_ref().is_none_or(|customer| candidate.customer_id == *customer);
+        filter.subscription_id.as_ref() == Some(&candidate.id) && candidate.mode == mode && is_of_customer
     };
-    let subscription = subscriptions.iter().find(is_asked).map(SubscriptionReference::from);
+    let subscription = subscriptions.iter().find(is_requested).map(SubscriptionReference::from);
     Ok(Json(InvoiceListModel { subscription, count: found.count, list: found.list.iter().map(model).collect() }))
 }
 
-/// One invoice with everything that its page shows.
+/// The full model of an invoice. Disputes are included only for the store.
 pub(super) async fn detail(app: &App, invoice: &ExpandedInvoice, for_store: bool) -> Result<InvoiceModel, Problem> {
     let mode = invoice.invoice.mode;
     let mut unit = app.ctx.store.read().await?;
@@ -180,42 +181,45 @@ pub(super) async fn detail(app: &App, invoice: &ExpandedInvoice, for_store: bool
     })
 }
 
-/// Whose invoices are listed: `Some(None)` all of the store, `None` nobody's.
-struct Whose(Option<CustomerId>);
+/// The customer whose invoices are listed; `None`: all customers of the store.
+struct CustomerFilter(Option<CustomerId>);
 
 fn is_true(value: &Query<Option<String>>) -> bool {
     value.0.as_deref() == Some("true")
 }
 
-async fn whose(app: &App, reader: &Reader<resources::Invoices>, named: Option<&str>) -> Result<Option<Whose>, Problem> {
+async fn list_filter(app: &App, reader: &Reader<resources::Invoices>, named: Option<&str>) -> Result<Option<CustomerFilter>, Problem> {
     let named = named.filter(|named| !named.is_empty());
     let mut unit = app.ctx.store.read().await?;
     match (reader, named) {
-        (Reader::Key(..), None) => Ok(Some(Whose(None))),
-        (reader, Some("all")) if reader.is_store() => Ok(Some(Whose(None))),
+        (Reader::Key(..), None) => Ok(Some(CustomerFilter(None))),
+        (reader, Some("all")) if reader.is_store() => Ok(Some(CustomerFilter(None))),
         (Reader::Person(caller, mode), None) => {
-            Ok(unit.customers().find_by_did(*mode, &caller.user.did).await?.map(|own| Whose(Some(own.id))))
+            Ok(unit.customers().find_by_did(*mode, &caller.user.did).await?.map(|customer| CustomerFilter(Some(customer.id))))
         }
         (reader, Some(named)) => match named_customer(app, unit.as_mut(), reader.mode(), named).await? {
-            Some(customer) if reader.may_read(&customer.did, customer.mode) => Ok(Some(Whose(Some(customer.id)))),
-            // Who has never bought anything has no invoices; of others nothing is said.
-            None if reader.is_store() || is_their_own(reader, named) => Ok(None),
+            Some(customer) if reader.may_read(&customer.did, customer.mode) => Ok(Some(CustomerFilter(Some(customer.id)))),
+            // A user who has never bought anything has no invoices. For others, the response does not reveal whether they exist.
+            None if reader.is_store() || is_own_did(reader, named) => Ok(None),
             _ => Err(Problem::forbidden()),
         },
     }
 }
 
-fn is_their_own(reader: &Reader<resources::Invoices>, named: &str) -> bool {
+fn is_own_did(reader: &Reader<resources::Invoices>, named: &str) -> bool {
     matches!(reader, Reader::Person(caller, _) if caller.user.did.as_str() == named)
 }
 
-/// The invoice, if it is the reader's, or they read for the store, or they hold its own link: that of its subscription opens a
-/// page on which no invoice stands. Anybody else's does not exist for them.
-pub(super) async fn own(app: &App, opener: &LinkHolder<resources::Invoices>, id: &str) -> Result<ExpandedInvoice, Problem> {
+/// Returns the invoice to its customer, to the store, or to the holder of its own link. A link of its subscription does not grant
+/// access, because the page of a subscription shows no invoice.
+///
+/// # Errors
+/// 404 for all others.
+pub(super) async fn authorize_invoice(app: &App, visitor: &LinkHolder<resources::Invoices>, id: &str) -> Result<ExpandedInvoice, Problem> {
     let id = InvoiceId::parse(id)?;
     let mut unit = app.ctx.store.read().await?;
     let invoice = expand_invoice(unit.as_mut(), &id).await?.ok_or_else(Problem::not_found)?;
-    match opener.may_open(&[id.as_str()], &invoice.customer.did, invoice.invoice.mode) {
+    match visitor.may_open(&[id.as_str()], &invoice.customer.did, invoice.invoice.mode) {
         true => Ok(invoice),
         false => Err(Problem::not_found()),
     }

@@ -1,4 +1,4 @@
-//! Why a line costs what it costs, on the wire: the name of the formula, its inputs, and both in words.
+//! The pricing formula of a line on the wire: its name, its inputs, and a text in both languages.
 
 use crate::routes::checkout_sessions::TextModel;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use souk_domain::payment::Currency;
 use souk_domain::pricing::Tier;
 use souk_domain::shared::Language;
 
-/// Amounts are base units in texts.
+/// The formula as JSON; amounts are strings in base units.
 #[must_use]
 pub fn formula(calculation: &PricingFormula) -> Value {
     match calculation {

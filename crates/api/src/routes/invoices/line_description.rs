@@ -1,9 +1,9 @@
-//! What a line of an invoice or of a credit note is for: a code and its parameters, so that each page words it in its own language.
+//! The description of a line of an invoice or credit note as a code with parameters, so that each page can translate it.
 
 use souk_domain::billing::{InvoiceItem, PricingFormula, Prorated};
 use std::collections::BTreeMap;
 
-/// Descriptions of the payment kit, and their codes.
+/// The fixed English descriptions of the payment kit and their codes.
 const KIT: [(&str, &str); 9] = [
     ("Stake for subscription", "deposit"),
     ("Stake for subscription plan change", "deposit_plan_change"),
@@ -18,13 +18,13 @@ const KIT: [(&str, &str); 9] = [
 const UNUSED_TIME: &str = "Unused time on ";
 const REMAINING_TIME: &str = "Remaining time on ";
 
-/// What a line is for.
+/// The description of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineDescription {
     /// product, remaining_time, unused_time, deposit, deposit_plan_change, deposit_payment_change, deposit_resume, deposit_overdraft,
     /// overdraft_fee, deposit_forfeited, deposit_returned or top_up.
     pub code: &'static str,
-    /// `name`: the product, as the store wrote it.
+    /// `name`: the product name that the store entered.
     pub params: BTreeMap<String, String>,
 }
 
@@ -33,7 +33,7 @@ impl LineDescription {
         Self { code, params: [("name".to_owned(), name.to_owned())].into() }
     }
 
-    /// Of a line of an invoice.
+    /// The description of an invoice line.
     #[must_use]
     pub fn of(item: &InvoiceItem) -> Self {
         let text = item.description.as_str();
@@ -51,7 +51,7 @@ impl LineDescription {
         }
     }
 
-    /// Of what a credit note gives of a line: `calculation` is there where unused time was credited.
+    /// The description of a credit note item; `calculation` is present if unused time was credited.
     #[must_use]
     pub fn of_credit(item: &InvoiceItem, calculation: Option<&PricingFormula>) -> Self {
         match calculation {
@@ -60,7 +60,7 @@ impl LineDescription {
         }
     }
 
-    /// The text in English: what it was read from.
+    /// The English text of the description.
     #[must_use]
     pub fn english(&self) -> String {
         let name = self.params.get("name").map(String::as_str).unwrap_or_default();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_code_and_the_name_of_its_product() {
+    fn a_line_is_described_by_a_code_and_its_product_name() {
         let (flat, units) = (PricingFormula::Flat { amount: Amount::ZERO }, PricingFormula::PerUnit { unit: Amount::ZERO, quantity: 1 });
         let named = |code, name: &str| (code, Some(name.to_owned()));
         assert_eq!(described(&line("Kiln", units.clone())), named("product", "Kiln"));
@@ -122,8 +122,8 @@ mod tests {
         }
         let remaining = line("Remaining time on Kiln", share(Prorated::Charge));
         assert_eq!(LineDescription::of(&remaining).english(), remaining.description);
-        let product_of_that_name = line("Remaining time on Kiln", units);
-        assert_eq!(described(&product_of_that_name), named("product", "Remaining time on Kiln"));
+        let product_with_that_name = line("Remaining time on Kiln", units);
+        assert_eq!(described(&product_with_that_name), named("product", "Remaining time on Kiln"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Invoices of the signed-in customer, and of the whole store for those who run it.
+//! Invoices of the signed-in customer, and of the whole store for its admins.
 
 mod api;
 mod formula;

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "InvoiceMetadata")]
 pub struct InvoiceMetadataModel {
-    /// Where the network keeps the payment, under the name of the method's type.
+    /// References to the payment on its network, under the name of the method's type.
     pub payment_details: BTreeMap<String, PaymentDetailModel>,
 }
 
@@ -24,28 +24,28 @@ pub struct InvoiceMetadataModel {
 #[oai(rename = "InvoiceLine", skip_serializing_if_is_none)]
 pub struct LineModel {
     pub id: String,
-    /// What it is for, in English.
+    /// The description in English.
     pub description: String,
-    /// The same as a code: product, remaining_time, deposit, deposit_plan_change, deposit_payment_change, deposit_resume,
-    /// deposit_forfeited, deposit_returned or top_up.
+    /// The description as a code: product, remaining_time, unused_time, deposit, deposit_plan_change, deposit_payment_change,
+    /// deposit_resume, deposit_overdraft, overdraft_fee, deposit_forfeited, deposit_returned or top_up.
     pub description_code: String,
-    /// The parameters of its text: `name`, the product.
+    /// The parameters of the description: `name`, the product name.
     pub description_params: BTreeMap<String, String>,
     pub subscription_item_id: Option<String>,
     pub price_id: Option<String>,
     pub quantity: u64,
-    /// Base units. The formula says how the amount was computed.
+    /// Base units. `formula` states how the amount was computed.
     pub unit_amount: String,
     pub amount: String,
-    /// What credit notes gave of it.
+    /// The amount that credit notes have credited.
     pub credited: String,
-    /// The time that it bills for.
+    /// The billed period.
     pub period: Option<PeriodModel>,
-    /// Until when its time is paid for, in unix seconds: the end of its period, or earlier once unused time was credited.
+    /// The end of the covered time, in unix seconds: the end of the period, or earlier once unused time was credited.
     pub covers_until: Option<i64>,
-    /// The inputs of the amount, under the name of the formula (`kind`).
+    /// The formula (`kind`) of the amount with its inputs.
     pub formula: serde_json::Value,
-    /// The same in words.
+    /// The formula as text.
     pub formula_text: TextModel,
 }
 
@@ -97,7 +97,7 @@ pub struct InvoiceModel {
     pub id: String,
     pub object: String,
     pub livemode: bool,
-    /// Empty until it is final: drafts, and orders that were never paid, take none.
+    /// Empty until the invoice is finalized; drafts and abandoned orders get no number.
     pub number: String,
     pub status: String,
     pub paid: bool,
@@ -109,24 +109,24 @@ pub struct InvoiceModel {
     pub checkout_session_id: Option<String>,
     pub subscription_id: Option<String>,
     pub subscription: Option<SubscriptionReference>,
-    /// The time that it bills for, in unix seconds.
+    /// The billed period, in unix seconds.
     pub period_start: Option<i64>,
     pub period_end: Option<i64>,
-    /// How often its collection was declined.
+    /// Number of declined collection attempts.
     pub attempt_count: u32,
-    /// When it is tried again by itself, in unix seconds.
+    /// The time of the next automatic attempt, in unix seconds.
     pub next_payment_attempt: Option<i64>,
-    /// Base units, as all amounts: the sum of the lines.
+    /// The sum of the lines. All amounts are base units.
     pub subtotal: String,
     pub total: String,
-    /// The total less the credit that reduced the amount due.
+    /// The total less the credit notes that reduced the amount due.
     pub amount_due: String,
-    /// Payments less what was reversed of them; payments by the balance and by deposits are in it.
+    /// Payments less reversals, including payments from the balance and from deposits.
     pub amount_paid: String,
     pub amount_remaining: String,
-    /// What the customer's balance paid of it. In lists, on the page of an invoice, and nowhere else.
+    /// The part that was paid from the customer's balance. Present only in lists and when a single invoice is read.
     pub applied_credit: Option<String>,
-    /// What payments have given back or are about to. Where `applied_credit` is.
+    /// The amount that was refunded or is being refunded. Present where `applied_credit` is.
     pub amount_refunded: Option<String>,
     pub customer_name: String,
     pub customer_email: String,
@@ -144,19 +144,19 @@ pub struct InvoiceModel {
     #[oai(rename = "checkoutSession")]
     pub checkout_session: Option<SessionReference>,
     pub lines: Option<Vec<LineModel>>,
-    /// What paid it, oldest first. Of a single invoice, as the two below.
+    /// The payments, oldest first. This and the next two fields are present only when a single invoice is read.
     pub payments: Option<Vec<InvoicePaymentModel>>,
     /// Newest first.
     pub credit_notes: Option<Vec<CreditNoteModel>>,
-    /// Disputes of its payments; for the store only.
+    /// Disputes of the payments; only the store sees them.
     pub disputes: Option<Vec<DisputeModel>>,
     pub paid_at: Option<String>,
     pub created_at: String,
     pub updated_at: String,
 }
 
-/// What the transaction was that such an invoice tells of.
-const fn kind_of_transaction(reason: BillingReason) -> &'static str {
+/// The type of the transaction that a statement with this reason documents.
+const fn transaction_type(reason: BillingReason) -> &'static str {
     match reason {
         BillingReason::Stake | BillingReason::SubscriptionRecover | BillingReason::StakeOverdraftProtection => "stake",
         BillingReason::ReturnStake => "stake_return",
@@ -173,7 +173,7 @@ impl InvoiceModel {
         let details = match (method, intent, &invoice.reference) {
             (Some(method), Some(intent), _) => payment_details(intent, method.kind),
             (Some(method), None, Some(moved)) => {
-                PaymentDetailModel::of_transaction(method.kind, moved, None, kind_of_transaction(invoice.reason))
+                PaymentDetailModel::of_transaction(method.kind, moved, None, transaction_type(invoice.reason))
             }
             _ => BTreeMap::new(),
         };
@@ -225,14 +225,14 @@ impl InvoiceModel {
         }
     }
 
-    /// With the subscription that it belongs to, if it is among these.
+    /// Adds the invoice's subscription if it is among `subscriptions`.
     #[must_use]
     pub fn within(self, subscriptions: &[Subscription]) -> Self {
-        let own = subscriptions.iter().find(|one| self.subscription_id.as_deref() == Some(one.id.as_str()));
-        Self { subscription: own.map(SubscriptionReference::from), ..self }
+        let subscription = subscriptions.iter().find(|candidate| self.subscription_id.as_deref() == Some(candidate.id.as_str()));
+        Self { subscription: subscription.map(SubscriptionReference::from), ..self }
     }
 
-    /// With the sums of its payments, which may be among those of other invoices.
+    /// Adds the sums of the invoice's payments; `payments` may contain those of other invoices.
     #[must_use]
     pub fn with_payments(self, payments: &[InvoicePayment]) -> Self {
         let own = || payments.iter().filter(|payment| payment.invoice_id.as_str() == self.id);
@@ -246,7 +246,7 @@ impl InvoiceModel {
         }
     }
 
-    /// With lines, customer and payment.
+    /// The model with lines, customer and payment.
     #[must_use]
     pub fn expanded(invoice: &ExpandedInvoice, site: &Site) -> Self {
         let (methods, currencies) = (std::slice::from_ref(&invoice.method), std::slice::from_ref(&invoice.currency));
@@ -263,7 +263,7 @@ impl InvoiceModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "InvoiceList", skip_serializing_if_is_none)]
 pub struct InvoiceListModel {
-    /// The one that was asked for by `subscription_id`.
+    /// The subscription that the list is filtered by.
     pub subscription: Option<SubscriptionReference>,
     pub count: u64,
     pub list: Vec<InvoiceModel>,

@@ -1,4 +1,4 @@
-use super::api::{detail, own};
+use super::api::{authorize_invoice, detail};
 use super::model::InvoiceModel;
 use crate::auth::{LinkHolder, Writes, resources};
 use crate::problem::Problem;
@@ -14,7 +14,7 @@ use souk_domain::payment::MethodSettings;
 use souk_domain::shared::{CurrencyId, InvoiceId, SubscriptionId, check_count};
 use std::sync::Arc;
 
-/// Which unpaid invoices are paid by card: these, or all of a subscription or of a customer in the currency.
+/// The unpaid invoices to pay by card: the named ones, or all overdue ones of a subscription or customer in the currency.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "CardDebt")]
 pub struct CardDebtModel {
@@ -25,37 +25,38 @@ pub struct CardDebtModel {
     pub currency_id: String,
 }
 
-/// What the card form needs. Once the card is saved (a `setup_intent`), it is charged for the invoices: `invoice.paid` tells of each.
+/// The parameters of the card form. Once the card is saved (a `setup_intent`), it is charged for the invoices; each paid invoice
+/// emits `invoice.paid`.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "CardDebtForm")]
 pub struct CardDebtFormModel {
     pub client_secret: String,
     pub publishable_key: String,
-    /// Where the processor is reached; empty: where its library looks by itself.
+    /// The base URL of the card processor; empty: the default of its client library.
     pub api_host: String,
     pub customer: CustomerModel,
 }
 
-/// The most invoices that are paid by their names; all of a currency are paid by whose they are.
+/// Maximum number of named invoices. More can be paid together by naming their subscription or customer.
 const NAMED_MAX: u64 = 100;
-const NO_DEBTOR: &str = "Either subscriptionId or customerId must be provided";
+const OWNER_REQUIRED: &str = "Either subscriptionId or customerId must be provided";
 
 pub struct OverdueApi;
 
 #[OpenApi(prefix_path = "/api/invoices")]
 impl OverdueApi {
-    /// Open a card form for invoices that stand unpaid; open to subscriptions that have ended, too.
+    /// Open a card form for unpaid invoices, including those of ended subscriptions.
     #[oai(path = "/pay-stripe", method = "post")]
     async fn pay_stripe(
         &self,
         app: Data<&Arc<App>>,
-        opener: LinkHolder<resources::Invoices>,
+        visitor: LinkHolder<resources::Invoices>,
         debt: Json<CardDebtModel>,
     ) -> Result<Json<CardDebtFormModel>, Problem> {
-        if opener.is_key() {
+        if visitor.is_key() {
             return Err(Problem::forbidden());
         }
-        let invoices = owed(&app, &opener, &debt).await?;
+        let invoices = authorize_debt(&app, &visitor, &debt).await?;
         let payment = billing::pay_by_card(&app.ctx, &invoices, &CurrencyId::parse(&debt.currency_id)?).await?;
         let (publishable_key, api_host) = match &payment.method.settings {
             MethodSettings::Stripe { publishable_key, api_host, .. } => (publishable_key.clone(), app.site.host(api_host)),
@@ -65,7 +66,7 @@ impl OverdueApi {
         Ok(Json(CardDebtFormModel { client_secret: payment.client_secret, publishable_key, api_host, customer }))
     }
 
-    /// Void an unpaid invoice, by a credit note over all of it. What the balance had paid of it is balance again.
+    /// Void an unpaid invoice by a credit note over its total. Payments from the customer's balance return to the balance.
     #[oai(path = "/:id/void", method = "post")]
     async fn void(
         &self,
@@ -82,13 +83,13 @@ impl OverdueApi {
     }
 }
 
-/// The invoices that are meant, each one open to who asks.
-async fn owed(app: &App, opener: &LinkHolder<resources::Invoices>, debt: &CardDebtModel) -> Result<Vec<InvoiceId>, Problem> {
+/// The requested invoices, after checking that the visitor may read each of them.
+async fn authorize_debt(app: &App, visitor: &LinkHolder<resources::Invoices>, debt: &CardDebtModel) -> Result<Vec<InvoiceId>, Problem> {
     if let Some(ids) = debt.invoice_ids.as_ref().filter(|ids| !ids.is_empty()) {
         check_count("invoice_ids", ids.len() as u64, NAMED_MAX)?;
         let mut invoices = Vec::with_capacity(ids.len());
         for id in ids {
-            invoices.push(own(app, opener, id).await?.invoice.id);
+            invoices.push(authorize_invoice(app, visitor, id).await?.invoice.id);
         }
         return Ok(invoices);
     }
@@ -103,11 +104,11 @@ async fn owed(app: &App, opener: &LinkHolder<resources::Invoices>, debt: &CardDe
             let currency = unit.methods().find_currency(&CurrencyId::parse(&debt.currency_id)?).await?.ok_or_else(Problem::not_found)?;
             named_customer(app, unit.as_mut(), currency.mode, named).await?
         }
-        (None, None) => return Err(Problem::bad(NO_DEBTOR)),
+        (None, None) => return Err(Problem::bad(OWNER_REQUIRED)),
     };
     let customer = customer.ok_or_else(Problem::not_found)?;
     let links: Vec<_> = subscription.iter().map(SubscriptionId::as_str).collect();
-    if !opener.may_open(&links, &customer.did, customer.mode) {
+    if !visitor.may_open(&links, &customer.did, customer.mode) {
         return Err(Problem::not_found());
     }
     let overdue = overdue_of(unit.as_mut(), &customer.id, subscription.as_ref()).await?;

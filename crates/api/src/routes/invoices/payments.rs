@@ -1,4 +1,4 @@
-//! What paid an invoice.
+//! The payments of an invoice.
 
 use crate::routes::payments::{MethodModel, PaymentDetailModel, payment_details};
 use crate::state::Site;
@@ -7,21 +7,21 @@ use souk_domain::billing::InvoicePayment;
 use souk_domain::payment::{Intent, Method};
 use std::collections::BTreeMap;
 
-/// What one source paid of an invoice. Amounts are base units.
+/// A payment of an invoice from one source. Amounts are base units.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "InvoicePayment", skip_serializing_if_is_none)]
 pub struct InvoicePaymentModel {
     pub id: String,
-    /// network, balance: the customer's balance with the store, or stake: a forfeited deposit.
+    /// `network`, `balance` (the customer's balance with the store) or `stake` (a forfeited deposit).
     pub source: String,
     pub amount: String,
-    /// Given back by credit notes, or about to be.
+    /// The amount that credit notes have refunded or are refunding.
     pub refunded: String,
-    /// Withdrawn by disputes that are not decided.
+    /// The amount withdrawn by undecided disputes.
     pub disputed: String,
-    /// Taken back: a lost dispute, a late failure, balance that returned when the invoice became void.
+    /// The amount reversed by a lost dispute, a late failure, or the return of balance when the invoice was voided.
     pub reversed: String,
-    /// The payment, where a network brought the money.
+    /// The payment intent, for payments over a network.
     pub payment_intent_id: Option<String>,
     #[oai(rename = "paymentMethod")]
     pub payment_method: Option<MethodModel>,
@@ -30,7 +30,7 @@ pub struct InvoicePaymentModel {
 }
 
 impl InvoicePaymentModel {
-    /// With its payment and method, if they are among these.
+    /// Adds the payment intent and the method if they are among `intents` and `methods`.
     #[must_use]
     pub fn new(payment: &InvoicePayment, intents: &[Intent], methods: &[Method], site: &Site) -> Self {
         let intent = payment.source.intent().and_then(|id| intents.iter().find(|intent| intent.id == *id));

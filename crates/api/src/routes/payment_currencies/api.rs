@@ -15,7 +15,7 @@ pub struct PaymentCurrenciesApi;
 
 #[OpenApi(prefix_path = "/api/payment-currencies")]
 impl PaymentCurrenciesApi {
-    /// Add a currency to a payment method. Its network is asked whether it exists.
+    /// Add a currency to a payment method, after checking with its network that the currency exists.
     #[oai(path = "/", method = "post")]
     async fn create(
         &self,

@@ -26,8 +26,8 @@ pub struct IntentListModel {
 
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "PaymentIntentUpdate")]
-pub struct IntentLabelModel {
-    /// Takes the place of what was attached before. The customer who paid can read it.
+pub struct IntentUpdateModel {
+    /// Replaces the existing metadata. The customer who paid can read it.
     pub metadata: serde_json::Value,
 }
 
@@ -35,7 +35,7 @@ pub struct PaymentIntentsApi;
 
 #[OpenApi(prefix_path = "/api/payment-intents")]
 impl PaymentIntentsApi {
-    /// Payments, newest first: a customer's own; those of the store for a key, or of a customer whom the store names by id or DID.
+    /// Payments, newest first: the caller's own; for an API key, all of the store. The store may name a customer by id or DID.
     #[oai(path = "/", method = "get")]
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     async fn list(
@@ -88,7 +88,7 @@ impl PaymentIntentsApi {
         listed(&app, reads.mode, found).await
     }
 
-    /// Payments whose description holds a text, or whose id or transaction it is: the store's, or a customer's own.
+    /// Payments whose description contains a text, or whose id or transaction hash equals it: all of the store, or the customer's own.
     #[oai(path = "/search", method = "get")]
     async fn search(
         &self,
@@ -100,19 +100,19 @@ impl PaymentIntentsApi {
     ) -> Result<Json<IntentListModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
         let (mode, page) = (reader.mode(), Page::new(number.0, page_size.0));
-        let own = match &reader {
+        let customer_id = match &reader {
             Reader::Person(caller, _) if !reader.is_store() => match unit.customers().find_by_did(mode, &caller.user.did).await? {
-                Some(own) => Some(own.id),
+                Some(customer) => Some(customer.id),
                 None => return Ok(Json(IntentListModel { count: 0, list: Vec::new() })),
             },
             _ => None,
         };
-        let found = unit.intents().search(mode, own.as_ref(), &words(query.0), &page).await?;
+        let found = unit.intents().search(mode, customer_id.as_ref(), &words(query.0), &page).await?;
         drop(unit);
         listed(&app, mode, found).await
     }
 
-    /// One payment.
+    /// Read a payment.
     #[oai(path = "/:id", method = "get")]
     async fn retrieve(
         &self,
@@ -129,14 +129,14 @@ impl PaymentIntentsApi {
         shown(&app, unit.as_mut(), &intent).await
     }
 
-    /// Attach other metadata to a payment. Nothing else of it can be changed.
+    /// Replace the metadata of a payment. Its other fields cannot be changed.
     #[oai(path = "/:id", method = "put")]
     async fn update_metadata(
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::PaymentIntents>,
         id: Path<String>,
-        label: Json<IntentLabelModel>,
+        label: Json<IntentUpdateModel>,
     ) -> Result<Json<IntentModel>, Problem> {
         let id = PaymentIntentId::parse(&id)?;
         let (metadata, _) = read_metadata(label.0.metadata)?;
@@ -158,8 +158,8 @@ impl PaymentIntentsApi {
         Ok(Json(order_refund(&app, writes.mode, Some(id.as_str()), input.0).await?))
     }
 
-    /// Resolve a payment on hold: its network moved another amount than it was asked for. That amount is added to the customer's balance,
-    /// and the invoices of the payment can be paid again.
+    /// Resolve a payment on hold, whose settled amount differs from the requested one. The settled amount is added to the customer's
+    /// balance, and the invoices of the payment can be paid again.
     #[oai(path = "/:id/resolve", method = "post")]
     async fn resolve(
         &self,
@@ -182,7 +182,7 @@ async fn shown(app: &App, unit: &mut dyn UnitOfWork, intent: &Intent) -> Result<
     let methods = unit.methods().list(intent.mode).await?;
     let currencies = unit.methods().currencies(intent.mode).await?;
     let invoices = first_invoices(unit, std::slice::from_ref(intent)).await?;
-    Ok(Json(IntentModel::new(intent, &methods, &currencies, &app.site).labelled(intent).with_invoice_status(&invoices)))
+    Ok(Json(IntentModel::new(intent, &methods, &currencies, &app.site).with_metadata(intent).with_invoice_status(&invoices)))
 }
 
 async fn listed(app: &App, mode: Mode, found: Listed<Intent>) -> Result<Json<IntentListModel>, Problem> {
@@ -190,7 +190,7 @@ async fn listed(app: &App, mode: Mode, found: Listed<Intent>) -> Result<Json<Int
     let methods = unit.methods().list(mode).await?;
     let currencies = unit.methods().currencies(mode).await?;
     let invoices = first_invoices(unit.as_mut(), &found.list).await?;
-    let model = |intent| IntentModel::new(intent, &methods, &currencies, &app.site).labelled(intent).with_invoice_status(&invoices);
+    let model = |intent| IntentModel::new(intent, &methods, &currencies, &app.site).with_metadata(intent).with_invoice_status(&invoices);
     let models = found.list.iter().map(model);
     Ok(Json(IntentListModel { count: found.count, list: models.collect() }))
 }

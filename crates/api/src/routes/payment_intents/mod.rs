@@ -1,4 +1,4 @@
-//! Payments of the signed-in customer, and of the whole store for those who run it.
+//! Payments of the signed-in customer, and of the whole store for its admins.
 
 mod api;
 

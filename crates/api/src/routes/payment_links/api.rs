@@ -19,7 +19,7 @@ pub struct PaymentLinksApi;
 
 #[OpenApi(prefix_path = "/api/payment-links")]
 impl PaymentLinksApi {
-    /// Make a payment link.
+    /// Create a payment link.
     #[oai(path = "/", method = "post")]
     async fn create(
         &self,
@@ -32,7 +32,7 @@ impl PaymentLinksApi {
         show(&app, writes.mode, &id, call.language).await
     }
 
-    /// The store's payment links, newest first. `metadata.{name}={value}` narrows the list.
+    /// The store's payment links, newest first. `metadata.{name}={value}` filters the list.
     #[oai(path = "/", method = "get")]
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the call")]
     async fn list(
@@ -55,7 +55,7 @@ impl PaymentLinksApi {
         Ok(Json(PaymentLinkListModel { count: found.count, list }))
     }
 
-    /// One payment link.
+    /// Read a payment link.
     #[oai(path = "/:id", method = "get")]
     async fn read(
         &self,
@@ -67,7 +67,7 @@ impl PaymentLinksApi {
         show(&app, reads.mode, &PaymentLinkId::parse(&id)?, call.language).await
     }
 
-    /// Change a payment link. Sessions that were started from it stay as they are.
+    /// Change a payment link. Existing sessions keep its previous values.
     #[oai(path = "/:id", method = "put")]
     async fn update(
         &self,
@@ -82,7 +82,7 @@ impl PaymentLinksApi {
         show(&app, writes.mode, &id, call.language).await
     }
 
-    /// Start no more sessions from a link.
+    /// Archive a payment link: no new session can be started from it.
     #[oai(path = "/:id/archive", method = "put")]
     async fn archive(
         &self,

@@ -1,4 +1,4 @@
-//! What is typed into a payment link, and the parts of it that a session has as well.
+//! The input of payment links, and the parts that it shares with the input of sessions.
 
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::{
@@ -9,7 +9,7 @@ use poem_openapi::{Enum, Object};
 use souk_domain::checkout::{LineItem, LinkFields, QuantityRange};
 use souk_domain::shared::{CurrencyId, PriceId, Text};
 
-/// A price and how many of it. Expanded objects that a client sends back are not looked at.
+/// A price and its quantity. Expanded objects that a client sends back are ignored.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "LineItemInput")]
 pub struct LineItemInputModel {
@@ -49,9 +49,9 @@ pub enum AfterCompletionKind {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "HostedConfirmationInput")]
 pub struct ConfirmationInputModel {
-    /// One text for both languages.
+    /// A message for both languages.
     pub custom_message: Option<String>,
-    /// A text for each language; takes the place of the other.
+    /// A message per language; overrides `custom_message`.
     pub custom_messages: Option<TextModel>,
 }
 
@@ -69,18 +69,18 @@ pub struct AfterCompletionInputModel {
 #[oai(rename = "PaymentLinkInput")]
 pub struct PaymentLinkInputModel {
     pub active: Option<bool>,
-    /// Absent in a new link: the name of what it sells.
+    /// Default of a new link: the name of its product.
     pub name: Option<String>,
     pub line_items: Option<Vec<LineItemInputModel>>,
     pub currency_id: Option<String>,
     pub after_completion: Option<AfterCompletionInputModel>,
     pub phone_number_collection: Option<PhoneCollectionModel>,
     pub billing_address_collection: Option<AddressCollection>,
-    /// Terms of the subscriptions that begin.
+    /// Terms of the subscriptions that its sessions create.
     pub subscription_data: Option<SubscriptionDataInputModel>,
-    /// auto, or required: what is offered beside the items must be taken.
+    /// `auto`, or `required`: the buyer must accept the cross-sell offer.
     pub cross_sell_behavior: Option<String>,
-    /// Texts, and `page_info`.
+    /// String values, and `page_info`.
     pub metadata: Option<serde_json::Value>,
 }
 

@@ -15,7 +15,7 @@ pub struct PaymentMethodsApi;
 
 #[OpenApi(prefix_path = "/api/payment-methods")]
 impl PaymentMethodsApi {
-    /// Make a payment method. Its settings are checked against its network first.
+    /// Create a payment method, after checking its settings with its network.
     #[oai(path = "/", method = "post")]
     async fn create(
         &self,
@@ -37,7 +37,7 @@ impl PaymentMethodsApi {
         Ok(Json(methods.iter().map(|method| MethodModel::new(method, &currencies, &app.site)).collect()))
     }
 
-    /// One payment method, without its secrets.
+    /// Read a payment method, without its secrets.
     #[oai(path = "/:id", method = "get")]
     async fn read(
         &self,
@@ -48,7 +48,7 @@ impl PaymentMethodsApi {
         show(&app, reads.mode, &MethodId::parse(&id)?).await
     }
 
-    /// Change a payment method. A secret that is not sent stays.
+    /// Change a payment method. An absent secret keeps its value.
     #[oai(path = "/:id", method = "put")]
     async fn update(
         &self,

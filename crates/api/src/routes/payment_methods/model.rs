@@ -1,4 +1,4 @@
-//! What is typed into a payment method. Secrets go in and never come out: the answer is a type without them.
+//! The input of payment methods. Secrets are write-only: the response type has no fields for them.
 
 use crate::problem::Problem;
 use poem_openapi::Object;
@@ -6,7 +6,7 @@ use souk_domain::payment::{MethodFields, MethodKind, Secret, SettingFields};
 use souk_domain::shared::CurrencyId;
 use std::collections::BTreeMap;
 
-/// How a network is reached. Which fields count depends on the type; an absent one keeps its value.
+/// Connection settings of a network. The type determines which fields apply; an absent field keeps its value.
 #[derive(Clone, Object)]
 #[oai(rename = "PaymentMethodSettingsInput")]
 pub struct SettingsInputModel {
@@ -33,18 +33,18 @@ impl SettingsInputModel {
             confirmation: self.confirmation,
             dashboard: self.dashboard,
             publishable_key: self.publishable_key,
-            // A form that shows no secret sends none back.
+            // The form does not show stored secrets, so an empty field means that the secret is unchanged.
             secret_key: self.secret_key.filter(|secret| !secret.is_empty()).map(Secret::new),
             webhook_signing_secret: self.webhook_signing_secret.filter(|secret| !secret.is_empty()).map(Secret::new),
         }
     }
 }
 
-/// Fields of a payment method. In an update an absent field keeps its value, and the type stays.
+/// Fields of a payment method. In an update an absent field keeps its value; the type cannot be changed.
 #[derive(Clone, Object)]
 #[oai(rename = "PaymentMethodInput")]
 pub struct MethodInputModel {
-    /// `arcblock`, `stripe`, ...: needed for a new method.
+    /// `arcblock`, `stripe`, ...: required for a new method.
     #[oai(rename = "type")]
     pub kind: Option<String>,
     pub active: Option<bool>,
@@ -67,8 +67,8 @@ impl MethodInputModel {
         let currency_id = self.default_currency_id.map(|id| CurrencyId::parse(&id)).transpose();
         let settings = match self.settings {
             Some(mut settings) => {
-                let own = settings.remove(kind.name());
-                Some(own.ok_or_else(|| Problem::bad(format!("settings.{} is required", kind.name())))?.read())
+                let fields = settings.remove(kind.name());
+                Some(fields.ok_or_else(|| Problem::bad(format!("settings.{} is required", kind.name())))?.read())
             }
             None => None,
         };

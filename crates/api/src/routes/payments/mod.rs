@@ -1,4 +1,4 @@
-//! Wire forms that several resources share: methods, currencies, payment details.
+//! Wire models that several resources share: methods, currencies, payment details.
 
 mod model;
 

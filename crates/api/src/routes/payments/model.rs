@@ -1,4 +1,4 @@
-//! Methods, currencies, intents and customers as payment-kit.md 2 spells them.
+//! The wire format of methods, currencies, intents and customers (payment-kit.md 2).
 
 use crate::state::Site;
 use poem_openapi::Object;
@@ -19,9 +19,9 @@ pub struct CurrencyModel {
     pub name: String,
     pub symbol: String,
     pub logo: String,
-    /// Digits after the point.
+    /// Decimal places.
     pub decimal: u32,
-    /// How many of them may be typed.
+    /// Maximum number of decimal places in an entered amount.
     pub maximum_precision: u32,
     pub contract: String,
     pub created_at: String,
@@ -49,7 +49,7 @@ impl From<&Currency> for CurrencyModel {
     }
 }
 
-/// What a page may know of a method's settings. Secrets have no place in this type.
+/// The public settings of a method. The type has no fields for secrets.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "PaymentMethodPublicSettings", skip_serializing_if_is_none)]
 pub struct NetworkModel {
@@ -83,7 +83,7 @@ pub struct MethodModel {
 }
 
 impl MethodModel {
-    /// With the currencies of `all` that are its own.
+    /// The model with those currencies of `all` that belong to the method.
     #[must_use]
     pub fn new(method: &Method, all: &[Currency], site: &Site) -> Self {
         let currencies = all.iter().filter(|currency| currency.method_id == method.id);
@@ -139,7 +139,7 @@ fn network(settings: &MethodSettings, site: &Site) -> NetworkModel {
     }
 }
 
-/// Country in lower-case ISO 3166-1 alpha-2.
+/// A postal address. `country` is a lower-case ISO 3166-1 alpha-2 code.
 #[derive(Debug, Clone, Default, Object)]
 #[oai(rename = "Address")]
 pub struct AddressModel {
@@ -217,7 +217,7 @@ impl From<&Decline> for PaymentErrorModel {
     }
 }
 
-/// Where the network keeps the payment. The fields of the other networks are absent.
+/// References to a payment on its network. Fields of other networks are absent.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "PaymentDetail", skip_serializing_if_is_none)]
 pub struct PaymentDetailModel {
@@ -226,7 +226,7 @@ pub struct PaymentDetailModel {
     /// transfer, delegate, stake, stake_return or slash.
     #[oai(rename = "type")]
     pub kind: Option<String>,
-    /// The stake beside a delegation.
+    /// The stake that accompanies a delegation.
     pub staking: Option<StakingDetailModel>,
     pub payment_intent_id: Option<String>,
 }
@@ -238,7 +238,7 @@ pub struct StakingDetailModel {
 }
 
 impl PaymentDetailModel {
-    /// `payment_details` of a transaction of a wallet's network, under the name of its method's type.
+    /// The `payment_details` of a wallet transaction: one entry under the name of the method's type.
     #[must_use]
     pub fn of_transaction(method: MethodKind, tx_hash: &str, payer: Option<&str>, kind: &str) -> BTreeMap<String, Self> {
         let (tx_hash, payer, kind) = (Some(tx_hash.to_owned()), payer.map(ToOwned::to_owned), Some(kind.to_owned()));
@@ -246,7 +246,7 @@ impl PaymentDetailModel {
     }
 }
 
-/// `payment_details`: one entry, under the name of the method's type; empty until paid.
+/// The `payment_details` of an intent: one entry under the name of the method's type; empty until paid.
 #[must_use]
 pub fn payment_details(intent: &Intent, kind: MethodKind) -> BTreeMap<String, PaymentDetailModel> {
     if intent.reference.is_empty() {
@@ -274,9 +274,9 @@ pub struct IntentModel {
     pub currency_id: String,
     pub customer_id: String,
     pub payment_method_id: String,
-    /// The first of those that it pays.
+    /// The first invoice that the payment covers.
     pub invoice_id: Option<String>,
-    /// The status of that invoice now; another payment may have paid it. Only in the answers of `/api/payment-intents`.
+    /// The current status of that invoice, which another payment may have paid. Only in responses of `/api/payment-intents`.
     pub invoice_status: Option<String>,
     pub checkout_session_id: Option<String>,
     pub subscription_id: Option<String>,
@@ -287,7 +287,7 @@ pub struct IntentModel {
     pub payment_currency: Option<CurrencyModel>,
     #[oai(rename = "paymentMethod")]
     pub payment_method: Option<MethodModel>,
-    /// What the store attached; told where the payment stands for itself.
+    /// The metadata that the store attached. Only in responses of `/api/payment-intents`.
     pub metadata: Option<BTreeMap<String, String>>,
     pub created_at: String,
     pub updated_at: String,
@@ -295,11 +295,11 @@ pub struct IntentModel {
 
 impl IntentModel {
     #[must_use]
-    pub fn labelled(self, intent: &Intent) -> Self {
+    pub fn with_metadata(self, intent: &Intent) -> Self {
         Self { metadata: Some(intent.metadata.clone()), ..self }
     }
 
-    /// With the status of its first invoice, if that is among `invoices`.
+    /// Adds the status of the first invoice if it is among `invoices`.
     #[must_use]
     pub fn with_invoice_status(self, invoices: &[Invoice]) -> Self {
         let invoice = invoices.iter().find(|invoice| self.invoice_id.as_deref() == Some(invoice.id.as_str()));

@@ -31,7 +31,7 @@ impl PricesApi {
         show(&app, writes.mode, id.as_str()).await
     }
 
-    /// The store's prices, newest first. `metadata.{name}={value}` narrows the list.
+    /// The store's prices, newest first. `metadata.{name}={value}` filters the list.
     #[oai(path = "/", method = "get")]
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the call")]
     async fn list(
@@ -54,7 +54,7 @@ impl PricesApi {
         listed(&app, reads.mode, &filter, &page).await
     }
 
-    /// Prices whose nickname or lookup key holds a text.
+    /// Prices whose nickname or lookup key contains a text.
     #[oai(path = "/search", method = "get")]
     async fn search(
         &self,
@@ -68,7 +68,7 @@ impl PricesApi {
         listed(&app, reads.mode, &filter, &Page::new(number.0, page_size.0)).await
     }
 
-    /// One price, by its id or its lookup key.
+    /// Read a price by its id or its lookup key.
     #[oai(path = "/:id", method = "get")]
     async fn read(&self, app: Data<&Arc<App>>, reads: Reads<resources::Prices>, id: Path<String>) -> Result<Json<PriceModel>, Problem> {
         show(&app, reads.mode, &id).await
@@ -87,7 +87,7 @@ impl PricesApi {
         show(&app, writes.mode, id.as_str()).await
     }
 
-    /// Take a price off sale.
+    /// Archive a price: it is no longer sold.
     #[oai(path = "/:id/archive", method = "put")]
     async fn archive(
         &self,
@@ -99,7 +99,7 @@ impl PricesApi {
         show(&app, writes.mode, id.as_str()).await
     }
 
-    /// Add to a stock, or take from it. It cannot fall below what is sold.
+    /// Increase or decrease the stock of a price. It cannot fall below the sold quantity.
     #[oai(path = "/:id/inventory", method = "put")]
     async fn inventory(
         &self,
@@ -134,7 +134,7 @@ async fn listed(app: &App, mode: Mode, filter: &CatalogueFilter, page: &Page) ->
     Ok(Json(PriceListModel { count: found.count, list: with_products(app, &found.list).await? }))
 }
 
-/// With their products, and with the prices that are offered instead.
+/// The models with their products and upsell prices.
 async fn with_products(app: &App, prices: &[Price]) -> Result<Vec<PriceModel>, StorageError> {
     let products: Vec<_> = prices.iter().map(|price| price.product_id.clone()).collect();
     let upsells: Vec<_> = prices.iter().filter_map(|price| price.upsells_to.clone()).collect();

@@ -1,4 +1,4 @@
-//! Prices, and the products they are of, on the wire.
+//! Prices, and the wire models of prices and products.
 
 mod api;
 mod model;

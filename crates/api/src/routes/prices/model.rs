@@ -1,8 +1,8 @@
-//! What is typed into a price.
+//! The input of prices.
 
 use crate::lossless_json::Decimal;
 use crate::problem::Problem;
-use crate::routes::input::{cleared, read_metadata};
+use crate::routes::input::{clearable_id, read_metadata};
 use crate::routes::prices::{PriceModel, UpsellModel};
 use poem_openapi::{Enum, Object};
 use souk_domain::pricing::{
@@ -21,7 +21,7 @@ pub struct TierInputModel {
     pub flat_amount: Option<Decimal>,
 }
 
-/// Human decimals.
+/// A custom amount that the buyer chooses. All values are human decimals.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "CustomUnitAmountInput")]
 pub struct CustomAmountInputModel {
@@ -53,7 +53,7 @@ pub struct RecurringInputModel {
     pub usage_type: Option<String>,
     /// Of a metered price: sum (the default), last_during_period or max.
     pub aggregate_usage: Option<String>,
-    /// What a month and a year are: fixed (30 and 365 days, the default) or calendar.
+    /// The length of months and years: `fixed` (30 and 365 days, the default) or `calendar`.
     pub anchoring: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl RecurringInputModel {
         let anchoring = Anchoring::from_name(self.anchoring.as_deref().unwrap_or("fixed"));
         let anchoring = anchoring.ok_or_else(|| Problem::bad("anchoring must be fixed or calendar"))?;
         let cycle = RecurringInterval::named(&self.interval, self.interval_count.unwrap_or(1), anchoring);
-        let cycle = cycle.map_err(|refused| Problem::bad(refused.to_string()))?;
+        let cycle = cycle.map_err(|error| Problem::bad(error.to_string()))?;
         let usage = match (self.usage_type.as_deref().unwrap_or("licensed"), self.aggregate_usage.as_deref().unwrap_or("sum")) {
             ("licensed", _) => Usage::Licensed,
             ("metered", name) => {
@@ -83,38 +83,38 @@ pub struct PriceInputModel {
     pub active: Option<bool>,
     pub nickname: Option<String>,
     pub lookup_key: Option<String>,
-    /// one_time or recurring; it follows from `recurring`.
+    /// `one_time` or `recurring`; derived from `recurring`.
     #[oai(rename = "type")]
     pub kind: Option<String>,
-    /// Fixed once the price is made. Absent in a new price: paid once.
+    /// Cannot be changed after creation. Absent in a new price: a one-time price.
     pub recurring: Option<RecurringInputModel>,
-    /// per_unit or tiered; it follows from `tiers`.
+    /// `per_unit` or `tiered`; derived from `tiers`.
     pub billing_scheme: Option<String>,
-    /// graduated or volume, with tiers.
+    /// `graduated` or `volume`; with tiers.
     pub tiers_mode: Option<String>,
-    /// No tiers in an update: by the unit again.
+    /// An empty list in an update makes the price `per_unit` again.
     pub tiers: Option<Vec<TierInputModel>>,
-    /// The buyer names the amount.
+    /// The buyer chooses the amount.
     pub custom_unit_amount: Option<CustomAmountInputModel>,
     pub upsell: Option<UpsellModel>,
-    /// Absent in a new price: the base currency.
+    /// Default of a new price: the base currency.
     pub currency_id: Option<String>,
-    /// A human decimal, with at most as many digits after the point as the currency's maximum precision.
+    /// A human decimal with at most as many decimal places as the currency's maximum precision.
     pub unit_amount: Option<Decimal>,
     pub currency_options: Option<Vec<OptionInputModel>>,
-    /// 0: without limit.
+    /// 0: no limit.
     pub quantity_available: Option<u64>,
-    /// 0: without limit.
+    /// 0: no limit.
     pub quantity_limit_per_checkout: Option<u64>,
     pub metadata: Option<serde_json::Value>,
 }
 
 impl PriceInputModel {
-    /// `new`: nothing is there yet that an absent field could keep.
-    pub fn read(self, new: bool) -> Result<PriceFields, Problem> {
+    /// `is_new`: the price is being created, so that an absent field cannot keep a stored value.
+    pub fn read(self, is_new: bool) -> Result<PriceFields, Problem> {
         let recurs = self.recurring.is_some();
         match self.kind.as_deref() {
-            Some("recurring") if recurs || !new => {}
+            Some("recurring") if recurs || !is_new => {}
             Some("recurring") => return Err(Problem::bad("recurring is required")),
             Some("one_time") if recurs => return Err(Problem::bad("recurring is not for prices of type one_time")),
             None | Some("one_time") => {}
@@ -122,7 +122,7 @@ impl PriceInputModel {
         }
         let tiered = self.tiers.as_ref().is_some_and(|tiers| !tiers.is_empty());
         match self.billing_scheme.as_deref() {
-            Some("tiered") if tiered || !new => {}
+            Some("tiered") if tiered || !is_new => {}
             Some("tiered") => return Err(Problem::bad("tiers are required")),
             Some("per_unit") if tiered => return Err(Problem::bad("billing_scheme must be tiered")),
             None | Some("per_unit") => {}
@@ -133,7 +133,7 @@ impl PriceInputModel {
             Ok((currency(&option.currency_id)?, rate(option.unit_amount, option.tiers, option.custom_unit_amount)))
         };
         let options = self.currency_options.map(|options| options.into_iter().map(option).collect::<Result<_, Problem>>());
-        let upsell = self.upsell.map(|upsell| cleared(&upsell.upsells_to_id)).transpose();
+        let upsell = self.upsell.map(|upsell| clearable_id(&upsell.upsells_to_id)).transpose();
         Ok(PriceFields {
             active: self.active,
             nickname: self.nickname,

@@ -1,4 +1,4 @@
-//! Products and prices as payment-kit.md 2 spells them. All amounts are base units, in texts.
+//! The wire format of products and prices (payment-kit.md 2). All amounts are strings in base units.
 
 use poem_openapi::Object;
 use souk_domain::pricing::{CurrencyOption, CustomAmount, Price, Product, Recurring, Tier, Usage};
@@ -13,9 +13,9 @@ pub struct RecurringModel {
     pub interval_count: u32,
     /// licensed or metered.
     pub usage_type: String,
-    /// sum, last_during_period or max, of a metered price.
+    /// `sum`, `last_during_period` or `max`, for a metered price.
     pub aggregate_usage: Option<String>,
-    /// What a month and a year are: fixed (30 and 365 days) or calendar.
+    /// The length of months and years: `fixed` (30 and 365 days) or `calendar`.
     pub anchoring: String,
 }
 
@@ -38,7 +38,7 @@ impl From<Recurring> for RecurringModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "Tier", skip_serializing_if_is_none)]
 pub struct TierModel {
-    /// The last unit of the tier; absent in the last tier, which has no end.
+    /// The last unit of the tier; absent in the last tier, which is unlimited.
     pub up_to: Option<u64>,
     pub unit_amount: String,
     pub flat_amount: String,
@@ -95,7 +95,7 @@ impl From<&CurrencyOption> for CurrencyOptionModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "Upsell", skip_serializing_if_is_none)]
 pub struct UpsellModel {
-    /// In an update an empty text clears it.
+    /// An empty string in an update clears it.
     pub upsells_to_id: String,
     #[oai(read_only)]
     pub upsells_to: Option<Box<PriceModel>>,
@@ -104,7 +104,7 @@ pub struct UpsellModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "CrossSell")]
 pub struct CrossSellModel {
-    /// In an update an empty text clears it.
+    /// An empty string in an update clears it.
     pub cross_sells_to_id: String,
 }
 
@@ -124,7 +124,7 @@ pub struct ProductModel {
     #[oai(rename = "type")]
     pub kind: String,
     pub name: String,
-    /// Absent: `name` in every language. The same holds for the two below.
+    /// Absent: `name` is used in every language. This also applies to `description_zh` and `unit_label_zh`.
     pub name_zh: Option<String>,
     pub description: String,
     pub description_zh: Option<String>,
@@ -134,7 +134,7 @@ pub struct ProductModel {
     pub unit_label_zh: Option<String>,
     pub statement_descriptor: Option<String>,
     pub default_price_id: Option<String>,
-    /// The app that a purchase entitles to.
+    /// The app that a purchase grants access to.
     pub app_did: Option<String>,
     pub cross_sell: Option<CrossSellModel>,
     pub metadata: BTreeMap<String, String>,
@@ -189,7 +189,7 @@ pub struct PriceModel {
     pub unit_amount: String,
     pub currency_options: Vec<CurrencyOptionModel>,
     pub recurring: Option<RecurringModel>,
-    /// `graduated` or `volume`, with tiers.
+    /// `graduated` or `volume`; with tiers.
     pub tiers_mode: Option<String>,
     pub tiers: Option<Vec<TierModel>>,
     pub custom_unit_amount: Option<CustomAmountModel>,
@@ -240,7 +240,7 @@ impl PriceModel {
         Self { product: product.map(|product| Box::new(ProductModel::from(product))), ..self }
     }
 
-    /// With the price that is offered instead, if `target` is the one it upsells to.
+    /// Adds the upsell price if `target` is the price that this one upsells to.
     #[must_use]
     pub fn with_upsell(mut self, target: Option<Self>) -> Self {
         if let Some(upsell) = &mut self.upsell {

@@ -18,7 +18,7 @@ pub struct ProductsApi;
 
 #[OpenApi(prefix_path = "/api/products")]
 impl ProductsApi {
-    /// Make a product, with its prices if they are given. Amounts are human decimals.
+    /// Create a product, optionally with its prices. Amounts are human decimals.
     #[oai(path = "/", method = "post")]
     async fn create(
         &self,
@@ -31,7 +31,7 @@ impl ProductsApi {
         show(&app, writes.mode, &id).await
     }
 
-    /// The store's products, newest first. `metadata.{name}={value}` narrows the list.
+    /// The store's products, newest first. `metadata.{name}={value}` filters the list.
     #[oai(path = "/", method = "get")]
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the call")]
     async fn list(
@@ -51,7 +51,7 @@ impl ProductsApi {
         listed(&app, reads.mode, &filter, &page).await
     }
 
-    /// Products whose name or description holds a text.
+    /// Products whose name or description contains a text.
     #[oai(path = "/search", method = "get")]
     async fn search(
         &self,
@@ -65,7 +65,7 @@ impl ProductsApi {
         listed(&app, reads.mode, &filter, &Page::new(number.0, page_size.0)).await
     }
 
-    /// One product with its prices.
+    /// Read a product with its prices.
     #[oai(path = "/:id", method = "get")]
     async fn read(&self, app: Data<&Arc<App>>, reads: Reads<resources::Products>, id: Path<String>) -> Result<Json<ProductModel>, Problem> {
         show(&app, reads.mode, &ProductId::parse(&id)?).await
@@ -86,7 +86,7 @@ impl ProductsApi {
         show(&app, writes.mode, &id).await
     }
 
-    /// Take a product and its prices off sale.
+    /// Archive a product and its prices: they are no longer sold.
     #[oai(path = "/:id/archive", method = "put")]
     async fn archive(
         &self,
@@ -129,8 +129,8 @@ async fn with_prices(app: &App, products: &[Product]) -> Result<Vec<ProductModel
     let ids: Vec<_> = products.iter().map(|product| product.id.clone()).collect();
     let prices = app.ctx.store.read().await?.prices().of_products(&ids).await?;
     let model = |product: &Product| {
-        let own = prices.iter().filter(|price| price.product_id == product.id).map(PriceModel::from).collect();
-        ProductModel { prices: Some(own), ..ProductModel::from(product) }
+        let models = prices.iter().filter(|price| price.product_id == product.id).map(PriceModel::from).collect();
+        ProductModel { prices: Some(models), ..ProductModel::from(product) }
     };
     Ok(products.iter().map(model).collect())
 }

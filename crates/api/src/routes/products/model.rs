@@ -1,20 +1,20 @@
-//! What is typed into a product.
+//! The input of products.
 
 use crate::problem::Problem;
-use crate::routes::input::{cleared, read_metadata};
+use crate::routes::input::{clearable_id, read_metadata};
 use crate::routes::prices::{CrossSellModel, FeatureModel, PriceInputModel, ProductModel};
 use crate::state::App;
 use poem_openapi::Object;
 use souk_domain::pricing::{PriceFields, ProductFields};
 use souk_domain::shared::PriceId;
 
-/// Fields of a product. In an update an absent field keeps its value, and an empty text clears it.
+/// Fields of a product. In an update an absent field keeps its value, and an empty string clears it.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "ProductInput")]
 pub struct ProductInputModel {
     pub active: Option<bool>,
     pub name: Option<String>,
-    /// The Chinese name; without one, `name` stands in every language. The same holds for the two below.
+    /// The Chinese name; without one, `name` is used in every language. This also applies to `description_zh` and `unit_label_zh`.
     pub name_zh: Option<String>,
     pub description: Option<String>,
     pub description_zh: Option<String>,
@@ -24,12 +24,12 @@ pub struct ProductInputModel {
     pub unit_label_zh: Option<String>,
     pub statement_descriptor: Option<String>,
     pub default_price_id: Option<String>,
-    /// The app that a purchase entitles to.
+    /// The app that a purchase grants access to.
     pub app_did: Option<String>,
-    /// Offered beside it at checkout.
+    /// The product that checkout offers together with this one.
     pub cross_sell: Option<CrossSellModel>,
     pub metadata: Option<serde_json::Value>,
-    /// Made together with a new product; an update leaves prices alone.
+    /// Created together with a new product; ignored in an update.
     pub prices: Option<Vec<PriceInputModel>>,
 }
 
@@ -37,7 +37,7 @@ impl ProductInputModel {
     pub fn read(self, app: &App) -> Result<(ProductFields, Vec<PriceFields>), Problem> {
         let price_id = self.default_price_id.map(|id| PriceId::parse(&id)).transpose();
         let did = self.app_did.map(|did| app.envelopes.parse_did(&did).ok_or_else(|| Problem::bad("app_did is not an address")));
-        let other = self.cross_sell.map(|cross_sell| cleared(&cross_sell.cross_sells_to_id)).transpose();
+        let other = self.cross_sell.map(|cross_sell| clearable_id(&cross_sell.cross_sells_to_id)).transpose();
         let fields = ProductFields {
             active: self.active,
             name: self.name,

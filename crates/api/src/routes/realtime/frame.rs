@@ -17,7 +17,7 @@ impl Frame {
     }
 }
 
-/// `phx_reply` with a status and an empty response.
+/// A `phx_reply` frame with a status and an empty response.
 pub fn reply(frame: &Frame, status: &str) -> String {
     json!([frame.join_reference, frame.reference, frame.topic, "phx_reply", { "status": status, "response": {} }]).to_string()
 }
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_join_and_a_heartbeat_read_as_clients_send_them() {
+    fn join_and_heartbeat_frames_of_clients_are_parsed() {
         let join = Frame::parse(r#"["7","7","relay:z1:events","phx_join",{}]"#).expect("a frame");
         assert_eq!((join.topic.as_str(), join.event.as_str()), ("relay:z1:events", "phx_join"));
         assert_eq!(reply(&join, "ok"), r#"["7","7","relay:z1:events","phx_reply",{"response":{},"status":"ok"}]"#);

@@ -1,10 +1,11 @@
-//! The relay over a long poll, for where websockets are blocked. A poll without a token opens a line and is answered 410 with
-//! its token; one with a token waits for frames. The status stands in the body, as Phoenix' clients read it.
+//! The relay over long polling, for networks that block websockets. A poll without a token opens a session and receives 410 with
+//! the session's token; a poll with a token waits for frames. The status is in the body, where Phoenix clients expect it.
 //!
-//! A line lives in the process that opened it. A poll that reaches another one opens a new line there, and its client joins again.
+//! A session exists only in the process that opened it. A poll that reaches another process opens a new session there, and the client
+//! joins its channels again.
 
 use super::channels::{Channels, FRAME_MAX};
-use crate::limits::SocketPlace;
+use crate::limits::SocketPermit;
 use crate::problem::Problem;
 use crate::state::App;
 use poem::web::{Data, Json, Query};
@@ -19,46 +20,46 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 /// How long a poll waits for a frame (SPEC.md 9).
-const WINDOW: Duration = Duration::from_secs(5);
-/// A line that nobody polls for this long is closed. Its place counts as a socket's until then.
-const SILENCE_MAX: Duration = Duration::from_secs(15);
-/// No line is older; its client opens another and asks anew for what it shows.
+const POLL_TIMEOUT: Duration = Duration::from_secs(5);
+/// A session without requests for this long is closed. Until then it counts as an open connection.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
+/// Maximum age of a session; afterwards the client opens a new one and reloads its data.
 const LIFETIME: Duration = Duration::from_secs(3_600);
-/// Frames that wait to be fetched. Of more, the oldest are gone, as for a socket that is too slow.
-const WAITING_MAX: usize = 64;
-/// Largest body of a push, in bytes.
+/// Maximum number of pending frames; beyond it the oldest are dropped, as for a websocket that is too slow.
+const PENDING_MAX: usize = 64;
+/// Maximum body of a push, in bytes.
 const PUSH_MAX: usize = 4 * FRAME_MAX;
 
-/// The open lines by their tokens. Each keeps a place of [`crate::Limits`]: so many of one address, so many in all.
+/// The open sessions by token. Each holds a permit of [`crate::Limits`], which limits sessions per address and in total.
 #[derive(Clone)]
 pub struct LongPollSessions {
-    open: Arc<Mutex<HashMap<String, Arc<Line>>>>,
-    silence: Duration,
+    open: Arc<Mutex<HashMap<String, Arc<LongPollSession>>>>,
+    idle_timeout: Duration,
 }
 
 impl Default for LongPollSessions {
     fn default() -> Self {
-        Self { open: Arc::default(), silence: SILENCE_MAX }
+        Self { open: Arc::default(), idle_timeout: IDLE_TIMEOUT }
     }
 }
 
-struct Line {
-    state: Mutex<LineState>,
-    /// There are frames, or another poll has come.
-    stirred: Notify,
-    /// The client has called.
-    heard: Notify,
+struct LongPollSession {
+    state: Mutex<SessionState>,
+    /// Notified when a frame is enqueued or another poll arrives.
+    changed: Notify,
+    /// Notified on every request of the client.
+    active: Notify,
 }
 
-struct LineState {
+struct SessionState {
     channels: Channels,
-    waiting: VecDeque<String>,
-    /// How many polls have come. Only the newest waits, so that a line holds one call open.
+    pending: VecDeque<String>,
+    /// Number of polls so far. Only the newest one waits, so that a session holds at most one request open.
     polls: u64,
 }
 
 #[derive(Deserialize)]
-pub struct Asked {
+pub struct PollQuery {
     #[serde(default)]
     token: String,
 }
@@ -66,32 +67,32 @@ pub struct Asked {
 #[handler]
 pub async fn poll(
     app: Data<&Arc<App>>,
-    lines: Data<&LongPollSessions>,
-    asked: Query<Asked>,
+    sessions: Data<&LongPollSessions>,
+    query: Query<PollQuery>,
     request: &Request,
 ) -> Result<Json<Value>, Problem> {
-    let Some(line) = lines.find(&asked.token) else {
-        let place = app.limits.admit_socket(request)?;
+    let Some(session) = sessions.find(&query.token) else {
+        let permit = app.limits.admit_socket(request)?;
         let token = hex::encode(app.ctx.random.bytes::<32>());
-        lines.open(&token, Channels::of(app.envelopes.app_did().as_str()), app.realtime.subscribe(), place);
+        sessions.open(&token, Channels::of(app.envelopes.app_did().as_str()), app.realtime.subscribe(), permit);
         return Ok(Json(json!({ "status": 410, "token": token, "messages": [] })));
     };
-    let messages = timeout(WINDOW, line.fetch()).await.unwrap_or_default();
-    line.heard.notify_one();
+    let messages = timeout(POLL_TIMEOUT, session.fetch()).await.unwrap_or_default();
+    session.active.notify_one();
     let status = if messages.is_empty() { 204 } else { 200 };
-    Ok(Json(json!({ "status": status, "token": asked.token, "messages": messages })))
+    Ok(Json(json!({ "status": status, "token": query.token, "messages": messages })))
 }
 
-/// Takes frames, one in each line of the body; they are answered by the next poll.
+/// Accepts frames, one per line of the body; the next poll returns the replies.
 #[handler]
-pub async fn push(lines: Data<&LongPollSessions>, asked: Query<Asked>, body: Body) -> Result<Json<Value>, Problem> {
-    let Some(line) = lines.find(&asked.token) else { return Ok(Json(json!({ "status": 410 }))) };
+pub async fn push(sessions: Data<&LongPollSessions>, query: Query<PollQuery>, body: Body) -> Result<Json<Value>, Problem> {
+    let Some(session) = sessions.find(&query.token) else { return Ok(Json(json!({ "status": 410 }))) };
     let body = body.into_bytes_limit(PUSH_MAX).await.map_err(|_| Problem::bad("The frames are too long"))?;
     let text = std::str::from_utf8(&body).map_err(|_| Problem::bad("The frames are not UTF-8"))?;
-    line.heard.notify_one();
+    session.active.notify_one();
     for frame in text.lines().filter(|frame| !frame.trim().is_empty()) {
-        if frame.len() > FRAME_MAX || !line.take(frame) {
-            lines.close(&asked.token);
+        if frame.len() > FRAME_MAX || !session.receive(frame) {
+            sessions.close(&query.token);
             return Ok(Json(json!({ "status": 410 })));
         }
     }
@@ -99,97 +100,97 @@ pub async fn push(lines: Data<&LongPollSessions>, asked: Query<Asked>, body: Bod
 }
 
 impl LongPollSessions {
-    fn find(&self, token: &str) -> Option<Arc<Line>> {
-        let line = self.held().get(token).cloned()?;
-        line.heard.notify_one();
-        Some(line)
+    fn find(&self, token: &str) -> Option<Arc<LongPollSession>> {
+        let session = self.lock().get(token).cloned()?;
+        session.active.notify_one();
+        Some(session)
     }
 
     fn close(&self, token: &str) {
-        self.held().remove(token);
+        self.lock().remove(token);
     }
 
-    fn held(&self) -> MutexGuard<'_, HashMap<String, Arc<Line>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<LongPollSession>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new line, which listens from now until its client is gone.
-    fn open(&self, token: &str, channels: Channels, mut events: Box<dyn Subscription>, place: SocketPlace) {
-        let line = Arc::new(Line {
-            state: Mutex::new(LineState { channels, waiting: VecDeque::new(), polls: 0 }),
-            stirred: Notify::new(),
-            heard: Notify::new(),
+    /// Opens a session that collects events until it is idle, too old, or the event source ends.
+    fn open(&self, token: &str, channels: Channels, mut events: Box<dyn Subscription>, permit: SocketPermit) {
+        let session = Arc::new(LongPollSession {
+            state: Mutex::new(SessionState { channels, pending: VecDeque::new(), polls: 0 }),
+            changed: Notify::new(),
+            active: Notify::new(),
         });
-        self.held().insert(token.to_owned(), Arc::clone(&line));
-        let (lines, token) = (self.clone(), token.to_owned());
+        self.lock().insert(token.to_owned(), Arc::clone(&session));
+        let (sessions, token) = (self.clone(), token.to_owned());
         tokio::spawn(async move {
-            let listening = async {
+            let forward_events = async {
                 while let Some(event) = events.next().await {
-                    line.tell(&event);
+                    session.notify(&event);
                 }
             };
-            let present = async { while timeout(lines.silence, line.heard.notified()).await.is_ok() {} };
+            let until_idle = async { while timeout(sessions.idle_timeout, session.active.notified()).await.is_ok() {} };
             tokio::select! {
-                () = listening => {}
-                () = present => {}
+                () = forward_events => {}
+                () = until_idle => {}
                 () = tokio::time::sleep(LIFETIME) => {}
             }
-            lines.close(&token);
-            drop(place);
+            sessions.close(&token);
+            drop(permit);
         });
     }
 }
 
-impl Line {
-    fn state(&self) -> MutexGuard<'_, LineState> {
+impl LongPollSession {
+    fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, event: &PublicEvent) {
+    fn notify(&self, event: &PublicEvent) {
         let mut state = self.state();
-        if let Some(frame) = state.channels.told(event) {
-            state.keep(frame);
-            self.stirred.notify_waiters();
+        if let Some(frame) = state.channels.event_frame(event) {
+            state.enqueue(frame);
+            self.changed.notify_waiters();
         }
     }
 
-    /// Answers a client's frame. False: it is none.
-    fn take(&self, frame: &str) -> bool {
+    /// Enqueues the reply to a client's frame. Returns `false` if the frame is malformed.
+    fn receive(&self, frame: &str) -> bool {
         let mut state = self.state();
         let Some(answer) = state.channels.answer(frame) else { return false };
-        state.keep(answer);
-        self.stirred.notify_waiters();
+        state.enqueue(answer);
+        self.changed.notify_waiters();
         true
     }
 
-    /// The frames that wait, as soon as there is one; nothing, when a newer poll has come.
+    /// Waits for pending frames and returns them; returns none if a newer poll arrives.
     async fn fetch(&self) -> Vec<String> {
-        let own = {
+        let poll_number = {
             let mut state = self.state();
             state.polls += 1;
             state.polls
         };
-        self.stirred.notify_waiters();
+        self.changed.notify_waiters();
         loop {
-            // Before the look, so that what comes after it is not missed.
-            let stirred = self.stirred.notified();
+            // Register before reading the state, so that a notification in between is not missed.
+            let changed = self.changed.notified();
             {
                 let mut state = self.state();
-                if state.polls != own || !state.waiting.is_empty() {
-                    return if state.polls == own { state.waiting.drain(..).collect() } else { Vec::new() };
+                if state.polls != poll_number || !state.pending.is_empty() {
+                    return if state.polls == poll_number { state.pending.drain(..).collect() } else { Vec::new() };
                 }
             }
-            stirred.await;
+            changed.await;
         }
     }
 }
 
-impl LineState {
-    fn keep(&mut self, frame: String) {
-        if self.waiting.len() >= WAITING_MAX {
-            self.waiting.pop_front();
+impl SessionState {
+    fn enqueue(&mut self, frame: String) {
+        if self.pending.len() >= PENDING_MAX {
+            self.pending.pop_front();
         }
-        self.waiting.push_back(frame);
+        self.pending.push_back(frame);
     }
 }
 
@@ -210,14 +211,14 @@ mod tests {
         }
     }
 
-    fn joined() -> (LongPollSessions, Arc<Line>, mpsc::UnboundedSender<PublicEvent>) {
-        let (lines, (tell, told)) = (LongPollSessions::default(), mpsc::unbounded_channel());
-        let place = crate::Limits::default().admit_socket(&Request::default()).expect("a place");
-        lines.open("t", Channels::of("z1"), Box::new(TestSubscription(told)), place);
-        let line = lines.find("t").expect("the line");
-        assert!(line.take(r#"["1","1","relay:z1:events","phx_join",{}]"#));
-        assert_eq!(line.state().waiting.drain(..).count(), 1);
-        (lines, line, tell)
+    fn joined() -> (LongPollSessions, Arc<LongPollSession>, mpsc::UnboundedSender<PublicEvent>) {
+        let (sessions, (sender, receiver)) = (LongPollSessions::default(), mpsc::unbounded_channel());
+        let permit = crate::Limits::default().admit_socket(&Request::default()).expect("a permit");
+        sessions.open("t", Channels::of("z1"), Box::new(TestSubscription(receiver)), permit);
+        let session = sessions.find("t").expect("the session");
+        assert!(session.receive(r#"["1","1","relay:z1:events","phx_join",{}]"#));
+        assert_eq!(session.state().pending.drain(..).count(), 1);
+        (sessions, session, sender)
     }
 
     fn event(id: usize) -> PublicEvent {
@@ -225,52 +226,52 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_newer_poll_takes_the_place_of_the_one_that_waits() {
-        let (_lines, line, tell) = joined();
+    async fn a_newer_poll_ends_the_waiting_one() {
+        let (_lines, session, sender) = joined();
         let older = tokio::spawn({
-            let line = Arc::clone(&line);
-            async move { line.fetch().await }
+            let session = Arc::clone(&session);
+            async move { session.fetch().await }
         });
-        while line.state().polls == 0 {
+        while session.state().polls == 0 {
             tokio::task::yield_now().await;
         }
-        let newer = tokio::spawn(async move { line.fetch().await });
+        let newer = tokio::spawn(async move { session.fetch().await });
         assert_eq!(older.await.expect("ends"), Vec::<String>::new());
-        tell.send(event(1)).expect("listens");
+        sender.send(event(1)).expect("listens");
         assert_eq!(newer.await.expect("ends").len(), 1);
     }
 
     #[tokio::test]
-    async fn of_too_many_frames_the_oldest_are_gone() {
-        let (_lines, line, _tell) = joined();
-        for id in 0..=WAITING_MAX {
-            line.tell(&event(id));
+    async fn the_oldest_frames_are_dropped_beyond_the_limit() {
+        let (_lines, session, _sender) = joined();
+        for id in 0..=PENDING_MAX {
+            session.notify(&event(id));
         }
-        let frames = line.fetch().await;
-        assert_eq!(frames.len(), WAITING_MAX);
+        let frames = session.fetch().await;
+        assert_eq!(frames.len(), PENDING_MAX);
         assert!(frames[0].contains("in_1"), "{}", frames[0]);
     }
 
     #[tokio::test]
-    async fn a_line_that_nobody_polls_is_closed_and_gives_its_place_back() {
+    async fn an_idle_session_is_closed_and_releases_its_permit() {
         let limits = crate::Limits::default();
         let from = RemoteAddr(poem::Addr::SocketAddr("192.0.2.1:1".parse().expect("an address")));
         let parts = poem::http::Request::new(()).into_parts().0;
         let request = Request::from_parts((parts, LocalAddr::default(), from, poem::http::uri::Scheme::HTTP).into(), Body::empty());
-        let lines = LongPollSessions { silence: Duration::from_millis(1), ..LongPollSessions::default() };
-        let (_tell, told) = mpsc::unbounded_channel();
-        lines.open("t", Channels::of("z1"), Box::new(TestSubscription(told)), limits.admit_socket(&request).expect("a place"));
-        while lines.find("t").is_some() || limits.open_sockets() > 0 {
-            // Every look is a call: it has to come later than the line's patience.
+        let sessions = LongPollSessions { idle_timeout: Duration::from_millis(1), ..LongPollSessions::default() };
+        let (_sender, receiver) = mpsc::unbounded_channel();
+        sessions.open("t", Channels::of("z1"), Box::new(TestSubscription(receiver)), limits.admit_socket(&request).expect("a permit"));
+        while sessions.find("t").is_some() || limits.open_sockets() > 0 {
+            // `find` counts as activity, so wait longer than the idle timeout before calling it again.
             timeout(Duration::from_millis(20), std::future::pending::<()>()).await.expect_err("nothing comes");
         }
     }
 
     #[tokio::test]
-    async fn a_line_ends_when_the_store_does() {
-        let (lines, _line, tell) = joined();
-        drop(tell);
-        while lines.find("t").is_some() {
+    async fn a_session_ends_with_the_event_source() {
+        let (sessions, _session, sender) = joined();
+        drop(sender);
+        while sessions.find("t").is_some() {
             tokio::task::yield_now().await;
         }
     }

@@ -1,5 +1,5 @@
-//! The relay in Phoenix frames (payment-kit.md 4), over a websocket or a long poll. Public, so it carries event names and ids
-//! only.
+//! The realtime relay in Phoenix frames (payment-kit.md 4), over a websocket or long polling. It is public, so its events contain
+//! names and ids only.
 
 mod channels;
 mod frame;

@@ -1,7 +1,7 @@
 //! The relay over a websocket.
 
 use super::channels::{Channels, FRAME_MAX};
-use crate::limits::SocketPlace;
+use crate::limits::SocketPermit;
 use crate::problem::Problem;
 use crate::state::App;
 use futures_util::{SinkExt, StreamExt};
@@ -11,24 +11,24 @@ use poem::{IntoResponse, Request, handler};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A socket that says nothing for this long is closed; clients send a heartbeat every 30 s (SPEC.md 9).
-const SILENCE_MAX: Duration = Duration::from_secs(300);
+/// A socket without messages for this long is closed; clients send a heartbeat every 30 s (SPEC.md 9).
+const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
 #[handler]
 pub fn relay(app: Data<&Arc<App>>, request: &Request, socket: WebSocket) -> Result<impl IntoResponse, Problem> {
-    let place = app.limits.admit_socket(request)?;
+    let permit = app.limits.admit_socket(request)?;
     let app = Arc::clone(&app);
-    // Held to its size while it is read: a longer frame is never put together.
+    // The limit applies while reading, so that an oversized frame is never assembled in memory.
     let config = WebSocketConfig::default().max_message_size(Some(FRAME_MAX)).max_frame_size(Some(FRAME_MAX));
-    Ok(socket.config(config).on_upgrade(move |stream| serve(app, stream, place)))
+    Ok(socket.config(config).on_upgrade(move |stream| serve(app, stream, permit)))
 }
 
-async fn serve(app: Arc<App>, mut stream: WebSocketStream, _place: SocketPlace) {
+async fn serve(app: Arc<App>, mut stream: WebSocketStream, _permit: SocketPermit) {
     let mut channels = Channels::of(app.envelopes.app_did().as_str());
     let mut events = app.realtime.subscribe();
     loop {
         tokio::select! {
-            incoming = tokio::time::timeout(SILENCE_MAX, stream.next()) => {
+            incoming = tokio::time::timeout(IDLE_TIMEOUT, stream.next()) => {
                 let Ok(Some(Ok(message))) = incoming else { break };
                 let text = match message {
                     Message::Text(text) => text,
@@ -42,7 +42,7 @@ async fn serve(app: Arc<App>, mut stream: WebSocketStream, _place: SocketPlace) 
             }
             event = events.next() => {
                 let Some(event) = event else { break };
-                let Some(frame) = channels.told(&event) else { continue };
+                let Some(frame) = channels.event_frame(&event) else { continue };
                 if stream.send(Message::Text(frame)).await.is_err() {
                     break;
                 }

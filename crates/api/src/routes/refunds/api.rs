@@ -30,9 +30,9 @@ impl From<&[Refund]> for RefundListModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "RefundPreview")]
 pub struct RefundPreviewModel {
-    /// The most that can be refunded now, in base units.
+    /// The maximum refund now, in base units.
     pub amount: String,
-    /// What of it returns to the customer's balance: the balance had paid it.
+    /// The part of it that returns to the customer's balance, because it was paid from the balance.
     pub to_balance: String,
 }
 
@@ -40,8 +40,8 @@ pub struct RefundsApi;
 
 #[OpenApi(prefix_path = "/api/refunds")]
 impl RefundsApi {
-    /// Refund a payment, or what an invoice was paid, by a credit note. A network sends it after this has answered; what the balance had
-    /// paid is balance again at once.
+    /// Refund a payment, or the payments of an invoice, by a credit note. Refunds over a network are sent after the response; the part
+    /// that was paid from the balance returns to it immediately.
     #[oai(path = "/", method = "post")]
     async fn create(
         &self,
@@ -53,7 +53,7 @@ impl RefundsApi {
         Ok(Json(order_refund(&app, writes.mode, intent.as_deref(), input.0).await?))
     }
 
-    /// Refunds, newest first: a customer's own, or those of the store; of one invoice, or with one status.
+    /// Refunds, newest first: the caller's own, or all of the store; optionally of one invoice or with one status.
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     #[oai(path = "/", method = "get")]
     async fn list(
@@ -72,7 +72,7 @@ impl RefundsApi {
         let nothing = || Ok(Json(RefundListModel { count: 0, list: Vec::new() }));
         let mut unit = app.ctx.store.read().await?;
         let Some(customer_id) = list_owner(&app, unit.as_mut(), &reader, customer_id.0).await?.filter() else { return nothing() };
-        // A filter that is no id and no status matches nothing: a typing error does not show more.
+        // An invalid id or status matches nothing, so that a typing error does not widen the list.
         let Ok(invoice_id) = id_filter::<InvoiceId>(invoice_id.0) else { return nothing() };
         let status = match status.0.as_deref().filter(|named| !named.is_empty()) {
             Some(named) => match RefundStatus::from_name(named) {
@@ -85,7 +85,7 @@ impl RefundsApi {
         Ok(Json(RefundListModel { count: found.count, list: found.list.iter().map(RefundModel::from).collect() }))
     }
 
-    /// The most of what an invoice was paid that can be refunded now.
+    /// The maximum refund of an invoice's payments now.
     #[oai(path = "/preview", method = "get")]
     async fn preview(
         &self,
@@ -97,7 +97,7 @@ impl RefundsApi {
         Ok(Json(RefundPreviewModel { amount: found.most.to_string(), to_balance: found.to_balance.to_string() }))
     }
 
-    /// One refund.
+    /// Read a refund.
     #[oai(path = "/:id", method = "get")]
     async fn retrieve(
         &self,

@@ -1,4 +1,4 @@
-//! Money that goes back to customers over the network that brought it.
+//! Refunds to customers over the network of the payment.
 
 mod api;
 mod model;

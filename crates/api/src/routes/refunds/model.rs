@@ -1,4 +1,4 @@
-//! Refunds as payment-kit.md 2 spells them.
+//! The wire format of refunds (payment-kit.md 2).
 
 use crate::lossless_json::Decimal;
 use crate::problem::Problem;
@@ -9,7 +9,7 @@ use souk_domain::billing::{self, CreditNoteReason, RefundOrder, RefundedNote};
 use souk_domain::payment::{Decline, Refund};
 use souk_domain::shared::{Amount, InvoiceId, Mode, PaymentIntentId};
 
-/// Why the network refused a refund.
+/// Why the network declined a refund.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "RefundFailure")]
 pub struct FailureModel {
@@ -29,14 +29,14 @@ pub struct RefundModel {
     pub id: String,
     pub object: String,
     pub livemode: bool,
-    /// refund: of a payment. stake_return: of a deposit. balance_payout: of the customer's balance.
+    /// `refund` (of a payment), `stake_return` (of a deposit) or `balance_payout` (of the customer's balance).
     #[oai(rename = "type")]
     pub kind: String,
-    /// pending, succeeded, failed, or canceled: it failed, and its amount was moved to the customer's balance.
+    /// `pending`, `succeeded`, `failed`, or `canceled` (it failed, and its amount was moved to the customer's balance).
     pub status: String,
     /// Base units.
     pub amount: String,
-    /// The payment that is sent back. A pay-out to a wallet and the refund of a deposit have none.
+    /// The refunded payment; absent for a payout to a wallet and for the return of a deposit.
     pub payment_intent_id: Option<String>,
     pub credit_note_id: Option<String>,
     pub invoice_id: Option<String>,
@@ -44,14 +44,14 @@ pub struct RefundModel {
     pub customer_id: String,
     pub currency_id: String,
     pub payment_method_id: String,
-    /// The reason of its credit note, or balance_payout.
+    /// The reason of the credit note, or `balance_payout`.
     pub reason: String,
     pub description: String,
-    /// The network's name of it, once the network has one.
+    /// The network's reference of the refund, once it has one.
     pub reference: String,
-    /// Why it failed last.
+    /// The reason of the last failure.
     pub failure: Option<FailureModel>,
-    /// How often it failed.
+    /// Number of failures.
     pub failure_count: u32,
     pub created_at: String,
     pub updated_at: String,
@@ -87,21 +87,21 @@ impl From<&Refund> for RefundModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "RefundInput")]
 pub struct RefundInputModel {
-    /// The payment, where the address does not name it. Absent: the payments of the invoice.
+    /// The payment, if the path does not name it. Absent: the payments of the invoice.
     pub payment_intent_id: Option<String>,
-    /// Which invoice it is for, where the payment paid for several.
+    /// The invoice to refund, if the payment paid several.
     pub invoice_id: Option<String>,
-    /// A human decimal; absent: all that can be refunded.
+    /// A human decimal; absent: the maximum refund.
     pub amount: Option<Decimal>,
-    /// duplicate, fraudulent, requested_by_customer or requested_by_admin, or a reason of credit notes. Kept as the reason of the credit
-    /// note; one that credit notes do not have becomes `other`.
+    /// `duplicate`, `fraudulent`, `requested_by_customer`, `requested_by_admin`, or a reason of credit notes. Stored as the reason of the
+    /// credit note; values that credit notes do not have become `other`.
     pub reason: Option<String>,
-    /// What the store writes to the customer.
+    /// A note from the store to the customer.
     pub description: Option<String>,
 }
 
-/// The refund that was ordered. An order that several networks send is answered with the first of its refunds. Where the balance had
-/// paid the invoice, no network sends anything: the answer is the credit note.
+/// The first refund of the request; there can be several. If the invoice was paid from the balance only, there is no refund, and this
+/// is the credit note.
 #[derive(Debug, Clone, Union)]
 #[oai(one_of, rename = "RefundAnswer")]
 pub enum RefundAnswerModel {
@@ -109,7 +109,7 @@ pub enum RefundAnswerModel {
     CreditNote(Box<CreditNoteModel>),
 }
 
-/// Refunds a payment or an invoice of this mode, by a credit note over its lines.
+/// Refunds a payment or an invoice of this mode by a credit note.
 pub async fn order_refund(app: &App, mode: Mode, intent: Option<&str>, input: RefundInputModel) -> Result<RefundAnswerModel, Problem> {
     let intent = intent.map(PaymentIntentId::parse).transpose()?;
     let invoice = input.invoice_id.filter(|id| !id.is_empty()).map(|id| InvoiceId::parse(&id)).transpose()?;

@@ -74,7 +74,7 @@ pub struct SessionModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "OwnerClaim")]
 pub struct OwnerClaimModel {
-    /// What stands in the one-time link.
+    /// The token of the one-time link.
     #[oai(validator(max_length = 128))]
     pub token: String,
 }
@@ -89,11 +89,11 @@ pub struct SessionApi;
 
 #[OpenApi(prefix_path = "/api/session")]
 impl SessionApi {
-    /// Who is signed in with this browser.
+    /// The user who is signed in with this browser.
     #[oai(path = "/", method = "get")]
     async fn session(&self, app: Data<&Arc<App>>, request: &Request, guest: MaybeUser) -> Response<Json<SessionModel>> {
         let answer = Response::new(Json(SessionModel { user: guest.0.as_ref().map(UserModel::from) }));
-        // Every page begins with this call: here a login that is used gets its time back.
+        // Every page starts with this request, so it extends the lifetime of a login in use.
         let Some(token) = cookie(request, LOGIN_COOKIE).filter(|_| guest.0.is_some()) else { return answer };
         match access::extend_login(&app.ctx, &token_hash(token)).await {
             Ok(true) => answer.header("set-cookie", login_cookie(token, app.site.public_url.scheme() == "https")),
@@ -117,7 +117,7 @@ impl SessionApi {
         Ok(Response::new(Done::Done).header("set-cookie", login_cookie("", secure)).header("set-cookie", browser_cookie("", secure)))
     }
 
-    /// Use the one-time link of a new store: whoever opens it first becomes the owner.
+    /// Redeem the one-time link of a new store: the first user who opens it becomes the owner.
     #[oai(path = "/claim-owner", method = "post")]
     async fn claim_owner(
         &self,
@@ -128,7 +128,7 @@ impl SessionApi {
         let link = token_hash(&claim.token);
         access::claim_ownership(&app.ctx, &caller.0.user.did, &link).await.map_err(|error| match error {
             OwnerError::Storage(error) => Problem::from(error),
-            refusal => Problem::new(StatusCode::FORBIDDEN, refusal.to_string()),
+            error => Problem::new(StatusCode::FORBIDDEN, error.to_string()),
         })?;
         let passports = app.ctx.store.read().await?.users().passports(&caller.0.user.did).await?;
         let caller = Caller { user: caller.0.user, passports };

@@ -1,4 +1,4 @@
-//! Who is signed in, and how that ends.
+//! The browser session: the signed-in user, logout, and the claim of ownership.
 
 mod api;
 

@@ -1,4 +1,4 @@
-//! What every page of the payment kit begins with: methods and the base currency.
+//! The settings that every page of the payment kit loads first: methods and the base currency.
 
 mod api;
 

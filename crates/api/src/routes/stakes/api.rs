@@ -23,7 +23,8 @@ pub struct StakesApi;
 
 #[OpenApi(prefix_path = "/api/stakes")]
 impl StakesApi {
-    /// Stakes, newest first: a customer's own, or those of the store; of one subscription, for one purpose, or with some statuses.
+    /// Stakes, newest first: the caller's own, or all of the store; optionally of one subscription, for one purpose, or with some
+    /// statuses.
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     #[oai(path = "/", method = "get")]
     async fn list(
@@ -33,9 +34,9 @@ impl StakesApi {
         customer_id: Query<Option<String>>,
         subscription_id: Query<Option<String>>,
         purpose: Query<Option<String>>,
-        /// Several, separated by commas.
+        /// One or more statuses, separated by commas.
         status: Query<Option<String>>,
-        /// Only those that their network refuses to move again and again.
+        /// Only stakes whose transfer the network has declined repeatedly.
         needs_attention: Query<Option<bool>>,
         #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
@@ -46,7 +47,7 @@ impl StakesApi {
         let nothing = || Ok(Json(StakeListModel { count: 0, list: Vec::new() }));
         let mut unit = app.ctx.store.read().await?;
         let Some(customer_id) = list_owner(&app, unit.as_mut(), &reader, customer_id.0).await?.filter() else { return nothing() };
-        // A filter that names nothing we know matches nothing: a typing error does not show more.
+        // An invalid filter value matches nothing, so that a typing error does not widen the list.
         let Ok(subscription_id) = id_filter::<SubscriptionId>(subscription_id.0) else { return nothing() };
         let Some(statuses) = named(status.0.as_deref(), StakeStatus::from_name) else { return nothing() };
         let Some(purposes) = named(purpose.0.as_deref(), StakePurpose::from_name) else { return nothing() };
@@ -63,7 +64,7 @@ impl StakesApi {
         Ok(Json(StakeListModel { count: found.count, list }))
     }
 
-    /// One stake.
+    /// Read a stake.
     #[oai(path = "/:id", method = "get")]
     async fn retrieve(
         &self,
@@ -81,7 +82,7 @@ impl StakesApi {
         }
     }
 
-    /// Return a released stake now: before its time has come, or again where its network refused.
+    /// Return a released stake now: before its waiting time is over, or again after the network declined.
     #[oai(path = "/:id/return", method = "put")]
     async fn return_now(
         &self,
@@ -105,7 +106,7 @@ async fn find(app: &App, writes: &Writes<resources::Subscriptions>, id: &StakeId
     found.filter(|stake| stake.mode == writes.mode).ok_or_else(Problem::not_found)
 }
 
-/// The names of a filter, separated by commas. `None`: one of them is unknown.
+/// Parses the comma-separated names of a filter. Returns `None` if one of them is unknown.
 fn named<T>(names: Option<&str>, read: fn(&str) -> Option<T>) -> Option<Vec<T>> {
     let names = names.unwrap_or_default().split(',').map(str::trim).filter(|name| !name.is_empty());
     names.map(read).collect()

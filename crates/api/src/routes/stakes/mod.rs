@@ -1,4 +1,4 @@
-//! Refundable deposits that networks hold for the store.
+//! Stakes: refundable deposits that networks hold for the store.
 
 mod api;
 mod model;

@@ -1,4 +1,4 @@
-//! Stakes. Amounts are base units in texts, times unix seconds.
+//! The wire format of stakes. Amounts are strings in base units, times are unix seconds.
 
 use crate::routes::payments::CurrencyModel;
 use poem_openapi::Object;
@@ -12,37 +12,37 @@ pub struct StakeModel {
     pub id: String,
     pub object: String,
     pub livemode: bool,
-    /// security: of subscriptions; overdraft, membership or publication.
+    /// `security` (of subscriptions), `overdraft`, `membership` or `publication`.
     pub purpose: String,
     /// pending, held, releasing or final.
     pub status: String,
-    /// Why it is released: ended, superseded, revoked, abandoned, requested or returned_by_store.
+    /// Why the stake was released: ended, superseded, revoked, abandoned, requested or returned_by_store.
     pub release_reason: Option<String>,
     pub customer_id: String,
-    /// The account that the money came from and goes back to.
+    /// The account that placed the stake and receives it back.
     pub payer: String,
     pub payment_method_id: String,
     pub currency_id: String,
-    /// The subscription that it was placed for.
+    /// The subscription that the stake was placed for.
     pub subscription_id: Option<String>,
-    /// Everything that was paid into it.
+    /// The sum of all payments into the stake.
     pub amount: String,
     pub amount_forfeited: String,
-    /// Returned by the store, or taken back by the payer.
+    /// Returned by the store, or revoked by the payer.
     pub amount_returned: String,
-    /// What the network still holds.
+    /// The amount that the network still holds.
     pub amount_remaining: String,
-    /// What is on its way out of it.
+    /// The amount of the return or forfeit in progress.
     pub amount_moving: String,
-    /// What the payer is still asked for.
+    /// The amount that the payer still has to stake.
     pub amount_missing: String,
-    /// When the store moves it next.
+    /// The time of the next return attempt.
     pub return_at: Option<i64>,
-    /// How often in a row its network refused to move it. For the store only.
+    /// Number of consecutive transfers that the network declined. Only the store sees it.
     pub failure_count: Option<u32>,
-    /// The network refuses it again and again: somebody should look. For the store only.
+    /// The network has declined repeatedly, so an admin should look into it. Only the store sees it.
     pub needs_attention: Option<bool>,
-    /// The network's name of the last payment into it.
+    /// The hash of the last payment into the stake.
     pub tx_hash: Option<String>,
     #[oai(rename = "paymentCurrency")]
     pub payment_currency: Option<CurrencyModel>,
@@ -88,13 +88,13 @@ impl StakeModel {
 #[oai(rename = "OverdraftProtection")]
 pub struct OverdraftModel {
     pub enabled: bool,
-    /// The next renewal would be paid from the stake.
+    /// Whether the stake covers the next renewal.
     pub sufficient: bool,
-    /// What has to be staked at least: one cycle and its fee.
+    /// The minimum stake: the price of one period plus the fee.
     pub required: String,
-    /// The fee of one cycle.
+    /// The fee of one period.
     pub fee: String,
-    /// What is staked and on no way out.
+    /// The staked amount less transfers in progress.
     pub available: String,
     pub currency_id: String,
     pub stake_id: Option<String>,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "Analytics")]
 pub struct AnalyticsModel {
-    /// A script to load; page views are told to this store in any case.
+    /// URL of an analytics script to load. Page views are reported to this store in any case.
     #[oai(nullable)]
     pub script: Option<String>,
 }
@@ -17,10 +17,10 @@ pub struct AnalyticsModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "ErrorReporting")]
 pub struct ErrorReportingModel {
-    /// Where a page posts `{message, stack, path}`.
+    /// The URL to which a page posts `{message, stack, path}`.
     #[oai(nullable)]
     pub url: Option<String>,
-    /// Which share of errors is posted, from 0 to 1.
+    /// The share of errors to post, from 0 to 1.
     pub sample_rate: f64,
 }
 
@@ -30,11 +30,11 @@ pub struct StoreModel {
     pub name: String,
     pub description: TextModel,
     pub url: String,
-    /// The store's own DID: the name of its realtime channel.
+    /// The store's DID, which names its realtime channel.
     #[oai(rename = "appPid")]
     pub app_pid: String,
     pub logo: String,
-    /// A demo store begins in test mode.
+    /// Whether this is a demo store, where a new browser starts in test mode.
     pub demo: bool,
     pub languages: Vec<String>,
     pub analytics: AnalyticsModel,
@@ -42,7 +42,7 @@ pub struct StoreModel {
 }
 
 impl StoreModel {
-    /// As it goes over the wire.
+    /// The model as JSON text.
     #[must_use]
     pub fn json(&self) -> String {
         self.to_json_string()
@@ -69,7 +69,7 @@ pub struct StoreApi;
 
 #[OpenApi(prefix_path = "/api/store")]
 impl StoreApi {
-    /// Name, languages and settings that every page begins with.
+    /// The store's name, languages and settings, which every page loads first.
     #[oai(path = "/", method = "get")]
     async fn store(&self, app: Data<&Arc<App>>) -> Json<StoreModel> {
         Json(StoreModel::of(&app))

@@ -1,4 +1,4 @@
-//! What this store is.
+//! Public information about the store.
 
 mod api;
 

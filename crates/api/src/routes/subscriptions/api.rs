@@ -18,12 +18,12 @@ use souk_domain::payment;
 use souk_domain::shared::{CustomerId, Mode, Page, SubscriptionId};
 use std::sync::Arc;
 
-/// What the store may write on a subscription. An absent field stays.
+/// The fields of a subscription that the store can change. Absent fields keep their value.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "SubscriptionUpdate")]
 pub struct UpdateModel {
     pub description: Option<String>,
-    /// Replaces all of it.
+    /// Replaces the existing metadata.
     pub metadata: Option<serde_json::Value>,
     pub billing_thresholds: Option<ThresholdsModel>,
 }
@@ -32,7 +32,7 @@ pub struct SubscriptionsApi;
 
 #[OpenApi(prefix_path = "/api/subscriptions")]
 impl SubscriptionsApi {
-    /// Subscriptions, newest first: a customer's own; the store's may be narrowed to a customer, by id or DID.
+    /// Subscriptions, newest first: the caller's own. The store may name a customer by id or DID, or `all`.
     #[oai(path = "/", method = "get")]
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     async fn list(
@@ -53,14 +53,14 @@ impl SubscriptionsApi {
         if statuses.is_empty() && !matches!(named, "" | "all") {
             return Ok(Json(SubscriptionListModel { count: 0, list: Vec::new() }));
         }
-        let Some(customer_id) = whose(&app, &reader, customer_id.0.as_deref()).await? else {
+        let Some(customer_id) = list_filter(&app, &reader, customer_id.0.as_deref()).await? else {
             return Ok(Json(SubscriptionListModel { count: 0, list: Vec::new() }));
         };
         let filter = SubscriptionFilter { statuses, customer_id: customer_id.0, metadata: metadata_filter(request)?, ..Default::default() };
         listed(&app, reader.mode(), &filter, &page).await
     }
 
-    /// Subscriptions whose description holds a text, or whose id it is.
+    /// Subscriptions whose description contains a text, or whose id equals it.
     #[oai(path = "/search", method = "get")]
     async fn search(
         &self,
@@ -70,32 +70,32 @@ impl SubscriptionsApi {
         #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
     ) -> Result<Json<SubscriptionListModel>, Problem> {
-        let customer_id = if reader.is_store() { Some(Whose(None)) } else { whose(&app, &reader, None).await? };
+        let customer_id = if reader.is_store() { Some(CustomerFilter(None)) } else { list_filter(&app, &reader, None).await? };
         let Some(customer_id) = customer_id else { return Ok(Json(SubscriptionListModel { count: 0, list: Vec::new() })) };
         let filter = SubscriptionFilter { customer_id: customer_id.0, query: words(query.0), ..Default::default() };
         listed(&app, reader.mode(), &filter, &Page::new(number.0, page_size.0)).await
     }
 
-    /// One subscription with what it refers to.
+    /// Read a subscription with its related objects.
     #[oai(path = "/:id", method = "get")]
     async fn retrieve(
         &self,
         app: Data<&Arc<App>>,
-        opener: LinkHolder<resources::Subscriptions>,
+        visitor: LinkHolder<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
         let found = expanded(&app, &SubscriptionId::parse(&id)?).await?;
-        if !opener.may_open(&[&id], &found.customer.did, found.subscription.mode) {
+        if !visitor.may_open(&[&id], &found.customer.did, found.subscription.mode) {
             return Err(Problem::not_found());
         }
-        // Whoever has just saved a card waits for it to be used.
+        // A customer who has just saved a card is waiting for it to be charged.
         match payment::poll_for_subscription(&app.ctx, &found.subscription.id).await? {
             true => show(&app, &found.subscription.id).await,
             false => Ok(Json(SubscriptionModel::new(&found, &app.site))),
         }
     }
 
-    /// Change the description, the metadata, or from where on usage is billed before the end of its period.
+    /// Change the description, the metadata, or the billing threshold.
     #[oai(path = "/:id", method = "put")]
     async fn update(
         &self,
@@ -112,7 +112,7 @@ impl SubscriptionsApi {
         show(&app, &id).await
     }
 
-    /// The account that pays for a subscription: what it holds, and what a period costs. Funds are added by the wallet action `recharge`.
+    /// The paying account of a subscription: its balance, and the price of a period. The wallet action `recharge` adds funds.
     #[oai(path = "/:id/funds", method = "get")]
     async fn funds(
         &self,
@@ -125,45 +125,49 @@ impl SubscriptionsApi {
         let subscription = unit.subscriptions().find(&id).await?.ok_or_else(Problem::not_found)?;
         let customer = unit.customers().find(&subscription.customer_id).await?.ok_or_else(Problem::not_found)?;
         drop(unit);
-        // The link of a mail pays what is owed, and tells nothing of an account.
+        // The link of an email authorizes payments only; it must not reveal the balance of an account.
         match reader.may_read(&customer.did, subscription.mode) {
             true => Ok(Json(FundsModel::from(&billing::funds_of(&app.ctx, &id).await?))),
             false => Err(Problem::not_found()),
         }
     }
 
-    /// What a subscription owes, by currency.
+    /// The overdue invoices of a subscription and their sums by currency.
     #[oai(path = "/:id/overdue/invoices", method = "get")]
     async fn overdue(
         &self,
         app: Data<&Arc<App>>,
-        opener: LinkHolder<resources::Subscriptions>,
+        visitor: LinkHolder<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<OverdueModel>, Problem> {
         let id = SubscriptionId::parse(&id)?;
         let mut unit = app.ctx.store.read().await?;
         let subscription = unit.subscriptions().find(&id).await?.ok_or_else(Problem::not_found)?;
         let overdue = overdue_of(unit.as_mut(), &subscription.customer_id, Some(&id)).await?;
-        match opener.may_open(&[id.as_str()], &overdue.customer.did, subscription.mode) {
+        match visitor.may_open(&[id.as_str()], &overdue.customer.did, subscription.mode) {
             true => Ok(Json(overdue_model(&overdue, Some(&subscription), &app.site))),
             false => Err(Problem::not_found()),
         }
     }
 }
 
-/// Whose subscriptions are listed: `None` within: of the whole store.
-struct Whose(Option<CustomerId>);
+/// The customer whose subscriptions are listed; `None`: all customers of the store.
+struct CustomerFilter(Option<CustomerId>);
 
-async fn whose(app: &App, reader: &Reader<resources::Subscriptions>, named: Option<&str>) -> Result<Option<Whose>, Problem> {
+async fn list_filter(app: &App, reader: &Reader<resources::Subscriptions>, named: Option<&str>) -> Result<Option<CustomerFilter>, Problem> {
     let named = named.filter(|named| !named.is_empty());
     let mut unit = app.ctx.store.read().await?;
     let mode = reader.mode();
     match (reader, named) {
-        (_, Some("all") | None) if reader.is_store() && (named.is_some() || matches!(reader, Reader::Key(..))) => Ok(Some(Whose(None))),
-        (Reader::Key(..), None) => Ok(Some(Whose(None))),
-        (Reader::Person(caller, _), None) => Ok(unit.customers().find_by_did(mode, &caller.user.did).await?.map(|own| Whose(Some(own.id)))),
+        (_, Some("all") | None) if reader.is_store() && (named.is_some() || matches!(reader, Reader::Key(..))) => {
+            Ok(Some(CustomerFilter(None)))
+        }
+        (Reader::Key(..), None) => Ok(Some(CustomerFilter(None))),
+        (Reader::Person(caller, _), None) => {
+            Ok(unit.customers().find_by_did(mode, &caller.user.did).await?.map(|customer| CustomerFilter(Some(customer.id))))
+        }
         (reader, Some(named)) => match named_customer(app, unit.as_mut(), mode, named).await? {
-            Some(customer) if reader.may_read(&customer.did, customer.mode) => Ok(Some(Whose(Some(customer.id)))),
+            Some(customer) if reader.may_read(&customer.did, customer.mode) => Ok(Some(CustomerFilter(Some(customer.id)))),
             Some(_) => Err(Problem::forbidden()),
             None => Ok(None),
         },
@@ -174,7 +178,7 @@ async fn listed(app: &App, mode: Mode, filter: &SubscriptionFilter, page: &Page)
     let mut unit = app.ctx.store.read().await?;
     let found = unit.subscriptions().list(mode, filter, page).await?;
     let expanded = expand_subscriptions(&app.ctx, unit.as_mut(), found.list).await?;
-    let list = expanded.iter().map(|one| SubscriptionModel::new(one, &app.site)).collect();
+    let list = expanded.iter().map(|subscription| SubscriptionModel::new(subscription, &app.site)).collect();
     Ok(Json(SubscriptionListModel { count: found.count, list }))
 }
 
@@ -184,12 +188,15 @@ async fn expanded(app: &App, id: &SubscriptionId) -> Result<ExpandedSubscription
     expand_subscriptions(&app.ctx, unit.as_mut(), vec![subscription]).await?.pop().ok_or_else(Problem::not_found)
 }
 
-/// The subscription as it stands.
+/// Reads the subscription and returns its model.
 pub(super) async fn show(app: &App, id: &SubscriptionId) -> Result<Json<SubscriptionModel>, Problem> {
     Ok(Json(SubscriptionModel::new(&expanded(app, id).await?, &app.site)))
 }
 
-/// The subscription, and for whom the actor changes it. Anybody else's does not exist for them.
+/// Returns the subscription, and whether the actor changes it for the store or as its customer.
+///
+/// # Errors
+/// 404 if the subscription does not exist or the actor may not change it.
 pub(super) async fn authorize_action(
     app: &App,
     actor: &Actor<resources::Subscriptions>,

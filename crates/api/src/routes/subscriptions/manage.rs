@@ -13,7 +13,7 @@ use souk_domain::billing::{self, CancelAt, CancelTerms, Feedback, RefundChoice, 
 use souk_domain::shared::{Amount, SubscriptionId, Timestamp};
 use std::sync::Arc;
 
-/// How a subscription is to end. A customer may name the end of the period, a reason and a comment.
+/// The terms of a cancelation. A customer may choose the end of the period and give feedback and a comment.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "Cancelation")]
 pub struct CancelModel {
@@ -29,7 +29,7 @@ pub struct CancelModel {
     pub staking: Option<String>,
     #[oai(rename = "slashReason")]
     pub slash_reason: Option<String>,
-    /// customer: somebody who runs the store acts for themselves.
+    /// `customer`: an admin of the store cancels as the customer.
     pub cancel_from: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl CancelModel {
 #[oai(rename = "Recovery")]
 pub struct RecoveryModel {
     pub subscription: SubscriptionModel,
-    /// The stake was revoked: the wallet has to leave a new one (action `re-stake`) before the subscription goes on.
+    /// The stake was revoked: the wallet has to place a new one (action `re-stake`) before the subscription continues.
     #[oai(rename = "needStake")]
     pub need_stake: bool,
 }
@@ -78,7 +78,7 @@ pub struct StakeReturnModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "StakeSlash")]
 pub struct SlashModel {
-    /// A human decimal; absent: all of it.
+    /// A human decimal; absent: the whole stake.
     pub amount: Option<Decimal>,
     pub reason: String,
 }
@@ -87,7 +87,7 @@ pub struct ManageApi;
 
 #[OpenApi(prefix_path = "/api/subscriptions")]
 impl ManageApi {
-    /// Cancel a subscription. A trial ends at once.
+    /// Cancel a subscription. A trial ends immediately.
     #[oai(path = "/:id/cancel", method = "put")]
     async fn cancel(
         &self,
@@ -102,7 +102,7 @@ impl ManageApi {
         show(&app, &subscription.id).await
     }
 
-    /// Whether the end that was asked for can be taken back, and whether that needs a new stake.
+    /// Check whether a scheduled cancelation can be undone, and whether that requires a new stake.
     #[oai(path = "/:id/recover-info", method = "get")]
     async fn recover_info(
         &self,
@@ -112,10 +112,10 @@ impl ManageApi {
     ) -> Result<Json<RecoveryModel>, Problem> {
         let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
         let recovery = billing::recovery(&app.ctx, requester, &subscription.id).await?;
-        recovered(&app, &subscription, recovery.needs_stake).await
+        recovery_model(&app, &subscription, recovery.needs_stake).await
     }
 
-    /// Take back the end that was asked for. With `needStake` nothing has changed yet.
+    /// Undo a scheduled cancelation. If `needStake` is true, nothing has changed yet.
     #[oai(path = "/:id/recover", method = "put")]
     async fn recover(
         &self,
@@ -125,10 +125,10 @@ impl ManageApi {
     ) -> Result<Json<RecoveryModel>, Problem> {
         let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
         let recovery = billing::recover(&app.ctx, requester, &subscription.id).await?;
-        recovered(&app, &subscription, recovery.needs_stake).await
+        recovery_model(&app, &subscription, recovery.needs_stake).await
     }
 
-    /// Pause a subscription: no period is billed until it is resumed. What it owes already is collected as before.
+    /// Pause a subscription: no period is billed until it is resumed. Existing invoices are still collected.
     #[oai(path = "/:id/pause", method = "put")]
     async fn pause(
         &self,
@@ -136,12 +136,12 @@ impl ManageApi {
         writes: Writes<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
-        let id = of_store(&app, writes, &id).await?;
+        let id = authorize_write(&app, writes, &id).await?;
         billing::pause(&app.ctx, &id).await?;
         show(&app, &id).await
     }
 
-    /// Let a paused subscription go on; a new period begins when the old one is over.
+    /// Resume a paused subscription. A new period begins once the old one is over.
     #[oai(path = "/:id/resume", method = "put")]
     async fn resume(
         &self,
@@ -149,12 +149,12 @@ impl ManageApi {
         writes: Writes<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
-        let id = of_store(&app, writes, &id).await?;
+        let id = authorize_write(&app, writes, &id).await?;
         billing::resume(&app.ctx, &id).await?;
         show(&app, &id).await
     }
 
-    /// Let the engine go on with a subscription that it had stopped with (`on_hold`), after its cause was mended.
+    /// Resume billing of a subscription on hold, after the cause was fixed.
     #[oai(path = "/:id/resume-billing", method = "put")]
     async fn resume_billing(
         &self,
@@ -162,12 +162,12 @@ impl ManageApi {
         writes: Writes<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
-        let id = of_store(&app, writes, &id).await?;
+        let id = authorize_write(&app, writes, &id).await?;
         billing::resume_billing(&app.ctx, &id).await?;
         show(&app, &id).await
     }
 
-    /// The overdraft protection of a subscription. It is switched on, and topped up, by the wallet action `overdraft-protection`.
+    /// The overdraft protection of a subscription. The wallet action `overdraft-protection` enables it and tops it up.
     #[oai(path = "/:id/overdraft-protection", method = "get")]
     async fn overdraft_protection(
         &self,
@@ -179,7 +179,7 @@ impl ManageApi {
         Ok(Json(OverdraftModel::from(&billing::overdraft_protection(&app.ctx, &subscription.id).await?)))
     }
 
-    /// Switch the overdraft protection off: its stake goes back at once.
+    /// Disable the overdraft protection; its stake is returned immediately.
     #[oai(path = "/:id/overdraft-protection", method = "delete")]
     async fn end_overdraft_protection(
         &self,
@@ -192,7 +192,7 @@ impl ManageApi {
         Ok(Json(OverdraftModel::from(&billing::overdraft_protection(&app.ctx, &subscription.id).await?)))
     }
 
-    /// Give the stake of an ended subscription back now, before its waiting time is over.
+    /// Return the stake of an ended subscription now, before its waiting time is over.
     #[oai(path = "/:id/return-stake", method = "put")]
     async fn return_stake(
         &self,
@@ -200,12 +200,12 @@ impl ManageApi {
         writes: Writes<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<StakeReturnModel>, Problem> {
-        let id = of_store(&app, writes, &id).await?;
+        let id = authorize_write(&app, writes, &id).await?;
         billing::return_stake(&app.ctx, &id).await.map_err(Problem::of_store)?;
         Ok(Json(StakeReturnModel { success: true, subscription_id: id.to_string() }))
     }
 
-    /// Take a stake, or a part of it. It pays what is owed first.
+    /// Forfeit a stake, or a part of it. It pays overdue invoices first.
     #[oai(path = "/:id/slash-stake", method = "put")]
     async fn slash_stake(
         &self,
@@ -214,7 +214,7 @@ impl ManageApi {
         id: Path<String>,
         slash: ExactJson<SlashModel>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
-        let id = of_store(&app, writes, &id).await?;
+        let id = authorize_write(&app, writes, &id).await?;
         let mut unit = app.ctx.store.read().await?;
         let subscription = find_subscription(unit.as_mut(), writes.mode, &id).await?;
         let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or_else(Problem::not_found)?;
@@ -226,12 +226,15 @@ impl ManageApi {
     }
 }
 
-async fn recovered(app: &App, subscription: &Subscription, need_stake: bool) -> Result<Json<RecoveryModel>, Problem> {
+async fn recovery_model(app: &App, subscription: &Subscription, need_stake: bool) -> Result<Json<RecoveryModel>, Problem> {
     Ok(Json(RecoveryModel { subscription: show(app, &subscription.id).await?.0, need_stake }))
 }
 
-/// The id of a subscription of the writer's mode.
-async fn of_store(app: &App, writes: Writes<resources::Subscriptions>, id: &str) -> Result<SubscriptionId, Problem> {
+/// Returns the id of a subscription in the writer's mode.
+///
+/// # Errors
+/// 404 if there is no such subscription.
+async fn authorize_write(app: &App, writes: Writes<resources::Subscriptions>, id: &str) -> Result<SubscriptionId, Problem> {
     let id = SubscriptionId::parse(id)?;
     let mut unit = app.ctx.store.read().await?;
     find_subscription(unit.as_mut(), writes.mode, &id).await?;

@@ -1,4 +1,4 @@
-//! Subscriptions: reading them and changing them.
+//! Subscriptions.
 
 mod api;
 mod manage;

@@ -1,4 +1,4 @@
-//! Subscriptions as payment-kit.md 2 spells them. Times are unix seconds, amounts base units in texts.
+//! The wire format of subscriptions (payment-kit.md 2). Times are unix seconds, amounts are strings in base units.
 
 use crate::problem::Problem;
 use crate::routes::invoices::InvoiceModel;
@@ -65,7 +65,7 @@ pub struct StakeModel {
 }
 
 impl StakeModel {
-    /// `None`: the network holds nothing of it yet.
+    /// Returns `None` if nothing has been staked.
     fn of(stake: &Stake) -> Option<Self> {
         let amount = match stake.status {
             StakeStatus::Final if stake.amount_returned.is_zero() => stake.amount_forfeited,
@@ -81,7 +81,7 @@ impl StakeModel {
     }
 }
 
-/// The state of a stake in the words of the published clients.
+/// The status of a stake under the names that published clients use.
 fn stake_status(stake: &Stake) -> Option<&'static str> {
     if let Some(moving) = &stake.reservation {
         return Some(match moving.kind {
@@ -101,13 +101,13 @@ fn stake_status(stake: &Stake) -> Option<&'static str> {
     }
 }
 
-/// When usage is billed before the end of its period.
+/// The threshold at which usage is billed before the end of its period.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "BillingThresholds")]
 pub struct ThresholdsModel {
-    /// Base units; 0: at the end of the period only.
+    /// Base units; 0: usage is billed only at the end of the period.
     pub amount_gte: String,
-    /// A new period begins with the bill.
+    /// Whether billing at the threshold starts a new period.
     pub reset_billing_cycle_anchor: Option<bool>,
 }
 
@@ -124,18 +124,18 @@ impl From<Threshold> for ThresholdsModel {
     }
 }
 
-/// What it is charged by.
+/// The delegation or card that the subscription is charged by.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "SubscriptionMandate")]
 pub struct MandateModel {
     /// delegation or card.
     #[oai(rename = "type")]
     pub kind: String,
-    /// The most of one charge in the subscription's currency.
+    /// The maximum of one charge, in base units of the subscription's currency.
     pub limit: Option<String>,
     pub brand: Option<String>,
     pub last4: Option<String>,
-    /// The last month in which the card is good, 1 to 12, and its year.
+    /// The month, 1 to 12, and the year in which the card expires.
     pub exp_month: Option<u8>,
     pub exp_year: Option<u16>,
 }
@@ -168,8 +168,8 @@ fn payment_details(stake: Option<&Stake>, mandate: Option<&Mandate>, method: &Me
         return BTreeMap::new();
     };
     let staking = stake.and_then(|stake| stake.reference.clone()).map(|tx_hash| StakingDetailModel { tx_hash });
-    let given = PaymentDetailModel::of_transaction(method.kind, reference, Some(payer.as_str()), "delegate");
-    given.into_iter().map(|(network, detail)| (network, PaymentDetailModel { staking: staking.clone(), ..detail })).collect()
+    let details = PaymentDetailModel::of_transaction(method.kind, reference, Some(payer.as_str()), "delegate");
+    details.into_iter().map(|(network, detail)| (network, PaymentDetailModel { staking: staking.clone(), ..detail })).collect()
 }
 
 #[derive(Debug, Clone, Object)]
@@ -201,7 +201,7 @@ pub struct ClockReference {
     pub now: i64,
 }
 
-/// What other objects tell of their subscription.
+/// The subscription as embedded in other objects.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "SubscriptionReference")]
 pub struct SubscriptionReference {
@@ -245,7 +245,7 @@ pub struct SubscriptionModel {
     pub trial_start: Option<i64>,
     pub trial_end: Option<i64>,
     pub cancel_at_period_end: bool,
-    /// When it ends by request.
+    /// The time of a scheduled cancelation.
     pub cancel_at: Option<i64>,
     pub canceled_at: Option<i64>,
     pub ended_at: Option<i64>,
@@ -254,18 +254,18 @@ pub struct SubscriptionModel {
     pub billing_thresholds: Option<ThresholdsModel>,
     pub past_due_since: Option<i64>,
     pub paused_at: Option<i64>,
-    /// The engine has stopped with it until the store lets it go on (`resume_billing`).
+    /// Whether billing is stopped until the store resumes it (`resume_billing`).
     pub on_hold: bool,
-    /// Why: price_missing, product_missing, customer_missing, currency_not_configured, not_recurring, amount_out_of_range,
-    /// already_billed, unreadable, payment_method or other; `souk verify` tells it in the words of the machine.
+    /// The reason of the hold: price_missing, product_missing, customer_missing, currency_not_configured, not_recurring,
+    /// amount_out_of_range, already_billed, unreadable, payment_method or other; `souk verify` shows the technical message.
     pub on_hold_reason: Option<String>,
     pub latest_invoice_id: Option<String>,
     pub items: Vec<ItemModel>,
     pub staking: Option<StakeModel>,
-    /// Pays renewals that could not be charged.
+    /// The stake that pays renewals that could not be charged.
     pub overdraft_stake_id: Option<String>,
     pub mandate: Option<MandateModel>,
-    /// The delegation by which a wallet is charged, and its stake, under the name of the method's type; empty for cards.
+    /// The delegation that a wallet is charged by, and its stake, under the name of the method's type; empty for cards.
     pub payment_details: BTreeMap<String, PaymentDetailModel>,
     pub next_invoice: Option<NextInvoiceModel>,
     pub customer: CustomerReference,
@@ -283,7 +283,7 @@ impl SubscriptionModel {
     #[must_use]
     pub fn new(expanded: &ExpandedSubscription, site: &Site) -> Self {
         let ExpandedSubscription { subscription, items, customer, method, currency, mandate, stake, clock, next_invoice, .. } = expanded;
-        // A card secures nothing: what was staked at the wallet's network is of another currency, and goes back.
+        // After a change to a card, the stake is of another currency and no longer secures the subscription; it is returned.
         let stake = stake.as_ref().filter(|stake| stake.currency_id == subscription.currency_id);
         let seconds = |at: Option<Timestamp>| at.map(Timestamp::seconds);
         Self {
@@ -343,18 +343,18 @@ pub struct SubscriptionListModel {
     pub list: Vec<SubscriptionModel>,
 }
 
-/// The account that pays for a subscription. Amounts are base units of the subscription's currency.
+/// The paying account of a subscription. Amounts are base units of the subscription's currency.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "SubscriptionFunds")]
 pub struct FundsModel {
-    /// Its address.
+    /// The address of the account.
     pub payer: String,
     pub currency_id: String,
-    /// What it holds; null where its network does not say.
+    /// The balance of the account; null if its network does not report one.
     pub balance: Option<String>,
-    /// What a period costs; null where that depends on usage.
+    /// The price of a period; null if it depends on usage.
     pub period_amount: Option<String>,
-    /// The most that can be added at once.
+    /// The maximum amount of one top-up.
     pub maximum: String,
 }
 
@@ -370,10 +370,10 @@ impl From<&Funds> for FundsModel {
     }
 }
 
-/// What is owed in one currency.
+/// The overdue sum in one currency.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "OverdueSum")]
-pub struct OwedModel {
+pub struct OverdueSumModel {
     pub amount: String,
     pub currency: CurrencyModel,
     pub method: MethodModel,
@@ -382,8 +382,8 @@ pub struct OwedModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "Overdue", skip_serializing_if_is_none)]
 pub struct OverdueModel {
-    /// By the id of the currency.
-    pub summary: BTreeMap<String, OwedModel>,
+    /// The sums by currency id.
+    pub summary: BTreeMap<String, OverdueSumModel>,
     /// Oldest first.
     pub invoices: Vec<InvoiceModel>,
     pub subscription: Option<SubscriptionReference>,
@@ -392,13 +392,13 @@ pub struct OverdueModel {
     pub customer: Option<CustomerModel>,
 }
 
-/// `subscription`: of one of them; else of the customer as a whole.
+/// The overdue invoices of `subscription`, or of the whole customer if it is `None`.
 #[must_use]
 pub fn overdue_model(overdue: &Overdue, subscription: Option<&Subscription>, site: &Site) -> OverdueModel {
     let methods: Vec<_> = overdue.sums.iter().map(|sum| sum.method.clone()).collect();
     let currencies: Vec<_> = overdue.sums.iter().map(|sum| sum.currency.clone()).collect();
-    let owed = overdue.sums.iter().map(|sum| {
-        let model = OwedModel {
+    let summary = overdue.sums.iter().map(|sum| {
+        let model = OverdueSumModel {
             amount: sum.amount.to_string(),
             currency: CurrencyModel::from(&sum.currency),
             method: MethodModel::new(&sum.method, &[], site),
@@ -406,7 +406,7 @@ pub fn overdue_model(overdue: &Overdue, subscription: Option<&Subscription>, sit
         (sum.currency.id.to_string(), model)
     });
     OverdueModel {
-        summary: owed.collect(),
+        summary: summary.collect(),
         invoices: overdue.invoices.iter().map(|invoice| InvoiceModel::new(invoice, None, &methods, &currencies, site)).collect(),
         subscription: subscription.map(SubscriptionReference::from),
         subscription_count: subscription.is_none().then_some(overdue.subscriptions as u64),

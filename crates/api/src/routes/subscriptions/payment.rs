@@ -17,12 +17,12 @@ pub struct PaymentChangeModel {
     pub payment_currency: String,
 }
 
-/// What the card form needs.
+/// The parameters of the card form.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "SetupContext")]
 pub struct SetupContextModel {
     pub client_secret: String,
-    /// setup_intent.
+    /// Always `setup_intent`.
     pub intent_type: String,
     pub status: String,
 }
@@ -32,7 +32,7 @@ pub struct SetupContextModel {
 pub struct ConnectParamsModel {
     pub subscription_id: String,
     pub currency_id: String,
-    /// With those below: the plan that the wallet is asked to permit. It changes once the wallet has.
+    /// This and the following fields name the plan that the wallet has to authorize. The plan changes once the wallet has signed.
     pub price_id: Option<String>,
     pub quantity: Option<String>,
     pub item_id: Option<String>,
@@ -51,10 +51,10 @@ pub struct ConnectOrderModel {
     pub extra_params: ConnectParamsModel,
 }
 
-/// One of the two: a card form to fill in, or a wallet to ask.
+/// Either the parameters of a card form or a wallet action.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "PaymentChangeRequest")]
-pub struct PaymentChangeRequestModel {
+pub struct PaymentChangeStepModel {
     #[oai(rename = "stripeContext")]
     pub stripe_context: Option<SetupContextModel>,
     pub connect: Option<ConnectOrderModel>,
@@ -64,7 +64,7 @@ pub struct PaymentChangesApi;
 
 #[OpenApi(prefix_path = "/api/subscriptions")]
 impl PaymentChangesApi {
-    /// Begin to change what future invoices are charged by. It changes once the card is saved, or the wallet has signed.
+    /// Start changing the payment method of future invoices. It changes once the card is saved or the wallet has signed.
     #[oai(path = "/:id/change-payment", method = "post")]
     async fn change(
         &self,
@@ -72,14 +72,14 @@ impl PaymentChangesApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
         change: Json<PaymentChangeModel>,
-    ) -> Result<Json<PaymentChangeRequestModel>, Problem> {
+    ) -> Result<Json<PaymentChangeStepModel>, Problem> {
         let (subscription, _) = authorize_action(&app, &actor, &id).await?;
         let (method, currency) = (MethodId::parse(&change.payment_method)?, CurrencyId::parse(&change.payment_currency)?);
         if !billing::takes_card(&app.ctx, &subscription.id, &method, &currency).await? {
             let subscription_id = subscription.id.to_string();
             let extra_params = ConnectParamsModel { subscription_id, currency_id: currency.to_string(), ..ConnectParamsModel::default() };
             let connect = ConnectOrderModel { action: "change-payment".to_owned(), extra_params };
-            return Ok(Json(PaymentChangeRequestModel { stripe_context: None, connect: Some(connect) }));
+            return Ok(Json(PaymentChangeStepModel { stripe_context: None, connect: Some(connect) }));
         }
         let secret = billing::change_to_card(&app.ctx, &subscription.id, &method, &currency).await?;
         let context = SetupContextModel {
@@ -87,6 +87,6 @@ impl PaymentChangesApi {
             intent_type: "setup_intent".to_owned(),
             status: "requires_payment_method".to_owned(),
         };
-        Ok(Json(PaymentChangeRequestModel { stripe_context: Some(context), connect: None }))
+        Ok(Json(PaymentChangeStepModel { stripe_context: Some(context), connect: None }))
     }
 }

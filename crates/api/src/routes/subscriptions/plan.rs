@@ -29,9 +29,9 @@ pub struct PlansModel {
 #[oai(rename = "PlanChoice")]
 pub struct ChoiceModel {
     pub price_id: String,
-    /// Absent: as many as now.
+    /// Absent: the current quantity.
     pub quantity: Option<u64>,
-    /// The item that is changed; absent: the one of the same product.
+    /// The item to change; absent: the item of the same product.
     pub item_id: Option<String>,
 }
 
@@ -41,27 +41,27 @@ pub struct ChangeModel {
     pub price_id: String,
     pub quantity: Option<u64>,
     pub item_id: Option<String>,
-    /// The preview's.
+    /// The preview's `proration_date`.
     pub proration_date: i64,
     /// The preview's `total`.
     pub expected_total: String,
-    /// The preview's `credited`; absent: whatever is kept.
+    /// The preview's `credited`; absent: not compared.
     pub expected_credited: Option<String>,
 }
 
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "PlanPreviewLine")]
 pub struct PreviewLineModel {
-    /// In English.
+    /// The description in English.
     pub description: String,
-    /// The same as a code, and the parameters of its text: see `InvoiceLine`.
+    /// The description as a code with parameters; see `InvoiceLine`.
     pub description_code: String,
     pub description_params: BTreeMap<String, String>,
     pub amount: String,
     /// credit or charge.
     pub kind: String,
     pub formula: serde_json::Value,
-    /// The formula in words.
+    /// The formula as text.
     pub text: TextModel,
 }
 
@@ -93,21 +93,21 @@ impl PreviewLineModel {
 #[oai(rename = "PlanPreview")]
 pub struct PreviewModel {
     pub proration_date: i64,
-    /// What is credited of the old plan, then what the new one asks for.
+    /// The credits of the old plan, then the charges of the new plan.
     pub lines: Vec<PreviewLineModel>,
-    /// What is credited for the unused time of the old plan.
+    /// The credit for the unused time of the old plan.
     pub credit: String,
-    /// What the new one asks for until the end of the period.
+    /// The charge of the new plan until the end of the period.
     pub charge: String,
-    /// What the customer's balance pays of it, `credit` included.
+    /// The part of the charge that the customer's balance pays, including `credit`.
     pub applied_credit: String,
-    /// Due now.
+    /// The amount due now.
     pub total: String,
-    /// Added to the balance.
+    /// The amount added to the customer's balance.
     pub credited: String,
     pub current_period_end: i64,
     pub next_amount: String,
-    /// What the wallet is to leave as a further deposit before the plan changes, which goes back in the end: no part of `total`.
+    /// The additional refundable deposit that the wallet has to place before the plan changes. Not part of `total`.
     pub stake: String,
 }
 
@@ -125,7 +125,7 @@ impl PreviewModel {
             credited: preview.credited.to_string(),
             current_period_end: preview.period.end.seconds(),
             next_amount: preview.next.to_string(),
-            // The store changes it whatever is staked.
+            // The store can change the plan without an additional stake.
             stake: if requester == Requester::Store { Amount::ZERO } else { preview.stake }.to_string(),
         }
     }
@@ -135,14 +135,14 @@ fn read_choice(price: &str, quantity: Option<u64>, item: Option<&str>) -> Result
     Ok(PlanChoice { price: PriceId::parse(price)?, quantity, item: item.map(SubscriptionItemId::parse).transpose()? })
 }
 
-/// The plan waits for the wallet.
+/// The wallet has to authorize the plan first.
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "PlanConnect")]
 pub struct PlanConnectModel {
     pub connect: ConnectOrderModel,
 }
 
-/// The subscription with its new plan; or what the wallet is to be asked for first.
+/// The subscription with its new plan, or the wallet action that has to authorize it first.
 #[derive(Debug, Clone, Union)]
 #[oai(rename = "PlanSwitch")]
 pub enum PlanSwitchModel {
@@ -169,7 +169,7 @@ impl PlansApi {
         Ok(Json(PlansModel { plans: plans.iter().map(plan).collect() }))
     }
 
-    /// What a change would cost now, to the second.
+    /// Preview the cost of a plan change now, prorated to the second.
     #[oai(path = "/:id/change-plan/preview", method = "post")]
     async fn preview(
         &self,
@@ -186,10 +186,10 @@ impl PlansApi {
         Ok(Json(PreviewModel::new(&preview, &currency, requester)))
     }
 
-    /// Make the change that was shown. 409 with code `PREVIEW_CHANGED` when it comes to another price by now, or the plan has changed
-    /// since. Where the wallet permits less than the plan can cost at a time, or has staked less than it asks for, nothing changes yet:
-    /// `connect` is the wallet action that asks for more, a permission and then a stake, and makes the change after the last of these: where
-    /// the wallet declines one, nothing has changed. The store changes it whatever is staked.
+    /// Apply a previewed plan change. Fails with 409 and code `PREVIEW_CHANGED` if the cost or the plan has changed since the preview. If
+    /// the wallet's delegation or stake is too low for the new plan, nothing changes yet and `connect` is the wallet action that requests
+    /// a new delegation and then a stake; the plan changes after the last signature, and not at all if the wallet declines one. The store
+    /// can change the plan without an additional stake.
     #[oai(path = "/:id/change-plan", method = "put")]
     async fn change(
         &self,

@@ -26,14 +26,14 @@ pub struct ClockInputModel {
 pub struct AdvanceModel {
     /// Unix seconds.
     pub to: Option<i64>,
-    /// day, next_invoice or year, where `to` is absent.
+    /// `day`, `next_invoice` or `year`; used if `to` is absent.
     pub by: Option<String>,
 }
 
-/// What happened.
+/// The type of a timeline event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 #[oai(rename = "TestClockHappening", rename_all = "snake_case")]
-pub enum HappeningModel {
+pub enum TimelineEventModel {
     Renewed,
     TrialEnded,
     Paid,
@@ -46,9 +46,9 @@ pub enum HappeningModel {
     StakeReturned,
 }
 
-impl From<TimelineEvent> for HappeningModel {
-    fn from(happening: TimelineEvent) -> Self {
-        match happening {
+impl From<TimelineEvent> for TimelineEventModel {
+    fn from(event: TimelineEvent) -> Self {
+        match event {
             TimelineEvent::Renewed => Self::Renewed,
             TimelineEvent::TrialEnded => Self::TrialEnded,
             TimelineEvent::Paid => Self::Paid,
@@ -67,8 +67,8 @@ impl From<TimelineEvent> for HappeningModel {
 #[oai(rename = "TestClockEvent")]
 pub struct EventModel {
     pub at: i64,
-    pub what: HappeningModel,
-    /// The subscription or invoice it happened to.
+    pub what: TimelineEventModel,
+    /// The affected subscription or invoice.
     pub subject: String,
 }
 
@@ -92,7 +92,7 @@ pub struct ClockModel {
     /// ready or advancing.
     pub status: String,
     pub target: Option<i64>,
-    /// Newest last.
+    /// Oldest first.
     pub timeline: Vec<EventModel>,
     pub created_at: String,
 }
@@ -131,7 +131,7 @@ pub struct TestClocksApi;
 
 #[OpenApi(prefix_path = "/api/test-clocks")]
 impl TestClocksApi {
-    /// Put a test-mode customer on a clock of their own, which stands at the present.
+    /// Create a test clock for a test-mode customer. It starts at the current time.
     #[oai(path = "/", method = "post")]
     async fn create(
         &self,
@@ -167,7 +167,7 @@ impl TestClocksApi {
         Ok(Json(ClockListModel { count: clocks.count, list: clocks.list.iter().map(model).collect() }))
     }
 
-    /// One clock, and what happened when.
+    /// Read a test clock with its timeline.
     #[oai(path = "/:id", method = "get")]
     async fn retrieve(
         &self,
@@ -175,11 +175,11 @@ impl TestClocksApi {
         reads: Reads<resources::TestClocks>,
         id: Path<String>,
     ) -> Result<Json<ClockModel>, Problem> {
-        let clock = own(&app, reads.mode, &id).await?;
+        let clock = find(&app, reads.mode, &id).await?;
         shown(&app, &clock).await
     }
 
-    /// Advance a clock, by two years at most. What would have happened meanwhile happens in the background, in order.
+    /// Advance a test clock by at most two years. The events of that time are processed in the background, in order.
     #[oai(path = "/:id/advance", method = "post")]
     async fn advance(
         &self,
@@ -188,7 +188,7 @@ impl TestClocksApi {
         id: Path<String>,
         advance: Json<AdvanceModel>,
     ) -> Result<Json<ClockModel>, Problem> {
-        let clock = own(&app, writes.mode, &id).await?;
+        let clock = find(&app, writes.mode, &id).await?;
         let step = match (advance.to, advance.by.as_deref()) {
             (Some(to), _) => Step::To(Timestamp::from_seconds(to)),
             (None, Some("day")) => Step::Day,
@@ -201,7 +201,7 @@ impl TestClocksApi {
     }
 }
 
-async fn own(app: &App, mode: Mode, id: &str) -> Result<TestClock, Problem> {
+async fn find(app: &App, mode: Mode, id: &str) -> Result<TestClock, Problem> {
     let found = app.ctx.store.read().await?.clocks().find(&ClockId::parse(id)?).await?;
     found.filter(|_| !mode.is_live()).ok_or_else(Problem::not_found)
 }

@@ -1,4 +1,4 @@
-//! Test clocks: a test-mode customer's own time.
+//! Test clocks: simulated time for test-mode customers.
 
 mod api;
 

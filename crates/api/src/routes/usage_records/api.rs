@@ -14,11 +14,11 @@ use std::sync::Arc;
 pub struct UsageInputModel {
     pub subscription_item_id: String,
     pub quantity: u64,
-    /// increment or set.
+    /// `increment` (the default) or `set`.
     pub action: Option<String>,
     /// Unix seconds; absent: now.
     pub timestamp: Option<i64>,
-    /// The sender's own name of it: the same one counts once.
+    /// A unique identifier chosen by the sender; repeated reports with it count once.
     pub identifier: Option<String>,
 }
 
@@ -75,7 +75,7 @@ pub struct UsageTotalModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "UsageSummary")]
 pub struct UsageSummaryModel {
-    /// The current period, then those before it.
+    /// The current period first, then earlier ones.
     pub list: Vec<UsageTotalModel>,
 }
 
@@ -83,7 +83,7 @@ pub struct UsageRecordsApi;
 
 #[OpenApi(prefix_path = "/api/usage-records")]
 impl UsageRecordsApi {
-    /// Report usage of a metered item, within its current period. The same identifier counts once and answers the first record.
+    /// Report usage of a metered item within its current period. A repeated identifier counts once and returns the first record.
     #[oai(path = "/", method = "post")]
     async fn report(
         &self,
@@ -103,7 +103,7 @@ impl UsageRecordsApi {
         Ok(Json(UsageRecordModel::from(&record)))
     }
 
-    /// The records of an item, newest first by when it was used.
+    /// The usage records of an item, newest first by time of usage.
     #[oai(path = "/", method = "get")]
     async fn list(
         &self,
@@ -120,7 +120,7 @@ impl UsageRecordsApi {
         Ok(Json(UsageListModel { count: records.count, list: records.list.iter().map(UsageRecordModel::from).collect() }))
     }
 
-    /// What an item was used, by period.
+    /// The total usage of an item by period.
     #[oai(path = "/summary", method = "get")]
     async fn summary(
         &self,

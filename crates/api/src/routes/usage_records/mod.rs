@@ -1,4 +1,4 @@
-//! What metered items were used.
+//! Usage records of metered items.
 
 mod api;
 

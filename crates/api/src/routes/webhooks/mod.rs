@@ -1,5 +1,5 @@
-//! Events of card processors. Their signature is checked, the event is written down and acknowledged; the outcome is
-//! then asked of the network itself (invariant 10), by a worker.
+//! Webhooks of card processors. The signature is verified, and the event is stored and acknowledged. A worker then queries the
+//! result from the processor itself (invariant 10).
 
 use crate::problem::Problem;
 use crate::state::App;
@@ -11,12 +11,12 @@ use souk_domain::payment::EventError;
 use souk_domain::shared::MethodId;
 use std::sync::Arc;
 
-/// Largest event, in bytes.
+/// Maximum size of an event, in bytes.
 const EVENT_MAX: usize = 512 * 1024;
 
 /// `POST /api/webhooks/{method id}`.
 #[handler]
-pub async fn take(app: Data<&Arc<App>>, request: &Request, method: Path<String>, body: Body) -> Result<StatusCode, Problem> {
+pub async fn receive(app: Data<&Arc<App>>, request: &Request, method: Path<String>, body: Body) -> Result<StatusCode, Problem> {
     let method = MethodId::parse(&method)?;
     let signature = request.header("stripe-signature").ok_or_else(|| Problem::bad("Bad Request"))?;
     let body = body.into_bytes_limit(EVENT_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;

@@ -1,11 +1,11 @@
-//! Avatars: a symmetric pattern of 5 by 5 fields in one colour, both taken from the DID's hash.
+//! Avatars: a symmetric pattern of 5 by 5 fields in one colour; pattern and colour derive from the DID's hash.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 const FIELDS: usize = 5;
 
-/// An SVG of 80 by 80.
+/// Draws the avatar of a DID as an SVG of 80 by 80 units.
 #[must_use]
 pub fn draw(did: &str) -> String {
     let hash = Sha256::digest(did.as_bytes());
@@ -13,7 +13,7 @@ pub fn draw(did: &str) -> String {
     let mut fields = String::new();
     for row in 0..FIELDS {
         for column in 0..FIELDS {
-            // Mirrored at the middle column.
+            // Mirror the left columns at the middle column.
             let mirrored = column.min(FIELDS - 1 - column);
             if hash[2 + row * 3 + mirrored] & 1 == 1 {
                 let _ = write!(fields, "<rect x=\"{}\" y=\"{}\" width=\"12\" height=\"12\"/>", 10 + column * 12, 10 + row * 12);
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_did_has_one_picture_and_another_has_another() {
+    fn avatars_are_deterministic_and_differ_between_dids() {
         assert_eq!(draw("z1a"), draw("z1a"));
         assert_ne!(draw("z1a"), draw("z1b"));
     }

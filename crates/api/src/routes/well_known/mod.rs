@@ -1,4 +1,4 @@
-//! `/.well-known/service/...` and `/__blocklet__.js`: what published clients expect beside the API.
+//! `/.well-known/service/...` and `/__blocklet__.js`, which published clients expect beside the API.
 
 mod avatar;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The DID under which published clients look for the payment kit (payment-kit.md 6.1).
 const KIT_DID: &str = "z2qaCNvKMv5GjouKdcDWexv6WqtHbpNPQDnAk";
-/// Longest page-view report, in bytes.
+/// Maximum size of a page-view report, in bytes.
 const PAGE_VIEW_MAX: usize = 4 * 1024;
 
 #[must_use]
@@ -36,7 +36,7 @@ fn user(app: Data<&Arc<App>>, query: Query<UserQuery>) -> Result<Redirect, Probl
     Ok(Redirect::see_other(format!("/profile?did={did}")))
 }
 
-/// A picture for everybody: drawn from the DID, so that it needs no upload and tells nothing else.
+/// The avatar of any DID. It is drawn from the DID alone, so that it needs no upload and reveals nothing about the user.
 #[handler]
 fn picture(app: Data<&Arc<App>>, did: Path<String>) -> Result<Response, Problem> {
     let did = app.envelopes.parse_did(&did).ok_or_else(Problem::not_found)?;
@@ -53,13 +53,13 @@ struct PageView {
     locale: String,
 }
 
-/// A page was seen. It goes to the log, without the visitor.
+/// Records a page view in the log, without identifying the visitor.
 #[handler]
 async fn page_view(body: Body) -> Result<StatusCode, Problem> {
     let bytes =
         body.into_bytes_limit(PAGE_VIEW_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
     let view: PageView = serde_json::from_slice(&bytes).map_err(|_| Problem::bad(crate::problem::BAD_REQUEST))?;
-    // The query may carry a credential; the path does not.
+    // The query may contain a credential; the path does not.
     let path = |text: &str| text.split(['?', '#']).next().unwrap_or_default().chars().take(500).collect::<String>();
     tracing::info!(target: "souk::page_view", path = path(&view.path), referrer = path(&view.referrer), locale = view.locale.get(..2));
     Ok(StatusCode::NO_CONTENT)
@@ -71,7 +71,7 @@ pub struct BlockletQuery {
     kind: String,
 }
 
-/// `window.blocklet`, as script or as JSON.
+/// `window.blocklet`, as a script or as JSON.
 #[handler]
 pub fn blocklet(app: Data<&Arc<App>>, query: Query<BlockletQuery>) -> Response {
     let site = &app.site;
@@ -93,7 +93,7 @@ pub fn blocklet(app: Data<&Arc<App>>, query: Query<BlockletQuery>) -> Response {
     });
     match query.kind.as_str() {
         "json" => object.to_string().with_content_type("application/json; charset=utf-8").into_response(),
-        // `<` is escaped so that the text stays a script wherever it is put.
+        // `<` is escaped so that the script stays valid when embedded in HTML.
         _ => format!("window.blocklet={};", object.to_string().replace('<', "\\u003c"))
             .with_content_type("text/javascript; charset=utf-8")
             .into_response(),

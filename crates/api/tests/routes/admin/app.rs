@@ -1,4 +1,4 @@
-//! A store for one test: SQLite in a temporary folder, a clock that stands still, networks that know one address.
+//! A store for one test, with SQLite in a temporary folder, a fixed clock, and networks that know one host.
 
 use async_trait::async_trait;
 use poem::endpoint::{BoxEndpoint, make_sync};
@@ -22,7 +22,7 @@ use souk_domain::shared::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The only host that the networks of these tests know. Whatever else is saved is misconfigured.
+/// The only host that the networks of these tests know; every other host is misconfigured.
 pub const HOST: &str = "https://network.example/api/";
 
 pub struct TestApp {
@@ -32,13 +32,13 @@ pub struct TestApp {
     _files: tempfile::TempDir,
 }
 
-/// Who makes a call.
+/// The caller of a request.
 #[derive(Debug, Clone)]
 pub enum Who {
     Nobody,
-    /// By the token of a login.
+    /// A user, by login token.
     Cookie(String),
-    /// By an API key.
+    /// An API key.
     Key(String),
 }
 
@@ -94,7 +94,7 @@ impl TestApp {
         Self { client, ctx, _database: database, _files: files }
     }
 
-    /// Somebody who is signed in, with a passport or without.
+    /// Signs a user in, with or without a passport.
     pub async fn person(&self, role: Option<Role>) -> Who {
         let did = Did::from_verified(format!("z{}", role.map_or("guest", Role::name)));
         let now = self.ctx.now();
@@ -132,12 +132,12 @@ impl TestApp {
         Who::Key(secret)
     }
 
-    /// Calls in test mode, unless the path says otherwise. Answers the status and the body.
+    /// Sends a request, in test mode unless the path names a mode. Returns status and body.
     pub async fn call(&self, who: &Who, verb: Verb, path: &str, body: &Value) -> (u16, Value) {
         self.send(who, verb, path, if body.is_null() { String::new() } else { body.to_string() }).await
     }
 
-    /// The same with a body as it is.
+    /// Like [`Self::call`], with a raw body.
     pub async fn send(&self, who: &Who, verb: Verb, path: &str, body: String) -> (u16, Value) {
         let mode = if path.contains("livemode") {
             ""
@@ -179,14 +179,14 @@ impl TestApp {
         answer
     }
 
-    /// A call that must be refused. Answers the status and `error`.
+    /// Sends a request that must be rejected. Returns the status and `error`.
     pub async fn refused(&self, who: &Who, verb: Verb, path: &str, body: Value) -> (u16, String) {
         let (status, answer) = self.call(who, verb, path, &body).await;
         assert!(status >= 400, "{answer}");
         (status, answer["error"].as_str().expect("every refusal has a text").to_owned())
     }
 
-    /// A wallet method with a token of 18 decimals, and a card method with dollars. Answers the ids of both currencies.
+    /// Creates a wallet method with a token of 18 decimals, and a card method with dollars. Returns the ids of both currencies.
     pub async fn currencies(&self, who: &Who) -> (String, String) {
         let wallet = json!({"type": "arcblock", "name": "Wallet", "settings": {"arcblock":
             {"chain_id": "sandbox", "api_host": HOST, "explorer_host": "/sandbox/explorer"}}});
@@ -201,7 +201,7 @@ impl TestApp {
         (text(&token["id"]), text(&dollar["id"]))
     }
 
-    /// A product with one price. Answers the id of the price.
+    /// Creates a product with one price and returns the id of the price.
     pub async fn price(&self, who: &Who, price: Value) -> String {
         let product = self.post(who, "/api/products", json!({"name": "Keeper", "prices": [price]})).await;
         text(&product["prices"][0]["id"])
@@ -212,7 +212,7 @@ pub fn text(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
 }
 
-/// Knows [`HOST`], and contracts that do not begin with `bad`. Moves no money.
+/// A network that accepts [`HOST`] and contracts that do not begin with `bad`. It moves no money.
 struct Network;
 
 fn verified(method: &Method, currencies: &[Currency]) -> Result<(), RailError> {

@@ -1,4 +1,4 @@
-//! `/api/checkout-sessions`, as integrators use it.
+//! `/api/checkout-sessions` for integrators.
 
 use super::app::{TestApp, text};
 use poem::http::Method as Verb;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use souk_domain::shared::Mode;
 
 #[tokio::test]
-async fn a_session_is_made_read_labelled_listed_and_expired() {
+async fn sessions_can_be_created_read_updated_listed_and_expired() {
     let app = TestApp::open().await;
     let key = app.key(Mode::Test, &["*"]).await;
     app.currencies(&key).await;
@@ -32,7 +32,7 @@ async fn a_session_is_made_read_labelled_listed_and_expired() {
 }
 
 #[tokio::test]
-async fn what_breaks_a_rule_is_refused_with_a_sentence() {
+async fn invalid_input_is_rejected_with_a_message() {
     let app = TestApp::open().await;
     let key = app.key(Mode::Test, &["*"]).await;
     app.currencies(&key).await;

@@ -1,4 +1,4 @@
-//! What operators and integrators do, in a store that sells nothing yet and on networks that move nothing.
+//! Endpoints for operators and integrators, tested in an empty store on networks that move no money.
 
 mod app;
 mod checkout_sessions;

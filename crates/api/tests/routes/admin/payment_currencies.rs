@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use souk_domain::shared::Mode;
 
 #[tokio::test]
-async fn a_currency_is_checked_made_changed_and_listed_as_a_bare_array() {
+async fn currencies_are_verified_created_changed_and_listed_as_a_bare_array() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     let (token, dollar) = app.currencies(&owner).await;

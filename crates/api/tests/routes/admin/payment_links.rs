@@ -5,7 +5,7 @@ use poem::http::Method as Verb;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_link_is_made_read_changed_listed_archived_and_then_starts_nothing() {
+async fn links_can_be_created_read_changed_listed_and_archived() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     let (token, _) = app.currencies(&owner).await;
@@ -39,7 +39,7 @@ async fn a_link_is_made_read_changed_listed_archived_and_then_starts_nothing() {
 }
 
 #[tokio::test]
-async fn what_breaks_a_rule_is_refused_with_a_sentence() {
+async fn invalid_input_is_rejected_with_a_message() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     let (_, dollar) = app.currencies(&owner).await;

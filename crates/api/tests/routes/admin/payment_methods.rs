@@ -7,7 +7,7 @@ use souk_domain::payment::MethodSettings;
 use souk_domain::shared::{MethodId, Mode};
 
 #[tokio::test]
-async fn secrets_go_in_and_never_come_out() {
+async fn secrets_are_write_only() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     app.currencies(&owner).await;
@@ -35,7 +35,7 @@ async fn secrets_go_in_and_never_come_out() {
 }
 
 #[tokio::test]
-async fn settings_that_their_network_does_not_know_are_not_kept() {
+async fn settings_that_the_network_rejects_are_not_saved() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     app.currencies(&owner).await;
@@ -53,7 +53,7 @@ async fn settings_that_their_network_does_not_know_are_not_kept() {
 }
 
 #[tokio::test]
-async fn what_breaks_a_rule_is_refused_with_a_sentence() {
+async fn invalid_input_is_rejected_with_a_message() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     let explorer = json!({"bitcoin": {"explorer_host": "https://a.example"}});
@@ -72,9 +72,9 @@ async fn what_breaks_a_rule_is_refused_with_a_sentence() {
     assert_eq!(app.get(&live, "/api/payment-methods").await, Value::Array(Vec::new()));
 }
 
-/// A kept secret goes where it belongs and nowhere else, and a payment on its way is looked for where it was begun.
+/// A stored secret is sent only to its own network, and a payment in flight is queried at the network where it was started.
 #[tokio::test]
-async fn a_method_stays_with_its_network() {
+async fn a_method_cannot_be_moved_to_another_network() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     app.currencies(&owner).await;

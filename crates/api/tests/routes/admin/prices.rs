@@ -7,7 +7,7 @@ use souk_domain::pricing::StockReservation;
 use souk_domain::shared::{PriceId, SessionId};
 
 #[tokio::test]
-async fn amounts_are_read_exactly_from_texts_and_from_numbers() {
+async fn amounts_are_read_exactly_from_strings_and_numbers() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     let (token, dollar) = app.currencies(&owner).await;
@@ -34,7 +34,7 @@ async fn amounts_are_read_exactly_from_texts_and_from_numbers() {
 }
 
 #[tokio::test]
-async fn a_price_answers_to_its_lookup_key_which_nobody_else_can_take() {
+async fn a_price_is_found_by_its_unique_lookup_key() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     app.currencies(&owner).await;
@@ -53,7 +53,7 @@ async fn a_price_answers_to_its_lookup_key_which_nobody_else_can_take() {
 }
 
 #[tokio::test]
-async fn a_change_of_currency_needs_an_amount_in_it() {
+async fn a_change_of_currency_requires_an_amount_in_the_new_currency() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     let (_, dollar) = app.currencies(&owner).await;
@@ -68,7 +68,7 @@ async fn a_change_of_currency_needs_an_amount_in_it() {
 }
 
 #[tokio::test]
-async fn stock_goes_up_and_down_but_not_below_what_is_sold() {
+async fn stock_changes_cannot_go_below_the_sold_quantity() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     app.currencies(&owner).await;
@@ -93,7 +93,7 @@ async fn stock_goes_up_and_down_but_not_below_what_is_sold() {
 }
 
 #[tokio::test]
-async fn a_price_that_something_refers_to_is_archived_and_not_deleted() {
+async fn a_price_in_use_can_be_archived_but_not_deleted() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     app.currencies(&owner).await;

@@ -7,7 +7,7 @@ use souk_domain::access::Role;
 use souk_domain::shared::Mode;
 
 #[tokio::test]
-async fn a_product_is_made_with_its_prices_and_read_back_in_base_units() {
+async fn a_product_is_created_with_prices_and_read_back_in_base_units() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     let (token, dollar) = app.currencies(&owner).await;
@@ -29,7 +29,7 @@ async fn a_product_is_made_with_its_prices_and_read_back_in_base_units() {
 }
 
 #[tokio::test]
-async fn a_product_is_changed_listed_found_archived_and_deleted() {
+async fn products_can_be_changed_listed_searched_archived_and_deleted() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     app.currencies(&owner).await;
@@ -55,7 +55,7 @@ async fn a_product_is_changed_listed_found_archived_and_deleted() {
 }
 
 #[tokio::test]
-async fn only_those_who_run_the_store_and_keys_with_the_scope_may_touch_products() {
+async fn only_admins_and_keys_with_the_scope_can_access_products() {
     let app = TestApp::open().await;
     let body = json!({"name": "Keeper"});
     assert_eq!(app.refused(&Who::Nobody, Verb::POST, "/api/products", body.clone()).await, (401, "not authorized".to_owned()));
@@ -74,12 +74,12 @@ async fn only_those_who_run_the_store_and_keys_with_the_scope_may_touch_products
 }
 
 #[tokio::test]
-async fn test_and_live_never_touch() {
+async fn test_and_live_mode_are_separate() {
     let app = TestApp::open().await;
     let (test, live) = (app.key(Mode::Test, &["*"]).await, app.key(Mode::Live, &["*"]).await);
     let (token, _) = app.currencies(&test).await;
     let product = text(&app.post(&test, "/api/products", json!({"name": "Keeper"})).await["id"]);
-    // A key stays in its mode, whatever the address says.
+    // A key is restricted to its mode, regardless of the query.
     let path = format!("/api/products/{product}?livemode=false");
     assert_eq!(app.refused(&live, Verb::GET, &path, Value::Null).await.0, 404);
     assert_eq!(app.refused(&live, Verb::PUT, &path, json!({"name": "x"})).await.0, 404);
@@ -91,11 +91,11 @@ async fn test_and_live_never_touch() {
     let nested = json!({"name": "Live", "prices": [{"currency_id": token, "unit_amount": "1"}]});
     let refused = app.refused(&live, Verb::POST, "/api/products", nested).await;
     assert_eq!(refused, (400, "currency_id does not name a currency of this mode".to_owned()));
-    assert_eq!(app.get(&live, "/api/products").await["count"], 0, "a product whose prices are refused is not made");
+    assert_eq!(app.get(&live, "/api/products").await["count"], 0, "a product whose prices are rejected is not created");
 }
 
 #[tokio::test]
-async fn what_breaks_a_rule_is_refused_with_a_sentence() {
+async fn invalid_input_is_rejected_with_a_message() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     let many: serde_json::Map<_, _> = (0..51).map(|n| (n.to_string(), json!("v"))).collect();

@@ -1,10 +1,10 @@
-//! What `/api/prices` and `/api/products` make of rhythms, tiers, custom amounts, upsells and cross-sells.
+//! Intervals, tiers, custom amounts, upsells and cross-sells in `/api/prices` and `/api/products`.
 
 use super::app::{TestApp, Who, text};
 use poem::http::Method as Verb;
 use serde_json::{Value, json};
 
-/// A price of the product, with these fields.
+/// The input of a price of the product, with these fields.
 fn of(product: &str, fields: &Value) -> Value {
     let mut body = json!({"product_id": product, "unit_amount": "10"});
     body.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
@@ -16,7 +16,7 @@ async fn keeper(app: &TestApp, owner: &Who) -> String {
 }
 
 #[tokio::test]
-async fn a_recurring_price_comes_back_with_its_rhythm() {
+async fn a_recurring_price_is_returned_with_its_interval() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     app.currencies(&owner).await;
@@ -35,7 +35,7 @@ async fn a_recurring_price_comes_back_with_its_rhythm() {
 }
 
 #[tokio::test]
-async fn rhythms_that_are_none_are_refused_by_name() {
+async fn invalid_intervals_are_rejected_by_name() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     app.currencies(&owner).await;
@@ -67,7 +67,7 @@ async fn rhythms_that_are_none_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn tiers_are_read_exactly_in_each_currency_and_end_when_there_are_none() {
+async fn tiers_are_read_exactly_in_each_currency_and_can_be_removed() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     let (_, dollar) = app.currencies(&owner).await;
@@ -95,7 +95,7 @@ async fn tiers_are_read_exactly_in_each_currency_and_end_when_there_are_none() {
 }
 
 #[tokio::test]
-async fn what_a_price_cannot_ask_for_is_refused_with_a_sentence() {
+async fn invalid_prices_are_rejected_with_a_message() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     let (_, dollar) = app.currencies(&owner).await;
@@ -146,7 +146,7 @@ async fn what_a_price_cannot_ask_for_is_refused_with_a_sentence() {
 }
 
 #[tokio::test]
-async fn an_amount_the_buyer_names_has_presets_and_ends() {
+async fn a_custom_amount_has_presets_and_limits() {
     let app = TestApp::open().await;
     let owner = app.owner().await;
     let (_, dollar) = app.currencies(&owner).await;
@@ -185,8 +185,11 @@ async fn an_upsell_is_a_longer_price_of_the_same_product() {
     let refused = app.refused(&owner, Verb::PUT, &path, json!({"upsell": {"upsells_to_id": "prod_1"}})).await;
     assert_eq!(refused, (400, "upsells_to_id is not the id of a price".to_owned()));
 
-    let told = app.put(&owner, &path, json!({"upsell": {"upsells_to_id": year}})).await;
-    assert_eq!((&told["upsell"]["upsells_to_id"], &told["upsell"]["upsells_to"]["recurring"]["interval"]), (&json!(year), &json!("year")));
+    let updated = app.put(&owner, &path, json!({"upsell": {"upsells_to_id": year}})).await;
+    assert_eq!(
+        (&updated["upsell"]["upsells_to_id"], &updated["upsell"]["upsells_to"]["recurring"]["interval"]),
+        (&json!(year), &json!("year"))
+    );
     let in_use = app.refused(&owner, Verb::DELETE, &format!("/api/prices/{year}"), Value::Null).await;
     assert_eq!(in_use, (409, "It is in use and can only be archived".to_owned()));
     let cleared = app.put(&owner, &path, json!({"upsell": {"upsells_to_id": ""}})).await;
@@ -205,9 +208,9 @@ async fn a_cross_sell_is_another_product_of_the_mode() {
     }
     let refused = app.refused(&owner, Verb::PUT, &path, json!({"cross_sell": {"cross_sells_to_id": "price_1"}})).await;
     assert_eq!(refused, (400, "cross_sells_to_id is not the id of a product".to_owned()));
-    let told = app.put(&owner, &path, json!({"cross_sell": {"cross_sells_to_id": two}})).await;
-    assert_eq!(told["cross_sell"], json!({"cross_sells_to_id": two}));
-    assert_eq!(app.get(&owner, &path).await["cross_sell"], told["cross_sell"]);
+    let updated = app.put(&owner, &path, json!({"cross_sell": {"cross_sells_to_id": two}})).await;
+    assert_eq!(updated["cross_sell"], json!({"cross_sells_to_id": two}));
+    assert_eq!(app.get(&owner, &path).await["cross_sell"], updated["cross_sell"]);
     assert_eq!(app.refused(&owner, Verb::DELETE, &format!("/api/products/{two}"), Value::Null).await.0, 409);
     assert_eq!(app.put(&owner, &path, json!({"cross_sell": {"cross_sells_to_id": ""}})).await.get("cross_sell"), None);
 }

@@ -1,4 +1,4 @@
-//! What a customer has already: a trial that was used, a subscription, an app.
+//! What a customer already has: a used trial, a subscription, an app.
 
 use super::subscription::{begun, invoices};
 use crate::app::plans::SKT;
@@ -8,7 +8,7 @@ use souk_domain::billing::{InvoiceStatus, SubscriptionStatus};
 use std::time::Duration;
 
 on_both! {
-    async fn a_second_trial_of_a_product_is_told_before_the_submit_and_charged(db: &TestDatabase) {
+    async fn a_used_trial_is_shown_before_the_submit_and_the_session_is_charged(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.trial(&app).await;
@@ -38,7 +38,7 @@ on_both! {
         app.finish().await;
     }
 
-    async fn of_two_trials_that_were_submitted_together_the_second_ends_at_once(db: &TestDatabase) {
+    async fn of_two_trials_submitted_together_the_second_ends_immediately(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.trial(&app).await;
@@ -50,7 +50,7 @@ on_both! {
             alice.submit_for_wallet(&app, session).await;
         }
         for session in [&first, &second] {
-            // Each transaction of an account needs another nonce.
+            // Each transaction of an account needs a new nonce.
             app.advance(Duration::from_secs(4));
             let (done, _) = alice.give_all(&app, session, "subscription").await;
             assert_eq!(done["status"], "ok", "{done}");
@@ -61,7 +61,7 @@ on_both! {
         app.finish().await;
     }
 
-    async fn a_subscriber_sees_the_subscription_that_a_plan_would_begin_again(db: &TestDatabase) {
+    async fn a_subscriber_sees_their_existing_subscription_to_a_plan(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.plain(&app).await;
@@ -76,7 +76,7 @@ on_both! {
         app.finish().await;
     }
 
-    async fn a_buyer_sees_that_the_app_is_theirs_already(db: &TestDatabase) {
+    async fn a_buyer_sees_that_they_already_own_the_app(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
         alice.buy(&app, &app.shop.atlas).await;

@@ -1,4 +1,4 @@
-//! Cards that decline, want a second step, or are put away for another method.
+//! Cards that are declined, require a second step, or are replaced by another method.
 
 use crate::app::{ACCEPTED, Buyer, DECLINED, INSUFFICIENT, SECOND_STEP, TestApp, form};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ async fn polled(app: &TestApp, buyer: &Buyer, session: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_declined_card_says_why_and_another_card_pays_the_same_order() {
+async fn a_declined_card_shows_the_reason_and_another_card_pays_the_same_order() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -36,7 +36,7 @@ async fn a_declined_card_says_why_and_another_card_pays_the_same_order() {
 }
 
 #[tokio::test]
-async fn a_better_card_is_seen_at_once_although_the_page_just_heard_of_the_decline() {
+async fn a_second_card_is_recognized_immediately_after_a_decline() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -108,7 +108,7 @@ async fn closing_the_form_after_the_card_was_charged_completes_the_order() {
 }
 
 #[tokio::test]
-async fn closing_the_browser_loses_nothing() {
+async fn closing_the_browser_after_payment_does_not_lose_the_purchase() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -121,9 +121,9 @@ async fn closing_the_browser_loses_nothing() {
     app.finish().await;
 }
 
-/// A price below the provider's minimum: the intent is never opened, and the order is free for another way to pay.
+/// The price is below the provider's minimum, so no intent is opened, and the order can be paid by another method.
 #[tokio::test]
-async fn a_card_intent_that_the_provider_refuses_does_not_block_the_order() {
+async fn a_card_intent_that_the_provider_rejects_does_not_block_the_order() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.crumb).await;
@@ -136,9 +136,9 @@ async fn a_card_intent_that_the_provider_refuses_does_not_block_the_order() {
     app.finish().await;
 }
 
-/// The provider does not know the store's key any more: that is the owner's to read, not the payer's.
+/// The provider no longer accepts the store's key, which concerns the owner and not the payer.
 #[tokio::test]
-async fn a_wrong_key_of_the_store_is_not_told_to_the_payer() {
+async fn an_invalid_key_of_the_store_is_not_shown_to_the_payer() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -156,9 +156,9 @@ async fn a_wrong_key_of_the_store_is_not_told_to_the_payer() {
     app.finish().await;
 }
 
-/// A question to the network that was answered after the attempt had made room for another one.
+/// The network's response arrives after the attempt was superseded by another one.
 #[tokio::test]
-async fn a_late_answer_about_an_ended_attempt_leaves_the_intent_alone() {
+async fn a_late_response_for_a_superseded_attempt_does_not_change_the_intent() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;

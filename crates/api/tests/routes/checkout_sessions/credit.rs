@@ -1,4 +1,4 @@
-//! Paying by credit with the store.
+//! Paying from the balance with the store.
 
 use crate::app::{Subscriber, TOKEN, Terms, TestApp, WEEK};
 use futures_util::future::join_all;
@@ -7,11 +7,11 @@ use souk_adapters::{on_both, on_one};
 use souk_domain::pricing::Interval;
 use std::time::Duration;
 
-/// Somebody whom a cheaper plan left 15 tokens.
+/// A customer with a balance of 15 tokens from a change to a cheaper plan.
 async fn with_credit(app: &TestApp) -> Subscriber {
     let alice = app.subscribe("alice", Terms { tokens: 40, ..Terms::default() }).await;
     let cheap = app.price(&alice.product, 10, Interval::Week).await;
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     app.advance(WEEK / 2);
     let path = format!("/api/subscriptions/{}/change-plan", alice.id);
     let shown = alice.buyer.browser.post(&format!("{path}/preview"), &json!({ "price_id": cheap.as_str() })).await.ok();
@@ -27,8 +27,8 @@ async fn confirm(one: &Subscriber, session: &str) -> Value {
     one.buyer.browser.post(&format!("/api/checkout-sessions/{session}/fast-checkout-confirm"), &json!({})).await.ok()["fastPaid"].clone()
 }
 
-/// What is left, in base units.
-async fn left(app: &TestApp, one: &Subscriber) -> u128 {
+/// The remaining balance, in base units.
+async fn remaining(app: &TestApp, one: &Subscriber) -> u128 {
     let mut unit = app.ctx.store.read().await.expect("reads");
     let balances = unit.balances().of_all(std::slice::from_ref(&one.customer)).await.expect("reads");
     balances.iter().map(|balance| balance.amount.base_units()).sum()
@@ -60,7 +60,7 @@ on_one! {
         assert_eq!((&invoice["status"], &invoice["total"], &invoice["amount_remaining"]), (&json!("paid"), &ten, &json!("0")));
         assert_eq!((&invoice["applied_credit"], &invoice["payments"][0]["source"]), (&ten, &json!("balance")));
         assert_eq!(alice.buyer.browser.get(&app.shop.atlas.bundle_path()).await.status, 200);
-        assert_eq!(left(&app, &alice).await, 5 * TOKEN);
+        assert_eq!(remaining(&app, &alice).await, 5 * TOKEN);
         assert_eq!(app.networks.transfers_to(app.app_key.did().as_str()).await.len(), moved, "no network was asked");
         assert_eq!(app.breaches().await, [""; 0]);
         app.advance(Duration::from_secs(4));
@@ -72,10 +72,10 @@ on_one! {
 }
 
 on_both! {
-    async fn credit_is_spent_once_however_often_it_is_confirmed(db: &TestDatabase) {
+    async fn credit_is_spent_once_despite_repeated_confirmations(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = with_credit(&app).await;
-        // Beside the credit, nothing pays: no permission stands, and the wallet would be asked.
+        // There is no delegation, so that without the balance the wallet would have to sign.
         app.execute("UPDATE mandates SET status = 'ended'").await;
         let mut sessions = Vec::new();
         for _ in 0..2 {
@@ -89,7 +89,7 @@ on_both! {
         assert_eq!((&paid[0], &paid[1]), (&paid[2], &paid[3]), "each answer is the other's");
         assert_eq!(paid.iter().filter(|paid| **paid == true).count(), 2, "{paid:?}");
         app.drain().await;
-        assert_eq!(left(&app, &alice).await, 5 * TOKEN);
+        assert_eq!(remaining(&app, &alice).await, 5 * TOKEN);
         let mut complete = 0;
         for session in &sessions {
             complete += u32::from(alice.buyer.retrieve(session).await["checkoutSession"]["status"] == "complete");
@@ -101,7 +101,7 @@ on_both! {
 }
 
 on_one! {
-    async fn what_was_offered_by_credit_is_not_taken_from_the_wallet(db: &TestDatabase) {
+    async fn an_offer_by_credit_is_never_charged_to_the_wallet(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = with_credit(&app).await;
         let moved = app.networks.transfers_to(app.app_key.did().as_str()).await.len();
@@ -132,7 +132,7 @@ on_one! {
 }
 
 on_both! {
-    async fn a_purchase_that_credit_paid_is_given_back_as_credit(db: &TestDatabase) {
+    async fn a_purchase_paid_by_credit_is_refunded_as_credit(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = with_credit(&app).await;
         let owner = app.owner().await;
@@ -147,12 +147,12 @@ on_both! {
         let four = json!((4 * TOKEN).to_string());
         assert_eq!((&refund["object"], &refund["to_balance"], &refund["reason"]), (&json!("credit_note"), &four, &json!("duplicate")));
         assert_eq!(refund["invoice_id"], invoice);
-        assert_eq!(left(&app, &alice).await, 9 * TOKEN);
+        assert_eq!(remaining(&app, &alice).await, 9 * TOKEN);
         let (one, two) = (json!({ "amount": "6" }), json!({ "amount": "6" }));
         let twice = join_all([owner.browser.put(&path, &one), owner.browser.put(&path, &two)]).await;
         let mut statuses: Vec<_> = twice.iter().map(|answer| answer.status).collect();
         statuses.sort_unstable();
-        assert_eq!((statuses, left(&app, &alice).await), (vec![200, 400], 15 * TOKEN));
+        assert_eq!((statuses, remaining(&app, &alice).await), (vec![200, 400], 15 * TOKEN));
         owner.browser.post("/api/refunds", &json!({ "invoice_id": invoice })).await.refused(400);
         app.drain().await;
         let listed = alice.buyer.browser.get(&format!("/api/credit-notes?invoice_id={}", invoice.as_str().expect("an id"))).await.ok();
@@ -163,17 +163,17 @@ on_both! {
 }
 
 on_one! {
-    async fn a_renewal_that_credit_paid_in_part_goes_back_to_the_wallet_first(db: &TestDatabase) {
+    async fn a_renewal_partly_paid_by_credit_is_refunded_to_the_wallet_first(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = with_credit(&app).await;
         let owner = app.owner().await;
-        // What credit pays whole is told as any other renewal.
+        // A renewal that credit pays in full emits the same event as any other.
         let before = app.mails().len();
-        app.live_on(WEEK).await;
+        app.advance_and_bill(WEEK).await;
         let receipts = app.mails().split_off(before);
         assert!(receipts.iter().any(|mail| mail.contains("renewed: your receipt") && mail.contains("Paid with your account balance")), "{receipts:?}");
-        app.live_on(WEEK).await;
-        assert_eq!(left(&app, &alice).await, 0);
+        app.advance_and_bill(WEEK).await;
+        assert_eq!(remaining(&app, &alice).await, 0);
         let invoices = alice.buyer.browser.get("/api/invoices").await.ok()["list"].clone();
         assert_eq!((&invoices[1]["amount_paid"], &invoices[1]["amount_remaining"]), (&json!((10 * TOKEN).to_string()), &json!("0")));
         assert_eq!(alice.buyer.browser.get("/api/invoices?ignore_zero=true").await.ok()["list"][1]["id"], invoices[1]["id"]);
@@ -190,14 +190,14 @@ on_one! {
         assert_eq!((&refund["type"], &refund["amount"]), (&json!("refund"), &json!((5 * TOKEN).to_string())));
         app.drain().await;
         let back = app.networks.transfers_to(alice.buyer.wallet.did().as_str()).await.len();
-        assert_eq!((back - moved, left(&app, &alice).await), (1, 2 * TOKEN));
+        assert_eq!((back - moved, remaining(&app, &alice).await), (1, 2 * TOKEN));
         assert_eq!(most(0).await, tokens(3));
         assert_eq!(owner.browser.post("/api/refunds", &all(0)).await.ok()["to_balance"], (3 * TOKEN).to_string());
         assert_eq!(most(0).await, tokens(0));
         let whole = owner.browser.post("/api/refunds", &all(1)).await.ok();
         assert_eq!((&whole["object"], &whole["to_balance"]), (&json!("credit_note"), &json!((10 * TOKEN).to_string())));
         app.drain().await;
-        assert_eq!(left(&app, &alice).await, 15 * TOKEN);
+        assert_eq!(remaining(&app, &alice).await, 15 * TOKEN);
         assert_eq!(app.breaches().await, [""; 0]);
         app.finish().await;
     }

@@ -1,4 +1,4 @@
-//! What the form refuses, field by field, in both languages.
+//! Validation errors of the form, by field and in both languages.
 
 use crate::app::{TestApp, form};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ async fn refusals(app: &TestApp, change: impl Fn(&mut Value)) -> (Value, Value) 
 }
 
 #[tokio::test]
-async fn an_empty_form_comes_back_with_every_field_it_lacks() {
+async fn an_empty_form_is_rejected_with_every_missing_field() {
     let app = TestApp::open().await;
     let (english, chinese) = refusals(&app, |form| {
         form["customer_name"] = json!(" ");
@@ -44,7 +44,7 @@ async fn an_empty_form_comes_back_with_every_field_it_lacks() {
 }
 
 #[tokio::test]
-async fn what_is_filled_in_wrongly_is_named_and_the_sellers_pattern_speaks_for_itself() {
+async fn invalid_fields_are_named_and_seller_patterns_use_their_own_message() {
     let app = TestApp::open().await;
     let (english, chinese) = refusals(&app, |form| {
         form["customer_name"] = json!("Alice");
@@ -67,7 +67,7 @@ async fn what_is_filled_in_wrongly_is_named_and_the_sellers_pattern_speaks_for_i
 }
 
 #[tokio::test]
-async fn a_form_without_a_postal_code_passes_by_wallet_and_not_by_card() {
+async fn the_postal_code_is_required_for_cards_but_not_for_wallets() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -82,7 +82,7 @@ async fn a_form_without_a_postal_code_passes_by_wallet_and_not_by_card() {
 }
 
 #[tokio::test]
-async fn the_preset_country_of_a_form_that_shows_no_address_is_not_kept() {
+async fn the_preset_country_of_a_form_without_address_is_not_stored() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -91,7 +91,7 @@ async fn the_preset_country_of_a_form_that_shows_no_address_is_not_kept() {
     let submitted = alice.submit(&session, &by_wallet).await.ok();
     assert_eq!(submitted["checkoutSession"]["customer_details"]["address"]["country"], "");
     assert_eq!(alice.browser.get("/api/customers/me").await.ok()["address"]["country"], "");
-    // The form of a card shows the country, with the postal code.
+    // The form for cards shows the country with the postal code.
     let mut by_card = form(&app.shop, "alice", true);
     by_card["billing_address"] = json!({ "country": "de", "postal_code": "10115" });
     let session = alice.start(&app.shop.atlas).await;
@@ -101,7 +101,7 @@ async fn the_preset_country_of_a_form_that_shows_no_address_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_phone_number_is_kept_in_international_form() {
+async fn a_phone_number_is_stored_in_international_format() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.strict).await;
@@ -116,7 +116,7 @@ async fn a_phone_number_is_kept_in_international_form() {
 }
 
 #[tokio::test]
-async fn the_language_cookie_speaks_where_the_call_names_no_language() {
+async fn the_language_cookie_applies_to_requests_without_a_locale() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;

@@ -20,7 +20,7 @@ async fn a_checkout_of_zero_completes_at_submit_without_a_payment() {
 }
 
 #[tokio::test]
-async fn a_checkout_of_zero_by_card_asks_no_card() {
+async fn a_checkout_of_zero_by_card_requires_no_card() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.gift).await;

@@ -1,4 +1,4 @@
-//! Subscribing, interrupted: closed pages, lost answers, refusals.
+//! Interrupted subscriptions: closed pages, lost responses, declines.
 
 use super::subscription::{begun, invoices};
 use crate::app::plans::SKT;
@@ -13,7 +13,7 @@ use souk_domain::shared::{Amount, Mode, SessionId};
 use std::time::Duration;
 
 on_one! {
-    async fn a_permission_whose_answer_was_lost_is_found_out_and_charged_once(db: &TestDatabase) {
+    async fn a_delegation_with_a_lost_response_is_found_and_charged_once(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.plain(&app).await;
@@ -26,7 +26,7 @@ on_one! {
         assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "open");
         let refused = alice.submit(&session, &form(&app.shop, "alice", true)).await.refused(409);
         assert_eq!(refused["code"], "PAYMENT_IN_FLIGHT");
-        // Nobody looks any more; the reconciler does.
+        // The page no longer polls, so the reconciler has to settle the attempt.
         app.advance(Duration::from_secs(60));
         check_due(&app.ctx, 10).await.expect("checks");
         app.advance(Duration::from_secs(600));
@@ -36,7 +36,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_charge_that_was_written_down_and_never_sent_is_sent_by_the_reconciler(db: &TestDatabase) {
+    async fn a_charge_that_was_stored_but_not_sent_is_sent_by_the_reconciler(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.plain(&app).await;
@@ -57,7 +57,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn what_is_no_longer_sold_when_its_payment_settles_was_bought_all_the_same(db: &TestDatabase) {
+    async fn an_archived_product_is_delivered_if_its_payment_settles_later(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.plain(&app).await;
@@ -80,7 +80,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_page_that_was_closed_between_permission_and_stake_goes_on_with_the_stake(db: &TestDatabase) {
+    async fn a_session_interrupted_after_the_delegation_continues_with_the_stake(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.link(&app, &[&plans.monthly], SubscriptionTerms::default()).await;
@@ -102,7 +102,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn too_little_balance_is_told_and_the_same_order_is_paid_later(db: &TestDatabase) {
+    async fn an_insufficient_balance_is_reported_and_the_order_can_be_paid_later(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.plain(&app).await;
@@ -122,7 +122,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn who_owes_is_refused_until_it_is_paid(db: &TestDatabase) {
+    async fn a_customer_with_overdue_invoices_is_rejected_until_they_are_paid(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.trial(&app).await;
@@ -145,7 +145,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_stake_of_an_order_that_grew_is_added_to(db: &TestDatabase) {
+    async fn a_stake_is_topped_up_after_the_order_has_grown(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let item = LineItem { adjustable: Some(QuantityRange { minimum: 1, maximum: 0 }), ..LineItem::new(plans.monthly.clone(), 1) };
@@ -169,17 +169,17 @@ on_one! {
         assert_eq!((stake.amount, stake.status), (Amount::new(30 * SKT), StakeStatus::Held));
         let staked = app.count("SELECT count(*) AS n FROM journal_entries WHERE type = 'stake_placed'").await;
         assert_eq!(staked, 2, "ten, and twenty more");
-        let told = alice.browser.get("/api/invoices?include_staking=true").await.ok();
+        let found = alice.browser.get("/api/invoices?include_staking=true").await.ok();
         let of_stake = |one: &&Value| one["billing_reason"] == "stake";
-        let told = told["list"].as_array().expect("a list").iter().find(of_stake).expect("an invoice").clone();
-        let told = alice.browser.get(&format!("/api/invoices/{}", told["id"].as_str().expect("an id"))).await.ok();
-        assert_eq!(told["lines"][0]["formula"]["kind"], "stake", "{told}");
+        let found = found["list"].as_array().expect("a list").iter().find(of_stake).expect("an invoice").clone();
+        let found = alice.browser.get(&format!("/api/invoices/{}", found["id"].as_str().expect("an id"))).await.ok();
+        assert_eq!(found["lines"][0]["formula"]["kind"], "stake", "{found}");
         app.drain().await;
         assert_eq!(app.breaches().await, [""; 0]);
         app.finish().await;
     }
 
-    async fn a_stake_of_an_order_that_was_never_paid_goes_back(db: &TestDatabase) {
+    async fn the_stake_of_an_unpaid_order_is_returned(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let terms = SubscriptionTerms { min_stake_amount: Some("1".to_owned()), ..SubscriptionTerms::default() };
@@ -202,7 +202,7 @@ on_one! {
 }
 
 #[tokio::test]
-async fn a_permission_that_the_ledger_refuses_is_told_to_the_wallet_and_can_be_given_again() {
+async fn a_delegation_rejected_by_the_ledger_is_reported_and_can_be_repeated() {
     let app = TestApp::open().await;
     let plans = Plans::put(&app).await;
     let link = plans.plain(&app).await;
@@ -220,7 +220,7 @@ async fn a_permission_that_the_ledger_refuses_is_told_to_the_wallet_and_can_be_g
 }
 
 #[tokio::test]
-async fn a_declined_card_begins_nothing_and_another_card_does() {
+async fn a_declined_card_starts_no_subscription_and_another_card_does() {
     let app = TestApp::open().await;
     let plans = Plans::put(&app).await;
     for link in [plans.plain(&app).await, plans.trial(&app).await] {

@@ -1,4 +1,4 @@
-//! What a buyer changes about an order, what is offered beside it, and paying it without the wallet.
+//! Upsells, cross-sells, custom amounts and fast payment.
 
 use super::subscription::{begun, find, invoices};
 use crate::app::plans::{SKT, no_stake, price, product};
@@ -17,7 +17,7 @@ async fn change(buyer: &Buyer, session: &str, what: &str, body: Value) -> crate:
 }
 
 #[tokio::test]
-async fn a_longer_cycle_is_chosen_and_taken_back() {
+async fn an_upsell_can_be_chosen_and_undone() {
     let app = TestApp::open().await;
     let plans = Plans::put(&app).await;
     let link = plans.plain(&app).await;
@@ -51,7 +51,7 @@ async fn dollars_are_taken(app: &TestApp, active: bool) {
 }
 
 #[tokio::test]
-async fn a_longer_cycle_is_judged_by_the_currency_that_the_page_names() {
+async fn an_upsell_is_checked_in_the_currency_of_the_page() {
     let app = TestApp::open().await;
     let plans = Plans::put(&app).await;
     let (from, to) = (PriceId::new(app.ctx.now(), app.ctx.random.as_ref()), PriceId::new(app.ctx.now(), app.ctx.random.as_ref()));
@@ -104,7 +104,7 @@ async fn an_order_that_was_changed_after_submit_is_not_paid_at_the_old_price() {
 }
 
 on_one! {
-    async fn items_of_different_cycles_become_subscriptions_of_their_own(db: &TestDatabase) {
+    async fn items_with_different_intervals_become_separate_subscriptions(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.link(&app, &[&plans.monthly, &plans.weekly, &plans.metered, &plans.once], no_stake()).await;
@@ -112,8 +112,8 @@ on_one! {
         let session = alice.start_link(&link).await;
         alice.submit_for_wallet(&app, &session).await;
         assert_eq!(alice.give_all(&app, &session, "subscription").await.0["status"], "ok");
-        let told = "SELECT count(*) AS n FROM outbox WHERE topic = 'realtime' AND CAST(payload AS TEXT) LIKE '%invoice.paid%subscription_id%'";
-        assert_eq!(app.count(told).await, 2, "each subscription is told to be paid");
+        let messages = "SELECT count(*) AS n FROM outbox WHERE topic = 'realtime' AND CAST(payload AS TEXT) LIKE '%invoice.paid%subscription_id%'";
+        assert_eq!(app.count(messages).await, 2, "each subscription emits a paid event");
         app.drain().await;
         assert_eq!(app.mails().iter().filter(|mail| mail.contains("Message-ID: <receipt-")).count(), 2, "{:?}", app.mails());
         let found = alice.retrieve(&session).await;
@@ -132,7 +132,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_permission_given_before_pays_the_next_order_without_the_wallet(db: &TestDatabase) {
+    async fn an_existing_delegation_pays_the_next_order_without_the_wallet(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.plain(&app).await;
@@ -154,7 +154,7 @@ on_one! {
         assert_eq!(alice.retrieve(&first).await["checkoutSession"]["status"], "complete");
         assert_eq!(alice.browser.post(&confirm, &json!({})).await.ok()["fastPaid"], true, "the second answer is the first");
         assert_eq!(app.networks.payments_to(app.app_key.did().as_str()).await.len(), 2);
-        // Twice the plan is more than was permitted: the wallet is asked.
+        // Twice the plan exceeds the delegation, so the wallet has to sign.
         let second = alice.start_link(&link).await;
         let submitted = alice.submit_for_wallet(&app, &second).await;
         assert_eq!((&submitted["delegation"]["sufficient"], submitted.get("fastPayInfo")), (&false.into(), None));
@@ -165,7 +165,7 @@ on_one! {
 }
 
 #[tokio::test]
-async fn what_is_offered_beside_an_order_can_be_required() {
+async fn a_cross_sell_can_be_required() {
     let app = TestApp::open().await;
     let plans = Plans::put(&app).await;
     let target = product(&app, "Support");
@@ -207,8 +207,8 @@ async fn what_is_offered_beside_an_order_can_be_required() {
     app.finish().await;
 }
 
-/// A product that goes with another one, and its prices.
-async fn beside(app: &TestApp, bought: &PriceId, prices: Vec<Price>, target: Product) {
+/// Creates a product as the cross-sell of another one, with its prices.
+async fn add_cross_sell(app: &TestApp, bought: &PriceId, prices: Vec<Price>, target: Product) {
     let mut unit = app.ctx.store.begin().await.expect("begins");
     unit.products().insert(&target).await.expect("inserts");
     for price in prices {
@@ -221,7 +221,7 @@ async fn beside(app: &TestApp, bought: &PriceId, prices: Vec<Price>, target: Pro
 }
 
 on_one! {
-    async fn what_is_offered_beside_an_order_fits_what_the_order_is_for(db: &TestDatabase) {
+    async fn the_offered_cross_sell_fits_the_mode_of_the_order(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let once = plans.link(&app, &[&plans.once], SubscriptionTerms::default()).await;
@@ -233,7 +233,7 @@ on_one! {
             Price { recurring, ..price(&app, &monthly, &care.id, 4, 200) },
             price(&app, &lasting, &care.id, 40, 2_000),
         ];
-        beside(&app, &plans.once, offers, care).await;
+        add_cross_sell(&app, &plans.once, offers, care).await;
         let alice = app.sign_in("alice").await;
         let session = alice.start_link(&once).await;
         let path = format!("/api/checkout-sessions/{session}/cross-sell");
@@ -246,10 +246,10 @@ on_one! {
         alice.browser.get(&path).await.refused(400);
         alice.browser.put(&path, &json!({ "to": monthly.as_str() })).await.refused(400);
 
-        // What is only set up takes nothing that is paid at once.
+        // A session in setup mode cannot contain a price that is paid immediately.
         let (owner, badge) = (app.owner().await, PriceId::new(app.ctx.now(), app.ctx.random.as_ref()));
         let pin = product(&app, "Badge");
-        beside(&app, &plans.weekly, vec![price(&app, &badge, &pin.id, 1, 50)], pin).await;
+        add_cross_sell(&app, &plans.weekly, vec![price(&app, &badge, &pin.id, 1, 50)], pin).await;
         let body = json!({ "mode": "setup", "line_items": [{ "price_id": plans.weekly.as_str() }] });
         let setup = owner.browser.post("/api/checkout-sessions", &body).await.ok()["id"].as_str().expect("an id").to_owned();
         let path = format!("/api/checkout-sessions/{setup}/cross-sell");
@@ -257,12 +257,12 @@ on_one! {
         app.finish().await;
     }
 
-    async fn what_must_be_taken_can_be_taken_in_the_currency_that_it_is_sold_in(db: &TestDatabase) {
+    async fn a_required_cross_sell_can_be_accepted_in_its_own_currency(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let (help, id) = (product(&app, "Help"), PriceId::new(app.ctx.now(), app.ctx.random.as_ref()));
         let in_dollars = Price { currency_id: app.shop.dollar.clone(), unit_amount: Amount::new(300), currency_options: Vec::new(), ..price(&app, &id, &help.id, 0, 0) };
-        beside(&app, &plans.once, vec![in_dollars], help).await;
+        add_cross_sell(&app, &plans.once, vec![in_dollars], help).await;
         let fields = LinkFields {
             items: Some(vec![LineItem::new(plans.once.clone(), 1)]),
             requires_cross_sell: Some(true),
@@ -286,7 +286,7 @@ on_one! {
 }
 
 #[tokio::test]
-async fn an_amount_that_the_buyer_names_stays_within_its_bounds() {
+async fn a_custom_amount_must_be_within_its_limits() {
     let app = TestApp::open().await;
     let thing = product(&app, "Tip");
     let id = PriceId::new(app.ctx.now(), app.ctx.random.as_ref());
@@ -314,7 +314,7 @@ async fn an_amount_that_the_buyer_names_stays_within_its_bounds() {
     choose((SKT / 2).to_string()).await.refused(400);
     choose((2 * SKT + 1).to_string()).await.refused(400);
     assert_eq!(choose((7 * SKT).to_string()).await.ok()["due"]["now"], (7 * SKT).to_string());
-    // Named in tokens: it is no amount of dollars.
+    // The amount is in tokens, so it does not apply to dollars.
     alice.submit(&session, &form(&app.shop, "alice", true)).await.refused(400);
     let submitted = alice.submit_for_wallet(&app, &session).await;
     assert_eq!(submitted["paymentIntent"]["amount"], (7 * SKT).to_string());

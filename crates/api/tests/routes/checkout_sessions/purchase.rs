@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use souk_adapters::on_one;
 
-/// Everything a buyer has afterwards, whoever carried the money.
+/// Checks what a buyer has after a purchase over any network.
 async fn bought(app: &TestApp, buyer: &crate::app::Buyer, session: &str, amount: &str) -> Value {
     let complete = buyer.retrieve(session).await;
     let found = &complete["checkoutSession"];

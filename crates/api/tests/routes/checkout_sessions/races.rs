@@ -1,4 +1,4 @@
-//! Many at once: two wallets dialogs, two tabs, and everybody who may complete a session.
+//! Races: two wallet dialogs, two tabs, and all paths that can complete a session.
 
 use crate::app::{ACCEPTED, TestApp, claim_of, form};
 use futures_util::future::join_all;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 on_both! {
-    async fn two_wallet_dialogs_answered_at_once_move_the_money_once(db: &TestDatabase) {
+    async fn two_wallet_dialogs_answered_at_once_pay_once(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
         let session = alice.start(&app.shop.atlas).await;
@@ -20,7 +20,7 @@ on_both! {
             let (connect, asked) = alice.request_payment(&app, &session).await;
             let body = connect.signed(&alice.wallet, &asked, "responseAuth", claim_of(&alice.wallet, &asked));
             dialogs.push((connect, body));
-            // Each dialog asks for a transaction of its own: it is not the ledger that tells them apart.
+            // Each dialog requests its own transaction, so the ledger does not detect the duplicate.
             app.advance(Duration::from_millis(5));
         }
         let answers = join_all(dialogs.iter().map(|(connect, body)| connect.post(body))).await;
@@ -31,7 +31,7 @@ on_both! {
         app.finish().await;
     }
 
-    async fn a_form_that_is_sent_again_from_several_tabs_at_once_is_answered_in_each(db: &TestDatabase) {
+    async fn concurrent_submits_from_several_tabs_all_succeed(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
         let session = alice.start(&app.shop.atlas).await;
@@ -46,7 +46,7 @@ on_both! {
         app.finish().await;
     }
 
-    async fn whoever_asks_a_paid_session_completes_once(db: &TestDatabase) {
+    async fn a_paid_session_is_completed_once_by_concurrent_pollers(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
         let session = alice.start(&app.shop.seats).await;
@@ -73,7 +73,7 @@ on_both! {
         app.finish().await;
     }
 
-    async fn a_card_and_a_wallet_that_meet_in_the_same_instant_never_wait_for_each_other(db: &TestDatabase) {
+    async fn concurrent_card_and_wallet_payments_do_not_deadlock(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
         for _ in 0..8 {
@@ -149,7 +149,7 @@ async fn an_order_that_went_to_a_card_in_another_tab_is_not_paid_by_the_wallet_a
 }
 
 #[tokio::test]
-async fn an_order_in_the_hands_of_a_network_cannot_be_changed() {
+async fn an_order_with_a_payment_in_flight_cannot_be_changed() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.seats).await;
@@ -163,7 +163,7 @@ async fn an_order_in_the_hands_of_a_network_cannot_be_changed() {
 }
 
 #[tokio::test]
-async fn a_wallet_without_the_money_is_told_so_and_pays_when_it_has_it() {
+async fn a_wallet_without_funds_sees_the_reason_and_can_pay_later() {
     let app = TestApp::open().await;
     let poor = &app.crowd(1).await[0];
     let session = poor.start(&app.shop.atlas).await;

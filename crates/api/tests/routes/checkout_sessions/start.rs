@@ -41,7 +41,7 @@ async fn two_visitors_get_a_session_each() {
 }
 
 #[tokio::test]
-async fn query_parameters_that_nobody_knows_are_ignored() {
+async fn unknown_query_parameters_are_ignored() {
     let app = TestApp::open().await;
     let path = format!("/api/checkout-sessions/start/{}?utm_source=x&page=%20&livemode=maybe&locale=xx", app.shop.atlas.link);
     let started = app.browser().post(&path, &json!({})).await.ok();
@@ -50,7 +50,7 @@ async fn query_parameters_that_nobody_knows_are_ignored() {
 }
 
 #[tokio::test]
-async fn a_link_that_does_not_exist_is_not_found_and_an_odd_id_is_told_what_is_needed() {
+async fn unknown_links_and_malformed_ids_are_rejected() {
     let app = TestApp::open().await;
     let browser = app.browser();
     let missing = browser.post("/api/checkout-sessions/start/plink_01234", &json!({})).await.refused(404);
@@ -63,7 +63,7 @@ async fn a_link_that_does_not_exist_is_not_found_and_an_odd_id_is_told_what_is_n
 }
 
 #[tokio::test]
-async fn who_paid_is_shown_to_the_payer_and_to_the_owner_alone() {
+async fn the_payer_is_visible_only_to_the_payer_and_the_owner() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.buy(&app, &app.shop.atlas).await;

@@ -1,4 +1,4 @@
-//! How many there are, how many one may buy, and whose they are meanwhile.
+//! Stock, purchase limits and reservations.
 
 use crate::app::{ACCEPTED, Buyer, Sold, TestApp, claim_of, form};
 use serde_json::{Value, json};
@@ -28,15 +28,15 @@ async fn inventory_is_named_before_the_purchase_limit() {
     assert_eq!(adjusted["line_items"][0]["quantity"], 3);
     let unit: u128 = adjusted["line_items"][0]["price"]["unit_amount"].as_str().and_then(|unit| unit.parse().ok()).expect("an amount");
     assert!(unit > 0);
-    for told in [&adjusted, &alice.retrieve(&session).await["checkoutSession"]] {
-        assert_eq!(told["amount_total"], (unit * 3).to_string(), "before anybody submits");
-        assert_eq!(told["amount_subtotal"], told["amount_total"]);
+    for shown in [&adjusted, &alice.retrieve(&session).await["checkoutSession"]] {
+        assert_eq!(shown["amount_total"], (unit * 3).to_string(), "before anybody submits");
+        assert_eq!(shown["amount_subtotal"], shown["amount_total"]);
     }
     app.finish().await;
 }
 
 #[tokio::test]
-async fn quantities_that_are_none_and_items_that_are_fixed_are_refused() {
+async fn invalid_quantities_and_fixed_items_are_rejected() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.seats).await;
@@ -49,7 +49,7 @@ async fn quantities_that_are_none_and_items_that_are_fixed_are_refused() {
 }
 
 #[tokio::test]
-async fn stock_is_held_at_submit_and_released_when_the_session_expires() {
+async fn stock_is_reserved_at_submit_and_released_when_the_session_expires() {
     let app = TestApp::open().await;
     let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
     let session = alice.start(&app.shop.seats).await;
@@ -91,7 +91,7 @@ async fn a_card_attempt_ends_at_the_processor_before_its_session_expires() {
 }
 
 #[tokio::test]
-async fn a_card_that_was_charged_in_the_last_second_is_a_purchase_and_not_an_expiry() {
+async fn a_card_charged_just_before_expiry_completes_the_purchase() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.seats).await;
@@ -134,7 +134,7 @@ on_both! {
     }
 }
 
-/// Invariant 1 from the other side: one payment buys what it was asked for, and no more.
+/// The converse of invariant 1: a payment buys only what it was requested for.
 #[tokio::test]
 async fn an_order_that_was_enlarged_after_submit_cannot_be_paid_at_its_old_amount() {
     let app = TestApp::open().await;

@@ -1,4 +1,4 @@
-//! `PUT /{id}/submit`: who may, how often, and when no more.
+//! `PUT /{id}/submit`: permissions, repeated submits, and expiry.
 
 use crate::app::{TestApp, form};
 use serde_json::json;
@@ -40,7 +40,7 @@ on_one! {
 }
 
 #[tokio::test]
-async fn nobody_submits_signed_out() {
+async fn a_submit_requires_a_login() {
     let app = TestApp::open().await;
     let browser = app.browser();
     let started = browser.post(&format!("/api/checkout-sessions/start/{}", app.shop.atlas.link), &json!({})).await.ok();
@@ -51,7 +51,7 @@ async fn nobody_submits_signed_out() {
 }
 
 #[tokio::test]
-async fn anothers_session_is_forbidden() {
+async fn the_session_of_another_payer_is_forbidden() {
     let app = TestApp::open().await;
     let (alice, mallory) = (app.sign_in("alice").await, app.sign_in("mallory").await);
     let session = alice.start(&app.shop.atlas).await;
@@ -65,7 +65,7 @@ async fn anothers_session_is_forbidden() {
 }
 
 #[tokio::test]
-async fn an_expired_session_is_refused_before_and_after_the_worker_has_been() {
+async fn an_expired_session_is_rejected_before_and_after_the_expiry_job() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -95,7 +95,7 @@ async fn a_session_cannot_be_paid_by_wallet_after_it_expired() {
 }
 
 #[tokio::test]
-async fn methods_and_currencies_that_do_not_fit_are_named() {
+async fn unsupported_methods_and_currencies_are_rejected_by_name() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;

@@ -1,4 +1,4 @@
-//! Subscribing, from the link to the first invoice.
+//! Subscriptions, from the payment link to the first invoice.
 
 use crate::app::plans::{SKT, week};
 use crate::app::{ACCEPTED, Buyer, Plans, TestApp};
@@ -10,7 +10,7 @@ use souk_domain::payment::{MandateDetails, MandateStatus};
 use souk_domain::shared::{Amount, Mode, Page, SubscriptionId};
 use std::time::Duration;
 
-/// The subscription that a session began.
+/// The subscription that a session created.
 pub async fn begun(app: &TestApp, buyer: &Buyer, session: &str) -> Subscription {
     let found = buyer.retrieve(session).await;
     let id = found["checkoutSession"]["subscription_id"].as_str().expect("a subscription").to_owned();
@@ -32,7 +32,7 @@ pub async fn invoices(app: &TestApp) -> Vec<(&'static str, InvoiceStatus, u128)>
     list.iter().map(|invoice| (invoice.reason.name(), invoice.status, invoice.total.base_units())).collect()
 }
 
-/// The grant that a subscription is charged by.
+/// The delegation or card that a subscription is charged by.
 async fn mandate_details(app: &TestApp, subscription: &Subscription) -> MandateDetails {
     let mut unit = app.ctx.store.read().await.expect("reads");
     let id = subscription.mandate_id.as_ref().expect("a mandate");
@@ -46,7 +46,7 @@ fn status_of(found: &Value) -> (&Value, &Value) {
 }
 
 on_one! {
-    async fn a_wallet_subscribes_and_the_first_period_is_paid_by_its_permission(db: &TestDatabase) {
+    async fn a_wallet_subscribes_and_the_first_period_is_paid_by_its_delegation(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.plain(&app).await;
@@ -87,7 +87,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_wallet_that_stakes_is_asked_for_the_permission_first(db: &TestDatabase) {
+    async fn a_wallet_signs_the_delegation_before_the_stake(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let terms = SubscriptionTerms { min_stake_amount: Some("25".to_owned()), trial: week(), ..SubscriptionTerms::default() };
@@ -106,7 +106,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_card_subscribes_and_is_kept(db: &TestDatabase) {
+    async fn a_card_subscribes_and_is_saved(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.plain(&app).await;
@@ -124,7 +124,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_card_subscribes_with_a_trial_and_is_only_kept(db: &TestDatabase) {
+    async fn a_card_subscribes_with_a_trial_and_is_saved_without_a_charge(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.trial(&app).await;

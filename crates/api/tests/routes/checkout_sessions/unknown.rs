@@ -1,4 +1,4 @@
-//! Answers that got lost: unknown is a state, and the reconciler finds out (invariants 1 and 4).
+//! Lost responses: the result of an attempt is unknown until the reconciler determines it (invariants 1 and 4).
 
 use crate::app::{ACCEPTED, TestApp, form};
 use serde_json::json;
@@ -8,7 +8,7 @@ use souk_domain::payment::check_due;
 use std::time::Duration;
 
 on_one! {
-    async fn a_lost_answer_of_the_ledger_is_found_out_and_settled_once(db: &TestDatabase) {
+    async fn a_lost_response_of_the_ledger_is_reconciled_and_settled_once(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
         let session = alice.start(&app.shop.atlas).await;
@@ -48,7 +48,7 @@ async fn a_request_that_never_reached_the_ledger_is_sent_again_with_the_same_byt
 }
 
 #[tokio::test]
-async fn what_a_wallet_signed_is_the_reconcilers_to_send_though_the_session_is_over() {
+async fn a_signed_transaction_is_sent_by_the_reconciler_after_its_session_expired() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -56,7 +56,7 @@ async fn what_a_wallet_signed_is_the_reconcilers_to_send_though_the_session_is_o
     app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
     alice.pay_by_wallet(&app, &session).await;
     app.advance(Duration::from_secs(25 * 3_600));
-    // Beside the reconciler it would be believed when the network refuses it, as long as this may have been sent before.
+    // Outside the reconciler, a decline would be accepted although the transaction may have been sent before.
     assert_eq!(expire_due(&app.ctx, 10).await.expect("looks"), 0);
     assert_eq!(app.networks.transfers_to(app.app_key.did().as_str()).await.len(), 0);
     check_due(&app.ctx, 10).await.expect("checks");
@@ -66,7 +66,7 @@ async fn what_a_wallet_signed_is_the_reconcilers_to_send_though_the_session_is_o
 }
 
 #[tokio::test]
-async fn what_the_ledger_refuses_can_be_paid_again() {
+async fn an_order_declined_by_the_ledger_can_be_paid_again() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
@@ -83,7 +83,7 @@ async fn what_the_ledger_refuses_can_be_paid_again() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_to_the_opening_of_a_card_intent_opens_no_second_one() {
+async fn a_lost_response_to_opening_a_card_intent_does_not_open_a_second_one() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;

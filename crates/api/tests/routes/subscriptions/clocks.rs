@@ -3,7 +3,7 @@ use serde_json::json;
 use souk_adapters::on_one;
 
 #[tokio::test]
-async fn a_clock_lives_through_what_would_have_happened() {
+async fn advancing_a_clock_processes_all_events_in_between() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let owner = app.owner().await;
@@ -36,7 +36,7 @@ async fn a_clock_lives_through_what_would_have_happened() {
 }
 
 on_one! {
-    async fn a_clock_is_put_on_a_customer_by_their_did_and_clocks_are_listed_in_pages(db: &TestDatabase) {
+    async fn clocks_are_created_by_customer_did_and_listed_in_pages(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let owner = app.owner().await;
         for name in ["alice", "bob", "carol"] {
@@ -56,7 +56,7 @@ on_one! {
 }
 
 #[tokio::test]
-async fn a_clock_tells_of_a_charge_that_was_refused() {
+async fn the_timeline_contains_a_declined_charge() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms { limit: 5, ..Terms::default() }).await;
     let owner = app.owner().await;
@@ -66,13 +66,13 @@ async fn a_clock_tells_of_a_charge_that_was_refused() {
     owner.browser.post(&format!("{path}/advance"), &json!({ "by": "next_invoice" })).await.ok();
     app.drain().await;
     let there = owner.browser.get(&path).await.ok();
-    let told: Vec<_> = there["timeline"].as_array().expect("a timeline").iter().map(|event| &event["what"]).collect();
-    assert_eq!(told, ["renewed", "payment_refused", "past_due"]);
+    let events: Vec<_> = there["timeline"].as_array().expect("a timeline").iter().map(|event| &event["what"]).collect();
+    assert_eq!(events, ["renewed", "payment_refused", "past_due"]);
     app.finish().await;
 }
 
 #[tokio::test]
-async fn a_clock_without_a_subscription_says_that_nothing_comes_next() {
+async fn a_clock_without_a_subscription_has_no_next_invoice() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let owner = app.owner().await;

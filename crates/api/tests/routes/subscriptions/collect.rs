@@ -1,10 +1,10 @@
 use crate::app::{Connect, Subscriber, TOKEN, Terms, TestApp, WEEK, claim_of, page_tokens, wallet};
 use serde_json::{Value, json};
 
-/// Somebody whose permission is too small: a period stands unpaid.
+/// A subscriber whose delegation is too small, so that one period is unpaid.
 async fn in_debt(app: &TestApp, name: &str) -> Subscriber {
     let one = app.subscribe(name, Terms { limit: 1, ..Terms::default() }).await;
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     one
 }
 
@@ -13,7 +13,7 @@ async fn owed(one: &Subscriber) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_overdue_is_summed_by_currency_and_paid_by_one_transfer() {
+async fn overdue_invoices_are_summed_by_currency_and_paid_by_one_transfer() {
     let app = TestApp::open().await;
     let alice = in_debt(&app, "alice").await;
     let token = app.shop.token.as_str();
@@ -39,7 +39,7 @@ async fn what_is_overdue_is_summed_by_currency_and_paid_by_one_transfer() {
 }
 
 #[tokio::test]
-async fn the_link_of_a_mail_pays_one_invoice_with_any_wallet() {
+async fn an_email_link_pays_one_invoice_with_any_wallet() {
     let app = TestApp::open().await;
     let alice = in_debt(&app, "alice").await;
     let invoice = owed(&alice).await["invoices"][0]["id"].as_str().expect("an id").to_owned();
@@ -63,7 +63,7 @@ async fn the_link_of_a_mail_pays_one_invoice_with_any_wallet() {
 }
 
 #[tokio::test]
-async fn debts_of_others_and_of_nobody_are_refused() {
+async fn invoices_of_others_and_missing_parameters_are_rejected() {
     let app = TestApp::open().await;
     let alice = in_debt(&app, "alice").await;
     let mallory = app.sign_in("mallory").await;
@@ -78,7 +78,7 @@ async fn debts_of_others_and_of_nobody_are_refused() {
 }
 
 #[tokio::test]
-async fn a_payment_that_the_network_refuses_is_told_and_may_be_tried_again() {
+async fn a_declined_payment_is_reported_and_can_be_retried() {
     let app = TestApp::open().await;
     let alice = in_debt(&app, "alice").await;
     let poor = wallet("poor");
@@ -103,7 +103,7 @@ async fn a_payment_that_the_network_refuses_is_told_and_may_be_tried_again() {
 }
 
 #[tokio::test]
-async fn what_is_owed_in_a_currency_of_cards_is_not_collected_by_a_wallet() {
+async fn invoices_in_a_card_currency_cannot_be_paid_by_wallet() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let path = format!("/api/subscriptions/{}", alice.id);
@@ -113,7 +113,7 @@ async fn what_is_owed_in_a_currency_of_cards_is_not_collected_by_a_wallet() {
     assert_eq!(app.networks.confirm(secret, "4000000000000341").await.0, 200, "it is kept, and refuses later");
     app.advance(std::time::Duration::from_secs(2));
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["mandate"]["type"], "card");
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     let owes = owed(&alice).await;
     let dollar = app.shop.dollar.as_str();
     assert_eq!((&owes["summary"][dollar]["amount"], &owes["summary"][dollar]["method"]["type"]), (&json!("1000"), &json!("stripe")));

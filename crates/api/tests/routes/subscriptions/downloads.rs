@@ -1,4 +1,4 @@
-//! What a subscription gives lasts as long as it does.
+//! The entitlements of a subscription and their end.
 
 use crate::app::plans::no_stake;
 use crate::app::{Buyer, Plans, TestApp, WEEK};
@@ -8,7 +8,7 @@ use souk_domain::billing::PLAN_GROUP;
 use souk_domain::pricing::{Interval, Product};
 use souk_domain::shared::ProductId;
 
-/// Somebody who subscribed to the weekly plan, which contains the app; and their subscription's address.
+/// A buyer with a subscription to the weekly plan, which contains the app, and the path of the subscription.
 async fn subscribed(app: &TestApp) -> (Buyer, String) {
     let plans = Plans::put(app).await;
     let mut unit = app.ctx.store.begin().await.expect("begins");
@@ -24,7 +24,7 @@ async fn subscribed(app: &TestApp) -> (Buyer, String) {
     (alice, format!("/api/subscriptions/{id}"))
 }
 
-/// Whether the bundle is sent, and the app is among what the customer has.
+/// Returns whether the bundle can be downloaded and the app is among the customer's entitlements.
 async fn opens(app: &TestApp, buyer: &Buyer) -> bool {
     let sent = buyer.browser.get(&app.shop.atlas.bundle_path()).await.status == 200;
     let mine = buyer.browser.get("/api/entitlements").await.ok();
@@ -42,32 +42,32 @@ on_one! {
         assert!(path.ends_with(mine["list"][0]["subscription_id"].as_str().expect("what grants it")));
         let cancel = json!({ "at": "current_period_end" });
         alice.browser.put(&format!("{path}/cancel"), &cancel).await.ok();
-        app.live_on(WEEK / 2).await;
+        app.advance_and_bill(WEEK / 2).await;
         assert!(opens(&app, &alice).await, "the period is paid for");
         alice.browser.put(&format!("{path}/recover"), &json!({})).await.ok();
-        app.live_on(WEEK / 2).await;
+        app.advance_and_bill(WEEK / 2).await;
         assert!(opens(&app, &alice).await, "it goes on");
         alice.browser.put(&format!("{path}/cancel"), &cancel).await.ok();
-        app.live_on(WEEK).await;
+        app.advance_and_bill(WEEK).await;
         assert!(!opens(&app, &alice).await);
         app.finish().await;
     }
 
-    async fn a_paused_subscription_gives_what_is_paid_for_and_more_when_it_goes_on(db: &TestDatabase) {
+    async fn a_paused_subscription_grants_the_paid_period_and_continues_after_resuming(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, path) = subscribed(&app).await;
         let owner = app.owner().await;
         owner.browser.put(&format!("{path}/pause"), &json!({})).await.ok();
-        app.live_on(WEEK / 2).await;
+        app.advance_and_bill(WEEK / 2).await;
         assert!(opens(&app, &alice).await);
-        app.live_on(WEEK / 2).await;
+        app.advance_and_bill(WEEK / 2).await;
         assert!(!opens(&app, &alice).await);
         owner.browser.put(&format!("{path}/resume"), &json!({})).await.ok();
         assert!(opens(&app, &alice).await);
         app.finish().await;
     }
 
-    async fn another_plan_gives_its_own_app_and_no_longer_that_of_the_one_before(db: &TestDatabase) {
+    async fn a_plan_change_grants_the_new_app_and_revokes_the_old_one(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, path) = subscribed(&app).await;
         let current = alice.browser.get(&path).await.ok()["items"][0]["price"].clone();

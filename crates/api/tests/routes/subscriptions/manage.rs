@@ -14,7 +14,7 @@ async fn seen(one: &Subscriber) -> Value {
 }
 
 #[tokio::test]
-async fn a_customer_cancels_at_the_end_of_the_period_and_may_take_it_back_until_then() {
+async fn a_customer_can_cancel_at_period_end_and_undo_it_until_then() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let terms = json!({ "at": "current_period_end", "feedback": "too_expensive", "comment": "sorry" });
@@ -29,7 +29,7 @@ async fn a_customer_cancels_at_the_end_of_the_period_and_may_take_it_back_until_
     assert_eq!((status, &body["subscription"]["cancel_at_period_end"]), (200, &json!(false)));
     assert_eq!(put(&alice.buyer, &alice, "recover", json!({})).await.0, 400, "there is nothing to take back");
     put(&alice.buyer, &alice, "cancel", json!({})).await;
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     let ended = seen(&alice).await;
     assert_eq!((&ended["status"], &ended["ended_at"]), (&json!("canceled"), &ended["current_period_end"]));
     let (status, body) = put(&alice.buyer, &alice, "recover", json!({})).await;
@@ -38,19 +38,19 @@ async fn a_customer_cancels_at_the_end_of_the_period_and_may_take_it_back_until_
 }
 
 #[tokio::test]
-async fn a_trial_ends_at_once_and_is_never_charged() {
+async fn a_canceled_trial_ends_immediately_and_is_never_charged() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms { trial: Some(7 * DAY), ..Terms::default() }).await;
     assert_eq!(seen(&alice).await["status"], "trialing");
     let (status, body) = put(&alice.buyer, &alice, "cancel", json!({ "at": "current_period_end" })).await;
     assert_eq!((status, &body["status"]), (200, &json!("canceled")));
-    app.live_on(8 * DAY).await;
+    app.advance_and_bill(8 * DAY).await;
     assert_eq!(app.count("SELECT count(*) AS n FROM invoices").await, 0);
     app.finish().await;
 }
 
 #[tokio::test]
-async fn what_a_customer_may_not_ask_for_is_refused() {
+async fn requests_reserved_to_the_store_are_rejected_for_customers() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let mallory = app.sign_in("mallory").await;
@@ -72,11 +72,11 @@ async fn what_a_customer_may_not_ask_for_is_refused() {
 }
 
 #[tokio::test]
-async fn the_store_ends_at_once_and_gives_the_rest_of_the_period_back() {
+async fn the_store_can_cancel_now_and_refund_the_unused_time() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let owner = app.owner().await;
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     app.advance(2 * DAY);
     let (status, body) = put(&owner, &alice, "cancel", json!({ "at": "now", "refund": "proration" })).await;
     assert_eq!((status, &body["status"]), (200, &json!("canceled")), "{body}");
@@ -91,7 +91,7 @@ async fn the_store_ends_at_once_and_gives_the_rest_of_the_period_back() {
 }
 
 #[tokio::test]
-async fn the_store_ends_at_a_time_and_nobody_takes_that_back() {
+async fn a_cancelation_by_the_store_at_a_time_cannot_be_undone_by_the_customer() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let owner = app.owner().await;
@@ -106,19 +106,19 @@ async fn the_store_ends_at_a_time_and_nobody_takes_that_back() {
     assert_eq!((status, body["error"].as_str()), (400, Some("The store has decided when this subscription ends")));
     let still = seen(&alice).await;
     assert_eq!((&still["cancel_at"], &still["cancel_at_period_end"]), (&json!(at), &json!(false)));
-    app.live_on(3 * DAY).await;
+    app.advance_and_bill(3 * DAY).await;
     assert_eq!(seen(&alice).await["status"], "canceled");
     app.finish().await;
 }
 
 #[tokio::test]
-async fn a_paused_subscription_charges_nothing_and_a_new_period_begins_when_it_goes_on() {
+async fn a_paused_subscription_is_not_charged_and_starts_a_new_period_after_resuming() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let owner = app.owner().await;
     assert_eq!(put(&owner, &alice, "resume", json!({})).await.0, 400);
     assert_eq!(put(&owner, &alice, "pause", json!({})).await.1["status"], "paused");
-    app.live_on(WEEK + WEEK).await;
+    app.advance_and_bill(WEEK + WEEK).await;
     assert_eq!(app.count("SELECT count(*) AS n FROM invoices").await, 0);
     let (status, body) = put(&owner, &alice, "resume", json!({})).await;
     assert_eq!((status, &body["status"]), (200, &json!("active")), "{body}");
@@ -126,17 +126,17 @@ async fn a_paused_subscription_charges_nothing_and_a_new_period_begins_when_it_g
     app.drain().await;
     assert_eq!(app.count("SELECT count(*) AS n FROM invoices WHERE status = 'paid'").await, 1);
     put(&owner, &alice, "pause", json!({})).await;
-    app.live_on(DAY).await;
+    app.advance_and_bill(DAY).await;
     let (_, body) = put(&owner, &alice, "resume", json!({})).await;
     assert_eq!(body["status"], "active", "within the period nothing is charged again");
     assert_eq!(app.count("SELECT count(*) AS n FROM invoices").await, 1);
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     assert_eq!(app.count("SELECT count(*) AS n FROM invoices WHERE status = 'paid'").await, 2);
     app.finish().await;
 }
 
 #[tokio::test]
-async fn what_the_engine_has_stopped_with_goes_on_when_the_store_says_so() {
+async fn the_store_can_resume_billing_of_a_subscription_on_hold() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     app.execute("UPDATE subscriptions SET on_hold = 'price_missing', due_at = NULL").await;
@@ -147,7 +147,7 @@ async fn what_the_engine_has_stopped_with_goes_on_when_the_store_says_so() {
     let (status, body) = put(&owner, &alice, "resume-billing", json!({})).await;
     assert_eq!((status, &body["on_hold"], &body["on_hold_reason"]), (200, &json!(false), &json!(null)));
     let before = body["current_period_end"].clone();
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     assert_ne!(seen(&alice).await["current_period_end"], before, "it is renewed");
     app.finish().await;
 }

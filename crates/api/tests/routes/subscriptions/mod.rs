@@ -1,4 +1,4 @@
-//! Subscriptions: who sees them, who may change them, and what follows.
+//! Subscriptions: permissions, changes and their effects.
 
 mod clocks;
 mod collect;

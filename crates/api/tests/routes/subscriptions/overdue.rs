@@ -1,4 +1,4 @@
-//! Debts of cards: a new card pays at once, an ended subscription can still be paid for, and the store may let go.
+//! Overdue invoices of cards: payment by a new card, payment after the end of a subscription, and voiding by the store.
 
 use crate::app::{ACCEPTED, DECLINED_LATER, Subscriber, Terms, TestApp, WEEK, form, page_tokens};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use souk_domain::billing::Invoice;
 use souk_domain::shared::InvoiceId;
 use std::time::Duration;
 
-/// Saves a card that the subscription is charged by from now on.
+/// Changes the subscription's payment method to a new card.
 async fn change_card(app: &TestApp, one: &Subscriber, card: &str) {
     let path = format!("/api/subscriptions/{}", one.id);
     let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
@@ -19,11 +19,11 @@ async fn change_card(app: &TestApp, one: &Subscriber, card: &str) {
     app.drain().await;
 }
 
-/// Somebody whose card pays nothing: a week stands unpaid. Answers the invoice's id.
+/// A subscriber whose card is declined, so that a week is unpaid. Also returns the invoice's id.
 async fn in_debt(app: &TestApp, name: &str) -> (Subscriber, String) {
     let one = app.subscribe(name, Terms::default()).await;
     change_card(app, &one, DECLINED_LATER).await;
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     let seen = one.buyer.browser.get(&format!("/api/subscriptions/{}", one.id)).await.ok();
     assert_eq!(seen["status"], "past_due", "{seen}");
     let invoice = seen["latest_invoice_id"].as_str().expect("an invoice").to_owned();
@@ -35,7 +35,7 @@ async fn invoice(one: &Subscriber, id: &str) -> Value {
 }
 
 on_one! {
-    async fn a_new_card_pays_at_once_what_the_old_one_did_not(db: &TestDatabase) {
+    async fn a_new_card_pays_overdue_invoices_immediately(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, owed) = in_debt(&app, "alice").await;
         assert_eq!(invoice(&alice, &owed).await["status"], "uncollectible");
@@ -46,7 +46,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_failed_attempt_names_the_status_of_its_invoice_so_that_it_asks_for_nothing_once_that_is_paid(db: &TestDatabase) {
+    async fn a_failed_payment_contains_the_current_status_of_its_invoice(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, owed) = in_debt(&app, "alice").await;
         let attempts = async || {
@@ -64,21 +64,21 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_subscription_that_is_past_due_can_be_canceled_without_a_reason_and_then_ends(db: &TestDatabase) {
+    async fn a_past_due_subscription_can_be_canceled_without_a_reason(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, _) = in_debt(&app, "alice").await;
         let path = format!("/api/subscriptions/{}", alice.id);
         let terms = json!({ "at": "current_period_end", "cancel_from": "customer" });
         let canceled = alice.buyer.browser.put(&format!("{path}/cancel"), &terms).await.ok();
         assert_eq!((&canceled["status"], &canceled["cancel_at"]), (&json!("past_due"), &canceled["current_period_end"]));
-        app.live_on(WEEK).await;
+        app.advance_and_bill(WEEK).await;
         let ended = alice.buyer.browser.get(&path).await.ok();
         assert_eq!(ended["status"], "canceled");
         assert!(ended["ended_at"].as_i64() >= canceled["current_period_end"].as_i64(), "{ended}");
         app.finish().await;
     }
 
-    async fn what_an_ended_subscription_owes_is_paid_by_a_card(db: &TestDatabase) {
+    async fn invoices_of_an_ended_subscription_can_be_paid_by_card(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, owed) = in_debt(&app, "alice").await;
         let owner = app.owner().await;
@@ -105,7 +105,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn all_debts_of_a_day_are_tried_in_one_round(db: &TestDatabase) {
+    async fn all_retries_of_a_day_run_in_one_job(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (_, owed) = in_debt(&app, "alice").await;
         let mut unit = app.ctx.store.begin().await.expect("begins");
@@ -128,7 +128,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn the_store_lets_go_of_a_debt(db: &TestDatabase) {
+    async fn the_store_can_void_an_overdue_invoice(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, owed) = in_debt(&app, "alice").await;
         let owner = app.owner().await;
@@ -147,7 +147,7 @@ on_one! {
 }
 
 #[tokio::test]
-async fn only_whom_a_debt_concerns_may_begin_to_pay_it_by_card() {
+async fn only_the_customer_and_link_holders_can_pay_overdue_invoices_by_card() {
     let app = TestApp::open().await;
     let (alice, owed) = in_debt(&app, "alice").await;
     let mallory = app.sign_in("mallory").await;

@@ -10,7 +10,7 @@ use souk_domain::payment::{Method, MethodSettings, check_due};
 use souk_domain::shared::{Amount, AttemptId, StakeId, SubscriptionId};
 use std::time::Duration;
 
-/// As if ten tokens had been staked for it.
+/// Inserts a stake of ten tokens for the subscription.
 async fn hold_stake(app: &TestApp, one: &Subscriber) {
     let mut unit = app.ctx.store.begin().await.expect("begins");
     let found = unit.subscriptions().find(&one.id).await.expect("reads").expect("is there");
@@ -60,10 +60,10 @@ async fn a_saved_card_pays_the_next_invoice() {
     assert_eq!(seen["next_invoice"]["amount"], "1000");
     let face = ["brand", "last4", "exp_month", "exp_year"].map(|name| seen["mandate"][name].clone());
     assert_eq!(json!(face), json!(["visa", "4242", 12, 2030]));
-    // The bank sent a new one since: what is told of it follows the next charge.
+    // The bank has replaced the card since; the shown card data is updated by the next charge.
     app.execute("UPDATE mandates SET details = replace(details, '2030', '2026')").await;
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["mandate"]["exp_year"], 2026);
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     let seen = alice.buyer.browser.get(&path).await.ok();
     assert_eq!(seen["mandate"]["exp_year"], 2030);
     let invoice = format!("/api/invoices/{}", seen["latest_invoice_id"].as_str().expect("an invoice"));
@@ -73,7 +73,7 @@ async fn a_saved_card_pays_the_next_invoice() {
 }
 
 #[tokio::test]
-async fn an_ended_subscription_is_not_charged_by_anything_else() {
+async fn the_payment_method_of_an_ended_subscription_cannot_be_changed() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let owner = app.owner().await;
@@ -86,7 +86,7 @@ async fn an_ended_subscription_is_not_charged_by_anything_else() {
 }
 
 #[tokio::test]
-async fn a_customer_is_not_told_how_the_store_is_connected() {
+async fn network_errors_of_the_store_are_not_shown_to_customers() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let mut unit = app.ctx.store.begin().await.expect("begins");
@@ -105,7 +105,7 @@ async fn a_customer_is_not_told_how_the_store_is_connected() {
 }
 
 #[tokio::test]
-async fn a_wallet_permits_anew_what_is_charged_from_now_on() {
+async fn a_new_delegation_applies_to_future_charges() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms { limit: 1, ..Terms::default() }).await;
     let path = format!("/api/subscriptions/{}", alice.id);
@@ -118,13 +118,13 @@ async fn a_wallet_permits_anew_what_is_charged_from_now_on() {
     let request = connect.scan().await;
     let done = connect.answer(&alice.buyer.wallet, &request, signed_claim(&alice.buyer.wallet, &request)).await;
     assert_eq!(done["status"], "ok", "{done}");
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["status"], "active");
     app.finish().await;
 }
 
 #[tokio::test]
-async fn a_card_form_that_nobody_fills_in_is_given_up() {
+async fn abandoned_card_forms_are_canceled() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let path = format!("/api/subscriptions/{}", alice.id);
@@ -137,7 +137,7 @@ async fn a_card_form_that_nobody_fills_in_is_given_up() {
     assert_eq!(app.count(OPEN).await, 2);
     app.advance(Duration::from_secs(25 * 3_600));
     assert_eq!(expire_due(&app.ctx, 10).await.expect("expires"), 1);
-    assert_eq!(app.count(OPEN).await, 1, "what was asked for in the session ends with it");
+    assert_eq!(app.count(OPEN).await, 1, "the attempt of the session ends with it");
     check_due(&app.ctx, 10).await.expect("looks after it");
     assert_eq!(app.count(OPEN).await, 0);
     for secret in [asked["stripeContext"]["client_secret"].as_str().expect("a secret"), &tried] {
@@ -149,7 +149,7 @@ async fn a_card_form_that_nobody_fills_in_is_given_up() {
 }
 
 on_one! {
-    async fn a_stake_left_anew_lets_a_subscription_go_on_and_says_so(db: &TestDatabase) {
+    async fn a_new_stake_recovers_a_subscription_and_writes_a_statement(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.link(&app, &[&plans.monthly], SubscriptionTerms::default()).await;
@@ -158,7 +158,7 @@ on_one! {
         let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
         let path = format!("/api/subscriptions/{id}");
         alice.browser.put(&format!("{path}/cancel"), &json!({})).await.ok();
-        // As if half of the stake had been taken back at the network.
+        // Record the stake as half revoked at the network.
         let subscription = SubscriptionId::parse(&id).expect("an id");
         app.change_stake(&subscription, |stake| Stake { amount_requested: Amount::new(20 * SKT), ..stake }).await;
         let recovered = alice.browser.put(&format!("{path}/recover"), &json!({})).await.ok();
@@ -173,15 +173,15 @@ on_one! {
         assert_eq!((&seen["cancel_at_period_end"], &seen["status"]), (&json!(false), &json!("active")));
         assert!(app.mails().iter().any(|mail| mail.contains("Message-ID: <resumed-")), "an email says that it continues");
         let shown = format!("/api/invoices?subscription_id={id}&include_staking=true");
-        let told = alice.browser.get(&shown).await.ok()["list"][0].clone();
-        assert_eq!((&told["billing_reason"], &told["description"]), (&json!("subscription_recover"), &json!("Re-stake to resume subscription")));
-        assert_eq!(told["total"], (10 * SKT).to_string());
+        let statement = alice.browser.get(&shown).await.ok()["list"][0].clone();
+        assert_eq!((&statement["billing_reason"], &statement["description"]), (&json!("subscription_recover"), &json!("Re-stake to resume subscription")));
+        assert_eq!(statement["total"], (10 * SKT).to_string());
         let without = alice.browser.get(&format!("/api/invoices?subscription_id={id}")).await.ok();
         assert_eq!(without["count"], 1, "deposits are no payments");
         app.finish().await;
     }
 
-    async fn a_wallet_that_takes_over_from_a_card_leaves_a_stake(db: &TestDatabase) {
+    async fn changing_from_card_to_wallet_requires_a_stake(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.link(&app, &[&plans.monthly], SubscriptionTerms::default()).await;
@@ -207,12 +207,12 @@ on_one! {
         assert_eq!((&seen["mandate"]["type"], &seen["staking"]["status"]), (&json!("delegation"), &json!("held")), "{seen}");
         assert_eq!(seen["staking"]["amount"], (10 * SKT).to_string());
         let shown = format!("/api/invoices?subscription_id={id}&include_staking=true");
-        let told = alice.browser.get(&shown).await.ok()["list"][0].clone();
-        assert_eq!((&told["billing_reason"], &told["description"]), (&json!("stake"), &json!("Stake for subscription payment change")));
+        let statement = alice.browser.get(&shown).await.ok()["list"][0].clone();
+        assert_eq!((&statement["billing_reason"], &statement["description"]), (&json!("stake"), &json!("Stake for subscription payment change")));
         app.finish().await;
     }
 
-    async fn the_stake_of_a_wallet_that_a_card_takes_over_from_goes_back_though_its_network_refuses_once(db: &TestDatabase) {
+    async fn changing_from_wallet_to_card_returns_the_stake_despite_one_decline(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.link(&app, &[&plans.monthly], SubscriptionTerms::default()).await;
@@ -240,16 +240,16 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_card_form_that_was_open_when_its_customer_fell_behind_changes_nothing(db: &TestDatabase) {
+    async fn a_card_form_opened_before_the_subscription_became_past_due_changes_nothing(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms { limit: 1, ..Terms::default() }).await;
         hold_stake(&app, &alice).await;
         let minute = Duration::from_secs(60);
-        app.live_on(WEEK - minute).await;
+        app.advance_and_bill(WEEK - minute).await;
         let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
         let path = format!("/api/subscriptions/{}", alice.id);
         let asked = alice.buyer.browser.post(&format!("{path}/change-payment"), &body).await.ok();
-        app.live_on(minute).await;
+        app.advance_and_bill(minute).await;
         assert_eq!(alice.buyer.browser.get(&path).await.ok()["status"], "past_due");
         app.networks.confirm(asked["stripeContext"]["client_secret"].as_str().expect("a secret"), ACCEPTED).await;
         app.advance(Duration::from_secs(5));
@@ -260,7 +260,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_currency_is_not_left_while_a_charge_in_it_is_on_its_way(db: &TestDatabase) {
+    async fn the_currency_cannot_change_while_a_charge_is_in_flight(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms::default()).await;
         let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
@@ -274,17 +274,17 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_stake_does_not_leave_before_what_it_secures_is_paid(db: &TestDatabase) {
+    async fn a_stake_is_not_returned_before_its_invoices_are_paid(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms { limit: 1, ..Terms::default() }).await;
         hold_stake(&app, &alice).await;
-        app.live_on(WEEK).await;
+        app.advance_and_bill(WEEK).await;
         let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
         let path = format!("/api/subscriptions/{}", alice.id);
         let refused = alice.buyer.browser.post(&format!("{path}/change-payment"), &body).await.refused(400);
         assert_eq!(refused["error"], "Please pay your overdue invoices first");
         assert_eq!(alice.buyer.browser.get(&path).await.ok()["staking"]["status"], "held");
-        // Nor while the store moves it.
+        // Nor while a transfer of the stake is in progress.
         let attempt = AttemptId::new(app.ctx.now(), app.ctx.random.as_ref());
         app.change_stake(&alice.id, |stake| {
             let reservation = StakeReservation { attempt_id: attempt, kind: StakeTransferKind::Forfeit, amount: stake.amount };

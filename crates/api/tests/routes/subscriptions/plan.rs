@@ -34,11 +34,11 @@ fn amount(value: &Value) -> u128 {
 }
 
 #[tokio::test]
-async fn a_change_costs_what_its_preview_promised_and_what_is_left_over_pays_the_next_invoice() {
+async fn a_change_costs_its_preview_and_remaining_credit_pays_the_next_invoice() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let dear = app.price(&alice.product, 20, Interval::Week).await;
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     app.advance(WEEK / 2);
     let plans = alice.buyer.browser.get(&format!("/api/subscriptions/{}/change-plan", alice.id)).await.ok();
     assert_eq!(plans["plans"].as_array().map(Vec::len), Some(1));
@@ -69,7 +69,7 @@ async fn a_change_costs_what_its_preview_promised_and_what_is_left_over_pays_the
     assert_eq!(amount(&down["next_amount"]), 10 * TOKEN - kept);
     let (status, body) = change(&alice, &alice.price, &down).await;
     assert_eq!((status, &body["next_invoice"]["amount"]), (200, &down["next_amount"]), "{body}");
-    app.live_on(WEEK / 2).await;
+    app.advance_and_bill(WEEK / 2).await;
     let invoice = latest_invoice(&alice).await;
     assert_eq!((&invoice["status"], amount(&invoice["total"])), (&json!("paid"), 10 * TOKEN));
     assert_eq!((amount(&invoice["total"]) - kept, amount(&invoice["applied_credit"])), (amount(&down["next_amount"]), kept));
@@ -81,11 +81,11 @@ async fn a_change_costs_what_its_preview_promised_and_what_is_left_over_pays_the
 }
 
 #[tokio::test]
-async fn only_what_was_shown_is_agreed_to() {
+async fn a_change_that_differs_from_its_preview_is_rejected() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let dear = app.price(&alice.product, 20, Interval::Week).await;
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     app.advance(WEEK / 2);
     let shown = preview(&alice, &dear).await;
     let mut cheaper = shown.clone();
@@ -104,7 +104,7 @@ async fn only_what_was_shown_is_agreed_to() {
 }
 
 #[tokio::test]
-async fn a_subscription_without_another_plan_says_so() {
+async fn a_subscription_without_other_plans_cannot_change() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let path = format!("/api/subscriptions/{}/change-plan", alice.id);
@@ -114,7 +114,7 @@ async fn a_subscription_without_another_plan_says_so() {
 }
 
 #[tokio::test]
-async fn a_change_in_a_trial_costs_nothing_and_counts_from_its_end() {
+async fn a_change_during_a_trial_is_free_and_applies_from_its_end() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms { trial: Some(WEEK), ..Terms::default() }).await;
     let dear = app.price(&alice.product, 20, Interval::Week).await;
@@ -122,19 +122,19 @@ async fn a_change_in_a_trial_costs_nothing_and_counts_from_its_end() {
     assert_eq!((amount(&shown["total"]), amount(&shown["next_amount"])), (0, 20 * TOKEN));
     assert_eq!(change(&alice, &dear, &shown).await.0, 200);
     assert_eq!(app.count("SELECT count(*) AS n FROM invoices").await, 0);
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     assert_eq!(amount(&latest_invoice(&alice).await["total"]), 20 * TOKEN);
     app.finish().await;
 }
 
 #[tokio::test]
-async fn one_of_several_items_is_exchanged_and_the_others_stay() {
+async fn changing_one_of_several_items_keeps_the_others() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms { beside: Some((4, false)), ..Terms::default() }).await;
     let (product, beside) = alice.beside.clone().expect("a further item");
     let dear = app.price(&alice.product, 20, Interval::Week).await;
     let other_rhythm = app.price(&alice.product, 90, Interval::Month).await;
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     app.advance(WEEK / 2);
     let plans = alice.buyer.browser.get(&format!("/api/subscriptions/{}/change-plan", alice.id)).await.ok();
     let ids: Vec<_> = plans["plans"].as_array().expect("plans").iter().map(|plan| plan["id"].clone()).collect();
@@ -152,21 +152,21 @@ async fn one_of_several_items_is_exchanged_and_the_others_stay() {
     let invoice = latest_invoice(&alice).await;
     assert_eq!((&invoice["status"], &invoice["total"], &invoice["applied_credit"]), (&json!("paid"), &up["charge"], &up["credit"]));
 
-    // The other item was paid by the invoice of the period, not by that of the first change.
+    // The other item was paid by the period's invoice, not by that of the first change.
     app.advance(Duration::from_secs(1));
     let dear_beside = app.price(&product, 8, Interval::Week).await;
     let up = preview(&alice, &dear_beside).await;
     let (credit, charge) = (amount(&up["credit"]), amount(&up["charge"]));
     assert!(credit < 2 * TOKEN && charge.abs_diff(2 * credit) <= 1, "{up}");
     assert_eq!(change(&alice, &dear_beside, &up).await.0, 200);
-    app.live_on(WEEK / 2).await;
+    app.advance_and_bill(WEEK / 2).await;
     assert_eq!(amount(&latest_invoice(&alice).await["total"]), 28 * TOKEN);
     assert_eq!(app.breaches().await, [""; 0]);
     app.finish().await;
 }
 
 #[tokio::test]
-async fn what_was_used_until_the_change_is_billed_at_the_price_of_then() {
+async fn usage_before_a_change_is_billed_at_the_old_price() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms { metered: true, limit: 100_000, ..Terms::default() }).await;
     let owner = app.owner().await;
@@ -197,14 +197,14 @@ async fn what_was_used_until_the_change_is_billed_at_the_price_of_then() {
     let seen = alice.buyer.browser.get(&format!("/api/subscriptions/{}", alice.id)).await.ok();
     assert_eq!(amount(&seen["next_invoice"]["amount"]), 20 * TOKEN, "what was used since costs the new price");
     owner.browser.post("/api/usage-records", &late).await.ok();
-    app.live_on(WEEK / 2).await;
-    assert_eq!(amount(&latest_invoice(&alice).await["total"]), 40 * TOKEN, "and so does what was told after the change");
+    app.advance_and_bill(WEEK / 2).await;
+    assert_eq!(amount(&latest_invoice(&alice).await["total"]), 40 * TOKEN, "and so does usage that was reported after the change");
     assert_eq!(app.breaches().await, [""; 0]);
     app.finish().await;
 }
 
 on_one! {
-    async fn a_plan_that_the_wallet_does_not_permit_yet_begins_when_it_has(db: &TestDatabase) {
+    async fn a_plan_above_the_delegation_starts_after_a_new_delegation(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.plain(&app).await;
@@ -235,8 +235,8 @@ on_one! {
         assert_eq!(refused["errorMessage"], "The price of this change is another one by now, please look again");
         let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
         let request = connect.scan().await;
-        let told = request["requestedClaims"][0]["description"].as_str().expect("a text");
-        assert!(told.contains("at most 100 SKT per payment"), "{told}");
+        let found = request["requestedClaims"][0]["description"].as_str().expect("a text");
+        assert!(found.contains("at most 100 SKT per payment"), "{found}");
         let done = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
         assert_eq!(done["status"], "ok", "{done}");
         app.drain().await;
@@ -250,7 +250,7 @@ on_one! {
         app.finish().await;
     }
 
-    async fn a_plan_that_asks_for_a_larger_stake_begins_when_the_wallet_has_left_the_difference_and_not_before(db: &TestDatabase) {
+    async fn a_plan_with_a_larger_stake_starts_only_after_the_top_up(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.link(&app, &[&plans.monthly], SubscriptionTerms::default()).await;
@@ -268,9 +268,9 @@ on_one! {
         let asked = alice.browser.put(&format!("{path}/change-plan"), &order).await.ok();
         let params = asked["connect"]["extraParams"].as_object().expect("parameters");
         let query: String = params.iter().map(|(name, value)| format!("&{name}={}", value.as_str().expect("text"))).collect();
-        assert_eq!(shown["stake"], (90 * SKT).to_string(), "said before");
+        assert_eq!(shown["stake"], (90 * SKT).to_string(), "shown in the preview");
         app.advance(Duration::from_secs(5));
-        // What this wallet has left before is on its way back.
+        // The previous stake of this wallet is being returned.
         let subscription = SubscriptionId::parse(&id).expect("an id");
         let held = app.stake_of(&subscription).await;
         app.change_stake(&subscription, |stake| {
@@ -281,13 +281,13 @@ on_one! {
         .await;
         let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
         let request = connect.scan().await;
-        let told = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
-        assert_eq!(told["errorMessage"], "A payment is on its way. Please wait for it.", "{told}");
+        let found = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
+        assert_eq!(found["errorMessage"], "A payment is on its way. Please wait for it.", "{found}");
         let found = app.ctx.store.read().await.expect("reads").subscriptions().find(&subscription).await.expect("reads").expect("is there");
         assert_eq!(found.items[0].price_id, plans.monthly);
         app.change_stake(&subscription, |_| held).await;
         app.advance(Duration::from_secs(5));
-        // The permission is given, and the stake declined.
+        // The wallet signs the delegation and declines the stake.
         let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
         let request = connect.scan().await;
         let request = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
@@ -308,18 +308,18 @@ on_one! {
         let seen = alice.browser.get(&path).await.ok();
         assert_eq!((&seen["items"][0]["price_id"], &seen["staking"]["status"]), (&json!(plans.yearly.as_str()), &json!("held")), "{seen}");
         assert_eq!(seen["staking"]["amount"], (100 * SKT).to_string());
-        let told = alice.browser.get(&format!("/api/invoices?subscription_id={id}&include_staking=true")).await.ok()["list"].clone();
+        let found = alice.browser.get(&format!("/api/invoices?subscription_id={id}&include_staking=true")).await.ok()["list"].clone();
         let of_plan = |invoice: &&Value| invoice["description"] == "Stake for subscription plan change";
-        let told = told.as_array().and_then(|list| list.iter().find(of_plan)).expect("an invoice of its own");
-        assert_eq!((&told["billing_reason"], &told["total"]), (&json!("stake"), &json!((90 * SKT).to_string())));
+        let found = found.as_array().and_then(|list| list.iter().find(of_plan)).expect("an invoice of its own");
+        assert_eq!((&found["billing_reason"], &found["total"]), (&json!("stake"), &json!((90 * SKT).to_string())));
         app.finish().await;
     }
 
-    async fn a_dearer_plan_of_the_same_rhythm_is_permitted_before_it_is_due(db: &TestDatabase) {
+    async fn a_more_expensive_plan_of_the_same_interval_is_authorized_before_it_is_due(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms { limit: 10, ..Terms::default() }).await;
         let dear = app.price(&alice.product, 20, Interval::Week).await;
-        app.live_on(WEEK).await;
+        app.advance_and_bill(WEEK).await;
         app.advance(WEEK / 2);
         let shown = preview(&alice, &dear).await;
         let (status, asked) = change(&alice, &dear, &shown).await;

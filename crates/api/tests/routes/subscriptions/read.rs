@@ -2,7 +2,7 @@ use crate::app::{TOKEN, Terms, TestApp, page_tokens};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_customer_sees_their_own_and_the_store_sees_all() {
+async fn customers_see_their_own_subscriptions_and_the_store_sees_all() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let bob = app.subscribe("bob", Terms::default()).await;
@@ -25,7 +25,7 @@ async fn a_customer_sees_their_own_and_the_store_sees_all() {
 }
 
 #[tokio::test]
-async fn the_next_invoice_is_what_the_renewal_writes() {
+async fn the_next_invoice_matches_the_renewal() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let path = format!("/api/subscriptions/{}", alice.id);
@@ -35,7 +35,7 @@ async fn the_next_invoice_is_what_the_renewal_writes() {
     assert_eq!(before["next_invoice"]["at"], before["current_period_end"]);
     assert_eq!(before["mandate"]["type"], "delegation");
     assert_eq!(before["items"][0]["price"]["product"]["name"], "Monthly");
-    app.live_on(crate::app::WEEK).await;
+    app.advance_and_bill(crate::app::WEEK).await;
     let after = alice.buyer.browser.get(&path).await.ok();
     assert_eq!(after["current_period_start"], before["current_period_end"]);
     let invoice = format!("/api/invoices/{}", after["latest_invoice_id"].as_str().expect("an id"));
@@ -45,7 +45,7 @@ async fn the_next_invoice_is_what_the_renewal_writes() {
 }
 
 #[tokio::test]
-async fn the_link_of_a_mail_opens_one_subscription_and_changes_nothing() {
+async fn an_email_link_grants_read_access_to_one_subscription() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let bob = app.subscribe("bob", Terms::default()).await;
@@ -55,7 +55,7 @@ async fn the_link_of_a_mail_opens_one_subscription_and_changes_nothing() {
     assert_eq!(stranger.get(&at(alice.id.as_str(), "")).await.ok()["id"], alice.id.as_str());
     assert_eq!(stranger.get(&at(alice.id.as_str(), "/overdue/invoices")).await.status, 200);
     assert_eq!(stranger.get(&at(bob.id.as_str(), "")).await.status, 404);
-    app.live_on(crate::app::WEEK).await;
+    app.advance_and_bill(crate::app::WEEK).await;
     let invoice = alice.buyer.browser.get("/api/invoices").await.ok()["list"][0]["id"].as_str().expect("an id").to_owned();
     for path in [format!("/api/invoices/{invoice}"), format!("/api/invoices/{invoice}/pdf")] {
         assert_eq!(alice.buyer.browser.get(&path).await.status, 200);
@@ -65,12 +65,12 @@ async fn the_link_of_a_mail_opens_one_subscription_and_changes_nothing() {
     assert_eq!(stranger.get(&format!("/api/subscriptions/{}?authToken={token}x", alice.id)).await.status, 401);
     app.advance(std::time::Duration::from_secs(31 * 86_400));
     assert_eq!(stranger.get(&at(alice.id.as_str(), "")).await.status, 401);
-    app.round().await;
+    app.run_billing().await;
     app.finish().await;
 }
 
 #[tokio::test]
-async fn the_store_writes_description_and_metadata() {
+async fn the_store_can_change_description_and_metadata() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let owner = app.owner().await;

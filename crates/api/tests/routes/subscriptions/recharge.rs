@@ -1,4 +1,4 @@
-//! Adding funds to the account that pays: by any wallet but that one, for what was asked, and nothing else.
+//! Top-ups of the paying account, from any other wallet and exactly as requested.
 
 use crate::app::{Connect, Subscriber, TOKEN, Terms, TestApp, WEEK, altered, claim_of, page_tokens, wallet};
 use serde_json::{Value, json};
@@ -8,17 +8,17 @@ fn query(one: &Subscriber, amount: u128) -> String {
     format!("&subscriptionId={}&amount={amount}", one.id)
 }
 
-/// A friend with money, who is asked to sign.
-async fn asked(app: &TestApp, one: &Subscriber, amount: u128) -> (Connect, TestWallet, Value) {
+/// A friend's funded wallet, and the request that it has to sign.
+async fn request_top_up(app: &TestApp, one: &Subscriber, amount: u128) -> (Connect, TestWallet, Value) {
     let friend = wallet("friend");
     let connect = Connect::begin(app, &one.buyer.browser, "recharge", &query(one, amount)).await;
     let asked = connect.scan().await;
-    assert_eq!(asked["requestedClaims"][0]["type"], "authPrincipal", "whoever is signed in, any wallet may");
+    assert_eq!(asked["requestedClaims"][0]["type"], "authPrincipal", "any wallet may pay, regardless of the login");
     let asked = connect.answer(&friend, &asked, json!([{ "type": "authPrincipal" }])).await;
     (connect, friend, asked)
 }
 
-async fn told(one: &Subscriber) -> Vec<Value> {
+async fn statements(one: &Subscriber) -> Vec<Value> {
     let list = one.buyer.browser.get(&format!("/api/invoices?subscription_id={}", one.id)).await.ok();
     let of_funds = list["list"].as_array().expect("a list").iter().filter(|one| one["billing_reason"] == "recharge");
     of_funds.cloned().collect()
@@ -30,7 +30,7 @@ fn transfer(transaction: &mut Transaction) -> &mut TransferV3Tx {
 }
 
 #[tokio::test]
-async fn a_friend_adds_funds_and_what_was_overdue_is_paid_at_once() {
+async fn a_top_up_by_a_friend_pays_overdue_invoices_immediately() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms { tokens: 10, limit: 100, ..Terms::default() }).await;
     let path = format!("/api/subscriptions/{}", alice.id);
@@ -38,20 +38,20 @@ async fn a_friend_adds_funds_and_what_was_overdue_is_paid_at_once() {
     assert_eq!(funds["payer"], alice.buyer.wallet.did().as_str());
     assert_eq!((&funds["period_amount"], &funds["maximum"]), (&json!((10 * TOKEN).to_string()), &json!((10_000 * TOKEN).to_string())));
     let held: u128 = funds["balance"].as_str().expect("a balance").parse().expect("a number");
-    // The account is emptied, and the next period cannot be charged.
+    // Empty the account, so that the next period cannot be charged.
     app.networks.ledger_fault(json!({ "mode": "refuse" })).await;
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["status"], "past_due");
 
     app.networks.faucet(wallet("friend").did().as_str()).await;
-    let (connect, friend, asked) = asked(&app, &alice, 30 * TOKEN).await;
+    let (connect, friend, asked) = request_top_up(&app, &alice, 30 * TOKEN).await;
     let text = asked["requestedClaims"][0]["description"].as_str().expect("a text");
     assert!(text.starts_with("Top up ") && text.contains(", with 30 ") && text.contains(alice.buyer.wallet.did().as_str()), "{text}");
     let done = connect.answer(&friend, &asked, claim_of(&friend, &asked)).await;
     assert_eq!(done["status"], "ok", "{done}");
     app.drain().await;
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["status"], "active");
-    let [invoice] = &told(&alice).await[..] else { panic!("one invoice") };
+    let [invoice] = &statements(&alice).await[..] else { panic!("one invoice") };
     assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &json!((30 * TOKEN).to_string())));
     assert_eq!(invoice["description"], "Add funds for subscription");
     let funds = alice.buyer.browser.get(&format!("{path}/funds")).await.ok();
@@ -81,24 +81,24 @@ async fn a_transfer_to_another_account_or_of_another_amount_is_never_sent() {
         ("the subscription it names", |tx| transfer(tx).data = None),
     ];
     for (what, change) in cases {
-        let (connect, friend, asked) = asked(&app, &alice, 30 * TOKEN).await;
+        let (connect, friend, asked) = request_top_up(&app, &alice, 30 * TOKEN).await;
         let refused = connect.answer(&friend, &asked, altered(&friend, &asked, change)).await;
         assert_eq!(refused["status"], "error", "{what}: {refused}");
     }
     assert_eq!(app.count("SELECT count(*) AS n FROM attempts").await, 0);
-    assert!(told(&alice).await.is_empty());
-    let (connect, friend, asked) = asked(&app, &alice, 30 * TOKEN).await;
+    assert!(statements(&alice).await.is_empty());
+    let (connect, friend, asked) = request_top_up(&app, &alice, 30 * TOKEN).await;
     let body = connect.signed(&friend, &asked, "responseAuth", claim_of(&friend, &asked));
     let both = futures_util::future::join_all([connect.post(&body), connect.post(&body)]).await;
     assert_eq!(both.iter().filter(|answer| connect.read(answer)["status"] == "ok").count(), 1, "of two at once one is taken");
     assert_eq!(app.networks.payments_to(alice.buyer.wallet.did().as_str()).await.len(), 1);
-    assert_eq!(told(&alice).await.len(), 1);
+    assert_eq!(statements(&alice).await.len(), 1);
     app.drain().await;
     app.finish().await;
 }
 
 #[tokio::test]
-async fn what_cannot_be_added_is_told_before_a_wallet_is_asked() {
+async fn invalid_top_ups_are_rejected_before_the_wallet_is_involved() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let begin = async |query: String| {
@@ -118,7 +118,7 @@ async fn what_cannot_be_added_is_told_before_a_wallet_is_asked() {
     assert_eq!(mallory.browser.get(&format!("/api/did/recharge/token?x=1{}", query(&alice, TOKEN))).await.status, 404);
     assert_eq!(mallory.browser.get(&format!("/api/subscriptions/{}/funds", alice.id)).await.status, 404);
     assert_eq!(app.browser().get(&format!("/api/did/recharge/token?x=1{}", query(&alice, TOKEN))).await.status, 401);
-    // The link of a mail pays what is owed: it neither tells what the account holds nor fills it.
+    // An email link authorizes payments only: it shows no balance and starts no top-up.
     let token = page_tokens().auth_token(alice.id.as_str(), app.ctx.now());
     let funds = format!("/api/subscriptions/{}/funds?authToken={token}", alice.id);
     let recharge = format!("/api/did/recharge/token?authToken={token}{}", query(&alice, TOKEN));
@@ -144,26 +144,26 @@ async fn what_cannot_be_added_is_told_before_a_wallet_is_asked() {
 async fn a_wallet_that_declines_or_cannot_pay_leaves_nothing_behind() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
-    let (connect, friend, question) = asked(&app, &alice, TOKEN).await;
+    let (connect, friend, question) = request_top_up(&app, &alice, TOKEN).await;
     connect.post(&connect.signed(&friend, &question, "declineAuth", json!([]))).await;
     assert_eq!(connect.status().await.ok()["status"], "error");
-    let (connect, friend, question) = asked(&app, &alice, TOKEN).await;
+    let (connect, friend, question) = request_top_up(&app, &alice, TOKEN).await;
     let refused = connect.answer(&friend, &question, claim_of(&friend, &question)).await;
     assert_eq!(refused["status"], "error", "it holds nothing");
-    assert!(told(&alice).await.is_empty());
+    assert!(statements(&alice).await.is_empty());
     let owes = alice.buyer.browser.get(&format!("/api/subscriptions/{}/overdue/invoices", alice.id)).await.ok();
     assert_eq!(owes["summary"], json!({}));
     app.networks.faucet(friend.did().as_str()).await;
     app.advance(std::time::Duration::from_secs(1));
-    let (connect, friend, question) = asked(&app, &alice, TOKEN).await;
+    let (connect, friend, question) = request_top_up(&app, &alice, TOKEN).await;
     assert_eq!(connect.answer(&friend, &question, claim_of(&friend, &question)).await["status"], "ok");
-    assert_eq!(told(&alice).await.len(), 1);
+    assert_eq!(statements(&alice).await.len(), 1);
     app.drain().await;
     app.finish().await;
 }
 
 #[tokio::test]
-async fn a_subscription_that_a_card_pays_has_no_account_to_fill() {
+async fn a_subscription_paid_by_card_cannot_be_topped_up() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let path = format!("/api/subscriptions/{}", alice.id);
@@ -173,10 +173,10 @@ async fn a_subscription_that_a_card_pays_has_no_account_to_fill() {
     assert_eq!(app.networks.confirm(secret, "4242424242424242").await.0, 200);
     app.advance(std::time::Duration::from_secs(2));
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["mandate"]["type"], "card");
-    let told = "A card pays for this subscription. Funds can be added only where a wallet pays.";
+    let message = "A card pays for this subscription. Funds can be added only where a wallet pays.";
     for path in [format!("{path}/funds"), format!("/api/did/recharge/token?x=1{}", query(&alice, TOKEN))] {
         let answer = alice.buyer.browser.get(&path).await;
-        assert_eq!((answer.status, answer.json()["error"].as_str()), (400, Some(told)));
+        assert_eq!((answer.status, answer.json()["error"].as_str()), (400, Some(message)));
     }
     app.finish().await;
 }

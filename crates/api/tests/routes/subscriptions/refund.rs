@@ -4,11 +4,11 @@ use souk_adapters::on_one;
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_payment_goes_back_to_the_wallet_and_never_more_than_it_was() {
+async fn refunds_to_the_wallet_never_exceed_the_payment() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let owner = app.owner().await;
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     let payments = alice.buyer.browser.get("/api/payment-intents").await.ok();
     let path = format!("/api/payment-intents/{}/refund", payments["list"][0]["id"].as_str().expect("an id"));
     assert_eq!(alice.buyer.browser.put(&path, &json!({ "amount": "4" })).await.status, 403);
@@ -31,13 +31,13 @@ async fn a_payment_goes_back_to_the_wallet_and_never_more_than_it_was() {
 }
 
 on_one! {
-    async fn the_refunds_of_an_invoice_are_its_own(db: &TestDatabase) {
+    async fn refunds_are_assigned_to_their_invoice(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms::default()).await;
         let bob = app.sign_in("bob").await;
         let owner = app.owner().await;
-        app.live_on(WEEK).await;
-        app.live_on(WEEK).await;
+        app.advance_and_bill(WEEK).await;
+        app.advance_and_bill(WEEK).await;
         let invoices = alice.buyer.browser.get("/api/invoices").await.ok();
         let id = |place: usize| invoices["list"][place]["id"].as_str().expect("an id").to_owned();
         let order = json!({ "payment_intent_id": invoices["list"][0]["payment_intent_id"], "invoice_id": id(1), "amount": "1" });
@@ -67,7 +67,7 @@ on_one! {
 }
 
 #[tokio::test]
-async fn a_card_payment_goes_back_to_the_card() {
+async fn a_card_payment_is_refunded_to_the_card() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let owner = app.owner().await;

@@ -3,18 +3,18 @@ use crate::app::{Buyer, Plans, TestApp};
 use serde_json::{Value, json};
 use souk_domain::checkout::SubscriptionTerms;
 
-/// Reason and total of the invoices that tell of a stake.
-async fn told(buyer: &Buyer) -> Vec<(Value, Value)> {
+/// Reason and total of the stake statements.
+async fn statements(buyer: &Buyer) -> Vec<(Value, Value)> {
     let list = buyer.browser.get("/api/invoices?include_staking=true&include_return_staking=true").await.ok();
     let list = list["list"].as_array().expect("a list").clone();
     let of_stakes = list.iter().filter(|one| one["billing_reason"].as_str().is_some_and(|reason| reason.contains("stake")));
-    let mut told: Vec<_> = of_stakes.map(|one| (one["billing_reason"].clone(), one["total"].clone())).collect();
-    told.sort_by_key(|(reason, _)| reason.to_string());
-    told
+    let mut found: Vec<_> = of_stakes.map(|one| (one["billing_reason"].clone(), one["total"].clone())).collect();
+    found.sort_by_key(|(reason, _)| reason.to_string());
+    found
 }
 
 #[tokio::test]
-async fn the_store_takes_a_part_of_a_stake_and_gives_the_rest_back_by_hand() {
+async fn the_store_can_forfeit_a_part_of_a_stake_and_return_the_rest() {
     let app = TestApp::open().await;
     let plans = Plans::put(&app).await;
     let link = plans.link(&app, &[&plans.weekly], SubscriptionTerms::default()).await;
@@ -41,7 +41,7 @@ async fn the_store_takes_a_part_of_a_stake_and_gives_the_rest_back_by_hand() {
     owner.browser.put(&format!("{path}/return-stake"), &json!({})).await.refused(400);
     let amount = |base: u128| json!(base.to_string());
     let expected = [("return_stake", 3 * SKT / 2), ("slash_stake", SKT / 2), ("stake", 2 * SKT)];
-    assert_eq!(told(&alice).await, expected.map(|(reason, base)| (json!(reason), amount(base))));
+    assert_eq!(statements(&alice).await, expected.map(|(reason, base)| (json!(reason), amount(base))));
     let seen = alice.browser.get(&path).await.ok();
     let details = &seen["payment_details"]["arcblock"];
     let payer = alice.wallet.did().as_str();
@@ -50,7 +50,7 @@ async fn the_store_takes_a_part_of_a_stake_and_gives_the_rest_back_by_hand() {
     assert!(details["tx_hash"].as_str().is_some_and(|hash| !hash.is_empty()), "{details}");
     let list = alice.browser.get("/api/invoices?include_staking=true&include_return_staking=true").await.ok()["list"].clone();
     for (reason, kind) in [("stake", "stake"), ("return_stake", "stake_return"), ("slash_stake", "slash")] {
-        let one = list.as_array().and_then(|list| list.iter().find(|one| one["billing_reason"] == reason)).expect("is told");
+        let one = list.as_array().and_then(|list| list.iter().find(|one| one["billing_reason"] == reason)).expect("is documented");
         let moved = &one["metadata"]["payment_details"]["arcblock"];
         assert_eq!(moved["type"], kind, "{one}");
         assert!(moved["tx_hash"].as_str().is_some_and(|hash| !hash.is_empty()), "{one}");

@@ -1,4 +1,4 @@
-//! Usage that is billed before its period ends.
+//! Billing thresholds: usage that is billed before its period ends.
 
 use crate::app::plans::SKT;
 use crate::app::{ACCEPTED, Plans, Subscriber, TOKEN, Terms, TestApp, WEEK};
@@ -41,7 +41,7 @@ fn report(item: &Value, quantity: u64) -> Value {
 }
 
 on_one! {
-    async fn usage_that_reaches_the_amount_is_billed_at_once_and_the_end_of_the_period_bills_the_rest(db: &TestDatabase) {
+    async fn usage_at_the_threshold_is_billed_immediately_and_the_rest_at_period_end(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms { metered: true, threshold: threshold(25, false), ..Terms::default() }).await;
         let owner = app.owner().await;
@@ -62,7 +62,7 @@ on_one! {
         assert_eq!(invoices(&alice).await.len(), 1, "two more are not enough");
         used(1).await;
         used(1).await;
-        app.live_on(WEEK / 2).await;
+        app.advance_and_bill(WEEK / 2).await;
         assert_eq!(invoices(&alice).await, [bill("threshold", 30), bill("threshold", 30), bill("cycle", 10)]);
         let last = seen(&alice).await["latest_invoice_id"].as_str().expect("an invoice").to_owned();
         let lines = alice.buyer.browser.get(&format!("/api/invoices/{last}")).await.ok()["lines"].clone();
@@ -75,7 +75,7 @@ on_one! {
 }
 
 on_both! {
-    async fn reports_at_the_same_time_bill_each_unit_once(db: &TestDatabase) {
+    async fn concurrent_reports_bill_each_unit_once(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.subscribe("alice", Terms { metered: true, threshold: threshold(30, false), ..Terms::default() }).await;
         let owner = app.owner().await;
@@ -87,7 +87,7 @@ on_both! {
         join_all(reports).await;
         app.drain().await;
         assert_eq!(invoices(&alice).await, [bill("threshold", 30), bill("threshold", 30)]);
-        app.live_on(WEEK).await;
+        app.advance_and_bill(WEEK).await;
         assert_eq!(invoices(&alice).await.pop(), Some(bill("cycle", 20)));
         assert_eq!(app.breaches().await, [""; 0]);
         app.finish().await;
@@ -95,12 +95,12 @@ on_both! {
 }
 
 on_one! {
-    async fn a_bill_may_begin_a_new_period_and_exchanges_what_is_paid_ahead(db: &TestDatabase) {
+    async fn billing_at_the_threshold_can_start_a_new_period_and_credits_prepaid_time(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let terms = Terms { beside: Some((10, true)), threshold: threshold(25, true), ..Terms::default() };
         let alice = app.subscribe("alice", terms).await;
         let owner = app.owner().await;
-        app.live_on(WEEK).await;
+        app.advance_and_bill(WEEK).await;
         app.advance(WEEK / 2);
         let item = seen(&alice).await["items"][1].clone();
         owner.browser.post("/api/usage-records", &report(&item, 3)).await.ok();
@@ -108,7 +108,7 @@ on_one! {
         assert_eq!(invoices(&alice).await, [bill("cycle", 10), bill("threshold", 30 + 10)], "and a credit note of 5");
         let (now, at) = (seen(&alice).await, json!(app.ctx.now().seconds()));
         assert_eq!((&now["current_period_start"], &now["billing_cycle_anchor"]), (&at, &at));
-        app.live_on(WEEK + Duration::from_secs(1)).await;
+        app.advance_and_bill(WEEK + Duration::from_secs(1)).await;
         assert_eq!(invoices(&alice).await.pop(), Some(bill("cycle", 10)), "nothing was used since");
         assert_eq!(app.breaches().await, [""; 0]);
         app.finish().await;
@@ -116,7 +116,7 @@ on_one! {
 }
 
 #[tokio::test]
-async fn a_threshold_is_set_and_taken_away_by_the_store() {
+async fn the_store_can_set_and_remove_a_threshold() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms { metered: true, ..Terms::default() }).await;
     let owner = app.owner().await;
@@ -133,7 +133,7 @@ async fn a_threshold_is_set_and_taken_away_by_the_store() {
 }
 
 #[tokio::test]
-async fn the_last_usage_that_nothing_permits_to_charge_is_overdue() {
+async fn final_usage_that_cannot_be_charged_becomes_overdue() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms { metered: true, ..Terms::default() }).await;
     let owner = app.owner().await;
@@ -146,7 +146,7 @@ async fn the_last_usage_that_nothing_permits_to_charge_is_overdue() {
     assert_eq!(invoices(&alice).await, [("subscription_cancel".to_owned(), "uncollectible".to_owned(), 20 * TOKEN)]);
     let owes = alice.buyer.browser.get(&format!("/api/subscriptions/{}/overdue/invoices", alice.id)).await.ok();
     assert_eq!(owes["summary"][app.shop.token.as_str()]["amount"], (20 * TOKEN).to_string());
-    app.live_on(Duration::from_secs(3 * 86_400)).await;
+    app.advance_and_bill(Duration::from_secs(3 * 86_400)).await;
     assert_eq!(invoices(&alice).await.len(), 1, "nothing is tried by itself after the end");
     app.finish().await;
 }
@@ -170,7 +170,7 @@ async fn in_another_currency_nothing_is_billed_twice_and_a_threshold_of_the_old_
     owner.browser.post("/api/usage-records", &report(&item, 4)).await.ok();
     app.drain().await;
     assert_eq!(invoices(&alice).await.len(), 1);
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     assert_eq!(invoices(&alice).await.pop().expect("an invoice").2, 4_000, "four at ten dollars, in cents");
     assert_eq!(app.count("SELECT count(*) AS n FROM customer_balances").await, 0);
     assert_eq!(app.breaches().await, [""; 0]);

@@ -7,7 +7,7 @@ use std::time::Duration;
 const MONTH: Duration = Duration::from_secs(30 * 86_400);
 
 on_one! {
-    async fn what_was_used_is_collected_by_the_permission_that_the_wallet_gave_at_checkout(db: &TestDatabase) {
+    async fn usage_is_charged_by_the_delegation_from_checkout(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.link(&app, &[&plans.metered], no_stake()).await;
@@ -17,8 +17,8 @@ on_one! {
         let query = format!("&checkoutSessionId={session}&sessionUserDid={}", alice.wallet.did());
         let connect = Connect::begin(&app, &alice.browser, "subscription", &query).await;
         let asked = connect.scan().await;
-        let told = asked["requestedClaims"][0]["description"].as_str().expect("a text").to_owned();
-        assert!(told.contains("at most 1000 SKT per payment") && told.contains("Usage is charged afterwards"), "{told}");
+        let description = asked["requestedClaims"][0]["description"].as_str().expect("a text").to_owned();
+        assert!(description.contains("at most 1000 SKT per payment") && description.contains("Usage is charged afterwards"), "{description}");
         assert_eq!(connect.answer(&alice.wallet, &asked, signed_claim(&alice.wallet, &asked)).await["status"], "ok");
         let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
         let path = format!("/api/subscriptions/{id}");
@@ -26,8 +26,8 @@ on_one! {
         let owner = app.owner().await;
         let used = json!({ "subscription_item_id": item, "quantity": 50 });
         owner.browser.post("/api/usage-records", &used).await.ok();
-        app.live_on(MONTH).await;
-        // Nobody is signed in for so long.
+        app.advance_and_bill(MONTH).await;
+        // The login would have expired by then.
         let alice = app.sign_in("alice").await;
         let seen = alice.browser.get(&path).await.ok();
         assert_eq!(seen["status"], "active", "{seen}");
@@ -39,7 +39,7 @@ on_one! {
 }
 
 #[tokio::test]
-async fn a_permission_given_anew_covers_what_is_used_too() {
+async fn a_new_delegation_covers_usage_as_well() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms { metered: true, limit: 1, ..Terms::default() }).await;
     let owner = app.owner().await;
@@ -51,13 +51,13 @@ async fn a_permission_given_anew_covers_what_is_used_too() {
     let path = format!("/api/subscriptions/{}", alice.id);
     let item = alice.buyer.browser.get(&path).await.ok()["items"][0]["id"].as_str().expect("an id").to_owned();
     owner.browser.post("/api/usage-records", &json!({ "subscription_item_id": item, "quantity": 5 })).await.ok();
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["status"], "active");
     app.finish().await;
 }
 
 #[tokio::test]
-async fn usage_counts_once_for_each_identifier_and_is_billed_at_the_end_of_its_period() {
+async fn usage_counts_once_per_identifier_and_is_billed_at_period_end() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms { metered: true, ..Terms::default() }).await;
     let owner = app.owner().await;
@@ -80,7 +80,7 @@ async fn usage_counts_once_for_each_identifier_and_is_billed_at_the_end_of_its_p
     let page = owner.browser.get(&format!("/api/usage-records?subscription_item_id={item}&page=2&pageSize=1")).await.ok();
     assert_eq!((&page["count"], page["list"].as_array().map(Vec::len)), (&json!(2), Some(1)));
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["next_invoice"]["amount"], (30 * TOKEN).to_string());
-    app.live_on(WEEK).await;
+    app.advance_and_bill(WEEK).await;
     let seen = alice.buyer.browser.get(&path).await.ok();
     let invoice = format!("/api/invoices/{}", seen["latest_invoice_id"].as_str().expect("an invoice"));
     assert_eq!(alice.buyer.browser.get(&invoice).await.ok()["total"], (30 * TOKEN).to_string());
@@ -90,7 +90,7 @@ async fn usage_counts_once_for_each_identifier_and_is_billed_at_the_end_of_its_p
 }
 
 #[tokio::test]
-async fn what_is_not_metered_takes_no_usage() {
+async fn items_that_are_not_metered_accept_no_usage() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let owner = app.owner().await;

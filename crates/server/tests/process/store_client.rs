@@ -1,4 +1,4 @@
-//! The store as its visitors reach it: an address that may change with every restart, and calls that may be lost.
+//! A client of the store whose URL can change with every restart, and whose requests can be lost.
 
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
@@ -8,30 +8,30 @@ use std::time::Duration;
 use tokio::sync::watch;
 use url::Url;
 
-/// A visitor's patience with one call.
-const DEADLINE: Duration = Duration::from_secs(30);
+/// Timeout of a request.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why a call brought nothing.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Miss {
-    /// No answer was seen. Whether the call had an effect is unknown.
+pub enum CallError {
+    /// No response arrived. Whether the request had an effect is unknown.
     Lost(String),
-    /// The store answered, and refused.
+    /// The store rejected the request.
     Refused { status: u16, code: String, error: String },
 }
 
-pub type Told<T> = Result<T, Miss>;
+pub type CallResult<T> = Result<T, CallError>;
 
-/// An answer that was seen.
+/// A successful response.
 pub struct Answer {
     pub body: Value,
-    /// `name=value` of each cookie that was set.
+    /// `name=value` of each cookie in the response.
     pub cookies: Vec<String>,
 }
 
-/// What a call carries beside its path.
+/// Options of a request.
 #[derive(Default)]
-pub struct Extra<'a> {
+pub struct CallOptions<'a> {
     pub cookies: Option<&'a str>,
     pub json: Option<Value>,
     pub form: Option<&'a [(&'a str, &'a str)]>,
@@ -39,54 +39,54 @@ pub struct Extra<'a> {
     pub key: Option<&'a str>,
 }
 
-/// Shared by all visitors; follows the store from one address to the next.
-pub struct Front {
+/// A client that all visitors share; it follows the store to its new URL after a restart.
+pub struct StoreClient {
     http: reqwest::Client,
     addresses: watch::Sender<Vec<Url>>,
     turn: AtomicUsize,
-    /// Answers that no store should give.
+    /// Responses with status 500, which must not occur.
     pub failures: Mutex<Vec<String>>,
 }
 
-impl Front {
+impl StoreClient {
     pub fn new() -> Self {
-        let http = reqwest::Client::builder().timeout(DEADLINE).redirect(reqwest::redirect::Policy::none()).no_proxy().build();
+        let http = reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).no_proxy().build();
         let (addresses, _) = watch::channel(Vec::new());
         Self { http: http.expect("a client"), addresses, turn: AtomicUsize::new(0), failures: Mutex::default() }
     }
 
-    /// Where the store is now; empty while it is down. Of several processes, visitors come to each in turn.
+    /// Sets the URLs of the store's processes, which are used in turn; empty while the store is down.
     pub fn move_to(&self, addresses: Vec<Url>) {
         self.addresses.send_replace(addresses);
     }
 
-    /// Waits until the store is open somewhere.
+    /// Waits until a process of the store is open, and returns its URL.
     pub async fn address(&self) -> Url {
         let mut changes = self.addresses.subscribe();
         let open = changes.wait_for(|addresses| !addresses.is_empty()).await.expect("the sender lives as long as we do");
         open[self.turn.fetch_add(1, Ordering::Relaxed) % open.len()].clone()
     }
 
-    /// One call, tried once.
-    pub async fn call(&self, method: Method, path: &str, extra: Extra<'_>) -> Told<Answer> {
+    /// Sends a request once.
+    pub async fn call(&self, method: Method, path: &str, options: CallOptions<'_>) -> CallResult<Answer> {
         let url = self.address().await.join(path).expect("a path");
         let mut request = self.http.request(method, url);
-        if let Some(cookies) = extra.cookies {
+        if let Some(cookies) = options.cookies {
             request = request.header("cookie", cookies);
         }
-        if let Some(bearer) = extra.bearer {
+        if let Some(bearer) = options.bearer {
             request = request.bearer_auth(bearer);
         }
-        if let Some(key) = extra.key {
+        if let Some(key) = options.key {
             request = request.header("idempotency-key", key);
         }
-        if let Some(json) = &extra.json {
+        if let Some(json) = &options.json {
             request = request.json(json);
         }
-        if let Some(form) = extra.form {
+        if let Some(form) = options.form {
             request = request.form(form);
         }
-        let lost = |error: reqwest::Error| Miss::Lost(error.to_string());
+        let lost = |error: reqwest::Error| CallError::Lost(error.to_string());
         let response = request.send().await.map_err(lost)?;
         let status = response.status();
         let pair = |value: &reqwest::header::HeaderValue| value.to_str().ok()?.split(';').next().map(ToOwned::to_owned);
@@ -101,14 +101,14 @@ impl Front {
         }
         let word = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         let error = body["error"]["message"].as_str().map_or_else(|| word("error"), ToOwned::to_owned);
-        Err(Miss::Refused { status: status.as_u16(), code: word("code"), error })
+        Err(CallError::Refused { status: status.as_u16(), code: word("code"), error })
     }
 
-    pub async fn get(&self, path: &str, cookies: Option<&str>) -> Told<Value> {
-        self.call(Method::GET, path, Extra { cookies, ..Extra::default() }).await.map(|answer| answer.body)
+    pub async fn get(&self, path: &str, cookies: Option<&str>) -> CallResult<Value> {
+        self.call(Method::GET, path, CallOptions { cookies, ..CallOptions::default() }).await.map(|answer| answer.body)
     }
 
-    pub async fn post(&self, path: &str, cookies: Option<&str>, json: Value) -> Told<Value> {
-        self.call(Method::POST, path, Extra { cookies, json: Some(json), ..Extra::default() }).await.map(|answer| answer.body)
+    pub async fn post(&self, path: &str, cookies: Option<&str>, json: Value) -> CallResult<Value> {
+        self.call(Method::POST, path, CallOptions { cookies, json: Some(json), ..CallOptions::default() }).await.map(|answer| answer.body)
     }
 }

@@ -1,4 +1,4 @@
-//! What a store gives back: refunds by amount, credit notes by items, pay-outs of the balance, and its decisions about refused refunds.
+//! Refunds by amount, credit notes by item, balance payouts, and the store's decisions about declined refunds.
 
 use super::expected_errors::tolerate_expected;
 use super::fixtures::Fixtures;
@@ -12,7 +12,7 @@ use souk_domain::context::Context;
 use souk_domain::payment::{RefundFilter, RefundStatus};
 use souk_domain::shared::{Amount, Mode, Page, StorageError};
 
-/// The newest invoices and refunds of a customer that are chosen among.
+/// Number of a customer's newest invoices and refunds to choose from.
 const NEWEST: u32 = 50;
 
 async fn finalized(ctx: &Context, fixtures: &Fixtures, statuses: &[InvoiceStatus]) -> Result<Vec<Invoice>, StorageError> {
@@ -25,12 +25,12 @@ async fn finalized(ctx: &Context, fixtures: &Fixtures, statuses: &[InvoiceStatus
     Ok(ctx.store.read().await?.invoices().list(Mode::Test, &filter, &Page::new(None, Some(NEWEST))).await?.list)
 }
 
-/// A part of an amount, or all of it.
+/// A random part of an amount, or all of it.
 fn share(amount: Amount, rng: &mut Rng) -> Amount {
     Amount::new(amount.base_units() / u128::from(1 + rng.below(3)))
 }
 
-/// Refunds a part of a payment or of an invoice, or all that is left.
+/// Refunds a payment or an invoice, in part or as far as possible.
 pub async fn refund(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
     let paid = finalized(ctx, fixtures, &[InvoiceStatus::Paid]).await?;
@@ -40,14 +40,14 @@ pub async fn refund(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) 
     let invoice = rng.choose(&paid);
     let amount = Some(share(invoice.total, rng)).filter(|share| !share.is_zero() && !rng.one_in(3));
     let order = RefundOrder { amount, invoice: None, reason: CreditNoteReason::Other, description: String::new() };
-    let done = match &invoice.intent_id {
+    let result = match &invoice.intent_id {
         Some(intent) if rng.one_in(2) => billing::refund_payment(ctx, Mode::Test, intent, &order).await,
         _ => billing::refund_invoice(ctx, Mode::Test, &invoice.id, &order).await,
     };
-    tolerate_expected(done)
+    tolerate_expected(result)
 }
 
-/// Credits some lines, or an amount without items, of an invoice that is paid or not.
+/// Credits some lines, or an amount without items, of a paid or unpaid invoice.
 pub async fn credit(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
     let statuses = [InvoiceStatus::Open, InvoiceStatus::Paid, InvoiceStatus::Uncollectible];
@@ -75,7 +75,7 @@ pub async fn credit(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) 
     };
     let preview = match billing::preview_credit_note(ctx, Mode::Test, &order).await {
         Ok(preview) => preview,
-        refused => return tolerate_expected(refused),
+        result => return tolerate_expected(result),
     };
     let given = preview.due_reduced.plus(preview.to_balance)?.plus(preview.refunded)?;
     if given != preview.total {
@@ -84,7 +84,7 @@ pub async fn credit(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) 
     tolerate_expected(billing::create_credit_note(ctx, Mode::Test, &order).await)
 }
 
-/// Retries a refused refund, or moves it to the balance.
+/// Retries declined refunds, or moves them to the balance.
 pub async fn decide_refund(client: &NetworkClient, fixtures: &Fixtures, retries: bool) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
     let filter =
@@ -99,7 +99,7 @@ pub async fn decide_refund(client: &NetworkClient, fixtures: &Fixtures, retries:
     Ok(())
 }
 
-/// Pays out the balance in one of the two currencies, or a part of it.
+/// Pays out a balance in one of the two currencies, or a part of it.
 pub async fn pay_out(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
     let balances = ctx.store.read().await?.balances().of_all(std::slice::from_ref(&fixtures.customer)).await?;
@@ -113,7 +113,7 @@ pub async fn pay_out(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng)
     tolerate_expected(billing::pay_out_balance(ctx, Mode::Test, &order).await)
 }
 
-/// Moves every refused refund of the store to its customer's balance, so that none waits for a decision.
+/// Moves every declined refund of the store to its customer's balance, so that none awaits a decision.
 pub async fn move_all_failed(client: &NetworkClient) -> Result<(), Failure> {
     let store = &client.store;
     let failed = store.database.read().await?.query("SELECT id FROM refunds WHERE kind = 'refund' AND status = 'failed'").all().await?;

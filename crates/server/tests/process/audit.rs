@@ -1,19 +1,19 @@
-//! What is counted when all is over: our tables against the networks' own books (DESIGN.md 2).
+//! The audit at the end of a run: compares the store's tables with the networks' records (DESIGN.md 2).
 
-use crate::front::Front;
+use crate::store_client::StoreClient;
 use serde_json::Value;
 use souk_adapters::persistence::{Database, Row};
 use souk_domain::shared::Amount;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// One line of the table. `wrong` must be 0.
+/// One check. `wrong` must be 0.
 #[derive(Debug)]
 pub struct Count {
     pub what: &'static str,
     pub of: usize,
     pub wrong: usize,
-    /// The first few, for the message.
+    /// The first violations, for the message.
     pub examples: Vec<String>,
 }
 
@@ -21,7 +21,7 @@ fn count(what: &'static str, of: usize, wrong: Vec<String>) -> Count {
     Count { what, of, wrong: wrong.len(), examples: wrong.into_iter().take(3).collect() }
 }
 
-/// What a network says that it moved for an attempt or a session.
+/// A movement at a network for an attempt or a session.
 #[derive(Debug, Default, Clone)]
 struct Moved {
     times: usize,
@@ -38,18 +38,18 @@ struct SessionRow {
 
 struct Books<'a> {
     database: &'a Database,
-    /// By session: transfers carry the session as their reference.
+    /// Transfers by session, which is their reference.
     transfers: BTreeMap<String, Moved>,
-    /// By attempt.
+    /// Charges by attempt.
     charges: BTreeMap<String, Moved>,
     sessions: Vec<SessionRow>,
-    /// Attempt to session and currency.
+    /// Session and currency by attempt.
     attempts: BTreeMap<String, (String, String)>,
 }
 
-/// Reads everything and counts what does not fit.
-pub async fn audit(front: &Front, database: &Database) -> Vec<Count> {
-    let books = Books::read(front, database).await;
+/// Runs all checks.
+pub async fn audit(client: &StoreClient, database: &Database) -> Vec<Count> {
+    let books = Books::read(client, database).await;
     let mut counts = vec![books.states(), books.charged_twice(), books.money_and_sessions()];
     counts.push(books.sums().await);
     counts.push(books.entries().await);
@@ -61,7 +61,7 @@ pub async fn audit(front: &Front, database: &Database) -> Vec<Count> {
     counts
 }
 
-/// Every paid invoice has its receipt among the mails that were written to the data folder.
+/// Checks that every paid invoice has a receipt among the emails in the data folder.
 pub async fn receipts(database: &Database, mails: &Path) -> Count {
     let written: BTreeSet<String> = std::fs::read_dir(mails)
         .map(|files| files.flatten().map(|file| file.file_name().to_string_lossy().into_owned()).collect())
@@ -72,14 +72,14 @@ pub async fn receipts(database: &Database, mails: &Path) -> Count {
     count("receipts not written", ids.len(), missing)
 }
 
-/// Prints the table; answers what is wrong, as text.
+/// Prints the table and returns the failed checks as text.
 pub fn report(title: &str, counts: &[Count]) -> String {
     println!("\n{title}");
     for Count { what, of, wrong, .. } in counts {
         println!("  {what:<58} {wrong:>4}  of {of}");
     }
-    let told = |count: &&Count| count.wrong > 0;
-    counts.iter().filter(told).map(|count| format!("{}: {} ({})\n", count.what, count.wrong, count.examples.join("; "))).collect()
+    let has_failed = |count: &&Count| count.wrong > 0;
+    counts.iter().filter(has_failed).map(|count| format!("{}: {} ({})\n", count.what, count.wrong, count.examples.join("; "))).collect()
 }
 
 async fn all(database: &Database, sql: &'static str, bound: Amount) -> Vec<Row> {
@@ -111,16 +111,16 @@ fn plus(sum: Amount, amount: Amount) -> Amount {
 }
 
 impl<'a> Books<'a> {
-    async fn read(front: &Front, database: &'a Database) -> Self {
+    async fn read(client: &StoreClient, database: &'a Database) -> Self {
         let mut transfers: BTreeMap<String, Moved> = BTreeMap::new();
-        let listed = front.get("sandbox/arcblock/debug/transfers", None).await.expect("the ledger tells");
+        let listed = client.get("sandbox/arcblock/debug/transfers", None).await.expect("the ledger tells");
         for transfer in listed.as_array().expect("a list") {
             let amount = Amount::parse_base_units(transfer["amount"].as_str().unwrap_or_default()).expect("an amount");
             let moved = transfers.entry(transfer["reference"].as_str().unwrap_or_default().to_owned()).or_default();
             *moved = Moved { times: moved.times + 1, amount: plus(moved.amount, amount) };
         }
         let mut charges: BTreeMap<String, Moved> = BTreeMap::new();
-        let listed = front.get("sandbox/stripe/debug/charges", None).await.expect("the processor tells");
+        let listed = client.get("sandbox/stripe/debug/charges", None).await.expect("the processor tells");
         for charge in listed.as_array().expect("a list") {
             let amount = Amount::parse_base_units(&charge["amount"].to_string()).expect("an amount");
             let moved = charges.entry(charge["attempt"].as_str().unwrap_or_default().to_owned()).or_default();
@@ -150,7 +150,7 @@ impl<'a> Books<'a> {
         self.sessions.iter().filter(|session| session.status == "complete")
     }
 
-    /// Invariant 3, and that nothing is in between.
+    /// Invariant 3, and that no session is in an intermediate state.
     fn states(&self) -> Count {
         let sound = |session: &&SessionRow| match session.status.as_str() {
             "complete" => session.payment_status == "paid",
@@ -169,7 +169,7 @@ impl<'a> Books<'a> {
         count("attempts charged twice (at the networks)", self.transfers.len() + self.charges.len(), wrong)
     }
 
-    /// What the networks moved for each session, over both rails.
+    /// The movements at both networks by session.
     fn moved(&self) -> (BTreeMap<&str, Moved>, Vec<String>) {
         let mut moved: BTreeMap<&str, Moved> = BTreeMap::new();
         let mut strangers = Vec::new();
@@ -193,7 +193,7 @@ impl<'a> Books<'a> {
         (moved, strangers)
     }
 
-    /// Invariants 3 and 10: complete exactly when its money moved, once, and as much as was asked.
+    /// Invariants 3 and 10: a session is complete exactly if its amount moved once.
     fn money_and_sessions(&self) -> Count {
         let (moved, mut wrong) = self.moved();
         for session in &self.sessions {
@@ -206,7 +206,7 @@ impl<'a> Books<'a> {
         count("sessions whose money and state differ", self.complete().count(), wrong)
     }
 
-    /// Invariant 5: what the networks took is what the journal says.
+    /// Invariant 5: the journal equals the sums at the networks.
     async fn sums(&self) -> Count {
         let mut wrong = Vec::new();
         let mut booked: BTreeMap<String, Amount> = BTreeMap::new();
@@ -243,7 +243,7 @@ impl<'a> Books<'a> {
         count("journal entries unbalanced or missing", sums.len(), wrong)
     }
 
-    /// Invariant 8: what is sold or held is what was taken from the stock, and never more than there was.
+    /// Invariant 8: the stock equals what is sold and reserved, and never exceeds the available quantity.
     async fn stock(&self) -> Count {
         let mut held: BTreeMap<String, i64> = BTreeMap::new();
         let mut sold: BTreeMap<(String, String), i64> = BTreeMap::new();
@@ -279,7 +279,7 @@ impl<'a> Books<'a> {
         count("prices or sales whose stock is wrong", prices.len(), wrong)
     }
 
-    /// Invariant 11: one series, from 1, without gaps, and its counter at the end.
+    /// Invariant 11: one number series from 1 without gaps, with its counter at the end.
     async fn numbers(&self) -> Count {
         let mut wrong = Vec::new();
         let numbered = rows(self.database, "SELECT number FROM invoices WHERE number IS NOT NULL ORDER BY number").await;
@@ -297,7 +297,7 @@ impl<'a> Books<'a> {
         count("gaps in invoice numbers", numbered.len(), wrong)
     }
 
-    /// A complete session has a paid invoice with a number, an expired one none.
+    /// A complete session has a paid invoice with a number; an expired one has none.
     async fn invoices(&self) -> Count {
         let status: BTreeMap<_, _> = self.sessions.iter().map(|session| (session.id.as_str(), session.status.as_str())).collect();
         let invoices = rows(self.database, "SELECT id, session_id, status, coalesce(number, 0) AS n FROM invoices").await;
@@ -319,7 +319,7 @@ impl<'a> Books<'a> {
         count("invoices whose state is not their session's", invoices.len(), wrong)
     }
 
-    /// One right for each app of each complete session, and no other.
+    /// One entitlement per app of each complete session, and no others.
     async fn entitlements(&self) -> Count {
         let apps = "SELECT p.id, pr.app FROM prices p JOIN products pr ON pr.id = p.product_id WHERE pr.app IS NOT NULL";
         let apps: BTreeMap<String, String> =
@@ -339,14 +339,14 @@ impl<'a> Books<'a> {
         count("entitlements missing or too many", bought.len(), wrong)
     }
 
-    /// Invariant 6: what was committed was delivered; nothing was given up.
+    /// Invariant 6: every committed message was delivered, and none was dropped.
     async fn outbox(&self) -> Count {
         let left =
             rows(self.database, "SELECT id, topic, attempts, last_error FROM outbox WHERE run_at = created_at OR attempts > 0").await;
-        let told = |row: &Row| {
+        let describe = |row: &Row| {
             let (topic, error) = (text(row, "topic"), optional(row, "last_error").unwrap_or_default());
             format!("{topic} after {} attempts: {error}", number(row, "attempts"))
         };
-        count("outbox rows left", left.len(), left.iter().map(told).collect())
+        count("outbox rows left", left.len(), left.iter().map(describe).collect())
     }
 }

@@ -78,19 +78,19 @@ impl TemplateWriter<'_> {
         let what = match (refund.kind, title) {
             (RefundType::StakeReturn, _) => self.paragraph(
                 format!("{store} returned your refundable deposit of {amount} via {method}."),
-                format!("{store} 已通过 {method} 退还你的押金 {amount}。"),
+                format!("{store} 已通过{method}退还你的押金 {amount}。"),
             ),
             (RefundType::BalancePayout, _) => self.paragraph(
                 format!("{store} paid out {amount} of your account balance via {method}."),
-                format!("{store} 已通过 {method} 将你的账户余额 {amount} 提现给你。"),
+                format!("{store} 已通过{method}将你的账户余额 {amount} 提现给你。"),
             ),
             (RefundType::Refund, Some(title)) => self.paragraph(
                 format!("{store} refunded {amount} of your payment for {title} via {method}."),
-                format!("{store} 已通过 {method} 退还你为 {title} 支付的 {amount}。"),
+                format!("{store} 已通过{method}退还你为 {title} 支付的 {amount}。"),
             ),
             (RefundType::Refund, None) => self.paragraph(
                 format!("{store} refunded {amount} of your payment via {method}."),
-                format!("{store} 已通过 {method} 退还你支付的 {amount}。"),
+                format!("{store} 已通过{method}退还你支付的 {amount}。"),
             ),
         };
         let arrival = match self.email.method.kind.is_card() {

@@ -52,7 +52,7 @@ impl TemplateWriter<'_> {
             body: vec![
                 self.paragraph(
                     format!("The refund of {amount} to {customer} via {method} failed."),
-                    format!("通过 {method} 退款 {amount} 失败，客户：{customer}。"),
+                    format!("通过{method}退款 {amount} 失败，客户：{customer}。"),
                 ),
                 next,
                 Block::Rows { rows, sum: true },

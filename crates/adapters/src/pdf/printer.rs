@@ -59,7 +59,7 @@ pub(crate) fn credit_destinations(expanded: &ExpandedCreditNote, language: Langu
     let balance = part(note.to_balance, translate("Added to your account balance".to_owned(), "转入账户余额".to_owned()));
     let refunds = refunds.iter().filter_map(|route| {
         let method = method_name(route.method.kind, language);
-        part(route.refund.amount, translate(format!("Refunded via {method}"), format!("通过 {method} 退款")))
+        part(route.refund.amount, translate(format!("Refunded via {method}"), format!("通过{method}退款")))
     });
     due.into_iter().chain(balance).chain(refunds).collect()
 }

@@ -29,9 +29,8 @@ impl TemplateWriter<'_> {
         let (amount, customer, method) = (self.money(refund.amount), self.customer(), self.method());
         let is_payout = refund.kind == RefundType::BalancePayout;
         let next = match is_payout {
-            true => {
-                self.paragraph(format!("The amount is back in the account balance of {customer}."), format!("该金额已退回客户的账户余额。"))
-            }
+            true => self
+                .paragraph(format!("The amount is back in the account balance of {customer}."), "该金额已退回客户的账户余额。".to_owned()),
             false => self.paragraph(
                 "You can retry the refund, or move the amount to the customer's account balance.",
                 "你可以重新退款，或将该金额转入客户的账户余额。",

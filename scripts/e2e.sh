@@ -34,7 +34,7 @@ for _ in $(seq 300); do
 done
 [ -n "$SOUK_URL" ] || { echo "e2e.sh: the store did not say where it listens" >&2; exit 1; }
 export SOUK_URL
-export SOUK_OWNER_LINK; SOUK_OWNER_LINK=$(sed -n 's/.*becomes it: \(.*\)$/\1/p' "$folder/out")
+export SOUK_OWNER_LINK; SOUK_OWNER_LINK=$(sed -n 's/.*becomes the owner: \(.*\)$/\1/p' "$folder/out")
 # The store writes emails there, because it has no mail server.
 export SOUK_MAIL_FOLDER=$folder/data/mail
 # Browser profiles and temporary files are removed with the folder.

@@ -93,7 +93,7 @@ mod tests {
     use souk_simulator::{Sequence, check_sequence};
 
     /// Number of sequences per database; PROPTEST_CASES overrides it.
-    const CASES: u32 = 6;
+    const CASES: u32 = 4;
     /// Each shrinking step runs the sequence again, so their number is small.
     const SHRINK_TRIES: u32 = 30;
 
@@ -108,7 +108,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
         let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
         let config = Config { cases, max_shrink_iters: SHRINK_TRIES, failure_persistence: None, ..Config::default() };
-        let sequences = (any::<u64>(), vec(any::<u32>(), 1..30)).prop_map(|(seed, steps)| Sequence { seed, steps });
+        let sequences = (any::<u64>(), vec(any::<u32>(), 1..20)).prop_map(|(seed, steps)| Sequence { seed, steps });
         let holds = |sequence: Sequence| {
             let checked = runtime.block_on(check_sequence(&host, &sequence));
             // Printed immediately, because shrinking takes a while.

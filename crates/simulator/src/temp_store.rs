@@ -32,7 +32,7 @@ impl TempStore {
         Ok(Self { site: Site { data: folder, database_url }, database })
     }
 
-    /// Removes the queue's files; the store must recover the lost jobs by itself.
+    /// Removes the queue's files; the store must recover the lost jobs from its database.
     pub fn wipe_queue(&self) {
         for file in ["queue.db", "queue.db-wal", "queue.db-shm"] {
             // A missing file is already wiped.

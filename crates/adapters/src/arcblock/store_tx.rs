@@ -1,4 +1,4 @@
-//! Transactions that this store signs by itself: charges by mandate (chains.md 3.6), refunds, and returns and forfeits of stakes (3.7).
+//! Transactions signed with the key of the store: charges by mandate (chains.md 3.6), refunds, and returns and forfeits of stakes (3.7).
 
 use super::any::{Itx, Payload};
 use super::messages::{ReturnStakeTx, SlashStakeTx, TokenInput, Transaction, TransferV2Tx};

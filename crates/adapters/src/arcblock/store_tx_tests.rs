@@ -1,4 +1,4 @@
-//! Tests of the transactions that this store signs by itself.
+//! Tests of the transactions signed with the key of the store.
 
 use super::outcome;
 use super::rail_tests::{TOKEN, app, currency, method, rail, wallet};

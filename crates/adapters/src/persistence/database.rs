@@ -122,7 +122,7 @@ impl Database {
         let pool = || SqlitePoolOptions::new().acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
         let writing = options.clone().journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
         let writing = writing.pragma("wal_autocheckpoint", LOG_PAGES_MAX);
-        // If SQLite rolls a transaction back by itself (for example, when the disk is full), sqlx still counts it as open and could begin
+        // If SQLite has rolled a transaction back (for example, when the disk is full), sqlx still counts it as open and could begin
         // no other one on that connection. Such a connection is discarded.
         let has_ended = |connection: &SqliteConnection| !connection.is_in_transaction();
         let writer = pool().max_connections(1).before_acquire(move |connection, _| Box::pin(async move { Ok(has_ended(connection)) }));

@@ -124,7 +124,7 @@ async fn write(transaction: &mut SqliteConnection, statements: Vec<Statement>) -
     let end = if outcome.is_ok() { "RELEASE unit" } else { "ROLLBACK TO unit; RELEASE unit" };
     match (transaction.execute(end).await, outcome) {
         (Ok(_), outcome) => Ok(outcome),
-        // If the disk is full, SQLite rolls back the whole transaction by itself: the other units fail for the same reason.
+        // If the disk is full, SQLite rolls back the whole transaction, so the other units fail for the same reason.
         (Err(_), Err(error)) => Err(error),
         (Err(error), Ok(())) => Err(storage(error)),
     }

@@ -16,7 +16,7 @@ fn limit(bench: &Bench) -> TokenLimit {
     TokenLimit { address: token(), to: vec![bench.app.did().to_string()], ..TokenLimit::default() }
 }
 
-/// A delegation that a wallet could grant by itself, with limits that this store never requests.
+/// A delegation that a wallet could grant unasked, with limits that this store never requests.
 fn delegation(bench: &Bench, tokens: Vec<TokenLimit>) -> DelegateTx {
     DelegateTx {
         address: delegation_address(bench.wallet.did(), bench.app.did()).to_string(),

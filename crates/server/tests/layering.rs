@@ -172,6 +172,7 @@ const BILLING_LAYERS: [&[&str]; 12] = [
         "reminders",
         "statement",
         "subscription_admin",
+        "subscription_error",
         "trial",
         "usage_correction",
     ],

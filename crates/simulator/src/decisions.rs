@@ -5,7 +5,7 @@ use super::fixtures::Fixtures;
 use super::network_client::{CARDS, NetworkClient, UNIT};
 use super::rng::Rng;
 use crate::Failure;
-use souk_domain::billing::{self, ManageError, PlanChoice, PlanOrder, PlanSwitch, Requester, StakeFor};
+use souk_domain::billing::{self, PlanChoice, PlanError, PlanOrder, PlanSwitch, Requester, StakeFor};
 use souk_domain::shared::{Amount, CurrencyId, SubscriptionId};
 
 /// Switches to another plan or quantity after a preview, as the page does; requests a new delegation if the current one is too low.
@@ -14,7 +14,7 @@ pub async fn change_plan(client: &NetworkClient, fixtures: &Fixtures, id: &Subsc
     let Some(subscription) = ctx.store.read().await?.subscriptions().find(id).await? else { return Ok(()) };
     let mut prices: Vec<_> = match billing::plans(ctx, id).await {
         Ok(plans) => plans.into_iter().map(|(price, _)| price.id).collect(),
-        Err(ManageError::NoPlans) => Vec::new(),
+        Err(PlanError::NoPlans) => Vec::new(),
         result => return tolerate_expected(result),
     };
     prices.extend(subscription.items.first().map(|item| item.price_id.clone()));

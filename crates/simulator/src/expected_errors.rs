@@ -1,7 +1,11 @@
 //! Distinguishes rejections by a business rule, which are part of a history, from unexpected errors.
 
 use crate::Failure;
-use souk_domain::billing::{CardCheckError, CreditError, DisputeError, ManageError, ProviderRefundError};
+use souk_domain::billing::{
+    CancelError, CardCheckError, CreditError, DisputeError, OverdraftError, OverduePaymentError, PaymentChangeError, PaymentTargetError,
+    PlanError, ProviderRefundError, RechargeError, RecoverError, RestakeError, ResumeError, StakeAdminError, SubscriptionError, UsageError,
+    VoidError,
+};
 use souk_domain::checkout::{ExpireError, StartError, SubmitError, TransferError};
 use souk_domain::payment::SettlementError;
 use souk_domain::shared::StorageError;
@@ -19,11 +23,49 @@ pub fn tolerate_expected<T>(result: Result<T, impl ExpectedErrors>) -> Result<()
     }
 }
 
-impl ExpectedErrors for ManageError {
+impl ExpectedErrors for SubscriptionError {
     fn is_unexpected(&self) -> bool {
         match self {
             Self::Credit(error) => error.is_unexpected(),
             error => matches!(error, Self::Storage(_) | Self::Ledger(_) | Self::Amount(_) | Self::NotFound),
+        }
+    }
+}
+
+/// The rules of a use case are expected; what it passes on from below is decided there.
+macro_rules! expect_all_but {
+    ($($error:ident: $($variant:ident)|+;)+) => {$(
+        impl ExpectedErrors for $error {
+            fn is_unexpected(&self) -> bool {
+                match self {
+                    $(Self::$variant(error) => error.is_unexpected(),)+
+                    _ => false,
+                }
+            }
+        }
+    )+};
+}
+
+expect_all_but! {
+    PaymentTargetError: Subscription;
+    CancelError: Subscription;
+    RecoverError: Subscription;
+    ResumeError: Subscription;
+    PlanError: Subscription;
+    VoidError: Subscription;
+    UsageError: Subscription;
+    StakeAdminError: Subscription;
+    OverduePaymentError: Payment;
+    RechargeError: Payment;
+    RestakeError: Recover | Plan | Payment;
+    OverdraftError: Payment;
+}
+
+impl ExpectedErrors for PaymentChangeError {
+    fn is_unexpected(&self) -> bool {
+        match self {
+            Self::Plan(error) => error.is_unexpected(),
+            Self::Payment(error) => error.is_unexpected(),
         }
     }
 }

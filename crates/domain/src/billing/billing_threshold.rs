@@ -7,11 +7,11 @@ use super::issue_invoice::{Bill, issue};
 use super::period_lines::{Lines, lines, read_usage, usage_of};
 use super::plan_preview::prorated_item;
 use super::subscription_admin::save;
-use super::unused_time::UnusedTimes;
+use super::unused_time::{UnusedTimeError, UnusedTimes};
 use super::usage_correction::UsageCorrections;
 use super::{
-    BilledUsage, BillingReason, ManageError, Period, PlanLine, Subscription, SubscriptionItem, SubscriptionStatus, Unbillable, charges,
-    period,
+    BilledUsage, BillingReason, Period, PlanLine, Subscription, SubscriptionError, SubscriptionItem, SubscriptionStatus, Unbillable,
+    charges, period,
 };
 use crate::context::Context;
 use crate::pricing::Usage;
@@ -27,7 +27,7 @@ pub(super) async fn bill_when_reached(
     unit: &mut dyn UnitOfWork,
     mut subscription: Subscription,
     now: Timestamp,
-) -> Result<Option<AttemptId>, ManageError> {
+) -> Result<Option<AttemptId>, SubscriptionError> {
     let Some(threshold) = subscription.billing_threshold.filter(|threshold| !threshold.amount.is_zero()) else { return Ok(None) };
     // Nothing is due during a trial. A past-due subscription accumulates no further debt before its period ends.
     if subscription.status != SubscriptionStatus::Active || subscription.index.is_none() {
@@ -60,7 +60,7 @@ pub(super) async fn bill_when_reached(
     if threshold.resets_anchor && !subscription.cancel_at_period_end && subscription.cancel_at.is_none_or(|end| end >= next.end) {
         unused = match UnusedTimes::read(unit, &subscription, &batch, None, at).await {
             // An invoice of this period has a payment in flight: a later report triggers the invoice.
-            Err(ManageError::PaymentInFlight) => return Ok(None),
+            Err(UnusedTimeError::Subscription(SubscriptionError::PaymentInFlight)) => return Ok(None),
             unused => unused?,
         };
         for line in &charges(&whole_periods(&subscription, &batch)?, &next, at)? {
@@ -95,11 +95,11 @@ pub(super) async fn bill_when_reached(
 }
 
 /// The licensed items at their price for a whole period.
-fn whole_periods(subscription: &Subscription, batch: &BillingBatch) -> Result<Vec<PlanLine>, ManageError> {
+fn whole_periods(subscription: &Subscription, batch: &BillingBatch) -> Result<Vec<PlanLine>, SubscriptionError> {
     let mut plan = Vec::new();
     for item in &subscription.items {
         let Some(price) = batch.prices.get(&item.price_id).filter(|price| usage_of(price) == Some(Usage::Licensed)) else { continue };
-        let rate = price.rate_in(&subscription.currency_id).ok_or(ManageError::CurrencyNotConfigured)?;
+        let rate = price.rate_in(&subscription.currency_id).ok_or(SubscriptionError::CurrencyNotConfigured)?;
         plan.push(PlanLine { price_id: price.id.clone(), quantity: item.quantity, whole: rate.amount_for(item.quantity)? });
     }
     Ok(plan)

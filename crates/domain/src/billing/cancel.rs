@@ -4,9 +4,10 @@ use super::charges::publish_charges;
 use super::end_refund::refund_at_end;
 use super::stake::{ask_network, owed_stake, stake_at_end};
 use super::subscription_admin::{load, lock, save};
+use super::subscription_error::convert_subscription_errors;
 use super::{
-    COMMENT_MAX, CancelReason, Cancellation, Change, Feedback, ManageError, Notification, RefundChoice, Requester, ResumedFrom,
-    StakeChoice, Subscription, SubscriptionStatus, notify, termination, time_of,
+    COMMENT_MAX, CancelReason, Cancellation, Change, Feedback, Notification, RefundChoice, Requester, ResumedFrom, StakeChoice,
+    Subscription, SubscriptionError, SubscriptionStatus, notify, termination, time_of,
 };
 use crate::context::Context;
 use crate::shared::{SubscriptionId, Timestamp, check_text};
@@ -50,10 +51,27 @@ fn ends_at_once(subscription: &Subscription, at: CancelAt, now: Timestamp) -> bo
     }
 }
 
+/// Why a subscription is not canceled.
+#[derive(Debug, thiserror::Error)]
+pub enum CancelError {
+    #[error("Sorry, you are not authorized to access this page.")]
+    Forbidden,
+    #[error("The time must lie in the future")]
+    BadTime,
+    #[error("A refund, or what becomes of the stake, is decided when the subscription ends at once")]
+    DecidedAtTheEnd,
+    #[error("The store has decided when this subscription ends")]
+    StoreInitiated,
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+}
+
+convert_subscription_errors!(CancelError::Subscription);
+
 /// Cancels a subscription. A scheduled cancellation can be replaced by another one until it takes effect.
-pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &CancelTerms) -> Result<Subscription, ManageError> {
+pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &CancelTerms) -> Result<Subscription, CancelError> {
     if by == Requester::Customer && !terms.is_for_customers() {
-        return Err(ManageError::Forbidden);
+        return Err(CancelError::Forbidden);
     }
     let comment = check_text("comment", &terms.comment, COMMENT_MAX)?;
     let slash_reason = check_text("slashReason", &terms.slash_reason, COMMENT_MAX)?;
@@ -62,7 +80,7 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     subscription.status.after(Change::End)?;
     if by == Requester::Customer && subscription.is_ended_by_store() {
-        return Err(ManageError::StoreInitiated);
+        return Err(CancelError::StoreInitiated);
     }
     let reason = match by {
         Requester::Customer => CancelReason::CancellationRequested,
@@ -73,11 +91,11 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
     subscription.updated_at = now;
     if !ends_at_once(&subscription, terms.at, now) {
         if terms.moves_money() {
-            return Err(ManageError::DecidedAtTheEnd);
+            return Err(CancelError::DecidedAtTheEnd);
         }
         subscription.cancel_at_period_end = terms.at == CancelAt::PeriodEnd;
         subscription.cancel_at = match terms.at {
-            CancelAt::Time(at) if at <= now => return Err(ManageError::BadTime),
+            CancelAt::Time(at) if at <= now => return Err(CancelError::BadTime),
             CancelAt::Time(at) => Some(at),
             // The engine does not process periods of paused subscriptions, so their end is stored as a time.
             _ => (subscription.status == SubscriptionStatus::Paused).then_some(subscription.period.end),
@@ -86,7 +104,7 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
         let scheduled = Notification::CancellationScheduled { subscription: id.clone(), canceled_at: now };
         notify(ctx, unit.as_mut(), &scheduled, ctx.now()).await?;
         unit.commit().await?;
-        return super::find(ctx, id).await;
+        return Ok(super::find(ctx, id).await?);
     }
     subscription.cancel_at_period_end = false;
     subscription.cancel_at = None;
@@ -98,8 +116,21 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
     attempts.extend(stake_at_end(ctx, unit.as_mut(), id, terms.stake, now).await?);
     publish_charges(ctx, unit.as_mut(), &attempts).await?;
     unit.commit().await?;
-    super::find(ctx, id).await
+    Ok(super::find(ctx, id).await?)
 }
+
+/// Why a scheduled cancellation cannot be undone.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoverError {
+    #[error("This subscription cannot be resumed")]
+    NotRecoverable,
+    #[error("The store has decided when this subscription ends")]
+    StoreInitiated,
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+}
+
+convert_subscription_errors!(RecoverError::Subscription);
 
 /// A subscription whose scheduled cancellation can be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,17 +158,17 @@ impl Subscription {
     }
 
     /// Checks whether `by` may undo the cancellation. Only the store can undo its own cancellation.
-    pub(super) fn check_recovery(&self, by: Requester) -> Result<(), ManageError> {
+    pub(super) fn check_recovery(&self, by: Requester) -> Result<(), RecoverError> {
         match (self.is_recoverable(), by) {
-            (false, _) => Err(ManageError::NotRecoverable),
-            (true, Requester::Customer) if self.is_ended_by_store() => Err(ManageError::StoreInitiated),
+            (false, _) => Err(RecoverError::NotRecoverable),
+            (true, Requester::Customer) if self.is_ended_by_store() => Err(RecoverError::StoreInitiated),
             (true, _) => Ok(()),
         }
     }
 }
 
 /// Checks whether a scheduled cancellation can be undone, and whether that requires a new stake.
-pub async fn recovery(ctx: &Context, by: Requester, id: &SubscriptionId) -> Result<Recovery, ManageError> {
+pub async fn recovery(ctx: &Context, by: Requester, id: &SubscriptionId) -> Result<Recovery, RecoverError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     subscription.check_recovery(by)?;
@@ -151,7 +182,7 @@ pub async fn recovery(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resu
 }
 
 /// Undoes a scheduled cancellation. If the stake was revoked, nothing changes until a new one is placed.
-pub async fn recover(ctx: &Context, by: Requester, id: &SubscriptionId) -> Result<Recovery, ManageError> {
+pub async fn recover(ctx: &Context, by: Requester, id: &SubscriptionId) -> Result<Recovery, RecoverError> {
     let found = recovery(ctx, by, id).await?;
     if found.needs_stake {
         return Ok(found);
@@ -170,7 +201,7 @@ pub async fn recover(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resul
         if let (Some(before), Some(after)) = (&revoked, &restored)
             && !unit.stakes().update(before, after).await?
         {
-            return Err(ManageError::Contended);
+            return Err(SubscriptionError::Contended.into());
         }
     }
     let resumed = Notification::Resumed { subscription: id.clone(), from: ResumedFrom::Cancellation, at: subscription.updated_at };
@@ -260,7 +291,7 @@ pub(super) mod tests {
         for by in [Requester::Customer, Requester::Store] {
             assert!(by_customer_request.check_recovery(by).is_ok());
         }
-        assert!(matches!(by_store_request.check_recovery(Requester::Customer), Err(ManageError::StoreInitiated)));
+        assert!(matches!(by_store_request.check_recovery(Requester::Customer), Err(RecoverError::StoreInitiated)));
         assert!(by_store_request.check_recovery(Requester::Store).is_ok());
     }
 

@@ -9,8 +9,12 @@ use super::payment_target::{PaymentTarget, send, target, unpaid_in_currency};
 use super::plan_mandate::with_plan;
 use super::restake::{StakeFor, missing};
 use super::stake::{ReleaseReason, ReleaseTime, release_if_unused, stake_to_share};
+use super::subscription_error::convert_payment_errors;
 use super::usage_carry_over::{enter_currency, threshold_in};
-use super::{BillingError, ManageError, MandateLimits, PlanOrder, Requester, SubscriptionItem, SubscriptionStatus, mandate_limit};
+use super::{
+    BillingError, MandateLimits, PaymentTargetError, PlanError, PlanOrder, Requester, RestakeError, SubscriptionError, SubscriptionItem,
+    SubscriptionStatus, mandate_limit,
+};
 use crate::access::Wallet;
 use crate::context::Context;
 use crate::payment::{Attempt, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodKind, PreparedMandate, Purpose};
@@ -18,11 +22,22 @@ use crate::shared::{Amount, CurrencyId, MandateId, MethodId, StakeId, Subscripti
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
+/// Why the payment method of a subscription is not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum PaymentChangeError {
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Payment(#[from] PaymentTargetError),
+}
+
+convert_payment_errors!(PaymentChangeError::Payment);
+
 /// Whether the method is set up by a card form rather than by a wallet.
 ///
 /// # Errors
-/// [`ManageError`] when the subscription cannot be charged by this method and currency.
-pub async fn takes_card(ctx: &Context, id: &SubscriptionId, method: &MethodId, currency: &CurrencyId) -> Result<bool, ManageError> {
+/// [`PaymentChangeError`] when the subscription cannot be charged by this method and currency.
+pub async fn takes_card(ctx: &Context, id: &SubscriptionId, method: &MethodId, currency: &CurrencyId) -> Result<bool, PaymentChangeError> {
     let mut unit = ctx.store.read().await?;
     let target = target(unit.as_mut(), id, Some(method), currency).await?;
     Ok(target.method.kind == MethodKind::Stripe)
@@ -43,11 +58,16 @@ fn mandate_of(ctx: &Context, target: &PaymentTarget, details: Option<MandateDeta
 }
 
 /// Opens a form that saves a card, and returns the form's client secret. Once the card is saved, the subscription is charged by it.
-pub async fn change_to_card(ctx: &Context, id: &SubscriptionId, method: &MethodId, currency: &CurrencyId) -> Result<String, ManageError> {
+pub async fn change_to_card(
+    ctx: &Context,
+    id: &SubscriptionId,
+    method: &MethodId,
+    currency: &CurrencyId,
+) -> Result<String, PaymentChangeError> {
     let mut unit = ctx.store.begin().await?;
     let target = target(unit.as_mut(), id, Some(method), currency).await?;
-    let customer = unit.customers().find(&target.subscription.customer_id).await?.ok_or(ManageError::NotFound)?;
-    save_card(ctx, unit, customer, (&target.method, &target.currency), CardPurpose::Subscription(id)).await
+    let customer = unit.customers().find(&target.subscription.customer_id).await?.ok_or(SubscriptionError::NotFound)?;
+    Ok(save_card(ctx, unit, customer, (&target.method, &target.currency), CardPurpose::Subscription(id)).await?)
 }
 
 /// The mandate limits for all of the customer's subscriptions with the method, by currency. They include this subscription in its new
@@ -57,7 +77,7 @@ async fn limits(
     unit: &mut dyn UnitOfWork,
     target: &PaymentTarget,
     plan: Option<&PlanOrder>,
-) -> Result<(Vec<(Currency, Amount)>, bool), ManageError> {
+) -> Result<(Vec<(Currency, Amount)>, bool), PaymentChangeError> {
     let PaymentTarget { subscription, method, currency } = target;
     let customer_and_method = (&subscription.customer_id, &method.id);
     let mut limits_sum = MandateLimits::of_customer(&ctx.policy, unit, customer_and_method, Some(&subscription.id)).await?;
@@ -95,11 +115,11 @@ pub async fn prepare_payment_change(
     plan: Option<&PlanOrder>,
     payer: &Wallet,
     nonce: u64,
-) -> Result<PreparedMandate, ManageError> {
+) -> Result<PreparedMandate, PaymentChangeError> {
     let mut unit = ctx.store.read().await?;
     let target = target(unit.as_mut(), id, None, currency).await?;
     let (limits, by_usage) = limits(ctx, unit.as_mut(), &target, plan).await?;
-    let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let rail = ctx.networks.wallet(target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let prepared = rail.prepare_mandate(&target.method, &mandate_request(&target, &limits, payer, nonce))?;
     Ok(PreparedMandate {
         prepared,
@@ -119,11 +139,11 @@ pub async fn submit_signed_payment_change(
     plan: Option<&PlanOrder>,
     payer: &Wallet,
     (nonce, signed): (u64, &str),
-) -> Result<String, ManageError> {
+) -> Result<String, PaymentChangeError> {
     let mut unit = ctx.store.begin().await?;
     let target = target(unit.as_mut(), id, None, currency).await?;
     let (limits, _) = limits(ctx, unit.as_mut(), &target, plan).await?;
-    let rail = ctx.networks.wallet(target.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let rail = ctx.networks.wallet(target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let signed = rail.check_mandate(&target.method, &mandate_request(&target, &limits, payer, nonce), signed)?;
     let granted_limits = limits.iter().map(|(currency, limit)| (currency.id.clone(), *limit)).collect();
     let details = MandateDetails::Delegation { payer: payer.did.clone(), limits: granted_limits, reference: signed.hash.clone() };
@@ -132,7 +152,7 @@ pub async fn submit_signed_payment_change(
     unit.mandates().link_subscription(&mandate.id, id).await?;
     let hash = send(ctx, unit, &target, Purpose::Mandate(mandate.id), Amount::ZERO, payer, signed).await?;
     if let Some(order) = plan
-        && matches!(missing(ctx, id, payer, StakeFor::ChangedPlan(order)).await, Err(ManageError::NoStake))
+        && matches!(missing(ctx, id, payer, StakeFor::ChangedPlan(order)).await, Err(RestakeError::NoStake))
     {
         // The delegation is valid in any case. If the price has changed meanwhile or the network is slow, the page shows the plan
         // unchanged.

@@ -8,7 +8,7 @@ use super::plan_mandate::permits;
 use super::plan_preview::{Draft, draft, shown_for};
 use super::stake::lock_security;
 use super::subscription_admin::{lock, save};
-use super::{BillingReason, InvoiceItem, ManageError, Period, PlanOrder, Requester, Subscription, time_of};
+use super::{BillingReason, InvoiceItem, Period, PlanError, PlanOrder, Requester, Subscription, time_of};
 use crate::context::Context;
 use crate::pricing::QuantityError;
 use crate::shared::{EntitlementId, InvoiceId, SubscriptionId, Timestamp};
@@ -26,7 +26,7 @@ pub enum PlanSwitch {
 
 /// Makes the plan change if its price still equals the previewed one, and the wallet's delegation and stake cover the new plan. The stake
 /// is not required when the store requests the change, since the stake secures the store.
-pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, requester: Requester) -> Result<PlanSwitch, ManageError> {
+pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, requester: Requester) -> Result<PlanSwitch, PlanError> {
     if !permits(ctx, id, order).await? {
         return Ok(PlanSwitch::NeedsPermission);
     }
@@ -43,7 +43,7 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
     let Draft { mut subscription, mut batch, invoice, preview, unused, corrections, moves: (stock_returned, stock_taken) } = drafted;
     if !order.fits(&preview) {
-        return Err(ManageError::PreviewChanged);
+        return Err(PlanError::PreviewChanged);
     }
     if requester == Requester::Customer && !preview.stake.is_zero() {
         return Ok(PlanSwitch::NeedsPermission);
@@ -81,7 +81,7 @@ async fn grant(
     batch: &BillingBatch,
     lines: &[InvoiceItem],
     (invoice, now): (&InvoiceId, Timestamp),
-) -> Result<(), ManageError> {
+) -> Result<(), PlanError> {
     let (Some(session), Some(customer)) = (&subscription.session_id, batch.customers.get(&subscription.customer_id)) else { return Ok(()) };
     for item in &subscription.items {
         let product = batch.prices.get(&item.price_id).and_then(|price| batch.products.get(&price.product_id));

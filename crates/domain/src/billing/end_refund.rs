@@ -4,7 +4,7 @@ use super::billing_batch::BillingBatch;
 use super::credit::{CreditNoteReason, Destination, refund_fully};
 use super::stake::is_paying;
 use super::unused_time::UnusedTimes;
-use super::{BillingError, Invoice, InvoiceFilter, InvoiceStatus, ManageError, Subscription};
+use super::{BillingError, Invoice, InvoiceFilter, InvoiceStatus, Subscription, SubscriptionError};
 use crate::context::Context;
 use crate::shared::{AttemptId, Page, Timestamp};
 use crate::storage::UnitOfWork;
@@ -37,19 +37,19 @@ const NEWEST: u32 = 100;
 /// Refunds what was chosen, by credit notes to the payments. Returns the attempts that send the refunds.
 ///
 /// # Errors
-/// [`ManageError::PaymentInFlight`] while a payment is in flight: it would settle afterwards and not be refunded.
+/// [`SubscriptionError::PaymentInFlight`] while a payment is in flight: it would settle afterwards and not be refunded.
 pub(super) async fn refund_at_end(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
     choice: RefundChoice,
     now: Timestamp,
-) -> Result<Vec<AttemptId>, ManageError> {
+) -> Result<Vec<AttemptId>, SubscriptionError> {
     if choice == RefundChoice::None {
         return Ok(Vec::new());
     }
     if is_paying(unit, subscription).await? {
-        return Err(ManageError::PaymentInFlight);
+        return Err(SubscriptionError::PaymentInFlight);
     }
     match choice {
         RefundChoice::None => Ok(Vec::new()),
@@ -70,7 +70,7 @@ pub(super) async fn refund_at_end(
 }
 
 /// The newest paid invoice of a subscription with a total above zero; statements do not count.
-async fn last_paid(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Option<Invoice>, ManageError> {
+async fn last_paid(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Option<Invoice>, SubscriptionError> {
     let filter = InvoiceFilter {
         subscription_id: Some(subscription.id.clone()),
         statuses: vec![InvoiceStatus::Paid],

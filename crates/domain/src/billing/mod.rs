@@ -48,6 +48,7 @@ mod statement;
 mod store_emails;
 mod subscription;
 mod subscription_admin;
+mod subscription_error;
 mod termination;
 mod test_clock_admin;
 mod test_clock_runner;
@@ -67,7 +68,7 @@ pub use billing_email_content::{BillingEmail, BillingEmailContent, Recipient, Su
 pub use billing_emails::*;
 pub use cancel::*;
 pub use card_events::{card_hint_of, check_card_hint, receive_card_event};
-pub use change_payment::{change_to_card, prepare_payment_change, submit_signed_payment_change, takes_card};
+pub use change_payment::{PaymentChangeError, change_to_card, prepare_payment_change, submit_signed_payment_change, takes_card};
 pub use change_plan::{PlanSwitch, switch_plan};
 pub use charges::BatchResult;
 pub(crate) use charges::{nonce, publish_charges};
@@ -86,28 +87,34 @@ pub use notifications::{Notification, OVERDUE_REMINDER, ResumedFrom, TRIAL_REMIN
 pub use pause::*;
 pub use pay_by_card::{CardPayment, pay_by_card};
 pub use pay_overdue::*;
+pub use payment_target::PaymentTargetError;
 pub use period::*;
-pub use plan_preview::{PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanChoice, PlanOrder, PlanPreview, plans, preview_plan};
+pub use plan_preview::{
+    PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanChoice, PlanError, PlanOrder, PlanPreview, plans, preview_plan,
+};
 pub use policy::{BillingPolicy, COMMENT_MAX, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, OVERDRAFT_GRACE, USAGE_CEILING};
 pub use pricing_formula::*;
 pub use proration::*;
-pub use recharge::{Funds, PreparedRecharge, RECHARGE_CHARGES, check_recharge, funds_of, prepare_recharge, submit_signed_recharge};
+pub use recharge::{
+    Funds, PreparedRecharge, RECHARGE_CHARGES, RechargeError, check_recharge, funds_of, prepare_recharge, submit_signed_recharge,
+};
 pub use reminders::notify_trial_end;
 pub use renew::renew_due;
 pub use report_usage::*;
-pub use restake::{StakeFor, lacks_stake, prepare_restake, submit_signed_restake};
+pub use restake::{RestakeError, StakeFor, lacks_stake, prepare_restake, submit_signed_restake};
 pub(crate) use reversal::reverse_payment;
 pub use settlement::{InvoiceCollection, MandateChange, Recharge, RefundPayment};
 pub(crate) use settlement::{mandate_declined, mandate_given};
 pub use stake::*;
 pub(crate) use stake::{RequestedStake, abandon_stake, post_stake, record_placement};
 pub use subscription::*;
-pub use subscription_admin::{ManageError, Requester, SubscriptionFields, find_subscription, resume_billing, update_subscription};
+pub use subscription_admin::{Requester, SubscriptionFields, find_subscription, resume_billing, update_subscription};
+pub use subscription_error::SubscriptionError;
 pub use test_clock_admin::*;
 pub use test_clock_runner::*;
 pub use trial::*;
 pub use unbillable::Unbillable;
-pub use unused_time::UnusedTime;
+pub use unused_time::{UnusedTime, UnusedTimeError};
 pub use usage::*;
 pub use view::*;
-pub use void::void_invoice;
+pub use void::{VoidError, void_invoice};

@@ -5,17 +5,18 @@ use super::charges::{nonce, publish_charges};
 use super::issue_invoice::{Bill, issue};
 use super::period_lines::{Lines, lines, read_usage};
 use super::subscription_admin::{lock, save};
+use super::subscription_error::convert_subscription_errors;
 use super::usage_correction::UsageCorrections;
 use super::{
-    BillingReason, Change, ManageError, Notification, Period, ResumedFrom, Subscription, SubscriptionStatus, Unbillable, notify, period,
-    time_of,
+    BillingReason, Change, Notification, Period, ResumedFrom, Subscription, SubscriptionError, SubscriptionStatus, Unbillable, notify,
+    period, time_of,
 };
 use crate::context::Context;
 use crate::shared::{Amount, InvoiceId, SubscriptionId, Timestamp};
 use std::time::Duration;
 
 /// Pauses a subscription. Its unpaid invoices stay due.
-pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
+pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, SubscriptionError> {
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
@@ -31,12 +32,23 @@ pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, M
     super::find(ctx, id).await
 }
 
+/// Why a paused subscription cannot be resumed.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    #[error("This subscription cannot be resumed")]
+    NotRecoverable,
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+}
+
+convert_subscription_errors!(ResumeError::Subscription);
+
 /// Restores the status from before the pause. The time of the pause does not count towards the dunning deadline.
-fn apply_resume(subscription: &mut Subscription, now: Timestamp) -> Result<(), ManageError> {
+fn apply_resume(subscription: &mut Subscription, now: Timestamp) -> Result<(), ResumeError> {
     let resumed = subscription.status.after(Change::Resume)?;
     if subscription.ends_at().is_some_and(|end| end <= now) {
         // Its end has come and is about to be recorded.
-        return Err(ManageError::NotRecoverable);
+        return Err(ResumeError::NotRecoverable);
     }
     let in_trial = subscription.index.is_none() && now < subscription.period.end;
     subscription.status = if in_trial { SubscriptionStatus::Trialing } else { resumed };
@@ -56,7 +68,7 @@ pub(super) fn reported(period: &Period, paused_at: Option<Timestamp>, now: Times
 }
 
 /// Resumes a paused subscription. If its period is over, a new one begins now and is charged.
-pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
+pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ResumeError> {
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
@@ -91,5 +103,5 @@ pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, 
     publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
     notify(ctx, unit.as_mut(), &Notification::Resumed { subscription: id.clone(), from: ResumedFrom::Pause, at: now }, ctx.now()).await?;
     unit.commit().await?;
-    super::find(ctx, id).await
+    Ok(super::find(ctx, id).await?)
 }

@@ -3,7 +3,7 @@
 use super::charges::publish_charges;
 use super::invoice::plan_payments;
 use super::pay_overdue::{intent_of, is_owed};
-use super::{BillingError, Invoice, ManageError};
+use super::{BillingError, Invoice, OverduePaymentError, PaymentTargetError, SubscriptionError};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{Attempt, AttemptKind, CardHolder, Currency, Mandate, MandateDetails, MandateStatus, Method, Purpose, SetupRequest};
@@ -25,9 +25,9 @@ pub(super) async fn save_card(
     customer: Customer,
     (method, currency): (&Method, &Currency),
     purpose: CardPurpose<'_>,
-) -> Result<String, ManageError> {
+) -> Result<String, PaymentTargetError> {
     let now = ctx.now();
-    let rail = ctx.networks.card(method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let rail = ctx.networks.card(method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let mandate = Mandate {
         id: MandateId::new(now, ctx.random.as_ref()),
         mode: customer.mode,
@@ -71,22 +71,22 @@ pub struct CardPayment {
 
 /// Opens a card form for unpaid invoices of one customer and currency. Once the card is saved, it is charged for all of them together. The
 /// subscriptions' own payment methods stay unchanged. Invoices of ended subscriptions are allowed.
-pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &CurrencyId) -> Result<CardPayment, ManageError> {
+pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &CurrencyId) -> Result<CardPayment, OverduePaymentError> {
     let mut unit = ctx.store.begin().await?;
     let mut unpaid = unit.invoices().find_all(invoices).await?;
     unpaid.retain(|invoice| is_owed(invoice) && invoice.currency_id == *currency);
-    let first = unpaid.first().ok_or(ManageError::NothingOwed)?;
+    let first = unpaid.first().ok_or(OverduePaymentError::NothingOwed)?;
     if unpaid.iter().any(|invoice| invoice.customer_id != first.customer_id) {
-        return Err(ManageError::NothingOwed);
+        return Err(OverduePaymentError::NothingOwed);
     }
     let ids: Vec<_> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
     if !unit.attempts().in_flight(&ids).await?.is_empty() {
-        return Err(ManageError::PaymentInFlight);
+        return Err(SubscriptionError::PaymentInFlight.into());
     }
-    let currency = unit.methods().find_currency(currency).await?.ok_or(ManageError::NotFound)?;
+    let currency = unit.methods().find_currency(currency).await?.ok_or(SubscriptionError::NotFound)?;
     let method = unit.methods().find(&currency.method_id).await?.filter(|method| method.active && method.kind.is_card());
-    let method = method.ok_or(ManageError::MethodNotSupported)?;
-    let customer = unit.customers().find(&first.customer_id).await?.ok_or(ManageError::NotFound)?;
+    let method = method.ok_or(PaymentTargetError::MethodNotSupported)?;
+    let customer = unit.customers().find(&first.customer_id).await?.ok_or(SubscriptionError::NotFound)?;
     let purpose = CardPurpose::Invoices(&ids);
     let client_secret = save_card(ctx, unit, customer.clone(), (&method, &currency), purpose).await?;
     Ok(CardPayment { client_secret, method, customer })

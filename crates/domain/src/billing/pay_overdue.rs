@@ -2,7 +2,8 @@
 
 use super::invoice::plan_payments;
 use super::payment_target::send_now;
-use super::{Invoice, ManageError};
+use super::subscription_error::convert_payment_errors;
+use super::{Invoice, PaymentTargetError, SubscriptionError};
 use crate::access::Wallet;
 use crate::context::Context;
 use crate::customer::Customer;
@@ -13,6 +14,19 @@ use crate::pricing::Metadata;
 use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
+
+/// Why overdue invoices cannot be paid.
+#[derive(Debug, thiserror::Error)]
+pub enum OverduePaymentError {
+    #[error("Nothing is overdue")]
+    NothingOwed,
+    #[error("Card-based currency is not supported for overdue payment")]
+    CardCurrency,
+    #[error(transparent)]
+    Payment(#[from] PaymentTargetError),
+}
+
+convert_payment_errors!(OverduePaymentError::Payment);
 
 /// The sum of overdue invoices in one currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,8 +51,8 @@ pub async fn overdue_of(
     unit: &mut dyn UnitOfWork,
     customer: &CustomerId,
     subscription: Option<&SubscriptionId>,
-) -> Result<Overdue, ManageError> {
-    let customer = unit.customers().find(customer).await?.ok_or(ManageError::NotFound)?;
+) -> Result<Overdue, OverduePaymentError> {
+    let customer = unit.customers().find(customer).await?.ok_or(SubscriptionError::NotFound)?;
     let invoices = match subscription {
         Some(subscription) => unit.invoices().overdue_of(subscription).await?,
         None => unit.invoices().overdue(&customer.id).await?,
@@ -50,8 +64,8 @@ pub async fn overdue_of(
     }
     let mut sums = Vec::with_capacity(amounts.len());
     for (id, amount) in amounts {
-        let currency = unit.methods().find_currency(&id).await?.ok_or(ManageError::NotFound)?;
-        let method = unit.methods().find(&currency.method_id).await?.ok_or(ManageError::NotFound)?;
+        let currency = unit.methods().find_currency(&id).await?.ok_or(SubscriptionError::NotFound)?;
+        let method = unit.methods().find(&currency.method_id).await?.ok_or(SubscriptionError::NotFound)?;
         sums.push(OwedSum { amount, currency, method });
     }
     let mut subscription_ids: Vec<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.as_ref()).collect();
@@ -99,28 +113,28 @@ struct CombinedPayment {
     currency: Currency,
 }
 
-async fn combine(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<CombinedPayment, ManageError> {
+async fn combine(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<CombinedPayment, OverduePaymentError> {
     let (invoices, currency) = match debt {
         Debt::Invoice(id) => {
-            let invoice = unit.invoices().find(id).await?.ok_or(ManageError::NotFound)?;
+            let invoice = unit.invoices().find(id).await?.ok_or(SubscriptionError::NotFound)?;
             let currency = invoice.currency_id.clone();
             (vec![invoice], currency)
         }
         Debt::OfSubscription(id, currency) => {
-            let subscription = unit.subscriptions().find(id).await?.ok_or(ManageError::NotFound)?;
+            let subscription = unit.subscriptions().find(id).await?.ok_or(SubscriptionError::NotFound)?;
             (overdue_of(unit, &subscription.customer_id, Some(id)).await?.invoices, currency.clone())
         }
         Debt::OfCustomer(id, currency) => (overdue_of(unit, id, None).await?.invoices, currency.clone()),
     };
     let invoices: Vec<_> = invoices.into_iter().filter(|invoice| is_owed(invoice) && invoice.currency_id == currency).collect();
     if invoices.is_empty() {
-        return Err(ManageError::NothingOwed);
+        return Err(OverduePaymentError::NothingOwed);
     }
     let amount = Amount::sum(invoices.iter().map(Invoice::remaining))?;
-    let currency = unit.methods().find_currency(&currency).await?.ok_or(ManageError::NotFound)?;
-    let method = unit.methods().find(&currency.method_id).await?.ok_or(ManageError::NotFound)?;
+    let currency = unit.methods().find_currency(&currency).await?.ok_or(SubscriptionError::NotFound)?;
+    let method = unit.methods().find(&currency.method_id).await?.ok_or(SubscriptionError::NotFound)?;
     if method.kind == MethodKind::Stripe {
-        return Err(ManageError::CardCurrency);
+        return Err(OverduePaymentError::CardCurrency);
     }
     Ok(CombinedPayment { invoices, amount, method, currency })
 }
@@ -142,10 +156,10 @@ pub async fn prepare_overdue_payment(
     debt: &Debt,
     payer: &Wallet,
     nonce: u64,
-) -> Result<PreparedOverduePayment, ManageError> {
+) -> Result<PreparedOverduePayment, OverduePaymentError> {
     let mut unit = ctx.store.read().await?;
     let combined = combine(unit.as_mut(), debt).await?;
-    let rail = ctx.networks.wallet(combined.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let rail = ctx.networks.wallet(combined.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let prepared = rail.prepare(&combined.method, &combined.currency, &transfer_request(debt, &combined, payer, nonce))?;
     let CombinedPayment { invoices, amount, method, currency } = combined;
     Ok(PreparedOverduePayment { prepared, method, currency, amount, invoices })
@@ -158,13 +172,13 @@ pub async fn submit_signed_overdue_payment(
     payer: &Wallet,
     nonce: u64,
     signed_tx: &str,
-) -> Result<String, ManageError> {
+) -> Result<String, OverduePaymentError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let combined = combine(unit.as_mut(), debt).await?;
-    let rail = ctx.networks.wallet(combined.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let rail = ctx.networks.wallet(combined.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let signed = rail.check(&combined.method, &combined.currency, &transfer_request(debt, &combined, payer, nonce), signed_tx)?;
-    let Some(first) = combined.invoices.first() else { return Err(ManageError::NothingOwed) };
+    let Some(first) = combined.invoices.first() else { return Err(OverduePaymentError::NothingOwed) };
     let intent = intent_of(ctx, first, &combined.invoices, combined.amount, (&combined.method.id, &combined.currency.id));
     let attempt = Attempt::begin(
         AttemptId::new(now, ctx.random.as_ref()),
@@ -176,7 +190,7 @@ pub async fn submit_signed_overdue_payment(
     );
     unit.intents().upsert(&intent).await?;
     match unit.attempts().insert(&attempt, &plan_payments(&combined.invoices)).await {
-        Err(StorageError::Duplicate(_)) => return Err(ManageError::PaymentInFlight),
+        Err(StorageError::Duplicate(_)) => return Err(SubscriptionError::PaymentInFlight.into()),
         written => written?,
     }
     unit.commit().await?;

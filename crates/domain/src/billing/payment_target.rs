@@ -1,12 +1,34 @@
 //! The method and currency that a subscription will be charged by, and sending what its payer's wallet signed.
 
 use super::subscription_admin::load;
-use super::{Invoice, InvoiceStatus, ManageError, Subscription, SubscriptionStatus};
+use super::subscription_error::convert_subscription_errors;
+use super::{Invoice, InvoiceStatus, Subscription, SubscriptionError, SubscriptionStatus};
 use crate::access::Wallet;
 use crate::context::Context;
-use crate::payment::{Attempt, AttemptKind, AttemptStatus, Currency, Method, Purpose, SignedTransaction, charge_now};
+use crate::payment::{Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Method, Purpose, SignedTransaction, charge_now};
 use crate::shared::{Amount, AttemptId, CurrencyId, MethodId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
+
+/// Why a method and currency cannot pay for a subscription, or why a payment that a wallet signed was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum PaymentTargetError {
+    #[error("This subscription has ended")]
+    Ended,
+    #[error("This payment method is not supported")]
+    MethodNotSupported,
+    /// Invoices in the former currency, or invoices that a stake secures, are unpaid.
+    #[error("Please pay your overdue invoices first")]
+    UnpaidInvoices,
+    /// The network declined, with its own message.
+    #[error("{0}")]
+    Declined(String),
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+}
+
+convert_subscription_errors!(PaymentTargetError::Subscription);
 
 /// What a subscription will be charged by.
 #[derive(Debug, Clone)]
@@ -23,32 +45,32 @@ pub(super) async fn target(
     id: &SubscriptionId,
     method: Option<&MethodId>,
     currency: &CurrencyId,
-) -> Result<PaymentTarget, ManageError> {
+) -> Result<PaymentTarget, PaymentTargetError> {
     let subscription = load(unit, id).await?;
     if subscription.status == SubscriptionStatus::Canceled {
-        return Err(ManageError::Ended);
+        return Err(PaymentTargetError::Ended);
     }
     let found = unit.methods().find_currency(currency).await?;
     let currency = found.filter(|currency| currency.active && currency.mode == subscription.mode);
-    let currency = currency.ok_or(ManageError::MethodNotSupported)?;
+    let currency = currency.ok_or(PaymentTargetError::MethodNotSupported)?;
     let found = unit.methods().find(&currency.method_id).await?.filter(|found| found.active);
-    let found = found.filter(|found| method.is_none_or(|method| *method == found.id)).ok_or(ManageError::MethodNotSupported)?;
+    let found = found.filter(|found| method.is_none_or(|method| *method == found.id)).ok_or(PaymentTargetError::MethodNotSupported)?;
     let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;
     if !prices.iter().all(|price| price.rate_in(&currency.id).is_some()) {
-        return Err(ManageError::CurrencyNotConfigured);
+        return Err(SubscriptionError::CurrencyNotConfigured.into());
     }
     if currency.id != subscription.currency_id {
         if is_stake_moving(unit, &subscription).await? {
-            return Err(ManageError::PaymentInFlight);
+            return Err(SubscriptionError::PaymentInFlight.into());
         }
         // Retries charge only the subscription's currency, so unpaid invoices in the old one would never be collected.
         let unpaid = unpaid_in_currency(unit, &subscription).await?;
         if unpaid.iter().any(|invoice| invoice.status == InvoiceStatus::Uncollectible) {
-            return Err(ManageError::UnpaidInvoices);
+            return Err(PaymentTargetError::UnpaidInvoices);
         }
         if !unpaid.is_empty() {
-            return Err(ManageError::PaymentInFlight);
+            return Err(SubscriptionError::PaymentInFlight.into());
         }
     }
     Ok(PaymentTarget { subscription, method: found, currency })
@@ -83,7 +105,7 @@ fn attempt_of(ctx: &Context, target: &PaymentTarget, purpose: Purpose, amount: A
 /// Stores a transaction that a wallet signed, sends it, and returns its hash.
 ///
 /// # Errors
-/// [`ManageError::Refused`] when the network declines it; [`ManageError::PaymentInFlight`] when such an attempt exists already.
+/// [`PaymentTargetError::Declined`] when the network declines it; [`SubscriptionError::PaymentInFlight`] when such an attempt exists already.
 pub(super) async fn send(
     ctx: &Context,
     mut unit: Box<dyn UnitOfWork>,
@@ -92,11 +114,11 @@ pub(super) async fn send(
     amount: Amount,
     payer: &Wallet,
     signed: SignedTransaction,
-) -> Result<String, ManageError> {
+) -> Result<String, PaymentTargetError> {
     let kind = AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() };
     let attempt = attempt_of(ctx, target, purpose, amount, kind);
     match unit.attempts().insert(&attempt, &[]).await {
-        Err(StorageError::Duplicate(_)) => return Err(ManageError::PaymentInFlight),
+        Err(StorageError::Duplicate(_)) => return Err(SubscriptionError::PaymentInFlight.into()),
         inserted => inserted?,
     }
     unit.commit().await?;
@@ -107,12 +129,12 @@ pub(super) async fn send(
 /// Sends an attempt that was just committed. Without an answer it stays in flight, and the reconciler queries the network later.
 ///
 /// # Errors
-/// [`ManageError::Refused`] when the network declines it.
-pub(super) async fn send_now(ctx: &Context, attempt: &AttemptId) -> Result<(), ManageError> {
+/// [`PaymentTargetError::Declined`] when the network declines it.
+pub(super) async fn send_now(ctx: &Context, attempt: &AttemptId) -> Result<(), PaymentTargetError> {
     let _ = charge_now(ctx, attempt).await;
     let found = ctx.store.read().await?.attempts().find(attempt).await?;
     match found.filter(|attempt| attempt.status == AttemptStatus::Declined) {
-        Some(declined) => Err(ManageError::Refused(declined.last_error.map(|error| error.message).unwrap_or_default())),
+        Some(declined) => Err(PaymentTargetError::Declined(declined.last_error.map(|error| error.message).unwrap_or_default())),
         None => Ok(()),
     }
 }

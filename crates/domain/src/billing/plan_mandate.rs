@@ -1,7 +1,7 @@
 //! Checks whether a wallet's delegation covers a new plan. If not, the plan changes once the delegation is extended.
 
 use super::plan_preview::planned;
-use super::{ManageError, MandateLimits, PlanOrder, Subscription, mandate_limit};
+use super::{MandateLimits, PlanError, PlanOrder, Subscription, SubscriptionError, mandate_limit};
 use crate::context::Context;
 use crate::payment::MandateDetails;
 use crate::shared::{PriceId, SubscriptionId};
@@ -14,7 +14,7 @@ pub(super) async fn with_plan(
     subscription: Subscription,
     order: &PlanOrder,
     mut others: MandateLimits,
-) -> Result<MandateLimits, ManageError> {
+) -> Result<MandateLimits, PlanError> {
     let (after, due) = planned(ctx, unit, subscription, order).await?;
     let ids: Vec<_> = after.items.iter().map(|item| item.price_id.clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;
@@ -29,15 +29,15 @@ pub(super) async fn with_plan(
 }
 
 /// Queries the network whether the wallet's delegation covers the plan. Cards have no limit.
-pub(super) async fn permits(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<bool, ManageError> {
+pub(super) async fn permits(ctx: &Context, id: &SubscriptionId, order: &PlanOrder) -> Result<bool, PlanError> {
     let mut unit = ctx.store.read().await?;
     let subscription = super::subscription_admin::load(unit.as_mut(), id).await?;
     let Some(mandate) = subscription.mandate_id.clone() else { return Ok(true) };
     let Some(MandateDetails::Delegation { payer, .. }) = unit.mandates().find(&mandate).await?.and_then(|mandate| mandate.details) else {
         return Ok(true);
     };
-    let method = unit.methods().find(&subscription.method_id).await?.ok_or(ManageError::NotFound)?;
-    let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or(ManageError::NotFound)?;
+    let method = unit.methods().find(&subscription.method_id).await?.ok_or(SubscriptionError::NotFound)?;
+    let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or(SubscriptionError::NotFound)?;
     let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(true) };
     let most = with_plan(ctx, unit.as_mut(), subscription, order, MandateLimits::default()).await?;
     drop(unit);

@@ -5,15 +5,16 @@ use super::line_descriptions::prorated;
 use super::period_lines::{Lines, lines, read_usage, usage_of};
 use super::stake::stake_for_plan;
 use super::subscription_admin::load;
+use super::subscription_error::convert_subscription_errors;
 use super::unused_time::{UnusedTime, UnusedTimes};
 use super::usage_carry_over::carried;
 use super::usage_correction::UsageCorrections;
 use super::{
-    BillingReason, InvoiceItem, ManageError, Period, PlanChange, PlanLine, PricingFormula, ProrationLine, Subscription, SubscriptionItem,
-    SubscriptionStatus, Unbillable, period, prorate_plan_change, time_of,
+    BillingReason, InvoiceItem, Period, PlanChange, PlanLine, PricingFormula, ProrationLine, Subscription, SubscriptionError,
+    SubscriptionItem, SubscriptionStatus, Unbillable, UnusedTimeError, period, prorate_plan_change, time_of,
 };
 use crate::context::Context;
-use crate::pricing::{CatalogueFilter, Price, Product, RecurringInterval, StockReservation, Usage, check_quantity};
+use crate::pricing::{CatalogueFilter, Price, Product, QuantityError, RecurringInterval, StockReservation, Usage, check_quantity};
 use crate::shared::{Amount, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
@@ -106,9 +107,36 @@ pub(super) struct Draft {
     pub moves: (StockReservation, StockReservation),
 }
 
+/// Why a plan cannot be changed or previewed.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    #[error("Plan updates are not available")]
+    NoPlans,
+    /// The ordered quantity of the plan is not available.
+    #[error(transparent)]
+    Quantity(#[from] QuantityError),
+    #[error("The price of this change is another one by now, please look again")]
+    PreviewChanged,
+    #[error("The customer's wallet has to permit this plan first")]
+    NeedsPermission,
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+}
+
+convert_subscription_errors!(PlanError::Subscription);
+
+impl From<UnusedTimeError> for PlanError {
+    fn from(error: UnusedTimeError) -> Self {
+        match error {
+            UnusedTimeError::CreditedAlready => Self::PreviewChanged,
+            UnusedTimeError::Subscription(error) => Self::Subscription(error),
+        }
+    }
+}
+
 /// The other plans that a subscription can change to: prices of its items' products, or of products in the same group, with the same kind
 /// of usage. If the subscription has several items, only prices with its billing cycle.
-pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<(Price, Product)>, ManageError> {
+pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<(Price, Product)>, PlanError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let plans = plans_of(unit.as_mut(), &subscription).await?;
@@ -119,19 +147,19 @@ pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<(Price, Pro
             others.push((price, product));
         }
     }
-    if others.is_empty() { Err(ManageError::NoPlans) } else { Ok(others) }
+    if others.is_empty() { Err(PlanError::NoPlans) } else { Ok(others) }
 }
 
 /// All plans, including the current ones.
-async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Plan>, ManageError> {
+async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Plan>, PlanError> {
     let is_running = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing);
     if !is_running || subscription.ends_at().is_some() {
-        return Err(ManageError::NoPlans);
+        return Err(PlanError::NoPlans);
     }
     let mut plans = Vec::new();
     for (place, item) in subscription.items.iter().enumerate() {
-        let current = unit.prices().find(&item.price_id).await?.ok_or(ManageError::NoPlans)?;
-        let product = unit.products().find(&current.product_id).await?.ok_or(ManageError::NoPlans)?;
+        let current = unit.prices().find(&item.price_id).await?.ok_or(PlanError::NoPlans)?;
+        let product = unit.products().find(&current.product_id).await?.ok_or(PlanError::NoPlans)?;
         let mut products = vec![product.clone()];
         if let Some(group) = product.metadata.get(PLAN_GROUP).filter(|group| !group.is_empty()) {
             let metadata = [(PLAN_GROUP.to_owned(), group.clone())].into();
@@ -176,7 +204,7 @@ fn chosen(plans: Vec<Plan>, subscription: &Subscription, choice: &PlanChoice) ->
 }
 
 /// Computes the price of a plan change made now.
-pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, choice: &PlanChoice) -> Result<PlanPreview, ManageError> {
+pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, choice: &PlanChoice) -> Result<PlanPreview, PlanError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
@@ -188,33 +216,33 @@ pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, choice: &PlanChoic
 /// Returns the subscription after an order, and the amount due now.
 ///
 /// # Errors
-/// [`ManageError::PreviewChanged`] when the order no longer matches its preview.
+/// [`PlanError::PreviewChanged`] when the order no longer matches its preview.
 pub(super) async fn planned(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     before: Subscription,
     order: &PlanOrder,
-) -> Result<(Subscription, Amount), ManageError> {
+) -> Result<(Subscription, Amount), PlanError> {
     let now = time_of(ctx, unit, before.clock_id.as_ref()).await?;
     let at = shown_for(unit, order, &before, now).await?;
     let Draft { subscription, preview, .. } = draft(ctx, unit, before, &order.choice, at).await?;
     match order.fits(&preview) {
         true => Ok((subscription, preview.total)),
-        false => Err(ManageError::PreviewChanged),
+        false => Err(PlanError::PreviewChanged),
     }
 }
 
 /// Returns the time for which an order was previewed.
 ///
 /// # Errors
-/// [`ManageError::PreviewChanged`] when the preview has expired, or a later change has been made since: the time paid for by that change
+/// [`PlanError::PreviewChanged`] when the preview has expired, or a later change has been made since: the time paid for by that change
 /// would be credited twice.
 pub(super) async fn shown_for(
     unit: &mut dyn UnitOfWork,
     order: &PlanOrder,
     subscription: &Subscription,
     now: Timestamp,
-) -> Result<Timestamp, ManageError> {
+) -> Result<Timestamp, PlanError> {
     let at = order.at.max(subscription.period.start);
     let lifetime = PREVIEW_LIFETIME.min(Duration::from_secs(subscription.period.seconds() / PREVIEW_PARTS));
     let changed_at = unit.invoices().last_start(&subscription.id, BillingReason::SubscriptionUpdate).await?;
@@ -223,7 +251,7 @@ pub(super) async fn shown_for(
     let backdated = unit.credit_notes().dated_back(&subscription.id, one_period_ago).await?;
     let is_late = at > now || now.since(at) > lifetime.saturating_sub(backdated) || now >= subscription.period.end;
     match is_late || is_before {
-        true => Err(ManageError::PreviewChanged),
+        true => Err(PlanError::PreviewChanged),
         false => Ok(at),
     }
 }
@@ -234,16 +262,16 @@ pub(super) async fn draft(
     before: Subscription,
     choice: &PlanChoice,
     at: Timestamp,
-) -> Result<Draft, ManageError> {
+) -> Result<Draft, PlanError> {
     let plans = plans_of(unit, &before).await?;
-    let Plan { price, product, place, .. } = chosen(plans, &before, choice).ok_or(ManageError::NoPlans)?;
+    let Plan { price, product, place, .. } = chosen(plans, &before, choice).ok_or(PlanError::NoPlans)?;
     let item = before.items[place].clone();
     let quantity = if price.is_metered() { item.quantity } else { choice.quantity.unwrap_or(item.quantity) };
     if !(1..=PLAN_QUANTITY_MAX).contains(&quantity) || (price.id == item.price_id && quantity == item.quantity) {
-        return Err(ManageError::NoPlans);
+        return Err(PlanError::NoPlans);
     }
-    let cycle = price.recurring.map(|recurring| recurring.cycle).ok_or(ManageError::NoPlans)?;
-    let rate = price.rate_in(&before.currency_id).ok_or(ManageError::CurrencyNotConfigured)?;
+    let cycle = price.recurring.map(|recurring| recurring.cycle).ok_or(PlanError::NoPlans)?;
+    let rate = price.rate_in(&before.currency_id).ok_or(SubscriptionError::CurrencyNotConfigured)?;
     let (stock_returned, stock_taken) = (
         StockReservation { price_id: item.price_id.clone(), quantity: item.quantity },
         StockReservation { price_id: price.id.clone(), quantity },
@@ -301,9 +329,9 @@ async fn usage_until(
     item: &SubscriptionItem,
     invoice: &InvoiceId,
     at: Timestamp,
-) -> Result<UsageUntil, ManageError> {
+) -> Result<UsageUntil, PlanError> {
     if item.billed.is_some_and(|billed| billed.until > at) {
-        return Err(ManageError::PreviewChanged);
+        return Err(PlanError::PreviewChanged);
     }
     let used_period = Period { end: at, ..before.period };
     let one = Subscription { items: vec![item.clone()], period: used_period, ..before.clone() };
@@ -347,7 +375,7 @@ async fn preview(
     parts: Parts<'_>,
     (price, product, invoice): (&Price, &Product, &InvoiceId),
     at: Timestamp,
-) -> Result<PlanPreview, ManageError> {
+) -> Result<PlanPreview, PlanError> {
     let Parts { change, usage, unused, corrections, stake } = parts;
     let mut items = usage.items;
     for line in &change.lines {
@@ -389,7 +417,7 @@ pub(super) async fn prorated_item(
     (invoice, item): (&InvoiceId, Option<SubscriptionItemId>),
     charged_period: Period,
     at: Timestamp,
-) -> Result<InvoiceItem, ManageError> {
+) -> Result<InvoiceItem, SubscriptionError> {
     let name = name_of(unit, &line.price_id).await?;
     Ok(InvoiceItem {
         id: InvoiceItemId::new(at, ctx.random.as_ref()),
@@ -407,14 +435,14 @@ pub(super) async fn prorated_item(
     })
 }
 
-async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<String, ManageError> {
+async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<String, SubscriptionError> {
     let Some(price) = unit.prices().find(price).await? else { return Ok(String::new()) };
     let product = unit.products().find(&price.product_id).await?;
     Ok(product.map(|product| product.name).unwrap_or_default())
 }
 
 /// The total of the next regular invoice, before the balance is applied.
-fn next_amount(ctx: &Context, batch: &BillingBatch, after: &Subscription) -> Result<Amount, ManageError> {
+fn next_amount(ctx: &Context, batch: &BillingBatch, after: &Subscription) -> Result<Amount, SubscriptionError> {
     let index = after.index.map_or(0, |index| index.saturating_add(1));
     let next = period(&after.cycle, after.anchor, index).map_err(Unbillable::from)?;
     let placeholder_id = InvoiceId::new(next.start, ctx.random.as_ref());

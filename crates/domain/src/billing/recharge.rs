@@ -8,7 +8,11 @@ use super::clock::time_of;
 use super::dunning::collect_now;
 use super::statement::{Statement, StatementOwner, record_statement};
 use super::subscription_admin::load;
-use super::{BillingError, BillingReason, ManageError, PricingFormula, Subscription, SubscriptionStatus, line_descriptions, mandate_limit};
+use super::subscription_error::convert_payment_errors;
+use super::{
+    BillingError, BillingReason, PaymentTargetError, PricingFormula, Subscription, SubscriptionError, SubscriptionStatus,
+    line_descriptions, mandate_limit,
+};
 use crate::access::{Did, Wallet};
 use crate::context::Context;
 use crate::events::{Message, Topic};
@@ -20,6 +24,28 @@ use crate::storage::UnitOfWork;
 
 /// The largest top-up, in charges: of the wallet's mandate limit, or of the price of a period if that is higher.
 pub const RECHARGE_CHARGES: u64 = 100;
+
+/// Why funds cannot be added.
+#[derive(Debug, thiserror::Error)]
+pub enum RechargeError {
+    /// The subscription is charged to a card, not to a wallet account.
+    #[error("A card pays for this subscription. Funds can be added only where a wallet pays.")]
+    CardFunds,
+    #[error("No wallet permits the payments of this subscription")]
+    NoPayer,
+    /// The payer's account is the receiving one: networks decline such transfers.
+    #[error("This account is the one that pays for the subscription. Please add funds from another account.")]
+    OwnFunds,
+    #[error("Please enter an amount above zero.")]
+    NoFunds,
+    /// `most`: a formatted amount with its currency.
+    #[error("Please enter an amount of at most {most}.")]
+    TooManyFunds { most: String },
+    #[error(transparent)]
+    Payment(#[from] PaymentTargetError),
+}
+
+convert_payment_errors!(RechargeError::Payment);
 
 /// The account that a subscription is charged by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,15 +74,15 @@ pub struct PreparedRecharge {
 }
 
 /// The subscription and its funds, without the balance, which needs a network call.
-async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<(Subscription, Funds), ManageError> {
+async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<(Subscription, Funds), RechargeError> {
     let subscription = load(unit, id).await?;
     if subscription.status == SubscriptionStatus::Canceled {
-        return Err(ManageError::Ended);
+        return Err(PaymentTargetError::Ended.into());
     }
-    let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or(ManageError::NotFound)?;
-    let method = unit.methods().find(&subscription.method_id).await?.ok_or(ManageError::NotFound)?;
+    let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or(SubscriptionError::NotFound)?;
+    let method = unit.methods().find(&subscription.method_id).await?.ok_or(SubscriptionError::NotFound)?;
     if method.kind.is_card() {
-        return Err(ManageError::CardFunds);
+        return Err(RechargeError::CardFunds);
     }
     let mandate = match &subscription.mandate_id {
         Some(mandate) => unit.mandates().find(mandate).await?,
@@ -64,7 +90,7 @@ async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionI
     };
     let Some(Mandate { details: Some(MandateDetails::Delegation { payer, limits, .. }), status: MandateStatus::Active, .. }) = mandate
     else {
-        return Err(ManageError::NoPayer);
+        return Err(RechargeError::NoPayer);
     };
     let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;
@@ -79,31 +105,31 @@ async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionI
 }
 
 /// The account that a subscription is charged by, with its balance at the network.
-pub async fn funds_of(ctx: &Context, id: &SubscriptionId) -> Result<Funds, ManageError> {
+pub async fn funds_of(ctx: &Context, id: &SubscriptionId) -> Result<Funds, RechargeError> {
     let mut unit = ctx.store.read().await?;
     let (_, funds) = account_of(ctx, unit.as_mut(), id).await?;
     drop(unit);
-    let rail = ctx.networks.wallet(funds.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let rail = ctx.networks.wallet(funds.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let balance = rail.balance(&funds.method, &funds.currency, &funds.payer).await.ok();
     Ok(Funds { balance, ..funds })
 }
 
 impl Funds {
-    fn check(&self, amount: Amount) -> Result<(), ManageError> {
+    fn check(&self, amount: Amount) -> Result<(), RechargeError> {
         if amount.is_zero() {
-            return Err(ManageError::NoFunds);
+            return Err(RechargeError::NoFunds);
         }
         if amount > self.most {
             let most = format!("{} {}", self.most.to_decimal(self.currency.decimals), self.currency.symbol);
-            return Err(ManageError::TooManyFunds { most });
+            return Err(RechargeError::TooManyFunds { most });
         }
         Ok(())
     }
 
-    fn request(&self, id: &SubscriptionId, amount: Amount, from: &Wallet, nonce: u64) -> Result<TransferRequest, ManageError> {
+    fn request(&self, id: &SubscriptionId, amount: Amount, from: &Wallet, nonce: u64) -> Result<TransferRequest, RechargeError> {
         self.check(amount)?;
         if from.did == self.payer {
-            return Err(ManageError::OwnFunds);
+            return Err(RechargeError::OwnFunds);
         }
         Ok(TransferRequest {
             payer: from.did.clone(),
@@ -117,7 +143,7 @@ impl Funds {
 }
 
 /// Checks whether this amount can be added now, by any wallet.
-pub async fn check_recharge(ctx: &Context, id: &SubscriptionId, amount: Amount) -> Result<(), ManageError> {
+pub async fn check_recharge(ctx: &Context, id: &SubscriptionId, amount: Amount) -> Result<(), RechargeError> {
     let mut unit = ctx.store.read().await?;
     account_of(ctx, unit.as_mut(), id).await?.1.check(amount)
 }
@@ -129,10 +155,10 @@ pub async fn prepare_recharge(
     amount: Amount,
     from: &Wallet,
     nonce: u64,
-) -> Result<PreparedRecharge, ManageError> {
+) -> Result<PreparedRecharge, RechargeError> {
     let mut unit = ctx.store.read().await?;
     let (subscription, funds) = account_of(ctx, unit.as_mut(), id).await?;
-    let rail = ctx.networks.wallet(funds.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let rail = ctx.networks.wallet(funds.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let prepared = rail.prepare(&funds.method, &funds.currency, &funds.request(id, amount, from, nonce)?)?;
     let Funds { payer: to, method, currency, .. } = funds;
     Ok(PreparedRecharge { prepared, method, currency, amount, to, description: subscription.description })
@@ -141,17 +167,17 @@ pub async fn prepare_recharge(
 /// Checks the signed transfer against the current request, stores its bytes and sends it. Returns the transaction hash.
 ///
 /// # Errors
-/// [`ManageError::PaymentInFlight`] while another top-up of the subscription is in flight, or when this transfer was sent before.
+/// [`SubscriptionError::PaymentInFlight`] while another top-up of the subscription is in flight, or when this transfer was sent before.
 pub async fn submit_signed_recharge(
     ctx: &Context,
     id: &SubscriptionId,
     amount: Amount,
     from: &Wallet,
     (nonce, signed): (u64, &str),
-) -> Result<String, ManageError> {
+) -> Result<String, RechargeError> {
     let mut unit = ctx.store.begin().await?;
     let (_, funds) = account_of(ctx, unit.as_mut(), id).await?;
-    let rail = ctx.networks.wallet(funds.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let rail = ctx.networks.wallet(funds.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let signed = rail.check(&funds.method, &funds.currency, &funds.request(id, amount, from, nonce)?, signed)?;
     let now = ctx.now();
     let attempt = Attempt::begin(
@@ -163,7 +189,7 @@ pub async fn submit_signed_recharge(
         now,
     );
     match unit.attempts().insert(&attempt, &[]).await {
-        Err(StorageError::Duplicate(_)) => return Err(ManageError::PaymentInFlight),
+        Err(StorageError::Duplicate(_)) => return Err(SubscriptionError::PaymentInFlight.into()),
         inserted => inserted?,
     }
     unit.commit().await?;

@@ -3,7 +3,8 @@
 use super::billing_threshold::bill_when_reached;
 use super::charges::publish_charges;
 use super::period_lines::usage_of;
-use super::{ManageError, Period, Subscription, SubscriptionStatus, UsageAction, UsageRecord, period, time_of};
+use super::subscription_error::convert_subscription_errors;
+use super::{Period, Subscription, SubscriptionError, SubscriptionStatus, UsageAction, UsageRecord, period, time_of};
 use crate::context::Context;
 use crate::pricing::{Aggregate, Usage};
 use crate::shared::{Listed, Mode, Page, SubscriptionItemId, Timestamp, UsageRecordId, check_count, check_text};
@@ -27,15 +28,28 @@ pub struct UsageReport {
     pub identifier: Option<String>,
 }
 
+/// Why usage cannot be recorded or read.
+#[derive(Debug, thiserror::Error)]
+pub enum UsageError {
+    #[error("This item is not billed by usage")]
+    NotMetered,
+    #[error("The usage must lie in the current period, and not in the future")]
+    UsageOutOfPeriod,
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+}
+
+convert_subscription_errors!(UsageError::Subscription);
+
 /// Finds the subscription of a metered item in this mode, and how the item's usage is aggregated.
-async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemId) -> Result<(Subscription, Aggregate), ManageError> {
+async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemId) -> Result<(Subscription, Aggregate), UsageError> {
     let found = unit.subscriptions().of_item(item).await?;
-    let subscription = found.filter(|subscription| subscription.mode == mode).ok_or(ManageError::NotFound)?;
-    let item = subscription.items.iter().find(|one| one.id == *item).ok_or(ManageError::NotFound)?;
-    let price = unit.prices().find(&item.price_id).await?.ok_or(ManageError::NotFound)?;
+    let subscription = found.filter(|subscription| subscription.mode == mode).ok_or(SubscriptionError::NotFound)?;
+    let item = subscription.items.iter().find(|one| one.id == *item).ok_or(SubscriptionError::NotFound)?;
+    let price = unit.prices().find(&item.price_id).await?.ok_or(SubscriptionError::NotFound)?;
     match usage_of(&price) {
         Some(Usage::Metered(aggregate)) => Ok((subscription, aggregate)),
-        _ => Err(ManageError::NotMetered),
+        _ => Err(UsageError::NotMetered),
     }
 }
 
@@ -48,7 +62,7 @@ fn is_billable(subscription: &Subscription, at: Timestamp) -> bool {
 
 /// Writes a usage record, once per identifier: a repeated report returns the first record. Bills the usage if it reaches the billing
 /// threshold.
-pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Result<UsageRecord, ManageError> {
+pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Result<UsageRecord, UsageError> {
     check_count("quantity", report.quantity, USAGE_MAX)?;
     let id = UsageRecordId::new(ctx.now(), ctx.random.as_ref());
     let identifier = report.identifier.as_deref().filter(|identifier| !identifier.trim().is_empty()).unwrap_or(id.as_str());
@@ -66,7 +80,7 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
         Some(_) => unit.subscriptions().lock(&subscription.id).await?,
         None => unit.subscriptions().hold(&subscription.id).await?,
     };
-    let subscription = locked.ok_or(ManageError::NotFound)?;
+    let subscription = locked.ok_or(SubscriptionError::NotFound)?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     // A report in whole seconds can name the second in which the counting began. It then means the part of that second after that moment.
     let counts_from = subscription.items.iter().find(|item| item.id == report.item).map(|item| item.counts_from(&subscription.period));
@@ -77,12 +91,12 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     };
     let is_running = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing | SubscriptionStatus::PastDue);
     if !is_running || reported_at > now || !is_billable(&subscription, at) || counts_from.is_none_or(|counts_from| at < counts_from) {
-        return Err(ManageError::UsageOutOfPeriod);
+        return Err(UsageError::UsageOutOfPeriod);
     }
     let record =
         UsageRecord { id, item_id: report.item.clone(), identifier, quantity: report.quantity, action: report.action, at, created_at: now };
     if !unit.usage().insert(&record).await? {
-        return Err(ManageError::Contended);
+        return Err(SubscriptionError::Contended.into());
     }
     let charge = match subscription.period.contains(at) {
         true => bill_when_reached(ctx, unit.as_mut(), subscription, now).await?,
@@ -95,14 +109,14 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
 }
 
 /// The records of an item, newest first.
-pub async fn usage_records(ctx: &Context, mode: Mode, item: &SubscriptionItemId, page: &Page) -> Result<Listed<UsageRecord>, ManageError> {
+pub async fn usage_records(ctx: &Context, mode: Mode, item: &SubscriptionItemId, page: &Page) -> Result<Listed<UsageRecord>, UsageError> {
     let mut unit = ctx.store.read().await?;
     metered(unit.as_mut(), mode, item).await?;
     Ok(unit.usage().of_item(item, page).await?)
 }
 
 /// The usage of an item in the current and earlier periods, newest first, at most [`SUMMARY_MAX`] periods.
-pub async fn usage_summary(ctx: &Context, mode: Mode, item: &SubscriptionItemId) -> Result<Vec<(Period, u64)>, ManageError> {
+pub async fn usage_summary(ctx: &Context, mode: Mode, item: &SubscriptionItemId) -> Result<Vec<(Period, u64)>, UsageError> {
     let mut unit = ctx.store.read().await?;
     let (subscription, aggregate) = metered(unit.as_mut(), mode, item).await?;
     let mut periods = vec![subscription.period];

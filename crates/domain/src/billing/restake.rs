@@ -6,7 +6,8 @@ use super::payment_target::{send, target};
 use super::plan_preview::planned;
 use super::stake::{Placement, growth, held_with, owed_stake, required_stake};
 use super::subscription_admin::{load, lock, save};
-use super::{ManageError, PlanOrder, Requester, StakeSubject, Subscription};
+use super::subscription_error::convert_payment_errors;
+use super::{PaymentTargetError, PlanError, PlanOrder, RecoverError, Requester, StakeSubject, Subscription};
 use crate::access::Wallet;
 use crate::context::Context;
 use crate::payment::{PreparedStake, Purpose};
@@ -24,24 +25,39 @@ pub enum StakeFor<'a> {
     ChangedPlan(&'a PlanOrder),
 }
 
+/// Why no security stake can be placed outside a checkout.
+#[derive(Debug, thiserror::Error)]
+pub enum RestakeError {
+    #[error("This subscription holds no stake that could be moved")]
+    NoStake,
+    #[error(transparent)]
+    Recover(#[from] RecoverError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Payment(#[from] PaymentTargetError),
+}
+
+convert_payment_errors!(RestakeError::Payment);
+
 /// The payment that a security stake still lacks.
 ///
 /// # Errors
-/// [`ManageError::NoStake`] when nothing is missing.
-pub(super) async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: StakeFor<'_>) -> Result<Placement, ManageError> {
+/// [`RestakeError::NoStake`] when nothing is missing.
+pub(super) async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: StakeFor<'_>) -> Result<Placement, RestakeError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let mut target_of_stake = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
     match what {
         StakeFor::Resuming => {
             subscription.check_recovery(Requester::Customer)?;
-            let stake = owed_stake(unit.as_mut(), &subscription).await?.ok_or(ManageError::NotRecoverable)?;
+            let stake = owed_stake(unit.as_mut(), &subscription).await?.ok_or(RecoverError::NotRecoverable)?;
             drop(unit);
             let StakeSubject::Subscription(subject) = stake.subject;
             let mut placement = Placement::security(target_of_stake, subject, &payer.did, stake.amount_requested);
             let held = held_with(ctx, &placement.key).await?;
             placement.amount = stake.amount_requested.minus(held).unwrap_or_default();
-            return if placement.amount.is_zero() { Err(ManageError::NotRecoverable) } else { Ok(placement) };
+            return if placement.amount.is_zero() { Err(RecoverError::NotRecoverable.into()) } else { Ok(placement) };
         }
         StakeFor::ChangedPayment => {}
         StakeFor::ChangedPlan(order) => {
@@ -53,12 +69,12 @@ pub(super) async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, 
             target_of_stake.subscription = after;
         }
     }
-    let required = required_stake(unit.as_mut(), &target_of_stake).await?.ok_or(ManageError::NoStake)?;
+    let required = required_stake(unit.as_mut(), &target_of_stake).await?.ok_or(RestakeError::NoStake)?;
     drop(unit);
     let mut placement = Placement::security(target_of_stake, required.subject, &payer.did, required.amount);
     let held = held_with(ctx, &placement.key).await?;
     placement.amount = required.amount.minus(held).unwrap_or_default();
-    if placement.amount.is_zero() { Err(ManageError::NoStake) } else { Ok(placement) }
+    if placement.amount.is_zero() { Err(RestakeError::NoStake) } else { Ok(placement) }
 }
 
 /// Whether a stake must be placed or increased now that a wallet has granted its delegation.
@@ -68,11 +84,11 @@ pub async fn lacks_stake(
     currency: &CurrencyId,
     what: StakeFor<'_>,
     payer: &Wallet,
-) -> Result<bool, ManageError> {
+) -> Result<bool, RestakeError> {
     match missing(ctx, id, payer, what).await {
         // The subscription changes to `currency` only once the delegation has settled.
         Ok(placement) => Ok(placement.target.currency.id == *currency),
-        Err(ManageError::NoStake) => Ok(false),
+        Err(RestakeError::NoStake) => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -85,8 +101,8 @@ pub async fn prepare_restake(
     what: StakeFor<'_>,
     payer: &Wallet,
     nonce: u64,
-) -> Result<PreparedStake, ManageError> {
-    missing(ctx, id, payer, what).await?.prepare(ctx, payer, nonce).await
+) -> Result<PreparedStake, RestakeError> {
+    Ok(missing(ctx, id, payer, what).await?.prepare(ctx, payer, nonce).await?)
 }
 
 /// Checks and sends the signed payment, and returns its transaction hash. Once it settles, the stake secures the subscription, and a
@@ -98,9 +114,9 @@ pub async fn submit_signed_restake(
     what: StakeFor<'_>,
     payer: &Wallet,
     (nonce, signed): (u64, &str),
-) -> Result<String, ManageError> {
+) -> Result<String, RestakeError> {
     let placement = missing(ctx, id, payer, what).await?;
-    let rail = ctx.networks.wallet(placement.target.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let rail = ctx.networks.wallet(placement.target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let mut unit = ctx.store.begin().await?;
     let resuming = if what == StakeFor::Resuming { Some(lock(unit.as_mut(), id).await?) } else { None };
     let stake = placement.lock(unit.as_mut()).await?;
@@ -118,9 +134,9 @@ pub async fn submit_signed_restake(
 }
 
 /// Records which payment resumes the subscription, since other payments into the stake may settle before it.
-async fn resume_by(unit: &mut dyn UnitOfWork, mut subscription: Subscription, hash: &str) -> Result<(), ManageError> {
+async fn resume_by(unit: &mut dyn UnitOfWork, mut subscription: Subscription, hash: &str) -> Result<(), RestakeError> {
     subscription.check_recovery(Requester::Customer)?;
-    let cancellation = subscription.cancellation.as_mut().ok_or(ManageError::NotRecoverable)?;
+    let cancellation = subscription.cancellation.as_mut().ok_or(RecoverError::NotRecoverable)?;
     cancellation.taken_back_by = Some(hash.to_owned());
-    save(unit, &subscription).await
+    Ok(save(unit, &subscription).await?)
 }

@@ -1,7 +1,8 @@
 //! Creates and advances test clocks.
 
+use super::subscription_error::convert_subscription_errors;
 use super::test_clock_runner::AdvanceError;
-use super::{ManageError, TestClock, aim_clock};
+use super::{SubscriptionError, TestClock, aim_clock};
 use crate::context::Context;
 use crate::shared::{ClockId, CustomerId, Mode, StorageError, Timestamp, check_name};
 use std::time::Duration;
@@ -17,18 +18,31 @@ pub enum Step {
     NextInvoice,
 }
 
+/// Why a test clock cannot be created.
+#[derive(Debug, thiserror::Error)]
+pub enum ClockError {
+    #[error("This customer has a test clock already")]
+    ClockTaken,
+    #[error("Test clocks are for test mode only")]
+    LiveClock,
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+}
+
+convert_subscription_errors!(ClockError::Subscription);
+
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 /// Creates a test clock for a customer, set to the current time. All of the customer's subscriptions follow it from now on.
-pub async fn create_clock(ctx: &Context, mode: Mode, customer: &CustomerId, name: &str) -> Result<TestClock, ManageError> {
+pub async fn create_clock(ctx: &Context, mode: Mode, customer: &CustomerId, name: &str) -> Result<TestClock, ClockError> {
     let name = check_name("name", name)?;
     if mode.is_live() {
-        return Err(ManageError::LiveClock);
+        return Err(ClockError::LiveClock);
     }
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let found = unit.customers().find(customer).await?;
-    let customer = found.filter(|customer| customer.mode == mode).ok_or(ManageError::NotFound)?;
+    let customer = found.filter(|customer| customer.mode == mode).ok_or(SubscriptionError::NotFound)?;
     let clock = TestClock {
         id: ClockId::new(now, ctx.random.as_ref()),
         name,
@@ -39,7 +53,7 @@ pub async fn create_clock(ctx: &Context, mode: Mode, customer: &CustomerId, name
         created_at: now,
     };
     match unit.clocks().insert(&clock).await {
-        Err(StorageError::Duplicate(_)) => return Err(ManageError::ClockTaken),
+        Err(StorageError::Duplicate(_)) => return Err(ClockError::ClockTaken),
         inserted => inserted?,
     }
     unit.clocks().adopt(&clock).await?;

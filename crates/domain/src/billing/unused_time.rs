@@ -3,7 +3,8 @@
 use super::billing_batch::BillingBatch;
 use super::credit::{CreditNoteReason, Destination, ItemOrder, NoteOrder, issue_note};
 use super::period_lines::usage_of;
-use super::{BillingError, CoveringLine, Invoice, InvoiceItem, ManageError, PricingFormula, ProrationLine, Subscription, credits};
+use super::subscription_error::convert_subscription_errors;
+use super::{BillingError, CoveringLine, Invoice, InvoiceItem, PricingFormula, ProrationLine, Subscription, SubscriptionError, credits};
 use crate::context::Context;
 use crate::pricing::Usage;
 use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, SubscriptionItemId, Timestamp};
@@ -30,6 +31,27 @@ impl CreditedInvoice {
     }
 }
 
+/// Why the unused time of lines cannot be credited.
+#[derive(Debug, thiserror::Error)]
+pub enum UnusedTimeError {
+    /// An earlier change with a later effective time has credited a part of it.
+    #[error("It was changed meanwhile, please try again")]
+    CreditedAlready,
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+}
+
+convert_subscription_errors!(UnusedTimeError::Subscription);
+
+impl From<UnusedTimeError> for SubscriptionError {
+    fn from(error: UnusedTimeError) -> Self {
+        match error {
+            UnusedTimeError::CreditedAlready => Self::Contended,
+            UnusedTimeError::Subscription(error) => error,
+        }
+    }
+}
+
 /// The unused time of a subscription's lines from `at` on, by invoice.
 #[derive(Debug, Clone)]
 pub(super) struct UnusedTimes {
@@ -46,7 +68,7 @@ impl UnusedTimes {
     /// Reads the licensed lines that cover `at`: those of one item, or all.
     ///
     /// # Errors
-    /// [`ManageError::PaymentInFlight`] while one of their invoices has a payment in flight; [`ManageError::PreviewChanged`] when a part of
+    /// [`SubscriptionError::PaymentInFlight`] while one of their invoices has a payment in flight; [`UnusedTimeError::CreditedAlready`] when a part of
     /// their unused time was credited already.
     pub async fn read(
         unit: &mut dyn UnitOfWork,
@@ -54,7 +76,7 @@ impl UnusedTimes {
         batch: &BillingBatch,
         item: Option<&SubscriptionItemId>,
         at: Timestamp,
-    ) -> Result<Self, ManageError> {
+    ) -> Result<Self, UnusedTimeError> {
         let is_licensed = |line: &InvoiceItem| {
             let item = subscription.items.iter().find(|item| Some(&item.id) == line.subscription_item_id.as_ref());
             let price = item.and_then(|item| batch.prices.get(&item.price_id));
@@ -65,7 +87,7 @@ impl UnusedTimes {
         let is_partly_credited = |line: &InvoiceItem| line.covers_until != line.period.map(|period| period.end);
         if covering.iter().any(is_partly_credited) {
             // An earlier change with a later effective time has already credited a part of this time.
-            return Err(ManageError::PreviewChanged);
+            return Err(UnusedTimeError::CreditedAlready);
         }
         let shares = credits(&covering.iter().filter_map(covering_line).collect::<Vec<_>>(), at)?;
         let mut by_invoice: BTreeMap<InvoiceId, Vec<UnusedTime>> = BTreeMap::new();
@@ -74,7 +96,7 @@ impl UnusedTimes {
         }
         let ids: Vec<_> = by_invoice.keys().cloned().collect();
         if !ids.is_empty() && !unit.attempts().in_flight(&ids).await?.is_empty() {
-            return Err(ManageError::PaymentInFlight);
+            return Err(SubscriptionError::PaymentInFlight.into());
         }
         let found = if ids.is_empty() { Vec::new() } else { unit.invoices().find_all(&ids).await? };
         let mut invoices: Vec<_> = found

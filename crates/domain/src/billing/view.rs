@@ -3,7 +3,7 @@
 use super::billing_batch::BillingBatch;
 use super::period_lines::{Lines, lines, read_usage};
 use super::usage_correction::UsageCorrections;
-use super::{BillingError, ManageError, Stake, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, period};
+use super::{BillingError, Stake, Subscription, SubscriptionError, SubscriptionItem, SubscriptionStatus, TestClock, period};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{Currency, Mandate, Method};
@@ -118,7 +118,7 @@ async fn next_invoice(
 }
 
 /// Reads a subscription.
-pub async fn find(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ManageError> {
+pub async fn find(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, SubscriptionError> {
     let mut unit = ctx.store.read().await?;
     super::subscription_admin::load(unit.as_mut(), id).await
 }

@@ -4,34 +4,49 @@ use super::credit::{CreditNoteReason, Destination, NoteOrder, credit_everything,
 use super::invoice::unapply_balance;
 use super::pay_overdue::is_owed;
 use super::recovery::debt_paid;
-use super::{BillingError, InvoicePayment, ManageError, PaymentSource, time_of};
+use super::subscription_error::convert_subscription_errors;
+use super::{BillingError, InvoicePayment, PaymentSource, SubscriptionError, time_of};
 use crate::context::Context;
 use crate::shared::{InvoiceId, StorageError};
+
+/// Why an invoice cannot be voided.
+#[derive(Debug, thiserror::Error)]
+pub enum VoidError {
+    #[error("Nothing is overdue")]
+    NothingOwed,
+    /// A network or stake payment stands, and must be refunded instead.
+    #[error("A part of this invoice is paid. Please refund the payment instead.")]
+    PartlyPaid,
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+}
+
+convert_subscription_errors!(VoidError::Subscription);
 
 /// Voids an unpaid invoice: its balance payments return to the balance, then a credit note covers everything. It keeps its number. Locks
 /// the subscription first, like every writer of payments.
 ///
 /// # Errors
-/// [`ManageError::NothingOwed`] when nothing remains to be paid; [`ManageError::PaymentInFlight`] while a payment is in flight;
-/// [`ManageError::PartlyPaid`] when a network or stake payment stands, which must be refunded instead.
+/// [`VoidError::NothingOwed`] when nothing remains to be paid; [`SubscriptionError::PaymentInFlight`] while a payment is in flight;
+/// [`VoidError::PartlyPaid`] when a network or stake payment stands, which must be refunded instead.
 #[tracing::instrument(skip_all, fields(invoice = %id))]
-pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageError> {
+pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), VoidError> {
     let mut unit = ctx.store.begin().await?;
-    let invoice = unit.invoices().find(id).await?.ok_or(ManageError::NotFound)?;
+    let invoice = unit.invoices().find(id).await?.ok_or(SubscriptionError::NotFound)?;
     if let Some(subscription) = &invoice.subscription_id {
         unit.subscriptions().lock(subscription).await?;
     }
-    let invoice = unit.invoices().lock(id).await?.ok_or(ManageError::NotFound)?;
+    let invoice = unit.invoices().lock(id).await?.ok_or(SubscriptionError::NotFound)?;
     if !is_owed(&invoice) {
-        return Err(ManageError::NothingOwed);
+        return Err(VoidError::NothingOwed);
     }
     if !unit.attempts().lock_not_in_flight(id).await? {
-        return Err(ManageError::PaymentInFlight);
+        return Err(SubscriptionError::PaymentInFlight.into());
     }
     let payments = unit.invoice_payments().of_invoices(std::slice::from_ref(id)).await?;
     let stands = |payment: &InvoicePayment| !matches!(payment.source, PaymentSource::Balance(_)) && !payment.standing().is_zero();
     if payments.iter().any(stands) {
-        return Err(ManageError::PartlyPaid);
+        return Err(VoidError::PartlyPaid);
     }
     let now = time_of(ctx, unit.as_mut(), invoice.clock_id.as_ref()).await?;
     let unpaid = unapply_balance(ctx, unit.as_mut(), &invoice, &payments, now).await?;
@@ -41,7 +56,7 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), ManageErr
     if let Some(subscription) = &invoice.subscription_id
         && !debt_paid(unit.as_mut(), subscription, now).await?
     {
-        return Err(ManageError::Contended);
+        return Err(SubscriptionError::Contended.into());
     }
     unit.commit().await.map_err(StorageError::into)
 }

@@ -9,8 +9,8 @@ use souk_adapters::testing::{SeededRandom, TestDatabase};
 use souk_adapters::verify::verify;
 use souk_domain::access::Did;
 use souk_domain::billing::{
-    self, BillingPolicy, BillingReason, CancelAt, CancelTerms, CreditError, CreditNote, CreditNoteFilter, CreditNoteReason, DocumentType,
-    Invoice, InvoiceFilter, InvoiceItem, InvoicePayment, InvoiceStatus, ManageError, Period, PricingFormula, RefundChoice, RefundOrder,
+    self, BillingPolicy, BillingReason, CancelAt, CancelError, CancelTerms, CreditError, CreditNote, CreditNoteFilter, CreditNoteReason,
+    DocumentType, Invoice, InvoiceFilter, InvoiceItem, InvoicePayment, InvoiceStatus, Period, PricingFormula, RefundChoice, RefundOrder,
     RefundedNote, Requester, Scope, Stake, StakeChoice, StakePurpose, StakeStatus, StakeSubject, Subscription, SubscriptionItem,
     SubscriptionStatus, UsageAction, UsageReport, period,
 };
@@ -521,7 +521,7 @@ impl Billing {
     }
 
     /// The store cancels `sub_1` immediately.
-    pub async fn end_with(&self, refund: RefundChoice) -> Result<Subscription, ManageError> {
+    pub async fn end_with(&self, refund: RefundChoice) -> Result<Subscription, CancelError> {
         billing::cancel(&self.ctx, Requester::Store, &id("sub_1"), &at_once(refund, StakeChoice::None)).await
     }
 

@@ -7,7 +7,7 @@ use souk_adapters::on_one;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, BillingReason, InvoiceStatus, ManageError, OVERDRAFT_GRACE, ReleaseReason, STAKE_RETRY_DELAY, StakePurpose, StakeStatus,
+    self, BillingReason, InvoiceStatus, OVERDRAFT_GRACE, OverdraftError, ReleaseReason, STAKE_RETRY_DELAY, StakePurpose, StakeStatus,
     SubscriptionStatus,
 };
 use souk_domain::shared::{Amount, SubscriptionId};
@@ -17,7 +17,7 @@ fn sub() -> SubscriptionId {
 }
 
 /// Stakes `tokens` tokens for the overdraft protection, or the missing amount. Returns the requested amount in tokens.
-async fn protect(billing: &Billing, tokens: Option<u128>, nonce: u64) -> Result<u128, ManageError> {
+async fn protect(billing: &Billing, tokens: Option<u128>, nonce: u64) -> Result<u128, OverdraftError> {
     let wallet = &billing.networks.wallet;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let amount = tokens.map(|tokens| Amount::new(tokens * UNIT));
@@ -101,9 +101,9 @@ on_one! {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 100, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY)).await;
-        assert!(matches!(protect(&billing, Some(104), 5).await, Err(ManageError::StakeTooSmall)), "less than a month and its fee");
+        assert!(matches!(protect(&billing, Some(104), 5).await, Err(OverdraftError::StakeTooSmall)), "less than a month and its fee");
         assert_eq!(protect(&billing, None, 6).await.expect("is placed"), 105);
-        assert!(matches!(protect(&billing, None, 7).await, Err(ManageError::NoStake)), "nothing is missing");
+        assert!(matches!(protect(&billing, None, 7).await, Err(OverdraftError::NoStake)), "nothing is missing");
         assert_eq!(protect(&billing, Some(50), 8).await.expect("is added"), 50);
         let stake = protection(&billing).await.stake.expect("a stake");
         assert_eq!((stake.purpose, stake.remaining(), stake.missing()), (StakePurpose::Overdraft, Amount::new(155 * UNIT), Amount::ZERO));

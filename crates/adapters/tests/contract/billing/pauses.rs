@@ -5,7 +5,7 @@ use super::thresholds::metered;
 use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_one;
-use souk_domain::billing::{self, ManageError, Subscription, SubscriptionStatus, UsageAction, UsageReport};
+use souk_domain::billing::{self, ResumeError, Subscription, SubscriptionStatus, UsageAction, UsageReport};
 use souk_domain::pricing::Aggregate;
 use souk_domain::shared::{Amount, Mode};
 
@@ -38,7 +38,7 @@ on_one! {
         billing::pause(&billing.ctx, &one.id).await.expect("pauses");
         billing.wait(DAY * 2);
         let resumed = billing::resume(&billing.ctx, &one.id).await;
-        assert!(matches!(resumed, Err(ManageError::NotRecoverable)), "{resumed:?}");
+        assert!(matches!(resumed, Err(ResumeError::NotRecoverable)), "{resumed:?}");
         billing.round().await;
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
         assert!(billing.invoices().await.is_empty());

@@ -6,8 +6,8 @@ use crate::ledger::bench::UNIT;
 use souk_adapters::on_one;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
-    self, CreditError, CreditNoteReason, Invoice, InvoiceStatus, ManageError, PaymentSource, PlanChoice, PlanOrder, PlanPreview,
-    PlanSwitch, RefundChoice, RefundOrder, Requester, SubscriptionItem, SubscriptionStatus,
+    self, CancelError, CreditError, CreditNoteReason, Invoice, InvoiceStatus, PaymentSource, PlanChoice, PlanError, PlanOrder, PlanPreview,
+    PlanSwitch, RefundChoice, RefundOrder, Requester, SubscriptionError, SubscriptionItem, SubscriptionStatus,
 };
 use souk_domain::payment::{
     self, Attempt, AttemptContext, Currency, Intent, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger,
@@ -49,7 +49,7 @@ impl Billing {
         billing::preview_plan(&self.ctx, &sub(), &choice(price, quantity)).await.expect("is shown")
     }
 
-    async fn switch(&self, price: &str, quantity: u64, at: Timestamp, agreed: Agreed) -> Result<PlanSwitch, ManageError> {
+    async fn switch(&self, price: &str, quantity: u64, at: Timestamp, agreed: Agreed) -> Result<PlanSwitch, PlanError> {
         let (expected, credited) = agreed;
         let order = PlanOrder { choice: choice(price, quantity), at, expected, credited };
         billing::switch_plan(&self.ctx, &sub(), &order, Requester::Customer).await
@@ -113,7 +113,7 @@ on_one! {
                 unit.commit().await.expect("commits");
             }
             let refused = billing::preview_plan(&billing.ctx, &sub(), &choice("price_2", quantity)).await;
-            assert!(matches!(&refused, Err(ManageError::Quantity(error)) if *error == refusal), "{quantity}: {refused:?}");
+            assert!(matches!(&refused, Err(PlanError::Quantity(error)) if *error == refusal), "{quantity}: {refused:?}");
         }
         billing.accept("price_2", 2).await;
     }
@@ -126,7 +126,7 @@ on_one! {
         for seconds in 1..4u64 {
             let at = shown.at.minus(Duration::from_secs(seconds));
             let answer = billing.switch("price_1", 4, at, nothing_due(None)).await;
-            assert!(matches!(answer, Err(ManageError::PreviewChanged)), "{answer:?}");
+            assert!(matches!(answer, Err(PlanError::PreviewChanged)), "{answer:?}");
         }
         assert_eq!((billing.customer_balance().await, billing.find("sub_1").await.items[0].quantity), (20 * UNIT, 1));
         billing.wait(DAY);
@@ -154,7 +154,7 @@ on_one! {
         assert_eq!((first.total, second.total), (Amount::ZERO, Amount::ZERO));
         billing.switch("price_1", 3, first.at, nothing_due(Some(first.credited))).await.expect("changes");
         let answer = billing.switch("price_1", 2, second.at, nothing_due(Some(second.credited))).await;
-        assert!(matches!(answer, Err(ManageError::PreviewChanged)), "{answer:?}");
+        assert!(matches!(answer, Err(PlanError::PreviewChanged)), "{answer:?}");
     }
 
     async fn a_period_that_is_over_gives_no_credit(db: &TestDatabase) {
@@ -162,7 +162,7 @@ on_one! {
         let begun = billing.find("sub_1").await.period.start;
         billing.wait(Duration::from_secs(59 * 60));
         let answer = billing.switch("price_1", 1, begun, nothing_due(None)).await;
-        assert!(matches!(answer, Err(ManageError::PreviewChanged)), "{answer:?}");
+        assert!(matches!(answer, Err(PlanError::PreviewChanged)), "{answer:?}");
         billing.accept("price_1", 1).await;
     }
 
@@ -330,7 +330,7 @@ on_one! {
         let renewal = billing.round_unsent().await;
         for refund in [RefundChoice::Last, RefundChoice::Proration] {
             let answer = billing.end_with(refund).await;
-            assert!(matches!(answer, Err(ManageError::PaymentInFlight)), "{answer:?}");
+            assert!(matches!(answer, Err(CancelError::Subscription(SubscriptionError::PaymentInFlight))), "{answer:?}");
         }
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
         payment::charge(&billing.ctx, &renewal).await.expect("charges");
@@ -433,7 +433,7 @@ impl<'a> History<'a> {
         };
         match self.billing.switch(price, quantity, shown.at, (shown.total, Some(shown.credited))).await {
             Ok(PlanSwitch::Switched) => {}
-            Err(ManageError::PreviewChanged) => return false,
+            Err(PlanError::PreviewChanged) => return false,
             other => panic!("{other:?}"),
         }
         self.billing.send_all().await;

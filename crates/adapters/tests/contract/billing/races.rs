@@ -5,8 +5,8 @@ use crate::checkout_fixtures::{id, wallet_attempt};
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_both;
 use souk_domain::billing::{
-    self, DocumentType, InvoiceStatus, ManageError, Period, PlanChoice, PlanOrder, PlanSwitch, Requester, Scope, Subscription,
-    SubscriptionStatus, UsageAction, UsageReport,
+    self, DocumentType, InvoiceStatus, Period, PlanChoice, PlanOrder, PlanSwitch, Requester, Scope, Subscription, SubscriptionError,
+    SubscriptionStatus, UsageAction, UsageError, UsageReport, VoidError,
 };
 use souk_domain::context::Context;
 use souk_domain::payment::{self, Attempt, AttemptContext, AttemptStatus, Decline, Outcome, Purpose, Settlement, SettlementError, Trigger};
@@ -99,7 +99,7 @@ on_both! {
             payment.commit().await.expect("commits");
         };
         let (answer, ()) = tokio::join!(voided, commit);
-        assert!(matches!(answer, Err(ManageError::PaymentInFlight)), "{answer:?}");
+        assert!(matches!(answer, Err(VoidError::Subscription(SubscriptionError::PaymentInFlight))), "{answer:?}");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         unit.attempts().finish(&own.id, AttemptStatus::Declined, None, billing.start).await.expect("finishes");
@@ -192,6 +192,6 @@ on_both! {
             round.commit().await.expect("commits");
         };
         let (reported, ()) = tokio::join!(reported, commit);
-        assert!(matches!(reported, Err(ManageError::UsageOutOfPeriod)), "{reported:?}");
+        assert!(matches!(reported, Err(UsageError::UsageOutOfPeriod)), "{reported:?}");
     }
 }

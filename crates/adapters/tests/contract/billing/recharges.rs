@@ -9,7 +9,10 @@ use souk_adapters::testing::TestDatabase;
 use souk_adapters::verify::verify;
 use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
-use souk_domain::billing::{self, BillingReason, CreditError, Invoice, InvoiceStatus, ManageError, Subscription, SubscriptionStatus};
+use souk_domain::billing::{
+    self, BillingReason, CreditError, Invoice, InvoiceStatus, PaymentTargetError, RechargeError, Subscription, SubscriptionError,
+    SubscriptionStatus, VoidError,
+};
 use souk_domain::payment::check_due;
 use souk_domain::payment::{AttemptStatus, CheckError, Mandate, MandateDetails, Purpose};
 use souk_domain::shared::{Amount, StorageError, SubscriptionId};
@@ -52,7 +55,7 @@ async fn signed(billing: &Billing, amount: Amount, nonce: u64) -> String {
 }
 
 /// Adds funds: the friend signs and the store sends the transaction.
-async fn add(billing: &Billing, number: u128, nonce: u64) -> Result<String, ManageError> {
+async fn add(billing: &Billing, number: u128, nonce: u64) -> Result<String, RechargeError> {
     let signed = signed(billing, tokens(number), nonce).await;
     billing::submit_signed_recharge(&billing.ctx, &sub(), tokens(number), &account(&friend()), (nonce, &signed)).await
 }
@@ -90,7 +93,7 @@ on_one! {
         let funds = billing::funds_of(&billing.ctx, &sub()).await.expect("answers");
         assert_eq!((funds.balance, funds.period), (Some(tokens(1_055)), Some(tokens(5))));
         let void = billing::void_invoice(&billing.ctx, &recorded_statements.id).await;
-        assert!(matches!(void, Err(ManageError::NothingOwed)), "what has arrived stays: {void:?}");
+        assert!(matches!(void, Err(VoidError::NothingOwed)), "what has arrived stays: {void:?}");
         let refund = billing.refund(&recorded_statements, None).await;
         assert!(matches!(refund, Err(CreditError::NothingPaid)), "the store has none of it: {refund:?}");
     }
@@ -100,7 +103,7 @@ on_one! {
         billing.networks.fault("drop_answer").await;
         add(&billing, 60, 7).await.expect("it is on its way");
         assert_eq!((recorded_statements(&billing).await, is_moving(&billing).await), (vec![], true));
-        assert!(matches!(add(&billing, 60, 8).await, Err(ManageError::PaymentInFlight)), "one at a time");
+        assert!(matches!(add(&billing, 60, 8).await, Err(RechargeError::Payment(PaymentTargetError::Subscription(SubscriptionError::PaymentInFlight)))), "one at a time");
         billing.wait(DAY);
         for _ in 0..2 {
             check_due(&billing.ctx, 9).await.expect("looks");
@@ -126,7 +129,7 @@ on_one! {
     async fn a_declined_transfer_has_no_effect_and_can_be_retried(db: &TestDatabase) {
         let billing = charged(db, 5).await;
         billing.networks.fault("refuse").await;
-        assert!(matches!(add(&billing, 60, 7).await, Err(ManageError::Refused(_))));
+        assert!(matches!(add(&billing, 60, 7).await, Err(RechargeError::Payment(PaymentTargetError::Declined(_)))));
         assert_eq!((recorded_statements(&billing).await, is_moving(&billing).await), (vec![], false));
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
         let mut unit = billing.ctx.store.read().await.expect("reads");
@@ -161,7 +164,7 @@ on_one! {
         let (ctx, from) = (&billing.ctx, account(&friend()));
         let less = signed(&billing, tokens(60), 7).await;
         let taken = billing::submit_signed_recharge(ctx, &sub(), tokens(61), &from, (7, &less)).await;
-        assert!(matches!(taken, Err(ManageError::Check(CheckError::Differs(_)))), "{taken:?}");
+        assert!(matches!(taken, Err(RechargeError::Payment(PaymentTargetError::Check(CheckError::Differs(_))))), "{taken:?}");
         // Another wallet became the payer between the request and the response.
         let mut unit = ctx.store.begin().await.expect("begins");
         let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
@@ -171,7 +174,7 @@ on_one! {
         unit.mandates().upsert(&Mandate { details, ..mandate }).await.expect("writes");
         unit.commit().await.expect("commits");
         let taken = billing::submit_signed_recharge(ctx, &sub(), tokens(60), &from, (7, &less)).await;
-        assert!(matches!(taken, Err(ManageError::Check(CheckError::Differs(_)))), "{taken:?}");
+        assert!(matches!(taken, Err(RechargeError::Payment(PaymentTargetError::Check(CheckError::Differs(_))))), "{taken:?}");
         assert!(!is_moving(&billing).await);
         assert_eq!(billing.networks.balance().await, 995);
     }
@@ -180,25 +183,25 @@ on_one! {
         let billing = charged(db, 5).await;
         let (ctx, from) = (&billing.ctx, account(&friend()));
         let request = async |amount| billing::prepare_recharge(ctx, &sub(), amount, &from, 7).await.map(drop);
-        assert!(matches!(request(Amount::ZERO).await, Err(ManageError::NoFunds)));
+        assert!(matches!(request(Amount::ZERO).await, Err(RechargeError::NoFunds)));
         let most = tokens(2_000 * u128::from(billing::RECHARGE_CHARGES));
         assert!(request(most).await.is_ok());
         let refused = request(most.plus(Amount::new(1)).expect("adds")).await.expect_err("too much");
         assert_eq!(refused.to_string(), format!("Please enter an amount of at most 200000 {}.", billing.networks.currency.symbol));
         let own = account(&billing.networks.wallet);
         let asked = billing::prepare_recharge(ctx, &sub(), tokens(1), &own, 7).await;
-        assert!(matches!(asked, Err(ManageError::OwnFunds)));
+        assert!(matches!(asked, Err(RechargeError::OwnFunds)));
         let one = billing.find("sub_1").await;
         let mut unit = ctx.store.begin().await.expect("begins");
         unit.subscriptions().update(&Subscription { mandate_id: None, ..one }).await.expect("writes");
         unit.commit().await.expect("commits");
-        assert!(matches!(request(tokens(1)).await, Err(ManageError::NoPayer)));
+        assert!(matches!(request(tokens(1)).await, Err(RechargeError::NoPayer)));
         let one = billing.find("sub_1").await;
         let ended = Subscription { status: SubscriptionStatus::Canceled, ended_at: Some(ctx.now()), ..one };
         let mut unit = ctx.store.begin().await.expect("begins");
         unit.subscriptions().update(&ended).await.expect("writes");
         unit.commit().await.expect("commits");
-        assert!(matches!(request(tokens(1)).await, Err(ManageError::Ended)));
+        assert!(matches!(request(tokens(1)).await, Err(RechargeError::Payment(PaymentTargetError::Ended))));
     }
 
     async fn funds_without_a_statement_and_statements_without_funds_are_found(db: &TestDatabase) {

@@ -8,8 +8,8 @@ use souk_adapters::arcblock::TestWallet;
 use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, CancelAt, CancelTerms, ManageError, PREVIEW_LIFETIME, PlanChoice, PlanOrder, PlanSwitch, RefundChoice, ReleaseReason, Requester,
-    StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,
+    self, CancelAt, CancelTerms, PREVIEW_LIFETIME, PlanChoice, PlanError, PlanOrder, PlanSwitch, RefundChoice, ReleaseReason, Requester,
+    RestakeError, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,
 };
 use souk_domain::payment::check_due;
 use souk_domain::shared::{Amount, PriceId, SubscriptionId};
@@ -42,13 +42,13 @@ async fn cancel(billing: &Billing) {
 }
 
 /// Returns the missing amount of the stake in whole tokens.
-async fn missing(billing: &Billing, name: &str, what: StakeFor<'_>) -> Result<u128, ManageError> {
+async fn missing(billing: &Billing, name: &str, what: StakeFor<'_>) -> Result<u128, RestakeError> {
     let asked = billing::prepare_restake(&billing.ctx, &id::<SubscriptionId>(name), what, &wallet(billing), 5).await?;
     Ok(asked.amount.base_units() / UNIT)
 }
 
 /// A wallet stakes the amount that is missing for a plan.
-async fn place_missing_stake(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) -> Result<String, ManageError> {
+async fn place_missing_stake(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) -> Result<String, RestakeError> {
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let (ctx, id, what) = (&billing.ctx, id::<SubscriptionId>(name), StakeFor::ChangedPlan(order));
     let asked = billing::prepare_restake(ctx, &id, what, &payer, 5).await?;
@@ -165,7 +165,7 @@ on_one! {
         let dear = shown(&billing, "sub_2", "price_2").await;
         billing.wait(PREVIEW_LIFETIME + Duration::from_secs(1));
         let late = place_missing_stake(&billing, "sub_2", &dear, own).await;
-        assert!(matches!(late, Err(ManageError::PreviewChanged)), "nothing is signed for what is not so any more: {late:?}");
+        assert!(matches!(late, Err(RestakeError::Plan(PlanError::PreviewChanged))), "nothing is signed for what is not so any more: {late:?}");
         assert_eq!(billing.networks.staked("stk_1").await, (50, 0));
 
         // By the time the stake is placed, the mandate's limit is below the plan's price.

@@ -10,8 +10,9 @@ use souk_adapters::verify::verify;
 use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, BillingReason, Debt, DocumentType, Invoice, InvoiceStatus, ManageError, RefundChoice, ReleaseReason, Requester, STAKE_WAITING,
-    Stake, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionStatus,
+    self, BillingReason, Debt, DocumentType, Invoice, InvoiceStatus, OverduePaymentError, PaymentTargetError, RefundChoice, ReleaseReason,
+    Requester, STAKE_WAITING, Stake, StakeAdminError, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionError,
+    SubscriptionStatus,
 };
 use souk_domain::checkout::{Session, SubscriptionTerms};
 use souk_domain::payment::{self, Attempt, AttemptStatus, Mandate, MandateDetails, Purpose, check_due};
@@ -87,7 +88,7 @@ pub async fn two_of_one_checkout(db: &souk_adapters::testing::TestDatabase) -> B
 }
 
 /// The customer signs a transfer that pays the overdue invoices. Returns the amount.
-async fn pay_overdue(billing: &Billing) -> Result<u128, ManageError> {
+async fn pay_overdue(billing: &Billing) -> Result<u128, OverduePaymentError> {
     let wallet = &billing.networks.wallet;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let debt = Debt::OfSubscription(sub(), billing.networks.currency.id.clone());
@@ -122,10 +123,10 @@ on_one! {
         let slash = billing.round_unsent().await;
         assert_eq!(slash.len(), 1);
         billing.networks.faucet().await;
-        assert!(matches!(pay_overdue(&billing).await, Err(ManageError::PaymentInFlight)));
+        assert!(matches!(pay_overdue(&billing).await, Err(OverduePaymentError::Payment(PaymentTargetError::Subscription(SubscriptionError::PaymentInFlight)))));
         payment::charge(&billing.ctx, &slash).await.expect("charges");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
-        assert!(matches!(pay_overdue(&billing).await, Err(ManageError::NothingOwed)));
+        assert!(matches!(pay_overdue(&billing).await, Err(OverduePaymentError::NothingOwed)));
         assert_eq!((billing.networks.store_balance().await, billing.cash().await), (700, 700));
         billing.is_sound().await;
     }
@@ -261,7 +262,7 @@ on_one! {
         billing.send(&Purpose::ReturnStake(stk())).await;
         assert_eq!(billing.stake_of("sub_1").await.status, StakeStatus::Final);
         assert_eq!(billing.networks.balance().await, 1_000);
-        assert!(matches!(billing::return_stake(&billing.ctx, &sub()).await, Err(ManageError::NoStake)));
+        assert!(matches!(billing::return_stake(&billing.ctx, &sub()).await, Err(StakeAdminError::NoStake)));
         billing.is_sound().await;
     }
 

@@ -5,7 +5,9 @@ use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
-use souk_domain::billing::{self, BalanceTransactionType, CreditNoteReason, InvoiceStatus, ManageError, Subscription, SubscriptionStatus};
+use souk_domain::billing::{
+    self, BalanceTransactionType, CreditNoteReason, InvoiceStatus, Subscription, SubscriptionError, SubscriptionStatus, VoidError,
+};
 use souk_domain::ledger::EntryType;
 use souk_domain::payment::Purpose;
 use souk_domain::shared::{Amount, Mode, Page};
@@ -49,7 +51,7 @@ on_both! {
         let one = billing.find("sub_1").await;
         assert_eq!((one.status, one.past_due_since), (SubscriptionStatus::Active, None), "nothing is overdue any more");
         let again = billing::void_invoice(&billing.ctx, &owed.id).await;
-        assert!(matches!(again, Err(ManageError::NothingOwed)), "{again:?}");
+        assert!(matches!(again, Err(VoidError::NothingOwed)), "{again:?}");
         assert_eq!((billing.customer_balance().await, billing.notes().await.len()), (300 * UNIT, 1));
         let accounts = billing.accounts().await;
         assert!(!accounts.contains_key("assets:receivable") && !accounts.contains_key("income:revenue"), "{accounts:?}");
@@ -65,10 +67,10 @@ on_both! {
         unit.commit().await.expect("commits");
         billing::slash_stake(&billing.ctx, &id("sub_1"), None, "owed").await.expect("is ordered");
         let void = billing::void_invoice(&billing.ctx, &owed.id).await;
-        assert!(matches!(void, Err(ManageError::PaymentInFlight)), "{void:?}");
+        assert!(matches!(void, Err(VoidError::Subscription(SubscriptionError::PaymentInFlight))), "{void:?}");
         billing.send(&Purpose::Slash(id("stk_1"))).await;
         let void = billing::void_invoice(&billing.ctx, &owed.id).await;
-        assert!(matches!(void, Err(ManageError::PartlyPaid)), "{void:?}");
+        assert!(matches!(void, Err(VoidError::PartlyPaid)), "{void:?}");
         let after = billing.reload(&owed).await;
         assert_eq!((after.status, after.remaining(), billing.notes().await.len()), (InvoiceStatus::Uncollectible, Amount::new(1_300 * UNIT), 0));
         assert_eq!(planned(&after)[0].amount, Amount::new(1_300 * UNIT));
@@ -80,7 +82,7 @@ on_both! {
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         billing.round().await;
         let void = billing::void_invoice(&billing.ctx, &billing.last().await.id).await;
-        assert!(matches!(void, Err(ManageError::NothingOwed)), "{void:?}");
+        assert!(matches!(void, Err(VoidError::NothingOwed)), "{void:?}");
         billing.is_sound().await;
     }
 }

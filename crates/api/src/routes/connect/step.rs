@@ -4,9 +4,9 @@ use super::claims::{self, Answer};
 use super::wallet_actions;
 use crate::problem::Problem;
 use crate::state::App;
+use poem::http::StatusCode;
 use serde_json::{Value, json};
 use souk_domain::access::{self, ConnectAction, ConnectSession, ConnectStatus, ConnectStep, ConnectTransition, Profile, Wallet};
-use souk_domain::billing::ManageError;
 use souk_domain::checkout::{self, TransferError, WalletStep};
 use souk_domain::shared::{SessionId, StorageError, Timestamp};
 use subtle::ConstantTimeEq;
@@ -219,12 +219,11 @@ async fn execute_step(app: &App, session: ConnectSession, answer: &Answer, now: 
     }
 }
 
-async fn reject_action(app: &App, session: &ConnectSession, error: ManageError, now: Timestamp) -> Result<Value, StorageError> {
-    if let ManageError::Storage(error) = error {
-        return Err(error);
+/// Reports that an action failed. After an error of the server, the session stays open and the wallet can try again.
+async fn reject_action(app: &App, session: &ConnectSession, problem: Problem, now: Timestamp) -> Result<Value, StorageError> {
+    if problem.status != StatusCode::INTERNAL_SERVER_ERROR {
+        fail(app, session, ConnectStatus::Error, &problem).await?;
     }
-    let problem = Problem::from(error);
-    fail(app, session, ConnectStatus::Error, &problem).await?;
     Ok(claims::rejected(app, &problem, now))
 }
 

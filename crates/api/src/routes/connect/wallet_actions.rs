@@ -9,7 +9,10 @@ use crate::routes::customers::named_customer;
 use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep, Wallet};
-use souk_domain::billing::{self, Debt, ManageError, PlanChoice, PlanOrder, PreparedOverduePayment, PreparedRecharge, StakeFor};
+use souk_domain::billing::{
+    self, Debt, PaymentTargetError, PlanChoice, PlanOrder, PreparedOverduePayment, PreparedRecharge, RestakeError, StakeFor,
+    SubscriptionError,
+};
 use souk_domain::payment::UnsignedTransaction;
 use souk_domain::shared::{
     Amount, AmountError, CurrencyId, CustomerId, InvoiceId, Language, Mode, PriceId, SubscriptionId, SubscriptionItemId, Timestamp,
@@ -140,12 +143,7 @@ fn plan_of(session: &ConnectSession) -> Option<PlanOrder> {
 }
 
 /// The claim that requests the signature, and its chain.
-pub async fn build_request(
-    app: &App,
-    session: &ConnectSession,
-    action: &WalletAction,
-    wallet: &Wallet,
-) -> Result<(Value, Value), ManageError> {
+pub async fn build_request(app: &App, session: &ConnectSession, action: &WalletAction, wallet: &Wallet) -> Result<(Value, Value), Problem> {
     let (ctx, language) = (&app.ctx, claims::language_of(session));
     Ok(match action {
         WalletAction::Change(id, _, plan) if session.step == ConnectStep::Stake => {
@@ -190,7 +188,7 @@ pub async fn requires_stake(app: &App, session: &ConnectSession, action: &Wallet
         WalletAction::Change(id, currency, plan) if session.step == ConnectStep::Transfer => {
             match billing::lacks_stake(&app.ctx, id, currency, stake_for(plan.as_ref()), wallet).await {
                 // The plan change waits for the stake, so the session continues; the stake request then reports the error.
-                Err(ManageError::PaymentInFlight) => plan.is_some(),
+                Err(RestakeError::Payment(PaymentTargetError::Subscription(SubscriptionError::PaymentInFlight))) => plan.is_some(),
                 // The delegation is valid in any case.
                 result => result.unwrap_or(false),
             }
@@ -200,28 +198,22 @@ pub async fn requires_stake(app: &App, session: &ConnectSession, action: &Wallet
 }
 
 /// Submits the signed transaction and returns its hash.
-pub async fn submit(
-    app: &App,
-    session: &ConnectSession,
-    action: &WalletAction,
-    wallet: &Wallet,
-    signed: &str,
-) -> Result<String, ManageError> {
+pub async fn submit(app: &App, session: &ConnectSession, action: &WalletAction, wallet: &Wallet, signed: &str) -> Result<String, Problem> {
     let ctx = &app.ctx;
-    match action {
+    Ok(match action {
         WalletAction::Change(id, _, plan) if session.step == ConnectStep::Stake => {
-            billing::submit_signed_restake(ctx, id, stake_for(plan.as_ref()), wallet, (stake_nonce(session), signed)).await
+            billing::submit_signed_restake(ctx, id, stake_for(plan.as_ref()), wallet, (stake_nonce(session), signed)).await?
         }
-        WalletAction::Pay(debt) => billing::submit_signed_overdue_payment(ctx, debt, wallet, session.nonce, signed).await,
+        WalletAction::Pay(debt) => billing::submit_signed_overdue_payment(ctx, debt, wallet, session.nonce, signed).await?,
         WalletAction::Change(id, currency, plan) => {
-            billing::submit_signed_payment_change(ctx, id, currency, plan.as_ref(), wallet, (session.nonce, signed)).await
+            billing::submit_signed_payment_change(ctx, id, currency, plan.as_ref(), wallet, (session.nonce, signed)).await?
         }
-        WalletAction::Restake(id) => billing::submit_signed_restake(ctx, id, StakeFor::Resuming, wallet, (session.nonce, signed)).await,
+        WalletAction::Restake(id) => billing::submit_signed_restake(ctx, id, StakeFor::Resuming, wallet, (session.nonce, signed)).await?,
         WalletAction::Overdraft(id, amount) => {
-            billing::submit_signed_overdraft_stake(ctx, id, *amount, wallet, (session.nonce, signed)).await
+            billing::submit_signed_overdraft_stake(ctx, id, *amount, wallet, (session.nonce, signed)).await?
         }
-        WalletAction::Recharge(id, amount) => billing::submit_signed_recharge(ctx, id, *amount, wallet, (session.nonce, signed)).await,
-    }
+        WalletAction::Recharge(id, amount) => billing::submit_signed_recharge(ctx, id, *amount, wallet, (session.nonce, signed)).await?,
+    })
 }
 
 fn overdue_claim(payment: &PreparedOverduePayment, language: Language) -> Value {

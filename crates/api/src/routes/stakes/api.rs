@@ -92,7 +92,7 @@ impl StakesApi {
     ) -> Result<Json<StakeModel>, Problem> {
         let id = StakeId::parse(&id)?;
         find(&app, &writes, &id).await?;
-        billing::return_released(&app.ctx, &id).await.map_err(Problem::of_store)?;
+        billing::return_released(&app.ctx, &id).await?;
         let stake = find(&app, &writes, &id).await?;
         let currencies = app.ctx.store.read().await?.methods().currencies(stake.mode).await?;
         Ok(Json(StakeModel::new(&stake, &currencies, true)))

@@ -201,7 +201,7 @@ impl ManageApi {
         id: Path<String>,
     ) -> Result<Json<StakeReturnModel>, Problem> {
         let id = authorize_write(&app, writes, &id).await?;
-        billing::return_stake(&app.ctx, &id).await.map_err(Problem::of_store)?;
+        billing::return_stake(&app.ctx, &id).await?;
         Ok(Json(StakeReturnModel { success: true, subscription_id: id.to_string() }))
     }
 
@@ -221,7 +221,7 @@ impl ManageApi {
         drop(unit);
         let amount = slash.0.amount.map(|amount| Amount::parse_decimal(&amount.0, currency.decimals, currency.decimals)).transpose();
         let amount = amount.map_err(|error| Problem::bad(error.to_string()))?;
-        billing::slash_stake(&app.ctx, &id, amount, &slash.0.reason).await.map_err(Problem::of_store)?;
+        billing::slash_stake(&app.ctx, &id, amount, &slash.0.reason).await?;
         show(&app, &id).await
     }
 }

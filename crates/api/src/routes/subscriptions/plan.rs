@@ -12,7 +12,7 @@ use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi, Union};
 use souk_domain::billing::{
-    self, InvoiceItem, ManageError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, PricingFormula, Requester, UnusedTime,
+    self, InvoiceItem, PlanChoice, PlanError, PlanOrder, PlanPreview, PlanSwitch, PricingFormula, Requester, UnusedTime,
 };
 use souk_domain::payment::Currency;
 use souk_domain::shared::{Amount, PriceId, SubscriptionItemId, Timestamp};
@@ -207,7 +207,7 @@ impl PlansApi {
         let done = billing::switch_plan(&app.ctx, &subscription.id, &order, requester).await?;
         match (done, requester) {
             (PlanSwitch::Switched, _) => Ok(Json(PlanSwitchModel::Subscription(Box::new(show(&app, &subscription.id).await?.0)))),
-            (PlanSwitch::NeedsPermission, Requester::Store) => Err(ManageError::NeedsPermission.into()),
+            (PlanSwitch::NeedsPermission, Requester::Store) => Err(PlanError::NeedsPermission.into()),
             (PlanSwitch::NeedsPermission, Requester::Customer) => {
                 let extra_params = ConnectParamsModel {
                     subscription_id: subscription.id.to_string(),

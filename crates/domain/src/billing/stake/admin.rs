@@ -7,7 +7,8 @@ use super::{ReleaseReason, Stake, StakeStatus, ask_network};
 use crate::billing::charges::publish_charges;
 use crate::billing::clock::time_of_customer;
 use crate::billing::subscription_admin::{load, lock, save};
-use crate::billing::{BillingError, COMMENT_MAX, ManageError, Subscription};
+use crate::billing::subscription_error::convert_subscription_errors;
+use crate::billing::{BillingError, COMMENT_MAX, Subscription, SubscriptionError};
 use crate::context::Context;
 use crate::payment::StakeState;
 use crate::shared::{Amount, AttemptId, StakeId, SubscriptionId, Timestamp, check_text};
@@ -43,9 +44,9 @@ pub(in crate::billing) async fn stake_at_end(
     id: &SubscriptionId,
     choice: StakeChoice,
     now: Timestamp,
-) -> Result<Option<AttemptId>, ManageError> {
+) -> Result<Option<AttemptId>, SubscriptionError> {
     let Some(stake) = load(unit, id).await?.stake_id.filter(|_| choice != StakeChoice::None) else { return Ok(None) };
-    let stake = unit.stakes().lock(&stake).await?.ok_or(ManageError::NotFound)?;
+    let stake = unit.stakes().lock(&stake).await?.ok_or(SubscriptionError::NotFound)?;
     // Ending the subscription may already have reserved the stake to collect unpaid invoices.
     if stake.reservation.is_some() || stake.is_revoked() || !matches!(stake.status, StakeStatus::Held | StakeStatus::Releasing) {
         return Ok(None);
@@ -67,21 +68,36 @@ pub(in crate::billing) async fn stake_at_end(
 }
 
 /// Makes a released stake due now.
-async fn make_due_now(unit: &mut dyn UnitOfWork, stake: &Stake, now: Timestamp) -> Result<Stake, ManageError> {
+async fn make_due_now(unit: &mut dyn UnitOfWork, stake: &Stake, now: Timestamp) -> Result<Stake, SubscriptionError> {
     if stake.status != StakeStatus::Releasing {
         return Ok(stake.clone());
     }
     let after = stake.released(ReleaseReason::ReturnedByStore, now, now);
     match unit.stakes().update(stake, &after).await? {
         true => Ok(after),
-        false => Err(ManageError::Contended),
+        false => Err(SubscriptionError::Contended.into()),
     }
 }
 
+/// Why a stake cannot be returned or forfeited by the store.
+#[derive(Debug, thiserror::Error)]
+pub enum StakeAdminError {
+    #[error("This subscription holds no stake that could be moved")]
+    NoStake,
+    #[error("The stake does not hold that much")]
+    StakeTooSmall,
+    #[error("This payment method is not supported")]
+    MethodNotSupported,
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+}
+
+convert_subscription_errors!(StakeAdminError::Subscription);
+
 /// Queries the network about the stake that a subscription names.
-async fn query_stake_of(ctx: &Context, id: &SubscriptionId) -> Result<SeenStake, ManageError> {
+async fn query_stake_of(ctx: &Context, id: &SubscriptionId) -> Result<SeenStake, StakeAdminError> {
     let mut unit = ctx.store.read().await?;
-    let stake = load(unit.as_mut(), id).await?.stake_id.ok_or(ManageError::NoStake)?;
+    let stake = load(unit.as_mut(), id).await?.stake_id.ok_or(StakeAdminError::NoStake)?;
     drop(unit);
     query_stake(ctx, &stake).await
 }
@@ -92,36 +108,36 @@ struct SeenStake {
     state: StakeState,
 }
 
-async fn query_stake(ctx: &Context, id: &StakeId) -> Result<SeenStake, ManageError> {
+async fn query_stake(ctx: &Context, id: &StakeId) -> Result<SeenStake, StakeAdminError> {
     let mut unit = ctx.store.read().await?;
-    let stake = unit.stakes().find(id).await?.ok_or(ManageError::NotFound)?;
+    let stake = unit.stakes().find(id).await?.ok_or(SubscriptionError::NotFound)?;
     drop(unit);
-    let state = ask_network(ctx, &stake).await?.ok_or(ManageError::MethodNotSupported)?;
+    let state = ask_network(ctx, &stake).await?.ok_or(StakeAdminError::MethodNotSupported)?;
     Ok(SeenStake { id: stake.id, state })
 }
 
 /// Returns the stake of an ended subscription before its waiting time is over, or again after a declined return.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
+pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), StakeAdminError> {
     let seen = query_stake_of(ctx, id).await?;
     return_seen(ctx, &seen).await
 }
 
 /// As [`return_stake`], for any released stake.
 #[tracing::instrument(skip_all, fields(stake = %id))]
-pub async fn return_released(ctx: &Context, id: &StakeId) -> Result<(), ManageError> {
+pub async fn return_released(ctx: &Context, id: &StakeId) -> Result<(), StakeAdminError> {
     let seen = query_stake(ctx, id).await?;
     return_seen(ctx, &seen).await
 }
 
-async fn return_seen(ctx: &Context, seen: &SeenStake) -> Result<(), ManageError> {
+async fn return_seen(ctx: &Context, seen: &SeenStake) -> Result<(), StakeAdminError> {
     let mut unit = ctx.store.begin().await?;
-    let stake = unit.stakes().lock(&seen.id).await?.ok_or(ManageError::NotFound)?;
+    let stake = unit.stakes().lock(&seen.id).await?.ok_or(SubscriptionError::NotFound)?;
     if stake.status != StakeStatus::Releasing {
-        return Err(ManageError::NoStake);
+        return Err(StakeAdminError::NoStake);
     }
     if stake.reservation.is_some() {
-        return Err(ManageError::PaymentInFlight);
+        return Err(SubscriptionError::PaymentInFlight.into());
     }
     let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
     // By the store's decision, unpaid invoices are not deducted.
@@ -135,10 +151,10 @@ async fn commit_transfer(
     ctx: &Context,
     mut unit: Box<dyn UnitOfWork>,
     attempt: Result<Option<AttemptId>, BillingError>,
-) -> Result<(), ManageError> {
+) -> Result<(), StakeAdminError> {
     let attempt = match attempt {
-        Err(BillingError::Contended) => return Err(ManageError::PaymentInFlight),
-        attempt => attempt?.ok_or(ManageError::NoStake)?,
+        Err(BillingError::Contended) => return Err(SubscriptionError::PaymentInFlight.into()),
+        attempt => attempt?.ok_or(StakeAdminError::NoStake)?,
     };
     publish_charges(ctx, unit.as_mut(), std::slice::from_ref(&attempt)).await?;
     unit.commit().await?;
@@ -148,24 +164,24 @@ async fn commit_transfer(
 /// Forfeits a stake or a part of it, for a reason that the customer can read. Unpaid invoices are paid first. `amount`: `None` for all of
 /// it.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amount>, reason: &str) -> Result<(), ManageError> {
+pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amount>, reason: &str) -> Result<(), StakeAdminError> {
     let reason = check_text("reason", reason, COMMENT_MAX)?;
     let SeenStake { id: stake, state } = query_stake_of(ctx, id).await?;
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
     let stake = unit.stakes().lock(&stake).await?.filter(|found| subscription.stake_id.as_ref() == Some(&found.id));
-    let stake = stake.filter(|stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Releasing)).ok_or(ManageError::NoStake)?;
+    let stake = stake.filter(|stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Releasing)).ok_or(StakeAdminError::NoStake)?;
     if stake.reservation.is_some() {
-        return Err(ManageError::PaymentInFlight);
+        return Err(SubscriptionError::PaymentInFlight.into());
     }
     // A revoked stake can be forfeited until the network has paid it out to its payer.
     let held = stake.available().min(state.held.plus(state.revoked)?);
     if held.is_zero() {
-        return Err(ManageError::NoStake);
+        return Err(StakeAdminError::NoStake);
     }
     let amount = amount.unwrap_or(held);
     if amount.is_zero() || amount > held {
-        return Err(ManageError::StakeTooSmall);
+        return Err(StakeAdminError::StakeTooSmall);
     }
     let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
     subscription.metadata.insert("slash_reason".to_owned(), reason);

@@ -13,7 +13,7 @@ mod release;
 mod settlement;
 mod transfer;
 
-pub use admin::{StakeChoice, return_released, return_stake, slash_stake};
+pub use admin::{StakeAdminError, StakeChoice, return_released, return_stake, slash_stake};
 pub(in crate::billing) use admin::{release_at_end, stake_at_end};
 pub(in crate::billing) use debts::{StakeDebts, is_paying};
 pub use due::move_due_stakes;
@@ -22,7 +22,8 @@ pub use entity::*;
 pub use monitor::{STAKE_CHECK_INTERVAL, check_stakes};
 pub(in crate::billing) use overdraft::pay_by_overdraft;
 pub use overdraft::{
-    OverdraftProtection, end_overdraft_protection, overdraft_protection, prepare_overdraft_stake, submit_signed_overdraft_stake,
+    OverdraftError, OverdraftProtection, end_overdraft_protection, overdraft_protection, prepare_overdraft_stake,
+    submit_signed_overdraft_stake,
 };
 pub(in crate::billing) use place::{
     Placement, ask_network, growth, held_with, lock_security, owed_stake, required_stake, stake_for_plan, stake_to_share,

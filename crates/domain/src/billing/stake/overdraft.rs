@@ -11,9 +11,10 @@ use crate::billing::clock::time_of_customer;
 use crate::billing::invoice::{Finalization, finalize_all, plan_payments};
 use crate::billing::payment_target::{PaymentTarget, send, target};
 use crate::billing::subscription_admin::{load, lock, save};
+use crate::billing::subscription_error::convert_payment_errors;
 use crate::billing::{
-    BillTo, BillingError, BillingPolicy, BillingReason, Invoice, InvoiceItem, InvoiceStatus, ManageError, PricingFormula, Subscription,
-    line_descriptions, time_of,
+    BillTo, BillingError, BillingPolicy, BillingReason, Invoice, InvoiceItem, InvoiceStatus, PaymentTargetError, PricingFormula,
+    Subscription, SubscriptionError, line_descriptions, time_of,
 };
 use crate::context::Context;
 use crate::payment::{Currency, PlannedPayment, PreparedStake, Purpose};
@@ -62,6 +63,19 @@ fn minimum_stake(policy: &BillingPolicy, cycle: Amount) -> Result<Amount, Amount
     cycle.plus(policy.overdraft_fee(cycle)?)
 }
 
+/// Why the overdraft protection cannot be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum OverdraftError {
+    #[error("This subscription holds no stake that could be moved")]
+    NoStake,
+    #[error("The stake does not hold that much")]
+    StakeTooSmall,
+    #[error(transparent)]
+    Payment(#[from] PaymentTargetError),
+}
+
+convert_payment_errors!(OverdraftError::Payment);
+
 /// The overdraft protection of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverdraftProtection {
@@ -78,12 +92,12 @@ pub struct OverdraftProtection {
 
 /// Reads the overdraft protection of a subscription.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<OverdraftProtection, ManageError> {
+pub async fn overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<OverdraftProtection, OverdraftError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let target = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
     if target.method.kind.is_card() {
-        return Err(ManageError::MethodNotSupported);
+        return Err(PaymentTargetError::MethodNotSupported.into());
     }
     let cycle = cycle_of(unit.as_mut(), &target).await?;
     let stake = match &subscription.overdraft_stake_id {
@@ -96,25 +110,25 @@ pub async fn overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<
 }
 
 /// The price of one cycle of the subscription; a metered item counts with its item quantity.
-async fn cycle_of(unit: &mut dyn UnitOfWork, target: &PaymentTarget) -> Result<Amount, ManageError> {
+async fn cycle_of(unit: &mut dyn UnitOfWork, target: &PaymentTarget) -> Result<Amount, OverdraftError> {
     let items = &target.subscription.items;
     let ids: Vec<_> = items.iter().map(|item| item.price_id.clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;
     let mut cycle = Amount::ZERO;
     for item in items {
         let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(&target.currency.id));
-        cycle = cycle.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.amount_for(item.quantity)?)?;
+        cycle = cycle.plus(rate.ok_or(SubscriptionError::CurrencyNotConfigured)?.amount_for(item.quantity)?)?;
     }
     Ok(cycle)
 }
 
 /// The payment that switches the protection on or tops it up. `amount`: `None` for the missing amount.
-async fn placement(ctx: &Context, id: &SubscriptionId, payer: &Wallet, amount: Option<Amount>) -> Result<Placement, ManageError> {
+async fn placement(ctx: &Context, id: &SubscriptionId, payer: &Wallet, amount: Option<Amount>) -> Result<Placement, OverdraftError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let target = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
     if target.method.kind.is_card() || ctx.networks.wallet(target.method.kind).is_none() {
-        return Err(ManageError::MethodNotSupported);
+        return Err(PaymentTargetError::MethodNotSupported.into());
     }
     let required = minimum_stake(&ctx.policy, cycle_of(unit.as_mut(), &target).await?)?;
     let key = StakeKey {
@@ -127,10 +141,10 @@ async fn placement(ctx: &Context, id: &SubscriptionId, payer: &Wallet, amount: O
     let missing = required.minus(held).unwrap_or_default();
     let amount = amount.unwrap_or(missing);
     if amount.is_zero() {
-        return Err(ManageError::NoStake);
+        return Err(OverdraftError::NoStake);
     }
     if amount < missing {
-        return Err(ManageError::StakeTooSmall);
+        return Err(OverdraftError::StakeTooSmall);
     }
     Ok(Placement { target, key, amount })
 }
@@ -143,8 +157,8 @@ pub async fn prepare_overdraft_stake(
     amount: Option<Amount>,
     payer: &Wallet,
     nonce: u64,
-) -> Result<PreparedStake, ManageError> {
-    placement(ctx, id, payer, amount).await?.prepare(ctx, payer, nonce).await
+) -> Result<PreparedStake, OverdraftError> {
+    Ok(placement(ctx, id, payer, amount).await?.prepare(ctx, payer, nonce).await?)
 }
 
 /// Checks and sends the signed payment, and returns its transaction hash. The protection is on once it settles.
@@ -155,32 +169,32 @@ pub async fn submit_signed_overdraft_stake(
     amount: Option<Amount>,
     payer: &Wallet,
     (nonce, signed): (u64, &str),
-) -> Result<String, ManageError> {
+) -> Result<String, OverdraftError> {
     let placement = placement(ctx, id, payer, amount).await?;
-    let rail = ctx.networks.wallet(placement.target.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    let rail = ctx.networks.wallet(placement.target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let mut unit = ctx.store.begin().await?;
     let stake = placement.lock(unit.as_mut()).await?;
     let Placement { target, amount, .. } = &placement;
     let signed = rail.check_stake(&target.method, &target.currency, &placement.request(&stake, payer, nonce), signed)?;
-    send(ctx, unit, target, Purpose::Stake(stake.id), *amount, payer, signed).await
+    Ok(send(ctx, unit, target, Purpose::Stake(stake.id), *amount, payer, signed).await?)
 }
 
 /// Switches the protection off and releases its stake at once.
 ///
 /// # Errors
-/// [`ManageError::PaymentInFlight`] while the stake moves or a payment of the subscription is in flight; [`ManageError::UnpaidInvoices`]
+/// [`SubscriptionError::PaymentInFlight`] while the stake moves or a payment of the subscription is in flight; [`PaymentTargetError::UnpaidInvoices`]
 /// while an invoice is overdue.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn end_overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<(), ManageError> {
+pub async fn end_overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<(), OverdraftError> {
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
-    let stake = subscription.overdraft_stake_id.take().ok_or(ManageError::NoStake)?;
-    let stake = unit.stakes().lock(&stake).await?.ok_or(ManageError::NotFound)?;
+    let stake = subscription.overdraft_stake_id.take().ok_or(OverdraftError::NoStake)?;
+    let stake = unit.stakes().lock(&stake).await?.ok_or(SubscriptionError::NotFound)?;
     if stake.reservation.is_some() || is_paying(unit.as_mut(), &subscription).await? {
-        return Err(ManageError::PaymentInFlight);
+        return Err(SubscriptionError::PaymentInFlight.into());
     }
     if !debts_of_subscription(unit.as_mut(), &stake, &subscription).await?.invoices.is_empty() {
-        return Err(ManageError::UnpaidInvoices);
+        return Err(PaymentTargetError::UnpaidInvoices.into());
     }
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     subscription.overdraft_at = None;

@@ -8,8 +8,8 @@ use crate::billing::clock::time_of_customer;
 use crate::billing::payment_target::PaymentTarget;
 use crate::billing::statement::Statement;
 use crate::billing::{
-    BillingError, BillingReason, ManageError, Notification, PricingFormula, Requester, ResumedFrom, STAKE_WAITING, StakeTerms,
-    Subscription, line_descriptions, notify, time_of,
+    BillingError, BillingReason, Notification, PaymentTargetError, PricingFormula, Requester, ResumedFrom, STAKE_WAITING, StakeTerms,
+    Subscription, SubscriptionError, line_descriptions, notify, time_of,
 };
 use crate::context::Context;
 use crate::ledger::EntryType;
@@ -44,8 +44,8 @@ impl Placement {
     /// The stake that the payment goes into: the existing one that is not final, or a new pending one.
     ///
     /// # Errors
-    /// [`ManageError::PaymentInFlight`] while the stake is being released or moved: an added payment would be returned as well.
-    pub async fn open(&self, ctx: &Context) -> Result<Stake, ManageError> {
+    /// [`SubscriptionError::PaymentInFlight`] while the stake is being released or moved: an added payment would be returned as well.
+    pub async fn open(&self, ctx: &Context) -> Result<Stake, SubscriptionError> {
         let mut unit = ctx.store.begin().await?;
         if let Some(found) = unit.stakes().find_open(&self.key).await? {
             return self.check(found);
@@ -61,7 +61,7 @@ impl Placement {
         };
         let stake = requested.pending(StakeId::new(ctx.now(), ctx.random.as_ref()), Some(now.plus(PENDING_LIFETIME)), now);
         match unit.stakes().insert(&stake).await {
-            Err(StorageError::Duplicate(_)) => return Err(ManageError::Contended),
+            Err(StorageError::Duplicate(_)) => return Err(SubscriptionError::Contended),
             inserted => inserted?,
         }
         unit.commit().await?;
@@ -69,14 +69,14 @@ impl Placement {
     }
 
     /// Locks the stake that the signed payment goes into, until this unit of work ends.
-    pub async fn lock(&self, unit: &mut dyn UnitOfWork) -> Result<Stake, ManageError> {
-        let found = unit.stakes().find_open(&self.key).await?.ok_or(ManageError::Contended)?;
-        let locked = unit.stakes().lock(&found.id).await?.filter(|stake| !stake.is_final()).ok_or(ManageError::Contended)?;
+    pub async fn lock(&self, unit: &mut dyn UnitOfWork) -> Result<Stake, SubscriptionError> {
+        let found = unit.stakes().find_open(&self.key).await?.ok_or(SubscriptionError::Contended)?;
+        let locked = unit.stakes().lock(&found.id).await?.filter(|stake| !stake.is_final()).ok_or(SubscriptionError::Contended)?;
         self.check(locked)
     }
 
-    fn check(&self, stake: Stake) -> Result<Stake, ManageError> {
-        if stake.is_going_back() || stake.reservation.is_some() { Err(ManageError::PaymentInFlight) } else { Ok(stake) }
+    fn check(&self, stake: Stake) -> Result<Stake, SubscriptionError> {
+        if stake.is_going_back() || stake.reservation.is_some() { Err(SubscriptionError::PaymentInFlight) } else { Ok(stake) }
     }
 
     pub fn request(&self, stake: &Stake, payer: &Wallet, nonce: u64) -> StakeRequest {
@@ -92,8 +92,8 @@ impl Placement {
     }
 
     /// Builds the transaction that the wallet signs.
-    pub async fn prepare(self, ctx: &Context, payer: &Wallet, nonce: u64) -> Result<PreparedStake, ManageError> {
-        let rail = ctx.networks.wallet(self.target.method.kind).ok_or(ManageError::MethodNotSupported)?;
+    pub async fn prepare(self, ctx: &Context, payer: &Wallet, nonce: u64) -> Result<PreparedStake, PaymentTargetError> {
+        let rail = ctx.networks.wallet(self.target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
         let stake = self.open(ctx).await?;
         let prepared = rail.prepare_stake(&self.target.method, &self.target.currency, &self.request(&stake, payer, nonce))?;
         let Self { target: PaymentTarget { subscription, method, currency }, amount, .. } = self;
@@ -114,7 +114,7 @@ pub(in crate::billing) async fn ask_network(ctx: &Context, stake: &Stake) -> Res
 }
 
 /// The amount that the network holds of the stake with this key, without what its payer has revoked.
-pub(in crate::billing) async fn held_with(ctx: &Context, key: &StakeKey) -> Result<Amount, ManageError> {
+pub(in crate::billing) async fn held_with(ctx: &Context, key: &StakeKey) -> Result<Amount, SubscriptionError> {
     let mut unit = ctx.store.read().await?;
     let found = unit.stakes().find_open(key).await?;
     drop(unit);
@@ -143,7 +143,7 @@ pub(in crate::billing) struct RequiredStake {
 pub(in crate::billing) async fn required_stake(
     unit: &mut dyn UnitOfWork,
     target: &PaymentTarget,
-) -> Result<Option<RequiredStake>, ManageError> {
+) -> Result<Option<RequiredStake>, SubscriptionError> {
     if target.method.kind.is_card() {
         return Ok(None);
     }
@@ -162,8 +162,8 @@ pub(in crate::billing) async fn growth(
     before: &Subscription,
     after: &Subscription,
     payer: &Did,
-) -> Result<Option<RequiredStake>, ManageError> {
-    let currency = unit.methods().find_currency(&before.currency_id).await?.ok_or(ManageError::NotFound)?;
+) -> Result<Option<RequiredStake>, SubscriptionError> {
+    let currency = unit.methods().find_currency(&before.currency_id).await?.ok_or(SubscriptionError::NotFound)?;
     let Some(old_security) = security_of(unit, before, &currency).await? else { return Ok(None) };
     let Some(stake) = old_security.stake.as_ref().filter(|stake| stake.is_held()) else { return Ok(None) };
     let Some(new_security) = security_of(unit, after, &currency).await? else { return Ok(None) };
@@ -181,7 +181,7 @@ pub(in crate::billing) async fn stake_for_plan(
     unit: &mut dyn UnitOfWork,
     before: &Subscription,
     after: &Subscription,
-) -> Result<Amount, ManageError> {
+) -> Result<Amount, SubscriptionError> {
     let mandate = match &before.mandate_id {
         Some(mandate) => unit.mandates().find(mandate).await?,
         None => None,
@@ -192,7 +192,7 @@ pub(in crate::billing) async fn stake_for_plan(
 
 /// Locks the subscription's security stake, because the amount that one plan requires depends on the other subscriptions that share it. The
 /// caller has locked the subscription.
-pub(in crate::billing) async fn lock_security(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), ManageError> {
+pub(in crate::billing) async fn lock_security(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), SubscriptionError> {
     if let Some(stake) = &subscription.stake_id {
         unit.stakes().lock(stake).await?;
     }
@@ -212,14 +212,14 @@ struct Security {
 
 impl Security {
     /// The inputs of the required amount.
-    async fn terms(&self, unit: &mut dyn UnitOfWork, currency: &Currency) -> Result<StakeTerms, ManageError> {
+    async fn terms(&self, unit: &mut dyn UnitOfWork, currency: &Currency) -> Result<StakeTerms, SubscriptionError> {
         let items: Vec<_> = self.live.iter().flat_map(|one| &one.items).collect();
         let ids: Vec<_> = items.iter().map(|item| item.price_id.clone()).collect();
         let prices = unit.prices().find_all(&ids).await?;
         let mut recurring = Amount::ZERO;
         for item in items {
             let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(&currency.id));
-            recurring = recurring.plus(rate.ok_or(ManageError::CurrencyNotConfigured)?.amount_for(item.quantity)?)?;
+            recurring = recurring.plus(rate.ok_or(SubscriptionError::CurrencyNotConfigured)?.amount_for(item.quantity)?)?;
         }
         Ok(StakeTerms { threshold: self.threshold, minimum: self.minimum, recurring })
     }
@@ -227,7 +227,11 @@ impl Security {
 
 /// The security of a subscription in a currency, using the passed state of the subscription. All subscriptions of its checkout in that
 /// currency share one stake. `None`: no stake is required.
-async fn security_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, currency: &Currency) -> Result<Option<Security>, ManageError> {
+async fn security_of(
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    currency: &Currency,
+) -> Result<Option<Security>, SubscriptionError> {
     let Some(session) = &subscription.session_id else { return Ok(None) };
     let session = unit.sessions().find(session).await?.filter(|session| !session.terms.no_stake);
     let Some(session) = session else { return Ok(None) };

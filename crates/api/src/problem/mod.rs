@@ -1,12 +1,14 @@
 //! Error responses: `{error, code?, params?, fields?}` with the statuses of SPEC.md 8 and payment-kit.md 1.1.
 //!
-//! Architecture invariant: only this file and the routes know HTTP status codes.
+//! Architecture invariant: only this module and the routes know HTTP status codes.
+
+mod subscriptions;
 
 use poem::http::StatusCode;
 use poem::{IntoResponse, Response, error::ResponseError};
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
 use poem_openapi::{ApiResponse, Object, types::Type};
-use souk_domain::billing::{AdvanceError, BillingError, CreditError, ManageError, PrintError, SuspenseError};
+use souk_domain::billing::{AdvanceError, BillingError, CreditError, PrintError, SubscriptionError, SuspenseError};
 use souk_domain::checkout::{ExpireError, LinkError, StartError, SubmitError, TransferError, UpdateItemsError};
 use souk_domain::customer::ValidationErrors;
 use souk_domain::payment::{MethodError, RailError, SettlementError, UpdateMetadataError};
@@ -118,15 +120,6 @@ impl Problem {
         };
         tracing::error!(%error, "cannot start a payment");
         Self::new(status, FAILED).code(INTERNAL)
-    }
-
-    /// An error as the store's admins see it: network errors are shown in full.
-    #[must_use]
-    pub fn of_store(error: ManageError) -> Self {
-        match error {
-            ManageError::Rail(error) | ManageError::Credit(CreditError::Rail(error)) => error.into(),
-            other => other.into(),
-        }
     }
 
     /// An error of a checkout submit, with field messages in the caller's language.
@@ -346,59 +339,6 @@ impl From<TransferError> for Problem {
     }
 }
 
-impl From<ManageError> for Problem {
-    fn from(error: ManageError) -> Self {
-        let refused = |code: &str| Self::bad(error.to_string()).code(code);
-        let conflict = |code: &str| Self::new(StatusCode::CONFLICT, error.to_string()).code(code);
-        match error {
-            ManageError::NotFound => Self::not_found(),
-            ManageError::Forbidden => Self::forbidden(),
-            ManageError::PreviewChanged => conflict("PREVIEW_CHANGED"),
-            ManageError::PaymentInFlight => conflict("PAYMENT_IN_FLIGHT"),
-            ManageError::Contended => conflict("CONTENDED"),
-            ManageError::ClockTaken => conflict("CLOCK_TAKEN"),
-            ManageError::Illegal(_) => refused("STATUS_FORBIDS"),
-            ManageError::BadTime => refused("TIME_NOT_FUTURE"),
-            ManageError::DecidedAtTheEnd => refused("ONLY_WHEN_ENDED_NOW"),
-            ManageError::StoreInitiated => refused("ENDED_BY_STORE"),
-            ManageError::NotRecoverable => refused("NOT_RECOVERABLE"),
-            ManageError::Ended => refused("SUBSCRIPTION_ENDED"),
-            ManageError::NoPlans => refused("PLAN_UNAVAILABLE"),
-            ManageError::NeedsPermission => refused("NEEDS_MANDATE"),
-            ManageError::MethodNotSupported => refused(METHOD_NOT_SUPPORTED),
-            ManageError::CurrencyNotConfigured => refused(CURRENCY_NOT_CONFIGURED),
-            ManageError::PartlyPaid => refused("PARTLY_PAID"),
-            ManageError::NoStake => refused("NO_DEPOSIT"),
-            ManageError::StakeTooSmall => refused("DEPOSIT_TOO_SMALL"),
-            ManageError::NothingOwed => refused("NOTHING_OVERDUE"),
-            ManageError::UnpaidInvoices => refused("OVERDUE_FIRST"),
-            ManageError::CardFunds => refused("PAID_BY_CARD"),
-            ManageError::NoPayer => refused("NO_MANDATE"),
-            ManageError::OwnFunds => refused("OWN_ACCOUNT"),
-            ManageError::NoFunds => refused("NO_AMOUNT"),
-            ManageError::TooManyFunds { ref most } => refused("AMOUNT_TOO_LARGE").param("maximum", most),
-            ManageError::CardCurrency => refused("CARD_CURRENCY"),
-            ManageError::NotMetered => refused("NOT_METERED"),
-            ManageError::UsageOutOfPeriod => refused("USAGE_OUT_OF_PERIOD"),
-            ManageError::LiveClock => refused("TEST_MODE_ONLY"),
-            ManageError::Check(_) => refused("SIGNATURE_MISMATCH"),
-            ManageError::Unbillable(_) => refused("NOT_BILLABLE"),
-            // The message comes from the network and has no code.
-            ManageError::Refused(_) => Self::bad(error.to_string()),
-            ManageError::Credit(CreditError::Rail(error)) | ManageError::Rail(error) => Self::of_payer(error),
-            ManageError::Credit(error) => error.into(),
-            ManageError::Input(error) => error.into(),
-            ManageError::Amount(error) => error.into(),
-            ManageError::Quantity(error) => error.into(),
-            ManageError::Storage(error) => error.into(),
-            ManageError::Ledger(_) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "a change of a subscription failed");
-                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
-            }
-        }
-    }
-}
-
 impl From<UpdateMetadataError> for Problem {
     fn from(error: UpdateMetadataError) -> Self {
         match error {
@@ -411,7 +351,7 @@ impl From<UpdateMetadataError> for Problem {
 
 impl From<BillingError> for Problem {
     fn from(error: BillingError) -> Self {
-        ManageError::from(error).into()
+        SubscriptionError::from(error).into()
     }
 }
 

@@ -1,0 +1,194 @@
+//! The errors of subscriptions, their invoices and stakes.
+
+use super::{CURRENCY_NOT_CONFIGURED, FAILED, INTERNAL, METHOD_NOT_SUPPORTED, Problem};
+use poem::http::StatusCode;
+use souk_domain::billing::{
+    CancelError, ClockError, CreditError, OverdraftError, OverduePaymentError, PaymentChangeError, PaymentTargetError, PlanError,
+    RechargeError, RecoverError, RestakeError, ResumeError, StakeAdminError, SubscriptionError, UsageError, VoidError,
+};
+use std::fmt::Display;
+
+fn rejected(error: &impl Display, code: &str) -> Problem {
+    Problem::bad(error.to_string()).code(code)
+}
+
+fn conflict(error: &impl Display, code: &str) -> Problem {
+    Problem::new(StatusCode::CONFLICT, error.to_string()).code(code)
+}
+
+impl From<SubscriptionError> for Problem {
+    fn from(error: SubscriptionError) -> Self {
+        match error {
+            SubscriptionError::NotFound => Self::not_found(),
+            SubscriptionError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
+            SubscriptionError::Contended => conflict(&error, "CONTENDED"),
+            SubscriptionError::Illegal(_) => rejected(&error, "STATUS_FORBIDS"),
+            SubscriptionError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
+            SubscriptionError::Unbillable(_) => rejected(&error, "NOT_BILLABLE"),
+            SubscriptionError::Credit(CreditError::Rail(error)) | SubscriptionError::Rail(error) => Self::of_payer(error),
+            SubscriptionError::Credit(error) => error.into(),
+            SubscriptionError::Input(error) => error.into(),
+            SubscriptionError::Amount(error) => error.into(),
+            SubscriptionError::Storage(error) => error.into(),
+            SubscriptionError::Ledger(_) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "a change of a subscription failed");
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
+            }
+        }
+    }
+}
+
+impl From<PaymentTargetError> for Problem {
+    fn from(error: PaymentTargetError) -> Self {
+        match error {
+            PaymentTargetError::Ended => rejected(&error, "SUBSCRIPTION_ENDED"),
+            PaymentTargetError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
+            PaymentTargetError::UnpaidInvoices => rejected(&error, "OVERDUE_FIRST"),
+            PaymentTargetError::Check(_) => rejected(&error, "SIGNATURE_MISMATCH"),
+            // The message comes from the network and has no code.
+            PaymentTargetError::Declined(message) => Self::bad(message),
+            PaymentTargetError::Subscription(error) => error.into(),
+        }
+    }
+}
+
+impl From<CancelError> for Problem {
+    fn from(error: CancelError) -> Self {
+        match error {
+            CancelError::Forbidden => Self::forbidden(),
+            CancelError::BadTime => rejected(&error, "TIME_NOT_FUTURE"),
+            CancelError::DecidedAtTheEnd => rejected(&error, "ONLY_WHEN_ENDED_NOW"),
+            CancelError::StoreInitiated => rejected(&error, "ENDED_BY_STORE"),
+            CancelError::Subscription(error) => error.into(),
+        }
+    }
+}
+
+impl From<RecoverError> for Problem {
+    fn from(error: RecoverError) -> Self {
+        match error {
+            RecoverError::NotRecoverable => rejected(&error, "NOT_RECOVERABLE"),
+            RecoverError::StoreInitiated => rejected(&error, "ENDED_BY_STORE"),
+            RecoverError::Subscription(error) => error.into(),
+        }
+    }
+}
+
+impl From<ResumeError> for Problem {
+    fn from(error: ResumeError) -> Self {
+        match error {
+            ResumeError::NotRecoverable => rejected(&error, "NOT_RECOVERABLE"),
+            ResumeError::Subscription(error) => error.into(),
+        }
+    }
+}
+
+impl From<PlanError> for Problem {
+    fn from(error: PlanError) -> Self {
+        match error {
+            PlanError::NoPlans => rejected(&error, "PLAN_UNAVAILABLE"),
+            PlanError::NeedsPermission => rejected(&error, "NEEDS_MANDATE"),
+            PlanError::PreviewChanged => conflict(&error, "PREVIEW_CHANGED"),
+            PlanError::Quantity(error) => error.into(),
+            PlanError::Subscription(error) => error.into(),
+        }
+    }
+}
+
+impl From<PaymentChangeError> for Problem {
+    fn from(error: PaymentChangeError) -> Self {
+        match error {
+            PaymentChangeError::Plan(error) => error.into(),
+            PaymentChangeError::Payment(error) => error.into(),
+        }
+    }
+}
+
+impl From<OverduePaymentError> for Problem {
+    fn from(error: OverduePaymentError) -> Self {
+        match error {
+            OverduePaymentError::NothingOwed => rejected(&error, "NOTHING_OVERDUE"),
+            OverduePaymentError::CardCurrency => rejected(&error, "CARD_CURRENCY"),
+            OverduePaymentError::Payment(error) => error.into(),
+        }
+    }
+}
+
+impl From<VoidError> for Problem {
+    fn from(error: VoidError) -> Self {
+        match error {
+            VoidError::NothingOwed => rejected(&error, "NOTHING_OVERDUE"),
+            VoidError::PartlyPaid => rejected(&error, "PARTLY_PAID"),
+            VoidError::Subscription(error) => error.into(),
+        }
+    }
+}
+
+impl From<RechargeError> for Problem {
+    fn from(error: RechargeError) -> Self {
+        match error {
+            RechargeError::CardFunds => rejected(&error, "PAID_BY_CARD"),
+            RechargeError::NoPayer => rejected(&error, "NO_MANDATE"),
+            RechargeError::OwnFunds => rejected(&error, "OWN_ACCOUNT"),
+            RechargeError::NoFunds => rejected(&error, "NO_AMOUNT"),
+            RechargeError::TooManyFunds { ref most } => rejected(&error, "AMOUNT_TOO_LARGE").param("maximum", most),
+            RechargeError::Payment(error) => error.into(),
+        }
+    }
+}
+
+impl From<RestakeError> for Problem {
+    fn from(error: RestakeError) -> Self {
+        match error {
+            RestakeError::NoStake => rejected(&error, "NO_DEPOSIT"),
+            RestakeError::Recover(error) => error.into(),
+            RestakeError::Plan(error) => error.into(),
+            RestakeError::Payment(error) => error.into(),
+        }
+    }
+}
+
+impl From<OverdraftError> for Problem {
+    fn from(error: OverdraftError) -> Self {
+        match error {
+            OverdraftError::NoStake => rejected(&error, "NO_DEPOSIT"),
+            OverdraftError::StakeTooSmall => rejected(&error, "DEPOSIT_TOO_SMALL"),
+            OverdraftError::Payment(error) => error.into(),
+        }
+    }
+}
+
+/// The store's admins see network errors in full.
+impl From<StakeAdminError> for Problem {
+    fn from(error: StakeAdminError) -> Self {
+        match error {
+            StakeAdminError::NoStake => rejected(&error, "NO_DEPOSIT"),
+            StakeAdminError::StakeTooSmall => rejected(&error, "DEPOSIT_TOO_SMALL"),
+            StakeAdminError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
+            StakeAdminError::Subscription(SubscriptionError::Credit(CreditError::Rail(error)) | SubscriptionError::Rail(error)) => {
+                error.into()
+            }
+            StakeAdminError::Subscription(error) => error.into(),
+        }
+    }
+}
+
+impl From<UsageError> for Problem {
+    fn from(error: UsageError) -> Self {
+        match error {
+            UsageError::NotMetered => rejected(&error, "NOT_METERED"),
+            UsageError::UsageOutOfPeriod => rejected(&error, "USAGE_OUT_OF_PERIOD"),
+            UsageError::Subscription(error) => error.into(),
+        }
+    }
+}
+
+impl From<ClockError> for Problem {
+    fn from(error: ClockError) -> Self {
+        match error {
+            ClockError::ClockTaken => conflict(&error, "CLOCK_TAKEN"),
+            ClockError::LiveClock => rejected(&error, "TEST_MODE_ONLY"),
+            ClockError::Subscription(error) => error.into(),
+        }
+    }
+}

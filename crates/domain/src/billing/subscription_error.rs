@@ -1,0 +1,104 @@
+//! The errors that use cases of a subscription share.
+
+use super::{BillingError, CreditError, IllegalChange, Unbillable};
+use crate::ledger::LedgerError;
+use crate::payment::RailError;
+use crate::shared::{AmountError, InputError, StorageError};
+
+/// Why a use case of a subscription failed, apart from its own rules.
+#[derive(Debug, thiserror::Error)]
+pub enum SubscriptionError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    #[error(transparent)]
+    Illegal(#[from] IllegalChange),
+    #[error("A payment is on its way. Please wait for it.")]
+    PaymentInFlight,
+    #[error("Currency not configured for price")]
+    CurrencyNotConfigured,
+    /// A credit note or refund that belongs to the change was rejected.
+    #[error(transparent)]
+    Credit(#[from] CreditError),
+    #[error(transparent)]
+    Unbillable(#[from] Unbillable),
+    /// Another unit of work changed the same rows.
+    #[error("It was changed meanwhile, please try again")]
+    Contended,
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error(transparent)]
+    Amount(#[from] AmountError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Rail(#[from] RailError),
+    #[error(transparent)]
+    Storage(StorageError),
+}
+
+impl From<StorageError> for SubscriptionError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Conflict => Self::Contended,
+            error => Self::Storage(error),
+        }
+    }
+}
+
+impl From<BillingError> for SubscriptionError {
+    fn from(error: BillingError) -> Self {
+        match error {
+            BillingError::Orphan => Self::NotFound,
+            // Only the engine's own batches return `Unwritable` and `Settlement`.
+            BillingError::Contended | BillingError::Unwritable { .. } | BillingError::Settlement(_) => Self::Contended,
+            BillingError::Credit(error) => Self::Credit(*error),
+            BillingError::Amount(error) => Self::Amount(error),
+            BillingError::Ledger(error) => Self::Ledger(error),
+            BillingError::Rail(error) => Self::Rail(error),
+            BillingError::Storage(error) => Self::Storage(error),
+        }
+    }
+}
+
+/// Lets `?` convert these errors into a use case's own error, through the variant that holds them.
+macro_rules! convert_through {
+    ($error:ident::$variant:ident, $($source:ty),+ $(,)?) => {$(
+        impl From<$source> for $error {
+            fn from(error: $source) -> Self {
+                Self::$variant(error.into())
+            }
+        }
+    )+};
+}
+
+/// As [`convert_through`], for everything that becomes a [`SubscriptionError`].
+macro_rules! convert_subscription_errors {
+    ($error:ident::$variant:ident) => {
+        $crate::billing::subscription_error::convert_through!(
+            $error::$variant,
+            $crate::billing::BillingError,
+            $crate::billing::CreditError,
+            $crate::billing::IllegalChange,
+            $crate::billing::Unbillable,
+            $crate::ledger::LedgerError,
+            $crate::payment::RailError,
+            $crate::shared::AmountError,
+            $crate::shared::InputError,
+            $crate::shared::StorageError,
+        );
+    };
+}
+
+/// As [`convert_through`], for everything that becomes a [`super::PaymentTargetError`].
+macro_rules! convert_payment_errors {
+    ($error:ident::$variant:ident) => {
+        $crate::billing::subscription_error::convert_subscription_errors!($error::$variant);
+        $crate::billing::subscription_error::convert_through!(
+            $error::$variant,
+            $crate::billing::SubscriptionError,
+            $crate::payment::CheckError,
+        );
+    };
+}
+
+pub(super) use {convert_payment_errors, convert_subscription_errors, convert_through};

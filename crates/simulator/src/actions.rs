@@ -331,7 +331,7 @@ async fn recharge(client: &NetworkClient, fixtures: &Fixtures, id: &Subscription
     let Some(signed) = friend.sign_transfer(&prepared.prepared.partial_tx, &prepared.prepared.token, amount) else {
         return Err("the transfer of funds cannot be signed".into());
     };
-    tolerate_expected(billing::submit_signed_recharge(ctx, id, amount, &from, (nonce, &signed)).await)
+    tolerate_expected(billing::submit_signed_recharge(ctx, id, amount, &from, nonce, &signed).await)
 }
 
 /// Forfeits a stake, or half of it.

@@ -59,7 +59,7 @@ async fn authorize_wallet(
         result => return tolerate_expected(result),
     };
     let signed = fixtures.wallet.sign_origin(&prepared.prepared.partial_tx).ok_or("the permission cannot be signed")?;
-    let submitted = billing::submit_signed_payment_change(ctx, id, currency, plan, &payer, (nonce, &signed)).await;
+    let submitted = billing::submit_signed_payment_change(ctx, id, currency, plan, &payer, nonce, &signed).await;
     if submitted.is_err() {
         return tolerate_expected(submitted);
     }
@@ -78,7 +78,7 @@ pub async fn restake(client: &NetworkClient, fixtures: &Fixtures, id: &Subscript
     };
     let signed = fixtures.wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount);
     let signed = signed.ok_or("the deposit cannot be signed")?;
-    tolerate_expected(billing::submit_signed_restake(ctx, id, stake_for, &payer, (nonce, &signed)).await)
+    tolerate_expected(billing::submit_signed_restake(ctx, id, stake_for, &payer, nonce, &signed).await)
 }
 
 /// Enables the overdraft protection, tops it up, or disables it.
@@ -94,7 +94,7 @@ pub async fn protect(client: &NetworkClient, fixtures: &Fixtures, id: &Subscript
     };
     let signed = fixtures.wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount);
     let signed = signed.ok_or("the deposit cannot be signed")?;
-    tolerate_expected(billing::submit_signed_overdraft_stake(ctx, id, Some(prepared.amount), &payer, (nonce, &signed)).await)
+    tolerate_expected(billing::submit_signed_overdraft_stake(ctx, id, Some(prepared.amount), &payer, nonce, &signed).await)
 }
 
 /// Pays everything that is overdue in the card's currency with a card.

@@ -22,6 +22,7 @@ fn cleaned(text: &str) -> String {
 }
 
 /// Records a user who has signed in. Profile items that the user has set here are not overwritten by the wallet's.
+#[tracing::instrument(skip_all)]
 pub async fn register_login(ctx: &Context, wallet: &Wallet, profile: &Profile, language: Language) -> Result<(), StorageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -46,6 +47,7 @@ pub async fn register_login(ctx: &Context, wallet: &Wallet, profile: &Profile, l
 /// Uses a succeeded connect session for a login of its browser. `token`: the hash of the value that the cookie will hold or holds already.
 /// Since a response can be lost, a new login replaces the one that the session was used for before, as long as that one is valid. Once the
 /// user has signed out, the session grants nothing more, and the result is false.
+#[tracing::instrument(skip_all)]
 pub async fn redeem_connect_session(ctx: &Context, session: &ConnectSession, user: &Did, token: &TokenHash) -> Result<bool, StorageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -70,6 +72,7 @@ const fn days(days: u64) -> Duration {
 }
 
 /// Renews a used login to its full lifetime, at most once a day. Returns whether it did; the cookie's lifetime must then be renewed, too.
+#[tracing::instrument(skip_all)]
 pub async fn extend_login(ctx: &Context, token: &TokenHash) -> Result<bool, StorageError> {
     let now = ctx.now();
     // A login with more than its lifetime minus one day left was extended today.
@@ -103,6 +106,7 @@ impl Caller {
 }
 
 /// Finds the user who is signed in by a cookie.
+#[tracing::instrument(skip_all)]
 pub async fn caller_of(ctx: &Context, token: &TokenHash) -> Result<Option<Caller>, StorageError> {
     ctx.store.read().await?.users().find_by_login(token, ctx.now()).await
 }
@@ -118,6 +122,7 @@ pub enum OwnerError {
 }
 
 /// Uses the one-time link of a new store: the first user who opens it becomes the owner.
+#[tracing::instrument(skip_all)]
 pub async fn claim_ownership(ctx: &Context, user: &Did, link: &TokenHash) -> Result<(), OwnerError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -152,6 +157,7 @@ pub enum PassportError {
 }
 
 /// Gives a role to a user who has signed in before.
+#[tracing::instrument(skip_all)]
 pub async fn issue_passport(ctx: &Context, holder: &Did, role: Role) -> Result<Passport, PassportError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -170,6 +176,7 @@ pub async fn issue_passport(ctx: &Context, holder: &Did, role: Role) -> Result<P
 }
 
 /// Stores a one-time owner link if the store has no owner. False: it has one.
+#[tracing::instrument(skip_all)]
 pub async fn offer_ownership(ctx: &Context, link: &TokenHash) -> Result<bool, StorageError> {
     let mut unit = ctx.store.begin().await?;
     if unit.users().owner_exists().await? {

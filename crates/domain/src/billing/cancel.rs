@@ -69,6 +69,7 @@ pub enum CancelError {
 convert_subscription_errors!(CancelError::Subscription);
 
 /// Cancels a subscription. A scheduled cancellation can be replaced by another one until it takes effect.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &CancelTerms) -> Result<Subscription, CancelError> {
     if by == Requester::Customer && !terms.is_for_customers() {
         return Err(CancelError::Forbidden);
@@ -168,6 +169,7 @@ impl Subscription {
 }
 
 /// Checks whether a scheduled cancellation can be undone, and whether that requires a new stake.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn recovery(ctx: &Context, by: Requester, id: &SubscriptionId) -> Result<Recovery, RecoverError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
@@ -182,6 +184,7 @@ pub async fn recovery(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resu
 }
 
 /// Undoes a scheduled cancellation. If the stake was revoked, nothing changes until a new one is placed.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn recover(ctx: &Context, by: Requester, id: &SubscriptionId) -> Result<Recovery, RecoverError> {
     let found = recovery(ctx, by, id).await?;
     if found.needs_stake {

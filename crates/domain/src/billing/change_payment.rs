@@ -37,6 +37,7 @@ convert_payment_errors!(PaymentChangeError::Payment);
 ///
 /// # Errors
 /// [`PaymentChangeError`] when the subscription cannot be charged by this method and currency.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn takes_card(ctx: &Context, id: &SubscriptionId, method: &MethodId, currency: &CurrencyId) -> Result<bool, PaymentChangeError> {
     let mut unit = ctx.store.read().await?;
     let target = target(unit.as_mut(), id, Some(method), currency).await?;
@@ -58,6 +59,7 @@ fn mandate_of(ctx: &Context, target: &PaymentTarget, details: Option<MandateDeta
 }
 
 /// Opens a form that saves a card, and returns the form's client secret. Once the card is saved, the subscription is charged by it.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn change_to_card(
     ctx: &Context,
     id: &SubscriptionId,
@@ -108,6 +110,7 @@ fn mandate_request(target: &PaymentTarget, limits: &[(Currency, Amount)], payer:
 
 /// Builds the delegation by which a wallet is charged from now on; with `plan`, its limits cover that plan. The same nonce builds the same
 /// transaction.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn prepare_payment_change(
     ctx: &Context,
     id: &SubscriptionId,
@@ -132,13 +135,15 @@ pub async fn prepare_payment_change(
 
 /// Checks and sends the signed delegation, and returns its transaction hash. Once the network accepts it, the subscription is charged by
 /// it. The requested plan change follows, unless it requires a stake that the wallet has yet to place.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn submit_signed_payment_change(
     ctx: &Context,
     id: &SubscriptionId,
     currency: &CurrencyId,
     plan: Option<&PlanOrder>,
     payer: &Wallet,
-    (nonce, signed): (u64, &str),
+    nonce: u64,
+    signed: &str,
 ) -> Result<String, PaymentChangeError> {
     let mut unit = ctx.store.begin().await?;
     let target = target(unit.as_mut(), id, None, currency).await?;

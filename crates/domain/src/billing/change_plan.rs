@@ -26,6 +26,7 @@ pub enum PlanSwitch {
 
 /// Makes the plan change if its price still equals the previewed one, and the wallet's delegation and stake cover the new plan. The stake
 /// is not required when the store requests the change, since the stake secures the store.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, requester: Requester) -> Result<PlanSwitch, PlanError> {
     if !permits(ctx, id, order).await? {
         return Ok(PlanSwitch::NeedsPermission);

@@ -47,6 +47,7 @@ pub(super) async fn decline_invoice(
 }
 
 /// Retries the collection of invoices whose retry is due. Invoices with a payment in flight are rescheduled.
+#[tracing::instrument(skip_all)]
 pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<BatchResult, BillingError> {
     let mut unit = ctx.store.begin().await?;
     let due = unit.invoices().claim_retries(scope, now, limit).await?;

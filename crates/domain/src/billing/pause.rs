@@ -16,6 +16,7 @@ use crate::shared::{Amount, InvoiceId, SubscriptionId, Timestamp};
 use std::time::Duration;
 
 /// Pauses a subscription. Its unpaid invoices stay due.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, SubscriptionError> {
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
@@ -68,6 +69,7 @@ pub(super) fn reported(period: &Period, paused_at: Option<Timestamp>, now: Times
 }
 
 /// Resumes a paused subscription. If its period is over, a new one begins now and is charged.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn resume(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, ResumeError> {
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;

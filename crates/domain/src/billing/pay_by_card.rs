@@ -71,6 +71,7 @@ pub struct CardPayment {
 
 /// Opens a card form for unpaid invoices of one customer and currency. Once the card is saved, it is charged for all of them together. The
 /// subscriptions' own payment methods stay unchanged. Invoices of ended subscriptions are allowed.
+#[tracing::instrument(skip_all)]
 pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &CurrencyId) -> Result<CardPayment, OverduePaymentError> {
     let mut unit = ctx.store.begin().await?;
     let mut unpaid = unit.invoices().find_all(invoices).await?;

@@ -151,6 +151,7 @@ fn transfer_request(debt: &Debt, combined: &CombinedPayment, payer: &Wallet, non
 }
 
 /// Builds the transfer that pays a debt. The same nonce builds the same transfer while the debt is unchanged.
+#[tracing::instrument(skip_all)]
 pub async fn prepare_overdue_payment(
     ctx: &Context,
     debt: &Debt,
@@ -166,6 +167,7 @@ pub async fn prepare_overdue_payment(
 }
 
 /// Checks the signed transfer against the current debt, stores its bytes, sends it and records the outcome. Returns the transaction hash.
+#[tracing::instrument(skip_all)]
 pub async fn submit_signed_overdue_payment(
     ctx: &Context,
     debt: &Debt,

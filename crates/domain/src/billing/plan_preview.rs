@@ -136,6 +136,7 @@ impl From<UnusedTimeError> for PlanError {
 
 /// The other plans that a subscription can change to: prices of its items' products, or of products in the same group, with the same kind
 /// of usage. If the subscription has several items, only prices with its billing cycle.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<(Price, Product)>, PlanError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
@@ -204,6 +205,7 @@ fn chosen(plans: Vec<Plan>, subscription: &Subscription, choice: &PlanChoice) ->
 }
 
 /// Computes the price of a plan change made now.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, choice: &PlanChoice) -> Result<PlanPreview, PlanError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;

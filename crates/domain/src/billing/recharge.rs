@@ -105,6 +105,7 @@ async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionI
 }
 
 /// The account that a subscription is charged by, with its balance at the network.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn funds_of(ctx: &Context, id: &SubscriptionId) -> Result<Funds, RechargeError> {
     let mut unit = ctx.store.read().await?;
     let (_, funds) = account_of(ctx, unit.as_mut(), id).await?;
@@ -143,12 +144,14 @@ impl Funds {
 }
 
 /// Checks whether this amount can be added now, by any wallet.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn check_recharge(ctx: &Context, id: &SubscriptionId, amount: Amount) -> Result<(), RechargeError> {
     let mut unit = ctx.store.read().await?;
     account_of(ctx, unit.as_mut(), id).await?.1.check(amount)
 }
 
 /// Builds the transfer that adds funds. The same nonce builds the same transfer while the charged account stays the same.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn prepare_recharge(
     ctx: &Context,
     id: &SubscriptionId,
@@ -168,12 +171,14 @@ pub async fn prepare_recharge(
 ///
 /// # Errors
 /// [`SubscriptionError::PaymentInFlight`] while another top-up of the subscription is in flight, or when this transfer was sent before.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn submit_signed_recharge(
     ctx: &Context,
     id: &SubscriptionId,
     amount: Amount,
     from: &Wallet,
-    (nonce, signed): (u64, &str),
+    nonce: u64,
+    signed: &str,
 ) -> Result<String, RechargeError> {
     let mut unit = ctx.store.begin().await?;
     let (_, funds) = account_of(ctx, unit.as_mut(), id).await?;

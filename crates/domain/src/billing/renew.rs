@@ -36,6 +36,7 @@ struct Renewal {
 /// Renews or ends at most `limit` subscriptions that are due at `now`, in one unit of work. A subscription that missed several periods gets
 /// an invoice for each of them, one per batch, and stays due until it has caught up. A subscription that cannot be billed is put on hold,
 /// and the others are processed without it. If the failing one is unknown, they are processed one by one.
+#[tracing::instrument(skip_all)]
 pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32) -> Result<BatchResult, BillingError> {
     let (mut total, mut batch_size) = (BatchResult::default(), limit);
     for _ in 0..limit {

@@ -62,6 +62,7 @@ fn is_billable(subscription: &Subscription, at: Timestamp) -> bool {
 
 /// Writes a usage record, once per identifier: a repeated report returns the first record. Bills the usage if it reaches the billing
 /// threshold.
+#[tracing::instrument(skip_all)]
 pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Result<UsageRecord, UsageError> {
     check_count("quantity", report.quantity, USAGE_MAX)?;
     let id = UsageRecordId::new(ctx.now(), ctx.random.as_ref());
@@ -109,13 +110,16 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
 }
 
 /// The records of an item, newest first.
+#[tracing::instrument(skip_all, fields(%item))]
 pub async fn usage_records(ctx: &Context, mode: Mode, item: &SubscriptionItemId, page: &Page) -> Result<Listed<UsageRecord>, UsageError> {
     let mut unit = ctx.store.read().await?;
     metered(unit.as_mut(), mode, item).await?;
-    Ok(unit.usage().of_item(item, page).await?)
+    let records = unit.usage().of_item(item, page).await?;
+    Ok(records)
 }
 
 /// The usage of an item in the current and earlier periods, newest first, at most [`SUMMARY_MAX`] periods.
+#[tracing::instrument(skip_all, fields(%item))]
 pub async fn usage_summary(ctx: &Context, mode: Mode, item: &SubscriptionItemId) -> Result<Vec<(Period, u64)>, UsageError> {
     let mut unit = ctx.store.read().await?;
     let (subscription, aggregate) = metered(unit.as_mut(), mode, item).await?;

@@ -78,6 +78,7 @@ pub(super) async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, 
 }
 
 /// Whether a stake must be placed or increased now that a wallet has granted its delegation.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn lacks_stake(
     ctx: &Context,
     id: &SubscriptionId,
@@ -113,7 +114,8 @@ pub async fn submit_signed_restake(
     id: &SubscriptionId,
     what: StakeFor<'_>,
     payer: &Wallet,
-    (nonce, signed): (u64, &str),
+    nonce: u64,
+    signed: &str,
 ) -> Result<String, RestakeError> {
     let placement = missing(ctx, id, payer, what).await?;
     let rail = ctx.networks.wallet(placement.target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;

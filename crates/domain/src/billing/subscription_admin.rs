@@ -30,6 +30,7 @@ pub struct SubscriptionFields {
     pub threshold: Option<Threshold>,
 }
 
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn update_subscription(
     ctx: &Context,
     mode: Mode,
@@ -54,6 +55,7 @@ pub async fn update_subscription(
 }
 
 /// Resumes the billing of a subscription on hold. Does nothing if it is not on hold.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn resume_billing(ctx: &Context, id: &SubscriptionId) -> Result<(), SubscriptionError> {
     let mut unit = ctx.store.begin().await?;
     let subscription = lock(unit.as_mut(), id).await?;

@@ -34,6 +34,7 @@ convert_subscription_errors!(ClockError::Subscription);
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 /// Creates a test clock for a customer, set to the current time. All of the customer's subscriptions follow it from now on.
+#[tracing::instrument(skip_all, fields(%customer))]
 pub async fn create_clock(ctx: &Context, mode: Mode, customer: &CustomerId, name: &str) -> Result<TestClock, ClockError> {
     let name = check_name("name", name)?;
     if mode.is_live() {
@@ -62,6 +63,7 @@ pub async fn create_clock(ctx: &Context, mode: Mode, customer: &CustomerId, name
 }
 
 /// Requests that a clock is advanced, which happens in the background.
+#[tracing::instrument(skip_all, fields(clock = %id))]
 pub async fn step_clock(ctx: &Context, id: &ClockId, step: Step) -> Result<TestClock, AdvanceError> {
     let mut unit = ctx.store.read().await?;
     let clock = unit.clocks().find(id).await?.ok_or(AdvanceError::NotFound)?;

@@ -40,6 +40,7 @@ pub enum AdvanceError {
 }
 
 /// Requests that a clock is advanced to `target`, which happens in the background.
+#[tracing::instrument(skip_all, fields(clock = %id))]
 pub async fn aim_clock(ctx: &Context, id: &ClockId, target: Timestamp) -> Result<(), AdvanceError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -57,6 +58,7 @@ pub async fn aim_clock(ctx: &Context, id: &ClockId, target: Timestamp) -> Result
 }
 
 /// Advances a clock towards its target. Safe to call again after a crash: nothing is repeated. Returns false if steps remain.
+#[tracing::instrument(skip_all, fields(clock = %id))]
 pub async fn advance_clock(ctx: &Context, id: &ClockId) -> Result<bool, BillingError> {
     let mut unit = ctx.store.begin().await?;
     let wall = ctx.now();
@@ -66,9 +68,11 @@ pub async fn advance_clock(ctx: &Context, id: &ClockId) -> Result<bool, BillingE
 }
 
 /// Advancing clocks that no worker holds: their message was lost, or their worker stopped.
+#[tracing::instrument(skip_all)]
 pub async fn lost_clocks(ctx: &Context, limit: u32) -> Result<Vec<ClockId>, BillingError> {
     let mut unit = ctx.store.read().await?;
-    Ok(unit.clocks().under_way(ctx.now().minus(CLOCK_LEASE), limit).await?)
+    let lost = unit.clocks().under_way(ctx.now().minus(CLOCK_LEASE), limit).await?;
+    Ok(lost)
 }
 
 /// Advances step by step until the clock has arrived, a charge is undecided, or another worker has claimed the clock because a step took

@@ -76,6 +76,7 @@ async fn offer_in(
 }
 
 /// Reads the cross-sell of a session, in the currency of the page. `None`: nothing is offered.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn offered_cross_sell(
     ctx: &Context,
     id: &SessionId,
@@ -88,6 +89,7 @@ pub async fn offered_cross_sell(
 }
 
 /// Adds the offered cross-sell. The session changes to the currency of the offer.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currency: Option<&CurrencyId>) -> Result<(), UpdateItemsError> {
     loop {
         let mut unit = ctx.store.begin().await?;
@@ -106,6 +108,7 @@ pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currenc
 }
 
 /// Removes the cross-sell.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn remove_cross_sell(ctx: &Context, id: &SessionId) -> Result<(), UpdateItemsError> {
     loop {
         let mut unit = ctx.store.begin().await?;

@@ -73,6 +73,7 @@ pub struct FastConsent {
 ///
 /// # Errors
 /// [`TransferError`] when the session cannot be paid now.
+#[tracing::instrument(skip_all)]
 pub async fn fast_pay(ctx: &Context, submitted: &Expanded, payer: &Did) -> Result<FastPay, TransferError> {
     let payable = payable_of(ctx, submitted, payer)?;
     let mut unit = ctx.store.read().await?;

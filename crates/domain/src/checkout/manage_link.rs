@@ -65,6 +65,7 @@ pub struct LinkFields {
     pub page_info: Option<PageInfo>,
 }
 
+#[tracing::instrument(skip_all)]
 pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Result<PaymentLinkId, LinkError> {
     let now = ctx.now();
     let items = fields.items.clone().ok_or(InputError::Required("line_items"))?;
@@ -99,6 +100,7 @@ pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Resul
 }
 
 /// Changes a link. Sessions that were started from it stay unchanged.
+#[tracing::instrument(skip_all, fields(link = %id))]
 pub async fn change_link(ctx: &Context, mode: Mode, id: &PaymentLinkId, fields: LinkFields) -> Result<(), LinkError> {
     let mut unit = ctx.store.begin().await?;
     unit.lock(MANAGEMENT).await?;
@@ -118,6 +120,7 @@ pub async fn find_link(unit: &mut dyn crate::storage::UnitOfWork, mode: Mode, id
 }
 
 /// Creates a session for an integrator after checking its texts and ranges.
+#[tracing::instrument(skip_all)]
 pub async fn open_session(ctx: &Context, new: NewSession) -> Result<SessionId, LinkError> {
     check_ranges(&new.items)?;
     check_metadata(&new.metadata)?;
@@ -128,6 +131,7 @@ pub async fn open_session(ctx: &Context, new: NewSession) -> Result<SessionId, L
 }
 
 /// Replaces the metadata of a session, the only part that an integrator can change.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn update_session_metadata(ctx: &Context, mode: Mode, id: &SessionId, metadata: Metadata) -> Result<(), LinkError> {
     check_metadata(&metadata)?;
     loop {

@@ -52,6 +52,7 @@ pub struct NewSession {
 }
 
 /// Starts a link. Repeated starts of one link by one visitor within [`START_WINDOW`] return the same session.
+#[tracing::instrument(skip_all, fields(link = %link_id))]
 pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) -> Result<SessionId, StartError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -83,6 +84,7 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
 }
 
 /// Creates a session for an integrator.
+#[tracing::instrument(skip_all)]
 pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId, StartError> {
     let now = ctx.now();
     let expires_at = new.expires_at.unwrap_or(now.plus(SESSION_LIFETIME));

@@ -157,6 +157,7 @@ fn transfer_request(payable: &Payable, payer: &Wallet, nonce: u64) -> TransferRe
 }
 
 /// Builds the transfer for a submitted session. The same nonce builds the same transfer.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn prepare_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<PreparedTransfer, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;

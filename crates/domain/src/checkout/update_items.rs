@@ -58,6 +58,7 @@ pub(super) async fn write(ctx: &Context, mut unit: Box<dyn UnitOfWork>, session:
 }
 
 /// Sets the quantity of an item. Stock is only checked here; submit reserves it.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn adjust_quantity(ctx: &Context, id: &SessionId, price_id: &PriceId, quantity: u64) -> Result<(), UpdateItemsError> {
     loop {
         let mut unit = ctx.store.begin().await?;
@@ -81,6 +82,7 @@ pub async fn adjust_quantity(ctx: &Context, id: &SessionId, price_id: &PriceId, 
 }
 
 /// Replaces an item's price by its upsell. The session changes to `currency`, the currency of the page (absent: the session's own).
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn upsell(
     ctx: &Context,
     id: &SessionId,
@@ -119,6 +121,7 @@ fn is_on_sale(price: &Price, mode: Mode) -> bool {
 }
 
 /// Undoes an upsell. `from` is the upsell or the original price.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn downsell(ctx: &Context, id: &SessionId, from: &PriceId) -> Result<(), UpdateItemsError> {
     loop {
         let mut unit = ctx.store.begin().await?;
@@ -132,6 +135,7 @@ pub async fn downsell(ctx: &Context, id: &SessionId, from: &PriceId) -> Result<(
 }
 
 /// Sets the buyer's custom amount of an item, in base units of `currency` (absent: the session's).
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn set_amount(
     ctx: &Context,
     id: &SessionId,

@@ -26,6 +26,7 @@ pub enum WalletStep {
 }
 
 /// Returns what the wallet signs next. An earlier mandate that suffices at the network is used instead of a new one.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn next_wallet_step(ctx: &Context, id: &SessionId, payer: &Did) -> Result<WalletStep, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, payer).await?;
@@ -131,6 +132,7 @@ fn stake_request(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeR
 }
 
 /// Builds the mandate of a submitted session. The same nonce builds the same transaction.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn prepare_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<PreparedMandate, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
@@ -178,6 +180,7 @@ pub async fn submit_signed_mandate(
 }
 
 /// Builds the stake payment of a submitted session. The same nonce builds the same transaction.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn prepare_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<PreparedStake, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;

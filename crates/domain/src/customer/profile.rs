@@ -14,6 +14,7 @@ pub enum ProfileError {
 }
 
 /// Writes a profile to the user and to the customer of this mode, if there is one. The phone number may be empty.
+#[tracing::instrument(skip_all)]
 pub async fn update_profile(ctx: &Context, user: &User, mode: Mode, form: &ContactForm) -> Result<(), ProfileError> {
     let requirements = ContactRequirements { phone: !form.phone.trim().is_empty(), address: false, card: false };
     let Contact { name, email, phone, address } = check_contact(form, requirements, &PageInfo::default()).map_err(ProfileError::Fields)?;

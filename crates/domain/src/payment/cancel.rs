@@ -46,6 +46,7 @@ async fn cancel_at_network(ctx: &Context, context: &AttemptContext) -> Outcome {
 }
 
 /// Records that a card intent could not be opened.
+#[tracing::instrument(skip_all, fields(attempt = %id))]
 pub async fn record_not_opened(ctx: &Context, id: &AttemptId, error: RailError) -> Result<(), SettlementError> {
     let Some(context) = load(ctx, id).await? else { return Ok(()) };
     match &context.attempt.kind {

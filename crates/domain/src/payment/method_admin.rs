@@ -88,6 +88,7 @@ pub struct NewCurrency {
     pub contract: String,
 }
 
+#[tracing::instrument(skip_all)]
 pub async fn create_method(ctx: &Context, mode: Mode, kind: MethodKind, fields: MethodFields) -> Result<MethodId, MethodError> {
     let now = ctx.now();
     if fields.name.is_none() {
@@ -115,6 +116,7 @@ pub async fn create_method(ctx: &Context, mode: Mode, kind: MethodKind, fields: 
 }
 
 /// Changes a method. New settings are validated against the network, with all currencies, before they are saved.
+#[tracing::instrument(skip_all, fields(method = %id))]
 pub async fn change_method(ctx: &Context, mode: Mode, id: &MethodId, fields: MethodFields) -> Result<(), MethodError> {
     let mut unit = ctx.store.read().await?;
     let method = find_method(unit.as_mut(), mode, id).await?;
@@ -149,6 +151,7 @@ fn host(settings: &MethodSettings) -> &str {
 }
 
 /// Creates a currency. The first currency of a method becomes its default.
+#[tracing::instrument(skip_all)]
 pub async fn create_currency(ctx: &Context, mode: Mode, new: NewCurrency, fields: CurrencyFields) -> Result<CurrencyId, MethodError> {
     let now = ctx.now();
     let mut unit = ctx.store.read().await?;
@@ -193,6 +196,7 @@ pub async fn create_currency(ctx: &Context, mode: Mode, new: NewCurrency, fields
     Ok(currency.id)
 }
 
+#[tracing::instrument(skip_all, fields(currency = %id))]
 pub async fn change_currency(ctx: &Context, mode: Mode, id: &CurrencyId, fields: CurrencyFields) -> Result<(), MethodError> {
     let mut unit = ctx.store.begin().await?;
     unit.lock(MANAGEMENT).await?;

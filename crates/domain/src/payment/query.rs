@@ -36,6 +36,7 @@ const DECLINE_CONFIRMATION_WINDOW: Duration = Duration::from_secs(24 * 3_600);
 pub const CALL_DEADLINE_MARGIN: Duration = Duration::from_secs(45);
 
 /// Queries the network. If the network does not know the attempt, sends it: the same bytes, or under the same key.
+#[tracing::instrument(skip_all)]
 pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Trigger) -> Outcome {
     let AttemptContext { attempt, method, currency } = context;
     let is_late = ctx.now().since(attempt.created_at) > IDEMPOTENCY_KEY_TTL;

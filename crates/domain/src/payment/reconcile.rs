@@ -118,12 +118,14 @@ async fn poll_since(ctx: &Context, open: &Attempt, since: Timestamp, now: Timest
 }
 
 /// As [`poll_network`], for a page that waits for a mandate that a subscription will be charged by.
+#[tracing::instrument(skip_all, fields(%subscription))]
 pub async fn poll_for_subscription(ctx: &Context, subscription: &SubscriptionId) -> Result<bool, SettlementError> {
     let pending = ctx.store.read().await?.mandates().pending_for_subscription(subscription).await?;
     poll_mandates(ctx, pending).await
 }
 
 /// As [`poll_for_subscription`], for the card that will pay an invoice.
+#[tracing::instrument(skip_all, fields(%invoice))]
 pub async fn poll_for_invoice(ctx: &Context, invoice: &InvoiceId) -> Result<bool, SettlementError> {
     let pending = ctx.store.read().await?.mandates().pending_for_invoice(invoice).await?;
     poll_mandates(ctx, pending).await

@@ -15,6 +15,7 @@ pub enum UpdateMetadataError {
 }
 
 /// Replaces the metadata of a payment of this mode, the only part that can be changed from outside.
+#[tracing::instrument(skip_all, fields(intent = %id))]
 pub async fn update_metadata(ctx: &Context, mode: Mode, id: &PaymentIntentId, metadata: &Metadata) -> Result<(), UpdateMetadataError> {
     check_metadata(metadata)?;
     let mut unit = ctx.store.begin().await?;

@@ -114,6 +114,7 @@ pub struct PriceFields {
 }
 
 /// Creates a product with prices. The first price becomes its default.
+#[tracing::instrument(skip_all)]
 pub async fn create_product(
     ctx: &Context,
     mode: Mode,
@@ -160,6 +161,7 @@ pub async fn create_product(
     Ok(product.id)
 }
 
+#[tracing::instrument(skip_all, fields(product = %id))]
 pub async fn change_product(ctx: &Context, mode: Mode, id: &ProductId, fields: ProductFields) -> Result<(), CatalogueError> {
     let mut unit = ctx.store.begin().await?;
     unit.lock(MANAGEMENT).await?;
@@ -171,6 +173,7 @@ pub async fn change_product(ctx: &Context, mode: Mode, id: &ProductId, fields: P
 }
 
 /// Archives a product and its prices, so that they are no longer sold. Existing purchases keep them.
+#[tracing::instrument(skip_all, fields(product = %id))]
 pub async fn archive_product(ctx: &Context, mode: Mode, id: &ProductId) -> Result<(), CatalogueError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -186,6 +189,7 @@ pub async fn archive_product(ctx: &Context, mode: Mode, id: &ProductId) -> Resul
 }
 
 /// Deletes a product that has no prices.
+#[tracing::instrument(skip_all, fields(product = %id))]
 pub async fn delete_product(ctx: &Context, mode: Mode, id: &ProductId) -> Result<(), CatalogueError> {
     let mut unit = ctx.store.begin().await?;
     unit.lock(MANAGEMENT).await?;
@@ -197,6 +201,7 @@ pub async fn delete_product(ctx: &Context, mode: Mode, id: &ProductId) -> Result
     Ok(())
 }
 
+#[tracing::instrument(skip_all, fields(%product))]
 pub async fn create_price(ctx: &Context, mode: Mode, product: &ProductId, fields: PriceFields) -> Result<PriceId, CatalogueError> {
     let mut unit = ctx.store.begin().await?;
     unit.lock(MANAGEMENT).await?;
@@ -206,6 +211,7 @@ pub async fn create_price(ctx: &Context, mode: Mode, product: &ProductId, fields
     Ok(price.id)
 }
 
+#[tracing::instrument(skip_all, fields(name))]
 pub async fn change_price(ctx: &Context, mode: Mode, name: &str, fields: PriceFields) -> Result<PriceId, CatalogueError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -223,11 +229,13 @@ pub async fn change_price(ctx: &Context, mode: Mode, name: &str, fields: PriceFi
     Ok(price.id)
 }
 
+#[tracing::instrument(skip_all, fields(name))]
 pub async fn archive_price(ctx: &Context, mode: Mode, name: &str) -> Result<PriceId, CatalogueError> {
     change_price(ctx, mode, name, PriceFields { active: Some(false), ..PriceFields::default() }).await
 }
 
 /// Deletes a price that no purchase, reservation, link or product refers to.
+#[tracing::instrument(skip_all, fields(name))]
 pub async fn delete_price(ctx: &Context, mode: Mode, name: &str) -> Result<PriceId, CatalogueError> {
     let mut unit = ctx.store.begin().await?;
     unit.lock(MANAGEMENT).await?;
@@ -240,6 +248,7 @@ pub async fn delete_price(ctx: &Context, mode: Mode, name: &str) -> Result<Price
 }
 
 /// Adds to the stock, or removes from it if `step` is negative.
+#[tracing::instrument(skip_all, fields(name))]
 pub async fn restock(ctx: &Context, mode: Mode, name: &str, step: i64) -> Result<PriceId, CatalogueError> {
     check_count("quantity", step.unsigned_abs(), STOCK_MAX)?;
     let mut unit = ctx.store.begin().await?;

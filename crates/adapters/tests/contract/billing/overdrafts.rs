@@ -23,7 +23,7 @@ async fn protect(billing: &Billing, tokens: Option<u128>, nonce: u64) -> Result<
     let amount = tokens.map(|tokens| Amount::new(tokens * UNIT));
     let asked = billing::prepare_overdraft_stake(&billing.ctx, &sub(), amount, &payer, nonce).await?;
     let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
-    billing::submit_signed_overdraft_stake(&billing.ctx, &sub(), amount, &payer, (nonce, &signed)).await?;
+    billing::submit_signed_overdraft_stake(&billing.ctx, &sub(), amount, &payer, nonce, &signed).await?;
     Ok(asked.amount.base_units() / UNIT)
 }
 

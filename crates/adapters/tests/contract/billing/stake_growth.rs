@@ -53,7 +53,7 @@ async fn place_missing_stake(billing: &Billing, name: &str, order: &PlanOrder, w
     let (ctx, id, what) = (&billing.ctx, id::<SubscriptionId>(name), StakeFor::ChangedPlan(order));
     let asked = billing::prepare_restake(ctx, &id, what, &payer, 5).await?;
     let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
-    billing::submit_signed_restake(ctx, &id, what, &payer, (5, &signed)).await
+    billing::submit_signed_restake(ctx, &id, what, &payer, 5, &signed).await
 }
 
 /// A wallet grants the mandate for a plan: the first of the two steps of a change to a more expensive plan.
@@ -62,7 +62,7 @@ async fn sign_mandate(billing: &Billing, name: &str, order: &PlanOrder, wallet: 
     let (ctx, id, currency) = (&billing.ctx, id::<SubscriptionId>(name), &billing.networks.currency.id);
     let asked = billing::prepare_payment_change(ctx, &id, currency, Some(order), &payer, 7).await.expect("asks");
     let signed = wallet.sign_origin(&asked.prepared.partial_tx).expect("signs");
-    billing::submit_signed_payment_change(ctx, &id, currency, Some(order), &payer, (7, &signed)).await.expect("takes");
+    billing::submit_signed_payment_change(ctx, &id, currency, Some(order), &payer, 7, &signed).await.expect("takes");
 }
 
 async fn switch(billing: &Billing, name: &str, order: &PlanOrder) -> PlanSwitch {
@@ -235,7 +235,7 @@ on_one! {
         let (own, what, sub) = (wallet(&billing), StakeFor::ChangedPayment, id::<SubscriptionId>("sub_1"));
         let asked = billing::prepare_restake(&billing.ctx, &sub, what, &own, 5).await.expect("asks");
         let signed = billing.networks.wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
-        billing::submit_signed_restake(&billing.ctx, &sub, what, &own, (5, &signed)).await.expect("takes");
+        billing::submit_signed_restake(&billing.ctx, &sub, what, &own, 5, &signed).await.expect("takes");
         let after = billing.find("sub_1").await;
         assert!(after.stake_id.is_some() && after.cancel_at_period_end && after.cancellation.is_some());
         billing.wait(Duration::from_secs(40 * 86_400));

@@ -91,7 +91,7 @@ on_both! {
         let (sub, what) = (id::<SubscriptionId>("sub_1"), StakeFor::Resuming);
         let asked = billing::prepare_restake(&billing.ctx, &sub, what, &payer, 5).await.expect("asks");
         let signed = other.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
-        billing::submit_signed_restake(&billing.ctx, &sub, what, &payer, (5, &signed)).await.expect("takes");
+        billing::submit_signed_restake(&billing.ctx, &sub, what, &payer, 5, &signed).await.expect("takes");
         let placed = billing.stake_of("sub_1").await;
         assert_eq!((&placed.payer, placed.status, placed.remaining()), (other.did(), StakeStatus::Held, Amount::new(50 * UNIT)));
         refused_then_returned(&billing, ReleaseReason::Revoked).await;

@@ -68,7 +68,7 @@ async fn restaked_by(billing: &Billing, wallet: &TestWallet, tokens: u128) -> St
     let asked = billing::prepare_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5).await.expect("asks");
     assert_eq!(asked.amount, Amount::new(tokens * UNIT));
     let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
-    billing::submit_signed_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, (5, &signed)).await.expect("takes");
+    billing::submit_signed_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5, &signed).await.expect("takes");
     billing.stake_of("sub_1").await
 }
 
@@ -316,7 +316,7 @@ on_one! {
         assert_eq!(asked.amount, Amount::new(4 * UNIT));
         let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
         billing.networks.fault("drop_request").await;
-        billing::submit_signed_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, (5, &signed)).await.expect("takes");
+        billing::submit_signed_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5, &signed).await.expect("takes");
         billing.wait(DAY * 30);
         billing.round().await;
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);

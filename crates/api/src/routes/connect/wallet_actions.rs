@@ -202,17 +202,17 @@ pub async fn submit(app: &App, session: &ConnectSession, action: &WalletAction, 
     let ctx = &app.ctx;
     Ok(match action {
         WalletAction::Change(id, _, plan) if session.step == ConnectStep::Stake => {
-            billing::submit_signed_restake(ctx, id, stake_for(plan.as_ref()), wallet, (stake_nonce(session), signed)).await?
+            billing::submit_signed_restake(ctx, id, stake_for(plan.as_ref()), wallet, stake_nonce(session), signed).await?
         }
         WalletAction::Pay(debt) => billing::submit_signed_overdue_payment(ctx, debt, wallet, session.nonce, signed).await?,
         WalletAction::Change(id, currency, plan) => {
-            billing::submit_signed_payment_change(ctx, id, currency, plan.as_ref(), wallet, (session.nonce, signed)).await?
+            billing::submit_signed_payment_change(ctx, id, currency, plan.as_ref(), wallet, session.nonce, signed).await?
         }
-        WalletAction::Restake(id) => billing::submit_signed_restake(ctx, id, StakeFor::Resuming, wallet, (session.nonce, signed)).await?,
+        WalletAction::Restake(id) => billing::submit_signed_restake(ctx, id, StakeFor::Resuming, wallet, session.nonce, signed).await?,
         WalletAction::Overdraft(id, amount) => {
-            billing::submit_signed_overdraft_stake(ctx, id, *amount, wallet, (session.nonce, signed)).await?
+            billing::submit_signed_overdraft_stake(ctx, id, *amount, wallet, session.nonce, signed).await?
         }
-        WalletAction::Recharge(id, amount) => billing::submit_signed_recharge(ctx, id, *amount, wallet, (session.nonce, signed)).await?,
+        WalletAction::Recharge(id, amount) => billing::submit_signed_recharge(ctx, id, *amount, wallet, session.nonce, signed).await?,
     })
 }
 

@@ -64,6 +64,7 @@ pub struct CreditNotePreview {
 ///
 /// # Errors
 /// Those of [`create_credit_note`].
+#[tracing::instrument(skip_all)]
 pub async fn preview_credit_note(ctx: &Context, mode: Mode, order: &CreditNoteOrder) -> Result<CreditNotePreview, CreditError> {
     let mut unit = ctx.store.read().await?;
     let invoice = unit.invoices().find(&order.invoice_id).await?.filter(|invoice| invoice.mode == mode).ok_or(CreditError::NotFound)?;
@@ -184,6 +185,7 @@ pub struct Refundable {
 }
 
 /// Computes how much of an invoice can be refunded now: at most what its lines and its payments can still give.
+#[tracing::instrument(skip_all, fields(invoice = %id))]
 pub async fn refundable(ctx: &Context, mode: Mode, id: &InvoiceId) -> Result<Refundable, CreditError> {
     let mut unit = ctx.store.read().await?;
     let invoice = unit.invoices().find(id).await?.filter(|invoice| invoice.mode == mode).ok_or(CreditError::NotFound)?;

@@ -40,6 +40,7 @@ pub async fn payout_limit(unit: &mut dyn UnitOfWork, customer: &CustomerId, curr
 /// # Errors
 /// [`CreditError::BalanceTooSmall`] and [`CreditError::BalanceOwed`] when the order exceeds what can be paid out;
 /// [`CreditError::NoPayoutRoute`] when the customer's payments cannot take the amount back.
+#[tracing::instrument(skip_all)]
 pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> Result<Vec<Refund>, CreditError> {
     let memo = check_text("memo", &order.memo, COMMENT_MAX)?;
     let mut unit = ctx.store.begin().await?;

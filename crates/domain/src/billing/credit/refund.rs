@@ -253,6 +253,7 @@ pub async fn refund_failed_later(ctx: &Context, unit: &mut dyn UnitOfWork, id: &
 }
 
 /// Sends a failed refund again over its network.
+#[tracing::instrument(skip_all, fields(refund = %id))]
 pub async fn retry_refund(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Refund, CreditError> {
     let mut unit = ctx.store.begin().await?;
     let refund = load_failed(unit.as_mut(), mode, id).await?;
@@ -271,6 +272,7 @@ pub async fn retry_refund(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Re
 }
 
 /// Moves a failed refund to the customer's balance. The payment intent can again be refunded by that amount, for a payout.
+#[tracing::instrument(skip_all, fields(refund = %id))]
 pub async fn move_refund_to_balance(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Refund, CreditError> {
     let mut unit = ctx.store.begin().await?;
     let refund = load_failed(unit.as_mut(), mode, id).await?;

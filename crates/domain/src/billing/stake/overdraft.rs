@@ -168,7 +168,8 @@ pub async fn submit_signed_overdraft_stake(
     id: &SubscriptionId,
     amount: Option<Amount>,
     payer: &Wallet,
-    (nonce, signed): (u64, &str),
+    nonce: u64,
+    signed: &str,
 ) -> Result<String, OverdraftError> {
     let placement = placement(ctx, id, payer, amount).await?;
     let rail = ctx.networks.wallet(placement.target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;

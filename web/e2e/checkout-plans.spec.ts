@@ -396,8 +396,8 @@ test.describe('submitting', () => {
       await go(page);
       await pay(page);
       await expect(page.getByRole('dialog', { name: 'Subscribe to Lantern Cloud' })).toBeVisible();
+      await expect.poll(() => connect.tokens[0]?.get('checkoutSessionId')).toBe('cs_1');
       expect(requests).toEqual([mode]);
-      expect(connect.tokens[0]?.get('checkoutSessionId')).toBe('cs_1');
       connect.status = 'scanned';
       await expect(page.getByText(/Your wallet is connected/).first()).toBeVisible();
       connect.step = 1;
@@ -490,11 +490,21 @@ test.describe('fast pay', () => {
   });
 });
 
-/** The text is visible for about a second, so every frame is checked. */
-const waitForPaidText = (page: Page) =>
-  page.waitForFunction(() =>
-    [...document.querySelectorAll('dialog[open]')].some((each) => each.textContent?.includes('Paid')),
-  );
+/**
+ * The text is visible for about a second. An observer sees it however slow the machine is, where a later look could come
+ * too late. Returns a function that waits for it.
+ */
+async function watchForPaidText(page: Page): Promise<() => Promise<unknown>> {
+  const seen = await page.evaluateHandle(() => {
+    const state = { paid: false };
+    const look = () => {
+      state.paid ||= [...document.querySelectorAll('dialog[open]')].some((each) => each.textContent?.includes('Paid'));
+    };
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+    return state;
+  });
+  return () => expect.poll(() => seen.evaluate((state) => state.paid)).toBe(true);
+}
 
 test.describe('past-due invoices', () => {
   test('are paid by wallet, and the order is submitted again', async ({ page }) => {
@@ -507,15 +517,15 @@ test.describe('past-due invoices', () => {
     await expect(page.locator('.k-toast')).toHaveCount(0);
     await dialog.getByRole('button', { name: 'Pay 3.5 SKT' }).click();
     await expect(page.getByRole('dialog', { name: 'Pay overdue invoices' })).toBeVisible();
-    expect(connect.tokens[0]?.get('currencyId')).toBe('pc_skt');
+    await expect.poll(() => connect.tokens[0]?.get('currencyId')).toBe('pc_skt');
     expect(connect.tokens[0]?.get('customerId')).toBe('cus_1');
     connect.status = 'succeed';
     await expect(dialog).toContainText('Confirming…');
     connect.status = 'created';
     backend.submit = pending;
-    const paidShown = waitForPaidText(page);
+    const paidShown = await watchForPaidText(page);
     backend.overdue = nothingDue;
-    await paidShown;
+    await paidShown();
     await expect(dialog).toHaveCount(0);
     await expect(page.getByText('Open the sandbox wallet')).toBeVisible();
     expect(recorded.submits).toHaveLength(2);
@@ -550,10 +560,10 @@ test.describe('past-due invoices', () => {
     paid('cus_other');
     await page.clock.runFor(6000);
     expect(requests).toBe(before);
-    const paidShown = waitForPaidText(page);
+    const paidShown = await watchForPaidText(page);
     paid('cus_1');
     await page.clock.runFor(1100);
-    await paidShown;
+    await paidShown();
     expect(requests).toBe(before + 1);
   });
 

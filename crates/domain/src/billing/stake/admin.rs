@@ -75,7 +75,7 @@ async fn make_due_now(unit: &mut dyn UnitOfWork, stake: &Stake, now: Timestamp) 
     let after = stake.released(ReleaseReason::ReturnedByStore, now, now);
     match unit.stakes().update(stake, &after).await? {
         true => Ok(after),
-        false => Err(SubscriptionError::Contended.into()),
+        false => Err(SubscriptionError::Contended),
     }
 }
 

@@ -193,7 +193,9 @@ CREATE TABLE payment_intents (
     id              TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     livemode        BOOLEAN          NOT NULL,
     status          TEXT             NOT NULL,
-    description     TEXT             NOT NULL,
+    description     TEXT             NOT NULL, -- a code: payment/description.rs
+    name            TEXT             NOT NULL, -- of products; empty if the code has none
+    name_zh         TEXT             NOT NULL,
     amount          NUMERIC(78,0)    NOT NULL,
     amount_received NUMERIC(78,0)    NOT NULL,
     amount_refunded NUMERIC(78,0)    NOT NULL, -- refunds and payouts, pending ones included
@@ -272,7 +274,9 @@ CREATE TABLE invoices (
     number          BIGINT,
     status          TEXT             NOT NULL,
     reason          TEXT             NOT NULL,
-    description     TEXT             NOT NULL,
+    description     TEXT             NOT NULL, -- a code: payment/description.rs
+    name            TEXT             NOT NULL, -- of products; empty if the code has none
+    name_zh         TEXT             NOT NULL,
     customer_id     TEXT             NOT NULL REFERENCES customers (id),
     currency_id     TEXT             NOT NULL,
     method_id       TEXT             NOT NULL,
@@ -316,7 +320,9 @@ CREATE TABLE invoice_items (
     position             BIGINT           NOT NULL,
     subscription_item_id TEXT, -- the subscription item that it bills for
     price_id             TEXT,
-    description          TEXT             NOT NULL,
+    description          TEXT             NOT NULL, -- a code: payment/description.rs
+    name                 TEXT             NOT NULL, -- of products; empty if the code has none
+    name_zh              TEXT             NOT NULL,
     quantity             BIGINT           NOT NULL,
     unit_amount          NUMERIC(78,0)    NOT NULL,
     amount               NUMERIC(78,0)    NOT NULL,

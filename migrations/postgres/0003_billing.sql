@@ -28,7 +28,9 @@ CREATE TABLE subscriptions (
     id                   TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     livemode             BOOLEAN          NOT NULL,
     status               TEXT             NOT NULL,
-    description          TEXT             NOT NULL,
+    description          TEXT             NOT NULL, -- the store's text; empty: it is called by its products
+    name                 TEXT             NOT NULL, -- of its products
+    name_zh              TEXT             NOT NULL,
     customer_id          TEXT             NOT NULL REFERENCES customers (id),
     method_id            TEXT             NOT NULL REFERENCES payment_methods (id),
     currency_id          TEXT             NOT NULL REFERENCES currencies (id),

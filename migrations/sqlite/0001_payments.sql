@@ -194,7 +194,9 @@ CREATE TABLE payment_intents (
     id              TEXT    NOT NULL PRIMARY KEY,
     livemode        INTEGER NOT NULL,
     status          TEXT    NOT NULL,
-    description     TEXT    NOT NULL,
+    description     TEXT    NOT NULL, -- a code: payment/description.rs
+    name            TEXT    NOT NULL, -- of products; empty if the code has none
+    name_zh         TEXT    NOT NULL,
     amount          TEXT    NOT NULL,
     amount_received TEXT    NOT NULL,
     amount_refunded TEXT    NOT NULL, -- refunds and payouts, pending ones included
@@ -273,7 +275,9 @@ CREATE TABLE invoices (
     number          INTEGER,
     status          TEXT    NOT NULL,
     reason          TEXT    NOT NULL,
-    description     TEXT    NOT NULL,
+    description     TEXT    NOT NULL, -- a code: payment/description.rs
+    name            TEXT    NOT NULL, -- of products; empty if the code has none
+    name_zh         TEXT    NOT NULL,
     customer_id     TEXT    NOT NULL REFERENCES customers (id),
     currency_id     TEXT    NOT NULL,
     method_id       TEXT    NOT NULL,
@@ -317,7 +321,9 @@ CREATE TABLE invoice_items (
     position             INTEGER NOT NULL,
     subscription_item_id TEXT, -- the subscription item that it bills for
     price_id             TEXT,
-    description          TEXT    NOT NULL,
+    description          TEXT    NOT NULL, -- a code: payment/description.rs
+    name                 TEXT    NOT NULL, -- of products; empty if the code has none
+    name_zh              TEXT    NOT NULL,
     quantity             INTEGER NOT NULL,
     unit_amount          TEXT    NOT NULL,
     amount               TEXT    NOT NULL,

@@ -159,7 +159,7 @@ const BILLING_LAYERS: [&[&str]; 12] = [
     &["clock", "period", "policy", "pricing_formula", "proration", "usage"],
     &["errors"],
     &["balance", "charges"],
-    &["invoice", "line_descriptions"],
+    &["invoice"],
     &["notifications"],
     &["subscription", "unbillable"],
     &["recovery"],

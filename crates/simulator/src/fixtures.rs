@@ -11,10 +11,13 @@ use souk_domain::billing::{
 };
 use souk_domain::customer::Customer;
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateStatus, Method, Purpose, SignedTransaction};
+use souk_domain::payment::{
+    Attempt, AttemptKind, AttemptStatus, Currency, Description, Mandate, MandateStatus, Method, Purpose, SignedTransaction,
+};
 use souk_domain::pricing::{
     Aggregate, Anchoring, CurrencyOption, Interval, Metadata, Price, Product, Recurring, RecurringInterval, Tier, TiersMode, Usage,
 };
+use souk_domain::shared::Text;
 use souk_domain::shared::*;
 use souk_domain::storage::UnitOfWork;
 use std::time::Duration;
@@ -287,7 +290,7 @@ fn stake_invoice(id: InvoiceId, number: u64, subscription: &Subscription, amount
         number: Some(number),
         status: InvoiceStatus::Paid,
         reason: BillingReason::Stake,
-        description: "Stake for subscription".to_owned(),
+        description: Description::Deposit,
         customer_id: subscription.customer_id.clone(),
         currency_id: subscription.currency_id.clone(),
         method_id: subscription.method_id.clone(),
@@ -296,7 +299,7 @@ fn stake_invoice(id: InvoiceId, number: u64, subscription: &Subscription, amount
         period: None,
         intent_id: None,
         reference: None,
-        bill_to: BillTo { name: subscription.description.clone(), email: String::new(), phone: String::new(), address: None },
+        bill_to: BillTo { name: subscription.name.en.clone(), email: String::new(), phone: String::new(), address: None },
         total: amount,
         amount_paid: amount,
         amount_credited: Amount::ZERO,
@@ -399,7 +402,8 @@ impl Plan {
             id: self.id.clone(),
             mode: Mode::Test,
             status,
-            description: format!("Plan {}", fixtures.number),
+            description: String::new(),
+            name: Text::with_fallback(&format!("Plan {}", fixtures.number), None),
             customer_id: fixtures.customer.clone(),
             method_id: method.id.clone(),
             currency_id: currency.id.clone(),

@@ -1,6 +1,7 @@
 import { expect, test } from '@playwright/test';
 import type { Customer as Account, App, AppDetail, Page as List, Price } from '../../src/api/types';
 import { Customer, forEachDisplay, SETTLED } from './customer';
+import { emailsAbout } from './emails';
 import { Owner } from './owner';
 
 /** Amounts, trials, payees and countries on the pages of a real server. */
@@ -134,6 +135,22 @@ forEachDisplay(({ locale }) => {
     await expect(page.getByText(translate('completed:message', { payee: 'Souk' }))).toBeVisible();
     await expect(page.getByText('PAPER LTD')).toHaveCount(0);
     await customer.expectValidPage();
+
+    const names = { en: ['Brush', 'Paper', 'Ink'], zh: ['画笔', '画纸', '墨水'] }[locale];
+    const otherNames = /Brush|Paper|Ink|画笔|画纸|墨水/g;
+    await page.getByRole('link', { name: translate('completed:invoice') }).click();
+    for (const name of names) await expect(page.getByRole('main').getByText(name)).toBeVisible();
+    await customer.expectValidPage();
+    const invoice = page.url().split('/').pop() ?? '';
+    await expect
+      .poll(async () => {
+        const [receipt] = await emailsAbout(invoice);
+        return [...new Set(receipt?.text?.match(otherNames))].sort();
+      }, SETTLED)
+      .toEqual([...names].sort());
+    await page.goto('/customer');
+    const bought = { en: 'Brush and 2 more', zh: '画笔 等 3 件商品' }[locale];
+    await expect(page.getByRole('main').getByText(bought).first()).toBeVisible();
   });
 
   test('a new sandbox account is funded automatically, and an emptied one stays empty', async ({ page }) => {

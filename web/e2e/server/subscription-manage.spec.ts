@@ -13,7 +13,9 @@ forEachDisplay(({ locale }) => {
     const { translate } = customer;
     const owner = await Owner.of(browser);
     await customer.subscribe('invoice-desk');
-    const { id } = await customer.subscription();
+    const { id, title } = await customer.subscription();
+    const name = title[locale];
+    expect(name).toBe({ en: 'Invoice Desk Cloud', zh: '开单台云端版' }[locale]);
     const detail = `/customer/subscription/${id}`;
     const clock = await owner.startClock(await customer.did(), `Card, ${locale}`);
     await owner.advance(clock, { by: 'next_invoice' });
@@ -56,7 +58,9 @@ forEachDisplay(({ locale }) => {
       await expect
         .poll(() => emailSubjects(id), SETTLED)
         .toContainEqual(
-          expect.stringMatching(locale === 'zh' ? /订阅将于 .+ 结束$/ : /Your .+ subscription will end on /),
+          expect.stringMatching(
+            locale === 'zh' ? new RegExp(`你的 ${name} 订阅将于 .+ 结束$`) : `Your ${name} subscription will end on `,
+          ),
         );
       await customer.expectValidPage();
     });
@@ -70,7 +74,11 @@ forEachDisplay(({ locale }) => {
       await expect(page.getByText(translate('subscription:subscription.status.active'), { exact: true })).toBeVisible();
       await expect
         .poll(() => emailSubjects(id), SETTLED)
-        .toContainEqual(expect.stringMatching(locale === 'zh' ? /订阅将继续$/ : /subscription will continue$/));
+        .toContainEqual(
+          expect.stringMatching(
+            locale === 'zh' ? `你的 ${name} 订阅将继续$` : `Your ${name} subscription will continue$`,
+          ),
+        );
       await customer.expectValidPage();
     });
 

@@ -7527,7 +7527,13 @@ export interface components {
             status: string;
             paid: boolean;
             billing_reason: string;
+            /** @description The description in English. */
             description: string;
+            /** @description The description as a code with parameters; see `InvoiceLine`. */
+            description_code: string;
+            description_params: {
+                [key: string]: string;
+            };
             currency_id: string;
             customer_id: string;
             payment_intent_id?: string;
@@ -7595,7 +7601,7 @@ export interface components {
              *     deposit_resume, deposit_overdraft, overdraft_fee, deposit_forfeited, deposit_returned or top_up.
              */
             description_code: string;
-            /** @description The parameters of the description: `name`, the product name. */
+            /** @description The parameters of the description: `name` and `name_zh`, the names of products. */
             description_params: {
                 [key: string]: string;
             };
@@ -7834,7 +7840,13 @@ export interface components {
             object: string;
             livemode: boolean;
             status: string;
+            /** @description The description in English. */
             description: string;
+            /** @description The description as a code with parameters; see `InvoiceLine`. */
+            description_code: string;
+            description_params: {
+                [key: string]: string;
+            };
             /** @description Base units. */
             amount: string;
             amount_received: string;
@@ -8591,7 +8603,10 @@ export interface components {
             livemode: boolean;
             /** @description trialing, active, past_due, paused or canceled. */
             status: string;
+            /** @description The title in English. */
             description: string;
+            /** @description What the subscription is called: the store's description, else the names of its products. */
+            title: components["schemas"]["Text"] & unknown;
             customer_id: string;
             currency_id: string;
             default_payment_method_id: string;
@@ -8765,7 +8780,10 @@ export interface components {
          */
         SubscriptionReference: {
             id: string;
+            /** @description The title in English. */
             description: string;
+            /** @description What the subscription is called: the store's description, else the names of its products. */
+            title: components["schemas"]["Text"] & unknown;
             status: string;
             /** Format: int64 */
             current_period_end: number;

@@ -201,20 +201,23 @@ export interface Customer {
 
 export type InvoiceStatus = 'draft' | 'open' | 'paid' | 'void' | 'uncollectible';
 
+/** What an invoice, a line of it or a payment is for: in English, and as a code with the names of products. */
+export interface Described {
+  description: string | null;
+  description_code?: string;
+  description_params?: { name?: string; name_zh?: string };
+}
+
 export interface InvoiceSubscription {
   id?: string;
-  description?: string | null;
+  title?: Text;
   status?: SubscriptionStatus;
   current_period_end?: number;
   cancel_at_period_end?: boolean;
 }
 
-export interface InvoiceLine {
+export interface InvoiceLine extends Described {
   id?: string;
-  /** In English; `description_code` and its parameters allow a translation. */
-  description: string | null;
-  description_code?: string;
-  description_params?: { name?: string };
   formula?: { kind?: string };
   quantity: number;
   /** In base units, like `credited`. */
@@ -343,13 +346,12 @@ export type BalanceTransaction = Narrow<
   { type: BalanceTransactionType; direction: 'increase' | 'decrease'; paymentCurrency: PaymentCurrency }
 >;
 
-export interface Invoice {
+export interface Invoice extends Described {
   id: string;
   /** Empty until the invoice is finalized. */
   number: string;
   status: InvoiceStatus;
   billing_reason: string;
-  description: string | null;
   /** In base units, like all amounts below. */
   total: string;
   subtotal?: string;
@@ -398,12 +400,11 @@ export interface InvoiceDetail extends Invoice {
   invoice_pdf?: string | null;
 }
 
-export interface PaymentIntent {
+export interface PaymentIntent extends Described {
   id: string;
   status: string;
   amount: string;
   amount_received?: string;
-  description: string | null;
   created_at: string;
   invoice_id?: string | null;
   /** The current status of the invoice; another payment may have paid it. */
@@ -509,6 +510,7 @@ export type Subscription = Narrow<
     | 'livemode'
     | 'status'
     | 'description'
+    | 'title'
     | 'customer_id'
     | 'customer'
     | 'currency_id'
@@ -538,6 +540,7 @@ export type Subscription = Narrow<
   {
     status: SubscriptionStatus;
     description: string | null;
+    title: Text;
     cancelation_details: ServerObject<'CancelationDetails'> | null;
     on_hold_reason: HoldReason | null;
     items: SubscriptionItem[];
@@ -553,7 +556,7 @@ export type ProrationLine = Narrow<
     Schemas['PlanPreviewLine'],
     'description' | 'description_code' | 'description_params' | 'amount' | 'kind' | 'text'
   >,
-  { description_params: { name?: string }; kind: 'credit' | 'charge'; text: Text }
+  Required<Pick<Described, 'description_params'>> & { kind: 'credit' | 'charge'; text: Text }
 >;
 
 /** The account that pays for a subscription; amounts are base units of its currency. */
@@ -587,7 +590,7 @@ export type Overdue = Narrow<
     /** By currency id. */
     summary: Record<string, { amount: string; currency: PaymentCurrency; method: PaymentMethod }>;
     invoices: Invoice[];
-    subscription?: { id: string; description: string | null } | null;
+    subscription?: InvoiceSubscription | null;
     customer?: { id: string } | null;
   }
 >;

@@ -33,7 +33,6 @@ const HIDDEN_SOURCES: [path: string, why: string][] = [
   ['crates/api/src/routes/prices/', 'called with an API key'],
   ['crates/api/src/routes/products/', 'called with an API key'],
   ['crates/api/src/routes/usage_records/', 'called with an API key'],
-  ['crates/api/src/routes/invoices/line_description.rs', 'line descriptions, which pages translate by their code'],
   ['crates/api/src/routes/checkout_sessions/manage.rs', 'called with an API key'],
   ['crates/api/src/routes/checkout_sessions/terms.rs', 'called with an API key'],
   ['crates/api/src/routes/webhooks/', 'called by the card processor'],

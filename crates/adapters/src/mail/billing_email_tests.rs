@@ -7,8 +7,9 @@ use crate::identity::HmacSeals;
 use souk_domain::access::{Did, SignedLinks};
 use souk_domain::billing::*;
 use souk_domain::customer::Customer;
-use souk_domain::payment::{Currency, Method, MethodKind, MethodSettings, Refund, RefundStatus, RefundType, Secret};
+use souk_domain::payment::{Currency, Description, Method, MethodKind, MethodSettings, Refund, RefundStatus, RefundType, Secret};
 use souk_domain::pricing::{Anchoring, Interval, Metadata, RecurringInterval};
+use souk_domain::shared::Text;
 use souk_domain::shared::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,7 +100,8 @@ fn subscription() -> Subscription {
         id: id("sub_1"),
         mode: Mode::Live,
         status: SubscriptionStatus::Active,
-        description: "Ledgerleaf Pro".to_owned(),
+        description: String::new(),
+        name: Text::new("Ledgerleaf Pro", "叶账本专业版"),
         customer_id: id("cus_1"),
         method_id: id("pm_1"),
         currency_id: id("pc_1"),
@@ -144,8 +146,8 @@ fn past_due() -> Subscription {
 }
 
 fn plan(subscription: Subscription) -> SubscribedPlan {
-    let line = |title: &str, quantity, amount| SubscribedItem { title: title.to_owned(), quantity, amount };
-    let lines = vec![line("Ledgerleaf Pro", 2, Some(Amount::new(1_990))), line("Scanned pages", 1, None)];
+    let line = |en: &str, zh: &str, quantity, amount| SubscribedItem { title: Text::new(en, zh), quantity, amount };
+    let lines = vec![line("Ledgerleaf Pro", "叶账本专业版", 2, Some(Amount::new(1_990))), line("Scanned pages", "扫描页数", 1, None)];
     SubscribedPlan { subscription, lines, stake_pays: false }
 }
 
@@ -156,7 +158,7 @@ pub(super) fn invoice(number: u64, status: InvoiceStatus) -> Invoice {
         number: Some(number),
         status,
         reason: BillingReason::SubscriptionCycle,
-        description: "Ledgerleaf Pro".to_owned(),
+        description: Description::Product(Text::new("Ledgerleaf Pro", "叶账本专业版")),
         customer_id: id("cus_1"),
         currency_id: id("pc_1"),
         method_id: id("pm_1"),
@@ -547,7 +549,7 @@ fn test_mode_is_named_in_subject_and_text() {
 fn names_of_strangers_cannot_add_markup_or_lines() {
     let mut plan = plan(subscription());
     plan.subscription.description = "<script>alert(1)</script>\r\n\r\nYou owe us money".to_owned();
-    plan.lines[0].title = "\"><img src=x onerror=alert(1)>".to_owned();
+    plan.lines[0].title = Text::with_fallback("\"><img src=x onerror=alert(1)>", None);
     let content = BillingEmailContent::Started { plan, first_invoice: None };
     let mut email = email(content, MethodKind::Arcblock, Language::English);
     email.recipient.name = "Eve\nPay here".to_owned();

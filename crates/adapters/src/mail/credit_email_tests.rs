@@ -1,8 +1,11 @@
 use super::billing_email_tests::*;
 use souk_domain::access::Did;
 use souk_domain::billing::*;
-use souk_domain::payment::{Decline, Dispute, DisputeStatus, Intent, IntentStatus, MethodKind, Refund, RefundStatus, RefundType};
+use souk_domain::payment::{
+    Decline, Description, Dispute, DisputeStatus, Intent, IntentStatus, MethodKind, Refund, RefundStatus, RefundType,
+};
 use souk_domain::pricing::Metadata;
+use souk_domain::shared::Text;
 use souk_domain::shared::*;
 
 fn line() -> InvoiceItem {
@@ -12,7 +15,7 @@ fn line() -> InvoiceItem {
         invoice_id: id("in_7"),
         subscription_item_id: Some(id("si_1")),
         price_id: Some(id("price_1")),
-        description: "Ledgerleaf Pro".to_owned(),
+        description: Description::Product(Text::new("Ledgerleaf Pro", "叶账本专业版")),
         quantity: 1,
         unit_amount: Amount::new(1_990),
         amount: Amount::new(1_990),
@@ -137,7 +140,7 @@ fn the_owner_is_told_of_a_dashboard_refund_that_no_item_could_give() {
         id: id("pi_1"),
         mode: Mode::Live,
         status: IntentStatus::Succeeded,
-        description: "Ledgerleaf Pro".to_owned(),
+        description: Description::Product(Text::new("Ledgerleaf Pro", "叶账本专业版")),
         amount: Amount::new(1_990),
         amount_received: Amount::new(1_990),
         amount_refunded: Amount::ZERO,

@@ -3,7 +3,7 @@
 use super::email_layout::Block;
 use super::mailbox::one_line;
 use super::template_writer::{Strings, TemplateWriter, number};
-use crate::pdf::{credit_destinations, credit_reason};
+use crate::pdf::{credit_destinations, credit_reason, describe};
 use souk_domain::billing::{CreditedLine, ExpandedCreditNote};
 
 impl TemplateWriter<'_> {
@@ -18,7 +18,8 @@ impl TemplateWriter<'_> {
         if !memo.is_empty() {
             body.push(Block::Paragraph(memo));
         }
-        let line = |CreditedLine { item, line }: &CreditedLine| (one_line(&line.title(self.language)), self.money(item.amount));
+        let line =
+            |credited: &CreditedLine| (one_line(&describe(&credited.description(), self.language)), self.money(credited.item.amount));
         let mut lines: Vec<_> = items.iter().map(line).collect();
         lines.push((self.translate("Total credited", "贷记合计"), total.clone()));
         body.push(Block::Rows { rows: lines, sum: true });

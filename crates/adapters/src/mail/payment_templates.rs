@@ -3,7 +3,8 @@
 use super::email_layout::Block;
 use super::mailbox::one_line;
 use super::strings::decline_reason;
-use super::template_writer::{Strings, TemplateWriter, number, title};
+use super::template_writer::{Strings, TemplateWriter, number};
+use crate::pdf::describe;
 use souk_domain::billing::{Invoice, SubscribedPlan, Subscription};
 use souk_domain::payment::{Refund, RefundType};
 use souk_domain::shared::Timestamp;
@@ -19,7 +20,7 @@ impl TemplateWriter<'_> {
     }
 
     pub fn payment_failed(&self, subscription: &Subscription, invoice: &Invoice, code: &str) -> Strings {
-        let (title, amount, number) = (title(subscription), self.money(invoice.remaining()), number(invoice));
+        let (title, amount, number) = (self.title(subscription), self.money(invoice.remaining()), number(invoice));
         let why = decline_reason(code, self.email.method.kind.is_card(), self.language);
         let mut body =
             vec![self.paragraph(
@@ -54,7 +55,7 @@ impl TemplateWriter<'_> {
 
     pub fn overdue(&self, plan: &SubscribedPlan, overdue: &[Invoice]) -> Strings {
         let subscription = &plan.subscription;
-        let (title, sum) = (title(subscription), self.overdue_sum(overdue));
+        let (title, sum) = (self.title(subscription), self.overdue_sum(overdue));
         let since = subscription.past_due_since.map(|at| self.day(at)).unwrap_or_default();
         let mut body = vec![self.paragraph(
             format!("{sum} for {title} has been overdue since {since}. You can't make new purchases until it's paid."),
@@ -74,7 +75,7 @@ impl TemplateWriter<'_> {
 
     pub fn refunded(&self, refund: &Refund, invoice: Option<&Invoice>) -> Strings {
         let (amount, store, method) = (self.money(refund.amount), self.store(), self.method());
-        let title = invoice.map(|invoice| one_line(&invoice.description)).filter(|title| !title.is_empty());
+        let title = invoice.map(|invoice| one_line(&describe(&invoice.description, self.language))).filter(|title| !title.is_empty());
         let what = match (refund.kind, title) {
             (RefundType::StakeReturn, _) => self.paragraph(
                 format!("{store} returned your refundable deposit of {amount} via {method}."),

@@ -3,7 +3,7 @@
 use super::email_service::EmailService;
 use super::receipt::{Deduction, PaidBy, ReceiptDeduction, ReceiptSubscription};
 use super::{Attached, Download, MailError, Mailbox, Outgoing, Receipt, ReceiptItem, receipt_mail};
-use crate::pdf::{PdfPrinter, method_name, money};
+use crate::pdf::{PdfPrinter, describe, method_name, money};
 use async_trait::async_trait;
 use souk_domain::access::SignedLinks;
 use souk_domain::billing::{
@@ -71,7 +71,7 @@ impl StoreMails {
         let invoice = &expanded.invoice;
         let service = self.service();
         let item = |item: &InvoiceItem| ReceiptItem {
-            title: item.title(order.language),
+            title: describe(&item.description, order.language),
             quantity: item.quantity,
             amount: money(item.amount, &expanded.currency),
         };
@@ -83,7 +83,7 @@ impl StoreMails {
         let deductions = [deduction(Deduction::CreditNotes, invoice.amount_credited), deduction(Deduction::AccountBalance, applied)];
         let download = |(title, path): &(String, String)| Download { title: title.clone(), url: service.address(path) };
         let subscription = invoice.subscription_id.as_ref().map(|id| ReceiptSubscription {
-            title: invoice.description.clone(),
+            title: describe(&invoice.description, order.language),
             reason: invoice.reason,
             period: invoice.period,
             url: service.subscription_url(id, order.links_from),

@@ -1,7 +1,7 @@
 //! The emails about the start, the end and the resumption of a subscription.
 
 use super::email_layout::Block;
-use super::template_writer::{Strings, TemplateWriter, title};
+use super::template_writer::{Strings, TemplateWriter};
 use souk_domain::billing::{CancelReason, Invoice, InvoiceStatus, ResumedFrom, SubscribedPlan, Subscription, SubscriptionStatus};
 
 fn cancel_reason(subscription: &Subscription) -> Option<CancelReason> {
@@ -11,7 +11,7 @@ fn cancel_reason(subscription: &Subscription) -> Option<CancelReason> {
 impl TemplateWriter<'_> {
     pub fn started(&self, plan: &SubscribedPlan, first_invoice: Option<&Invoice>) -> Strings {
         let subscription = &plan.subscription;
-        let (title, store) = (title(subscription), self.store());
+        let (title, store) = (self.title(subscription), self.store());
         let trial = subscription.trial.filter(|_| subscription.index.is_none());
         let paid = first_invoice.filter(|invoice| invoice.status == InvoiceStatus::Paid && !invoice.amount_paid.is_zero());
         let first = match (trial, paid) {
@@ -48,7 +48,7 @@ impl TemplateWriter<'_> {
 
     pub fn trial_ending(&self, plan: &SubscribedPlan) -> Strings {
         let subscription = &plan.subscription;
-        let (title, price) = (title(subscription), self.price(plan));
+        let (title, price) = (self.title(subscription), self.price(plan));
         let end = subscription.trial.map_or(subscription.anchor, |trial| trial.end);
         let (day, end) = (self.day(end), self.time(end));
         let body = vec![
@@ -69,7 +69,7 @@ impl TemplateWriter<'_> {
 
     pub fn cancellation_scheduled(&self, plan: &SubscribedPlan, overdue: &[Invoice]) -> Strings {
         let subscription = &plan.subscription;
-        let (title, store) = (title(subscription), self.store());
+        let (title, store) = (self.title(subscription), self.store());
         let end = subscription.ends_at().unwrap_or(subscription.period.end);
         let (day, end) = (self.day(end), self.time(end));
         let why = match cancel_reason(subscription) {
@@ -117,7 +117,7 @@ impl TemplateWriter<'_> {
 
     pub fn resumed(&self, plan: &SubscribedPlan, from: ResumedFrom, overdue: &[Invoice]) -> Strings {
         let subscription = &plan.subscription;
-        let title = title(subscription);
+        let title = self.title(subscription);
         let (subject, heading, first) = match from {
             ResumedFrom::Cancellation => (
                 self.translate(format!("Your {title} subscription will continue"), format!("你的 {title} 订阅将继续")),
@@ -152,7 +152,7 @@ impl TemplateWriter<'_> {
 
     pub fn ended(&self, plan: &SubscribedPlan, overdue: &[Invoice]) -> Strings {
         let subscription = &plan.subscription;
-        let (title, store) = (title(subscription), self.store());
+        let (title, store) = (self.title(subscription), self.store());
         let ended = self.time(subscription.ended_at.unwrap_or(self.email.at));
         let why = match cancel_reason(subscription) {
             Some(CancelReason::StakeRevoked) => self.translate(

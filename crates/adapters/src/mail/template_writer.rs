@@ -23,11 +23,6 @@ pub(super) struct Strings {
     pub body: Vec<Block>,
 }
 
-/// Returns the subscription's name without line breaks: they could add lines to the text part.
-pub(super) fn title(subscription: &Subscription) -> String {
-    one_line(&subscription.description)
-}
-
 pub(super) fn number(invoice: &Invoice) -> String {
     invoice.number_text().unwrap_or_else(|| invoice.id.to_string())
 }
@@ -51,6 +46,11 @@ impl TemplateWriter<'_> {
 
     pub fn day(&self, at: Timestamp) -> String {
         format_day(at, self.language)
+    }
+
+    /// What the subscription is called, without line breaks: they could add lines to the text part.
+    pub fn title(&self, subscription: &Subscription) -> String {
+        one_line(subscription.title().in_language(self.language))
     }
 
     pub fn store(&self) -> String {
@@ -102,7 +102,7 @@ impl TemplateWriter<'_> {
             .lines
             .iter()
             .map(|line| {
-                let title = one_line(&line.title);
+                let title = one_line(line.title.in_language(self.language));
                 let label = if line.quantity > 1 && line.amount.is_some() { format!("{title} × {}", line.quantity) } else { title };
                 (label, line.amount.map_or_else(|| self.translate("Usage-based", "按用量计费"), |amount| self.money(amount)))
             })

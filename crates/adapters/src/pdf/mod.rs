@@ -13,7 +13,7 @@ pub use fonts::InvoiceFonts;
 pub(crate) use printer::{CreditDestination, credit_destinations};
 pub use printer::{PdfPrinter, money};
 pub use strings::format_time;
-pub(crate) use strings::{credit_reason, method_name};
+pub(crate) use strings::{credit_reason, describe, method_name};
 
 use souk_domain::shared::Language;
 

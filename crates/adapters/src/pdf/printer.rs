@@ -2,7 +2,7 @@
 
 use super::{
     CreditNoteDocument, CreditNoteLine, DocumentLine, DocumentPayment, DocumentStatus, InvoiceDocument, InvoiceFonts, Party,
-    credit_note_pdf, credit_reason, format_time, invoice_pdf, method_name,
+    credit_note_pdf, credit_reason, describe, format_time, invoice_pdf, method_name,
 };
 use souk_domain::billing::{
     BillTo, CreditNotePrinter, CreditedLine, ExpandedCreditNote, ExpandedInvoice, InvoiceItem, InvoicePrinter, InvoiceStatus, PrintError,
@@ -77,7 +77,7 @@ impl PdfPrinter {
         let ExpandedInvoice { invoice, items, currency, .. } = expanded;
         let less = |amount: Amount| (!amount.is_zero()).then(|| format!("{MINUS}{}", money(amount, currency)));
         let line = |item: &InvoiceItem| DocumentLine {
-            description: item.title(language),
+            description: describe(&item.description, language),
             detail: None,
             quantity: item.quantity.to_string(),
             unit_price: money(item.unit_amount, currency),
@@ -111,10 +111,10 @@ impl PdfPrinter {
 
     fn credit_note(&self, expanded: &ExpandedCreditNote, language: Language) -> CreditNoteDocument {
         let ExpandedCreditNote { note, items, invoice, currency, .. } = expanded;
-        let line = |CreditedLine { item, line }: &CreditedLine| CreditNoteLine {
-            description: line.title(language),
-            detail: item.calculation.as_ref().map(|calculation| calculation.text(language, currency.decimals, &currency.symbol)),
-            amount: money(item.amount, currency),
+        let line = |credited: &CreditedLine| CreditNoteLine {
+            description: describe(&credited.description(), language),
+            detail: credited.item.calculation.as_ref().map(|calculation| calculation.text(language, currency.decimals, &currency.symbol)),
+            amount: money(credited.item.amount, currency),
         };
         CreditNoteDocument {
             seller: self.seller.clone(),

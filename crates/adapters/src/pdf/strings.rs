@@ -2,7 +2,7 @@
 
 use super::DocumentStatus;
 use souk_domain::billing::CreditNoteReason;
-use souk_domain::payment::MethodKind;
+use souk_domain::payment::{Description, MethodKind};
 use souk_domain::shared::{Language, Timestamp};
 
 pub(super) struct Strings {
@@ -145,6 +145,35 @@ pub fn format_time(at: Timestamp, language: Language) -> String {
         Language::English => format!("{day} {month} {year}, {hour:02}:{minute:02} UTC"),
         Language::Chinese => format!("{year}年{}月{day}日 {hour:02}:{minute:02} UTC", u8::from(month)),
     }
+}
+
+/// Returns a description in the reader's language.
+pub(crate) fn describe(description: &Description, language: Language) -> String {
+    let name = description.name().map_or("", |name| name.in_language(language));
+    let fixed = match (description, language) {
+        (Description::Product(_), _) => return name.to_owned(),
+        (Description::RemainingTime(_), Language::English) => return format!("Remaining time on {name}"),
+        (Description::RemainingTime(_), Language::Chinese) => return format!("{name}（剩余周期）"),
+        (Description::UnusedTime(_), Language::English) => return format!("Unused time on {name}"),
+        (Description::UnusedTime(_), Language::Chinese) => return format!("{name}（未使用部分）"),
+        (Description::Deposit | Description::DepositToResume, Language::English) => "Refundable deposit",
+        (Description::Deposit | Description::DepositToResume, Language::Chinese) => "押金（可退）",
+        (Description::DepositForPaymentChange, Language::English) => "Deposit for the new payment method",
+        (Description::DepositForPaymentChange, Language::Chinese) => "更换支付方式的押金",
+        (Description::DepositForPlanChange, Language::English) => "Deposit for the plan change",
+        (Description::DepositForPlanChange, Language::Chinese) => "更换方案的押金",
+        (Description::DepositForOverdraft, Language::English) => "Deposit for overdraft protection",
+        (Description::DepositForOverdraft, Language::Chinese) => "透支保护押金",
+        (Description::OverdraftFee, Language::English) => "Overdraft protection",
+        (Description::OverdraftFee, Language::Chinese) => "透支保护",
+        (Description::DepositForfeited, Language::English) => "Deposit forfeited",
+        (Description::DepositForfeited, Language::Chinese) => "扣除押金",
+        (Description::DepositReturned, Language::English) => "Deposit returned",
+        (Description::DepositReturned, Language::Chinese) => "退还押金",
+        (Description::TopUp, Language::English) => "Top-up",
+        (Description::TopUp, Language::Chinese) => "充值",
+    };
+    fixed.to_owned()
 }
 
 /// Returns the name of a payment method as the pages show it.

@@ -1,10 +1,11 @@
 //! Values that span several columns, and lists bound to a statement as one value.
 
-use super::Row;
+use super::{Row, Values};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use souk_domain::billing::Period;
+use souk_domain::payment::Description;
 use souk_domain::shared::{StorageError, Text, Timestamp};
 
 /// Reads a JSON column as `T`. Any other content is [`StorageError::Corrupt`].
@@ -25,6 +26,20 @@ pub(super) fn keys<T: ToString>(ids: &[T]) -> Value {
 
 pub(super) fn read_text(row: &Row, en: &'static str, zh: &'static str) -> Result<Text, StorageError> {
     Ok(Text { en: row.get(en)?, zh: row.get(zh)? })
+}
+
+/// Reads the columns `description`, `name` and `name_zh`.
+pub(super) fn read_description(table: &'static str, row: &Row) -> Result<Description, StorageError> {
+    let code: String = row.get("description")?;
+    let description = Description::of_code(&code, read_text(row, "name", "name_zh")?);
+    description.ok_or(StorageError::Corrupt { table, column: "description", value: code })
+}
+
+/// Binds the columns `description`, `name` and `name_zh`.
+pub(super) fn bind_description(values: Values, description: &Description) -> Values {
+    let none = Text::default();
+    let name = description.name().unwrap_or(&none);
+    values.bind(description.code()).bind(&name.en).bind(&name.zh)
 }
 
 /// Builds one line of lower-case text for a search column. Rust converts the case because the two databases differ for scripts other

@@ -1,6 +1,6 @@
 //! Payment intents.
 
-use super::columns::{containing, keys};
+use super::columns::{bind_description, containing, keys, read_description};
 use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
@@ -19,7 +19,7 @@ macro_rules! search {
         listing!(
             "payment_intents",
             $($conditions)+
-            " AND amount >= $6 AND (id = $7 OR reference = $7 OR LOWER(description) LIKE $8 ESCAPE '\\')"
+            " AND amount >= $6 AND (id = $7 OR reference = $7 OR LOWER(name || ' ' || name_zh) LIKE $8 ESCAPE '\\')"
         )
     };
 }
@@ -38,16 +38,19 @@ pub struct SqlIntents<'s>(pub &'s mut Connection);
 #[async_trait]
 impl Intents for SqlIntents<'_> {
     async fn put_all(&mut self, intents: &[Intent]) -> Result<(), StorageError> {
-        let insert = "INSERT INTO payment_intents (id, livemode, status, description, amount, amount_received, amount_refunded,
+        let insert =
+            "INSERT INTO payment_intents (id, livemode, status, description, name, name_zh, amount, amount_received, amount_refunded,
                           currency_id, method_id, customer_id, subscription_id, session_id, invoices, last_error, reference, payer,
                           metadata, created_at, updated_at)";
         let update = "ON CONFLICT (id) DO UPDATE SET
-                          status = excluded.status, description = excluded.description, amount = excluded.amount,
+                          status = excluded.status, description = excluded.description, name = excluded.name,
+                          name_zh = excluded.name_zh, amount = excluded.amount,
                           currency_id = excluded.currency_id, method_id = excluded.method_id, customer_id = excluded.customer_id,
                           invoices = excluded.invoices, last_error = excluded.last_error, updated_at = excluded.updated_at
                           WHERE payment_intents.status <> 'succeeded'";
         let row = |intent: &Intent| {
-            let values = Values::default().bind(&intent.id).bind(intent.mode).bind(intent.status).bind(&intent.description);
+            let values = Values::default().bind(&intent.id).bind(intent.mode).bind(intent.status);
+            let values = bind_description(values, &intent.description);
             let values = values.bind(intent.amount).bind(intent.amount_received).bind(intent.amount_refunded).bind(&intent.currency_id);
             let values = values.bind(&intent.method_id).bind(&intent.customer_id).bind(&intent.subscription_id).bind(&intent.session_id);
             let values = values.bind(&intent.invoices).bind(&intent.last_error).bind(&intent.reference).bind(&intent.payer);
@@ -182,7 +185,7 @@ fn intent(row: &Row) -> Result<Intent, StorageError> {
         id: row.get("id")?,
         mode: row.get("livemode")?,
         status: row.get("status")?,
-        description: row.get("description")?,
+        description: read_description("payment_intents", row)?,
         amount: row.get("amount")?,
         amount_received: row.get("amount_received")?,
         amount_refunded: row.get("amount_refunded")?,

@@ -1,6 +1,6 @@
 //! Invoices, their lines and the number series.
 
-use super::columns::{containing, keys, read_period};
+use super::columns::{bind_description, containing, keys, read_description, read_period};
 use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
@@ -31,7 +31,7 @@ pub(super) const OF_SUBSCRIPTION: Listing =
     invoices!("subscription_id = $9 AND " (either "+livemode" "livemode") " = $4 AND ($6 IS NULL OR customer_id = $6)");
 /// Adds the conditions of a search. They are separate so that a list without a search is counted from its index alone.
 macro_rules! search {
-    ($($conditions:tt)+) => { invoices!($($conditions)+ " AND (id = $13 OR number = $14 OR LOWER(description) LIKE $15 ESCAPE '\\')") };
+    ($($conditions:tt)+) => { invoices!($($conditions)+ " AND (id = $13 OR number = $14 OR LOWER(name || ' ' || name_zh) LIKE $15 ESCAPE '\\')") };
 }
 pub(super) const SEARCH: Listing = search!("livemode = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9)");
 pub(super) const SEARCH_OF_CUSTOMER: Listing =
@@ -40,10 +40,11 @@ const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (li
 const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
 const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM invoice_items WHERE invoice_id IN " (listed "$1") " ORDER BY invoice_id, position");
 const INSERT: &str =
-    "INSERT INTO invoices (id, livemode, document, number, status, reason, description, customer_id, currency_id, method_id,
+    "INSERT INTO invoices (id, livemode, document, number, status, reason, description, name, name_zh, customer_id, currency_id, method_id,
                           session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, amount_credited,
                           failure_count, retry_at, clock_id, created_at, finalized_at, paid_at, updated_at, reference)";
-const INSERT_ITEMS: &str = "INSERT INTO invoice_items (id, invoice_id, position, subscription_item_id, price_id, description, quantity,
+const INSERT_ITEMS: &str =
+    "INSERT INTO invoice_items (id, invoice_id, position, subscription_item_id, price_id, description, name, name_zh, quantity,
                                 unit_amount, amount, credited, period_start, period_end, covers_until, calculation)";
 /// The columns that [`Invoices::update_all`] writes. The first five values are the key and the previous state, which
 /// [`IS_AS_BEFORE`] compares.
@@ -93,7 +94,7 @@ impl Invoices for SqlInvoices<'_> {
 
     async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError> {
         let update = "ON CONFLICT (id) DO UPDATE SET
-                          description = excluded.description, customer_id = excluded.customer_id, currency_id = excluded.currency_id,
+                          description = excluded.description, name = excluded.name, name_zh = excluded.name_zh, customer_id = excluded.customer_id, currency_id = excluded.currency_id,
                           method_id = excluded.method_id, intent_id = excluded.intent_id, bill_to = excluded.bill_to,
                           total = excluded.total, updated_at = excluded.updated_at, reason = excluded.reason, document = excluded.document,
                           subscription_id = excluded.subscription_id, period_start = excluded.period_start,
@@ -260,7 +261,8 @@ impl Invoices for SqlInvoices<'_> {
 fn rows_of<'i>(invoices: impl Iterator<Item = &'i [InvoiceItem]>) -> Vec<Values> {
     let row = |(position, item): (u32, &InvoiceItem)| {
         let values = Values::default().bind(&item.id).bind(&item.invoice_id).bind(position).bind(&item.subscription_item_id);
-        let values = values.bind(&item.price_id).bind(&item.description).bind(item.quantity).bind(item.unit_amount).bind(item.amount);
+        let values = values.bind(&item.price_id);
+        let values = bind_description(values, &item.description).bind(item.quantity).bind(item.unit_amount).bind(item.amount);
         let values = values.bind(item.credited).bind(item.period.map(|period| period.start)).bind(item.period.map(|period| period.end));
         values.bind(item.covers_until).bind(&item.calculation)
     };
@@ -269,7 +271,8 @@ fn rows_of<'i>(invoices: impl Iterator<Item = &'i [InvoiceItem]>) -> Vec<Values>
 
 fn values_of(invoice: &Invoice) -> Values {
     let values = Values::default().bind(&invoice.id).bind(invoice.mode).bind(invoice.document()).bind(invoice.number);
-    let values = values.bind(invoice.status).bind(invoice.reason).bind(&invoice.description).bind(&invoice.customer_id);
+    let values = values.bind(invoice.status).bind(invoice.reason);
+    let values = bind_description(values, &invoice.description).bind(&invoice.customer_id);
     let values = values.bind(&invoice.currency_id).bind(&invoice.method_id).bind(&invoice.session_id).bind(&invoice.subscription_id);
     let values = values.bind(invoice.period.map(|period| period.start)).bind(invoice.period.map(|period| period.end));
     let values = values.bind(&invoice.intent_id).bind(&invoice.bill_to).bind(invoice.total).bind(invoice.amount_paid);
@@ -294,7 +297,7 @@ fn invoice(row: &Row) -> Result<Invoice, StorageError> {
         number: row.get("number")?,
         status: row.get("status")?,
         reason: row.get("reason")?,
-        description: row.get("description")?,
+        description: read_description("invoices", row)?,
         customer_id: row.get("customer_id")?,
         currency_id: row.get("currency_id")?,
         method_id: row.get("method_id")?,
@@ -323,7 +326,7 @@ fn invoice_item(row: &Row) -> Result<InvoiceItem, StorageError> {
         invoice_id: row.get("invoice_id")?,
         subscription_item_id: row.get("subscription_item_id")?,
         price_id: row.get("price_id")?,
-        description: row.get("description")?,
+        description: read_description("invoice_items", row)?,
         quantity: row.get("quantity")?,
         unit_amount: row.get("unit_amount")?,
         amount: row.get("amount")?,

@@ -2,9 +2,9 @@
 
 use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_checkout, intent, read};
 use souk_adapters::on_both;
-use souk_domain::payment::{Decline, Intent, IntentStatus};
+use souk_domain::payment::{Decline, Description, Intent, IntentStatus};
 use souk_domain::pricing::Metadata;
-use souk_domain::shared::{Amount, Mode, Page, StorageError};
+use souk_domain::shared::{Amount, Mode, Page, StorageError, Text};
 
 fn decline() -> Decline {
     Decline { code: "card_declined".to_owned(), message: "Your card was declined".to_owned() }
@@ -152,7 +152,7 @@ on_both! {
         unit.intents().upsert(&Intent { customer_id: id("cus_2"), amount: Amount::ZERO, ..intent("pi_5") }).await.expect("inserts");
         let listed = unit.intents().of_customer(&id("cus_2"), &page).await.expect("lists");
         assert_eq!((listed.count, names(&listed.list)), (1, vec!["pi_3".to_owned()]), "a payment of nothing is none");
-        let settled = Intent { description: "100% Wool".to_owned(), customer_id: id("cus_2"), reference: "0xAbC".to_owned(), ..intent("pi_6") };
+        let settled = Intent { description: Description::Product(Text::new("100% Wool", "纯羊毛")), customer_id: id("cus_2"), reference: "0xAbC".to_owned(), ..intent("pi_6") };
         unit.intents().upsert(&settled).await.expect("inserts");
         let cus_2 = id("cus_2");
         for (whose, words, wanted) in [

@@ -6,7 +6,8 @@ use souk_adapters::persistence::Database;
 use souk_domain::billing::{
     BillingReason, DocumentType, Invoice, InvoiceChange, InvoiceFilter, InvoiceItem, InvoiceStatus, ItemCredit, Period,
 };
-use souk_domain::shared::{Amount, InvoiceId, Mode, Page, StorageError};
+use souk_domain::payment::Description;
+use souk_domain::shared::{Amount, InvoiceId, Mode, Page, StorageError, Text};
 
 async fn row(db: &Database, of: &InvoiceId) -> (Invoice, Vec<InvoiceItem>) {
     let mut unit = read(db).await;
@@ -96,7 +97,7 @@ on_both! {
         unit.invoices().put_draft(&invoice("in_1"), &lines).await.expect("inserts");
         assert_eq!(unit.invoices().find(&id("in_1")).await.expect("reads"), Some(invoice("in_1")));
         assert_eq!(unit.invoices().items(&id("in_1")).await.expect("reads"), lines);
-        let changed = Invoice { total: Amount::new(u128::MAX), description: "One thing".to_owned(), updated_at: at(2), ..invoice("in_1") };
+        let changed = Invoice { total: Amount::new(u128::MAX), description: Description::Product(Text::new("One thing", "一件商品")), updated_at: at(2), ..invoice("in_1") };
         let line = InvoiceItem { amount: Amount::new(u128::MAX), ..monthly("ii_3", "in_1") };
         unit.invoices().put_draft(&changed, std::slice::from_ref(&line)).await.expect("replaces");
         assert_eq!(unit.invoices().find(&id("in_1")).await.expect("reads"), Some(changed.clone()));
@@ -380,7 +381,7 @@ on_both! {
         }
         let drafts = [
             Invoice { customer_id: id("cus_2"), ..invoice("in_2") },
-            Invoice { currency_id: id("pc_2"), total: Amount::ZERO, description: "Fine % wool".to_owned(), ..invoice("in_3") },
+            Invoice { currency_id: id("pc_2"), total: Amount::ZERO, description: Description::Product(Text::new("Fine % wool", "细羊毛")), ..invoice("in_3") },
             Invoice { mode: Mode::Live, subscription_id: Some(id("sub_1")), ..invoice("in_4") },
             Invoice { subscription_id: Some(id("sub_1")), currency_id: id("pc_3"), total: Amount::ZERO, ..invoice("in_5") },
             Invoice { customer_id: id("cus_4"), reason: BillingReason::SubscriptionRecover, ..invoice("in_91") },
@@ -413,6 +414,7 @@ on_both! {
             (InvoiceFilter { query: "in_2".to_owned(), customer_id: Some(id("cus_1")), ..all.clone() }, vec![]),
             (InvoiceFilter { query: "in_4".to_owned(), ..all.clone() }, vec![]),
             (InvoiceFilter { query: "E % WOO".to_owned(), ..all.clone() }, vec!["in_3"]),
+            (InvoiceFilter { query: "细羊毛".to_owned(), ..all.clone() }, vec!["in_3"]),
             (InvoiceFilter { query: "%".to_owned(), customer_id: Some(id("cus_1")), ..all }, vec!["in_3"]),
         ];
         for (filter, wanted) in cases {

@@ -7,7 +7,7 @@ use souk_domain::billing::{
 use souk_domain::customer::Customer;
 use souk_domain::payment::{Mandate, MandateDetails, MandateRequest, MandateStatus, Outcome};
 use souk_domain::pricing::{Aggregate, Anchoring, CurrencyOption, Interval, Metadata, Price, Product, Recurring, RecurringInterval, Usage};
-use souk_domain::shared::{Amount, CustomerId, Language, MandateId, Mode, PriceId, ProductId, SubscriptionId, SubscriptionItemId};
+use souk_domain::shared::{Amount, CustomerId, Language, MandateId, Mode, PriceId, ProductId, SubscriptionId, SubscriptionItemId, Text};
 use std::time::Duration;
 
 /// One token of the sandbox, in base units.
@@ -141,7 +141,8 @@ impl TestApp {
             id: SubscriptionId::new(now, random),
             mode: Mode::Test,
             status: if trial.is_some() { SubscriptionStatus::Trialing } else { SubscriptionStatus::Active },
-            description: "Monthly".to_owned(),
+            description: String::new(),
+            name: Text::new("Monthly", "包月"),
             customer_id: customer.clone(),
             method_id: self.shop.wallet.clone(),
             currency_id: self.shop.token.clone(),

@@ -6,12 +6,13 @@ use super::{Balance, BillTo, BillingError, BillingReason, Invoice, InvoiceStatus
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Intent, IntentStatus, Mandate, MandateDetails, MandateStatus, Method, PlannedPayment, Purpose,
-    StoreTransaction, StoreTransactionRequest,
+    Attempt, AttemptKind, Currency, Description, Intent, IntentStatus, Mandate, MandateDetails, MandateStatus, Method, PlannedPayment,
+    Purpose, StoreTransaction, StoreTransactionRequest,
 };
-use crate::pricing::{Metadata, Price, Product};
+use crate::pricing::{Metadata, Price, Product, product_names};
 use crate::shared::{
-    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, PaymentIntentId, PriceId, ProductId, Timestamp,
+    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, PaymentIntentId, PriceId, ProductId, Text,
+    Timestamp,
 };
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
@@ -71,6 +72,12 @@ impl BillingBatch {
         Ok(batch)
     }
 
+    /// The current names of a subscription's products.
+    pub fn product_names(&self, subscription: &Subscription) -> Text {
+        let prices = subscription.items.iter().filter_map(|item| self.prices.get(&item.price_id));
+        product_names(prices.filter_map(|price| self.products.get(&price.product_id)))
+    }
+
     /// Builds a subscription's invoice to be finalized; it has no number yet.
     pub fn invoice(
         &self,
@@ -88,7 +95,7 @@ impl BillingBatch {
             number: None,
             status: InvoiceStatus::Draft,
             reason,
-            description: subscription.description.clone(),
+            description: Description::Product(subscription.title()),
             customer_id: customer.id.clone(),
             currency_id: subscription.currency_id.clone(),
             method_id: subscription.method_id.clone(),

@@ -3,7 +3,7 @@
 use super::{ExpandedCreditNote, Invoice, ResumedFrom, Subscription};
 use crate::customer::Customer;
 use crate::payment::{Currency, Dispute, Intent, Method, Refund};
-use crate::shared::{Amount, CurrencyId, CustomerId, Language, MethodId, Timestamp};
+use crate::shared::{Amount, CurrencyId, CustomerId, Language, MethodId, Text, Timestamp};
 
 /// The addressee of an email.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +106,7 @@ pub struct SubscribedPlan {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscribedItem {
-    pub title: String,
+    pub title: Text,
     pub quantity: u64,
     /// The price of one period; `None`: the price depends on usage.
     pub amount: Option<Amount>,

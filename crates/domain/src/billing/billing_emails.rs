@@ -78,7 +78,7 @@ async fn plan_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Resu
         let Some((price, product)) = sold.iter().find(|(price, _)| price.id == item.price_id) else { continue };
         let charge = || price.rate_in(&subscription.currency_id).and_then(|rate| rate.amount_for(item.quantity).ok());
         let amount = if price.is_metered() { None } else { Some(charge().unwrap_or_default()) };
-        lines.push(SubscribedItem { title: product.name.clone(), quantity: item.quantity, amount });
+        lines.push(SubscribedItem { title: product.localized_name(), quantity: item.quantity, amount });
     }
     let stake = match &subscription.stake_id {
         Some(id) => unit.stakes().find(id).await?,

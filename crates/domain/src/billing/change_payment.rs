@@ -18,7 +18,7 @@ use super::{
 use crate::access::Wallet;
 use crate::context::Context;
 use crate::payment::{Attempt, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodKind, PreparedMandate, Purpose};
-use crate::shared::{Amount, CurrencyId, MandateId, MethodId, StakeId, SubscriptionId, Text};
+use crate::shared::{Amount, CurrencyId, MandateId, MethodId, StakeId, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
@@ -124,13 +124,7 @@ pub async fn prepare_payment_change(
     let (limits, by_usage) = limits(ctx, unit.as_mut(), &target, plan).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let prepared = rail.prepare_mandate(&target.method, &mandate_request(&target, &limits, payer, nonce))?;
-    Ok(PreparedMandate {
-        prepared,
-        method: target.method,
-        limits,
-        by_usage,
-        description: Text::with_fallback(&target.subscription.description, None),
-    })
+    Ok(PreparedMandate { prepared, method: target.method, limits, by_usage, description: target.subscription.title() })
 }
 
 /// Checks and sends the signed delegation, and returns its transaction hash. Once the network accepts it, the subscription is charged by

@@ -1,8 +1,8 @@
 //! The data of credit note documents.
 
-use super::{CreditNote, CreditNoteItem, Invoice, InvoiceItem, PrintError};
+use super::{CreditNote, CreditNoteItem, Invoice, InvoiceItem, PricingFormula, PrintError};
 use crate::customer::Customer;
-use crate::payment::{Currency, Method, Refund};
+use crate::payment::{Currency, Description, Method, Refund};
 use crate::shared::{CreditNoteId, Language, StorageError};
 use crate::storage::UnitOfWork;
 
@@ -23,6 +23,24 @@ pub struct ExpandedCreditNote {
 pub struct CreditedLine {
     pub item: CreditNoteItem,
     pub line: InvoiceItem,
+}
+
+impl CreditNoteItem {
+    /// The description of the credit over `line`.
+    #[must_use]
+    pub fn description(&self, line: &InvoiceItem) -> Description {
+        match self.calculation {
+            Some(PricingFormula::Prorated { .. }) => line.description.unused_time(),
+            _ => line.description.clone(),
+        }
+    }
+}
+
+impl CreditedLine {
+    #[must_use]
+    pub fn description(&self) -> Description {
+        self.item.description(&self.line)
+    }
 }
 
 /// A refund and the method that sends it.

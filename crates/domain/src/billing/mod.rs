@@ -21,7 +21,6 @@ mod errors;
 mod invoice;
 mod invoice_document;
 mod issue_invoice;
-mod line_descriptions;
 mod mandate_limit;
 mod notifications;
 mod pause;

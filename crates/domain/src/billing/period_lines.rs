@@ -4,6 +4,7 @@ use super::billing_batch::BillingBatch;
 use super::usage_correction::Overbilled;
 use super::{BillingError, InvoiceItem, Period, PricingFormula, Subscription, Unbillable};
 use crate::context::Context;
+use crate::payment::Description;
 use crate::pricing::{Price, Usage};
 use crate::shared::{Amount, InvoiceId, InvoiceItemId, SubscriptionItemId};
 use crate::storage::UnitOfWork;
@@ -54,7 +55,7 @@ pub(super) fn lines(
             invoice_id: invoice.clone(),
             subscription_item_id: Some(item.id.clone()),
             price_id: Some(price.id.clone()),
-            description: product.name.clone(),
+            description: Description::Product(product.localized_name()),
             quantity,
             unit_amount: price.unit_amount_in(&subscription.currency_id).unwrap_or_default(),
             amount,

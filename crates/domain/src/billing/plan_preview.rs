@@ -1,7 +1,6 @@
 //! Previews of plan changes, and the checks that an order still matches its preview.
 
 use super::billing_batch::BillingBatch;
-use super::line_descriptions::prorated;
 use super::period_lines::{Lines, lines, read_usage, usage_of};
 use super::stake::stake_for_plan;
 use super::subscription_admin::load;
@@ -10,12 +9,13 @@ use super::unused_time::{UnusedTime, UnusedTimes};
 use super::usage_carry_over::carried;
 use super::usage_correction::UsageCorrections;
 use super::{
-    BillingReason, InvoiceItem, Period, PlanChange, PlanLine, PricingFormula, ProrationLine, Subscription, SubscriptionError,
+    BillingReason, InvoiceItem, Period, PlanChange, PlanLine, PricingFormula, Prorated, ProrationLine, Subscription, SubscriptionError,
     SubscriptionItem, SubscriptionStatus, Unbillable, UnusedTimeError, period, prorate_plan_change, time_of,
 };
 use crate::context::Context;
+use crate::payment::Description;
 use crate::pricing::{CatalogueFilter, Price, Product, QuantityError, RecurringInterval, StockReservation, Usage, check_quantity};
-use crate::shared::{Amount, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Text, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -309,6 +309,7 @@ pub(super) async fn draft(
         after.items[place].billed = Some(carried((&item, &before.period), (&rate, aggregate), used, at)?);
     }
     let batch = BillingBatch::read(unit, std::slice::from_ref(&after)).await?;
+    after.name = batch.product_names(&after);
     let stake = stake_for_plan(unit, &before, &after).await?;
     let parts = Parts { change: &change, usage, unused: &unused, corrections: &corrections, stake };
     let preview = preview(ctx, unit, &batch, &after, parts, (&price, &product, &invoice), at).await?;
@@ -386,7 +387,7 @@ async fn preview(
         let mut item = prorated_item(ctx, unit, line, (invoice, item_id), charged_period, at).await?;
         if line.price_id == price.id {
             // The new price can belong to another product, which is already loaded.
-            item.description = prorated(line.what, &product.name);
+            item.description = describe(line.what, product.localized_name());
         }
         items.push(item);
     }
@@ -426,7 +427,7 @@ pub(super) async fn prorated_item(
         invoice_id: invoice.clone(),
         subscription_item_id: item,
         price_id: Some(line.price_id.clone()),
-        description: prorated(line.what, &name),
+        description: describe(line.what, name),
         quantity: line.quantity,
         unit_amount: line.whole,
         amount: line.amount,
@@ -437,10 +438,18 @@ pub(super) async fn prorated_item(
     })
 }
 
-async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<String, SubscriptionError> {
-    let Some(price) = unit.prices().find(price).await? else { return Ok(String::new()) };
+/// The description of a prorated line.
+fn describe(what: Prorated, name: Text) -> Description {
+    match what {
+        Prorated::Credit => Description::UnusedTime(name),
+        Prorated::Charge => Description::RemainingTime(name),
+    }
+}
+
+async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<Text, SubscriptionError> {
+    let Some(price) = unit.prices().find(price).await? else { return Ok(Text::default()) };
     let product = unit.products().find(&price.product_id).await?;
-    Ok(product.map(|product| product.name).unwrap_or_default())
+    Ok(product.map(|product| product.localized_name()).unwrap_or_default())
 }
 
 /// The total of the next regular invoice, before the balance is applied.

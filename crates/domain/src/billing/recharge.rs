@@ -10,16 +10,16 @@ use super::statement::{Statement, StatementOwner, record_statement};
 use super::subscription_admin::load;
 use super::subscription_error::convert_payment_errors;
 use super::{
-    BillingError, BillingReason, PaymentTargetError, PricingFormula, Subscription, SubscriptionError, SubscriptionStatus,
-    line_descriptions, mandate_limit,
+    BillingError, BillingReason, PaymentTargetError, PricingFormula, Subscription, SubscriptionError, SubscriptionStatus, mandate_limit,
 };
 use crate::access::{Did, Wallet};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Mandate, MandateDetails, MandateStatus, Method, Purpose, TransferRequest, UnsignedTransaction,
+    Attempt, AttemptKind, Currency, Description, Mandate, MandateDetails, MandateStatus, Method, Purpose, TransferRequest,
+    UnsignedTransaction,
 };
-use crate::shared::{Amount, AttemptId, EventId, StorageError, SubscriptionId};
+use crate::shared::{Amount, AttemptId, EventId, StorageError, SubscriptionId, Text};
 use crate::storage::UnitOfWork;
 
 /// The largest top-up, in charges: of the wallet's mandate limit, or of the price of a period if that is higher.
@@ -70,7 +70,7 @@ pub struct PreparedRecharge {
     pub amount: Amount,
     /// The account that receives the funds.
     pub to: Did,
-    pub description: String,
+    pub description: Text,
 }
 
 /// The subscription and its funds, without the balance, which needs a network call.
@@ -164,7 +164,7 @@ pub async fn prepare_recharge(
     let rail = ctx.networks.wallet(funds.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let prepared = rail.prepare(&funds.method, &funds.currency, &funds.request(id, amount, from, nonce)?)?;
     let Funds { payer: to, method, currency, .. } = funds;
-    Ok(PreparedRecharge { prepared, method, currency, amount, to, description: subscription.description })
+    Ok(PreparedRecharge { prepared, method, currency, amount, to, description: subscription.title() })
 }
 
 /// Checks the signed transfer against the current request, stores its bytes and sends it. Returns the transaction hash.
@@ -220,7 +220,7 @@ pub(super) async fn recharged(
         publish_charges(ctx, unit, &collected).await?;
     }
     let calculation = PricingFormula::Flat { amount: attempt.amount };
-    let statement = Statement { reason: BillingReason::Recharge, description: line_descriptions::ADDED_FUNDS, reference, calculation };
+    let statement = Statement { reason: BillingReason::Recharge, description: Description::TopUp, reference, calculation };
     record_statement(ctx, unit, owner, statement, now).await?;
     let wall = ctx.now();
     // The store received no payment, so no paid message is sent.

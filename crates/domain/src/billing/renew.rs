@@ -243,7 +243,8 @@ fn renewal(
     // Finalized at `now`, so that a late invoice gets the full retry schedule.
     let mut finalization = Finalization::new(invoice, items, applied, now).map_err(Unbillable::from)?;
     let latest_invoice_id = Some(finalization.invoice.id.clone());
-    let mut subscription = Subscription { status, latest_invoice_id, updated_at: period_start, ..before };
+    let name = batch.product_names(&before);
+    let mut subscription = Subscription { status, name, latest_invoice_id, updated_at: period_start, ..before };
     let has_new_items = subscription.enter(index, next);
     let decline = |code: &str, message: &str| Some(Decline { code: code.to_owned(), message: message.to_owned() });
     let (charge, decline, trouble) = match finalization.invoice.remaining().is_zero() {

@@ -3,6 +3,7 @@
 
 use super::{BillTo, BillingError, BillingReason, DocumentType, Invoice, InvoiceItem, InvoiceStatus, PricingFormula, Subscription};
 use crate::context::Context;
+use crate::payment::Description;
 use crate::shared::{Amount, ClockId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, MethodId, Mode, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -10,7 +11,7 @@ use crate::storage::UnitOfWork;
 #[derive(Debug, Clone)]
 pub(super) struct Statement<'a> {
     pub reason: BillingReason,
-    pub description: &'a str,
+    pub description: Description,
     /// The network's reference of the transaction.
     pub reference: &'a str,
     pub calculation: PricingFormula,
@@ -58,7 +59,7 @@ pub(super) async fn record_statement(
         number: Some(number),
         status: InvoiceStatus::Paid,
         reason,
-        description: description.to_owned(),
+        description: description.clone(),
         bill_to: BillTo::of(&customer),
         customer_id: customer.id,
         currency_id: owner.currency_id.clone(),
@@ -84,7 +85,7 @@ pub(super) async fn record_statement(
         invoice_id: invoice.id.clone(),
         subscription_item_id: None,
         price_id: None,
-        description: description.to_owned(),
+        description,
         quantity: 1,
         unit_amount: amount,
         amount,

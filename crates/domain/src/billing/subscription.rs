@@ -4,7 +4,7 @@ use super::{OnHold, Period, Scope};
 use crate::pricing::{Metadata, RecurringInterval};
 use crate::shared::{
     Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PriceId, SessionId, StakeId, StorageError,
-    SubscriptionId, SubscriptionItemId, Timestamp,
+    SubscriptionId, SubscriptionItemId, Text, Timestamp,
 };
 use async_trait::async_trait;
 use std::time::Duration;
@@ -222,7 +222,10 @@ pub struct Subscription {
     pub id: SubscriptionId,
     pub mode: Mode,
     pub status: SubscriptionStatus,
+    /// The text that the store wrote. Empty: the subscription is called by its products.
     pub description: String,
+    /// The names of the products, as of the start of the last renewal or plan change.
+    pub name: Text,
     pub customer_id: CustomerId,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
@@ -280,6 +283,12 @@ pub enum Due {
 }
 
 impl Subscription {
+    /// The store's description, else the names of the products.
+    #[must_use]
+    pub fn title(&self) -> Text {
+        if self.description.is_empty() { self.name.clone() } else { Text::with_fallback(&self.description, None) }
+    }
+
     /// Removes a scheduled cancellation.
     pub(super) fn clear_cancellation(&mut self) {
         self.cancel_at_period_end = false;

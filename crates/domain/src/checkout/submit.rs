@@ -11,9 +11,9 @@ use crate::access::User;
 use crate::billing::{BillTo, Invoice, InvoiceStatus, Stake, plan_payments, time_of};
 use crate::context::Context;
 use crate::customer::{Contact, ContactForm, ContactRequirements, Customer, CustomerStatus, ValidationErrors, check_contact};
-use crate::payment::{Attempt, AttemptKind, Currency, Intent, IntentStatus, Method, Purpose, RailError};
+use crate::payment::{Attempt, AttemptKind, Currency, Description, Intent, IntentStatus, Method, Purpose, RailError};
 use crate::pricing::{
-    CartError, CustomAmountError, Metadata, Price, Product, QuantityError, StockReservation, UnitPricing, check_quantity,
+    CartError, CustomAmountError, Metadata, Price, Product, QuantityError, StockReservation, UnitPricing, check_quantity, product_names,
 };
 use crate::shared::{
     Address, Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, PriceId, SessionId,
@@ -315,7 +315,7 @@ async fn write_submit(
         allocate_invoice_ids(session.invoice_id.as_ref(), known.as_ref(), order.parts.len(), || InvoiceId::new(now, ctx.random.as_ref()));
     allocate_subscription_ids(ctx, &mut session, &order, now);
     let intent_id = session.intent_id.clone().unwrap_or_else(|| PaymentIntentId::new(now, ctx.random.as_ref()));
-    let description = describe(&items);
+    let description = Description::Product(names_of(&items));
     let intent = Intent {
         id: intent_id.clone(),
         mode: session.mode,
@@ -565,31 +565,20 @@ async fn save_customer(
     }
 }
 
-fn describe(items: &[(Price, Product)]) -> String {
-    match items {
-        [] => String::new(),
-        [(_, only)] => only.name.clone(),
-        [(_, first), rest @ ..] => format!("{} + {}", first.name, rest.len()),
-    }
+/// The names of the products of an order.
+pub(super) fn names_of(items: &[(Price, Product)]) -> Text {
+    product_names(items.iter().map(|(_, product)| product))
 }
 
-/// The description of an order that a wallet shows.
-pub(super) fn item_names(items: &[(Price, Product)]) -> Text {
-    match items {
-        [] => Text::default(),
-        [(_, only)] => only.localized_name(),
-        [(_, first), rest @ ..] => {
-            let Text { en, zh } = first.localized_name();
-            Text::new(format!("{en} and {} more", rest.len()), format!("{zh} 等 {} 件商品", items.len()))
-        }
-    }
+/// The names of the products at these places.
+pub(super) fn group_names(items: &[(Price, Product)], places: &[usize]) -> Text {
+    product_names(places.iter().map(|place| &items[*place].1))
 }
 
-/// The description of a subscription group.
-fn describe_part(session: &Session, items: &[(Price, Product)], part: &SubscriptionGroup) -> String {
-    if part.cycle.is_some() && !session.terms.description.is_empty() {
-        return session.terms.description.clone();
-    }
-    let of_part: Vec<_> = part.items.iter().map(|place| items[*place].clone()).collect();
-    describe(&of_part)
+/// The description of a subscription group: the store's text for recurring items, else the names of the products.
+fn describe_part(session: &Session, items: &[(Price, Product)], part: &SubscriptionGroup) -> Description {
+    Description::Product(match part.cycle.is_some() && !session.terms.description.is_empty() {
+        true => Text::with_fallback(&session.terms.description, None),
+        false => group_names(items, &part.items),
+    })
 }

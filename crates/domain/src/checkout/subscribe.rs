@@ -4,14 +4,14 @@ use super::buyer::recurring_products;
 use super::complete::{Draft, read_drafts};
 use super::quote::{IntervalGroup, group_by_cycle, quote};
 use super::stake::stake_of;
-use super::submit::load_sold;
+use super::submit::{group_names, load_sold};
 use super::{LineItem, Session, SessionMode, SubscriptionGroup};
 use crate::billing::{
     self, BillingReason, Invoice, InvoiceItem, Notification, Period, PricingFormula, Stake, StakeTerms, Subscription, SubscriptionItem,
     SubscriptionStatus, Threshold, period, time_of,
 };
 use crate::context::Context;
-use crate::payment::{Intent, SettlementError};
+use crate::payment::{Description, Intent, SettlementError};
 use crate::pricing::{Price, Product, RecurringInterval};
 use crate::shared::{
     Amount, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, ProductId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
@@ -76,7 +76,8 @@ pub(super) async fn start(
             id: id.clone(),
             mode: session.mode,
             status: if trial_end.is_some() { SubscriptionStatus::Trialing } else { SubscriptionStatus::Active },
-            description: draft.invoice.description.clone(),
+            description: session.terms.description.clone(),
+            name: group_names(&sold, &part.items),
             customer_id: customer.clone(),
             method_id: method.id.clone(),
             currency_id: currency.id.clone(),
@@ -218,7 +219,7 @@ pub(super) fn first_lines(
             invoice_id: invoice.clone(),
             subscription_item_id: None,
             price_id: Some(price.id.clone()),
-            description: product.name.clone(),
+            description: Description::Product(product.localized_name()),
             quantity: item.quantity,
             unit_amount: price.unit_amount_in(currency).unwrap_or_default(),
             amount,

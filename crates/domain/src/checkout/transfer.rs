@@ -2,7 +2,7 @@
 
 use super::advance::planned_for;
 use super::stake::stake_of;
-use super::submit::{item_names, load_sold};
+use super::submit::{load_sold, names_of};
 use super::{Expanded, Session};
 use crate::access::{Did, Wallet};
 use crate::billing::{BillingError, Stake};
@@ -92,7 +92,7 @@ impl Payable {
     /// The description of the order in both languages.
     pub async fn item_names(&self, unit: &mut dyn UnitOfWork) -> Result<Text, TransferError> {
         let sold = load_sold(unit, &self.session).await.map_err(|_| TransferError::Changed)?;
-        Ok(item_names(&sold))
+        Ok(names_of(&sold))
     }
 }
 

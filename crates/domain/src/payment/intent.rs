@@ -1,6 +1,6 @@
 //! Payment intents and the attempts to settle them.
 
-use super::{CardHolder, Decline, SavedCard};
+use super::{CardHolder, Decline, Description, SavedCard};
 use crate::access::Did;
 use crate::pricing::Metadata;
 use crate::shared::{
@@ -45,7 +45,7 @@ pub struct Intent {
     pub id: PaymentIntentId,
     pub mode: Mode,
     pub status: IntentStatus,
-    pub description: String,
+    pub description: Description,
     pub amount: Amount,
     pub amount_received: Amount,
     /// Refunds and balance payouts over this payment, pending ones included (invariant 8): never more than `amount_received`.

@@ -4,6 +4,7 @@
 mod cancel;
 mod charge;
 mod decline;
+mod description;
 mod dispute;
 mod handler;
 mod hold;
@@ -21,6 +22,7 @@ mod update_metadata;
 
 pub use cancel::*;
 pub use charge::*;
+pub use description::*;
 pub use dispute::*;
 pub use handler::*;
 pub use hold::{AMOUNT_DIFFERS, end_hold};

@@ -21,7 +21,7 @@ pub use unit_pricing::*;
 pub use upsell::*;
 
 use crate::access::Did;
-use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Text, Timestamp};
+use crate::shared::{Amount, CurrencyId, Language, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Text, Timestamp};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 
@@ -69,6 +69,19 @@ impl Product {
     #[must_use]
     pub fn localized_unit_label(&self) -> Option<Text> {
         self.unit_label.as_ref().map(|label| Text::with_fallback(label, self.unit_label_zh.as_deref()))
+    }
+}
+
+/// The name of a product, or of the first one with the number of the others.
+pub fn product_names<'p>(products: impl IntoIterator<Item = &'p Product>) -> Text {
+    let mut products = products.into_iter();
+    let Some(first) = products.next() else { return Text::default() };
+    let name = first.localized_name();
+    match products.count() {
+        0 => name,
+        others => {
+            Text::new(format!("{} and {others} more", name.en), format!("{} 等 {} 件商品", name.in_language(Language::Chinese), others + 1))
+        }
     }
 }
 

@@ -7,15 +7,15 @@ import { countryName, dateText, dateTimeText } from '@/lib/format';
 import type { Locale } from '@/lib/locale';
 import { type InvoiceListProps, subscriptionPath } from './invoice-table';
 import { methodText, spanText } from './invoice-text';
-import { useLocalizeName } from './names';
 import styles from './pages.module.css';
+import { subscriptionName } from './price-text';
 import { useTexts } from './texts';
 
 /** Who issued an invoice, for whom, when, and how it was paid. */
 export function InvoiceDetails({ invoice, area }: { invoice: InvoiceDetail; area: InvoiceListProps['area'] }) {
-  const { t, language } = useTexts();
+  const texts = useTexts();
+  const { t, language } = texts;
   const store = useStore();
-  const localizeName = useLocalizeName();
   const { customer, subscription_id: subscription } = invoice;
   const name = invoice.customer_name || customer?.name || customer?.fullName;
   const address = addressLines(invoice.customer_address ?? customer?.address, language);
@@ -48,7 +48,7 @@ export function InvoiceDetails({ invoice, area }: { invoice: InvoiceDetail; area
       label: t('invoice.subscription'),
       children: (
         <Link to={subscriptionPath(area)} params={{ id: subscription }}>
-          {localizeName(invoice.subscription?.description || subscription)}
+          {subscriptionName({ id: subscription, ...invoice.subscription }, texts)}
         </Link>
       ),
     });

@@ -2,8 +2,7 @@ import { Table, Typography } from 'antd';
 import type { InvoiceDetail, InvoiceLine } from '@/api/types';
 import { toUnits } from '@/lib/amount';
 import { dateText } from '@/lib/format';
-import { lineText, remainingUnits, spanText } from './invoice-text';
-import { useLocalizeName } from './names';
+import { descriptionText, remainingUnits, spanText } from './invoice-text';
 import { type Texts, useTexts } from './texts';
 
 interface LinesProps {
@@ -36,7 +35,6 @@ function totalsOf(invoice: InvoiceDetail, money: LinesProps['money'], { t }: Pic
 export function InvoiceLines({ invoice, money }: LinesProps) {
   const texts = useTexts();
   const { t } = texts;
-  const localizeName = useLocalizeName();
   return (
     <Table<InvoiceLine & { key: number }>
       aria-label={t('invoice.lines')}
@@ -48,7 +46,7 @@ export function InvoiceLines({ invoice, money }: LinesProps) {
           title: t('invoice.line.item'),
           render: (_, line) => (
             <>
-              {lineText(line, texts, localizeName)}
+              {descriptionText(line, texts)}
               <Calculation line={line} money={money} />
             </>
           ),

@@ -6,7 +6,6 @@ import { InvoiceAmount } from './invoice-amount';
 import styles from './invoice-list.module.css';
 import { type InvoiceListProps, invoicePath } from './invoice-table';
 import { byDay, descriptionText, emptyText, reasonText } from './invoice-text';
-import { useLocalizeName } from './names';
 import { invoiceFeedQuery } from './queries';
 import { EmptyState, LoadError, Loading } from './states';
 import { InvoiceTags } from './status';
@@ -16,7 +15,6 @@ import { useTexts } from './texts';
 export function InvoiceList({ scope, area, action }: InvoiceListProps) {
   const texts = useTexts();
   const { t, language } = texts;
-  const localizeName = useLocalizeName();
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = useInfiniteQuery(
     invoiceFeedQuery(scope),
   );
@@ -40,7 +38,7 @@ export function InvoiceList({ scope, area, action }: InvoiceListProps) {
                 <Card size="small" classNames={{ body: styles.body }}>
                   <Flex justify="space-between" gap={12}>
                     <Link to={invoicePath(area)} params={{ id: invoice.id }} className={styles.open}>
-                      {localizeName(descriptionText(invoice, texts))}
+                      {descriptionText(invoice, texts) || invoice.id}
                     </Link>
                     <strong className="money">
                       <InvoiceAmount invoice={invoice} />

@@ -6,7 +6,7 @@ import type { Invoice } from '@/api/types';
 import { dateText } from '@/lib/format';
 import { InvoiceAmount } from './invoice-amount';
 import { descriptionText, emptyText, reasonText } from './invoice-text';
-import { useLocalizeName } from './names';
+import { subscriptionName } from './price-text';
 import { type InvoiceScope, invoicesQuery, PAGE_SIZE, PAGE_SIZES } from './queries';
 import { EmptyState, LoadError } from './states';
 import { InvoiceTags } from './status';
@@ -37,7 +37,6 @@ export const subscriptionPath = (area: InvoiceListProps['area']) => PATHS[area].
 export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, action }: InvoiceTableProps) {
   const texts = useTexts();
   const { t, language } = texts;
-  const localizeName = useLocalizeName();
   const navigate = useNavigate();
   const { data, error, isFetching, isPlaceholderData, refetch } = useQuery(invoicesQuery(page, pageSize, scope));
   if (error && !data)
@@ -77,7 +76,7 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, acti
       render: (_, { subscription, subscription_id: id }) =>
         id ? (
           <Link to={subscriptionPath(area)} params={{ id }}>
-            {localizeName(subscription?.description || id)}
+            {subscriptionName({ id, ...subscription }, texts)}
           </Link>
         ) : null,
     },
@@ -89,7 +88,7 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, acti
     {
       key: 'description',
       title: t('invoice.description'),
-      render: (_, invoice) => localizeName(descriptionText(invoice, texts)),
+      render: (_, invoice) => descriptionText(invoice, texts) || invoice.id,
     },
     { key: 'status', title: t('invoice.status'), render: (_, invoice) => <InvoiceTags invoice={invoice} /> },
     {

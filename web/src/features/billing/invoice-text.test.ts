@@ -9,26 +9,36 @@ describe('the texts of an invoice', () => {
     expect(reasonText('stake', texts)).toBe('Refundable deposit');
     expect(reasonText('brand_new', texts)).toBe('brand_new');
   });
-
-  it('fall back to the id when there is no description', () => {
-    expect(descriptionText({ id: 'in_1', description: null, billing_reason: 'manual' }, texts)).toBe('in_1');
-    expect(descriptionText({ id: 'in_1', description: 'Lantern', billing_reason: 'manual' }, texts)).toBe('Lantern');
-  });
-
-  it("replace the kit's own descriptions by the reason", () => {
-    const cycle = { id: 'in_1', description: 'Subscription cycle', billing_reason: 'subscription_cycle' };
-    expect(descriptionText(cycle, texts)).toBe('Renewal');
-  });
 });
 
-describe("the kit's own descriptions", () => {
+describe('a description', () => {
+  const names = { name: 'Chorus', name_zh: '合唱' };
   it.each([
-    ['stake', 'Stake for subscription', 'Refundable deposit'],
-    ['subscription_recover', 'Re-stake to resume subscription', 'Subscription resumed'],
-    ['return_stake', 'Return Subscription staking', 'Deposit returned'],
-    ['slash_stake', 'Slash stake for subscription', 'Deposit forfeited'],
-  ])('%s: "%s" is called "%s"', (billing_reason, description, text) => {
-    expect(descriptionText({ id: 'in_1', billing_reason, description }, texts)).toBe(text);
+    ['product', 'Chorus', '合唱'],
+    ['remaining_time', 'Remaining time on Chorus', '合唱（剩余周期）'],
+    ['unused_time', 'Unused time on Chorus', '合唱（未使用部分）'],
+    ['deposit', 'Refundable deposit', '押金（可退）'],
+    ['deposit_plan_change', 'Deposit for the plan change', '更换方案的押金'],
+    ['deposit_payment_change', 'Deposit for the new payment method', '更换支付方式的押金'],
+    ['deposit_resume', 'Refundable deposit', '押金（可退）'],
+    ['deposit_overdraft', 'Deposit for overdraft protection', '透支保护押金'],
+    ['overdraft_fee', 'Overdraft protection', '透支保护'],
+    ['deposit_forfeited', 'Deposit forfeited', '扣除押金'],
+    ['deposit_returned', 'Deposit returned', '退还押金'],
+    ['top_up', 'Top-up', '充值'],
+  ])('of the code %s is "%s" and "%s"', (description_code, en, zh) => {
+    const described = { description: 'In English', description_code, description_params: names };
+    expect(descriptionText(described, portalTexts.en)).toBe(en);
+    expect(descriptionText(described, portalTexts.zh)).toBe(zh);
+  });
+
+  it('of an unknown code stays as the server sent it, and a name without Chinese text is the English one', () => {
+    expect(descriptionText({ description: 'Brand new', description_code: 'brand_new' }, portalTexts.zh)).toBe(
+      'Brand new',
+    );
+    const english = { description: 'Chorus', description_code: 'product', description_params: { name: 'Chorus' } };
+    expect(descriptionText(english, portalTexts.zh)).toBe('Chorus');
+    expect(descriptionText({ description: null }, portalTexts.en)).toBe('');
   });
 });
 

@@ -1,7 +1,7 @@
 import type {
   CreditNote,
+  Described,
   Invoice,
-  InvoiceLine,
   InvoicePayment,
   InvoiceSubscription,
   PaymentMethod,
@@ -37,56 +37,28 @@ export function reasonText(reason: string, { t }: Texts): string {
   return known ? t(`reason.${known}`) : reason;
 }
 
-/** The keys of the descriptions that the payment kit writes in English. */
-const KNOWN: Record<string, Key> = {
-  'Subscription staking': 'known.stake',
-  'Stake for subscription': 'known.stake',
-  'Stake for subscription plan change': 'known.stakeForPlan',
-  'Stake for subscription payment change': 'known.stakeForPayment',
-  'Return Subscription staking': 'known.returnStake',
-  'Recharge for subscription': 'known.recharge',
-  'Add funds for subscription': 'known.recharge',
-  'Overdraft protection': 'reason.overdraft_protection',
-  'Stake for subscription overdraft protection': 'reason.stake_overdraft_protection',
-  'Re-stake to resume subscription': 'known.reStake',
-  Gas: 'known.gas',
-  Fee: 'known.fee',
-};
-
-/** Translates the payment kit's own descriptions; an invoice without a description is named by its id. */
-export function descriptionText(invoice: Pick<Invoice, 'description' | 'billing_reason' | 'id'>, texts: Texts): string {
-  const { description, billing_reason: reason, id } = invoice;
-  if (!description) return id;
-  const known = KNOWN[description];
-  if (known) return texts.t(known);
-  return /^(Subscription |Slash stake)/.test(description) ? reasonText(reason, texts) : description;
-}
-
-/** The descriptions of invoice lines, by their codes. */
-const LINES: Record<string, Key> = {
-  remaining_time: 'known.remaining',
-  unused_time: 'known.unused',
-  deposit: 'known.stake',
-  deposit_plan_change: 'known.stakeForPlan',
-  deposit_payment_change: 'known.stakeForPayment',
-  deposit_resume: 'known.stake',
+/** The descriptions that are more than a name, by their codes. */
+const DESCRIPTIONS: Record<string, Key> = {
+  remaining_time: 'description.remaining',
+  unused_time: 'description.unused',
+  deposit: 'description.deposit',
+  deposit_plan_change: 'description.depositForPlan',
+  deposit_payment_change: 'description.depositForPayment',
+  deposit_resume: 'description.deposit',
   deposit_overdraft: 'reason.stake_overdraft_protection',
   overdraft_fee: 'reason.overdraft_protection',
   deposit_forfeited: 'reason.slash_stake',
-  deposit_returned: 'known.returnStake',
-  top_up: 'known.recharge',
+  deposit_returned: 'description.depositReturned',
+  top_up: 'description.topUp',
 };
 
-type DescribedLine = Pick<InvoiceLine, 'description' | 'description_code' | 'description_params' | 'price'>;
-
-/** The description of a line. `localizeName` translates product names. */
-export function lineText(
-  line: DescribedLine,
-  { t }: Pick<Texts, 't'>,
-  localizeName: (stored: string) => string,
+/** What an invoice, a line of it or a payment is for, in the reader's language. */
+export function descriptionText(
+  { description, description_code: code = '', description_params: names }: Described,
+  { t, language }: Pick<Texts, 't' | 'language'>,
 ): string {
-  const name = localizeName(line.description_params?.name ?? line.description ?? line.price?.product?.name ?? '');
-  const key = LINES[line.description_code ?? ''];
+  const name = (language === 'zh' && names?.name_zh) || names?.name || description || '';
+  const key = DESCRIPTIONS[code];
   return key ? t(key, { name }) : name;
 }
 

@@ -76,22 +76,12 @@ describe('a subscription', () => {
     expect(planText({ items, paymentCurrency: TBA }, texts.en)).toBe('1.5 TBA / month + 3 TBA / seat / month');
   });
 
-  it('is named after its description, else its products, else its id', () => {
-    expect(subscriptionName({ id: 'sub_1', description: 'Team plan', items }, texts.en)).toBe('Team plan');
-    expect(subscriptionName({ id: 'sub_1', description: null, items }, texts.en)).toBe('Chorus, Seat');
-    expect(subscriptionName({ id: 'sub_1', description: null, items: [] }, texts.en)).toBe('sub_1');
-  });
-
-  it('of several products is named after all of them', () => {
-    expect(subscriptionName({ id: 'sub_1', description: 'Chorus + 1', items }, texts.en)).toBe('Chorus, Seat');
-  });
-
-  it('has the Chinese names of its products, unless it has a description of its own', () => {
-    const sold = { name: 'Chorus', name_zh: '合唱' };
-    const own = [{ id: 'si_1', price_id: 'price_1', quantity: 1, price: price({ product: sold }) }];
-    expect(subscriptionName({ id: 'sub_1', description: 'Chorus', items: own }, texts.zh)).toBe('合唱');
-    expect(subscriptionName({ id: 'sub_1', description: 'Chorus', items: own }, texts.en)).toBe('Chorus');
-    expect(subscriptionName({ id: 'sub_1', description: 'Team plan', items: own }, texts.zh)).toBe('Team plan');
+  it("is called by its title in the reader's language, else by its id", () => {
+    const subscription = { id: 'sub_1', title: { en: 'Chorus and 1 more', zh: '合唱 等 2 件商品' } };
+    expect(subscriptionName(subscription, texts.en)).toBe('Chorus and 1 more');
+    expect(subscriptionName(subscription, texts.zh)).toBe('合唱 等 2 件商品');
+    expect(subscriptionName({ id: 'sub_1', title: { en: 'Team plan', zh: '' } }, texts.zh)).toBe('Team plan');
+    expect(subscriptionName({ id: 'sub_1' }, texts.en)).toBe('sub_1');
   });
 });
 

@@ -1,4 +1,4 @@
-import type { PaymentCurrency, Price, Recurring, Subscription } from '@/api/types';
+import type { PaymentCurrency, Price, Recurring, Subscription, Text } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
 import type { Phrase, Texts } from './texts';
 
@@ -68,16 +68,8 @@ export function planQuantity({ items }: Pick<Subscription, 'items'>, plan: Price
 export const productName = ({ product, id }: Price, { language }: Pick<Texts, 'language'>): string =>
   (language === 'zh' && product?.name_zh) || product?.name || id;
 
-/**
- * The name of a subscription: its description, else its products. A description generated from product names is
- * ignored.
- */
-export function subscriptionName(
-  { description, items, id }: Pick<Subscription, 'description' | 'items' | 'id'>,
-  texts: Pick<Texts, 'language'>,
-): string {
-  const names = items.map(({ price }) => price.product?.name).filter(Boolean);
-  const generated = [names.join(', '), `${names[0]} + ${names.length - 1}`];
-  const own = description && !generated.includes(description) ? description : '';
-  return own || items.map(({ price }) => productName(price, texts)).join(', ') || id;
-}
+/** What a subscription is called in the reader's language, else its id. */
+export const subscriptionName = (
+  { title, id = '' }: { title?: Text; id?: string },
+  { language }: Pick<Texts, 'language'>,
+): string => title?.[language] || title?.en || id;

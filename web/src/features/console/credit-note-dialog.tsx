@@ -7,8 +7,7 @@ import type { CreditNote, InvoiceDetail, InvoiceLine } from '@/api/types';
 import { Dialog, ErrorAlert } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
 import { CheckedForm, rule } from '@/features/billing/form';
-import { lineText } from '@/features/billing/invoice-text';
-import { useLocalizeName } from '@/features/billing/names';
+import { descriptionText } from '@/features/billing/invoice-text';
 import { OptionList } from '@/features/billing/option-list';
 import { refreshAfterPayment } from '@/features/billing/refresh';
 import { useTexts } from '@/features/billing/texts';
@@ -54,7 +53,6 @@ const isCreditable = (line: InvoiceLine): line is CreditableLine => Boolean(line
 export function CreditNoteDialog({ invoice, onClose }: CreditNoteDialogProps) {
   const { t, language } = useAdminTexts();
   const billingTexts = useTexts();
-  const localizeName = useLocalizeName();
   const { paymentCurrency: currency } = invoice;
   const [form] = Form.useForm<Values>();
   const [isEmpty, setIsEmpty] = useState(false);
@@ -129,7 +127,7 @@ export function CreditNoteDialog({ invoice, onClose }: CreditNoteDialogProps) {
                 key={line.id}
                 name={['amounts', line.id]}
                 label={t('note.amountOf', {
-                  name: lineText(line, billingTexts, localizeName),
+                  name: descriptionText(line, billingTexts),
                   symbol: currency.symbol,
                 })}
                 extra={t('refund.most', limit)}

@@ -4,7 +4,7 @@ import { Button, Card, Flex, Typography } from 'antd';
 import type { Invoice, Overdue } from '@/api/types';
 import { queryClient } from '@/app/queries';
 import { methodText } from '@/features/billing/invoice-text';
-import { useLocalizeName } from '@/features/billing/names';
+import { subscriptionName } from '@/features/billing/price-text';
 import { overdueQuery } from '@/features/billing/queries';
 import { type Texts, useTexts } from '@/features/billing/texts';
 import { formatMoney } from '@/lib/amount';
@@ -96,11 +96,11 @@ async function isPaid(subscriptionId: string, currencyId: string): Promise<boole
 
 /** Links to the subscriptions that a card pays: their pages accept a card. */
 function CardSubscriptions({ invoices }: { invoices: Invoice[] }) {
-  const { t } = useTexts();
-  const localizeName = useLocalizeName();
+  const texts = useTexts();
+  const { t } = texts;
   const subscriptions = new Map(
     invoices.flatMap(({ subscription_id: id, subscription }) =>
-      id ? [[id, subscription?.description || id] as const] : [],
+      id ? [[id, subscriptionName({ id, ...subscription }, texts)] as const] : [],
     ),
   );
   return (
@@ -109,7 +109,7 @@ function CardSubscriptions({ invoices }: { invoices: Invoice[] }) {
       {[...subscriptions].map(([id, name]) => (
         <p key={id}>
           <Link to="/customer/subscription/$id" params={{ id }}>
-            {t('overdue.details', { name: localizeName(name) })}
+            {t('overdue.details', { name })}
           </Link>
         </p>
       ))}
@@ -118,16 +118,10 @@ function CardSubscriptions({ invoices }: { invoices: Invoice[] }) {
 }
 
 /** For one currency: the subscription, the number of invoices, amount and method. For several: that there are some. */
-export function overdueText(
-  overdue: Overdue,
-  balances: OpenBalance[],
-  texts: Texts,
-  localizeName: (stored: string) => string,
-): string {
+export function overdueText(overdue: Overdue, balances: OpenBalance[], texts: Texts): string {
   const { t, language } = texts;
   const [balance] = balances;
-  const description = overdue.subscription?.description;
-  const name = description && localizeName(description);
+  const name = overdue.subscription && subscriptionName(overdue.subscription, texts);
   if (balances.length !== 1 || !balance) return name ? t('overdue.leadFor', { name }) : t('overdue.lead');
   const values = {
     count: overdue.invoices.length,

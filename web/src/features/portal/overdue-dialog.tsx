@@ -4,7 +4,6 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Overdue } from '@/api/types';
 import { Dialog, ErrorAlert } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
-import { useLocalizeName } from '@/features/billing/names';
 import { Loading } from '@/features/billing/states';
 import { useTexts } from '@/features/billing/texts';
 import { translateError } from '@/i18n/translate';
@@ -26,7 +25,6 @@ interface OverdueDialogProps {
 export function OverdueDialog({ payer, onClose, onPaid, custom }: OverdueDialogProps) {
   const texts = useTexts();
   const { t } = texts;
-  const localizeName = useLocalizeName();
   const { data, error, refetch, balances } = useOverdue(payer);
   const [isCardOpen, setIsCardOpen] = useState(false);
   const isPaying = balances.some(({ state }) => state.name === 'paying');
@@ -51,7 +49,7 @@ export function OverdueDialog({ payer, onClose, onPaid, custom }: OverdueDialogP
     >
       {data ? (
         <div className={styles.body}>
-          <p>{overdueText(data, balances, texts, localizeName)}</p>
+          <p>{overdueText(data, balances, texts)}</p>
           {custom ? (
             custom(balances, data)
           ) : (

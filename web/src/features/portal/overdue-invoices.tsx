@@ -3,7 +3,7 @@ import { Table, Typography } from 'antd';
 import type { Invoice } from '@/api/types';
 import { useUser } from '@/app/queries';
 import { descriptionText, remainingAmount } from '@/features/billing/invoice-text';
-import { useLocalizeName } from '@/features/billing/names';
+import { subscriptionName } from '@/features/billing/price-text';
 import { useTexts } from '@/features/billing/texts';
 import { dateText } from '@/lib/format';
 
@@ -11,7 +11,6 @@ import { dateText } from '@/lib/format';
 export function OverdueInvoices({ invoices }: { invoices: Invoice[] }) {
   const texts = useTexts();
   const { t, language } = texts;
-  const localizeName = useLocalizeName();
   // An email link opens one page only.
   const user = useUser();
   return (
@@ -38,8 +37,10 @@ export function OverdueInvoices({ invoices }: { invoices: Invoice[] }) {
                 )}
                 <br />
                 <Typography.Text type="secondary">
-                  {localizeName(invoice.subscription?.description || descriptionText(invoice, texts))} ·{' '}
-                  {dateText(invoice.created_at, language)}
+                  {invoice.subscription
+                    ? subscriptionName(invoice.subscription, texts)
+                    : descriptionText(invoice, texts)}{' '}
+                  · {dateText(invoice.created_at, language)}
                 </Typography.Text>
               </>
             );

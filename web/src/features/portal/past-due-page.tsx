@@ -3,7 +3,6 @@ import { usePageTitle } from '@/app/page';
 import { useSessionError, useUser } from '@/app/queries';
 import { BackAnchor, BackLink } from '@/features/billing/back-link';
 import { LinkButton } from '@/features/billing/link-button';
-import { useLocalizeName } from '@/features/billing/names';
 import { PaymentToast } from '@/features/billing/payment-toast';
 import { LoadError, Loading, PageResult, Section } from '@/features/billing/states';
 import { useTexts } from '@/features/billing/texts';
@@ -47,7 +46,6 @@ export function PastDuePage({ referer }: { referer?: string }) {
 function Balances({ customerId, back }: { customerId: string; back: string | undefined }) {
   const texts = useTexts();
   const { t } = texts;
-  const localizeName = useLocalizeName();
   const { data, error, refetch, balances } = useOverdue({ customerId });
   if (data && balances.length === 0) {
     return (
@@ -77,7 +75,7 @@ function Balances({ customerId, back }: { customerId: string; back: string | und
       {data ? (
         <>
           <PaymentToast customerId={data.customer?.id} />
-          <p>{overdueText(data, balances, texts, localizeName)}</p>
+          <p>{overdueText(data, balances, texts)}</p>
           <OverdueBalances balances={balances} invoices={data.invoices} payer={{ customerId }} />
           <Section id="unpaid" title={t('overdue.invoices')}>
             <OverdueInvoices invoices={data.invoices} />

@@ -2,8 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Button, Flex, Table, Typography } from 'antd';
 import type { PaymentIntent } from '@/api/types';
-import { methodText } from '@/features/billing/invoice-text';
-import { useLocalizeName } from '@/features/billing/names';
+import { descriptionText, methodText } from '@/features/billing/invoice-text';
 import { needsAction } from '@/features/billing/payment-state';
 import { paymentsQuery } from '@/features/billing/queries';
 import { EmptyState, LoadError, Loading } from '@/features/billing/states';
@@ -87,10 +86,9 @@ function PaymentTable({ label, payments }: { label: string; payments: PaymentInt
 /** Description, time, method, links and, for a failed attempt, the reason. */
 function Payment({ payment, withStatus }: { payment: PaymentIntent; withStatus: boolean }) {
   const { t, language } = useTexts();
-  const localizeName = useLocalizeName();
-  const { paymentMethod: method, last_payment_error: failure, invoice_id: invoice, description } = payment;
+  const { paymentMethod: method, last_payment_error: failure, invoice_id: invoice } = payment;
   const link = transactionLink(method, payment.payment_details);
-  const name = localizeName(description || payment.id);
+  const name = descriptionText(payment, { t, language }) || payment.id;
   return (
     <Flex vertical gap={4} className={styles.payment}>
       {invoice && payment.invoice_status !== 'draft' ? (
@@ -119,7 +117,9 @@ function Payment({ payment, withStatus }: { payment: PaymentIntent; withStatus: 
       ) : null}
       {failure && payment.status !== 'succeeded' ? (
         <Typography.Text type="secondary">
-          {t('portal.payment.failed', { message: declineText(failure.code, method?.type === 'stripe', language) })}
+          {t('portal.payment.failed', {
+            message: declineText(failure.code, method?.type === 'stripe', language),
+          })}
         </Typography.Text>
       ) : null}
     </Flex>

@@ -1,7 +1,6 @@
 import { Table, Typography } from 'antd';
 import type { PaymentCurrency, PlanPreview, ProrationLine } from '@/api/types';
-import { lineText } from '@/features/billing/invoice-text';
-import { useLocalizeName } from '@/features/billing/names';
+import { descriptionText } from '@/features/billing/invoice-text';
 import { type Texts, useTexts } from '@/features/billing/texts';
 import { formatMoney, toUnits } from '@/lib/amount';
 import { dateText, dateTimeText } from '@/lib/format';
@@ -17,7 +16,6 @@ interface PlanPreviewProps {
 export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewProps) {
   const texts = useTexts();
   const { t, language } = texts;
-  const localizeName = useLocalizeName();
   const money = (amount: string) => formatMoney(amount, currency, language);
   const totals: [key: string, name: string, amount: string][] = [
     ['credit', t('plan.credit'), minus(preview.credit, money)],
@@ -50,7 +48,7 @@ export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewPr
             key: 'line',
             render: (_, line) => (
               <>
-                {lineText(line, texts, localizeName)}
+                {descriptionText(line, texts)}
                 <br />
                 <Typography.Text type="secondary" className="figures">
                   {formulaText(line, texts)}

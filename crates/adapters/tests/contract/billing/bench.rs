@@ -22,6 +22,7 @@ use souk_domain::payment::{
     PlannedPayment, Purpose, RailError, Refund, RefundFilter, RefundStatus, SandboxTime, Settlement, Trigger, WalletRail,
 };
 use souk_domain::pricing::{Anchoring, Interval, Price, Prices, Products, Recurring, RecurringInterval, Usage};
+use souk_domain::shared::Text;
 use souk_domain::shared::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -116,7 +117,8 @@ impl Billing {
             id: id(name),
             mode: Mode::Test,
             status: SubscriptionStatus::Active,
-            description: "Product prod_1".to_owned(),
+            description: String::new(),
+            name: Text::with_fallback("Product prod_1", None),
             customer_id: id("cus_1"),
             method_id: self.networks.method.id.clone(),
             currency_id: self.networks.currency.id.clone(),

@@ -14,7 +14,7 @@ use souk_domain::billing::{
     SubscriptionStatus, VoidError,
 };
 use souk_domain::payment::check_due;
-use souk_domain::payment::{AttemptStatus, CheckError, Mandate, MandateDetails, Purpose};
+use souk_domain::payment::{AttemptStatus, CheckError, Description, Mandate, MandateDetails, Purpose};
 use souk_domain::shared::{Amount, StorageError, SubscriptionId};
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ on_one! {
         let billing = charged(db, 5).await;
         add(&billing, 60, 7).await.expect("adds");
         let [recorded_statements] = <[Invoice; 1]>::try_from(billing.statements().await).expect("one statement");
-        assert_eq!((recorded_statements.description.as_str(), recorded_statements.period, &recorded_statements.intent_id), ("Add funds for subscription", None, &None));
+        assert_eq!((recorded_statements.description.clone(), recorded_statements.period, &recorded_statements.intent_id), (Description::TopUp, None, &None));
         assert_eq!((&recorded_statements.subscription_id, recorded_statements.number, recorded_statements.total), (&Some(sub()), Some(1), tokens(60)), "a series of its own");
         let funds = billing::funds_of(&billing.ctx, &sub()).await.expect("answers");
         assert_eq!((funds.balance, funds.period), (Some(tokens(1_055)), Some(tokens(5))));

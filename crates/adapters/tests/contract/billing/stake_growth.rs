@@ -11,7 +11,7 @@ use souk_domain::billing::{
     self, CancelAt, CancelTerms, PREVIEW_LIFETIME, PlanChoice, PlanError, PlanOrder, PlanSwitch, RefundChoice, ReleaseReason, Requester,
     RestakeError, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,
 };
-use souk_domain::payment::check_due;
+use souk_domain::payment::{Description, check_due};
 use souk_domain::shared::{Amount, PriceId, SubscriptionId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -129,7 +129,7 @@ on_one! {
         let stake = billing.stake_of("sub_1").await;
         assert_eq!((stake.remaining(), stake.status, billing.networks.staked("stk_1").await), (Amount::new(65 * UNIT), StakeStatus::Held, (65, 0)));
         let told = billing.statements().await;
-        let told = told.iter().find(|told| told.description == "Stake for subscription plan change").expect("a statement");
+        let told = told.iter().find(|told| told.description == Description::DepositForPlanChange).expect("a statement");
         assert_eq!(told.total, Amount::new(15 * UNIT));
         billing.send_all().await;
         billing.is_sound().await;

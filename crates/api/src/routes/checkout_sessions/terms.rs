@@ -176,7 +176,7 @@ impl From<&Subscription> for SessionSubscriptionModel {
     fn from(subscription: &Subscription) -> Self {
         Self {
             id: subscription.id.to_string(),
-            description: subscription.description.clone(),
+            description: subscription.title().en,
             status: subscription.status.name().to_owned(),
             price_ids: subscription.items.iter().map(|item| item.price_id.to_string()).collect(),
         }

@@ -1,8 +1,8 @@
 use crate::lossless_json::Decimal;
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::TextModel;
-use crate::routes::invoices::{LineDescription, formula, formula_text};
-use crate::routes::payments::{CurrencyModel, MethodModel};
+use crate::routes::invoices::{formula, formula_text};
+use crate::routes::payments::{CurrencyModel, MethodModel, description_params};
 use crate::routes::refunds::RefundModel;
 use crate::state::App;
 use poem_openapi::Object;
@@ -33,12 +33,12 @@ pub struct CreditNoteItemModel {
 
 impl CreditNoteItemModel {
     fn new(item: &CreditNoteItem, line: &InvoiceItem, currency: &Currency) -> Self {
-        let description = LineDescription::of_credit(line, item.calculation.as_ref());
+        let description = item.description(line);
         Self {
             invoice_item_id: item.invoice_item_id.to_string(),
             description: description.english(),
-            description_code: description.code.to_owned(),
-            description_params: description.params,
+            description_code: description.code().to_owned(),
+            description_params: description_params(&description),
             amount: item.amount.to_string(),
             revokes: item.revokes,
             formula: item.calculation.as_ref().map(formula),

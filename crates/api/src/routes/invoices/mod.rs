@@ -2,13 +2,11 @@
 
 mod api;
 mod formula;
-mod line_description;
 mod model;
 mod overdue;
 mod payments;
 
 pub use api::InvoicesApi;
 pub use formula::{formula, formula_text};
-pub use line_description::LineDescription;
 pub use model::InvoiceModel;
 pub use overdue::OverdueApi;

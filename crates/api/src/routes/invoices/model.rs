@@ -1,10 +1,11 @@
-use super::LineDescription;
 use super::formula::{formula, formula_text};
 use super::payments::InvoicePaymentModel;
 use crate::routes::checkout_sessions::TextModel;
 use crate::routes::credit_notes::CreditNoteModel;
 use crate::routes::disputes::DisputeModel;
-use crate::routes::payments::{AddressModel, CurrencyModel, CustomerModel, IntentModel, MethodModel, PaymentDetailModel, payment_details};
+use crate::routes::payments::{
+    AddressModel, CurrencyModel, CustomerModel, IntentModel, MethodModel, PaymentDetailModel, description_params, payment_details,
+};
 use crate::routes::subscriptions::SubscriptionReference;
 use crate::state::Site;
 use poem_openapi::Object;
@@ -29,7 +30,7 @@ pub struct LineModel {
     /// The description as a code: product, remaining_time, unused_time, deposit, deposit_plan_change, deposit_payment_change,
     /// deposit_resume, deposit_overdraft, overdraft_fee, deposit_forfeited, deposit_returned or top_up.
     pub description_code: String,
-    /// The parameters of the description: `name`, the product name.
+    /// The parameters of the description: `name` and `name_zh`, the names of products.
     pub description_params: BTreeMap<String, String>,
     pub subscription_item_id: Option<String>,
     pub price_id: Option<String>,
@@ -65,12 +66,11 @@ impl From<Period> for PeriodModel {
 
 impl LineModel {
     fn new(item: &InvoiceItem, currency: &Currency) -> Self {
-        let description = LineDescription::of(item);
         Self {
             id: item.id.to_string(),
-            description: item.description.clone(),
-            description_code: description.code.to_owned(),
-            description_params: description.params,
+            description: item.description.english(),
+            description_code: item.description.code().to_owned(),
+            description_params: description_params(&item.description),
             subscription_item_id: item.subscription_item_id.as_ref().map(ToString::to_string),
             price_id: item.price_id.as_ref().map(ToString::to_string),
             quantity: item.quantity,
@@ -102,7 +102,11 @@ pub struct InvoiceModel {
     pub status: String,
     pub paid: bool,
     pub billing_reason: String,
+    /// The description in English.
     pub description: String,
+    /// The description as a code with parameters; see `InvoiceLine`.
+    pub description_code: String,
+    pub description_params: BTreeMap<String, String>,
     pub currency_id: String,
     pub customer_id: String,
     pub payment_intent_id: Option<String>,
@@ -186,7 +190,9 @@ impl InvoiceModel {
             status: invoice.status.name().to_owned(),
             paid,
             billing_reason: invoice.reason.name().to_owned(),
-            description: invoice.description.clone(),
+            description: invoice.description.english(),
+            description_code: invoice.description.code().to_owned(),
+            description_params: description_params(&invoice.description),
             currency_id: invoice.currency_id.to_string(),
             customer_id: invoice.customer_id.to_string(),
             payment_intent_id: invoice.intent_id.as_ref().map(ToString::to_string),

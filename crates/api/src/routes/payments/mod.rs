@@ -1,5 +1,7 @@
 //! Wire models that several resources share: methods, currencies, payment details.
 
+mod description;
 mod model;
 
+pub use description::description_params;
 pub use model::*;

@@ -1,5 +1,6 @@
 //! The wire format of methods, currencies, intents and customers (payment-kit.md 2).
 
+use super::description_params;
 use crate::state::Site;
 use poem_openapi::Object;
 use souk_domain::billing::Invoice;
@@ -267,7 +268,11 @@ pub struct IntentModel {
     pub object: String,
     pub livemode: bool,
     pub status: String,
+    /// The description in English.
     pub description: String,
+    /// The description as a code with parameters; see `InvoiceLine`.
+    pub description_code: String,
+    pub description_params: BTreeMap<String, String>,
     /// Base units.
     pub amount: String,
     pub amount_received: String,
@@ -315,7 +320,9 @@ impl IntentModel {
             object: "payment_intent".to_owned(),
             livemode: intent.mode.is_live(),
             status: intent.status.name().to_owned(),
-            description: intent.description.clone(),
+            description: intent.description.english(),
+            description_code: intent.description.code().to_owned(),
+            description_params: description_params(&intent.description),
             amount: intent.amount.to_string(),
             amount_received: intent.amount_received.to_string(),
             currency_id: intent.currency_id.to_string(),

@@ -1,6 +1,7 @@
 //! The wire format of subscriptions (payment-kit.md 2). Times are unix seconds, amounts are strings in base units.
 
 use crate::problem::Problem;
+use crate::routes::checkout_sessions::TextModel;
 use crate::routes::invoices::InvoiceModel;
 use crate::routes::payments::{CurrencyModel, CustomerModel, MethodModel, PaymentDetailModel, StakingDetailModel};
 use crate::routes::prices::{PriceModel, ProductModel};
@@ -206,7 +207,10 @@ pub struct ClockReference {
 #[oai(rename = "SubscriptionReference")]
 pub struct SubscriptionReference {
     pub id: String,
+    /// The title in English.
     pub description: String,
+    /// What the subscription is called: the store's description, else the names of its products.
+    pub title: TextModel,
     pub status: String,
     pub current_period_end: i64,
     /// Whether it ends with the current period instead of renewing.
@@ -217,7 +221,8 @@ impl From<&Subscription> for SubscriptionReference {
     fn from(subscription: &Subscription) -> Self {
         Self {
             id: subscription.id.to_string(),
-            description: subscription.description.clone(),
+            description: subscription.title().en,
+            title: TextModel::from(&subscription.title()),
             status: subscription.status.name().to_owned(),
             current_period_end: subscription.period.end.seconds(),
             cancel_at_period_end: subscription.cancel_at_period_end,
@@ -233,7 +238,10 @@ pub struct SubscriptionModel {
     pub livemode: bool,
     /// trialing, active, past_due, paused or canceled.
     pub status: String,
+    /// The title in English.
     pub description: String,
+    /// What the subscription is called: the store's description, else the names of its products.
+    pub title: TextModel,
     pub customer_id: String,
     pub currency_id: String,
     pub default_payment_method_id: String,
@@ -291,7 +299,8 @@ impl SubscriptionModel {
             object: "subscription".to_owned(),
             livemode: subscription.mode.is_live(),
             status: subscription.status.name().to_owned(),
-            description: subscription.description.clone(),
+            description: subscription.title().en,
+            title: TextModel::from(&subscription.title()),
             customer_id: subscription.customer_id.to_string(),
             currency_id: subscription.currency_id.to_string(),
             default_payment_method_id: subscription.method_id.to_string(),

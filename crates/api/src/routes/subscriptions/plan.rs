@@ -4,7 +4,8 @@ use super::payment::{ConnectOrderModel, ConnectParamsModel};
 use crate::auth::{Actor, resources};
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::TextModel;
-use crate::routes::invoices::{LineDescription, formula, formula_text};
+use crate::routes::invoices::{formula, formula_text};
+use crate::routes::payments::description_params;
 use crate::routes::prices::{PriceModel, ProductModel};
 use crate::state::App;
 use poem::web::Data;
@@ -14,7 +15,7 @@ use poem_openapi::{Object, OpenApi, Union};
 use souk_domain::billing::{
     self, InvoiceItem, PlanChoice, PlanError, PlanOrder, PlanPreview, PlanSwitch, PricingFormula, Requester, UnusedTime,
 };
-use souk_domain::payment::Currency;
+use souk_domain::payment::{Currency, Description};
 use souk_domain::shared::{Amount, PriceId, SubscriptionItemId, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,20 +68,19 @@ pub struct PreviewLineModel {
 
 impl PreviewLineModel {
     fn charge(line: &InvoiceItem, currency: &Currency) -> Self {
-        Self::new(LineDescription::of(line), "charge", line.amount, &line.calculation, currency)
+        Self::new(&line.description, "charge", line.amount, &line.calculation, currency)
     }
 
     fn credit(unused: &UnusedTime, currency: &Currency) -> Self {
         let calculation = PricingFormula::from(&unused.credit);
-        let description = LineDescription::of_credit(&unused.line, Some(&calculation));
-        Self::new(description, "credit", unused.credit.amount, &calculation, currency)
+        Self::new(&unused.line.description.unused_time(), "credit", unused.credit.amount, &calculation, currency)
     }
 
-    fn new(description: LineDescription, kind: &str, amount: Amount, calculation: &PricingFormula, currency: &Currency) -> Self {
+    fn new(description: &Description, kind: &str, amount: Amount, calculation: &PricingFormula, currency: &Currency) -> Self {
         Self {
             description: description.english(),
-            description_code: description.code.to_owned(),
-            description_params: description.params,
+            description_code: description.code().to_owned(),
+            description_params: description_params(description),
             amount: amount.to_string(),
             kind: kind.to_owned(),
             formula: formula(calculation),

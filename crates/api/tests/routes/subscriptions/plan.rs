@@ -59,7 +59,7 @@ async fn a_change_costs_its_preview_and_remaining_credit_pays_the_next_invoice()
     let paper = alice.buyer.browser.get(invoice["invoice_pdf"].as_str().expect("a path")).await;
     assert!(pdf_text(&paper.bytes).contains("–5 SKT"), "what is given back has a minus: {}", pdf_text(&paper.bytes));
     let paper = alice.buyer.browser.in_chinese().get(invoice["invoice_pdf"].as_str().expect("a path")).await;
-    assert!(pdf_text(&paper.bytes).contains("剩余的时间"), "{}", pdf_text(&paper.bytes));
+    assert!(pdf_text(&paper.bytes).contains("（剩余周期）"), "{}", pdf_text(&paper.bytes));
 
     app.advance(Duration::from_secs(1));
     let down = preview(&alice, &alice.price).await;

@@ -12,6 +12,7 @@ pub use status::*;
 
 use super::{Period, PricingFormula, Scope};
 use crate::customer::{Address, Customer};
+use crate::payment::Description;
 use crate::shared::{
     Amount, AmountError, ClockId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, Listed, MethodId, Mode, Page, PaymentIntentId, PriceId,
     SessionId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
@@ -121,7 +122,7 @@ pub struct Invoice {
     pub number: Option<u64>,
     pub status: InvoiceStatus,
     pub reason: BillingReason,
-    pub description: String,
+    pub description: Description,
     pub customer_id: CustomerId,
     pub currency_id: CurrencyId,
     pub method_id: MethodId,
@@ -260,7 +261,7 @@ pub struct InvoiceItem {
     /// The subscription item that it bills for.
     pub subscription_item_id: Option<SubscriptionItemId>,
     pub price_id: Option<PriceId>,
-    pub description: String,
+    pub description: Description,
     pub quantity: u64,
     pub unit_amount: Amount,
     /// The line's total; discount and tax are zero for now.

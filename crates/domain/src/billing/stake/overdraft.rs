@@ -14,10 +14,10 @@ use crate::billing::subscription_admin::{load, lock, save};
 use crate::billing::subscription_error::convert_payment_errors;
 use crate::billing::{
     BillTo, BillingError, BillingPolicy, BillingReason, Invoice, InvoiceItem, InvoiceStatus, PaymentTargetError, PricingFormula,
-    Subscription, SubscriptionError, line_descriptions, time_of,
+    Subscription, SubscriptionError, time_of,
 };
 use crate::context::Context;
-use crate::payment::{Currency, PlannedPayment, PreparedStake, Purpose};
+use crate::payment::{Currency, Description, PlannedPayment, PreparedStake, Purpose};
 use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -277,7 +277,7 @@ async fn fee_invoice(
         number: None,
         status: InvoiceStatus::Draft,
         reason: BillingReason::OverdraftProtection,
-        description: line_descriptions::OVERDRAFT_FEE.to_owned(),
+        description: Description::OverdraftFee,
         bill_to: BillTo::of(&customer),
         customer_id: customer.id,
         currency_id: stake.currency_id.clone(),
@@ -303,7 +303,7 @@ async fn fee_invoice(
         invoice_id: invoice.id.clone(),
         subscription_item_id: None,
         price_id: None,
-        description: line_descriptions::OVERDRAFT_FEE.to_owned(),
+        description: Description::OverdraftFee,
         quantity: 1,
         unit_amount: fee,
         amount: fee,

@@ -9,12 +9,12 @@ use crate::billing::payment_target::PaymentTarget;
 use crate::billing::statement::Statement;
 use crate::billing::{
     BillingError, BillingReason, Notification, PaymentTargetError, PricingFormula, Requester, ResumedFrom, STAKE_WAITING, StakeTerms,
-    Subscription, SubscriptionError, line_descriptions, notify, time_of,
+    Subscription, SubscriptionError, notify, time_of,
 };
 use crate::context::Context;
 use crate::ledger::EntryType;
-use crate::payment::{Attempt, AttemptKind, Currency, MandateDetails, PreparedStake, StakeRequest, StakeState};
-use crate::shared::{Amount, CurrencyId, StakeId, StorageError, SubscriptionId, Text};
+use crate::payment::{Attempt, AttemptKind, Currency, Description, MandateDetails, PreparedStake, StakeRequest, StakeState};
+use crate::shared::{Amount, CurrencyId, StakeId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -97,7 +97,7 @@ impl Placement {
         let stake = self.open(ctx).await?;
         let prepared = rail.prepare_stake(&self.target.method, &self.target.currency, &self.request(&stake, payer, nonce))?;
         let Self { target: PaymentTarget { subscription, method, currency }, amount, .. } = self;
-        Ok(PreparedStake { prepared, method, currency, amount, description: Text::with_fallback(&subscription.description, None) })
+        Ok(PreparedStake { prepared, method, currency, amount, description: subscription.title() })
     }
 }
 
@@ -350,10 +350,10 @@ pub(super) async fn placed(
         notify(ctx, unit, &resumed, ctx.now()).await?;
     }
     let (reason, description) = match (before.purpose, resumed.is_empty(), before.is_held()) {
-        (StakePurpose::Overdraft, ..) => (BillingReason::StakeOverdraftProtection, line_descriptions::STAKED_FOR_OVERDRAFT),
-        (_, false, _) => (BillingReason::SubscriptionRecover, line_descriptions::STAKED_AGAIN),
-        (_, true, true) => (BillingReason::Stake, line_descriptions::STAKED_MORE),
-        (_, true, false) => (BillingReason::Stake, line_descriptions::STAKED_ELSEWHERE),
+        (StakePurpose::Overdraft, ..) => (BillingReason::StakeOverdraftProtection, Description::DepositForOverdraft),
+        (_, false, _) => (BillingReason::SubscriptionRecover, Description::DepositToResume),
+        (_, true, true) => (BillingReason::Stake, Description::DepositForPlanChange),
+        (_, true, false) => (BillingReason::Stake, Description::DepositForPaymentChange),
     };
     let terms = match sharing.first() {
         Some(one) if !is_overdraft => terms_of(unit, one, &after).await?,

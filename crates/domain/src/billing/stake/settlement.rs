@@ -7,10 +7,10 @@ use crate::billing::clock::time_of_customer;
 use crate::billing::invoice::{PaidInvoice, Receipt, settle};
 use crate::billing::recovery::recovered;
 use crate::billing::statement::{Statement, StatementOwner, record_statement};
-use crate::billing::{BillingError, BillingReason, PricingFormula, line_descriptions};
+use crate::billing::{BillingError, BillingReason, PricingFormula};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
-use crate::payment::{Attempt, Decline, Purpose, PurposeHandler, Settlement, SettlementError};
+use crate::payment::{Attempt, Decline, Description, Purpose, PurposeHandler, Settlement, SettlementError};
 use crate::shared::{Amount, AttemptId, EntryId, StakeId, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
@@ -121,8 +121,7 @@ async fn returned(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, i
     }
     post_stake(ctx, unit, attempt, &before, EntryType::StakeReturned, now).await?;
     let calculation = PricingFormula::Flat { amount: attempt.amount };
-    let statement =
-        Statement { reason: BillingReason::ReturnStake, description: line_descriptions::RETURNED_STAKE, reference, calculation };
+    let statement = Statement { reason: BillingReason::ReturnStake, description: Description::DepositReturned, reference, calculation };
     record_stake_statement(ctx, unit, &before, statement, now).await
 }
 
@@ -151,7 +150,7 @@ async fn forfeited(
     let receipt = Receipt { mode: before.mode, customer_id: &before.customer_id, attempt, intent: None, at: now };
     let settled = settle(ctx, unit, &receipt).await?;
     let calculation = PricingFormula::Flat { amount: attempt.amount };
-    let statement = Statement { reason: BillingReason::SlashStake, description: line_descriptions::SLASHED_STAKE, reference, calculation };
+    let statement = Statement { reason: BillingReason::SlashStake, description: Description::DepositForfeited, reference, calculation };
     record_stake_statement(ctx, unit, &before, statement, now).await?;
     let paid = overdraft_paid(&after, &settled);
     recovered(ctx, unit, &settled, now).await?;
@@ -244,6 +243,6 @@ pub(crate) async fn record_placement(
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let reference = stake.reference.clone().unwrap_or_default();
-    let statement = Statement { reason: BillingReason::Stake, description: line_descriptions::STAKE, reference: &reference, calculation };
+    let statement = Statement { reason: BillingReason::Stake, description: Description::Deposit, reference: &reference, calculation };
     record_stake_statement(ctx, unit, stake, statement, now).await
 }

@@ -185,19 +185,20 @@ pub(super) struct BilledUsageForm {
     from: i64,
     until: i64,
     amount: String,
-    carried: bool,
+    carried_over: String,
 }
 
 impl JsonForm for BilledUsage {
     type Form = BilledUsageForm;
     fn form(self) -> BilledUsageForm {
         let (from, until) = (self.from.micros(), self.until.micros());
-        BilledUsageForm { from, until, amount: self.amount.to_string(), carried: self.is_carried }
+        BilledUsageForm { from, until, amount: self.amount.to_string(), carried_over: self.carried_over.to_string() }
     }
     fn of(form: BilledUsageForm) -> Option<Self> {
         let amount = Amount::parse_base_units(&form.amount).ok()?;
         let (from, until) = (Timestamp::from_micros(form.from), Timestamp::from_micros(form.until));
-        Some(Self { from, until, amount, is_carried: form.carried })
+        let carried_over = Amount::parse_base_units(&form.carried_over).ok()?;
+        Some(Self { from, until, amount, carried_over })
     }
 }
 

@@ -77,8 +77,8 @@ pub(super) async fn bill_when_reached(
             let billed_before = item.billed.map_or(Amount::ZERO, |billed| billed.amount);
             // Billed usage that could not be credited stays billed, so that it is not billed again.
             let amount = whole.max(billed_before.minus(credited)?);
-            let is_carried = item.billed.is_some_and(|billed| billed.is_carried);
-            item.billed = Some(BilledUsage { from: item.counts_from(&reported_period), until: at, amount, is_carried });
+            let carried_over = item.billed.map_or(Amount::ZERO, |billed| billed.carried_over);
+            item.billed = Some(BilledUsage { from: item.counts_from(&reported_period), until: at, amount, carried_over });
         }
     }
     subscription.updated_at = now;

@@ -44,8 +44,8 @@ pub(super) fn lines(
             (None, _) => return Err(Unbillable::NotRecurring),
         };
         let whole = PricingFormula::of(&rate, quantity);
-        let is_carried = item.billed.is_some_and(|billed| billed.is_carried);
-        let overbilled = if is_carried { Amount::ZERO } else { billed.minus(whole.amount()?).unwrap_or_default() };
+        let carried_over = item.billed.map_or(Amount::ZERO, |billed| billed.carried_over);
+        let overbilled = billed.minus(whole.amount()?.max(carried_over)).unwrap_or_default();
         let calculation = if billed.is_zero() { whole } else { PricingFormula::Rest { whole: Box::new(whole), billed } };
         let amount = calculation.amount()?;
         lines.total = lines.total.plus(amount)?;

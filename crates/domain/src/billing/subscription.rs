@@ -187,8 +187,8 @@ pub struct BilledUsage {
     pub until: Timestamp,
     /// The amount billed for usage since `from`.
     pub amount: Amount,
-    /// The usage was billed at another price or currency: `amount` is its value at the current one, and is never credited.
-    pub is_carried: bool,
+    /// The part of `amount` that was billed at another price or in another currency, at its value now. It is never credited.
+    pub carried_over: Amount,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,7 +18,7 @@ pub(super) fn carried(
     at: Timestamp,
 ) -> Result<BilledUsage, AmountError> {
     let amount = if aggregate == Aggregate::Sum { rate.amount_for(used)? } else { billed };
-    Ok(BilledUsage { from: item.counts_from(period), until: at, amount, is_carried: true })
+    Ok(BilledUsage { from: item.counts_from(period), until: at, amount, carried_over: amount })
 }
 
 /// Converts a subscription's amounts before it is charged in another currency: billed usage of the period counts at its price in the new
@@ -36,7 +36,7 @@ pub(super) async fn enter_currency(
         let (Some(Usage::Metered(aggregate)), Some(rate)) = (usage_of(price), price.rate_in(currency)) else { continue };
         let counts_from = item.counts_from(&period);
         let amount = PricingFormula::of(&rate, unit.usage().used(&item.id, aggregate, counts_from, billed.until).await?).amount()?;
-        item.billed = Some(BilledUsage { from: counts_from, until: billed.until, amount, is_carried: true });
+        item.billed = Some(BilledUsage { from: counts_from, until: billed.until, amount, carried_over: amount });
     }
     subscription.billing_threshold = threshold_in(unit, subscription, currency).await?;
     Ok(())

@@ -114,7 +114,7 @@ on_both! {
         let billing = opened(db).await;
         let read = billing.find("sub_1").await;
         let threshold = Threshold { amount: Amount::new(7 * UNIT), resets_anchor: true };
-        let billed = BilledUsage { from: read.period.start, until: read.period.start.plus(DAY), amount: Amount::new(3 * UNIT), is_carried: true };
+        let billed = BilledUsage { from: read.period.start, until: read.period.start.plus(DAY), amount: Amount::new(3 * UNIT), carried_over: Amount::new(UNIT) };
         let mut changed = Subscription { billing_threshold: Some(threshold), ..read.clone() };
         changed.items[0].billed = Some(billed);
         let mut unit = begin(db).await;

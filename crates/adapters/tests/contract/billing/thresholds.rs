@@ -117,6 +117,25 @@ on_one! {
         assert_eq!(billing.spent().await, 30);
     }
 
+    async fn usage_billed_after_a_plan_change_is_credited_when_it_falls(db: &TestDatabase) {
+        let billing = Billing::open(db, 10_000).await;
+        let seats = billing.price("price_1", 2, metered(Aggregate::Last)).await;
+        billing.price("price_2", 1, metered(Aggregate::Last)).await;
+        let mut one = billing.subscription("sub_1", &seats, DAY);
+        one.billing_threshold = Some(Threshold { amount: Amount::new(50 * UNIT), resets_anchor: false });
+        billing.insert(&one).await;
+        billing.used("si_1", 10).await;
+        billing.take_plan("price_2").await;
+        assert_eq!(billing.spent().await, 20, "10 seats at 2");
+        billing.used("si_1", 100).await;
+        assert_eq!(billing.spent().await, 100, "100 seats at 1, of which 20 were billed before the change");
+        billing.used("si_1", 5).await;
+        billing.wait(DAY * 30);
+        billing.round().await;
+        assert_eq!(billing.spent().await, 20, "all but what was billed at the earlier price is credited");
+        billing.is_sound().await;
+    }
+
     async fn a_threshold_bills_only_usage_after_a_requested_cancellation(db: &TestDatabase) {
         let billing = Billing::open(db, 1_000).await;
         let calls = billing.price("price_2", 1, metered(Aggregate::Sum)).await;

@@ -79,7 +79,7 @@ impl StripeRail {
     }
 
     async fn current_refund(&self, method: &Method, currency: &Currency, request: &CardRefundRequest, refund: &Value) -> Outcome {
-        let Some(path) = clean_path(REFUNDS, "re_", refund["id"].as_str().unwrap_or_default(), "") else {
+        let Some(path) = refund_path(refund["id"].as_str().unwrap_or_default()) else {
             return Outcome::Unknown("the refund is not of the expected shape".to_owned());
         };
         match self.call(method, Verb::GET, path, Vec::new(), None).await {
@@ -91,14 +91,18 @@ impl StripeRail {
 
 impl StripeRail {
     pub(super) async fn refund_found(&self, method: &Method, provider_id: &str) -> Result<Option<ProviderRefund>, RailError> {
-        // Refunds of some older payments have ids that begin with `pyr_`.
-        let Some(path) = ["re_", "pyr_"].iter().find_map(|prefix| clean_path(REFUNDS, prefix, provider_id, "")) else { return Ok(None) };
+        let Some(path) = refund_path(provider_id) else { return Ok(None) };
         self.object(method, path).await?.map(provider_refund).transpose()
     }
 
     pub(super) async fn refunds_found(&self, method: &Method, payment: &str) -> Result<Vec<ProviderRefund>, RailError> {
         self.objects_of(method, REFUNDS, payment).await?.into_iter().map(provider_refund).collect()
     }
+}
+
+/// The path of a refund. The ids of refunds of some older payments begin with `pyr_`.
+fn refund_path(id: &str) -> Option<String> {
+    ["re_", "pyr_"].iter().find_map(|prefix| clean_path(REFUNDS, prefix, id, ""))
 }
 
 fn provider_refund(refund: Refund) -> Result<ProviderRefund, RailError> {

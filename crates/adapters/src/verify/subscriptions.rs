@@ -58,7 +58,7 @@ const RULES: &[Rule] = &[
             finding(
                 // A stake that was revoked while its subscriptions run is monitored, and returned after they have ended.
                 "SELECT id FROM stakes WHERE status = 'releasing' AND reserved_by IS NULL AND return_at IS NULL
-                     AND release_reason <> 'revoked'",
+                     AND (release_reason <> 'revoked' OR purpose = 'overdraft')",
                 "is released and forgotten",
             ),
             finding(

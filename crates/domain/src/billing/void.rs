@@ -1,6 +1,6 @@
 //! Voids invoices.
 
-use super::credit::{CreditNoteReason, Destination, NoteOrder, credit_everything, issue_note};
+use super::credit::{CreditNoteReason, Destination, ItemOrder, NoteOrder, credit_everything, issue_note};
 use super::invoice::unapply_balance;
 use super::pay_overdue::is_owed;
 use super::recovery::debt_paid;
@@ -50,8 +50,9 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), VoidError
     }
     let now = time_of(ctx, unit.as_mut(), invoice.clock_id.as_ref()).await?;
     let unpaid = unapply_balance(ctx, unit.as_mut(), &invoice, &payments, now).await?;
-    let items = credit_everything(unit.invoices().items(id).await?);
-    let order = NoteOrder::new(CreditNoteReason::Other, items, Destination::UnpaidPart);
+    // Voiding waives the payment. The subscription continues until it is canceled.
+    let items = credit_everything(unit.invoices().items(id).await?).into_iter().map(|item| ItemOrder { revokes: Some(false), ..item });
+    let order = NoteOrder::new(CreditNoteReason::Other, items.collect(), Destination::UnpaidPart);
     issue_note(ctx, unit.as_mut(), &unpaid, &order, now).await.map_err(BillingError::from)?;
     if let Some(subscription) = &invoice.subscription_id
         && !debt_paid(unit.as_mut(), subscription, now).await?

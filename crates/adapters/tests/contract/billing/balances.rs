@@ -81,4 +81,19 @@ on_both! {
         assert_eq!(billing.paid_by(&owed).await, [("network", 900 * UNIT), ("balance", 600 * UNIT)]);
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
     }
+
+    async fn a_balance_that_grew_during_a_declined_payment_pays_the_invoice(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 1_500, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        assert_eq!(billing.round_unsent().await.len(), 1);
+        billing.overpay(1_600 * UNIT).await;
+        billing.deliver().await;
+        assert_eq!(billing.customer_balance().await, 1_600 * UNIT, "the invoice has a payment in flight");
+        billing.send_all().await;
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
+        billing.deliver().await;
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
+        assert_eq!((billing.customer_balance().await, billing.find("sub_1").await.status), (100 * UNIT, SubscriptionStatus::Active));
+    }
 }

@@ -19,7 +19,7 @@ fn named(accounts: &[(&str, i128)]) -> Vec<(String, i128)> {
 
 impl CardBuyer {
     /// The bank disputes `cents` cents of a payment. Returns the provider's id of the dispute.
-    async fn dispute(&self, payment: &str, cents: u128) -> String {
+    pub async fn dispute(&self, payment: &str, cents: u128) -> String {
         let form = [("payment_intent", payment), ("amount", &cents.to_string())];
         self.cards.post_test_endpoint("disputes", &form).await["id"].as_str().expect("an id").to_owned()
     }

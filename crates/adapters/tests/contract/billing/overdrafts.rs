@@ -3,12 +3,13 @@
 use super::bench::{Billing, DAY, MONTHLY};
 use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
+use crate::ledger::stakes::revoke;
 use souk_adapters::on_one;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, BillingReason, InvoiceStatus, OVERDRAFT_GRACE, OverdraftError, ReleaseReason, STAKE_RETRY_DELAY, StakePurpose, StakeStatus,
-    SubscriptionStatus,
+    self, BillingReason, InvoiceStatus, OVERDRAFT_GRACE, OverdraftError, RefundChoice, ReleaseReason, STAKE_RETRY_DELAY, StakePurpose,
+    StakeStatus, SubscriptionStatus,
 };
 use souk_domain::shared::{Amount, SubscriptionId};
 
@@ -112,6 +113,51 @@ on_one! {
         let returned = billing.find_stake(stake.id.as_str()).await;
         assert_eq!((returned.status, returned.release_reason), (StakeStatus::Final, Some(ReleaseReason::Requested)));
         assert_eq!((billing.networks.balance().await, protection(&billing).await.stake), (1_000, None));
+        billing.is_sound().await;
+    }
+
+    async fn an_end_within_the_grace_period_leaves_it_to_the_customer_and_costs_no_fee(db: &TestDatabase) {
+        let billing = overdue(db).await;
+        let stake = protection(&billing).await.stake.expect("a stake");
+        billing.end_with(RefundChoice::None).await.expect("ends");
+        assert_eq!((billing.process_due_stakes().await, billing.statuses().await), (0, vec![InvoiceStatus::Uncollectible]));
+        billing.wait(OVERDRAFT_GRACE);
+        billing.process_due_stakes().await;
+        billing.process_due_stakes().await;
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Paid], "there is no invoice of a fee");
+        let returned = billing.find_stake(stake.id.as_str()).await;
+        assert_eq!((returned.status, returned.amount_forfeited, returned.amount_returned), (StakeStatus::Final, Amount::new(700 * UNIT), Amount::new(35 * UNIT)));
+        billing.is_sound().await;
+    }
+
+    async fn the_protection_of_an_ended_subscription_pays_invoices_in_full_or_not_at_all(db: &TestDatabase) {
+        let billing = overdue(db).await;
+        let stake = protection(&billing).await.stake.expect("a stake");
+        let other = billing.debt("in_other", &billing.find("sub_1").await, 1, Amount::new(100 * UNIT));
+        billing.insert_invoice(&other).await;
+        billing.end_with(RefundChoice::None).await.expect("ends");
+        billing.wait(OVERDRAFT_GRACE);
+        billing.process_due_stakes().await;
+        billing.process_due_stakes().await;
+        let paid = billing.find_stake(stake.id.as_str()).await;
+        assert!([100, 700].map(|tokens| Amount::new(tokens * UNIT)).contains(&paid.amount_forfeited), "{paid:?}");
+        assert_eq!((paid.status, paid.amount_forfeited.plus(paid.amount_returned)), (StakeStatus::Final, Ok(Amount::new(735 * UNIT))));
+        billing.is_sound().await;
+    }
+
+    async fn a_partly_revoked_protection_is_off_and_the_rest_of_its_stake_is_returned(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 100, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY)).await;
+        assert_eq!(protect(&billing, None, 6).await.expect("is placed"), 105);
+        let stake = protection(&billing).await.stake.expect("a stake");
+        assert_eq!(billing.networks.wallet_sends(2, revoke(&billing.networks, stake.id.as_str(), 50)).await.0, "OK");
+        assert_eq!(billing::check_stakes(&billing.ctx, 9).await.expect("checks"), 1);
+        assert!(protection(&billing).await.stake.is_none(), "the protection is off");
+        billing.process_due_stakes().await;
+        let revoked = billing.find_stake(stake.id.as_str()).await;
+        assert_eq!((revoked.release_reason, revoked.amount_returned), (Some(ReleaseReason::Revoked), Amount::new(55 * UNIT)));
+        assert!(revoked.return_at.is_some(), "it waits until the network pays the rest out");
         billing.is_sound().await;
     }
 }

@@ -171,6 +171,19 @@ on_one! {
         assert_eq!(credited.reserved().await, (vec![1_000], 0));
     }
 
+    async fn a_payout_uses_another_payment_than_a_disputed_one(db: &TestDatabase) {
+        let credited = CreditedBuyer::open(db, &[1_000, 1_000]).await;
+        let buyer = &credited.buyer;
+        let mut unit = buyer.billing.ctx.store.read().await.expect("reads");
+        let disputed = unit.intents().find(&credited.payments[1]).await.expect("reads").expect("exists").reference;
+        drop(unit);
+        buyer.dispute(&disputed, 1_000).await;
+        let dispute = buyer.provider_dispute(&disputed).await;
+        billing::record_dispute(&buyer.billing.ctx, &buyer.method, &dispute).await.expect("is recorded");
+        assert_eq!(credited.pay_out(Some(400)).await.expect("is ordered").len(), 1);
+        assert_eq!(credited.reserved().await.0, [400, 0]);
+    }
+
     async fn a_payout_never_exceeds_the_refundable_amount_of_the_card_payments(db: &TestDatabase) {
         let credited = CreditedBuyer::open(db, &[1_000]).await;
         let mut unit = credited.buyer.billing.ctx.store.begin().await.expect("begins");

@@ -48,6 +48,7 @@ on_both! {
         let posted = unit.journal().of_subject(told[0].id.as_str()).await.expect("reads");
         assert_eq!(posted[0].kind, EntryType::BalanceUnapplied);
         drop(unit);
+        billing.deliver().await;
         let one = billing.find("sub_1").await;
         assert_eq!((one.status, one.past_due_since), (SubscriptionStatus::Active, None), "nothing is overdue any more");
         let again = billing::void_invoice(&billing.ctx, &owed.id).await;

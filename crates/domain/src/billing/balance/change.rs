@@ -1,11 +1,11 @@
 //! Changes balances, and posts their journal entries.
 
-use super::{BalanceTransaction, BalanceTransactionType};
+use super::{BalanceTransaction, BalanceTransactionType, balance_of};
 use crate::billing::BillingError;
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Account, Entry, EntryType, Posting};
-use crate::shared::{Amount, BalanceTransactionId, CurrencyId, CustomerId, EntryId, EventId, Mode, Timestamp};
+use crate::shared::{Amount, BalanceTransactionId, CurrencyId, CustomerId, EntryId, EventId, Mode, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
 /// A requested change of a balance.
@@ -58,8 +58,27 @@ pub(crate) async fn change_balance(
         unit.journal().post(&entry).await?;
     }
     if change.kind.is_increase() {
-        let message = Message::new(Topic::ApplyBalance, wall).with("customer", change.customer_id).with("currency", change.currency_id);
-        unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await?;
+        publish_apply(ctx, unit, change.customer_id, change.currency_id).await?;
     }
     Ok(transaction)
+}
+
+/// Lets the balance pay unpaid invoices after a payment of theirs was declined: while it was in flight, an increase of the balance could
+/// not pay them.
+pub(crate) async fn apply_after_decline(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    customer: &CustomerId,
+    currency: &CurrencyId,
+) -> Result<(), StorageError> {
+    match balance_of(unit, customer, currency).await?.is_zero() {
+        true => Ok(()),
+        false => publish_apply(ctx, unit, customer, currency).await,
+    }
+}
+
+async fn publish_apply(ctx: &Context, unit: &mut dyn UnitOfWork, customer: &CustomerId, currency: &CurrencyId) -> Result<(), StorageError> {
+    let wall = ctx.now();
+    let message = Message::new(Topic::ApplyBalance, wall).with("customer", customer).with("currency", currency);
+    unit.outbox().publish(&EventId::new(wall, ctx.random.as_ref()), &message, wall).await
 }

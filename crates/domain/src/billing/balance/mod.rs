@@ -3,7 +3,7 @@
 
 mod change;
 
-pub(crate) use change::{BalanceChange, change_balance};
+pub(crate) use change::{BalanceChange, apply_after_decline, change_balance};
 
 use crate::shared::{Amount, BalanceTransactionId, CurrencyId, CustomerId, Listed, Mode, Page, StorageError, Timestamp};
 use async_trait::async_trait;

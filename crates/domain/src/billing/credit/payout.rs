@@ -7,7 +7,7 @@ use crate::billing::clock::time_of_customer;
 use crate::billing::{COMMENT_MAX, publish_charges};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
-use crate::payment::{Method, Refund, RefundStatus, RefundType};
+use crate::payment::{Intent, Method, Refund, RefundStatus, RefundType};
 use crate::shared::{Amount, CurrencyId, CustomerId, EntryId, Mode, PaymentIntentId, RefundId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
 
@@ -115,15 +115,25 @@ async fn routes(
         return Ok(vec![(None, amount)]);
     }
     let (mut unallocated, mut routes) = (amount, Vec::new());
-    for intent in unit.intents().with_room(customer, currency, MAX_PAYMENTS).await? {
-        let part = unallocated.min(intent.amount_received.minus(intent.amount_refunded)?);
+    let intents = unit.intents().with_room(customer, currency, MAX_PAYMENTS).await?;
+    for intent in intents {
+        let part = unallocated.min(room_of(unit, &intent).await?);
         if part.is_zero() {
-            break;
+            continue;
         }
         unallocated = unallocated.minus(part)?;
         routes.push((Some(intent.id), part));
     }
     if unallocated.is_zero() { Ok(routes) } else { Err(CreditError::NoPayoutRoute) }
+}
+
+/// What a card payment can still refund: disputed and reversed amounts have left the store already.
+async fn room_of(unit: &mut dyn UnitOfWork, intent: &Intent) -> Result<Amount, CreditError> {
+    let mut room = intent.amount_received.minus(intent.amount_refunded)?;
+    for payment in unit.invoice_payments().of_intent(&intent.id).await? {
+        room = room.minus(payment.disputed.plus(payment.reversed)?).unwrap_or_default();
+    }
+    Ok(room)
 }
 
 async fn debit(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, now: Timestamp) -> Result<(), CreditError> {

@@ -5,6 +5,7 @@ use super::card_payment::{CardPaymentState, find_card_payment};
 use super::dashboard_refund::{DashboardRefund, dashboard_refund_failed};
 use super::refund::refund_failed_later;
 use super::undo::lock_paid_by;
+use crate::billing::BillingError;
 use crate::billing::clock::time_of_customer;
 use crate::context::Context;
 use crate::payment::{Currency, Decline, Intent, Method, ProviderRefund, ProviderRefundStatus, Purpose, SettlementError, settle};
@@ -135,6 +136,8 @@ async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &
     if !unit.refunds().find_by_reference(&method.id, &provider.provider_id).await?.is_empty() {
         return Ok(());
     }
+    // Refunds and payouts that were reserved while this one waited reduce what is left.
+    let intent = &unit.intents().find(&intent.id).await?.ok_or(BillingError::Orphan)?;
     let at = time_of_customer(ctx, unit.as_mut(), &intent.customer_id).await?;
     DashboardRefund { method, intent, provider, at }.record(ctx, unit.as_mut(), &paid).await?;
     unit.commit().await?;

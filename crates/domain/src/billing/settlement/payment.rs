@@ -1,5 +1,6 @@
 //! Handles payments of invoices: by renewals, by retries, or by the customer.
 
+use crate::billing::balance::apply_after_decline;
 use crate::billing::clock::time_of;
 use crate::billing::dunning::decline_invoice;
 use crate::billing::invoice::{Receipt, settle};
@@ -107,6 +108,7 @@ async fn collection_declined(
     let wall = ctx.now();
     let intent = unit.intents().find(intent).await?.ok_or(BillingError::Orphan)?;
     unit.intents().set_status(&intent.id, IntentStatus::RequiresAction, Some(decline), wall).await?;
+    apply_after_decline(ctx, unit, &intent.customer_id, &intent.currency_id).await?;
     // A declined manual payment does not affect the invoice or its retry schedule.
     let Some(id) = &intent.subscription_id else { return Ok(()) };
     let Some(mut subscription) = unit.subscriptions().lock(id).await? else { return Ok(()) };

@@ -188,6 +188,10 @@ pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amou
     subscription.updated_at = now;
     save(unit.as_mut(), &subscription).await?;
     let debts = debts_for_slash(unit.as_mut(), &stake, &subscription).await?;
+    // If that payment is declined, its invoice is to be paid before anything else.
+    if debts.is_in_flight {
+        return Err(SubscriptionError::PaymentInFlight.into());
+    }
     let attempt = transfer(ctx, unit.as_mut(), &stake, StakeTransfer::forfeiting(amount, &debts), now).await;
     commit_transfer(ctx, unit, attempt).await
 }
@@ -196,7 +200,9 @@ pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amou
 async fn debts_for_slash(unit: &mut dyn UnitOfWork, stake: &Stake, subscription: &Subscription) -> Result<super::StakeDebts, BillingError> {
     let mut debts = debts_of(unit, stake, DebtScope::Ended).await?;
     if subscription.ended_at.is_none() {
-        debts.invoices.extend(debts_of_subscription(unit, stake, subscription).await?.invoices);
+        let of_subscription = debts_of_subscription(unit, stake, subscription).await?;
+        debts.invoices.extend(of_subscription.invoices);
+        debts.is_in_flight |= of_subscription.is_in_flight;
         debts.invoices.sort_by(|a, b| a.invoice_id.cmp(&b.invoice_id));
     }
     Ok(debts)
@@ -215,7 +221,10 @@ pub(in crate::billing) async fn release_at_end(
     let mut attempts = Vec::new();
     if let Some(id) = &subscription.overdraft_stake_id {
         let stake = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
-        release_if_unused(unit, &stake, ReleaseReason::Ended, ReleaseTime::Now, now).await?;
+        // Overdue invoices can be paid in another way until the grace period is over.
+        let grace_over = subscription.past_due_since.map(|since| since.plus(ctx.policy.overdraft_grace));
+        let at = grace_over.map_or(ReleaseTime::Now, ReleaseTime::At);
+        release_if_unused(unit, &stake, ReleaseReason::Ended, at, now).await?;
     }
     let Some(id) = &subscription.stake_id else { return Ok(attempts) };
     let stake = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;

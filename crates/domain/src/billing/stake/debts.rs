@@ -32,6 +32,18 @@ impl StakeDebts {
         Amount::sum(self.invoices.iter().map(|planned| planned.amount))
     }
 
+    /// The sum of the oldest invoices that an amount pays in full.
+    pub fn full_within(&self, amount: Amount) -> Result<Amount, AmountError> {
+        let mut sum = Amount::ZERO;
+        for planned in &self.invoices {
+            match sum.plus(planned.amount)? {
+                with_this if with_this > amount => break,
+                with_this => sum = with_this,
+            }
+        }
+        Ok(sum)
+    }
+
     /// The invoices that an amount pays, oldest first; the last one possibly in part.
     pub fn paid_by(&self, amount: Amount) -> Vec<PlannedPayment> {
         let mut unspent = amount;
@@ -114,6 +126,12 @@ mod tests {
         assert_eq!(paid(60), [60]);
         assert_eq!(paid(120), [100, 20]);
         assert_eq!(paid(500), [100, 50, 70]);
+    }
+
+    #[test]
+    fn only_invoices_that_are_paid_in_full_count_within_an_amount() {
+        let full = |amount| debts(&[100, 50, 70]).full_within(Amount::new(amount)).expect("in range").base_units();
+        assert_eq!([0, 99, 100, 149, 150, 500].map(full), [0, 0, 100, 100, 150, 220]);
     }
 
     proptest! {

@@ -45,7 +45,12 @@ struct StepInput<'a> {
 fn next_step(input: &StepInput<'_>, now: Timestamp) -> Result<NextStep, BillingError> {
     let StepInput { stake, state, debts, is_being_placed } = input;
     let at_network = state.held.plus(state.revoked)?;
-    let to_forfeit = debts.sum()?.min(stake.available()).min(at_network);
+    let available = stake.available().min(at_network);
+    let to_forfeit = match stake.purpose {
+        // The overdraft protection pays in full or not at all.
+        StakePurpose::Overdraft => debts.full_within(available)?,
+        _ => debts.sum()?.min(available),
+    };
     Ok(match stake.status {
         StakeStatus::Final => NextStep::Rest,
         StakeStatus::Pending if *is_being_placed => NextStep::Wait(now.plus(STAKE_RETRY_DELAY)),

@@ -420,13 +420,15 @@ impl Stake {
         }
     }
 
-    /// Marks the stake as revoked by its payer: the network holds less than it should.
+    /// Marks the stake as revoked by its payer: the network holds less than it should. A stake of the overdraft protection is returned at
+    /// once, because the protection ends; a security is returned after the subscriptions that it secures.
     #[must_use]
     pub fn revoked(&self, now: Timestamp) -> Self {
         Self {
             status: StakeStatus::Releasing,
             release_reason: Some(ReleaseReason::Revoked),
             released_at: self.released_at.filter(|_| self.is_revoked()).or(Some(now)),
+            return_at: if self.purpose == StakePurpose::Overdraft { Some(now) } else { self.return_at },
             updated_at: now,
             ..self.clone()
         }

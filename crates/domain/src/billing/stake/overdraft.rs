@@ -13,14 +13,16 @@ use crate::billing::payment_target::{PaymentTarget, send, target};
 use crate::billing::subscription_admin::{load, lock, save};
 use crate::billing::subscription_error::convert_payment_errors;
 use crate::billing::{
-    BillTo, BillingError, BillingPolicy, BillingReason, Invoice, InvoiceItem, InvoiceStatus, PaymentTargetError, PricingFormula,
-    Subscription, SubscriptionError, time_of,
+    BillTo, BillingError, BillingPolicy, BillingReason, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, PaymentTargetError,
+    PricingFormula, Subscription, SubscriptionError, time_of,
 };
 use crate::context::Context;
 use crate::payment::{Currency, Description, PlannedPayment, PreparedStake, Purpose};
-use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, SubscriptionId, Timestamp};
+use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, Page, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 
+/// The number of invoices among which the most expensive renewal is searched.
+const RECENT_INVOICES: u32 = 24;
 /// Basis points in a whole.
 const BASIS_POINTS: u128 = 10_000;
 
@@ -109,7 +111,8 @@ pub async fn overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<
     Ok(OverdraftProtection { stake, currency: target.currency, required, fee, is_sufficient })
 }
 
-/// The price of one cycle of the subscription; a metered item counts with its item quantity.
+/// The price of one cycle of the subscription: of its items, or of its most expensive recent renewal if that was more, since the price of
+/// a metered item depends on its usage.
 async fn cycle_of(unit: &mut dyn UnitOfWork, target: &PaymentTarget) -> Result<Amount, OverdraftError> {
     let items = &target.subscription.items;
     let ids: Vec<_> = items.iter().map(|item| item.price_id.clone()).collect();
@@ -119,7 +122,14 @@ async fn cycle_of(unit: &mut dyn UnitOfWork, target: &PaymentTarget) -> Result<A
         let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(&target.currency.id));
         cycle = cycle.plus(rate.ok_or(SubscriptionError::CurrencyNotConfigured)?.amount_for(item.quantity)?)?;
     }
-    Ok(cycle)
+    let filter = InvoiceFilter {
+        subscription_id: Some(target.subscription.id.clone()),
+        currency_id: Some(target.currency.id.clone()),
+        ..InvoiceFilter::default()
+    };
+    let recent = unit.invoices().list(target.subscription.mode, &filter, &Page::new(None, Some(RECENT_INVOICES))).await?.list;
+    let renewals = recent.iter().filter(|invoice| invoice.reason == BillingReason::SubscriptionCycle);
+    Ok(renewals.map(|invoice| invoice.total).fold(cycle, Amount::max))
 }
 
 /// The payment that switches the protection on or tops it up. `amount`: `None` for the missing amount.

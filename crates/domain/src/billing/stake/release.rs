@@ -11,6 +11,7 @@ use crate::storage::UnitOfWork;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReleaseTime {
     Now,
+    At(Timestamp),
     /// After the time in which the last usage can be billed: [`STAKE_WAITING`].
     AfterWaiting,
 }
@@ -19,6 +20,7 @@ impl ReleaseTime {
     fn after(self, now: Timestamp) -> Timestamp {
         match self {
             Self::Now => now,
+            Self::At(at) => at.max(now),
             Self::AfterWaiting => now.plus(STAKE_WAITING),
         }
     }

@@ -3,6 +3,7 @@
 use super::overdraft::{charge_fee, reschedule_overdraft};
 use super::place::placed;
 use super::{Stake, StakePurpose};
+use crate::billing::balance::apply_after_decline;
 use crate::billing::clock::time_of_customer;
 use crate::billing::invoice::{PaidInvoice, Receipt, settle};
 use crate::billing::recovery::recovered;
@@ -152,7 +153,8 @@ async fn forfeited(
     let calculation = PricingFormula::Flat { amount: attempt.amount };
     let statement = Statement { reason: BillingReason::SlashStake, description: Description::DepositForfeited, reference, calculation };
     record_stake_statement(ctx, unit, &before, statement, now).await?;
-    let paid = overdraft_paid(&after, &settled);
+    // The fee is the price of a running subscription's protection.
+    let paid = if before.is_held() { overdraft_paid(&after, &settled) } else { Amount::ZERO };
     recovered(ctx, unit, &settled, now).await?;
     if paid.is_zero() { Ok(None) } else { charge_fee(ctx, unit, &after, paid, now).await }
 }
@@ -171,6 +173,7 @@ fn overdraft_paid(stake: &Stake, settled: &[PaidInvoice]) -> Amount {
 async fn declined(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &StakeId) -> Result<(), BillingError> {
     let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of_customer(ctx, unit, &before.customer_id).await?;
+    apply_after_decline(ctx, unit, &before.customer_id, &before.currency_id).await?;
     match unit.stakes().update(&before, &before.declined(&attempt.id, now)?).await? {
         true => Ok(()),
         false => Err(BillingError::Contended),

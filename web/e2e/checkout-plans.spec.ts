@@ -33,7 +33,7 @@ const metered = () =>
 const trial = () => subscription({ subscription_data: { trial_period_days: 7, min_stake_amount: 3 } });
 const required = {
   status: 400,
-  body: { error: 'Please choose what is offered with your order', code: 'REQUIRE_CROSS_SELL' },
+  body: { error: 'Please add the required item to your order', code: 'REQUIRE_CROSS_SELL' },
 };
 const limited = { status: 403, body: { error: 'limited', code: 'CUSTOMER_LIMITED' } };
 const pending = { status: 200, body: { paymentIntent: null, customer } };

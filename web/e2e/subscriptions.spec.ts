@@ -198,12 +198,12 @@ test('a rejected cancellation shows the translated reason', async ({ page }) => 
   await applyDisplaySettings(page, { locale: 'zh' });
   await openPage(page, detail('sub_active'));
   await page.route(/\/cancel\?/, (route) =>
-    route.fulfill({ status: 400, json: { error: 'The store has decided when this subscription ends' } }),
+    route.fulfill({ status: 400, json: { error: 'The store has set the end date of this subscription' } }),
   );
   await page.getByRole('button', { name: '取消订阅' }).click();
   await page.getByRole('radio').first().check();
   await dialog(page).getByRole('button', { name: '周期结束时取消' }).click();
-  await expect(dialog(page).getByRole('alert').last()).toContainText('此订阅的结束时间由商店决定');
+  await expect(dialog(page).getByRole('alert').last()).toContainText('商店已设定此订阅的结束日期');
 });
 
 test.describe('resuming', () => {

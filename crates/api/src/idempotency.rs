@@ -57,7 +57,7 @@ fn replay(stored: StoredResponse, fingerprint: &str) -> poem::Result<Response> {
         return Err(problem.code("IDEMPOTENCY_MISMATCH").into());
     }
     let Some((status, body)) = stored.answer else {
-        let problem = Problem::new(StatusCode::CONFLICT, "The first request with this Idempotency-Key is being worked on");
+        let problem = Problem::new(StatusCode::CONFLICT, "The first request with this Idempotency-Key is still being processed");
         return Err(problem.code("IDEMPOTENCY_IN_FLIGHT").into());
     };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

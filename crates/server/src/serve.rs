@@ -131,7 +131,7 @@ async fn print_welcome(args: &ServeArgs, parts: &Parts) -> Result<(), Failure> {
 pub async fn work(common: Common) -> Result<(), Failure> {
     let address = common.public_url.clone().ok_or("souk work needs the address of the store: set SOUK_PUBLIC_URL or --public-url")?;
     let parts = compose(&common, address.clone(), address).await?;
-    println!("Working for {}. Press Ctrl-C to stop.", parts.public_url);
+    println!("Souk workers are running for {}. Press Ctrl-C to stop.", parts.public_url);
     let shutdown = CancellationToken::new();
     let mut background = tokio::task::JoinSet::new();
     let stop = shutdown.clone();

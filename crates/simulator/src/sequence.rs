@@ -149,6 +149,6 @@ impl<'a> History<'a> {
                 return self.check("the end", true).await;
             }
         }
-        Err(format!("never came to an end: {:?}", open_work::unfinished(store).await?).into())
+        Err(format!("the history did not finish: {:?}", open_work::unfinished(store).await?).into())
     }
 }

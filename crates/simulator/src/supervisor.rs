@@ -215,7 +215,7 @@ impl<'a> Supervisor<'a> {
             match timeout_at(until.into(), process.lines.next_line()).await {
                 Err(_) => return Ok(()),
                 Ok(Ok(Some(line))) => self.record(&line),
-                Ok(_) => return Err(format!("a process ended by itself; see {}", self.log().display()).into()),
+                Ok(_) => return Err(format!("a process exited unexpectedly; see {}", self.log().display()).into()),
             }
         }
         Ok(())

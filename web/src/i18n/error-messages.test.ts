@@ -46,7 +46,7 @@ const HIDDEN_MESSAGES = new Set([
   'verify sig failed',
   // The page always sends both as the server offered them.
   'type is credit or delegation',
-  'type and amount are told together',
+  'type and amount must be sent together',
   'the event is not JSON of the expected shape',
   'Idempotency-Key must be 1 to 255 printable characters',
 ]);
@@ -137,10 +137,10 @@ describe('a server message', () => {
   });
 
   it('of a network decline is translated by its code', () => {
-    expect(translateMessage('The network refused the payment (INSUFFICIENT_FUND).', 'en')).toBe(
+    expect(translateMessage('The network declined the payment (INSUFFICIENT_FUND).', 'en')).toBe(
       'Your wallet has insufficient funds.',
     );
-    expect(translateMessage('The network refused the payment (INVALID_TX).', 'zh')).toBe('支付网络拒绝了此付款。');
+    expect(translateMessage('The network declined the payment (INVALID_TX).', 'zh')).toBe('支付网络拒绝了此付款。');
     expect(declineText('INSUFFICIENT_FUND', true, 'en')).toBe('Your card has insufficient funds.');
     expect(declineText('INVALID_DELEGATION_TYPE_URL', false, 'zh')).toBe('你的钱包扣款授权已被撤销。');
   });

@@ -76,7 +76,7 @@ export function codeMessage(
 }
 
 /** A decline by a network carries only a code. */
-const NETWORK_DECLINE = /^The network refused the payment \((.*)\)\.$/;
+const NETWORK_DECLINE = /^The network declined the payment \((.*)\)\.$/;
 
 const hasMessage = (message: string) => Object.hasOwn(en, message) && !/^(code|error)\./.test(message);
 

@@ -23,7 +23,7 @@ pub fn prepare(app: &Did, chain_id: &str, request: &MandateRequest) -> Result<Tr
         return Err(RailError::Rejected("a mandate names each currency once, and at least one".to_owned()));
     }
     if request.limits.iter().any(|(_, limit)| limit.is_zero()) {
-        return Err(RailError::Rejected("a mandate without a limit is not asked for".to_owned()));
+        return Err(RailError::Rejected("a mandate must have a limit".to_owned()));
     }
     let tokens = request.limits.iter().map(|(currency, limit)| TokenLimit {
         address: currency.contract.clone(),

@@ -28,7 +28,7 @@ pub fn read(answer: &Value, app: &Did, currency: &Currency, hash: &str) -> Outco
     match info["code"].as_str() {
         Some(OK) => {}
         Some(code) => {
-            return Outcome::Declined(Decline { code: code.to_owned(), message: format!("The network refused the payment ({code}).") });
+            return Outcome::Declined(Decline { code: code.to_owned(), message: format!("The network declined the payment ({code}).") });
         }
         None => return Outcome::Unknown("the network answered without a code".to_owned()),
     }

@@ -15,7 +15,7 @@ const MAX_SUBJECT: usize = 256;
 
 pub fn prepare(app: &Did, chain_id: &str, request: &StakeRequest) -> Result<Transaction, RailError> {
     if request.amount.is_zero() {
-        return Err(RailError::Rejected("a deposit of nothing is not asked for".to_owned()));
+        return Err(RailError::Rejected("a deposit must be above zero".to_owned()));
     }
     if request.subject.is_empty() || request.subject.trim() != request.subject || request.subject.len() > MAX_SUBJECT {
         return Err(RailError::Rejected(format!("a deposit's subject has 1 to {MAX_SUBJECT} characters")));

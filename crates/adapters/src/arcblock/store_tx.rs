@@ -12,12 +12,12 @@ use souk_domain::payment::{Currency, RailError, SignedTransaction, StoreTransact
 
 /// The messages of transactions that move a stake, which chains require.
 const RETURNED: &str = "deposit returned";
-const SLASHED: &str = "deposit taken for what is owed";
+const SLASHED: &str = "deposit forfeited for unpaid invoices";
 
 /// Builds and signs a transaction. Equal requests give equal bytes, because ed25519 signatures are deterministic.
 pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
     if request.amount.is_zero() {
-        return Err(RailError::Rejected("there is nothing to move".to_owned()));
+        return Err(RailError::Rejected("the amount must be above zero".to_owned()));
     }
     let (from, delegator) = match &request.transaction {
         // On the chain, `delegator` is the account that acts, not the one that granted the delegation.

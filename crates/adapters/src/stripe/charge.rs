@@ -94,7 +94,7 @@ impl StripeRail {
         let outcome = match (self.cancel(method, currency, &intent.provider_id).await, last_error) {
             (Outcome::Declined(_), Some(decline)) => Outcome::Declined(decline.clone()),
             (Outcome::Declined(_), None) => {
-                Outcome::Declined(decline("authentication_required", "The card's bank wants to hear its owner."))
+                Outcome::Declined(decline("authentication_required", "The bank requires the cardholder to verify this payment."))
             }
             (Outcome::Pending { requires_payer: true, .. } | Outcome::NotFound, _) => {
                 Outcome::Unknown("the declined charge could not be ended".to_owned())

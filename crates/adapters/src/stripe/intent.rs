@@ -26,7 +26,7 @@ struct Intent {
 pub(super) fn outcome(method: &Method, currency: &Currency, provider_id: &str, value: &Value) -> Outcome {
     match parse(method, currency, value) {
         Ok(intent) if intent.id == provider_id => outcome_of(intent),
-        Ok(intent) => Outcome::Unknown(format!("asked for {provider_id}, was told of {}", intent.id)),
+        Ok(intent) => Outcome::Unknown(format!("requested {provider_id}, received {}", intent.id)),
         Err(reason) => Outcome::Unknown(reason),
     }
 }

@@ -237,7 +237,9 @@ pub(super) fn rail_error(error: CallError) -> RailError {
 pub(super) fn reason(error: CallError) -> String {
     match error {
         CallError::Unknown(reason) | CallError::Misconfigured(reason) => reason,
-        CallError::Refused { status, problem } => format!("it refused the question with {status}: {}", describe(*problem)),
+        CallError::Refused { status, problem } => {
+            format!("the card processor rejected the query with status {status}: {}", describe(*problem))
+        }
     }
 }
 

@@ -91,7 +91,7 @@ fn opened(method: &Method, value: &Value) -> Result<CardSetup, String> {
 fn outcome(method: &Method, provider_id: &str, value: &Value) -> SetupOutcome {
     match parse(method, value) {
         Ok(setup) if setup.id == provider_id => judge(setup),
-        Ok(setup) => SetupOutcome::Unknown(format!("asked for {provider_id}, was told of {}", setup.id)),
+        Ok(setup) => SetupOutcome::Unknown(format!("requested {provider_id}, received {}", setup.id)),
         Err(reason) => SetupOutcome::Unknown(reason),
     }
 }

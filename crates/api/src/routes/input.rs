@@ -57,7 +57,7 @@ pub fn read_metadata(value: Value) -> Result<(Metadata, Option<PageInfo>), Probl
             Value::Object(_) if name == PAGE_INFO => page_info = Some(read_page_info(value)?),
             Value::String(text) => drop(metadata.insert(name, text)),
             Value::Number(_) | Value::Bool(_) => drop(metadata.insert(name, value.to_string())),
-            Value::Array(_) | Value::Object(_) => return Err(Problem::bad("metadata may hold texts, numbers and truths only")),
+            Value::Array(_) | Value::Object(_) => return Err(Problem::bad("metadata values must be strings, numbers or booleans")),
         }
     }
     Ok((metadata, page_info))

@@ -115,7 +115,7 @@ pub async fn caller_of(ctx: &Context, token: &TokenHash) -> Result<Option<Caller
 pub enum OwnerError {
     #[error("This link has been used or is not valid")]
     LinkUsed,
-    #[error("This store has an owner already")]
+    #[error("This store already has an owner")]
     OwnerExists,
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -148,9 +148,9 @@ pub async fn claim_ownership(ctx: &Context, user: &Did, link: &TokenHash) -> Res
 
 #[derive(Debug, thiserror::Error)]
 pub enum PassportError {
-    #[error("Nobody with this DID has signed in here yet")]
+    #[error("Nobody has signed in with this DID yet")]
     Stranger,
-    #[error("They have this role already")]
+    #[error("This person already has this role")]
     Held,
     #[error(transparent)]
     Storage(#[from] StorageError),

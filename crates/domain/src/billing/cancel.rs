@@ -56,11 +56,11 @@ fn ends_at_once(subscription: &Subscription, at: CancelAt, now: Timestamp) -> bo
 pub enum CancelError {
     #[error("Sorry, you are not authorized to access this page.")]
     Forbidden,
-    #[error("The time must lie in the future")]
+    #[error("The time must be in the future")]
     BadTime,
-    #[error("A refund, or what becomes of the stake, is decided when the subscription ends at once")]
+    #[error("A refund and the use of the deposit can be chosen only for an immediate cancellation")]
     DecidedAtTheEnd,
-    #[error("The store has decided when this subscription ends")]
+    #[error("The store has set the end date of this subscription")]
     StoreInitiated,
     #[error(transparent)]
     Subscription(#[from] SubscriptionError),
@@ -125,7 +125,7 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
 pub enum RecoverError {
     #[error("This subscription cannot be resumed")]
     NotRecoverable,
-    #[error("The store has decided when this subscription ends")]
+    #[error("The store has set the end date of this subscription")]
     StoreInitiated,
     #[error(transparent)]
     Subscription(#[from] SubscriptionError),

@@ -6,9 +6,9 @@ use crate::shared::{AmountError, InputError, StorageError, SubscriptionId};
 
 #[derive(Debug, thiserror::Error)]
 pub enum BillingError {
-    #[error("the attempt's method, currency or intent is gone")]
+    #[error("the attempt's method, currency or intent no longer exists")]
     Orphan,
-    #[error("it kept changing while it was written down")]
+    #[error("the row kept changing while it was written")]
     Contended,
     /// The subscription's next invoice cannot be written.
     #[error("the next invoice of {subscription} cannot be written: {}", on_hold.detail)]
@@ -56,22 +56,22 @@ pub enum CreditError {
     /// A line is named twice, or belongs to another invoice.
     #[error("Each item must be a different line of the invoice")]
     BadItems,
-    #[error("The customer has unpaid invoices that the balance pays first")]
+    #[error("Part of the balance is reserved for unpaid invoices")]
     BalanceOwed,
-    #[error("The balance is less than that")]
+    #[error("The balance is lower than this amount")]
     BalanceTooSmall,
     /// The customer's card payments have too little left to refund, or no wallet has paid in this currency.
-    #[error("No payment of this customer can take that much back")]
+    #[error("This amount can't be refunded to any payment of the customer")]
     NoPayoutRoute,
     /// Only a failed refund can be retried or moved to the balance.
     #[error("This refund has not failed")]
     NotFailed,
-    #[error("A payment is on its way. Please wait for it.")]
+    #[error("A payment is being processed. Please wait.")]
     PaymentInFlight,
     #[error("This payment method is not supported")]
     MethodNotSupported,
     /// Another unit of work changed the same rows.
-    #[error("It was changed meanwhile, please try again")]
+    #[error("It was changed in the meantime. Please try again.")]
     Contended,
     #[error(transparent)]
     Input(#[from] InputError),

@@ -32,9 +32,9 @@ impl Period {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PeriodError {
-    #[error("the period lies outside of the calendar")]
+    #[error("the date is out of range")]
     OutOfCalendar,
-    #[error("the time lies before the first period")]
+    #[error("the time is before the first period")]
     BeforeAnchor,
 }
 

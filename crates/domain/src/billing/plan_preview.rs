@@ -115,9 +115,9 @@ pub enum PlanError {
     /// The ordered quantity of the plan is not available.
     #[error(transparent)]
     Quantity(#[from] QuantityError),
-    #[error("The price of this change is another one by now, please look again")]
+    #[error("The amount has changed. Please review the new preview.")]
     PreviewChanged,
-    #[error("The customer's wallet has to permit this plan first")]
+    #[error("The customer's wallet must authorize this plan first")]
     NeedsPermission,
     #[error(transparent)]
     Subscription(#[from] SubscriptionError),

@@ -29,12 +29,12 @@ pub const RECHARGE_CHARGES: u64 = 100;
 #[derive(Debug, thiserror::Error)]
 pub enum RechargeError {
     /// The subscription is charged to a card, not to a wallet account.
-    #[error("A card pays for this subscription. Funds can be added only where a wallet pays.")]
+    #[error("This subscription is paid by card. Only a wallet can be topped up.")]
     CardFunds,
-    #[error("No wallet permits the payments of this subscription")]
+    #[error("No wallet has authorized payments for this subscription")]
     NoPayer,
     /// The payer's account is the receiving one: networks decline such transfers.
-    #[error("This account is the one that pays for the subscription. Please add funds from another account.")]
+    #[error("This account already pays for the subscription. Please top up from another account.")]
     OwnFunds,
     #[error("Please enter an amount above zero.")]
     NoFunds,

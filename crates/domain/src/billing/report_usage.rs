@@ -33,7 +33,7 @@ pub struct UsageReport {
 pub enum UsageError {
     #[error("This item is not billed by usage")]
     NotMetered,
-    #[error("The usage must lie in the current period, and not in the future")]
+    #[error("The usage must be in the current period and not in the future")]
     UsageOutOfPeriod,
     #[error(transparent)]
     Subscription(#[from] SubscriptionError),

@@ -28,7 +28,7 @@ pub enum StakeFor<'a> {
 /// Why no security stake can be placed outside a checkout.
 #[derive(Debug, thiserror::Error)]
 pub enum RestakeError {
-    #[error("This subscription holds no stake that could be moved")]
+    #[error("This subscription has no deposit that can be returned or forfeited")]
     NoStake,
     #[error(transparent)]
     Recover(#[from] RecoverError),

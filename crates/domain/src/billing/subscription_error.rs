@@ -12,7 +12,7 @@ pub enum SubscriptionError {
     NotFound,
     #[error(transparent)]
     Illegal(#[from] IllegalChange),
-    #[error("A payment is on its way. Please wait for it.")]
+    #[error("A payment is being processed. Please wait.")]
     PaymentInFlight,
     #[error("Currency not configured for price")]
     CurrencyNotConfigured,
@@ -22,7 +22,7 @@ pub enum SubscriptionError {
     #[error(transparent)]
     Unbillable(#[from] Unbillable),
     /// Another unit of work changed the same rows.
-    #[error("It was changed meanwhile, please try again")]
+    #[error("It was changed in the meantime. Please try again.")]
     Contended,
     #[error(transparent)]
     Input(#[from] InputError),

@@ -21,9 +21,9 @@ pub enum Step {
 /// Why a test clock cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ClockError {
-    #[error("This customer has a test clock already")]
+    #[error("This customer already has a test clock")]
     ClockTaken,
-    #[error("Test clocks are for test mode only")]
+    #[error("Test clocks are available in test mode only")]
     LiveClock,
     #[error(transparent)]
     Subscription(#[from] SubscriptionError),

@@ -29,9 +29,9 @@ const AT_NETWORK: [StakeStatus; 3] = [StakeStatus::Pending, StakeStatus::Held, S
 pub enum AdvanceError {
     #[error("Sorry, the page you visited does not exist.")]
     NotFound,
-    #[error("A clock goes forward, by two years at most")]
+    #[error("A clock can only be advanced, by at most two years at a time")]
     BadTarget,
-    #[error("Nothing comes next: this customer has no running subscription")]
+    #[error("There is no next invoice: this customer has no active subscription")]
     NothingDue,
     #[error("This clock is being advanced. Please wait for it.")]
     UnderWay,

@@ -6,15 +6,15 @@ use crate::shared::AmountError;
 /// Why no invoice of a subscription can be written, whether the engine or a user requests it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unbillable {
-    #[error("a price of it is gone")]
+    #[error("one of its prices no longer exists")]
     NoPrice,
-    #[error("a product of it is gone")]
+    #[error("one of its products no longer exists")]
     NoProduct,
-    #[error("its customer is gone")]
+    #[error("its customer no longer exists")]
     NoCustomer,
     #[error("Currency not configured for price")]
     NoCurrency,
-    #[error("a price of it is not recurring")]
+    #[error("one of its prices is not recurring")]
     NotRecurring,
     #[error(transparent)]
     Amount(#[from] AmountError),

@@ -35,7 +35,7 @@ impl CreditedInvoice {
 #[derive(Debug, thiserror::Error)]
 pub enum UnusedTimeError {
     /// An earlier change with a later effective time has credited a part of it.
-    #[error("It was changed meanwhile, please try again")]
+    #[error("It was changed in the meantime. Please try again.")]
     CreditedAlready,
     #[error(transparent)]
     Subscription(#[from] SubscriptionError),

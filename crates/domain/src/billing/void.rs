@@ -15,7 +15,7 @@ pub enum VoidError {
     #[error("Nothing is overdue")]
     NothingOwed,
     /// A network or stake payment stands, and must be refunded instead.
-    #[error("A part of this invoice is paid. Please refund the payment instead.")]
+    #[error("Part of this invoice has been paid. Please refund the payment instead.")]
     PartlyPaid,
     #[error(transparent)]
     Subscription(#[from] SubscriptionError),

@@ -14,7 +14,7 @@ pub enum ExpireError {
     #[error("Only an open session can expire")]
     NotOpen,
     /// A payment was sent and is undecided; the session stays open until it is decided.
-    #[error("A payment for this order is on its way. Please wait for it.")]
+    #[error("A payment for this order is being processed. Please wait.")]
     PaymentInFlight,
     #[error(transparent)]
     Settle(#[from] SettlementError),

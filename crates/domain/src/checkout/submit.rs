@@ -68,14 +68,14 @@ pub enum SubmitError {
     #[error("Please pay your overdue invoices first")]
     CustomerLimited,
     /// The offered cross-sell must be added.
-    #[error("Please choose what is offered with your order")]
+    #[error("Please add the required item to your order")]
     RequireCrossSell,
     #[error(transparent)]
     Quantity(#[from] QuantityError),
     #[error("Validate failed")]
     Fields(ValidationErrors),
     /// Another payment for the same order is undecided.
-    #[error("A payment for this order is on its way. Please wait for it.")]
+    #[error("A payment for this order is being processed. Please wait.")]
     PaymentInFlight,
     #[error("amount is out of range")]
     Amount(#[from] AmountError),

@@ -37,14 +37,14 @@ pub enum TransferError {
     /// The order belongs to another user.
     #[error("Account changed, please pay manually.")]
     OtherPayer,
-    #[error("This order is paid already")]
+    #[error("This order has already been paid")]
     Complete,
     #[error("Please pay your overdue invoices first")]
     CustomerLimited,
     /// The order was changed after the wallet was asked to sign.
-    #[error("The order has changed, please try again")]
+    #[error("The order has changed. Please try again.")]
     Changed,
-    #[error("A payment for this order is on its way. Please wait for it.")]
+    #[error("A payment for this order is being processed. Please wait.")]
     PaymentInFlight,
     /// The network declined the signed transaction.
     #[error("{}", .0.message)]

@@ -18,9 +18,9 @@ pub enum UpdateItemsError {
     Fixed,
     #[error("The quantity of this item cannot be changed")]
     NotAdjustable,
-    #[error("This is not offered with your order")]
+    #[error("This item isn't available with your order")]
     NotOffered,
-    #[error("The amount of this item cannot be chosen")]
+    #[error("The amount of this item can't be changed")]
     NotCustom,
     #[error("Multiple items with custom unit amount are not supported")]
     SeveralCustomAmounts,

@@ -17,7 +17,7 @@ pub enum MethodError {
     NotFound,
     #[error(transparent)]
     Input(#[from] InputError),
-    #[error("This store has no way to take payments by {0}")]
+    #[error("Payments by {0} are not supported")]
     NoRail(&'static str),
     /// The sandbox replaces networks in test mode only (invariant 9).
     #[error("{0} of this store's sandbox can be used in test mode only")]
@@ -29,11 +29,11 @@ pub enum MethodError {
     #[error("The method has a currency with this contract already")]
     CurrencyTwice,
     /// Payments are looked up at the network where they began, and a saved secret is sent to no other.
-    #[error("A method stays with its network: make another method for another {0}")]
+    #[error("The network of a method can't be changed. Create another method for another {0}.")]
     NetworkFixed(&'static str),
-    #[error("The method was changed meanwhile, please look at it again")]
+    #[error("The method was changed in the meantime. Please reload it.")]
     Changed,
-    #[error("Payments by this method are on their way. Its host can be changed when they are decided.")]
+    #[error("Payments by this method are in progress. Change its host once they are complete.")]
     PaymentsInFlight,
     #[error(transparent)]
     Rail(#[from] RailError),

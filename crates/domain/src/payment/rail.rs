@@ -46,9 +46,9 @@ pub struct Decline {
 pub enum RailError {
     #[error("the payment network could not be reached: {0}")]
     Unreachable(String),
-    #[error("the payment network refused the request: {0}")]
+    #[error("the payment network rejected the request: {0}")]
     Rejected(String),
-    #[error("the method's settings do not fit its network: {0}")]
+    #[error("the method's settings don't match its network: {0}")]
     Misconfigured(String),
 }
 
@@ -171,7 +171,7 @@ pub struct SignedTransaction {
 pub enum CheckError {
     #[error("the transaction cannot be decoded")]
     Malformed,
-    #[error("the transaction is not the one that was asked for: {0}")]
+    #[error("the transaction doesn't match the request: {0}")]
     Differs(&'static str),
     #[error("the transaction's signature is not valid")]
     BadSignature,

@@ -41,7 +41,7 @@ pub enum CatalogueError {
     CustomRecurring,
     #[error("custom_unit_amount must propose amounts between its minimum and its maximum")]
     CustomRange,
-    #[error("recurring cannot be changed: make another price")]
+    #[error("recurring can't be changed; create another price")]
     RecurringFixed,
     #[error("upsells_to_id must name a recurring price of this product with a longer interval")]
     NoSuchUpsell,
@@ -55,7 +55,7 @@ pub enum CatalogueError {
     LookupKeyTaken,
     #[error("lookup_key may not look like the id of a price")]
     LookupKeyIsId,
-    #[error("quantity_available must stay above 0 and cannot be less than what is sold")]
+    #[error("quantity_available must be above 0 and at least the sold quantity")]
     Stock,
     #[error("It is in use and can only be archived")]
     InUse,

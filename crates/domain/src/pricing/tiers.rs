@@ -39,7 +39,7 @@ impl TiersMode {
 pub enum TiersError {
     #[error("tiers are required")]
     None,
-    #[error("tiers must end higher and higher, and only the last one has no end")]
+    #[error("up_to must increase from tier to tier, and only the last tier has none")]
     Order,
 }
 

@@ -117,7 +117,7 @@ async fn passports_are_issued_listed_and_revoked() {
     assert_eq!(mode & 0o777, 0o700, "the data folder is not for others");
     let did = TestWallet::from_seed(&[1; 32]).did().to_string();
     let stranger = run(&settings, &["passport", "issue", "--did", &did, "--role", "admin"]).await;
-    assert!(!stranger.status.success() && String::from_utf8_lossy(&stranger.stderr).contains("has signed in here yet"));
+    assert!(!stranger.status.success() && String::from_utf8_lossy(&stranger.stderr).contains("has signed in with this DID yet"));
     let database = Database::open_file(&folder.path().join("data/souk.db")).await.expect("opens");
     let mut connection = database.begin().await.expect("begins");
     let insert = "INSERT INTO users (did, public_key, full_name, email, phone, language, created_at, updated_at)

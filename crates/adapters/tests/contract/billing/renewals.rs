@@ -196,7 +196,7 @@ on_one! {
         billing.insert(&Subscription { items: vec![gone], ..billing.subscription("sub_1", &price, DAY * 31) }).await;
         billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
         assert_eq!(billing.round().await, 2);
-        let on_hold = OnHold { reason: HoldReason::PriceMissing, detail: "a price of it is gone".to_owned() };
+        let on_hold = OnHold { reason: HoldReason::PriceMissing, detail: "one of its prices no longer exists".to_owned() };
         assert_eq!(billing.find("sub_1").await.on_hold, Some(on_hold));
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         assert_eq!(billing.round().await, 0);

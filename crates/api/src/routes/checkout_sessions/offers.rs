@@ -72,7 +72,7 @@ pub enum OfferedModel {
     Nothing(NothingOfferedModel),
 }
 
-const NOTHING: &str = "This is not offered with your order";
+const NOTHING: &str = "This item isn't available with your order";
 
 pub struct OffersApi;
 
@@ -185,7 +185,7 @@ impl OffersApi {
                 amount: Amount::parse_base_units(amount)?,
             }),
             (None, None) => None,
-            _ => return Err(Problem::bad("type and amount are told together")),
+            _ => return Err(Problem::bad("type and amount must be sent together")),
         };
         let fast_paid = checkout::pay_fast(&app.ctx, &SessionId::parse(&id)?, &caller.0.user.did, agreed).await?;
         Ok(Json(FastPaidModel { fast_paid }))

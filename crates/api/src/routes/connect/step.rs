@@ -34,7 +34,7 @@ fn wrong_challenge() -> Problem {
 }
 
 fn missing_claim() -> Problem {
-    Problem::bad("The answer lacks the claim that was asked for").code("CONNECT_NO_CLAIM")
+    Problem::bad("The response lacks the requested claim").code("CONNECT_NO_CLAIM")
 }
 
 /// A new challenge for each step: 16 random bytes in upper-case hex.

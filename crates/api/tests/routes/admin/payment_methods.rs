@@ -42,7 +42,7 @@ async fn settings_that_the_network_rejects_are_not_saved() {
     let wrong = json!({"chain_id": "x", "api_host": "https://wrong.example/api/", "explorer_host": "https://wrong.example"});
     let body = json!({"type": "arcblock", "name": "Other", "settings": {"arcblock": wrong}});
     let refused = app.refused(&owner, Verb::POST, "/api/payment-methods", body).await;
-    assert_eq!(refused, (400, "the method's settings do not fit its network: nobody is there".to_owned()));
+    assert_eq!(refused, (400, "the method's settings don't match its network: nobody is there".to_owned()));
     let list = app.get(&owner, "/api/payment-methods").await;
     assert_eq!(list.as_array().map(Vec::len), Some(2));
     let wallet = list.as_array().expect("an array").iter().find(|method| method["type"] == "arcblock").expect("the wallet method");
@@ -61,7 +61,7 @@ async fn invalid_input_is_rejected_with_a_message() {
         (json!({"name": "a", "type": "paypal"}), "type must be one of arcblock, bitcoin, ethereum, base, stripe"),
         (json!({"name": "a", "type": "stripe", "settings": {"arcblock": {}}}), "settings.stripe is required"),
         (json!({"name": "a", "type": "arcblock", "settings": {"arcblock": {"chain_id": "x"}}}), "api_host is required"),
-        (json!({"name": "a", "type": "bitcoin", "settings": explorer}), "This store has no way to take payments by bitcoin"),
+        (json!({"name": "a", "type": "bitcoin", "settings": explorer}), "Payments by bitcoin are not supported"),
     ] {
         assert_eq!(app.refused(&owner, Verb::POST, "/api/payment-methods", body).await, (400, error.to_owned()));
     }
@@ -86,7 +86,7 @@ async fn a_method_cannot_be_moved_to_another_network() {
         let method = list.as_array().expect("an array").iter().find(|method| method["type"] == kind).expect("the method").clone();
         let path = format!("/api/payment-methods/{}", text(&method["id"]));
         let refused = app.refused(&owner, Verb::PUT, &path, json!({ "settings": settings })).await;
-        assert_eq!(refused, (400, format!("A method stays with its network: make another method for another {field}")));
+        assert_eq!(refused, (400, format!("The network of a method can't be changed. Create another method for another {field}.")));
         assert_eq!(app.get(&owner, &path).await["settings"], method["settings"]);
     }
 }

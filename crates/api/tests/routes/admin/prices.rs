@@ -82,7 +82,7 @@ async fn stock_changes_cannot_go_below_the_sold_quantity() {
     let more = app.put(&owner, &path, json!({"quantity": 3, "action": "increment"})).await;
     assert_eq!((&more["quantity_available"], &more["quantity_sold"]), (&json!(8), &json!(4)));
     let refused = app.refused(&owner, Verb::PUT, &path, json!({"quantity": 5, "action": "decrement"})).await;
-    assert_eq!(refused, (400, "quantity_available must stay above 0 and cannot be less than what is sold".to_owned()));
+    assert_eq!(refused, (400, "quantity_available must be above 0 and at least the sold quantity".to_owned()));
     assert_eq!(app.put(&owner, &path, json!({"quantity": 4, "action": "decrement"})).await["quantity_available"], 4);
     assert_eq!(app.refused(&owner, Verb::PUT, &path, json!({"quantity": 1, "action": "destroy"})).await.0, 400);
     assert_eq!(app.refused(&owner, Verb::PUT, &path, json!({"quantity": u64::MAX, "action": "increment"})).await.0, 400);

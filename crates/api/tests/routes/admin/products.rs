@@ -105,7 +105,7 @@ async fn invalid_input_is_rejected_with_a_message() {
         (json!({"name": "a".repeat(201)}), "name may have at most 200 characters"),
         (json!({"name": "a\u{0}b"}), "name may not have control characters"),
         (json!({"name": "a", "metadata": many}), "metadata may have at most 50 entries"),
-        (json!({"name": "a", "metadata": {"a": {"b": 1}}}), "metadata may hold texts, numbers and truths only"),
+        (json!({"name": "a", "metadata": {"a": {"b": 1}}}), "metadata values must be strings, numbers or booleans"),
         (json!({"name": "a", "images": ["javascript:alert(1)"]}), "images must be an address that begins with http:// or https://"),
         (json!({"name": "a", "app_did": "nonsense"}), "app_did is not an address"),
         (json!({"name": "a", "default_price_id": "cs_1"}), "default_price_id is not the id of a price"),

@@ -61,7 +61,7 @@ async fn invalid_intervals_are_rejected_by_name() {
     let made = app.post(&owner, "/api/prices", of(&product, &json!({"recurring": {"interval": "month"}}))).await;
     let path = format!("/api/prices/{}", text(&made["id"]));
     let refused = app.refused(&owner, Verb::PUT, &path, json!({"recurring": {"interval": "year"}})).await;
-    assert_eq!(refused, (400, "recurring cannot be changed: make another price".to_owned()));
+    assert_eq!(refused, (400, "recurring can't be changed; create another price".to_owned()));
     let same = app.put(&owner, &path, json!({"recurring": {"interval": "month"}, "type": "recurring", "unit_amount": "11"})).await;
     assert_eq!(same["unit_amount"], "11000000000000000000");
 }
@@ -103,7 +103,7 @@ async fn invalid_prices_are_rejected_with_a_message() {
     let month = json!({"interval": "month"});
     let open = json!([{"unit_amount": "1"}]);
     let metered = json!({"interval": "month", "usage_type": "metered"});
-    let order = "tiers must end higher and higher, and only the last one has no end";
+    let order = "up_to must increase from tier to tier, and only the last tier has none";
     for (fields, error) in [
         (json!({"recurring": month, "tiers": open}), "tiers_mode is required"),
         (json!({"recurring": month, "tiers_mode": "volume"}), "tiers are required"),

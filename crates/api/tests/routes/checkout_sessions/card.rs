@@ -128,7 +128,7 @@ async fn a_card_intent_that_the_provider_rejects_does_not_block_the_order() {
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.crumb).await;
     let refused = alice.submit(&session, &form(&app.shop, "alice", true)).await.refused(400);
-    assert!(refused["error"].as_str().is_some_and(|error| error.contains("refused the request")), "{refused}");
+    assert!(refused["error"].as_str().is_some_and(|error| error.contains("rejected the request")), "{refused}");
     alice.submit_for_wallet(&app, &session).await;
     alice.pay_by_wallet(&app, &session).await;
     assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");

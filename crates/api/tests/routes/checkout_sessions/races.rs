@@ -121,9 +121,9 @@ async fn an_order_that_was_enlarged_after_the_wallet_was_asked_is_not_paid_with_
     let change = json!({ "itemId": app.shop.seats.price, "quantity": 3 });
     alice.browser.put(&format!("/api/checkout-sessions/{session}/adjust-quantity"), &change).await.ok();
     let refused = connect.answer(&alice.wallet, &asked, claim_of(&alice.wallet, &asked)).await;
-    assert_eq!(refused["errorMessage"], "The order has changed, please try again");
+    assert_eq!(refused["errorMessage"], "The order has changed. Please try again.");
     let (_, asked) = alice.request_payment(&app, &session).await;
-    assert_eq!(asked["errorMessage"], "The order has changed, please try again", "not before it is submitted again");
+    assert_eq!(asked["errorMessage"], "The order has changed. Please try again.", "not before it is submitted again");
     alice.submit_for_wallet(&app, &session).await;
     assert_eq!(alice.pay_by_wallet(&app, &session).await["status"], "ok");
     let moved = app.networks.transfers_to(app.app_key.did().as_str()).await;

@@ -145,7 +145,7 @@ async fn an_order_that_was_enlarged_after_submit_cannot_be_paid_at_its_old_amoun
     adjust(&alice, &session, &app.shop.seats, 3).await.ok();
 
     let refused = connect.answer(&alice.wallet, &asked, claim_of(&alice.wallet, &asked)).await;
-    assert_eq!(refused["errorMessage"], "The order has changed, please try again");
+    assert_eq!(refused["errorMessage"], "The order has changed. Please try again.");
     assert_eq!(app.networks.transfers_to(app.app_key.did().as_str()).await.len(), 0);
     assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "open");
 

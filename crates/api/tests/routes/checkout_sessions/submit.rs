@@ -34,7 +34,7 @@ on_one! {
         assert_eq!(other_tab["checkoutSession"]["status"], "complete");
         assert!(other_tab.get("stripeContext").is_none());
         let connect = alice.request_payment(&app, &session).await.1;
-        assert_eq!(connect["errorMessage"], "This order is paid already");
+        assert_eq!(connect["errorMessage"], "This order has already been paid");
         app.finish().await;
     }
 }

@@ -81,6 +81,6 @@ async fn a_clock_without_a_subscription_has_no_next_invoice() {
     owner.browser.put(&format!("/api/subscriptions/{}/cancel", alice.id), &json!({ "at": "now" })).await.ok();
     let path = format!("/api/test-clocks/{}/advance", clock["id"].as_str().expect("an id"));
     let refused = owner.browser.post(&path, &json!({ "by": "next_invoice" })).await.refused(400);
-    assert_eq!(refused["error"], "Nothing comes next: this customer has no running subscription");
+    assert_eq!(refused["error"], "There is no next invoice: this customer has no active subscription");
     app.finish().await;
 }

@@ -103,7 +103,7 @@ async fn a_cancelation_by_the_store_at_a_time_cannot_be_undone_by_the_customer()
     assert_eq!((status, &body["cancel_at"]), (200, &json!(at)));
     assert_eq!(put(&alice.buyer, &alice, "recover", json!({})).await.0, 400);
     let (status, body) = put(&alice.buyer, &alice, "cancel", json!({ "at": "current_period_end" })).await;
-    assert_eq!((status, body["error"].as_str()), (400, Some("The store has decided when this subscription ends")));
+    assert_eq!((status, body["error"].as_str()), (400, Some("The store has set the end date of this subscription")));
     let still = seen(&alice).await;
     assert_eq!((&still["cancel_at"], &still["cancel_at_period_end"]), (&json!(at), &json!(false)));
     app.advance_and_bill(3 * DAY).await;

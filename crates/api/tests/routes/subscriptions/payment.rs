@@ -268,7 +268,7 @@ on_one! {
         app.advance(WEEK);
         assert_eq!(renew_due(&app.ctx, &Scope::Wall, app.ctx.now(), 100).await.expect("renews").attempts.len(), 1);
         let refused = alice.buyer.browser.post(&path, &body).await.refused(409);
-        assert_eq!(refused["error"], "A payment is on its way. Please wait for it.");
+        assert_eq!(refused["error"], "A payment is being processed. Please wait.");
         app.drain().await;
         assert_eq!(alice.buyer.browser.post(&path, &body).await.ok()["stripeContext"]["intent_type"], "setup_intent");
         app.finish().await;
@@ -292,7 +292,7 @@ on_one! {
         })
         .await;
         let refused = alice.buyer.browser.post(&format!("{path}/change-payment"), &body).await.refused(409);
-        assert_eq!(refused["error"], "A payment is on its way. Please wait for it.");
+        assert_eq!(refused["error"], "A payment is being processed. Please wait.");
         app.finish().await;
     }
 }

@@ -220,7 +220,7 @@ on_one! {
             "expected_total": shown["total"], "expected_credited": shown["credited"],
         });
         let by_store = app.owner().await.browser.put(&format!("{path}/change-plan"), &order).await.refused(400);
-        assert_eq!(by_store["error"], "The customer's wallet has to permit this plan first");
+        assert_eq!(by_store["error"], "The customer's wallet must authorize this plan first");
         let asked = alice.browser.put(&format!("{path}/change-plan"), &order).await.ok();
         assert_eq!(asked["connect"]["action"], "change-payment", "{asked}");
         let seen = alice.browser.get(&path).await.ok();
@@ -232,7 +232,7 @@ on_one! {
         assert!(query.contains(&kept), "{query}");
         let other = Connect::begin(&app, &alice.browser, "change-payment", &query.replace(&kept, "&expectedCredited=7")).await;
         let refused = other.scan().await;
-        assert_eq!(refused["errorMessage"], "The price of this change is another one by now, please look again");
+        assert_eq!(refused["errorMessage"], "The amount has changed. Please review the new preview.");
         let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
         let request = connect.scan().await;
         let found = request["requestedClaims"][0]["description"].as_str().expect("a text");
@@ -282,7 +282,7 @@ on_one! {
         let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
         let request = connect.scan().await;
         let found = connect.answer(&alice.wallet, &request, signed_claim(&alice.wallet, &request)).await;
-        assert_eq!(found["errorMessage"], "A payment is on its way. Please wait for it.", "{found}");
+        assert_eq!(found["errorMessage"], "A payment is being processed. Please wait.", "{found}");
         let found = app.ctx.store.read().await.expect("reads").subscriptions().find(&subscription).await.expect("reads").expect("is there");
         assert_eq!(found.items[0].price_id, plans.monthly);
         app.change_stake(&subscription, |_| held).await;

@@ -128,7 +128,7 @@ async fn invalid_top_ups_are_rejected_before_the_wallet_is_involved() {
     let connect = Connect::begin(&app, &alice.buyer.browser, "recharge", &query(&alice, TOKEN)).await;
     let asked = connect.scan().await;
     let refused = connect.answer(&alice.buyer.wallet, &asked, json!([{ "type": "authPrincipal" }])).await;
-    let own = "This account is the one that pays for the subscription. Please add funds from another account.";
+    let own = "This account already pays for the subscription. Please top up from another account.";
     assert_eq!(refused["errorMessage"], own);
     assert_eq!(connect.status().await.ok()["error"], own);
 
@@ -173,7 +173,7 @@ async fn a_subscription_paid_by_card_cannot_be_topped_up() {
     assert_eq!(app.networks.confirm(secret, "4242424242424242").await.0, 200);
     app.advance(std::time::Duration::from_secs(2));
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["mandate"]["type"], "card");
-    let message = "A card pays for this subscription. Funds can be added only where a wallet pays.";
+    let message = "This subscription is paid by card. Only a wallet can be topped up.";
     for path in [format!("{path}/funds"), format!("/api/did/recharge/token?x=1{}", query(&alice, TOKEN))] {
         let answer = alice.buyer.browser.get(&path).await;
         assert_eq!((answer.status, answer.json()["error"].as_str()), (400, Some(message)));

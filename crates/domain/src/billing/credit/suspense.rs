@@ -16,7 +16,7 @@ pub enum SuspenseError {
     /// The settled amount equaled the requested one, or the hold is resolved already.
     #[error("This payment is not on hold")]
     NotOnHold,
-    #[error("It was changed meanwhile, please try again")]
+    #[error("It was changed in the meantime. Please try again.")]
     Contended,
     #[error(transparent)]
     Amount(#[from] AmountError),

@@ -82,9 +82,9 @@ async fn make_due_now(unit: &mut dyn UnitOfWork, stake: &Stake, now: Timestamp) 
 /// Why a stake cannot be returned or forfeited by the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StakeAdminError {
-    #[error("This subscription holds no stake that could be moved")]
+    #[error("This subscription has no deposit that can be returned or forfeited")]
     NoStake,
-    #[error("The stake does not hold that much")]
+    #[error("The deposit is lower than this amount")]
     StakeTooSmall,
     #[error("This payment method is not supported")]
     MethodNotSupported,

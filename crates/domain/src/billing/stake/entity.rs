@@ -178,7 +178,7 @@ pub struct StakeKey {
 /// Why a change of a stake is impossible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StakeError {
-    #[error("the stake holds less than that")]
+    #[error("the deposit is lower than this amount")]
     TooSmall,
     #[error("an attempt that moves the stake is open")]
     InFlight,

@@ -68,9 +68,9 @@ fn minimum_stake(policy: &BillingPolicy, cycle: Amount) -> Result<Amount, Amount
 /// Why the overdraft protection cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum OverdraftError {
-    #[error("This subscription holds no stake that could be moved")]
+    #[error("This subscription has no deposit that can be returned or forfeited")]
     NoStake,
-    #[error("The stake does not hold that much")]
+    #[error("The deposit is lower than this amount")]
     StakeTooSmall,
     #[error(transparent)]
     Payment(#[from] PaymentTargetError),

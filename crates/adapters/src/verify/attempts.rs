@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 const RULES: &[Rule] = &[
     Rule {
-        title: "nothing has two open attempts",
+        title: "every subject has at most one open attempt",
         of: "SELECT count(*) AS n FROM attempts WHERE status IN ('open', 'unknown')",
         broken: &[
             finding(
@@ -24,7 +24,7 @@ const RULES: &[Rule] = &[
             finding(
                 "SELECT c.attempt_id AS id FROM attempt_invoices c JOIN attempts a ON a.id = c.attempt_id
                  WHERE (c.open AND a.status NOT IN ('open', 'unknown')) OR (NOT c.open AND a.status IN ('open', 'unknown'))",
-                "covers invoices in another state than its own",
+                "lists invoices whose open flag differs from its own status",
             ),
         ],
         noted: &[finding("SELECT id FROM attempts WHERE status = 'unknown'", "has an outcome that was not observed")],
@@ -45,7 +45,7 @@ const RULES: &[Rule] = &[
         noted: &[],
     },
     Rule {
-        title: "funds that were added have an invoice each",
+        title: "every top-up has one invoice",
         of: "SELECT count(*) AS n FROM attempts WHERE status = 'settled' AND purpose = 'recharge'",
         broken: &[
             finding(
@@ -53,30 +53,30 @@ const RULES: &[Rule] = &[
                  GROUP BY a.subject, a.currency_id, a.amount
                  HAVING count(*) <> (SELECT count(*) FROM invoices i WHERE i.subscription_id = a.subject AND i.reason = 'recharge'
                      AND i.currency_id = a.currency_id AND i.total = a.amount)",
-                "was given funds more or less often than its invoices say",
+                "has a different number of top-ups and top-up invoices",
             ),
             finding(
                 "SELECT i.id FROM invoices i LEFT JOIN attempts a ON a.subject = i.subscription_id AND a.purpose = 'recharge'
                      AND a.status = 'settled' AND a.amount = i.total AND a.currency_id = i.currency_id
                  WHERE i.reason = 'recharge' AND a.id IS NULL",
-                "documents funds that nobody added",
+                "documents a top-up that did not happen",
             ),
         ],
         noted: &[],
     },
     Rule {
-        title: "intents agree with their attempts",
+        title: "intents match their attempts",
         of: "SELECT count(*) AS n FROM payment_intents",
         broken: &[
             finding(
                 "SELECT i.id FROM payment_intents i JOIN attempts a ON a.subject = i.id AND a.purpose = 'payment' AND a.status = 'settled'
                  WHERE i.status <> 'succeeded' OR i.amount_received <> a.amount",
-                "has not received what its attempt settled",
+                "received another amount than its attempt settled",
             ),
             finding(
                 "SELECT i.id FROM payment_intents i LEFT JOIN attempts a ON a.subject = i.id AND a.purpose = 'payment' AND a.status = 'settled'
                  WHERE i.status = 'succeeded' AND LTRIM(CAST(i.amount_received AS TEXT), '0') <> '' AND a.id IS NULL",
-                "has received something without a settled attempt",
+                "received money without a settled attempt",
             ),
         ],
         noted: &[],
@@ -94,7 +94,7 @@ const SUMS: &[SumRule] = &[
         parts: "its planned payments",
     },
     SumRule {
-        title: "what a payment settled is on invoices, or was overpaid to the balance",
+        title: "settled payments are applied to invoices or to the balance",
         rows: "WITH a AS (SELECT id, amount, subject FROM attempts WHERE id > $1 AND purpose = 'payment' AND status = 'settled'
                           ORDER BY id LIMIT $2)
                SELECT a.id AS id, a.amount AS amount, p.amount AS added, NULL AS subtracted
@@ -106,7 +106,7 @@ const SUMS: &[SumRule] = &[
         parts: "its payments and its overpayment",
     },
     SumRule {
-        title: "no more of a forfeited stake pays invoices than was forfeited",
+        title: "invoices receive no more from a stake than was forfeited",
         rows: "SELECT a.id, a.amount, p.amount AS added, NULL AS subtracted
                FROM (SELECT id, amount FROM attempts WHERE id > $1 AND purpose = 'slash' AND status = 'settled' ORDER BY id LIMIT $2) a
                LEFT JOIN (SELECT attempt_id, amount FROM invoice_payments
@@ -139,7 +139,7 @@ pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
 
 /// A stake may be forfeited in parts and the rest returned. Its row must match its attempts, plus what its payer claimed on the network.
 async fn stakes(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    let mut check = Check::of("a stake's amounts are what its attempts moved");
+    let mut check = Check::of("a stake's amounts match its attempts");
     let mut moved: BTreeMap<String, Moved> = BTreeMap::new();
     let read = |row: &Row| {
         let stake = moved.entry(row.get("subject")?).or_default();

@@ -8,7 +8,7 @@ use souk_domain::billing::BalanceTransactionType;
 use souk_domain::shared::{Amount, StorageError};
 
 const RULES: &[Rule] = &[Rule {
-    title: "transactions of balances have a source",
+    title: "every balance transaction has a source",
     of: "SELECT count(*) AS n FROM balance_transactions",
     broken: &[
         finding(
@@ -20,7 +20,7 @@ const RULES: &[Rule] = &[Rule {
             "SELECT t.id FROM balance_transactions t LEFT JOIN attempts a ON a.id = t.source AND
                  ((t.type = 'overpayment' AND a.status = 'settled') OR (t.type = 'suspense_resolved' AND a.status = 'declined'))
              WHERE t.type IN ('overpayment', 'suspense_resolved') AND a.id IS NULL",
-            "is of no attempt that explains it",
+            "has no matching attempt",
         ),
         finding(
             "SELECT t.id FROM balance_transactions t LEFT JOIN refunds r ON r.id = t.source AND r.amount = t.amount
@@ -28,12 +28,12 @@ const RULES: &[Rule] = &[Rule {
                  ((t.type = 'payout' AND r.kind = 'balance_payout') OR (t.type = 'payout_restored' AND r.kind = 'balance_payout' AND r.status = 'failed')
                   OR (t.type = 'refund_moved' AND r.kind = 'refund' AND r.status = 'canceled'))
              WHERE t.type IN ('payout', 'payout_restored', 'refund_moved') AND r.id IS NULL",
-            "is of no refund or pay-out that explains it",
+            "has no matching refund or payout",
         ),
         finding(
             "SELECT t.id FROM balance_transactions t LEFT JOIN invoices i ON i.id = t.source AND i.customer_id = t.customer_id
                  AND i.currency_id = t.currency_id WHERE t.type IN ('applied_to_invoice', 'unapplied_from_invoice') AND i.id IS NULL",
-            "is of no invoice of its customer and currency",
+            "has no matching invoice",
         ),
         finding(
             "SELECT MIN(id) AS id FROM balance_transactions WHERE type NOT IN ('applied_to_invoice', 'unapplied_from_invoice')
@@ -51,7 +51,7 @@ const TRANSACTIONS: &str =
     LEFT JOIN balance_transactions t ON t.customer_id = b.customer_id AND t.currency_id = b.currency_id ORDER BY b.id, t.sequence";
 
 pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    let mut check = Check::of("a balance is what its transactions come to, one after the other");
+    let mut check = Check::of("every balance equals the running sum of its transactions");
     let read = |id: &str, rows: &[Row]| {
         check.of += 1;
         let (mut sum, mut sequence) = (Sum::default(), 0);

@@ -5,24 +5,24 @@ use super::rule::{Rule, finding};
 use souk_domain::shared::StorageError;
 
 const RULES: &[Rule] = &[Rule {
-    title: "stock is what was reserved and sold",
+    title: "sold quantities match reservations and sales",
     of: "SELECT count(*) AS n FROM prices",
     broken: &[
         finding(
             "SELECT p.id FROM prices p WHERE p.quantity_sold <>
                  COALESCE((SELECT SUM(h.quantity) FROM holds h WHERE h.price_id = p.id AND h.state <> 'released'), 0)",
-            "has another stock than its sales and reservations",
+            "has a sold quantity that differs from its reservations and sales",
         ),
         finding("SELECT id FROM prices WHERE quantity_available > 0 AND quantity_sold > quantity_available", "is oversold"),
         finding(
             "SELECT h.session_id AS id FROM holds h LEFT JOIN checkout_sessions s ON s.id = h.session_id
              WHERE h.state = 'sold' AND (s.id IS NULL OR s.status <> 'complete')",
-            "sold something and is not complete",
+            "has sales but is not complete",
         ),
         finding(
             "SELECT h.session_id AS id FROM holds h JOIN checkout_sessions s ON s.id = h.session_id
              WHERE h.state = 'held' AND s.status <> 'open'",
-            "reserves stock and has ended",
+            "has ended but still reserves stock",
         ),
     ],
     noted: &[],

@@ -34,8 +34,8 @@ impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { title, of, breaches, notes } = self;
         match breaches.len() {
-            0 => write!(f, "holds     {title} ({of})")?,
-            broken => write!(f, "BROKEN {broken}  {title} ({of})")?,
+            0 => write!(f, "ok        {title} ({of})")?,
+            failed => write!(f, "FAILED {failed}  {title} ({of})")?,
         }
         breaches.iter().take(SHOWN).try_for_each(|breach| write!(f, "\n    {breach}"))?;
         notes.iter().take(SHOWN).try_for_each(|note| write!(f, "\n    note: {note}"))?;

@@ -7,7 +7,7 @@ use crate::persistence::Row;
 use souk_domain::shared::{Amount, StorageError};
 
 const RULES: &[Rule] = &[Rule {
-    title: "credit notes are of finalized invoices, with at least one item",
+    title: "every credit note belongs to a finalized invoice and has an item",
     of: "SELECT count(*) AS n FROM credit_notes",
     broken: &[
         finding(
@@ -23,26 +23,26 @@ const RULES: &[Rule] = &[Rule {
         finding(
             "SELECT c.note_id AS id FROM credit_note_items c LEFT JOIN credit_notes n ON n.id = c.note_id
                  LEFT JOIN invoice_items l ON l.id = c.invoice_item_id WHERE n.id IS NULL OR l.id IS NULL OR l.invoice_id <> n.invoice_id",
-            "gives a line of another invoice",
+            "credits a line of another invoice",
         ),
         finding(
             "SELECT note_id AS id FROM credit_note_items GROUP BY note_id, invoice_item_id HAVING count(*) > 1",
-            "gives one line twice",
+            "credits a line twice",
         ),
         finding(
             "SELECT t.id FROM balance_transactions t LEFT JOIN credit_notes n ON n.id = t.source AND n.to_balance = t.amount
              WHERE t.type = 'credit_note' AND n.id IS NULL",
-            "adds to the balance what its credit note does not give",
+            "adds an amount to the balance that its credit note does not contain",
         ),
         finding(
             "SELECT n.id FROM credit_notes n LEFT JOIN balance_transactions t ON t.source = n.id AND t.type = 'credit_note'
              WHERE LTRIM(CAST(n.to_balance AS TEXT), '0') <> '' AND t.id IS NULL",
-            "gives to the balance, which has no transaction of it",
+            "credits the balance without a transaction",
         ),
         finding(
             "SELECT c.note_id AS id FROM credit_note_items c JOIN invoice_items l ON l.id = c.invoice_item_id
              WHERE LTRIM(CAST(l.credited AS TEXT), '0') = '' AND LTRIM(CAST(c.amount AS TEXT), '0') <> ''",
-            "gives a line that is not credited",
+            "credits a line whose credited amount is zero",
         ),
     ],
     noted: &[],
@@ -88,7 +88,7 @@ pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
 
 /// Checks that a note's whole total has a destination.
 async fn destinations(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    let mut check = Check::of("a credit note's total is what it took off, gave to the balance and refunded");
+    let mut check = Check::of("a credit note's total equals its reductions, balance credits and refunds");
     let read = |row: &Row| {
         check.of += 1;
         let (total, mut given): (Amount, _) = (row.get("total")?, Sum::default());
@@ -96,7 +96,7 @@ async fn destinations(checks: &mut Checks<'_>) -> Result<(), StorageError> {
             given.add(row.get(column)?)?;
         }
         if !given.is(total)? {
-            check.breaches.push(format!("{} is over {total}, and {given} went somewhere", row.get::<String>("id")?));
+            check.breaches.push(format!("{} has the total {total}, but its destinations sum to {given}", row.get::<String>("id")?));
         }
         Ok(())
     };

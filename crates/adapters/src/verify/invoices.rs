@@ -9,7 +9,7 @@ use souk_domain::shared::{Amount, StorageError, Timestamp};
 
 const RULES: &[Rule] = &[
     Rule {
-        title: "checkouts and their invoices agree",
+        title: "checkouts match their invoices",
         of: "SELECT count(*) AS n FROM checkout_sessions",
         broken: &[
             finding(
@@ -35,7 +35,7 @@ const RULES: &[Rule] = &[
         noted: &[],
     },
     Rule {
-        title: "what pays an invoice is a settled attempt or a transaction of the balance",
+        title: "every invoice payment has a settled attempt or balance transaction",
         of: "SELECT count(*) AS n FROM invoice_payments",
         broken: &[
             finding(
@@ -57,7 +57,7 @@ const RULES: &[Rule] = &[
             finding(
                 "SELECT t.id FROM balance_transactions t LEFT JOIN invoice_payments p ON p.balance_transaction_id = t.id
                  WHERE t.type = 'applied_to_invoice' AND p.id IS NULL",
-                "left the balance and paid nothing",
+                "debited the balance but paid no invoice",
             ),
         ],
         noted: &[],
@@ -86,7 +86,7 @@ const RULES: &[Rule] = &[
 
 const SUMS: &[SumRule] = &[
     SumRule {
-        title: "an invoice's paid amount is the sum of its payments that stand",
+        title: "an invoice's paid amount is the sum of its effective payments",
         rows: "SELECT i.id, i.amount_paid AS amount, p.amount AS added, p.reversed AS subtracted
                FROM (SELECT id, amount_paid FROM invoices WHERE id > $1 AND document = 'invoice' ORDER BY id LIMIT $2) i
                LEFT JOIN invoice_payments p ON p.invoice_id = i.id ORDER BY i.id",
@@ -123,7 +123,7 @@ pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
 /// Checks that each line equals its calculation, that the lines sum to the total, and that no line is credited beyond its amount.
 async fn lines(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     let mut sums = Check::of("lines equal their calculations and sum to the total");
-    let mut credits = Check::of("no line is credited by more than it asks for");
+    let mut credits = Check::of("no line is credited by more than its amount");
     let read = |id: &str, lines: &[Row]| {
         sums.of += 1;
         let (total, mut sum): (Amount, _) = (lines[0].get("total")?, Sum::default());
@@ -143,11 +143,11 @@ async fn lines(checks: &mut Checks<'_>) -> Result<(), StorageError> {
             credits.of += 1;
             let credited: Amount = line.get("credited")?;
             if !asked.is_at_least(credited)? {
-                credits.breaches.push(format!("{name} asks for {asked} and is credited by {credited}"));
+                credits.breaches.push(format!("{name} has the amount {asked} but is credited by {credited}"));
             }
         }
         if !sum.is(total)? {
-            sums.breaches.push(format!("{id} asks for {total}, its lines sum to {sum}"));
+            sums.breaches.push(format!("{id} has the total {total}, but its lines sum to {sum}"));
         }
         Ok(())
     };
@@ -159,7 +159,7 @@ async fn lines(checks: &mut Checks<'_>) -> Result<(), StorageError> {
 
 /// Checks that each invoice's status matches its amounts.
 async fn statuses(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    let mut check = Check::of("the status of an invoice follows from what remains of it");
+    let mut check = Check::of("every invoice's status matches its remaining amount");
     let read = |row: &Row| {
         check.of += 1;
         let (id, status): (String, InvoiceStatus) = (row.get("id")?, row.get("status")?);
@@ -195,7 +195,7 @@ async fn statuses(checks: &mut Checks<'_>) -> Result<(), StorageError> {
 
 /// Checks that refunds, disputes and reversals of a payment do not exceed its amount.
 async fn payments(checks: &mut Checks<'_>) -> Result<(), StorageError> {
-    let mut check = Check::of("no more of a payment is refunded, disputed and reversed than it paid");
+    let mut check = Check::of("refunds, disputes and reversals don't exceed their payment");
     let read = |row: &Row| {
         check.of += 1;
         let (amount, mut used): (Amount, _) = (row.get("amount")?, Sum::default());

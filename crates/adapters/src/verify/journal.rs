@@ -116,7 +116,7 @@ const RULES: &[Rule] = &[
         "SELECT id, amount, currency_id, livemode FROM refunds WHERE kind = 'balance_payout'"
     ),
     posted!(
-        "refused pay-outs are posted once",
+        "declined payouts are posted once",
         "balance_payout_restored",
         "SELECT id, amount, currency_id, livemode FROM refunds WHERE kind = 'balance_payout' AND status = 'failed'"
     ),
@@ -133,7 +133,7 @@ const RULES: &[Rule] = &[
         noted: &[],
     },
     Rule {
-        title: "entries of disputes and of refunds that failed later have their object",
+        title: "entries of disputes and late refund failures have their object",
         of: "SELECT count(*) AS n FROM journal_entries
              WHERE type IN ('dispute_withdrawn', 'dispute_reinstated', 'dispute_lost', 'network_fee', 'refund_failed')",
         broken: &[
@@ -157,14 +157,14 @@ const RULES: &[Rule] = &[
 /// Returns the title of an account's rule; `None` if no table defines what the account must hold.
 const fn title(account: &Account) -> Option<&'static str> {
     Some(match account {
-        Account::Cash(_) => "cash equals what networks moved",
-        Account::Receivable => "receivable equals what remains of finalized invoices",
+        Account::Cash(_) => "cash equals the networks' movements",
+        Account::Receivable => "receivable equals the remaining amounts of finalized invoices",
         Account::StakesHeld(_) => "stakes_held equals the stakes that networks hold",
         Account::StakesPayable => "stakes_payable equals the stakes that networks hold",
         Account::CustomerBalance => "customer_balance equals the balances of all customers",
         Account::RefundsPayable => "refunds_payable equals the refunds that are pending or failed",
-        Account::Disputes => "disputes equals what undecided disputes withdrew of payments",
-        Account::Revenue => "revenue equals invoices less credit, and stakes forfeited without a debt",
+        Account::Disputes => "disputes equals the amounts withdrawn by undecided disputes",
+        Account::Revenue => "revenue equals invoices less credit, plus stakes forfeited without an overdue invoice",
         Account::Fees => "fees equals the fees of disputes",
         Account::Suspense => return None,
     })
@@ -243,7 +243,7 @@ fn accounts(checks: &mut Checks<'_>, journal: &Accounts, tables: &Accounts) -> R
 /// Checks the oracle of the billing model: money received less money sent equals the amounts that invoices kept, plus the balance,
 /// refunds on their way and suspense, less disputes.
 fn positions(checks: &mut Checks<'_>, tables: &Tables) -> Result<(), StorageError> {
-    let mut check = Check::of("what each customer paid was invoiced, is balance, or goes back");
+    let mut check = Check::of("every customer's payments equal invoices, balance and pending refunds");
     for ((customer, currency), position) in &tables.positions {
         check.of += 1;
         if !position.received.equals(&position.accounted)? {

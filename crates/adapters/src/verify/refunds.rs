@@ -7,7 +7,7 @@ use souk_domain::shared::StorageError;
 
 const RULES: &[Rule] = &[
     Rule {
-        title: "refunds belong to a credit note and its payment, and their status fits their attempts",
+        title: "every refund has a credit note, a payment and a matching attempt status",
         of: "SELECT count(*) AS n FROM refunds",
         broken: &[
             finding(
@@ -23,12 +23,12 @@ const RULES: &[Rule] = &[
             finding(
                 "SELECT r.id FROM refunds r WHERE r.status = 'pending' AND NOT EXISTS
                      (SELECT 1 FROM attempts a WHERE a.subject = r.id AND a.purpose = 'refund' AND a.status IN ('open', 'unknown'))",
-                "is pending, and nothing sends it",
+                "is pending without an open attempt",
             ),
             finding(
                 "SELECT r.id FROM refunds r JOIN attempts a ON a.subject = r.id AND a.purpose = 'refund' AND a.status IN ('open', 'unknown')
                  WHERE r.status <> 'pending'",
-                "is not pending, and something sends it",
+                "is not pending but has an open attempt",
             ),
             finding(
                 "SELECT r.id FROM refunds r JOIN invoice_payments p ON p.id = r.payment_id
@@ -45,7 +45,7 @@ const RULES: &[Rule] = &[
             finding(
                 "SELECT a.subject AS id FROM attempts a JOIN refunds r ON r.id = a.subject WHERE a.purpose = 'refund' AND a.status = 'settled'
                  GROUP BY a.subject, r.failure_count HAVING count(*) > 1 + r.failure_count",
-                "was sent more often than it failed",
+                "has more attempts than failures allow",
             ),
         ],
         noted: &[
@@ -88,7 +88,7 @@ const SUMS: &[SumRule] = &[
         parts: "its refunds and pay-outs",
     },
     SumRule {
-        title: "no intent gives back more than it received",
+        title: "no intent refunds more than it received",
         rows: "SELECT id, amount_received AS amount, amount_refunded AS added, NULL AS subtracted FROM payment_intents
                WHERE id > $1 ORDER BY id LIMIT $2",
         relation: Relation::AtMost,

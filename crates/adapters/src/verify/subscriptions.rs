@@ -6,25 +6,25 @@ use souk_domain::shared::StorageError;
 
 const RULES: &[Rule] = &[
     Rule {
-        title: "subscriptions' status fits their invoices",
+        title: "subscription statuses match their invoices",
         of: "SELECT count(*) AS n FROM subscriptions",
         broken: &[
             finding(
                 "SELECT s.id FROM subscriptions s WHERE s.status = 'past_due' AND NOT EXISTS
                      (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id AND i.status = 'uncollectible')",
-                "is past due and owes nothing",
+                "is past due without an overdue invoice",
             ),
             finding(
                 // The customer owes what remains after a lost dispute, but this debt ends no subscription.
                 "SELECT s.id FROM subscriptions s WHERE s.status IN ('active', 'trialing') AND EXISTS
                      (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id AND i.status = 'uncollectible' AND NOT EXISTS
                           (SELECT 1 FROM invoice_payments p JOIN disputes d ON d.intent_id = p.intent_id WHERE p.invoice_id = i.id))",
-                "owes and is not past due",
+                "has an overdue invoice but is not past due",
             ),
             finding(
                 "SELECT id FROM subscriptions WHERE (status = 'past_due' AND past_due_since IS NULL)
                      OR (status IN ('active', 'trialing') AND past_due_since IS NOT NULL)",
-                "has no time since which it owes, or one though it owes nothing",
+                "has a past-due date that doesn't match its status",
             ),
             finding(
                 "SELECT id FROM subscriptions WHERE (status = 'canceled' AND ended_at IS NULL)
@@ -40,7 +40,7 @@ const RULES: &[Rule] = &[
         noted: &[],
     },
     Rule {
-        title: "what is reserved of a stake is moved by an open attempt, and every stake that is released is moved",
+        title: "reserved stakes have an open attempt, and released stakes are processed",
         of: "SELECT count(*) AS n FROM stakes",
         broken: &[
             finding(
@@ -53,33 +53,33 @@ const RULES: &[Rule] = &[
             finding(
                 "SELECT a.id FROM attempts a JOIN stakes s ON s.id = a.subject WHERE a.status IN ('open', 'unknown')
                      AND a.purpose IN ('slash', 'return_stake') AND (s.reserved_by IS NULL OR s.reserved_by <> a.id)",
-                "moves a stake that does not know it",
+                "moves a stake that it has not reserved",
             ),
             finding(
                 // A stake that was revoked while its subscriptions run is monitored, and returned after they have ended.
                 "SELECT id FROM stakes WHERE status = 'releasing' AND reserved_by IS NULL AND return_at IS NULL
                      AND (release_reason <> 'revoked' OR purpose = 'overdraft')",
-                "is released and forgotten",
+                "is released but not scheduled",
             ),
             finding(
                 "SELECT s.id FROM stakes s WHERE s.status = 'held' AND s.purpose = 'security' AND NOT EXISTS
                      (SELECT 1 FROM subscriptions n WHERE n.stake_id = s.id AND n.status <> 'canceled') AND NOT EXISTS
                      (SELECT 1 FROM checkout_sessions c WHERE c.stake_id = s.id AND c.status = 'open')",
-                "is held and secures nothing",
+                "is held but secures no subscription",
             ),
         ],
         noted: &[finding(
             "SELECT id FROM stakes WHERE failure_count > 5 AND status <> 'final'",
-            "is refused by its network again and again",
+            "is repeatedly declined by its network",
         )],
     },
     Rule {
-        title: "every subscription that runs is due again",
+        title: "every active subscription has a due time",
         of: "SELECT count(*) AS n FROM subscriptions WHERE status <> 'canceled'",
         broken: &[
             finding(
                 "SELECT id FROM subscriptions WHERE due_at IS NULL AND on_hold IS NULL AND status IN ('trialing', 'active', 'past_due')",
-                "is never due again",
+                "has no due time",
             ),
             finding(
                 // A subscription that is about to end waits for payments in flight.

@@ -310,12 +310,12 @@ const CASES: &[Case] = &[
     case(
         "UPDATE journal_postings SET account = 'assets:cash:pm_other' WHERE entry_id = 'je_02' AND position = 0",
         "UPDATE journal_postings SET account = 'assets:cash:pm_card' WHERE account = 'assets:cash:pm_other'",
-        "cash equals what networks moved",
+        "cash equals the networks' movements",
     ),
     case(
         "UPDATE journal_postings SET account = 'liabilities:suspense' WHERE entry_id = 'je_01' AND position = 0",
         "UPDATE journal_postings SET account = 'assets:receivable' WHERE account = 'liabilities:suspense'",
-        "receivable equals what remains of finalized invoices",
+        "receivable equals the remaining amounts of finalized invoices",
     ),
     case(
         "UPDATE journal_postings SET account = 'liabilities:suspense' WHERE account = 'assets:stakes_held:pm_card'",
@@ -340,12 +340,12 @@ const CASES: &[Case] = &[
     case(
         "UPDATE journal_postings SET account = 'liabilities:suspense' WHERE account = 'assets:disputes'",
         "UPDATE journal_postings SET account = 'assets:disputes' WHERE account = 'liabilities:suspense'",
-        "disputes equals what undecided disputes withdrew of payments",
+        "disputes equals the amounts withdrawn by undecided disputes",
     ),
     case(
         "UPDATE journal_postings SET account = 'liabilities:suspense' WHERE account = 'income:revenue' AND entry_id = 'je_01'",
         "UPDATE journal_postings SET account = 'income:revenue' WHERE account = 'liabilities:suspense'",
-        "revenue equals invoices less credit, and stakes forfeited without a debt",
+        "revenue equals invoices less credit, plus stakes forfeited without an overdue invoice",
     ),
     case(
         "UPDATE journal_postings SET account = 'liabilities:suspense' WHERE account = 'expenses:fees'",
@@ -355,7 +355,7 @@ const CASES: &[Case] = &[
     case(
         "UPDATE payment_intents SET customer_id = 'cus_2' WHERE id = 'pi_1'",
         "UPDATE payment_intents SET customer_id = 'cus_1'",
-        "what each customer paid was invoiced, is balance, or goes back",
+        "every customer's payments equal invoices, balance and pending refunds",
     ),
     case(
         "UPDATE journal_entries SET subject = 'in_9' WHERE subject = 'in_1'",
@@ -407,18 +407,18 @@ const CASES: &[Case] = &[
     case(
         "UPDATE refunds SET kind = 'balance_payout', status = 'failed'",
         "UPDATE refunds SET kind = 'refund', status = 'pending'",
-        "refused pay-outs are posted once",
+        "declined payouts are posted once",
     ),
     case("UPDATE disputes SET movements = 3", "UPDATE disputes SET movements = 2", "each movement of a dispute is posted once"),
     case(
         "UPDATE journal_entries SET type = 'refund_failed' WHERE subject = 'dp_1/1'",
         "UPDATE journal_entries SET type = 'dispute_withdrawn' WHERE subject = 'dp_1/1'",
-        "entries of disputes and of refunds that failed later have their object",
+        "entries of disputes and late refund failures have their object",
     ),
     case(
         "UPDATE attempt_invoices SET open = true WHERE attempt_id = 'att_1'",
         "UPDATE attempt_invoices SET open = false",
-        "nothing has two open attempts",
+        "every subject has at most one open attempt",
     ),
     case(
         "UPDATE attempts SET subject = 'pi_1' WHERE id = 'att_2'",
@@ -428,12 +428,12 @@ const CASES: &[Case] = &[
     case(
         "UPDATE invoices SET reason = 'recharge' WHERE id = 'in_4'",
         "UPDATE invoices SET reason = 'stake' WHERE id = 'in_4'",
-        "funds that were added have an invoice each",
+        "every top-up has one invoice",
     ),
     case(
         "UPDATE payment_intents SET status = 'processing' WHERE id = 'pi_1'",
         "UPDATE payment_intents SET status = 'succeeded'",
-        "intents agree with their attempts",
+        "intents match their attempts",
     ),
     case(
         "UPDATE attempt_invoices SET amount = (SELECT amount FROM attempts WHERE id = 'att_2') WHERE attempt_id = 'att_1'",
@@ -443,27 +443,27 @@ const CASES: &[Case] = &[
     case(
         "UPDATE invoice_payments SET attempt_id = 'att_2' WHERE id = 'inpay_1'",
         "UPDATE invoice_payments SET attempt_id = 'att_1' WHERE id = 'inpay_1'",
-        "what a payment settled is on invoices, or was overpaid to the balance",
+        "settled payments are applied to invoices or to the balance",
     ),
     case(
         "UPDATE attempts SET purpose = 'slash' WHERE id = 'att_4'",
         "UPDATE attempts SET purpose = 'stake' WHERE id = 'att_4'",
-        "a stake's amounts are what its attempts moved",
+        "a stake's amounts match its attempts",
     ),
     case(
         "UPDATE stakes SET amount_forfeited = amount",
         "UPDATE stakes SET amount_forfeited = amount_returned",
-        "a stake's amounts are what its attempts moved",
+        "a stake's amounts match its attempts",
     ),
     case(
         "UPDATE stakes SET reserved_by = 'att_9', reserved_for = 'return'",
         "UPDATE stakes SET reserved_by = NULL, reserved_for = NULL",
-        "what is reserved of a stake is moved by an open attempt, and every stake that is released is moved",
+        "reserved stakes have an open attempt, and released stakes are processed",
     ),
     case(
         "UPDATE stakes SET status = 'releasing', release_reason = 'ended'",
         "UPDATE stakes SET status = 'held', release_reason = NULL",
-        "what is reserved of a stake is moved by an open attempt, and every stake that is released is moved",
+        "reserved stakes have an open attempt, and released stakes are processed",
     ),
     case(
         "UPDATE invoice_items SET amount = unit_amount WHERE id = 'ii_2'",
@@ -473,22 +473,22 @@ const CASES: &[Case] = &[
     case(
         "UPDATE invoice_items SET discount = amount WHERE id = 'ii_1'",
         "UPDATE invoice_items SET discount = tax",
-        "no line is credited by more than it asks for",
+        "no line is credited by more than its amount",
     ),
     case(
         "UPDATE invoices SET status = 'open', paid_at = NULL WHERE id = 'in_1'",
         "UPDATE invoices SET status = 'paid', paid_at = updated_at WHERE id = 'in_1'",
-        "the status of an invoice follows from what remains of it",
+        "every invoice's status matches its remaining amount",
     ),
     case(
         "UPDATE invoice_payments SET disputed = amount WHERE id = 'inpay_1'",
         "UPDATE invoice_payments SET disputed = reversed WHERE id = 'inpay_1'",
-        "no more of a payment is refunded, disputed and reversed than it paid",
+        "refunds, disputes and reversals don't exceed their payment",
     ),
     case(
         "UPDATE invoice_payments SET reversed = disputed WHERE id = 'inpay_2'",
         "UPDATE invoice_payments SET reversed = refunded WHERE id = 'inpay_2'",
-        "an invoice's paid amount is the sum of its payments that stand",
+        "an invoice's paid amount is the sum of its effective payments",
     ),
     case(
         "UPDATE invoices SET amount_credited = total WHERE id = 'in_3'",
@@ -498,12 +498,12 @@ const CASES: &[Case] = &[
     case(
         "UPDATE checkout_sessions SET invoice_id = 'in_1'",
         "UPDATE checkout_sessions SET invoice_id = NULL",
-        "checkouts and their invoices agree",
+        "checkouts match their invoices",
     ),
     case(
         "UPDATE invoice_payments SET balance_transaction_id = 'cbtxn_1' WHERE id = 'inpay_3'",
         "UPDATE invoice_payments SET balance_transaction_id = 'cbtxn_2' WHERE id = 'inpay_3'",
-        "what pays an invoice is a settled attempt or a transaction of the balance",
+        "every invoice payment has a settled attempt or balance transaction",
     ),
     case(
         "UPDATE invoices SET document = 'invoice', number = 9 WHERE id = 'in_4'",
@@ -518,17 +518,17 @@ const CASES: &[Case] = &[
     case(
         "UPDATE invoice_items SET credited = tax WHERE id = 'ii_1'",
         "UPDATE invoice_items SET credited = (SELECT total FROM credit_notes WHERE id = 'cn_1') WHERE id = 'ii_1'",
-        "credit notes are of finalized invoices, with at least one item",
+        "every credit note belongs to a finalized invoice and has an item",
     ),
     case(
         "UPDATE invoice_payments SET refunded = reversed WHERE id = 'inpay_1'",
         "UPDATE invoice_payments SET refunded = (SELECT amount FROM refunds) WHERE id = 'inpay_1'",
-        "refunds belong to a credit note and its payment, and their status fits their attempts",
+        "every refund has a credit note, a payment and a matching attempt status",
     ),
     case(
         "UPDATE payment_intents SET amount_refunded = (SELECT amount_refunded FROM payment_intents WHERE id = 'pi_2') WHERE id = 'pi_1'",
         "UPDATE payment_intents SET amount_refunded = (SELECT amount FROM refunds) WHERE id = 'pi_1'",
-        "refunds belong to a credit note and its payment, and their status fits their attempts",
+        "every refund has a credit note, a payment and a matching attempt status",
     ),
     case(
         "UPDATE credit_note_items SET amount = (SELECT total FROM invoices WHERE id = 'in_1') WHERE note_id = 'cn_1'",
@@ -543,32 +543,32 @@ const CASES: &[Case] = &[
     case(
         "UPDATE credit_notes SET due_reduced = total WHERE id = 'cn_1'",
         "UPDATE credit_notes SET due_reduced = (SELECT to_balance FROM credit_notes WHERE id = 'cn_2') WHERE id = 'cn_1'",
-        "a credit note's total is what it took off, gave to the balance and refunded",
+        "a credit note's total equals its reductions, balance credits and refunds",
     ),
     case(
         "UPDATE balance_transactions SET source = 'cn_2' WHERE id = 'cbtxn_1'",
         "UPDATE balance_transactions SET source = 'cn_1' WHERE id = 'cbtxn_1'",
-        "credit notes are of finalized invoices, with at least one item",
+        "every credit note belongs to a finalized invoice and has an item",
     ),
     case(
         "UPDATE balance_transactions SET balance_after = (SELECT total FROM credit_notes WHERE id = 'cn_2') WHERE id = 'cbtxn_1'",
         "UPDATE balance_transactions SET balance_after = amount WHERE id = 'cbtxn_1'",
-        "a balance is what its transactions come to, one after the other",
+        "every balance equals the running sum of its transactions",
     ),
     case(
         "UPDATE customer_balances SET amount = (SELECT amount FROM balance_transactions WHERE id = 'cbtxn_1')",
         "UPDATE customer_balances SET amount = (SELECT balance_after FROM balance_transactions WHERE id = 'cbtxn_2')",
-        "a balance is what its transactions come to, one after the other",
+        "every balance equals the running sum of its transactions",
     ),
     case(
         "UPDATE balance_transactions SET type = 'overpayment' WHERE id = 'cbtxn_1'",
         "UPDATE balance_transactions SET type = 'credit_note' WHERE id = 'cbtxn_1'",
-        "transactions of balances have a source",
+        "every balance transaction has a source",
     ),
     case(
         "UPDATE refunds SET payment_id = 'inpay_3'",
         "UPDATE refunds SET payment_id = 'inpay_1'",
-        "refunds belong to a credit note and its payment, and their status fits their attempts",
+        "every refund has a credit note, a payment and a matching attempt status",
     ),
     case(
         "UPDATE disputes SET status = 'lost'",
@@ -643,7 +643,7 @@ on_both! {
             unit.attempts().insert(&settled, &[]).await.expect("inserts");
         }
         unit.commit().await.expect("commits");
-        let (twice, overbilled) = ("nothing was paid twice", "a stake's amounts are what its attempts moved");
+        let (twice, overbilled) = ("nothing was paid twice", "a stake's amounts match its attempts");
         let sound = titles(db).await;
         assert!(!sound.contains(&twice) && !sound.contains(&overbilled), "{sound:?}");
         change(db, "UPDATE attempts SET amount = (SELECT amount FROM attempts WHERE id = 'att_2') WHERE id = 'att_3'").await;

@@ -208,14 +208,14 @@ on_one! {
         let billing = charged(db, 5).await;
         add(&billing, 60, 7).await.expect("adds");
         for (sql, breach) in [
-            ("UPDATE attempts SET status = 'declined' WHERE purpose = 'recharge'", "documents funds that nobody added"),
+            ("UPDATE attempts SET status = 'declined' WHERE purpose = 'recharge'", "documents a top-up that did not happen"),
             ("UPDATE attempts SET status = 'settled' WHERE purpose = 'recharge'", ""),
-            ("UPDATE invoices SET reason = 'stake' WHERE reason = 'recharge'", "was given funds more or less often than its invoices say"),
+            ("UPDATE invoices SET reason = 'stake' WHERE reason = 'recharge'", "has a different number of top-ups and top-up invoices"),
         ] {
             billing.write(sql).await;
             let mut found = Vec::new();
             verify(billing.database(), &mut |check| {
-                if check.title == "funds that were added have an invoice each" {
+                if check.title == "every top-up has one invoice" {
                     found.extend(check.breaches);
                 }
             })

@@ -141,7 +141,7 @@ on_one! {
         connection.commit().await.expect("commits");
         let mut titles = Vec::new();
         verify(billing.database(), &mut |check| titles.extend((!check.breaches.is_empty()).then_some(check.title))).await.expect("reads");
-        assert!(titles.iter().any(|title| title.starts_with("what is reserved of a stake")), "{titles:?}");
+        assert!(titles.iter().any(|title| title.starts_with("reserved stakes have")), "{titles:?}");
     }
 
     async fn an_invoice_is_not_retried_while_a_deposit_pays_it(db: &TestDatabase) {

@@ -1,4 +1,4 @@
-# Thin: the work is in cargo, npm and scripts/. CARGO_TARGET_DIR is honoured where it is set.
+# Thin: the work is in cargo, npm and scripts/. CARGO_TARGET_DIR is honored where it is set.
 .PHONY: run test check build release bench crash storm histories e2e-all lighthouse openapi web
 
 SOUK := $(or $(CARGO_TARGET_DIR),target)/debug/souk
@@ -21,7 +21,7 @@ check: web            ## the quick inner loop
 test:                 ## everything that CI runs; with DATABASES=all each use case on both databases
 	scripts/test.sh
 
-release: web          ## optimised and stripped: target/release/souk
+release: web          ## optimized and stripped: target/release/souk
 	cargo build --release -p souk-server
 
 bench: web            ## benches as a table and in target/bench.json; one set with SET=purchase or SET=billing
@@ -36,7 +36,7 @@ storm: web            ## 100,000 subscriptions due at once, two workers on Postg
 histories: release    ## 1,000 random histories with 5 kills each, on both databases, with and without a wiped queue
 	scripts/histories.sh
 
-e2e-all: build        ## the browser tests in every language, width and colour scheme
+e2e-all: build        ## the browser tests in every language, width and color scheme
 	MATRIX=all scripts/e2e.sh
 
 lighthouse: release   ## scores of store front and checkout

@@ -1,6 +1,6 @@
 #!/bin/bash
 # e2e.sh [PLAYWRIGHT ARGUMENTS...]: runs the browser tests against the real binary, with demo data in a temporary folder.
-# MATRIX=all covers every language, width and colour scheme.
+# MATRIX=all covers every language, width and color scheme.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/need.sh chromium fonts

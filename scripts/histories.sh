@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ -z "${TEST_PG:-}" ]; then exec scripts/services.sh "$0"; fi
 souk=${CARGO_TARGET_DIR:-target}/release/souk
-[ -x "$souk" ] || { echo "histories.sh: there is no $souk; make release makes it" >&2; exit 69; }
+[ -x "$souk" ] || { echo "histories.sh: $souk is missing; run make release" >&2; exit 69; }
 run() { "$souk" verify --history "${HISTORIES:-1000}" --kills "${KILLS:-5}" ${SEED:+--seed "$SEED"} "$@"; }
 for wipe in "" --wipe-queue; do
     echo "== SQLite $wipe"

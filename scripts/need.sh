@@ -13,7 +13,7 @@ present() {
         fonts) ls /usr/share/fonts/opentype/noto/NotoSansCJK* >/dev/null 2>&1 ;;
         poppler) command -v pdftotext >/dev/null ;;
         python) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
-        *) echo "need.sh: what is $1? It knows postgresql, redis, chromium, fonts, poppler and python." >&2; exit 64 ;;
+        *) echo "need.sh: unknown name $1; expected postgresql, redis, chromium, fonts, poppler or python" >&2; exit 64 ;;
     esac
 }
 

@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 souk=${CARGO_TARGET_DIR:-target}/debug/souk
-[ -x "$souk" ] || { echo "schemathesis.sh: there is no $souk; make build makes it" >&2; exit 69; }
+[ -x "$souk" ] || { echo "schemathesis.sh: $souk is missing; run make build" >&2; exit 69; }
 scripts/need.sh python
 
 tool=${XDG_CACHE_HOME:-$HOME/.cache}/souk/schemathesis
@@ -54,7 +54,7 @@ for _ in $(seq 300); do
     [ -z "$address" ] || break
     sleep 0.1
 done
-[ -n "$address" ] || { echo "schemathesis.sh: souk did not open" >&2; cat "$folder/log" >&2; exit 70; }
+[ -n "$address" ] || { echo "schemathesis.sh: souk did not start" >&2; cat "$folder/log" >&2; exit 70; }
 
 # The logout operation is excluded because it would end the owner's session.
 cd "$folder"
@@ -65,7 +65,7 @@ status=0
     --exclude-path /api/session/logout --request-timeout 20 --warnings off --no-color \
     --header "Authorization: Bearer $key" --header 'Cookie: login_token=owner' || status=$?
 if [ "$status" != 0 ]; then
-    echo "--- what the store said of it:" >&2
+    echo "--- server log:" >&2
     grep -E 'ERROR|WARN|panicked' "$folder/log" | tail -40 >&2
 fi
 exit "$status"

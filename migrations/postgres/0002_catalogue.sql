@@ -85,7 +85,7 @@ CREATE TABLE apps (
     developer_verified BOOLEAN     NOT NULL,
     logo               TEXT        NOT NULL, -- SHA-256 of the content
     screenshots        JSONB       NOT NULL, -- [{"file", "width", "height", "alt": {"en", "zh"}}, ...]
-    licence            TEXT        NOT NULL,
+    license            TEXT        NOT NULL,
     website            TEXT,
     test_link          TEXT,             -- the payment link of each mode; NULL in both: it is free
     live_link          TEXT,

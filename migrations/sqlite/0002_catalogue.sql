@@ -85,7 +85,7 @@ CREATE TABLE apps (
     developer_verified INTEGER NOT NULL CHECK (developer_verified IN (0, 1)),
     logo               TEXT    NOT NULL, -- SHA-256 of the content
     screenshots        TEXT    NOT NULL, -- [{"file", "width", "height", "alt": {"en", "zh"}}, ...]
-    licence            TEXT    NOT NULL,
+    license            TEXT    NOT NULL,
     website            TEXT,
     test_link          TEXT,             -- the payment link of each mode; NULL in both: it is free
     live_link          TEXT,

@@ -134,7 +134,7 @@ async fn insert_app(
         },
         logo: files.logo,
         screenshots: files.screenshots,
-        licence: app.license.clone(),
+        license: app.license.clone(),
         website: None,
         test_link: placement.link,
         live_link: None,

@@ -24,8 +24,8 @@ pub(super) fn lay_out(note: &CreditNoteDocument, language: Language, fonts: &Inv
     layout.totals(&[Row { label: strings.credited_total, style: LARGE, text: &note.total }]);
     layout.section(strings.destinations, 40.0 + 20.0 * note.destinations.len() as f32);
     for destination in &note.destinations {
-        let labelled = layout.set(LEFT, layout.y, DESCRIPTION_WIDTH, BODY, &destination.description);
-        layout.y += layout.set_right(AMOUNT, layout.y, BODY, &destination.amount).max(labelled) + 4.0;
+        let labeled = layout.set(LEFT, layout.y, DESCRIPTION_WIDTH, BODY, &destination.description);
+        layout.y += layout.set_right(AMOUNT, layout.y, BODY, &destination.amount).max(labeled) + 4.0;
     }
     if let Some(memo) = &note.memo {
         layout.y += 16.0;

@@ -134,8 +134,8 @@ impl<'a> Layout<'a> {
         let top = self.y;
         let mut right = 0.0;
         for Row { label, style, text } in facts {
-            let labelled = self.set(LEFT + 250.0, top + right + LABEL_DROP, 84.0, SMALL, label);
-            right += self.set(LEFT + 340.0, top + right, RIGHT - LEFT - 340.0, *style, text).max(labelled) + 3.0;
+            let labeled = self.set(LEFT + 250.0, top + right + LABEL_DROP, 84.0, SMALL, label);
+            right += self.set(LEFT + 340.0, top + right, RIGHT - LEFT - 340.0, *style, text).max(labeled) + 3.0;
         }
         let mut left = self.set(LEFT, top, 220.0, SMALL, label);
         left += self.set(LEFT, top + left, 220.0, STRONG, &customer.name) + 1.0;
@@ -151,8 +151,8 @@ impl<'a> Layout<'a> {
         let left = RIGHT - 244.0;
         for Row { label, style, text } in rows {
             let label_style = TextStyle { bold: false, ..*style };
-            let labelled = self.set(left, self.y, 100.0, label_style, label);
-            self.y += self.set_right(TOTALS, self.y, *style, text).max(labelled) + 5.0;
+            let labeled = self.set(left, self.y, 100.0, label_style, label);
+            self.y += self.set_right(TOTALS, self.y, *style, text).max(labeled) + 5.0;
         }
         self.y += 20.0;
     }

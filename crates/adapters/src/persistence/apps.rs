@@ -15,7 +15,7 @@ const RECENT_DAYS: i64 = 30;
 const DAY_MICROS: i64 = 24 * 3_600 * 1_000_000;
 
 const INSERT: &str = "INSERT INTO apps (did, name, title_en, title_zh, description_en, description_zh, category_id, developer_did,
-    developer_name, developer_verified, logo, screenshots, licence, website, test_link, live_link, downloads, version, size, search_text,
+    developer_name, developer_verified, logo, screenshots, license, website, test_link, live_link, downloads, version, size, search_text,
     sort_name, created_at, updated_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)";
 const INSERT_VERSION: &str = "INSERT INTO app_versions (id, app, version, readme_en, readme_zh, changelog_en, changelog_zh, sha256, size,
@@ -129,7 +129,7 @@ fn read(row: &Row) -> Result<App, StorageError> {
         developer: Developer { did: row.get("developer_did")?, name: row.get("developer_name")?, verified: row.get("developer_verified")? },
         logo: row.get("logo")?,
         screenshots: read_screenshots(row)?,
-        licence: row.get("licence")?,
+        license: row.get("license")?,
         website: row.get("website")?,
         test_link: row.get("test_link")?,
         live_link: row.get("live_link")?,
@@ -178,7 +178,7 @@ impl Apps for SqlApps<'_> {
         let query = self.0.query(INSERT).bind(&app.did).bind(&app.name).bind(&app.title.en).bind(&app.title.zh);
         let query = query.bind(&app.description.en).bind(&app.description.zh).bind(&app.category_id).bind(&app.developer.did);
         let query = query.bind(&app.developer.name).bind(app.developer.verified).bind(&app.logo).bind(screenshots_to_json(app)?);
-        let query = query.bind(&app.licence).bind(app.website.as_ref()).bind(app.test_link.as_ref()).bind(app.live_link.as_ref());
+        let query = query.bind(&app.license).bind(app.website.as_ref()).bind(app.test_link.as_ref()).bind(app.live_link.as_ref());
         let query = query.bind(app.downloads).bind(&app.version).bind(app.size).bind(search_text(app));
         query.bind(searchable(&[&app.title.en])).bind(app.created_at).bind(app.updated_at).execute().await.map(drop)
     }

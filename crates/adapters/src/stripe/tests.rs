@@ -285,7 +285,7 @@ async fn the_secret_key_is_not_sent_over_plain_http() {
 }
 
 #[tokio::test]
-async fn cancelling_returns_the_current_state_of_the_intent() {
+async fn canceling_returns_the_current_state_of_the_intent() {
     let bench = Bench::open(Mode::Test).await;
     bench.will_answer(200, intent("canceled"));
     assert!(matches!(bench.rail.cancel(&bench.method, &bench.currency, "pi_1").await, Outcome::Declined(_)));

@@ -88,7 +88,7 @@ pub fn app(address: &str, title: &str) -> App {
         developer: Developer { did: did("zDeveloper"), name: "Ada Works".to_owned(), verified: true },
         logo: "ab".repeat(32),
         screenshots: vec![Screenshot { file: "cd".repeat(32), width: 1_280, height: 800, alt: Text::new("The list", "列表") }],
-        licence: "Apache-2.0".to_owned(),
+        license: "Apache-2.0".to_owned(),
         website: None,
         test_link: None,
         live_link: None,

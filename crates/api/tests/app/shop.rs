@@ -199,7 +199,7 @@ impl Shelf<'_> {
             developer: Developer { did: did_of("developer", Role::Account), name: "Developer".to_owned(), verified: true },
             logo,
             screenshots: Vec::new(),
-            licence: "MIT".to_owned(),
+            license: "MIT".to_owned(),
             website: None,
             test_link: link.clone(),
             live_link: None,

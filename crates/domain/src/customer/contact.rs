@@ -151,7 +151,7 @@ fn is_email(text: &str) -> bool {
 
 /// Converts a phone number to E.164, parsed as a number of its country unless it begins with `+`.
 #[must_use]
-pub fn normalise_phone(text: &str, country: &str) -> Option<String> {
+pub fn normalize_phone(text: &str, country: &str) -> Option<String> {
     let country = phonenumber::country::Id::from_str(&country.to_ascii_uppercase()).ok();
     let number = phonenumber::parse(country, text).ok()?;
     phonenumber::is_valid(&number).then(|| number.format().mode(phonenumber::Mode::E164).to_string())
@@ -198,8 +198,8 @@ pub fn check_contact(form: &ContactForm, requirements: ContactRequirements, page
     }
     let mut phone = if requirements.phone { validator.text(Field::Phone, &form.phone, true, 32) } else { String::new() };
     if !phone.is_empty() {
-        match normalise_phone(&phone, &country) {
-            Some(normalised) => phone = normalised,
+        match normalize_phone(&phone, &country) {
+            Some(normalized) => phone = normalized,
             None => validator.reject(Field::Phone, FieldError::Invalid),
         }
     }
@@ -266,10 +266,10 @@ mod tests {
 
     #[test]
     fn phone_numbers_are_converted_to_e164() {
-        assert_eq!(normalise_phone("138 0013 8000", "cn"), Some("+8613800138000".into()));
-        assert_eq!(normalise_phone("07911 123456", "gb"), Some("+447911123456".into()));
-        assert_eq!(normalise_phone("+1 415 555 2671", ""), Some("+14155552671".into()));
-        assert_eq!(normalise_phone("12", "us"), None);
+        assert_eq!(normalize_phone("138 0013 8000", "cn"), Some("+8613800138000".into()));
+        assert_eq!(normalize_phone("07911 123456", "gb"), Some("+447911123456".into()));
+        assert_eq!(normalize_phone("+1 415 555 2671", ""), Some("+14155552671".into()));
+        assert_eq!(normalize_phone("12", "us"), None);
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub struct App {
     /// SHA-256 of the logo's content.
     pub logo: String,
     pub screenshots: Vec<Screenshot>,
-    pub licence: String,
+    pub license: String,
     pub website: Option<String>,
     /// The payment links that sell it in each mode. Without either it is free.
     pub test_link: Option<PaymentLinkId>,
@@ -199,7 +199,7 @@ mod tests {
             developer: Developer { did: Did::from_verified("z2"), name: String::new(), verified: false },
             logo: String::new(),
             screenshots: Vec::new(),
-            licence: String::new(),
+            license: String::new(),
             website: None,
             test_link: PaymentLinkId::parse("plink_1").ok(),
             live_link: None,

@@ -317,7 +317,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn cancelling_an_unchanged_plan_refunds_its_unused_time(db: &TestDatabase) {
+    async fn canceling_an_unchanged_plan_refunds_its_unused_time(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.wait(DAY * 10);
         billing.end_with(RefundChoice::Proration).await.expect("ends");

@@ -38,7 +38,7 @@ async fn cancel(billing: &Billing) {
         feedback: None,
         comment,
     };
-    billing::cancel(&billing.ctx, Requester::Customer, &id("sub_1"), &terms).await.expect("is cancelled");
+    billing::cancel(&billing.ctx, Requester::Customer, &id("sub_1"), &terms).await.expect("is canceled");
 }
 
 /// Returns the missing amount of the stake in whole tokens.

@@ -110,7 +110,7 @@ on_both! {
             (("payment_method_types[]", "sepa_debit"), 400, "parameter_invalid"),
             (("off_session", "true"), 400, "parameter_invalid"),
             (("confirm", "yes"), 400, "parameter_invalid_boolean"),
-            (("colour", "red"), 400, "parameter_unknown"),
+            (("color", "red"), 400, "parameter_unknown"),
             (("customer", "cus_none"), 404, "resource_missing"),
             (("payment_method", "pm_none"), 404, "resource_missing"),
         ] {

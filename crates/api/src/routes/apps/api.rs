@@ -108,7 +108,7 @@ impl AppsApi {
             readme: TextModel::from(&shown.readme),
             screenshots: screenshots.collect(),
             versions: versions.iter().map(VersionModel::from).collect(),
-            license: found.licence.clone(),
+            license: found.license.clone(),
             website: found.website.clone(),
         }))
     }

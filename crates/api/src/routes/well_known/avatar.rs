@@ -1,4 +1,4 @@
-//! Avatars: a symmetric pattern of 5 by 5 fields in one colour; pattern and colour derive from the DID's hash.
+//! Avatars: a symmetric pattern of 5 by 5 fields in one color; pattern and color derive from the DID's hash.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write;

@@ -17,8 +17,8 @@ async fn sessions_can_be_created_read_updated_listed_and_expired() {
     let id = text(&session["id"]);
     assert_eq!(session["url"], format!("https://store.example/checkout/pay/{id}"));
     assert_eq!((&session["status"], &session["line_items"][0]["price"]["product"]["name"]), (&json!("open"), &json!("Keeper")));
-    let labelled = app.put(&key, &format!("/api/checkout-sessions/{id}"), json!({"metadata": {"order": "8"}})).await;
-    assert_eq!(labelled["metadata"], json!({"order": "8"}));
+    let labeled = app.put(&key, &format!("/api/checkout-sessions/{id}"), json!({"metadata": {"order": "8"}})).await;
+    assert_eq!(labeled["metadata"], json!({"order": "8"}));
     assert_eq!(app.get(&key, "/api/checkout-sessions?metadata.order=8&status=open,complete").await["count"], 1);
     assert_eq!(app.get(&key, "/api/checkout-sessions?metadata.order=7").await["count"], 0);
     assert_eq!(app.put(&key, &format!("/api/checkout-sessions/{id}/expire"), Value::Null).await["status"], "expired");

@@ -944,7 +944,7 @@ test.describe('paying by wallet', () => {
     ['error', 'Something went wrong'],
     ['busy', 'The wallet is busy'],
     ['timeout', 'The code has expired'],
-    ['forbidden', 'A different wallet answered'],
+    ['forbidden', 'A different wallet responded'],
   ] as const) {
     test(`shows that the connection ended in ${status}, and offers a new one`, async ({ page }) => {
       await serve(page);

@@ -118,7 +118,7 @@ test('the prerendered home page has the same layout as the rendered one', async 
   const statement = await heading.textContent();
   const before = await heading.boundingBox();
   // The mocked store has another statement with another number of lines, so only the start is compared.
-  expect(statement).toContain('Apps from');
+  expect(statement).toContain('Apps worth');
   release();
   await expect(page.getByRole('region', { name: 'Trending' })).toBeVisible();
   const after = await heading.boundingBox();

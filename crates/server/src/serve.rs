@@ -93,7 +93,7 @@ fn app(args: &ServeArgs, parts: &Parts) -> App {
         ctx: parts.ctx.clone(),
         site: Site {
             name: args.common.name.clone(),
-            description: Text::new("Apps from the people who make them, ready to install", "来自开发者的精选应用"),
+            description: Text::new("Apps worth paying for, ready to install", "来自开发者的精选应用"),
             public_url: parts.public_url.clone(),
             demo: args.demo,
             analytics_script: args.analytics_url.clone(),

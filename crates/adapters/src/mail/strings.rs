@@ -49,7 +49,7 @@ pub(super) fn greeting(name: &str, language: Language) -> String {
 pub(super) fn footer(store_name: &str, store_url: &str, language: Language) -> String {
     translate(
         language,
-        format!("You're receiving this email because you made a purchase at {store_name}, {store_url}"),
+        format!("You're receiving this email because you made a purchase at {store_name} ({store_url})."),
         format!("你收到这封邮件，是因为你在 {store_name}（{store_url}）购买过商品。"),
     )
 }
@@ -58,7 +58,7 @@ pub(super) fn footer(store_name: &str, store_url: &str, language: Language) -> S
 pub(super) fn owner_footer(store_name: &str, store_url: &str, language: Language) -> String {
     translate(
         language,
-        format!("You're receiving this email because you own {store_name}, {store_url}"),
+        format!("You're receiving this email because you own {store_name} ({store_url})."),
         format!("你收到这封邮件，是因为你是 {store_name}（{store_url}）的所有者。"),
     )
 }

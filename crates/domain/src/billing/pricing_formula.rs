@@ -135,7 +135,7 @@ impl PricingFormula {
         match self {
             Self::PerUnit { unit, quantity } => format!("{quantity} × {}", money(*unit)),
             Self::Tiered { mode, tiers, quantity } => tiers_text(*mode, tiers, *quantity, &money),
-            Self::Custom { amount } if chinese => format!("你选择的金额：{}", money(*amount)),
+            Self::Custom { amount } if chinese => format!("自选金额：{}", money(*amount)),
             Self::Custom { amount } => format!("The amount you chose: {}", money(*amount)),
             Self::Prorated { whole, seconds, of_seconds, rounded_up, .. } => {
                 let share = share_text((*seconds).min(*of_seconds), *of_seconds, &money(*whole), language);
@@ -155,7 +155,7 @@ impl PricingFormula {
                 }
             }
             Self::Rest { whole, billed } if chinese => {
-                format!("{}，减去已出账单 {}", whole.text(language, decimals, symbol), money(*billed))
+                format!("{}，减去已计费 {}", whole.text(language, decimals, symbol), money(*billed))
             }
             Self::Rest { whole, billed } => format!("{}, less {} already billed", whole.text(language, decimals, symbol), money(*billed)),
             Self::Flat { amount } => money(*amount),
@@ -215,10 +215,10 @@ fn share_text(seconds: u64, of_seconds: u64, whole: &str, language: Language) ->
             format!("{} of {} of {whole}", seconds / length, counted(of_seconds / length, name))
         }
         (Some((length, _, name)), Language::Chinese) if *length > 1 => {
-            format!("{whole} 的 {} {name}中的 {} {name}", of_seconds / length, seconds / length)
+            format!("{whole} × {}/{} {name}", seconds / length, of_seconds / length)
         }
         (_, Language::English) => format!("{} of {} of {whole}", duration(seconds, language), duration(of_seconds, language)),
-        (_, Language::Chinese) => format!("{whole} 的 {}中的 {}", duration(of_seconds, language), duration(seconds, language)),
+        (_, Language::Chinese) => format!("{whole}，按 {}/{}计", duration(seconds, language), duration(of_seconds, language)),
     }
 }
 
@@ -282,11 +282,11 @@ mod tests {
 
     #[test]
     fn a_share_is_shown_in_the_largest_unit_that_divides_both_times() {
-        assert_eq!(both(&prorated(12 * DAY, 30 * DAY)), ["12 of 30 days of 10 TBA", "10 TBA 的 30 天中的 12 天"]);
+        assert_eq!(both(&prorated(12 * DAY, 30 * DAY)), ["12 of 30 days of 10 TBA", "10 TBA × 12/30 天"]);
         assert_eq!(both(&prorated(1_800, 3_600)), ["30 of 60 minutes of 10 TBA", "10 TBA 的 60 分钟中的 30 分钟"]);
         assert_eq!(
             both(&prorated(12 * DAY + 3_605, 30 * DAY)),
-            ["12 days 1 hour 5 seconds of 30 days of 10 TBA", "10 TBA 的 30 天中的 12 天 1 小时 5 秒"]
+            ["12 days 1 hour 5 seconds of 30 days of 10 TBA", "10 TBA，按 12 天 1 小时 5 秒/30 天计"]
         );
         assert_eq!(prorated(0, 30 * DAY).text(Language::English, 1, "TBA"), "0 of 30 days of 10 TBA");
         assert_eq!(both(&prorated(0, 0)), ["10 TBA", "10 TBA"]);
@@ -323,7 +323,7 @@ mod tests {
     fn text_of_a_rest_shows_the_whole_and_what_was_billed() {
         let whole = Box::new(PricingFormula::PerUnit { unit: Amount::new(15), quantity: 3 });
         let rest = PricingFormula::Rest { whole: whole.clone(), billed: Amount::new(30) };
-        assert_eq!(both(&rest), ["3 × 1.5 TBA, less 3 TBA already billed", "3 × 1.5 TBA，减去已出账单 3 TBA"]);
+        assert_eq!(both(&rest), ["3 × 1.5 TBA, less 3 TBA already billed", "3 × 1.5 TBA，减去已计费 3 TBA"]);
         assert_eq!((rest.amount(), rest.is_credit()), (Ok(Amount::new(15)), false));
         assert_eq!(PricingFormula::Rest { whole, billed: Amount::new(50) }.amount(), Ok(Amount::ZERO));
     }

@@ -144,7 +144,7 @@ async fn the_store_attaches_metadata_to_a_payment_and_changes_nothing_else() {
         assert_eq!(answer[name], before[name], "{name}");
     }
     assert_eq!(alice.browser.get(&path).await.ok()["metadata"]["ticket"], "SO-7");
-    assert!(alice.retrieve(&session).await["paymentIntent"]["metadata"].is_null(), "a checkout tells nothing of it");
+    assert!(alice.retrieve(&session).await["paymentIntent"]["metadata"].is_null(), "the checkout doesn't expose it");
     assert_eq!(owner.browser.put(&path, &json!({ "metadata": {} })).await.ok()["metadata"], json!({}));
     let long = json!({ "metadata": { "x": "y".repeat(10_000) } });
     owner.browser.put(&path, &long).await.refused(400);

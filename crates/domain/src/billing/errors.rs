@@ -48,7 +48,7 @@ pub enum CreditError {
     NotCreditable,
     #[error("There is no payment that could be refunded")]
     NothingPaid,
-    /// The amount exceeds what the lines or the payments can still give.
+    /// The amount exceeds the creditable amount of the lines or the refundable amount of the payments.
     #[error("The amount exceeds what can be refunded")]
     OverRefund,
     #[error("Please enter an amount above zero.")]

@@ -58,8 +58,8 @@ pub enum Notification {
     },
     /// To the store: a payment is disputed, or the dispute was decided.
     Disputed(DisputeId),
-    /// To the store: a refund made in the provider's dashboard exceeds what the payment's invoice lines can give. `amount`: the excess.
-    /// `reference`: the provider's id of the refund.
+    /// To the store: a refund made in the provider's dashboard exceeds the creditable amount of the payment's invoice lines.
+    /// `amount`: the excess. `reference`: the provider's id of the refund.
     DashboardRefund {
         intent: PaymentIntentId,
         reference: String,

@@ -36,7 +36,7 @@ pub struct CoveringLine {
     pub quantity: u64,
     /// The total of the line.
     pub total: Amount,
-    /// The amount that credit notes can still give.
+    /// The amount that credit notes can still credit.
     pub creditable: Amount,
     /// The whole period, or its rest if the plan changed within it before.
     pub period: Period,
@@ -121,8 +121,8 @@ pub fn split_shares(wholes: &[Amount], seconds: u64, of_seconds: u64) -> Result<
     Ok(shares)
 }
 
-/// Credits for the lines of the old plan from `at` on: a share of each line's total, at most what the line can still give. The part above
-/// that moves to no other line.
+/// Credits for the lines of the old plan from `at` on: a share of each line's total, at most the line's creditable amount. The part
+/// above that moves to no other line.
 pub fn credits(lines: &[CoveringLine], at: Timestamp) -> Result<Vec<ProrationLine>, AmountError> {
     let mut credits: Vec<Option<ProrationLine>> = vec![None; lines.len()];
     for (first, line) in lines.iter().enumerate() {

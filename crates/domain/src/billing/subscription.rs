@@ -47,11 +47,10 @@ impl SubscriptionStatus {
 /// An event that changes a subscription's status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// A period begins: the first one after a trial, or the next one.
-    /// No invoice is overdue any more.
+    /// A period begins: the first after a trial, or the next one.
     PeriodBegins,
     PaymentRefused,
-    /// No invoice is overdue any more.
+    /// The last overdue invoice was paid or credited.
     DebtPaid,
     Pause,
     Resume,

@@ -81,7 +81,7 @@ pub async fn renewals() -> Vec<Figure> {
 }
 
 /// Claims 100 due subscriptions among few and among many. Takes the lower quartile of the medians of repeatedly opened connections,
-/// because the placement of a connection's thread can make the same claim 50 % slower as long as the connection lives.
+/// because the placement of a connection's thread can make the same claim 50 % slower for the lifetime of the connection.
 pub async fn claim_due() -> Vec<Figure> {
     let (few, many) = (Setup::both(FEW, Duration::ZERO).await, Setup::both(MANY, Duration::ZERO).await);
     let mut figures = Vec::new();

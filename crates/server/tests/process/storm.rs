@@ -77,7 +77,7 @@ async fn two_workers_renew_each_subscription_exactly_once() {
     for payer in &payers {
         moved += payer.charges().await;
     }
-    assert_eq!(moved, wanted, "the ledger moved money another number of times");
+    assert_eq!(moved, wanted, "the ledger recorded a different number of transfers");
     assert!(jobs.iter().all(|jobs| *jobs > 0), "one worker did all the work: {jobs:?}");
     let verdict = settings.command(&["verify"]).output().await.expect("souk verify runs");
     assert!(verdict.status.success(), "{}", String::from_utf8_lossy(&verdict.stdout));

@@ -3,7 +3,7 @@ import type { Invoice } from '@/api/types';
 import { invoiceAmount, isPartlySettled, remainingAmount } from './invoice-text';
 import { useTexts } from './texts';
 
-/** The total of an invoice in a list, and what remains of one that is partly paid or credited. */
+/** The invoice's total in a list, and the remaining amount if it is partly paid or credited. */
 export function InvoiceAmount({ invoice }: { invoice: Invoice }) {
   const texts = useTexts();
   const amount = invoiceAmount(invoice, texts);

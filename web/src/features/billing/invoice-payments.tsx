@@ -13,7 +13,7 @@ interface PaymentsProps {
   money: (amount: string | undefined) => string;
 }
 
-/** What paid an invoice, and what of it was refunded, is disputed or was reversed. */
+/** The payments of an invoice, with their refunded, disputed and reversed amounts. */
 export function InvoicePayments({ invoice, money }: PaymentsProps) {
   const { t } = useTexts();
   const payments = invoice.payments ?? [];

@@ -136,7 +136,7 @@ on_one! {
         assert_eq!(billing.invoices().await[0].clock_id.as_ref(), Some(&made.id));
         billing::resume(&billing.ctx, &one.id).await.expect("goes on");
         billing.wait(DAY * 9);
-        assert_eq!(billing.round().await, 0, "it lives by its own time");
+        assert_eq!(billing.round().await, 0, "it follows its own clock");
     }
 
     async fn refunds_and_payouts_are_dated_by_the_customers_clock(db: &TestDatabase) {

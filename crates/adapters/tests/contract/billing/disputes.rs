@@ -84,7 +84,7 @@ on_both! {
         let dispute = buyer.dispute(&payment, 5_000).await;
         buyer.check(&payment).await;
         assert_eq!(buyer.used(&invoice).await, (0, 5_000, 0));
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 5_000, 5_000, 0), "a dispute that is not decided owes nothing");
+        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 5_000, 5_000, 0), "an undecided dispute leaves nothing due");
         let withdrawn = [("assets:cash", -FEE), ("assets:disputes", 5_000), ("expenses:fees", FEE), ("income:revenue", -5_000)];
         assert_eq!(buyer.accounts().await, named(&withdrawn));
         assert!(!buyer.may_download().await, "suspended until it is decided");
@@ -247,7 +247,7 @@ on_both! {
         billing::receive_card_event(ctx, &buyer.method, &event(about("pi_of_somebody_else"))).await.expect("is taken");
         let mut connection = buyer.billing.database().read().await.expect("reads");
         let rows = connection.query("SELECT payload FROM outbox WHERE topic = 'check_card'").all().await.expect("reads");
-        assert_eq!(rows.len(), 1, "an event of another store's payment asks for nothing");
+        assert_eq!(rows.len(), 1, "an event of another store's payment schedules no check");
         drop(connection);
         billing::check_card_hint(ctx, &buyer.method.id, &about(&payment)).await.expect("is recorded");
         assert_eq!(buyer.disputes().await[0].provider_id, dispute);

@@ -378,7 +378,7 @@ async fn change_back_with_old_previews(billing: &Billing, plans: &[(&'static str
         let shown = history.shown.clone();
         billing.wait(Duration::from_secs(59 * 60));
         if !history.change(0, true).await {
-            assert!(history.change(0, false).await, "what is shown now is what it costs, though the old preview is refused: {shown:?}");
+            assert!(history.change(0, false).await, "the shown amount is charged although the old preview is rejected: {shown:?}");
         }
     }
     history.settle().await;
@@ -461,7 +461,7 @@ impl<'a> History<'a> {
         let dearest = self.plans.iter().map(|(_, tokens, quantity)| tokens * UNIT * u128::from(*quantity)).max().expect("plans");
         let grace = dearest * u128::from(billing::PREVIEW_LIFETIME.as_secs()) / u128::from(period.seconds());
         assert!(paid + grace + 2 * self.changes >= used, "{paid} paid, {used} used, {grace} of grace");
-        assert!(used + grace + 2 * self.changes >= paid, "nor is more paid than was used, but for what was dated back");
+        assert!(used + grace + 2 * self.changes >= paid, "payments exceed usage only by backdated time");
         self.billing.is_sound().await;
     }
 }

@@ -76,7 +76,7 @@ on_one! {
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::PastDue);
         add(&billing, 600, 7).await.expect("adds");
         assert_eq!(billing.networks.balance().await, 1_600);
-        assert_eq!((billing.networks.store_balance().await, billing.cash().await), (0, 0), "none of it is the store's");
+        assert_eq!((billing.networks.store_balance().await, billing.cash().await), (0, 0), "the store receives none of it");
         assert_eq!(recorded_statements(&billing).await, [(InvoiceStatus::Paid, 600)]);
         billing.send_all().await;
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
@@ -93,7 +93,7 @@ on_one! {
         let funds = billing::funds_of(&billing.ctx, &sub()).await.expect("answers");
         assert_eq!((funds.balance, funds.period), (Some(tokens(1_055)), Some(tokens(5))));
         let void = billing::void_invoice(&billing.ctx, &recorded_statements.id).await;
-        assert!(matches!(void, Err(VoidError::NothingOwed)), "what has arrived stays: {void:?}");
+        assert!(matches!(void, Err(VoidError::NothingOwed)), "the top-up remains: {void:?}");
         let refund = billing.refund(&recorded_statements, None).await;
         assert!(matches!(refund, Err(CreditError::NothingPaid)), "the store has none of it: {refund:?}");
     }

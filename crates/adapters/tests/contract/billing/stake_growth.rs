@@ -109,9 +109,9 @@ on_one! {
         forget_stake(&billing).await;
         assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment).await.expect("is asked for"), 10);
         let second = missing(&billing, "sub_2", StakeFor::ChangedPayment).await;
-        assert_eq!(second.expect("is asked for"), 10, "whichever of them asks");
+        assert_eq!(second.expect("is asked for"), 10, "both subscriptions require the same stake");
         end(&billing, "sub_2").await;
-        assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment).await.expect("is asked for"), 5, "what has ended asks for none");
+        assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment).await.expect("is asked for"), 5, "an ended subscription requires none");
     }
 
     async fn a_more_expensive_plan_requires_the_missing_stake_of_all_secured_subscriptions(db: &TestDatabase) {
@@ -151,7 +151,7 @@ on_one! {
         assert_eq!((price_of(&billing, "sub_2").await, bills(&billing).await), (id("price_1"), before));
         assert_eq!(billing.networks.staked("stk_1").await, (50, 0));
         let again = shown(&billing, "sub_2", "price_2").await;
-        assert_eq!(switch(&billing, "sub_2", &again).await, PlanSwitch::NeedsPermission, "the wallet permits it, and it is asked again");
+        assert_eq!(switch(&billing, "sub_2", &again).await, PlanSwitch::NeedsPermission, "the mandate suffices, but the stake is still missing");
         assert_eq!(missing(&billing, "sub_2", StakeFor::ChangedPlan(&again)).await.expect("is asked for"), 15);
         let cheap = shown(&billing, "sub_2", "price_3").await;
         assert_eq!(switch(&billing, "sub_2", &cheap).await, PlanSwitch::Switched, "one that needs no more changes as before");
@@ -165,7 +165,7 @@ on_one! {
         let dear = shown(&billing, "sub_2", "price_2").await;
         billing.wait(PREVIEW_LIFETIME + Duration::from_secs(1));
         let late = place_missing_stake(&billing, "sub_2", &dear, own).await;
-        assert!(matches!(late, Err(RestakeError::Plan(PlanError::PreviewChanged))), "nothing is signed for what is not so any more: {late:?}");
+        assert!(matches!(late, Err(RestakeError::Plan(PlanError::PreviewChanged))), "a stale request is rejected: {late:?}");
         assert_eq!(billing.networks.staked("stk_1").await, (50, 0));
 
         // By the time the stake is placed, the mandate's limit is below the plan's price.
@@ -189,7 +189,7 @@ on_one! {
         assert_eq!(price_of(&billing, "sub_1").await, id("price_1"));
         billing.wait(Duration::from_secs(1));
         let again = shown(&billing, "sub_1", "price_2").await;
-        assert_eq!(switch(&billing, "sub_1", &again).await, PlanSwitch::NeedsPermission, "what another has left is not this wallet's");
+        assert_eq!(switch(&billing, "sub_1", &again).await, PlanSwitch::NeedsPermission, "another wallet's stake doesn't count");
         place_missing_stake(&billing, "sub_1", &again, &other).await.expect("leaves");
         let left = billing.find("sub_1").await;
         let stake = billing.stake_of("sub_1").await;

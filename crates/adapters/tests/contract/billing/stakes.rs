@@ -180,7 +180,7 @@ on_one! {
         assert_eq!(retried.len(), 1);
         let ended = end(&billing, "sub_1", StakeChoice::Proration).await;
         assert_eq!((ended.status, billing.stake_of("sub_1").await.status), (SubscriptionStatus::Canceled, StakeStatus::Releasing));
-        assert_eq!(billing.round().await, 1, "it is looked at from now on");
+        assert_eq!(billing.round().await, 1, "it is monitored from now on");
         assert_eq!(billing.networks.staked("stk_1").await, (800, 0));
         payment::charge(&billing.ctx, &retried).await.expect("charges");
         billing.wait(HOURS);
@@ -235,7 +235,7 @@ on_one! {
         assert_eq!((billing.find("sub_1").await.status, billing.stake_of("sub_1").await.status), (SubscriptionStatus::PastDue, StakeStatus::Final));
         billing.networks.faucet().await;
         billing.wait(DAY * 3);
-        assert_eq!(billing.retry().await, 1, "the schedule asks for the rest");
+        assert_eq!(billing.retry().await, 1, "the schedule charges the rest");
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
         assert_eq!((billing.networks.store_balance().await, billing.cash().await), (1_400, 1_400));
         billing.is_sound().await;
@@ -385,7 +385,7 @@ on_one! {
         let other = TestWallet::from_seed(&[77; 32]);
         let placed = restaked_by(&billing, &other, 50).await;
         assert_eq!((&placed.payer, placed.amount, placed.status), (other.did(), Amount::new(50 * UNIT), StakeStatus::Held));
-        assert!(!billing.find("sub_1").await.cancel_at_period_end, "it goes on");
+        assert!(!billing.find("sub_1").await.cancel_at_period_end, "it continues");
         let before = billing.find_stake("stk_1").await;
         assert_eq!((&before.payer, before.status), (billing.networks.wallet.did(), StakeStatus::Releasing));
         for hours in [6, 12] {

@@ -26,7 +26,7 @@ on_both! {
         unit.mandates().link_subscription(&mandate, &subscription).await.expect("links");
         unit.mandates().link_subscription(&mandate, &subscription).await.expect("links once more");
         assert_eq!(unit.mandates().linked_subscriptions(&mandate).await.expect("reads"), std::slice::from_ref(&subscription));
-        assert_eq!(unit.mandates().pending_for_subscription(&subscription).await.expect("reads"), [], "it is given already");
+        assert_eq!(unit.mandates().pending_for_subscription(&subscription).await.expect("reads"), [], "it is already granted");
         unit.commit().await.expect("commits");
         billing.wait(DAY * 31);
         billing.round().await;
@@ -39,7 +39,7 @@ on_both! {
         assert_eq!(unit.mandates().linked_invoices(&pending.id).await.expect("reads"), std::slice::from_ref(&invoice));
         assert_eq!(unit.mandates().pending_for_invoice(&invoice).await.expect("reads"), std::slice::from_ref(&pending.id));
         unit.mandates().upsert(&Mandate { status: MandateStatus::Active, ..pending }).await.expect("puts");
-        assert_eq!(unit.mandates().pending_for_invoice(&invoice).await.expect("reads"), [], "it is given already");
+        assert_eq!(unit.mandates().pending_for_invoice(&invoice).await.expect("reads"), [], "it is already granted");
     }
 
     async fn a_mandate_that_settles_late_does_not_override_a_newer_choice(db: &TestDatabase) {

@@ -64,11 +64,11 @@ on_one! {
         billing.used("si_2", 50).await;
         assert_eq!(billing.spent().await, 130, "20 seats and 110 calls");
         billing.used("si_1", 90).await;
-        assert_eq!(billing.spent().await, 200, "90 seats and 110 calls: what was given back is asked for again");
+        assert_eq!(billing.spent().await, 200, "90 seats and 110 calls: credited usage is billed again");
         billing.wait(DAY * 30);
         billing.round().await;
         let last = billing.last().await;
-        assert_eq!((last.total, billing.spent().await), (Amount::ZERO, 200), "nothing is left to bill, and nothing to give back");
+        assert_eq!((last.total, billing.spent().await), (Amount::ZERO, 200), "no usage is left to bill or credit");
         let kept: Subscription = billing.find("sub_1").await;
         assert!(kept.items.iter().all(|item| item.billed.is_none()));
         billing.is_sound().await;
@@ -105,7 +105,7 @@ on_one! {
         billing.insert(&billing.subscription("sub_1", &seats, DAY)).await;
         billing.used("si_1", 10).await;
         let others: Vec<_> = billing::plans(&billing.ctx, &id("sub_1")).await.expect("plans").into_iter().map(|(price, _)| price.id).collect();
-        assert_eq!(others, [id("price_2")], "what is counted otherwise is no plan");
+        assert_eq!(others, [id("price_2")], "a price with another aggregation is not offered");
         billing.take_plan("price_2").await;
         assert_eq!(billing.spent().await, 10);
         for price in ["price_1", "price_2", "price_1"] {

@@ -76,7 +76,7 @@ on_one! {
         let up = billing.last().await;
         assert_eq!((up.status, up.remaining()), (InvoiceStatus::Uncollectible, Amount::new(19 * UNIT)));
         billing.end_with(RefundChoice::Proration).await.expect("ends");
-        assert_eq!(billing.refunds_and_balance().await, (vec![], 1), "of the 20 that it asked for, 19 are unpaid, and 1 was paid by the old plan");
+        assert_eq!(billing.refunds_and_balance().await, (vec![], 1), "19 of the 20 are unpaid, and the old plan paid 1");
         billing.is_sound().await;
     }
 
@@ -90,7 +90,7 @@ on_one! {
         order(&billing, "si_2", "price_5").await;
         billing.send_all().await;
         assert_eq!(amounts(&look(&billing, "si_2", "price_4").await), (40, 10, 0));
-        assert_eq!(amounts(&look(&billing, "si_1", "price_1").await), (0, 30, 10), "the plan stands, and gives nothing: 20 of the balance are left");
+        assert_eq!(amounts(&look(&billing, "si_1", "price_1").await), (0, 30, 10), "the plan is unchanged and gives no credit: 20 remain on the balance");
         billing.is_sound().await;
     }
 

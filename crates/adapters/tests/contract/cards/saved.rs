@@ -48,7 +48,7 @@ on_both! {
         assert_eq!(bench.confirm_setup(&setup, ACCEPTED).await.status, 200);
         let SetupOutcome::Saved(card) = bench.find_setup(&setup).await else { panic!("saved") };
         assert_eq!((card.brand.as_str(), card.last4.as_str(), card.expiry), ("visa", "4242", CardExpiry::new(12, 2030)));
-        assert!(bench.charged().await.is_empty(), "nothing is paid for saving a card");
+        assert!(bench.charged().await.is_empty(), "saving a card costs nothing");
 
         let charge = bench.charge("att_2", 900, &card).await;
         assert_eq!(charge.outcome, settled(&charge.provider_id, 900, Some(&card)));
@@ -121,7 +121,7 @@ on_both! {
         let Outcome::Settled(Settlement { card: Some(card), .. }) = bench.find(&intent).await else { panic!("a kept card") };
         assert_eq!(card.last4, "3155");
         let too_late = bench.rail.cancel(&bench.method, &bench.currency, &intent.provider_id).await;
-        assert_eq!(too_late, settled(&intent.provider_id, 1_000, Some(&card)), "the card is told here too");
+        assert_eq!(too_late, settled(&intent.provider_id, 1_000, Some(&card)), "the card is reported here too");
 
         let charge = bench.charge("att_2", 500, &card).await;
         assert_eq!(charge.outcome, settled(&charge.provider_id, 500, Some(&card)), "the second step was taken when it was kept");
@@ -262,7 +262,7 @@ on_both! {
         assert_eq!(decline_code(&charge.outcome), "authentication_required");
         assert_eq!(status_of(&bench, &charge.provider_id).await, "canceled");
         let once = bench.saved("att_3", SECOND_STEP).await;
-        assert!(matches!(bench.charge("att_4", 900, &once).await.outcome, Outcome::Settled(_)), "asked once, when it was set up");
+        assert!(matches!(bench.charge("att_4", 900, &once).await.outcome, Outcome::Settled(_)), "verification was required only at setup");
         assert_eq!(bench.charged().await, ["att_4"]);
     }
 

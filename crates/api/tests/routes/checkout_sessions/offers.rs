@@ -237,7 +237,7 @@ on_one! {
         let alice = app.sign_in("alice").await;
         let session = alice.start_link(&once).await;
         let path = format!("/api/checkout-sessions/{session}/cross-sell");
-        assert_eq!(alice.browser.get(&path).await.ok()["id"], lasting.as_str(), "what recurs is not sold with what is paid once");
+        assert_eq!(alice.browser.get(&path).await.ok()["id"], lasting.as_str(), "recurring items aren't sold with one-time items");
         alice.browser.put(&path, &json!({ "to": monthly.as_str() })).await.refused(400);
         let mut unit = app.ctx.store.begin().await.expect("begins");
         let gone = unit.prices().find(&lasting).await.expect("reads").expect("is there");

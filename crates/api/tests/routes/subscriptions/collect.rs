@@ -110,7 +110,7 @@ async fn invoices_in_a_card_currency_cannot_be_paid_by_wallet() {
     let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
     let asked = alice.buyer.browser.post(&format!("{path}/change-payment"), &body).await.ok();
     let secret = asked["stripeContext"]["client_secret"].as_str().expect("a secret");
-    assert_eq!(app.networks.confirm(secret, "4000000000000341").await.0, 200, "it is kept, and refuses later");
+    assert_eq!(app.networks.confirm(secret, "4000000000000341").await.0, 200, "the card is saved, and its charges are declined later");
     app.advance(std::time::Duration::from_secs(2));
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["mandate"]["type"], "card");
     app.advance_and_bill(WEEK).await;

@@ -57,7 +57,7 @@ async fn a_change_costs_its_preview_and_remaining_credit_pays_the_next_invoice()
     let notes = alice.buyer.browser.get("/api/credit-notes").await.ok();
     assert_eq!((&notes["list"][0]["total"], &notes["list"][0]["to_balance"]), (&up["credit"], &up["credit"]));
     let paper = alice.buyer.browser.get(invoice["invoice_pdf"].as_str().expect("a path")).await;
-    assert!(pdf_text(&paper.bytes).contains("–5 SKT"), "what is given back has a minus: {}", pdf_text(&paper.bytes));
+    assert!(pdf_text(&paper.bytes).contains("–5 SKT"), "a credit has a minus sign: {}", pdf_text(&paper.bytes));
     let paper = alice.buyer.browser.in_chinese().get(invoice["invoice_pdf"].as_str().expect("a path")).await;
     assert!(pdf_text(&paper.bytes).contains("（剩余周期）"), "{}", pdf_text(&paper.bytes));
 
@@ -99,7 +99,7 @@ async fn a_change_that_differs_from_its_preview_is_rejected() {
     later["proration_date"] = json!(shown["proration_date"].as_i64().expect("a time") + 60);
     assert_eq!(change(&alice, &dear, &later).await.0, 409);
     app.advance(Duration::from_secs(3_601));
-    assert_eq!(change(&alice, &dear, &shown).await.0, 409, "an hour later it is another price");
+    assert_eq!(change(&alice, &dear, &shown).await.0, 409, "an hour later the price differs");
     app.finish().await;
 }
 
@@ -138,7 +138,7 @@ async fn changing_one_of_several_items_keeps_the_others() {
     app.advance(WEEK / 2);
     let plans = alice.buyer.browser.get(&format!("/api/subscriptions/{}/change-plan", alice.id)).await.ok();
     let ids: Vec<_> = plans["plans"].as_array().expect("plans").iter().map(|plan| plan["id"].clone()).collect();
-    assert_eq!(ids, [json!(dear.as_str())], "beside another item only its rhythm fits");
+    assert_eq!(ids, [json!(dear.as_str())], "with another item, only the same interval fits");
     let path = format!("/api/subscriptions/{}/change-plan/preview", alice.id);
     alice.buyer.browser.post(&path, &json!({ "price_id": other_rhythm.as_str() })).await.refused(400);
 
@@ -324,8 +324,8 @@ on_one! {
         let shown = preview(&alice, &dear).await;
         let (status, asked) = change(&alice, &dear, &shown).await;
         assert_eq!((status, &asked["connect"]["extraParams"]["priceId"]), (200, &json!(dear.as_str())), "{asked}");
-        assert_eq!(asked["connect"]["extraParams"]["expectedCredited"], shown["credited"], "what was agreed to be kept");
-        assert_eq!(amount(&shown["total"]), 5 * TOKEN, "what is due now alone would have been permitted");
+        assert_eq!(asked["connect"]["extraParams"]["expectedCredited"], shown["credited"], "the agreed amounts are stored");
+        assert_eq!(amount(&shown["total"]), 5 * TOKEN, "the mandate would have allowed the amount due now");
         let cheap = app.price(&alice.product, 9, Interval::Week).await;
         let shown = preview(&alice, &cheap).await;
         let (_, changed) = change(&alice, &cheap, &shown).await;

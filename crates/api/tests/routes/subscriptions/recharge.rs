@@ -55,13 +55,13 @@ async fn a_top_up_by_a_friend_pays_overdue_invoices_immediately() {
     assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &json!((30 * TOKEN).to_string())));
     assert_eq!(invoice["description"], "Add funds for subscription");
     let funds = alice.buyer.browser.get(&format!("{path}/funds")).await.ok();
-    assert_eq!(funds["balance"], json!((held + 20 * TOKEN).to_string()), "what came, less the period");
+    assert_eq!(funds["balance"], json!((held + 20 * TOKEN).to_string()), "the top-up less one period");
     assert_eq!(app.networks.payments_to(app.app_key.did().as_str()).await.len(), 1, "the store got the period alone");
     let payments = alice.buyer.browser.get("/api/payment-intents").await.ok();
     let payments = payments["list"].as_array().expect("a list");
     assert!(payments.iter().all(|payment| payment["amount"] == (10 * TOKEN).to_string()), "adding funds is no payment to the store");
     let number = invoice["number"].as_str().expect("a number");
-    assert!(app.mails().iter().all(|mail| !mail.contains(number)), "nobody thanks for money that the store never got");
+    assert!(app.mails().iter().all(|mail| !mail.contains(number)), "no receipt is sent for money that the store never received");
     assert_eq!(app.breaches().await, [""; 0]);
     app.finish().await;
 }

@@ -88,8 +88,8 @@ fn in_order<'a>(payments: &'a [Returnable], destination: &Destination) -> Vec<&'
     allowed
 }
 
-/// Spreads an amount over lines in proportion to what each can still give, by the largest remainder. The parts add up to the amount, and no
-/// part exceeds its line.
+/// Spreads an amount over lines in proportion to their creditable amounts, by the largest remainder. The parts add up to the amount, and
+/// no part exceeds its line.
 ///
 /// # Errors
 /// [`CreditError::OverRefund`] when the amount exceeds the sum of the lines.

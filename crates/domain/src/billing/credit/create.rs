@@ -43,7 +43,7 @@ pub struct CreditNoteOrder {
     pub invoice_id: InvoiceId,
     /// Empty: `amount` is spread over all lines of the invoice.
     pub items: Vec<OrderedItem>,
-    /// Used without items. `None`: everything that the lines can still give.
+    /// Used without items. `None`: the creditable amount of the lines.
     pub amount: Option<Amount>,
     pub reason: CreditNoteReason,
     pub memo: String,
@@ -117,7 +117,7 @@ fn note_order(invoice: &Invoice, lines: Vec<InvoiceItem>, order: &CreditNoteOrde
     Ok(NoteOrder { memo, ..NoteOrder::new(order.reason, items, destination) })
 }
 
-/// Spreads an amount over the lines. `None`: everything that the lines can still give.
+/// Spreads an amount over the lines. `None`: the creditable amount of the lines.
 fn spread_over(lines: Vec<InvoiceItem>, amount: Option<Amount>) -> Result<Vec<ItemOrder>, CreditError> {
     let creditable: Vec<_> = lines.iter().map(InvoiceItem::creditable).collect();
     let parts = match amount {
@@ -130,8 +130,9 @@ fn spread_over(lines: Vec<InvoiceItem>, amount: Option<Amount>) -> Result<Vec<It
 /// Issues the credit note that an owner orders. Returns it with its items and refunds.
 ///
 /// # Errors
-/// [`CreditError::NotCreditable`] for drafts, void invoices and statements; [`CreditError::OverRefund`] when the amount exceeds what the
-/// lines or the payments can still give; [`CreditError::BadItems`] when a line is named twice or belongs to another invoice.
+/// [`CreditError::NotCreditable`] for drafts, void invoices and statements; [`CreditError::OverRefund`] when the amount exceeds the
+/// creditable amount of the lines or the refundable amount of the payments; [`CreditError::BadItems`] when a line is named twice or
+/// belongs to another invoice.
 #[tracing::instrument(skip_all, fields(invoice = %order.invoice_id))]
 pub async fn create_credit_note(
     ctx: &Context,
@@ -184,7 +185,8 @@ pub struct Refundable {
     pub to_balance: Amount,
 }
 
-/// Computes how much of an invoice can be refunded now: at most what its lines and its payments can still give.
+/// Computes how much of an invoice can be refunded now: at most the creditable amount of its lines and the refundable amount of its
+/// payments.
 #[tracing::instrument(skip_all, fields(invoice = %id))]
 pub async fn refundable(ctx: &Context, mode: Mode, id: &InvoiceId) -> Result<Refundable, CreditError> {
     let mut unit = ctx.store.read().await?;

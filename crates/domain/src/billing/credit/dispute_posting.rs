@@ -69,8 +69,8 @@ impl DisputePosting {
         self.post(ctx, unit, EntryType::DisputeReinstated, postings).await
     }
 
-    /// Reverses the disputed payments, so that the invoices' due grows, and credits all that their lines can still give. The rest stays
-    /// due.
+    /// Reverses the disputed payments, so that the invoices' due grows, and credits the creditable amount of their lines. The rest
+    /// stays due.
     async fn lose(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
         let held = self.held(unit).await?;
         if held.is_zero() {

@@ -77,9 +77,9 @@ pub(super) struct NotePlan {
 /// Plans a credit note without writing anything.
 ///
 /// # Errors
-/// [`CreditError::NotCreditable`] for drafts, void invoices and statements; [`CreditError::OverRefund`] when the amount exceeds what lines
-/// or payments can still give; [`CreditError::BadItems`] when a line is named twice or belongs to another invoice;
-/// [`CreditError::NoAmount`] when the total is zero.
+/// [`CreditError::NotCreditable`] for drafts, void invoices and statements; [`CreditError::OverRefund`] when the amount exceeds the
+/// creditable amount of the lines or the refundable amount of the payments; [`CreditError::BadItems`] when a line is named twice or
+/// belongs to another invoice; [`CreditError::NoAmount`] when the total is zero.
 pub(super) async fn plan(unit: &mut dyn UnitOfWork, invoice: &Invoice, order: &NoteOrder) -> Result<NotePlan, CreditError> {
     if invoice.status.check(InvoiceChange::Credit).is_err() || invoice.document() != DocumentType::Invoice {
         return Err(CreditError::NotCreditable);
@@ -277,7 +277,7 @@ async fn post_note(ctx: &Context, unit: &mut dyn UnitOfWork, note: &CreditNote, 
     Ok(())
 }
 
-/// Orders a credit note over everything that the lines of an invoice can still give.
+/// Orders a credit note over the creditable amount of the lines of an invoice.
 pub(crate) fn credit_everything(items: Vec<InvoiceItem>) -> Vec<ItemOrder> {
     let creditable = items.into_iter().map(|item| (item.creditable(), item)).filter(|(amount, _)| !amount.is_zero());
     creditable.map(|(amount, item)| ItemOrder::new(item, amount)).collect()

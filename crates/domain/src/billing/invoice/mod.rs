@@ -276,7 +276,7 @@ pub struct InvoiceItem {
 }
 
 impl InvoiceItem {
-    /// The amount that credit notes can still give.
+    /// The amount that credit notes can still credit.
     #[must_use]
     pub fn creditable(&self) -> Amount {
         self.amount.minus(self.credited).unwrap_or_default()

@@ -220,6 +220,15 @@ test.describe('a change of the order', () => {
     ]);
   });
 
+  test('offers the longer interval for the whole quantity', async ({ page }) => {
+    await serve(page, { checkout: subscription({ line_items: [{ ...upsells(), quantity: 3 }] }) });
+    await go(page);
+    const toggle = page.getByRole('switch', { name: 'Pay 150 SKT per year instead save 16%' });
+    await toggle.click();
+    await expect(toggle).toBeChecked();
+    await expect(page.getByTestId('due')).toHaveText('150 SKT');
+  });
+
   test('shows why it was rejected', async ({ page }) => {
     await serve(page, { checkout: subscription({ line_items: [upsells()] }) });
     await page.route('**/upsell?*', (route) =>

@@ -2,9 +2,9 @@ import { type ReactNode, useState } from 'react';
 import { useLocale } from '@/i18n/light';
 import type { Order } from '../hooks/use-order';
 import { customOf } from '../rules/custom';
-import { renewalText, supportsCurrency, unitAmount } from '../rules/price';
+import { lineAmount, renewalText, supportsCurrency } from '../rules/price';
 import { upsellPercent } from '../rules/upsell';
-import type { CheckoutSession, Currency, LineItem } from '../types';
+import type { CheckoutSession, Currency, LineItem, Price } from '../types';
 import { downsell, removeCrossSell, upsell } from './calls';
 import { CustomAmount } from './custom-amount';
 import { t } from './text';
@@ -73,11 +73,9 @@ function Upsell({ item, order, currency, sessionId }: ItemExtrasProps) {
   const target = item.upsell_price ?? item.price.upsell?.upsells_to;
   const { recurring } = item.price;
   if (!target?.recurring || !recurring) return null;
-  const amount = unitAmount(target, currency.id);
-  const percent = upsellPercent(
-    { amount: unitAmount(item.price, currency.id), recurring },
-    { amount, recurring: target.recurring },
-  );
+  const amountAt = (price: Price) => lineAmount({ ...item, upsell_price: price }, currency.id);
+  const amount = amountAt(target);
+  const percent = upsellPercent({ amount: amountAt(item.price), recurring }, { amount, recurring: target.recurring });
   const price = renewalText({ recurring: target.recurring, amount, metered: false }, currency, locale);
   const toggle = async () =>
     setError(

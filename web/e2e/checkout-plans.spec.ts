@@ -30,6 +30,18 @@ const metered = () =>
       currency_options: [],
     },
   );
+const tiers = [
+  { up_to: 2, unit_amount: '5000000000000000000', flat_amount: '0' },
+  { unit_amount: '1000000000000000000', flat_amount: '0' },
+];
+/** The unit amount of a price with tiers is zero. */
+const tiered = {
+  unit_amount: '0',
+  billing_scheme: 'tiered',
+  tiers_mode: 'graduated',
+  tiers,
+  currency_options: [{ currency_id: 'pc_skt', unit_amount: '0', tiers }],
+};
 const trial = () => subscription({ subscription_data: { trial_period_days: 7, min_stake_amount: 3 } });
 const required = {
   status: 400,
@@ -151,6 +163,30 @@ test.describe('the price of a subscription', () => {
     await expect(page.getByText('Then $5.00 per month', { exact: true })).toBeVisible();
     await expect(page.getByTestId('due')).toHaveText('$0.00');
     await expect(submit(page)).toHaveText('Start free trial');
+  });
+
+  test('with tiers is the amount for the quantity, not a unit amount of zero', async ({ page }) => {
+    const product = (name: string, unit_label: string) => ({ id: 'prod_1', name, unit_label, images: [] });
+    const seats = planItem({ quantity: 3 }, { ...tiered, product: product('Lantern Seats', 'seat') });
+    const { backend } = await serve(page, {
+      crossSell: { ...offer, ...tiered, type: 'recurring', recurring: { interval: 'month', interval_count: 1 } },
+      checkout: subscription({ line_items: [seats], cross_sell_behavior: 'required' }),
+    });
+    await go(page);
+    const summary = page.getByRole('region', { name: 'Subscribe to Lantern Seats' });
+    await expect(summary.getByRole('listitem')).toContainText('11 SKT/ seat / month');
+    await expect(summary.getByText('Tiered pricing / seat / month', { exact: true })).toBeVisible();
+    await expect(summary.getByText('5 SKT / month', { exact: true })).toBeVisible();
+    await expect(summary).not.toContainText(/\b0 SKT/);
+
+    const recurring = { interval: 'month', interval_count: 1, usage_type: 'metered' };
+    const calls = planItem({}, { ...tiered, recurring, product: product('Lantern Calls', 'call') });
+    backend.checkout = subscription({ line_items: [calls] });
+    await page.reload();
+    await expect(page.getByTestId('total')).toHaveText('Tiered pricing / call');
+    await expect(page.getByRole('listitem').filter({ hasText: 'Lantern Calls' })).toContainText(
+      'Tiered pricing/ call / month',
+    );
   });
 
   test('is shown on each payment option', async ({ page }) => {

@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Price, Recurring } from '@/api/types';
-import {
-  isPricedIn,
-  planQuantity,
-  planText,
-  priceText,
-  recurringPhrase,
-  subscriptionName,
-  unitAmount,
-} from './price-text';
+import type { Price } from '@/api/types';
+import { isPricedIn, planQuantity, planText, subscriptionName } from './price-text';
 import { texts } from './texts';
 
 const TBA = { id: 'pc_tba', symbol: 'TBA', decimal: 18 };
@@ -20,44 +12,8 @@ const price = (changes: Partial<Price> = {}): Price => ({
   recurring: { interval: 'month', interval_count: 1, usage_type: 'licensed' },
   ...changes,
 });
-const translate = (recurring: Recurring, language: 'en' | 'zh' = 'en') => {
-  const { key, values } = recurringPhrase(recurring);
-  return texts[language].t(key, values);
-};
 
-describe('the texts of a recurring price', () => {
-  it('name the interval, with special names for quarters and half years', () => {
-    expect(translate({ interval: 'hour', interval_count: 1 })).toBe('per hour');
-    expect(translate({ interval: 'month', interval_count: 3 })).toBe('every 3 months');
-    expect(translate({ interval: 'month', interval_count: 3 }, 'zh')).toBe('每季度');
-    expect(translate({ interval: 'month', interval_count: 6 }, 'zh')).toBe('每半年');
-    expect(translate({ interval: 'week', interval_count: 2 })).toBe('every 2 weeks');
-  });
-
-  it('show amount, unit and interval', () => {
-    expect(priceText(price(), TBA, texts.en)).toBe('1.5 TBA / month');
-    const seats = price({ product: { name: 'Seat', unit_label: 'seat' } });
-    expect(priceText(seats, TBA, texts.en, 3)).toBe('4.5 TBA / seat / month');
-    const metered = price({ recurring: { interval: 'month', interval_count: 1, usage_type: 'metered' } });
-    expect(priceText(metered, TBA, texts.en, 3)).toBe('1.5 TBA / unit / month');
-    expect(priceText(price({ billing_scheme: 'tiered', unit_amount: null }), TBA, texts.en)).toBe(
-      'Tiered pricing / month',
-    );
-  });
-
-  it('show the unit in Chinese if the seller has set it', () => {
-    const product = { name: 'Relay', unit_label: 'message', unit_label_zh: '条消息' };
-    expect(priceText(price({ product }), TBA, texts.zh)).toBe('1.5 TBA / 条消息 / 月');
-    expect(priceText(price({ product }), TBA, texts.en)).toBe('1.5 TBA / message / month');
-  });
-
-  it('use the option of the currency, and have no amount in a currency without one', () => {
-    const both = price({ currency_options: [{ currency_id: 'pc_usd', unit_amount: '200' }] });
-    expect(unitAmount(both, 'pc_usd')).toBe('200');
-    expect(unitAmount(both, TBA.id)).toBe('1500000000000000000');
-    expect(unitAmount(both, 'pc_none')).toBeNull();
-  });
-
+describe('a price', () => {
   it('with tiers is available in the currencies that have tiers', () => {
     const tiers = [{ up_to: null, unit_amount: '100' }];
     const option = { currency_id: 'pc_usd', unit_amount: null, tiers };

@@ -19,12 +19,6 @@ export interface Texts extends Omit<StoreTexts, 't'> {
 
 export type Key = Parameters<Texts['t']>[0];
 
-/** A text that a pure function selects and a component shows. */
-export interface Phrase {
-  key: Key;
-  values?: Record<string, string | number>;
-}
-
 const textsIn = (language: Locale): Texts => ({
   t: (key, values) => textFor(catalogues, language, key, values),
   language,

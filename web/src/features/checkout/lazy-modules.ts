@@ -1,5 +1,6 @@
+import { isCustom } from '@/i18n/price';
 import { lazyModule } from './lazy-module';
-import { effectivePrice, isCustom } from './rules/price';
+import { effectivePrice } from './rules/price';
 import type { CheckoutSession } from './types';
 
 /** Modules that most orders do not need at first. */

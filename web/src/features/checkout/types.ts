@@ -84,6 +84,7 @@ export interface Price {
   custom_unit_amount?: CustomUnitAmount | null;
   currency_options?: CurrencyOption[] | null;
   recurring?: Recurring | null;
+  billing_scheme?: 'per_unit' | 'tiered';
   tiers_mode?: 'graduated' | 'volume' | null;
   tiers?: Tier[] | null;
   upsell?: { upsells_to_id: string; upsells_to?: Price | null } | null;

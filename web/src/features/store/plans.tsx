@@ -1,8 +1,9 @@
 import { Link } from '@tanstack/react-router';
-import type { AppPlan, Recurring } from '@/api/types';
+import type { AppPlan } from '@/api/types';
 import { useTexts } from '@/app/i18n';
 import en from '@/i18n/en/plans.json';
 import { translator } from '@/i18n/light';
+import { suffixText } from '@/i18n/price';
 import zh from '@/i18n/zh/plans.json';
 import { ButtonLink } from '@/kit/button';
 import styles from './plans.module.css';
@@ -43,7 +44,7 @@ function Plan({ plan }: { plan: AppPlan }) {
       </div>
       <p className="money">
         <strong className={styles.price}>{first}</strong>{' '}
-        {billedEvery(plan.recurring, plan.unit_label && text(plan.unit_label))}
+        {suffixText(plan.unit_label && text(plan.unit_label), plan.recurring, language)}
         {others.length > 0 ? (
           <span className={styles.others}>{t('plans.or', { prices: others.join(', ') })}</span>
         ) : null}
@@ -74,17 +75,4 @@ function Manage({ id, name }: { id: string; name: string }) {
       {t('plans.manage')}
     </Link>
   );
-}
-
-/** "/ month", "every 3 months", or "/ message / month" for metered prices. */
-function billedEvery(recurring: Recurring, unit?: string): string {
-  const label = unit || (recurring.usage_type === 'metered' ? t('plans.unit') : '');
-  return [label && `/ ${label}`, every(recurring)].filter(Boolean).join(' ');
-}
-
-function every({ interval, interval_count: count }: Recurring): string {
-  if (count === 1) return t(`interval.slash.${interval}`);
-  if (interval === 'month' && count === 3) return t('interval.every3Months');
-  if (interval === 'month' && count === 6) return t('interval.every6Months');
-  return t(`interval.every.${interval}`, { n: count });
 }

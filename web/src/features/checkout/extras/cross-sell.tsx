@@ -3,7 +3,7 @@ import { useLocale } from '@/i18n/light';
 import { Button } from '@/kit/button';
 import type { Order } from '../hooks/use-order';
 import { Picture } from '../parts/picture';
-import { priceText, productName, supportsCurrency } from '../rules/price';
+import { offerText, productName, supportsCurrency } from '../rules/price';
 import type { Price } from '../types';
 import { addCrossSell, fetchCrossSell } from './calls';
 import { ChangeButton } from './item-extras';
@@ -42,7 +42,7 @@ export function CrossSell({ offer: initialOffer, order, sessionId, required }: C
         <Picture src={offer.product?.images?.[0]} name={name} />
         <div>
           <p className="checkout-item-name">{name}</p>
-          <p className="checkout-detail money">{priceText(offer, currency, 1, locale)}</p>
+          <p className="checkout-detail money">{offerText(offer, currency, locale)}</p>
         </div>
         <ChangeButton
           order={order}

@@ -1,7 +1,7 @@
 import { useLocale } from '@/i18n/light';
 import type { Order } from '../hooks/use-order';
 import { customOf } from '../rules/custom';
-import { priceText, productName } from '../rules/price';
+import { offerText, productName } from '../rules/price';
 import type { Currency, Price } from '../types';
 import { removeCrossSell } from './calls';
 import { CrossSell } from './cross-sell';
@@ -34,7 +34,7 @@ export function RequiredExtras({ order, currency, sessionId, offer, required }: 
           item.cross_sell && (
             <div key={item.price_id} className="extras-added">
               <p className="checkout-item-name">{productName(item.price, locale) ?? item.price_id}</p>
-              <p className="money">{priceText(item.price, currency, 1, locale)}</p>
+              <p className="money">{offerText(item.price, currency, locale)}</p>
               <ChangeButton order={order} send={() => removeCrossSell(sessionId)} className="extras-remove">
                 {t('crossSell.remove')}
               </ChangeButton>

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useLocale } from '@/i18n/light';
+import { isMetered, recurringText, unitPriceText } from '@/i18n/price';
 import { announce } from '@/kit/announce';
 import { formatMoney, toUnits } from '@/lib/amount';
 import {
@@ -14,16 +15,13 @@ import {
   dueOf,
   effectivePrice,
   headline,
-  isMetered,
-  priceText,
   renewals,
   renewalText,
   type Trial,
   trialOf,
   withoutTrial,
 } from '../rules/price';
-import { recurringPhrase } from '../rules/recurring';
-import { type Phrase, t, translate } from '../text';
+import { type Phrase, t } from '../text';
 import type { Buyer, Checkout, Currency, LineItem, SessionUser } from '../types';
 import { type Amend, useAmendments } from './use-amendments';
 import type { SetCheckout } from './use-checkout';
@@ -150,7 +148,7 @@ export function useOrder({ checkout, user, now, setCheckout }: OrderInput): Omit
     if (total !== '0') return null;
     if (trial && recurring.length === items.length) return t(`trial.${trial.unit}`, { count: trial.count });
     if (isAllMetered && items.length === 1 && firstRecurring && currency)
-      return unitText(firstRecurring, currency, locale);
+      return unitPriceText(effectivePrice(firstRecurring), currency, { language: locale });
     return null;
   })();
   const nextChargeText = (() => {
@@ -161,7 +159,7 @@ export function useOrder({ checkout, user, now, setCheckout }: OrderInput): Omit
     }
     if (isAllMetered || due.stake !== '0') return renewal;
     if (singleRenewal && !singleRenewal.metered && session.mode !== 'setup')
-      return translate(recurringPhrase(singleRenewal.recurring));
+      return recurringText(singleRenewal.recurring, locale);
     return t('price.then', { amount: renewal });
   })();
 
@@ -200,13 +198,6 @@ export function useOrder({ checkout, user, now, setCheckout }: OrderInput): Omit
     ...amendments,
     blocked: blocked || isBlocked || amendments.amending,
   };
-}
-
-/** "0.01 TBA / call": the price of one metered unit. */
-function unitText(item: LineItem, currency: Currency, locale: string): string {
-  const { recurring: _, ...price } = effectivePrice(item);
-  const text = priceText({ ...price, type: 'one_time' }, currency, 1, locale);
-  return price.product?.unit_label ? text : `${text} ${t('price.perUnit')}`;
 }
 
 export const paysByCard = (option: PayOption | null) => Boolean(option && isCard(option.method.type));

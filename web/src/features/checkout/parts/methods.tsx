@@ -1,10 +1,11 @@
 import { useLocale } from '@/i18n/light';
+import { isCustom } from '@/i18n/price';
 import { Card, Wallet } from '@/kit/icons';
 import { RadioCards } from '@/kit/radio-cards';
 import { formatMoney } from '@/lib/amount';
 import type { Order } from '../hooks/use-order';
 import { isCard, type PayOption } from '../rules/currency';
-import { effectivePrice, isCustom } from '../rules/price';
+import { effectivePrice } from '../rules/price';
 import { t } from '../text';
 
 const nameOf = ({ currency, method }: PayOption) =>

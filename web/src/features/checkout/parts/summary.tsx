@@ -1,12 +1,13 @@
 import { useId, useState } from 'react';
 import { useLocale } from '@/i18n/light';
+import { isTiered, priceSuffix, priceText } from '@/i18n/price';
 import { Chevron } from '@/kit/icons';
 import { Stepper } from '@/kit/stepper';
 import { formatAmount, formatMoney, isNational } from '@/lib/amount';
 import { usePhone } from '@/lib/use-phone';
 import type { Order } from '../hooks/use-order';
 import { extrasModule } from '../lazy-modules';
-import { effectivePrice, lineAmount, priceSuffix, priceText, productDescription, productName } from '../rules/price';
+import { effectivePrice, lineText, productDescription, productName } from '../rules/price';
 import { parseQuantity, type QuantityError, quantityRange } from '../rules/quantity';
 import { t, translate } from '../text';
 import type { Currency, LineItem, Price } from '../types';
@@ -129,7 +130,8 @@ function Item({ item, order, currency, sessionId }: ItemProps) {
   const price = effectivePrice(item);
   const name = productName(price, locale) ?? item.price_id;
   const description = productDescription(price, locale);
-  const suffix = price.type === 'recurring' ? priceSuffix(price) : '';
+  const unitPrice = priceText(price, currency, { language: locale });
+  const suffix = price.type === 'recurring' ? priceSuffix(price, { language: locale }) : '';
   const range = quantityRange(item);
   const quantityProblem = order.quantityErrors[item.price_id];
   const error =
@@ -147,7 +149,7 @@ function Item({ item, order, currency, sessionId }: ItemProps) {
         <p className="checkout-item-name">{name}</p>
         {description && <p className="checkout-detail checkout-clamp">{description}</p>}
         {item.quantity > 1 && (
-          <p className="checkout-detail money">{t('order.each', { price: priceText(price, currency, 1, locale) })}</p>
+          <p className="checkout-detail money">{isTiered(price) ? unitPrice : t('order.each', { price: unitPrice })}</p>
         )}
         {item.adjustable_quantity?.enabled ? (
           <Stepper
@@ -180,7 +182,7 @@ function Item({ item, order, currency, sessionId }: ItemProps) {
         {extras && <extras.ItemExtras item={item} order={order} currency={currency} sessionId={sessionId} />}
       </div>
       <p className="checkout-item-amount money">
-        {formatMoney(lineAmount(item, currency.id), currency, locale)}
+        {lineText(item, currency, locale)}
         {suffix && <small className="checkout-detail">{suffix}</small>}
       </p>
     </li>

@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { setLocale } from '@/lib/locale';
 import { translate } from '../text';
 import type { Currency, LineItem, Price } from '../types';
-import { headline, lineAmount, orderAmount, priceText, trialOf, unitAmount } from './price';
-import { recurringPhrase } from './recurring';
+import { headline, lineAmount, lineText, offerText, orderAmount, trialOf, unitAmount } from './price';
 
 const tba: Currency = { id: 'pc_tba', symbol: 'TBA', decimal: 18, name: 'Token', payment_method_id: 'pm_1' };
 const ONE_AND_A_HALF = '1500000000000000000';
@@ -44,27 +43,24 @@ describe('the unit amount', () => {
   });
 });
 
-describe('the text of a price', () => {
-  test.each([
-    [monthly(), 1, '1.5 TBA / month'],
-    [monthly({ product: { id: 'p', name: 'X', unit_label: 'seat' } }), 3, '4.5 TBA / seat / month'],
-    [
-      monthly({ recurring: { interval: 'month', interval_count: 1, usage_type: 'metered' } }),
-      1,
-      '1.5 TBA / unit / month',
-    ],
-    [monthly({ recurring: { interval: 'month', interval_count: 3 } }), 1, '1.5 TBA every 3 months'],
-    [price({ custom_unit_amount: { preset: '1' } }), 1, 'Custom (TBA)'],
-    [price(), 2, '3 TBA'],
-  ])('%#: matches the reference', (of, quantity, text) => {
-    expect(priceText(of, tba, quantity, 'en')).toBe(text);
+describe('the text of an item with tiers', () => {
+  const tiers = [
+    { up_to: 2, unit_amount: ONE_AND_A_HALF, flat_amount: '0' },
+    { up_to: null, unit_amount: '500000000000000000', flat_amount: '0' },
+  ];
+  const product = { id: 'p', name: 'X', unit_label: 'seat' };
+  const tiered = monthly({ unit_amount: '0', billing_scheme: 'tiered', tiers_mode: 'graduated', tiers, product });
+  const usage = { interval: 'month', interval_count: 1, usage_type: 'metered' } as const;
+
+  test('is the amount of its quantity', () => {
+    expect(lineText(item(tiered, { quantity: 3 }), tba, 'en')).toBe('3.5 TBA');
+    expect(offerText(tiered, tba, 'en')).toBe('1.5 TBA / seat / month');
   });
 
-  test('has Chinese intervals', () => {
-    setLocale('zh');
-    expect(translate(recurringPhrase({ interval: 'month', interval_count: 3 }))).toBe('每季度');
-    expect(translate(recurringPhrase({ interval: 'month', interval_count: 6 }))).toBe('每半年');
-    expect(translate(recurringPhrase({ interval: 'week', interval_count: 2 }))).toBe('每 2 周');
+  test('shows no amount before there is usage', () => {
+    const metered = { ...tiered, recurring: usage };
+    expect(lineText(item(metered), tba, 'en')).toBe('Tiered pricing');
+    expect(offerText(metered, tba, 'en')).toBe('Tiered pricing / seat / month');
   });
 });
 

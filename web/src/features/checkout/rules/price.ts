@@ -1,6 +1,7 @@
+import { amountText, isCustom, isMetered, isTiered, priceSuffix, priceText, recurringText } from '@/i18n/price';
 import { formatMoney, parseDecimal, toUnits } from '@/lib/amount';
-import { locale } from '@/lib/locale';
-import { type Phrase, t, translate } from '../text';
+import type { Locale } from '@/lib/locale';
+import { type Phrase, t } from '../text';
 import type {
   Currency,
   CustomUnitAmount,
@@ -12,7 +13,6 @@ import type {
   SubscriptionData,
   Tier,
 } from '../types';
-import { recurringPhrase, recurringSuffix } from './recurring';
 
 function customPreset(custom: CustomUnitAmount | null | undefined): string | null {
   return custom?.preset ?? custom?.presets?.[0] ?? null;
@@ -37,10 +37,6 @@ export function supportsCurrency(price: Price, currencyId: string): boolean {
 /** The effective price: an accepted upsell replaces the original price. */
 export function effectivePrice(item: LineItem): Price {
   return item.upsell_price ?? item.price;
-}
-
-export function isCustom(price: Price): boolean {
-  return Boolean(price.custom_unit_amount) || Boolean(price.currency_options?.some((each) => each.custom_unit_amount));
 }
 
 export interface Trial {
@@ -88,7 +84,7 @@ export function orderAmount(items: LineItem[], currencyId: string, trialing: boo
     const amount = lineUnits(item, currencyId);
     if (price.type === 'recurring') {
       renew += amount;
-      if (trialing || price.recurring?.usage_type === 'metered') continue;
+      if (trialing || isMetered(price)) continue;
     }
     total += amount;
   }
@@ -132,26 +128,19 @@ export function lineAmount(item: LineItem, currencyId: string): string {
   return lineUnits(item, currencyId).toString();
 }
 
-/** "1.5 TBA / month", "4.5 TBA / seat / month", "Custom (TBA)". */
-export function priceText(price: Price, currency: Currency, quantity: number, locale: string): string {
-  if (isCustom(price)) return t('price.custom', { symbol: currency.symbol });
-  const amount = (toUnits(unitAmount(price, currency.id)) * BigInt(quantity)).toString();
-  const parts = [formatMoney(amount, currency, locale)];
-  parts.push(priceSuffix(price));
-  return parts.join(' ').trimEnd();
+/** The amount of an item; a metered item has none before its first period ends, so its unit price is shown. */
+export function lineText(item: LineItem, currency: Currency, language: Locale): string {
+  const price = effectivePrice(item);
+  return isMetered(price)
+    ? amountText(price, currency, { language })
+    : formatMoney(lineAmount(item, currency.id), currency, language);
 }
 
-export const isMetered = (price: Price) => price.recurring?.usage_type === 'metered';
-
-/** The suffix of a price: "/ seat / month"; empty for a one-time price without a unit. */
-export function priceSuffix(price: Price): string {
-  const parts: string[] = [];
-  const product = price.product;
-  const unit = (locale() === 'zh' && product?.unit_label_zh) || product?.unit_label;
-  if (unit) parts.push(`/ ${unit}`);
-  else if (isMetered(price)) parts.push(t('price.perUnit'));
-  if (price.type === 'recurring' && price.recurring) parts.push(translate(recurringSuffix(price.recurring)));
-  return parts.join(' ');
+/** The price of one unit of an offer: "2 SKT", "4 SKT / seat / month". Tiers are resolved for that unit. */
+export function offerText(price: Price, currency: Currency, language: Locale): string {
+  if (!isTiered(price)) return priceText(price, currency, { language });
+  const amount = lineText({ price_id: price.id, price, quantity: 1 }, currency, language);
+  return `${amount} ${priceSuffix(price, { language })}`;
 }
 
 export interface Renewal {
@@ -182,8 +171,8 @@ export function renewals(items: LineItem[], currencyId: string): Renewal[] {
 }
 
 /** "1.5 TBA per month", "per month based on usage", "1.5 TBA per month plus usage". */
-export function renewalText({ recurring, amount, metered }: Renewal, currency: Currency, locale: string): string {
-  const interval = translate(recurringPhrase(recurring));
+export function renewalText({ recurring, amount, metered }: Renewal, currency: Currency, locale: Locale): string {
+  const interval = recurringText(recurring, locale);
   if (amount === '0' && metered) return t('price.byUsage', { interval });
   const text = t('price.renewal', { amount: formatMoney(amount, currency, locale), interval });
   return metered ? t('price.plusUsage', { amount: text }) : text;

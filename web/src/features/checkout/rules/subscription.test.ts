@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { setLocale } from '@/lib/locale';
+import { priceText } from '@/i18n/price';
+import { type Locale, setLocale } from '@/lib/locale';
 import type { Currency, CustomUnitAmount, LineItem, PaymentMethod, Price, Recurring } from '../types';
 import { customOf, parseAmount } from './custom';
-import { dueOf, headline, lineAmount, orderAmount, priceText, renewals, renewalText, stakeAmount } from './price';
+import { dueOf, headline, lineAmount, orderAmount, renewals, renewalText, stakeAmount } from './price';
 import { periodSeconds, upsellPercent } from './upsell';
 
 const tba: Currency = { id: 'pc_tba', symbol: 'TBA', decimal: 18, name: 'Token', payment_method_id: 'pm_1' };
@@ -26,7 +27,8 @@ const plan = (amount: number, recurring: Recurring | null, changes: Partial<Pric
     ...changes,
   },
 });
-const texts = (items: LineItem[], locale = 'en') => renewals(items, 'pc_tba').map((it) => renewalText(it, tba, locale));
+const texts = (items: LineItem[], locale: Locale = 'en') =>
+  renewals(items, 'pc_tba').map((it) => renewalText(it, tba, locale));
 
 beforeEach(() => setLocale('en'));
 
@@ -182,6 +184,6 @@ describe('a custom amount', () => {
     });
     expect(customOf(price, 'pc_usd')).toBe(range);
     expect(customOf(price, 'pc_tba')).toBeNull();
-    expect(priceText(price, usd, 1, 'en')).toBe('Custom (USD)');
+    expect(priceText(price, usd, { language: 'en' })).toBe('Custom (USD)');
   });
 });

@@ -638,7 +638,10 @@ test.describe('the overdue balance of a card', () => {
       await page.getByRole('button', { name: 'Pay $27.00 by card' }).click();
       await card.getByText('Test cards').click();
       await card.getByRole('button', { name: 'Use the test card: Succeeds' }).click();
+      const confirmed = page.waitForRequest(/setup_intents\/seti_1\/confirm/);
       await card.getByRole('button', { name: 'Save card' }).click();
+      // The customer has no address, and none is invented.
+      expect((await confirmed).postData()).not.toMatch(/address/);
       recorded.billing.overdue = { all: nothingOverdue, one: nothingOverdue };
       await expect(dialog(page)).toHaveCount(0, { timeout: 8000 });
       await expect(page.getByText('Payment successful').first()).toBeVisible();

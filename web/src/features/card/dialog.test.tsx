@@ -1,7 +1,7 @@
 import { fireEvent, render, screen, waitFor } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { StripeContext } from '@/api/types';
-import CardDialog from './dialog';
+import CardDialog, { type CardContact } from './dialog';
 
 const fetchMock = vi.fn<typeof fetch>();
 const onClose = vi.fn();
@@ -9,10 +9,10 @@ const contact = { name: 'Mei', email: 'mei@example.org', country: 'us', postalCo
 const setup: StripeContext = { client_secret: 'seti_1_secret_2', intent_type: 'setup_intent', status: 'open' };
 const payment: StripeContext = { client_secret: 'pi_1_secret_2', intent_type: 'payment_intent', status: 'open' };
 
-function open(context: StripeContext, key: string) {
+function open(context: StripeContext, key: string, known: CardContact = contact) {
   const settings = { api_host: '/sandbox/stripe', publishable_key: key };
   const onAccepted = vi.fn();
-  const dialog = { settings, context, contact, amount: '10 USD', onAccepted, onClose };
+  const dialog = { settings, context, contact: known, amount: '10 USD', onAccepted, onClose };
   render(<CardDialog {...dialog} />);
   return onAccepted;
 }
@@ -76,6 +76,44 @@ describe('the card form', () => {
     expect([stripe.confirmSetup.mock.calls.length, stripe.confirmPayment.mock.calls.length]).toEqual(
       confirmed === 'confirmSetup' ? [1, 0] : [0, 1],
     );
+  });
+
+  test.each([
+    [
+      'sends the details that are known',
+      contact,
+      { country: 'never', postalCode: 'never', line1: 'auto' },
+      { name: 'Mei', email: 'mei@example.org', address: { country: 'US', postal_code: '10001' } },
+    ],
+    [
+      'has Stripe ask for the country and postal code that are unknown',
+      { name: 'Mei', email: '', line1: 'Road 1', country: null },
+      { country: 'auto', postalCode: 'auto', line1: 'never' },
+      { name: 'Mei', address: { line1: 'Road 1' } },
+    ],
+    [
+      'has Stripe ask for the postal code of a known country',
+      { name: 'Mei', email: '', country: 'de', postalCode: '' },
+      { country: 'auto', postalCode: 'auto', line1: 'auto' },
+      { name: 'Mei', address: {} },
+    ],
+  ])('%s', async (_, known, asked, sent) => {
+    const create = vi.fn((..._: unknown[]) => ({ mount: () => undefined, destroy: () => undefined }));
+    const confirmSetup = vi.fn(async (..._: unknown[]) => ({}));
+    window.Stripe = () => ({ confirmSetup, confirmPayment: confirmSetup, elements: () => ({ create }) });
+    const onAccepted = open(setup, 'pk_test_1', known);
+    const button = await screen.findByRole('button', { name: 'Save card' });
+    await waitFor(() => expect(button.hasAttribute('disabled')).toBe(false));
+    expect(create.mock.lastCall?.[1]).toMatchObject({ fields: { billingDetails: { address: asked } } });
+    const country = known.country?.toUpperCase();
+    if (country) {
+      const defaultValues = { billingDetails: { address: { country } } };
+      expect(create.mock.lastCall?.[1]).toMatchObject({ defaultValues });
+    }
+    fireEvent.click(button);
+    await waitFor(() => expect(onAccepted).toHaveBeenCalled());
+    const options = confirmSetup.mock.lastCall?.[0] as { confirmParams: { payment_method_data: object } };
+    expect(options.confirmParams.payment_method_data).toEqual({ billing_details: sent });
   });
 
   test('cannot be closed while Stripe confirms', async () => {

@@ -20,13 +20,13 @@ export interface CardSettings {
   api_host?: string;
 }
 
-/** The cardholder's known contact details. */
+/** The cardholder's contact details; a field that is unknown is empty or absent. */
 export interface CardContact {
   name: string;
   email: string;
   phone?: string;
-  country: string;
-  postalCode: string;
+  country?: string | null;
+  postalCode?: string | null;
   state?: string;
   city?: string;
   line1?: string;
@@ -83,8 +83,8 @@ export default function CardDialog(props: CardDialogProps) {
         cvc: card.cvc.trim(),
         name: card.name.trim(),
         email: contact.email,
-        postalCode: contact.postalCode,
-        country: contact.country,
+        postalCode: contact.postalCode ?? undefined,
+        country: contact.country ?? undefined,
       }),
     );
   };

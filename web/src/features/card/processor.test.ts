@@ -10,7 +10,7 @@ const card = {
   cvc: '123',
   name: 'Mei',
   email: 'mei@example.org',
-  postalCode: '',
+  postalCode: '94103',
   country: 'us',
 };
 const setup: CardTarget = {
@@ -40,6 +40,15 @@ describe('the card processor', () => {
       '/sandbox/stripe/v1/payment_intents/pi_1/confirm',
       '/sandbox/stripe/v1/setup_intents/seti_1/authenticate',
     ]);
+  });
+
+  test('sends the known billing details, and none that the customer has not entered', async () => {
+    fetchMock.mockImplementation(async () => jsonResponse(200, { id: 'x', status: 'succeeded' }));
+    const address = (field: string) => sentBody().get(`payment_method_data[billing_details][address][${field}]`);
+    await confirmCard(setup, card);
+    expect([address('country'), address('postal_code')]).toEqual(['US', '94103']);
+    await confirmCard(setup, { ...card, country: undefined, postalCode: '' });
+    expect([address('country'), address('postal_code')]).toEqual([null, null]);
   });
 
   test('can require a challenge before it saves a card', async () => {

@@ -40,9 +40,10 @@ export interface CardDetails {
   expYear: string;
   cvc: string;
   name: string;
-  email: string;
-  postalCode: string;
-  country: string;
+  /** Left out if unknown, like the next two. */
+  email?: string;
+  postalCode?: string;
+  country?: string;
 }
 
 export type CardOutcome =
@@ -100,17 +101,19 @@ async function call(target: CardTarget, step: string, form: Record<string, strin
 
 export function confirmCard(target: CardTarget, card: CardDetails): Promise<CardOutcome> {
   const data = 'payment_method_data';
-  return call(target, 'confirm', {
+  const billing = `${data}[billing_details]`;
+  const fields = {
     [`${data}[type]`]: 'card',
     [`${data}[card][number]`]: card.number,
     [`${data}[card][exp_month]`]: card.expMonth,
     [`${data}[card][exp_year]`]: card.expYear,
     [`${data}[card][cvc]`]: card.cvc,
-    [`${data}[billing_details][name]`]: card.name,
-    [`${data}[billing_details][email]`]: card.email,
-    [`${data}[billing_details][address][postal_code]`]: card.postalCode || '00000',
-    [`${data}[billing_details][address][country]`]: card.country.toUpperCase(),
-  });
+    [`${billing}[name]`]: card.name,
+    [`${billing}[email]`]: card.email ?? '',
+    [`${billing}[address][postal_code]`]: card.postalCode ?? '',
+    [`${billing}[address][country]`]: card.country?.toUpperCase() ?? '',
+  };
+  return call(target, 'confirm', Object.fromEntries(Object.entries(fields).filter(([, value]) => value)));
 }
 
 /** Completes or fails the challenge, like the bank's page would. */

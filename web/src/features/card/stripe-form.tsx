@@ -3,6 +3,7 @@ import { useLocale } from '@/i18n/light';
 import { Alert } from '@/kit/alert';
 import { Button } from '@/kit/button';
 import { theme } from '@/lib/theme';
+import { billingDetailsFor } from './billing-details';
 import type { CardContact } from './dialog';
 import { type CardError, type CardTarget, declineText } from './processor';
 import { t } from './text';
@@ -71,6 +72,8 @@ const isDecline = ({ type = '', code }: CardError & { type?: string }) =>
 export default function StripeForm(props: StripeFormProps) {
   const { action, target, contact, returnUrl, onConfirming, onAccepted } = props;
   const locale = useLocale();
+  // A form that is open keeps the fields that it was created with.
+  const [billing] = useState(() => billingDetailsFor(contact));
   const host = useRef<HTMLDivElement>(null);
   const instances = useRef<{ stripe: Stripe; elements: StripeElements }>(undefined);
   const [state, setState] = useState<'loading' | 'ready' | 'confirming' | 'failed'>('loading');
@@ -85,7 +88,10 @@ export default function StripeForm(props: StripeFormProps) {
         const stripe = window.Stripe(target.key, { locale });
         const appearance = { theme: theme() === 'dark' ? 'night' : 'stripe' };
         const elements = stripe.elements({ clientSecret: target.clientSecret, appearance });
-        const payment = elements.create('payment', { fields: { billingDetails: 'never' } });
+        const payment = elements.create('payment', {
+          defaultValues: { billingDetails: billing.defaults },
+          fields: { billingDetails: billing.fields },
+        });
         payment.mount(host.current);
         element = payment;
         instances.current = { stripe, elements };
@@ -97,7 +103,7 @@ export default function StripeForm(props: StripeFormProps) {
       unmounted = true;
       element?.destroy();
     };
-  }, [target.key, target.clientSecret, locale]);
+  }, [target.key, target.clientSecret, locale, billing]);
 
   const onSubmit = async (event: FormEvent) => {
     event.preventDefault();
@@ -106,27 +112,12 @@ export default function StripeForm(props: StripeFormProps) {
     setState('confirming');
     onConfirming(true);
     setDecline(undefined);
-    const address = {
-      country: contact.country.toUpperCase(),
-      postal_code: contact.postalCode || '00000',
-      state: contact.state ?? '',
-      city: contact.city ?? '',
-      line1: contact.line1 ?? '',
-      line2: contact.line2 ?? '',
-    };
     const options = {
       elements,
       redirect: 'if_required',
       confirmParams: {
         return_url: returnUrl,
-        payment_method_data: {
-          billing_details: {
-            name: contact.name,
-            email: contact.email,
-            phone: contact.phone ?? '',
-            address,
-          },
-        },
+        payment_method_data: { billing_details: billing.sent },
       },
     };
     const result = target.kind === 'setup_intent' ? stripe.confirmSetup(options) : stripe.confirmPayment(options);

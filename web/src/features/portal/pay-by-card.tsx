@@ -87,8 +87,8 @@ export function PayByCard({ target, text, name, type, isPaid, onForm }: PayByCar
             contact={{
               name: form.customer.name,
               email: form.customer.email,
-              country: form.customer.address?.country || 'us',
-              postalCode: form.customer.address?.postal_code ?? '',
+              country: form.customer.address?.country,
+              postalCode: form.customer.address?.postal_code,
             }}
             onAccepted={() => {
               updateForm(null);

@@ -65,8 +65,8 @@ export function PaymentDialog({ subscription, onClose, onDone }: SubscriptionDia
           contact={{
             name: user?.fullName ?? '',
             email: user?.email ?? '',
-            country: user?.address?.country || 'us',
-            postalCode: user?.address?.postal_code ?? '',
+            country: user?.address?.country,
+            postalCode: user?.address?.postal_code,
           }}
           onAccepted={() => onDone('payment.doneCard')}
           onClose={() => setCard(null)}

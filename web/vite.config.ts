@@ -47,7 +47,8 @@ const LISTINGS = new Set(['/', '/search', '/category/$category']);
 /** Chunks shared by most pages: few files, because a round trip on a phone costs as much as 30 kB. */
 const REACT = /node_modules\/(react|react-dom|scheduler)\//;
 const ROUTER = /node_modules\/(@tanstack|use-sync-external-store|seroval)\//;
-const SHARED = /preload-helper|rolldown.runtime|\/src\/(api|kit|lib|i18n\/(light|translate|price|\w+\/(common|price)))\b/;
+const SHARED =
+  /preload-helper|rolldown.runtime|\/src\/(api|kit|lib|i18n\/(light|translate|price|\w+\/(common|price)))\b/;
 
 export default defineConfig({
   plugins: [

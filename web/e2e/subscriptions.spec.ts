@@ -541,6 +541,16 @@ test.describe('the overdue balance', () => {
     expect(query?.get('customerId')).toMatch(/^z1/);
   });
 
+  test('is confirming, not paid, until the store has received the payment', async ({ page }) => {
+    const recorded = await openPage(page, pastDuePath, { settles: false });
+    const row = page.getByRole('listitem').filter({ hasText: '10 SKT' });
+    await row.getByRole('button', { name: 'Pay 10 SKT' }).click();
+    await expect(row).toContainText('Confirming…', { timeout: 8000 });
+    await expect(row).not.toContainText('Paid');
+    recorded.billing.overdue.all = nothingOverdue;
+    await expect(page.getByRole('heading', { level: 1, name: 'No overdue payments' })).toBeVisible();
+  });
+
   test('that could not be paid shows the reason and a retry button', async ({ page }) => {
     await openPage(page, pastDuePath, { wallet: 'declines' });
     await page.getByRole('button', { name: 'Pay 10 SKT' }).click();

@@ -6,8 +6,11 @@ import { filesBelow } from './precompress.mjs';
 
 const src = new URL('../src', import.meta.url).pathname;
 const HEAVY = /^(antd|@ant-design\/|@tanstack\/react-router)/;
-/** Features that others may import: the wallet dialog, the card dialog, and billing for portal and console. */
-const SHARED_FEATURES = new Set(['connect', 'card', 'billing']);
+/**
+ * Features that others may import: the wallet dialog, the card dialog, payments of overdue balances, and billing for
+ * portal and console.
+ */
+const SHARED_FEATURES = new Set(['connect', 'card', 'overdue', 'billing']);
 const errors = [];
 
 const importsOf = (file) =>
@@ -57,6 +60,7 @@ for (const entry of [
   'features/card/dialog.tsx',
   'features/connect/index.ts',
   'features/connect/index.tsx',
+  'features/overdue/use-overdue-payments.ts',
 ]) {
   if (existsSync(join(src, entry))) reach(join(src, entry), [], new Set());
 }

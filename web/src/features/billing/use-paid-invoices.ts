@@ -1,7 +1,5 @@
-import { useEffect, useRef } from 'react';
-import { listenToRelay } from '@/api/relay';
 import { useStore } from '@/app/queries';
-import { debounce } from './debounce';
+import { useRelayRefresh } from '@/features/overdue/use-relay-refresh';
 import { refreshBilling } from './refresh';
 
 /**
@@ -9,25 +7,14 @@ import { refreshBilling } from './refresh';
  * page loads its billing data again. `onPaid` is called for payments only.
  */
 export function usePaidInvoices(customerId: string | undefined, onPaid?: () => void): void {
-  const store = useStore();
-  const onPaidRef = useRef(onPaid);
-  onPaidRef.current = onPaid;
-  const channel = window.blocklet?.appPid ?? window.blocklet?.appId ?? store?.appPid;
-  useEffect(() => {
-    if (!channel || !customerId) return;
-    const refresh = debounce(() => void refreshBilling());
-    const stop = listenToRelay(channel, {
-      onUp: () => undefined,
-      onEvent: (name, { customer_id: eventCustomerId }) => {
-        if (eventCustomerId !== customerId) return;
-        if (name === 'invoice.paid') onPaidRef.current?.();
-        else if (name !== 'subscription.recharged') return;
-        refresh();
-      },
-    });
-    return () => {
-      stop();
-      refresh.cancel();
-    };
-  }, [channel, customerId]);
+  useRelayRefresh({
+    appPid: useStore()?.appPid,
+    enabled: Boolean(customerId),
+    refresh: () => void refreshBilling(),
+    onEvent: (name, { customer_id: eventCustomerId }) => {
+      if (eventCustomerId !== customerId) return false;
+      if (name === 'invoice.paid') onPaid?.();
+      return name === 'invoice.paid' || name === 'subscription.recharged';
+    },
+  });
 }

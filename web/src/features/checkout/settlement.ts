@@ -1,10 +1,7 @@
+import { POLL_MS, POLL_TIMEOUT_MS } from '@/lib/polling';
 import { retrieve } from './calls';
 import { isComplete, paymentError } from './rules/view';
 import type { Checkout, PaymentError } from './types';
-
-/** SPEC.md 9: polls every 2 s, up to 3 minutes. */
-export const POLL_MS = 2000;
-export const POLL_TIMEOUT_MS = 180_000;
 
 export type Outcome =
   | { name: 'completed'; checkout: Checkout }

@@ -1,4 +1,4 @@
-import { CheckOutlined } from '@ant-design/icons';
+import { CheckOutlined, LoadingOutlined } from '@ant-design/icons';
 import { Link } from '@tanstack/react-router';
 import { Button, Card, Flex, Typography } from 'antd';
 import type { Invoice, Overdue } from '@/api/types';
@@ -46,7 +46,7 @@ function Balance({ balance, invoices, payer, onCardForm }: BalanceProps) {
   const texts = useTexts();
   const { t, language } = texts;
   const amount = formatMoney(balance.amount, balance.currency, language);
-  const { state } = balance;
+  const { payment } = balance;
   return (
     <li>
       <Card size="small">
@@ -59,13 +59,17 @@ function Balance({ balance, invoices, payer, onCardForm }: BalanceProps) {
               {t('overdue.count', { count: invoices.length })} · {methodText(balance.method, texts)}
             </Typography.Text>
           </div>
-          {!balance.byWallet ? null : state.name === 'success' ? (
+          {!balance.byWallet ? null : payment.name === 'success' ? (
             <Typography.Text type="success">
               <CheckOutlined aria-hidden="true" /> {t('overdue.paid')}
             </Typography.Text>
+          ) : payment.name === 'confirming' ? (
+            <Typography.Text type="secondary">
+              <LoadingOutlined aria-hidden="true" /> {t('overdue.confirming')}
+            </Typography.Text>
           ) : (
-            <Button type="primary" loading={state.name === 'paying'} onClick={balance.pay}>
-              {state.name === 'error' ? t('overdue.retry', { amount }) : t('pay.amount', { amount })}
+            <Button type="primary" loading={payment.name === 'open'} onClick={balance.pay}>
+              {payment.name === 'error' ? t('overdue.retry', { amount }) : t('pay.amount', { amount })}
             </Button>
           )}
           {!balance.byWallet && 'subscriptionId' in payer ? (
@@ -78,9 +82,11 @@ function Balance({ balance, invoices, payer, onCardForm }: BalanceProps) {
             />
           ) : null}
         </Flex>
-        {state.name === 'error' ? (
+        {payment.name === 'error' ? (
           <Typography.Paragraph role="alert" type="danger">
-            {t('overdue.failed', { message: state.message })}
+            {payment.reason === 'unconfirmed'
+              ? t('overdue.unconfirmed')
+              : t('overdue.failed', { message: payment.message || t('overdue.notPaid') })}
           </Typography.Paragraph>
         ) : null}
         {balance.byWallet || 'subscriptionId' in payer ? null : <CardSubscriptions invoices={invoices} />}

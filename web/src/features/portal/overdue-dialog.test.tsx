@@ -49,5 +49,5 @@ it('in custom mode renders the given content, pays like the default rows, and cl
   });
   overdue = nothingOverdue;
   options?.onSuccess({});
-  await waitFor(() => expect(onPaid).toHaveBeenCalled());
+  await waitFor(() => expect(onPaid).toHaveBeenCalled(), { timeout: 5000 });
 });

@@ -27,7 +27,7 @@ export function OverdueDialog({ payer, onClose, onPaid, custom }: OverdueDialogP
   const { t } = texts;
   const { data, error, refetch, balances } = useOverdue(payer);
   const [isCardOpen, setIsCardOpen] = useState(false);
-  const isPaying = balances.some(({ state }) => state.name === 'paying');
+  const isPaying = balances.some(({ payment }) => payment.name === 'open');
   const onPaidRef = useRef(onPaid);
   onPaidRef.current = onPaid;
   const isPaid = data !== undefined && balances.length === 0;

@@ -5,7 +5,7 @@ import type { Invoice, Overdue } from '@/api/types';
 import { isPayable, remainingAmount } from '@/features/billing/invoice-text';
 import { refreshAfterPayment } from '@/features/billing/refresh';
 import { useTexts } from '@/features/billing/texts';
-import { type ConnectOptions, openConnect } from '@/features/connect';
+import { openConnect } from '@/features/connect';
 import { announce } from '@/kit/announce';
 import { PayByCard } from './pay-by-card';
 
@@ -76,13 +76,3 @@ export type OverdueBalance = Overdue['summary'][string];
 
 /** Whose overdue invoices a payment covers. */
 export type Payer = { subscriptionId: string } | { customerId: string };
-
-/** Opens the wallet for all unpaid invoices of one currency. */
-export function collectBatch(
-  title: string,
-  currencyId: string,
-  payer: Payer,
-  callbacks: Pick<ConnectOptions, 'onSuccess' | 'onError' | 'onClose'>,
-): void {
-  openConnect({ action: 'collect-batch', title, extraParams: { currencyId, ...payer }, ...callbacks });
-}

@@ -25,9 +25,9 @@ const detailsUrl = () => pageAt(`/customer/invoice/past-due?referer=${encodeURIC
 /** Unpaid invoices that block an order, with one total per currency. */
 export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogProps) {
   const locale = useLocale();
-  const { state, paying, pay, retry } = useOverdue({ owner, appPid, onPaid });
-  const locked = Object.values(paying).includes('open');
+  const { state, paymentOf, pay, retry } = useOverdue({ owner, appPid, onPaid });
   const rows = state.name === 'ready' ? Object.entries(state.overdue.summary) : [];
+  const locked = rows.some(([id]) => paymentOf(id).name === 'open');
   return (
     <Dialog title={t('overdue.title')} closeLabel={t('action.close')} onClose={onClose} locked={locked}>
       {state.name === 'loading' && (
@@ -60,9 +60,9 @@ export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogP
           <ul className="extras-overdue">
             {rows.map(([id, { amount, currency, method }]) => {
               const amountText = formatMoney(amount, currency, locale);
-              const payState = paying[id] ?? 'idle';
+              const payment = paymentOf(id);
               return (
-                <li key={id} data-state={payState}>
+                <li key={id} data-state={payment.name}>
                   <div>
                     <p className="checkout-item-name money">{amountText}</p>
                     <p className="checkout-detail">
@@ -74,27 +74,27 @@ export function OverdueDialog({ owner, appPid, onPaid, onClose }: OverdueDialogP
                     <ButtonLink href={detailsUrl()} aria-label={t('overdue.detailsOf', { amount: amountText })}>
                       {t('overdue.details')}
                     </ButtonLink>
-                  ) : payState === 'confirming' ? (
+                  ) : payment.name === 'confirming' ? (
                     <p className="extras-confirming">
                       <Spinner /> {t('overdue.confirming')}
                     </p>
-                  ) : payState === 'success' ? (
+                  ) : payment.name === 'success' ? (
                     <p className="extras-confirming">
                       <Check /> {t('overdue.paid')}
                     </p>
                   ) : (
                     <Button
-                      variant={payState === 'error' ? 'danger' : 'primary'}
-                      loading={payState === 'open'}
+                      variant={payment.name === 'error' ? 'danger' : 'primary'}
+                      loading={payment.name === 'open'}
                       onClick={() => pay(id)}
                       aria-label={t('overdue.payOf', { amount: amountText })}
                     >
-                      {t(payState === 'error' ? 'action.retry' : 'overdue.pay')}
+                      {t(payment.name === 'error' ? 'action.retry' : 'overdue.pay')}
                     </Button>
                   )}
-                  {payState === 'error' && (
+                  {payment.name === 'error' && (
                     <p className="k-error" role="alert">
-                      {t('overdue.unconfirmed')}
+                      {payment.reason === 'unconfirmed' ? t('overdue.unconfirmed') : payment.message || t('error.500')}
                     </p>
                   )}
                   {isCard(method.type) && <p className="checkout-detail">{t('overdue.card')}</p>}

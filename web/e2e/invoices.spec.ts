@@ -133,6 +133,17 @@ test.describe('a refund', () => {
     expect(noteCalls(recorded)[0]?.body).toMatchObject({ items: [{ amount: '3', revokes: false }] });
   });
 
+  test('shows an error with a retry if the refundable amount fails to load', async ({ page }) => {
+    const failing: Record<string, number> = { '/refunds/preview': 500 };
+    await openPage(page, paidInConsole, { role: 'owner', failing });
+    const error = page.getByRole('alert').filter({ hasText: "The refundable amount couldn't be loaded" });
+    await expect(error).toBeVisible();
+    await expectAccessible(page);
+    delete failing['/refunds/preview'];
+    await error.getByRole('button', { name: 'Try again' }).click();
+    await expect(page.getByRole('button', { name: 'Refund', exact: true })).toBeVisible();
+  });
+
   test('is not offered if nothing is refundable', async ({ page }) => {
     await openPage(
       page,

@@ -13,7 +13,7 @@ import {
   subscription,
   unpaidByCard,
 } from './fixtures/billing';
-import { usd } from './fixtures/data';
+import { usd, user } from './fixtures/data';
 import { delayResponse } from './fixtures/delay-response';
 import { applyDisplaySettings, displaySettings } from './fixtures/display-settings';
 import { type Recorded, type ServerOptions, serve } from './fixtures/server';
@@ -69,6 +69,20 @@ test.describe('the portal', () => {
     await serve(page, { signedIn: true });
     await page.reload();
     await expect(page.getByText('You have no subscriptions.')).toBeVisible();
+  });
+
+  test('does not claim that nothing is past due if the overdue balance fails to load', async ({ page }) => {
+    const path = `/customers/${user.did}/overdue/invoices`;
+    const failing: Record<string, number> = { [path]: 500 };
+    await openPage(page, '/customer', {}, { failing });
+    const summary = page.getByRole('region', { name: 'Summary' });
+    await expect(summary.getByRole('alert')).toContainText("The overdue payments couldn't be loaded");
+    await expect(summary).toContainText('Past due–');
+    await expect(summary).not.toContainText('Past dueNone');
+    await expectAccessible(page);
+    delete failing[path];
+    await summary.getByRole('button', { name: 'Try again' }).click();
+    await expect(summary).toContainText('10 SKT + $27.00 past due');
   });
 });
 

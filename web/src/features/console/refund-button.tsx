@@ -3,6 +3,7 @@ import { Button } from 'antd';
 import { useState } from 'react';
 import type { InvoiceDetail } from '@/api/types';
 import { refundPreviewQuery } from '@/features/billing/queries';
+import { LoadError } from '@/features/billing/states';
 import { toUnits } from '@/lib/amount';
 import { useAdminTexts } from './admin-texts';
 import { RefundDialog } from './refund-dialog';
@@ -12,8 +13,14 @@ export function RefundButton({ invoice }: { invoice: InvoiceDetail }) {
   const { t } = useAdminTexts();
   const [open, setOpen] = useState(false);
   const isPaid = invoice.status === 'paid';
-  const { data } = useQuery({ ...refundPreviewQuery(invoice.id), enabled: isPaid });
+  const { data, error, refetch } = useQuery({ ...refundPreviewQuery(invoice.id), enabled: isPaid });
   const maximum = toUnits(data?.amount);
+  if (isPaid && error && !data)
+    return (
+      <div style={{ flexBasis: '100%' }}>
+        <LoadError title={t('refund.notLoaded')} error={error} onRetry={() => void refetch()} />
+      </div>
+    );
   if (!isPaid || (maximum <= 0n && !open)) return null;
   return (
     <>

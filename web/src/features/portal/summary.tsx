@@ -7,11 +7,14 @@ import { Note } from '@/features/billing/dialog';
 import { LinkButton } from '@/features/billing/link-button';
 import { subscriptionName } from '@/features/billing/price-text';
 import { overdueQuery, subscriptionsQuery } from '@/features/billing/queries';
-import { Loading } from '@/features/billing/states';
+import { LoadError, Loading } from '@/features/billing/states';
 import { isEnding, timeOf, trialEndsSoon } from '@/features/billing/subscription-rules';
 import { type Texts, useTexts } from '@/features/billing/texts';
 import { formatMoney } from '@/lib/amount';
 import { dateText } from '@/lib/format';
+
+/** The value of a figure that is not known. */
+const UNKNOWN = '–';
 
 /** What needs action, then three figures of the account. */
 export function Summary() {
@@ -19,22 +22,24 @@ export function Summary() {
   const { t, language } = texts;
   const user = useUser();
   const { data: page, isError } = useQuery(subscriptionsQuery);
-  const { data: overdue } = useQuery({
+  const {
+    data: overdue,
+    error,
+    refetch,
+  } = useQuery({
     ...overdueQuery({ customerId: user?.did ?? '' }),
     enabled: Boolean(user),
   });
   const balance = overdueText(overdue, texts);
-  if (!page) {
-    // The list below shows that subscriptions failed to load; the overdue balance is independent of it.
-    if (isError)
-      return balance ? (
-        <section aria-label={t('summary.title')}>
-          <PastDue balance={balance} />
-        </section>
-      ) : null;
-    return <Loading rows={2} />;
-  }
-  if (page.list.length === 0 && !balance) return null;
+  const pastDue = balance ? (
+    <PastDue balance={balance} />
+  ) : error && !overdue ? (
+    <LoadError title={t('overdue.error')} error={error} onRetry={() => void refetch()} />
+  ) : null;
+  if (!page && !isError) return <Loading rows={2} />;
+  // The list below shows that subscriptions failed to load; the overdue balance is independent of it.
+  if (!page || page.list.length === 0)
+    return pastDue ? <section aria-label={t('summary.title')}>{pastDue}</section> : null;
   const active = page.list.filter(
     ({ status }) => status === 'active' || status === 'trialing' || status === 'past_due',
   );
@@ -42,7 +47,7 @@ export function Summary() {
   return (
     <section aria-label={t('summary.title')}>
       <Flex vertical gap={16}>
-        {balance ? <PastDue balance={balance} /> : null}
+        {pastDue}
         {page.list
           .filter((each) => trialEndsSoon(each, timeOf(each)))
           .map((each) => (
@@ -77,7 +82,11 @@ export function Summary() {
             title={next ? t('summary.nextOn', { date: dateText(next.at * 1000, language) }) : t('summary.next')}
             value={next ? formatMoney(next.amount, next.currency, language) : t('summary.none')}
           />
-          <Figure title={t('summary.debts')} value={balance || t('summary.nothing')} alarming={Boolean(balance)} />
+          <Figure
+            title={t('summary.debts')}
+            value={overdue ? balance || t('summary.nothing') : UNKNOWN}
+            alarming={Boolean(balance)}
+          />
         </Row>
       </Flex>
     </section>

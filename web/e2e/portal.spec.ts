@@ -1,5 +1,6 @@
 import { expect, test } from '@playwright/test';
 import { entitlements } from './fixtures/data';
+import { delayResponse } from './fixtures/delay-response';
 import { applyDisplaySettings } from './fixtures/display-settings';
 import { serve } from './fixtures/server';
 
@@ -191,3 +192,20 @@ test('the profile validates on blur, keeps the values, and shows server errors o
   const sent = recorded.calls.filter(({ method }) => method === 'PUT').at(-1)?.body;
   expect(sent).toMatchObject({ name: 'Mei Lin', email: 'mei@new.example', address: { country: 'de' } });
 });
+
+for (const { path, name, late, role } of [
+  { path: '/console/customers/cus_1', name: 'Mei Lin', late: /balance-transactions\?/, role: 'owner' },
+  { path: '/console/customers/cus_1', name: 'Mei Lin', late: /\/api\/subscriptions\?/, role: 'owner' },
+  { path: '/profile', name: 'Profile', late: /\/api\/customers\/me\?/, role: undefined },
+] as const)
+  test(`${path} appears with its data, even if ${late.source} is late`, async ({ page }) => {
+    await serve(page, { signedIn: true, role, billing: {} });
+    const release = await delayResponse(page, late);
+    const request = page.waitForRequest(late);
+    await page.goto(path);
+    await request;
+    await expect(page.getByRole('heading', { level: 1, name })).toHaveCount(0);
+    release();
+    await expect(page.getByRole('heading', { level: 1, name })).toBeVisible();
+    await expect(page.getByRole('main').locator('[aria-busy="true"]')).toHaveCount(0);
+  });

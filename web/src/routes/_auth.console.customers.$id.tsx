@@ -1,9 +1,14 @@
 import { createFileRoute } from '@tanstack/react-router';
 import { PageSkeleton } from '@/app/page-skeleton';
 import { pageParam } from '@/app/search-params';
-import { customerBalanceQuery, PAGE_SIZES, prefetchInvoices } from '@/features/billing/queries';
+import {
+  balanceTransactionsQuery,
+  customerBalanceQuery,
+  PAGE_SIZES,
+  prefetchInvoices,
+} from '@/features/billing/queries';
 import { CustomerPage } from '@/features/console/customer-page';
-import { customerPageQuery } from '@/features/console/queries';
+import { customerPageQuery, customerSubscriptionsQuery } from '@/features/console/queries';
 import { isAdmin } from '@/lib/roles';
 
 interface CustomerSearch {
@@ -23,6 +28,8 @@ export const Route = createFileRoute('/_auth/console/customers/$id')({
     if (!customer) return;
     await Promise.all([
       queryClient.prefetchQuery(customerBalanceQuery({ customerId: customer.id })),
+      queryClient.prefetchInfiniteQuery(balanceTransactionsQuery({ customerId: customer.id })),
+      queryClient.prefetchQuery(customerSubscriptionsQuery(customer.id)),
       prefetchInvoices(queryClient, { customerId: customer.id }, page, pageSize),
     ]);
   },

@@ -289,6 +289,7 @@ test.describe('changing the plan', () => {
     await openPage(page, detail('sub_active'), { previews: [{ ...preview, stake: '7000000000000000000' }] });
     await open(page);
     await expect(dialog(page)).toContainText('Additional refundable deposit7 SKT');
+    await expect(dialog(page)).toContainText('Due now53.333333 SKT');
     await expect(dialog(page)).toContainText('Your wallet will first ask you to approve the additional deposit');
     await openPage(page, detail('sub_active'), { previews: [{ ...preview, stake: '0' }] });
     await open(page);

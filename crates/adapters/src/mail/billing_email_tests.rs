@@ -148,7 +148,7 @@ fn past_due() -> Subscription {
 fn plan(subscription: Subscription) -> SubscribedPlan {
     let line = |en: &str, zh: &str, quantity, amount| SubscribedItem { title: Text::new(en, zh), quantity, amount };
     let lines = vec![line("Ledgerleaf Pro", "叶账本专业版", 2, Some(Amount::new(1_990))), line("Scanned pages", "扫描页数", 1, None)];
-    SubscribedPlan { subscription, lines, stake_pays: false }
+    SubscribedPlan { subscription, lines, stake_pays: false, deposit: None }
 }
 
 pub(super) fn invoice(number: u64, status: InvoiceStatus) -> Invoice {
@@ -536,6 +536,18 @@ fn a_link_opens_its_own_page_for_thirty_days() {
     assert_eq!(tokens().subject(&see, at(59)), Some("sub_1"));
     assert_eq!(tokens().subject(&pay, at(60)), None);
     assert!(!mail.subject.contains(&pay) && !mail.subject.contains("in_7"), "{}", mail.subject);
+}
+
+#[test]
+fn the_email_about_a_start_names_the_deposit() {
+    let plan = SubscribedPlan { deposit: Some(Amount::new(100)), ..plan(on_trial()) };
+    let content = BillingEmailContent::Started { plan, first_invoice: None };
+    let mail = render(&email(content, MethodKind::Arcblock, Language::English));
+    assert!(
+        mail.text.contains("You also paid a refundable deposit of 1 ABT. It is returned after the subscription ends."),
+        "{}",
+        mail.text
+    );
 }
 
 #[test]

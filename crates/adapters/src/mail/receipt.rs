@@ -27,12 +27,21 @@ pub struct Receipt {
     pub deductions: Vec<ReceiptDeduction>,
     /// The amount paid.
     pub total: String,
+    pub deposit: Option<ReceiptDeposit>,
     pub paid_by: PaidBy,
     pub paid_at: Timestamp,
     pub downloads: Vec<Download>,
     /// The subscription that the payment was for, if any.
     pub subscription: Option<ReceiptSubscription>,
     pub live: bool,
+}
+
+/// A refundable deposit that was paid together with the invoice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiptDeposit {
+    pub amount: String,
+    /// The invoice's payment and the deposit.
+    pub sum: String,
 }
 
 /// The source of the payment.
@@ -226,6 +235,17 @@ fn blocks(receipt: &Receipt, language: Language) -> Vec<Block> {
     }));
     items.push((translate("Total", "合计"), total.clone()));
     blocks.push(Block::Rows { rows: items, sum: true });
+    if let Some(deposit) = &receipt.deposit {
+        let rows = vec![
+            (translate("Refundable deposit", "押金（可退）"), deposit.amount.clone()),
+            (translate("Paid in total", "共支付"), deposit.sum.clone()),
+        ];
+        blocks.push(Block::Rows { rows, sum: true });
+        blocks.push(Block::Paragraph(translate(
+            "The deposit isn't part of the price. It is returned after the subscription ends.",
+            "押金不属于价款，订阅结束后退还。",
+        )));
+    }
 
     for download in receipt.downloads.iter().filter(|one| is_web_address(&one.url)) {
         let label = translate(&format!("Download {}", download.title), &format!("下载 {}", download.title));

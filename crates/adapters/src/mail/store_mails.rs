@@ -1,7 +1,7 @@
 //! Renders the emails of the domain and hands them to the mail server.
 
 use super::email_service::EmailService;
-use super::receipt::{Deduction, PaidBy, ReceiptDeduction, ReceiptSubscription};
+use super::receipt::{Deduction, PaidBy, ReceiptDeduction, ReceiptDeposit, ReceiptSubscription};
 use super::{Attached, Download, MailError, Mailbox, Outgoing, Receipt, ReceiptItem, receipt_mail};
 use crate::pdf::{PdfPrinter, describe, method_name, money};
 use async_trait::async_trait;
@@ -100,6 +100,10 @@ impl StoreMails {
             items: expanded.items.iter().map(item).collect(),
             deductions: deductions.into_iter().flatten().collect(),
             total: money(paid, &expanded.currency),
+            deposit: order.deposit.map(|amount| ReceiptDeposit {
+                amount: money(amount, &expanded.currency),
+                sum: money(paid.plus(amount).unwrap_or(paid), &expanded.currency),
+            }),
             paid_by: match (paid.is_zero(), applied.is_zero()) {
                 (false, _) => PaidBy::Method(method_name(expanded.method.kind, order.language).to_owned()),
                 (true, false) => PaidBy::Balance(money(applied, &expanded.currency)),

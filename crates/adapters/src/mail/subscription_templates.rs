@@ -42,7 +42,16 @@ impl TemplateWriter<'_> {
                 self.translate("Your subscription has started", "订阅已开始"),
             ),
         };
-        let body = vec![first, self.renewal(plan), self.items(plan), self.subscription_link(subscription)];
+        let deposit = plan.deposit.map(|amount| {
+            let amount = self.money(amount);
+            self.paragraph(
+                format!("You also paid a refundable deposit of {amount}. It is returned after the subscription ends."),
+                format!("你另外支付了押金 {amount}（可退），订阅结束后退还。"),
+            )
+        });
+        let mut body = vec![first];
+        body.extend(deposit);
+        body.extend([self.renewal(plan), self.items(plan), self.subscription_link(subscription)]);
         Strings { subject, heading, body }
     }
 

@@ -1,3 +1,4 @@
+use super::receipt::ReceiptDeposit;
 use super::*;
 use souk_domain::shared::Language;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -19,6 +20,7 @@ pub(super) fn receipt() -> Receipt {
         ],
         deductions: Vec::new(),
         total: "9 SKT".to_owned(),
+        deposit: None,
         paid_by: PaidBy::Method("DID Wallet (ArcBlock)".to_owned()),
         paid_at: Timestamp::from_seconds(1_795_226_760),
         downloads: vec![Download { title: "Larder".to_owned(), url: "https://souk.example/apps/z1?a=1&b=2".to_owned() }],
@@ -39,6 +41,17 @@ fn a_receipt_in_english() {
 #[test]
 fn a_receipt_in_chinese() {
     insta::assert_snapshot!(snapshot(&receipt_mail(&Receipt { live: true, ..receipt() }, Language::Chinese)));
+}
+
+#[test]
+fn a_receipt_shows_the_deposit_and_the_sum_that_was_paid() {
+    let deposit = || Some(ReceiptDeposit { amount: "1 SKT".to_owned(), sum: "10 SKT".to_owned() });
+    for language in [Language::English, Language::Chinese] {
+        let mail = receipt_mail(&Receipt { deposit: deposit(), ..receipt() }, language);
+        assert!(mail.text.contains("1 SKT") && mail.text.contains("10 SKT"), "{}", mail.text);
+        let returned = if language == Language::English { "It is returned after the subscription ends." } else { "订阅结束后退还" };
+        assert!(mail.text.contains(returned), "{}", mail.text);
+    }
 }
 
 #[test]

@@ -102,6 +102,8 @@ pub struct SubscribedPlan {
     pub lines: Vec<SubscribedItem>,
     /// Whether an attempt to forfeit part of its stake is in flight.
     pub stake_pays: bool,
+    /// The refundable deposit that was paid when it started.
+    pub deposit: Option<Amount>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,12 +2,12 @@
 
 use super::billing_email_content::{BillingEmail, BillingEmailContent, Draft, Recipient, SubscribedItem, SubscribedPlan};
 use super::{
-    Invoice, InvoiceStatus, MailingError, Notification, OVERDUE_REMINDER, ResumedFrom, StakeTransferKind, Subscription, SubscriptionStatus,
-    expand_credit_note, reminders::trial_reminder_at, store_emails, time_of,
+    Invoice, InvoiceStatus, MailingError, Notification, OVERDUE_REMINDER, ResumedFrom, Stake, StakeTransferKind, Subscription,
+    SubscriptionStatus, expand_credit_note, reminders::trial_reminder_at, store_emails, time_of,
 };
 use crate::context::Context;
 use crate::payment::RefundStatus;
-use crate::shared::{CreditNoteId, InvoiceId, RefundId, StorageError, SubscriptionId, Timestamp};
+use crate::shared::{Amount, CreditNoteId, InvoiceId, RefundId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
@@ -80,12 +80,25 @@ async fn plan_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Resu
         let amount = if price.is_metered() { None } else { Some(charge().unwrap_or_default()) };
         lines.push(SubscribedItem { title: product.localized_name(), quantity: item.quantity, amount });
     }
-    let stake = match &subscription.stake_id {
-        Some(id) => unit.stakes().find(id).await?,
-        None => None,
-    };
+    let stake = stake_of(unit, subscription).await?;
     let stake_pays = stake.and_then(|stake| stake.reservation).is_some_and(|reservation| reservation.kind == StakeTransferKind::Forfeit);
-    Ok(SubscribedPlan { subscription: subscription.clone(), lines, stake_pays })
+    let deposit = deposit_at_start(unit, subscription).await?;
+    Ok(SubscribedPlan { subscription: subscription.clone(), lines, stake_pays, deposit })
+}
+
+async fn stake_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Option<Stake>, StorageError> {
+    match &subscription.stake_id {
+        Some(id) => unit.stakes().find(id).await,
+        None => Ok(None),
+    }
+}
+
+/// The refundable deposit that was paid when the subscription started. `None`: there was none, or it was paid for another subscription of
+/// the same checkout.
+pub async fn deposit_at_start(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Option<Amount>, StorageError> {
+    let stake = stake_of(unit, subscription).await?;
+    let own = stake.filter(|stake| stake.subject.as_str() == subscription.id.as_str() && !stake.amount.is_zero());
+    Ok(own.map(|stake| stake.amount))
 }
 
 async fn started(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<Option<Draft>, StorageError> {

@@ -69,6 +69,8 @@ pub struct ReceiptOrder {
     pub invoice: ExpandedInvoice,
     /// Pairs of a title and a path within the store.
     pub downloads: Vec<(String, String)>,
+    /// The refundable deposit that was paid together with the invoice.
+    pub deposit: Option<Amount>,
     pub language: Language,
     /// The wall time at which the lifetime of the links begins.
     pub links_from: Timestamp,

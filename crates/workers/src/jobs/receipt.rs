@@ -2,7 +2,7 @@
 
 use super::Jobs;
 use super::billing_email::job_error;
-use souk_domain::billing::{InvoiceStatus, ReceiptOrder, expand_invoice};
+use souk_domain::billing::{BillingReason, InvoiceStatus, ReceiptOrder, deposit_at_start, expand_invoice};
 use souk_domain::events::{Job, JobError};
 use souk_domain::shared::InvoiceId;
 
@@ -23,9 +23,15 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     };
     let dids: Vec<_> = granted.into_iter().map(|entitlement| entitlement.app).collect();
     let apps = unit.apps().find_all(&dids).await?;
+    let deposit = match &invoice.subscription {
+        Some(subscription) if invoice.invoice.reason == BillingReason::SubscriptionCreate => {
+            deposit_at_start(unit.as_mut(), subscription).await?
+        }
+        _ => None,
+    };
     drop(unit);
     let language = invoice.customer.language;
     let downloads = apps.iter().map(|app| (app.title.in_language(language).to_owned(), format!("/apps/{}", app.did)));
-    let order = ReceiptOrder { downloads: downloads.collect(), language, invoice, links_from: jobs.ctx.now() };
+    let order = ReceiptOrder { downloads: downloads.collect(), deposit, language, invoice, links_from: jobs.ctx.now() };
     jobs.receipts.send(&order).await.map_err(job_error)
 }

@@ -13,7 +13,7 @@ import { isPaidByAccount } from '@/features/billing/subscription-rules';
 import { useTexts } from '@/features/billing/texts';
 import { openConnect } from '@/features/connect';
 import { translateError } from '@/i18n/translate';
-import { PlanPreviewLines, requiresDeposit } from './plan-preview';
+import { dueNow, PlanPreviewLines, requiresDeposit } from './plan-preview';
 
 /** What the wallet has to sign before the plan changes. */
 type WalletRequest = NonNullable<PaymentChange['connect']>;
@@ -110,7 +110,7 @@ export function ConfirmStep({ subscription, plan, onBack, onClose, onDone }: Con
           <>
             <PlanPreviewLines preview={preview} currency={subscription.paymentCurrency} isLoading={isFetching} />
             <Checkbox checked={confirmed} onChange={(event) => setConfirmed(event.target.checked)}>
-              {t(preview.total === '0' ? 'plan.consentFree' : 'plan.consent')}
+              {t(dueNow(preview) === '0' ? 'plan.consentFree' : 'plan.consent')}
             </Checkbox>
             {isPaidByAccount(subscription) ? (
               <Typography.Text type="secondary">

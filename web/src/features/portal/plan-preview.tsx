@@ -24,9 +24,9 @@ export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewPr
   // The balance pays with the credit first, then with its earlier funds.
   const fromBalance = toUnits(preview.applied_credit) - toUnits(preview.credit);
   if (fromBalance > 0n) totals.push(['balance', t('plan.balance'), minus(fromBalance.toString(), money)]);
-  totals.push(['total', t('plan.total'), money(preview.total)]);
-  if (preview.credited !== '0') totals.push(['credited', t('plan.credited'), money(preview.credited)]);
   if (requiresDeposit(preview)) totals.push(['deposit', t('plan.stake'), money(preview.stake)]);
+  totals.push(['total', t('plan.total'), money(dueNow(preview))]);
+  if (preview.credited !== '0') totals.push(['credited', t('plan.credited'), money(preview.credited)]);
   totals.push([
     'next',
     t('plan.nextOn', { date: dateText(preview.current_period_end * 1000, language) }),
@@ -81,6 +81,9 @@ export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewPr
 }
 
 /** Whether the change requires a further deposit. */
+/** What the customer pays now, the additional deposit included; in base units. */
+export const dueNow = ({ total, stake }: PlanPreview) => (toUnits(total) + toUnits(stake)).toString();
+
 export const requiresDeposit = ({ stake }: PlanPreview) => toUnits(stake) > 0n;
 
 const minus = (amount: string, money: (amount: string) => string) =>

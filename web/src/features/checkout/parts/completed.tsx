@@ -36,6 +36,9 @@ function namesOf(priceIds: string[], items: LineItem[], locale: string): string 
 
 const nameOf = (item: LineItem, locale: string) => productName(effectivePrice(item), locale) ?? item.price_id;
 
+/** A free start of a subscription has no receipt, but an email that says when the first payment is due. */
+const sendsReceipt = ({ mode, amount_total: total }: CheckoutSession) => mode === 'payment' || toUnits(total) > 0n;
+
 /** The texts of a completed order. */
 function textsOf({ checkoutSession: session }: Checkout) {
   const free = session.payment_status === 'no_payment_required' || session.amount_total === '0';
@@ -139,7 +142,11 @@ export function Completed({ checkout, storeName, justCompleted }: CompletedProps
             </li>
           ))}
       </ul>
-      {customer?.email && <p className="checkout-detail">{t('receipt', { email: customer.email })}</p>}
+      {customer?.email && session.mode !== 'setup' && (
+        <p className="checkout-detail">
+          {t(sendsReceipt(session) ? 'receipt' : 'confirmation', { email: customer.email })}
+        </p>
+      )}
       <div className="checkout-actions">
         {next && <ButtonLink href={next}>{t('continue')}</ButtonLink>}
         {subscriptions.map(({ id, price_ids }) => (

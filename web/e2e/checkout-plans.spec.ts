@@ -17,6 +17,7 @@ import {
   yearly,
 } from './fixtures/checkout';
 import { go, type State, serveConnect, showStates, submit } from './fixtures/checkout-page';
+import { expectStable, recordLayoutShifts } from './fixtures/layout-shift';
 
 /** Subscriptions in the checkout, against mocked responses. */
 
@@ -225,17 +226,11 @@ test.describe('the price of a subscription', () => {
   });
 
   test('causes no layout shift while loading', async ({ page }) => {
-    await page.addInitScript(() => {
-      const shifts = window as unknown as { shift: number };
-      shifts.shift = 0;
-      new PerformanceObserver((list) => {
-        for (const entry of list.getEntries()) shifts.shift += (entry as unknown as { value: number }).value;
-      }).observe({ type: 'layout-shift', buffered: true });
-    });
+    await recordLayoutShifts(page);
     await serve(page, { crossSell: offer, checkout: subscription({ cross_sell_behavior: 'required' }) });
     await go(page);
     await expect(page.getByRole('button', { name: 'Add Lantern Themes' })).toBeVisible();
-    expect(await page.evaluate(() => (window as unknown as { shift: number }).shift)).toBeLessThanOrEqual(0.02);
+    await expectStable(page, 0.02);
   });
 });
 

@@ -2,6 +2,7 @@ import { expect, type Page, test } from '@playwright/test';
 import { type Backend, cardSubmit, checkout, completed, lineItem, serve } from './fixtures/checkout';
 import { accessible, go, type State, serveConnect, showStates, submit } from './fixtures/checkout-page';
 import { delayResponse } from './fixtures/delay-response';
+import { expectStable, recordLayoutShifts } from './fixtures/layout-shift';
 
 /** Every state of the checkout with mocked responses, in both languages, with accessibility checks. */
 
@@ -214,18 +215,12 @@ test.describe('the page', () => {
   });
 
   test('causes no layout shift while loading', async ({ page }) => {
-    await page.addInitScript(() => {
-      const shifts = window as unknown as { shift: number };
-      shifts.shift = 0;
-      new PerformanceObserver((list) => {
-        for (const entry of list.getEntries()) shifts.shift += (entry as unknown as { value: number }).value;
-      }).observe({ type: 'layout-shift', buffered: true });
-    });
+    await recordLayoutShifts(page);
     await serve(page, { delayMs: 900 });
     await go(page);
     await submit(page).waitFor();
     await page.waitForLoadState('networkidle');
-    expect(await page.evaluate(() => (window as unknown as { shift: number }).shift)).toBeLessThanOrEqual(0.02);
+    await expectStable(page, 0.02);
   });
 
   test('hides its skeleton from screen readers and announces only a slow load', async ({ page }) => {

@@ -2,6 +2,7 @@ import { devices, expect, type Locator, type Page, test } from '@playwright/test
 import type { AppDetail, Page as List, Session, Subscription } from '../../src/api/types';
 import { expectAccessible } from '../fixtures/axe';
 import { applyDisplaySettings, type DisplaySettings, displaySettings } from '../fixtures/display-settings';
+import { expectStable, recordLayoutShifts } from '../fixtures/layout-shift';
 import { type Translate, translatorFor } from './translate';
 import { approveInWallet, requireServer } from './wallet';
 
@@ -22,10 +23,11 @@ export function forEachDisplay(flow: (display: DisplaySettings, width: keyof typ
       if (!all && (width === 'phone') !== (display.locale === 'zh')) continue;
       test.describe(`${display.locale}, ${display.scheme}, ${width}`, () => {
         test.use({ ...widths[width], actionTimeout: 15_000 });
-        test.beforeEach(({ page }) => {
+        test.beforeEach(async ({ page }) => {
           requireServer();
           test.setTimeout(180_000);
-          return applyDisplaySettings(page, display);
+          await applyDisplaySettings(page, display);
+          await recordLayoutShifts(page);
         });
         flow(display, width);
       });
@@ -73,13 +75,14 @@ export class Customer {
     return approveInWallet(this.page, this.translate);
   }
 
-  /** Expects a page that is loaded, fits its width and has no accessibility violation. */
+  /** Expects a page that is loaded, has not shifted, fits its width and has no accessibility violation. */
   async expectValidPage(): Promise<void> {
     await expect(this.page.locator('html')).toHaveAttribute('lang', this.language);
     await expect(this.page.locator('h1')).toHaveCount(1);
     const dialog = this.page.getByRole('dialog');
     const region = (await dialog.count()) > 0 ? dialog : this.page.locator('body');
     await expect(region.locator('[aria-busy="true"]')).toHaveCount(0);
+    await expectStable(this.page);
     await expectAccessible(this.page);
     const overflow = await this.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     expect(overflow, 'has horizontal overflow').toBeLessThanOrEqual(0);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, expect, type Page } from '@playwright/test';
 import { applyDisplaySettings, type DisplaySettings } from '../fixtures/display-settings';
+import { recordLayoutShifts } from '../fixtures/layout-shift';
 
 /** The storage state of the owner's browser from the setup, one per server. */
 export const OWNER = join(tmpdir(), `souk-owner-${new URL(process.env.SOUK_URL ?? 'http://127.0.0.1').port}.json`);
@@ -55,6 +56,7 @@ export class Owner {
   async page(reference: Page, display: Partial<DisplaySettings>): Promise<Page> {
     const page = await this.context.newPage();
     await applyDisplaySettings(page, display);
+    await recordLayoutShifts(page);
     const size = reference.viewportSize();
     if (size) await page.setViewportSize(size);
     return page;

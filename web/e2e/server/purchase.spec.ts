@@ -4,14 +4,16 @@ import { expect, type Page, test } from '@playwright/test';
 import type { App, AppDetail, Page as List } from '../../src/api/types';
 import { expectAccessible } from '../fixtures/axe';
 import { applyDisplaySettings } from '../fixtures/display-settings';
+import { expectStable, recordLayoutShifts } from '../fixtures/layout-shift';
 import { requireServer, respondInWallet } from './wallet';
 
 /** Complete purchases against the real server, its sandbox ledger and its sandbox card processor. */
 
-test.beforeEach(({ page }) => {
+test.beforeEach(async ({ page }) => {
   requireServer();
   test.setTimeout(90_000);
-  return applyDisplaySettings(page);
+  await applyDisplaySettings(page);
+  await recordLayoutShifts(page);
 });
 
 const SETTLED = { timeout: 40_000 };
@@ -80,12 +82,14 @@ test('a visitor buys an app by wallet, then downloads it and opens the invoice',
   await page.getByRole('textbox', { name: 'Search apps' }).fill(app.title.en);
   await page.getByRole('link', { name: app.title.en, exact: true }).first().click();
   await toCheckout(page, app);
+  await expectStable(page);
   await expectAccessible(page);
   await choose(page, /from your wallet/);
   await pay(page).click();
   await respondInWallet(page, [/^Pay/]);
   await expectBought(page, app);
   await expect(page.getByText("We'll email your receipt to account1@example.com.")).toBeVisible();
+  await expectStable(page);
   await expectAccessible(page);
   await page.getByRole('link', { name: 'View invoice' }).click();
   await expect(page).toHaveURL(/\/customer\/invoice\/in_/);

@@ -4,11 +4,13 @@ import { expect, type Page, test } from '@playwright/test';
 import type { App, AppDetail, Page as List } from '../../src/api/types';
 import { expectAccessible } from '../fixtures/axe';
 import { applyDisplaySettings } from '../fixtures/display-settings';
+import { expectStable, recordLayoutShifts } from '../fixtures/layout-shift';
 import { requireServer, respondInWallet } from './wallet';
 
-test.beforeEach(({ page }) => {
+test.beforeEach(async ({ page }) => {
   requireServer();
-  return applyDisplaySettings(page);
+  await applyDisplaySettings(page);
+  await recordLayoutShifts(page);
 });
 
 async function apps(page: Page, price: 'free' | 'paid'): Promise<App[]> {
@@ -40,6 +42,7 @@ test('a visitor finds a free app by its Chinese name and downloads a file with t
   await expect(page.getByRole('heading', { level: 1, name: detail.title.en })).toBeVisible();
   await expect(page.getByText(detail.versions[0]?.sha256 ?? 'no digest')).toBeVisible();
   await downloadChecked(page, 'Get', detail.versions[0]?.sha256);
+  await expectStable(page);
   await expectAccessible(page);
 });
 
@@ -49,6 +52,7 @@ test('every app page is accessible', async ({ page }) => {
     await page.goto(`/apps/${app.did}`);
     await expect(page.getByRole('heading', { level: 1, name: app.title.en })).toBeVisible();
     await expect(page.getByRole('heading', { name: 'Versions' })).toBeVisible();
+    await expectStable(page);
     await expectAccessible(page);
   }
 });
@@ -69,6 +73,7 @@ test('a buyer finds app, payment, invoice and PDFs in the portal, and downloads 
   await expect(page).toHaveURL('/customer');
   await expect(page.getByText("You haven't bought any apps yet.")).toBeVisible();
   await expect(page.getByText('No invoices yet.')).toBeVisible();
+  await expectStable(page);
   await expectAccessible(page);
 
   await page.goto(`/apps/${detail.did}`);
@@ -93,12 +98,14 @@ test('a buyer finds app, payment, invoice and PDFs in the portal, and downloads 
   await page.goto('/customer');
   await expect(page.getByRole('heading', { level: 3, name: detail.title.en })).toBeVisible();
   await expect(page.getByRole('region', { name: 'Payments' }).getByText('Paid', { exact: true })).toBeVisible();
+  await expectStable(page);
   await expectAccessible(page);
   await downloadChecked(page, new RegExp(`^Download ${detail.title.en}`), detail.versions[0]?.sha256);
 
   await page.getByRole('link', { name: `Invoice for ${detail.title.en}` }).click();
   await expect(page.getByRole('heading', { level: 1, name: /^Invoice / })).toBeVisible();
   await expect(page.getByText('Test invoice. No real money was charged.')).toBeVisible();
+  await expectStable(page);
   await expectAccessible(page);
   for (const language of ['English', 'Chinese']) {
     const started = page.waitForEvent('download');

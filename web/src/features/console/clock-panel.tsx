@@ -14,6 +14,7 @@ import { translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
 import { dateTimeText } from '@/lib/format';
 import { Activity } from './activity';
+import styles from './clock-panel.module.css';
 import { progress } from './clock-rules';
 import { DateTimeField } from './date-time-field';
 import { clockQuery, customerSubscriptionsQuery } from './queries';
@@ -48,7 +49,13 @@ export function ClockPanel({ id }: { id: string }) {
             <time dateTime={new Date(clock.now * 1000).toISOString()}>{dateTimeText(clock.now * 1000, language)}</time>
           )}
         />
-        {clock.status === 'advancing' ? <Advancing clock={clock} /> : <Advance clock={clock} />}
+        <div className={styles.control}>
+          {clock.status === 'advancing' ? <Advancing clock={clock} /> : null}
+          {/* Its space is kept while the clock advances. */}
+          <div className={clock.status === 'advancing' ? styles.hidden : undefined}>
+            <Advance key={clock.status} clock={clock} />
+          </div>
+        </div>
         <Subscriptions customerId={clock.customer_id} />
         <section aria-labelledby="activity">
           <Typography.Title level={3} id="activity">

@@ -158,8 +158,8 @@ export function CreditNoteDialog({ invoice, onClose }: CreditNoteDialogProps) {
           <Form.Item<Values> name="memo" label={t('optional', { name: t('note.memo') })} extra={t('note.memoHint')}>
             <Input autoComplete="off" maxLength={MEMO_MAX} />
           </Form.Item>
-          <Form.Item<Values> name="keepsAccess" valuePropName="checked" hidden={!preview || !endsAccess(preview)}>
-            <Checkbox>{t('note.keepAccess')}</Checkbox>
+          <Form.Item<Values> name="keepsAccess" valuePropName="checked">
+            <Checkbox disabled={!preview || !endsAccess(preview)}>{t('note.keepAccess')}</Checkbox>
           </Form.Item>
         </CheckedForm>
         <NotePreview state={state} currency={currency} keepsAccess={chosen.keepsAccess} />

@@ -44,6 +44,9 @@ interface PreviewProps {
   keepsAccess: boolean;
 }
 
+/** The height of two rows, reserved while the preview loads: the dialog is centered and would move. */
+const PREVIEW_HEIGHT = 80;
+
 const DESTINATIONS = [
   ['due_reduced', 'note.dueReduced'],
   ['refunded', 'note.refunded'],
@@ -51,7 +54,15 @@ const DESTINATIONS = [
 ] as const;
 
 /** Where the money of a credit note would go, and whether the customer loses what the items paid for. */
-export function NotePreview({ state: { preview, error, isCurrent }, currency, keepsAccess }: PreviewProps) {
+export function NotePreview(props: PreviewProps) {
+  return (
+    <div style={{ minHeight: PREVIEW_HEIGHT }}>
+      <PreviewContent {...props} />
+    </div>
+  );
+}
+
+function PreviewContent({ state: { preview, error, isCurrent }, currency, keepsAccess }: PreviewProps) {
   const { t, language } = useAdminTexts();
   if (error) return <Note type="error" title={t('note.notPreviewed')} description={translateError(error)} />;
   if (!preview) return <Typography.Text type="secondary">{t('note.previewEmpty')}</Typography.Text>;

@@ -43,7 +43,7 @@ with sqlite3.connect(sys.argv[1]) as books:
     did = "z1ZLeNSpFCDu6TgrcmHQsXf5xMcEbqfXC2Q"
     books.execute("INSERT INTO users VALUES (?, 'z', 'Owner', 'owner@souk.example', '', NULL, 'en', ?, ?)", (did, now, now))
     books.execute("INSERT INTO passports VALUES ('pass_1', ?, 'owner', ?, NULL)", (did, now))
-    books.execute("INSERT INTO logins VALUES (?, ?, ?, ?)", (hashlib.sha256(b"owner").digest(), did, now, later))
+    books.execute("INSERT INTO browser_sessions VALUES (?, ?, ?, ?)", (hashlib.sha256(b"owner").digest(), did, now, later))
 PYTHON
 
 "$souk" serve --demo --listen 127.0.0.1:0 >"$folder/out" 2>"$folder/log" &

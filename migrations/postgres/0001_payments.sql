@@ -23,13 +23,13 @@ CREATE TABLE passports (
 CREATE INDEX passports_valid ON passports (holder) WHERE revoked_at IS NULL;
 
 -- Signed-in browsers. Only hashes of tokens are stored, here and below.
-CREATE TABLE logins (
+CREATE TABLE browser_sessions (
     token      BYTEA       NOT NULL PRIMARY KEY,
     user_did   TEXT        NOT NULL REFERENCES users (did),
     created_at TIMESTAMPTZ NOT NULL,
     expires_at TIMESTAMPTZ NOT NULL
 );
-CREATE INDEX logins_expiry ON logins (expires_at);
+CREATE INDEX browser_sessions_expiry ON browser_sessions (expires_at);
 
 -- One-time links that make the user who opens them the owner.
 CREATE TABLE owner_links (
@@ -51,22 +51,22 @@ CREATE TABLE api_keys (
 
 -- Connect sessions between a browser and a wallet.
 CREATE TABLE connect_sessions (
-    token      TEXT        NOT NULL PRIMARY KEY,
-    action     TEXT        NOT NULL,
-    status     TEXT        NOT NULL,
-    step       TEXT        NOT NULL,
-    challenge  TEXT        NOT NULL,
-    browser    BYTEA       NOT NULL,
-    params     JSONB       NOT NULL,
-    wallet_did TEXT,
-    wallet_key TEXT,
-    nonce      BIGINT      NOT NULL, -- an unsigned 64-bit number, stored as a signed one
-    error      TEXT        NOT NULL,
-    error_code TEXT        NOT NULL,
-    error_params JSONB     NOT NULL, -- {"name": "value", ...}
-    login      BYTEA, -- the hash of the login that it was used for
-    created_at TIMESTAMPTZ NOT NULL,
-    expires_at TIMESTAMPTZ NOT NULL
+    token           TEXT        NOT NULL PRIMARY KEY,
+    action          TEXT        NOT NULL,
+    status          TEXT        NOT NULL,
+    step            TEXT        NOT NULL,
+    challenge       TEXT        NOT NULL,
+    browser         BYTEA       NOT NULL,
+    params          JSONB       NOT NULL,
+    wallet_did      TEXT,
+    wallet_key      TEXT,
+    nonce           BIGINT      NOT NULL, -- an unsigned 64-bit number, stored as a signed one
+    error           TEXT        NOT NULL,
+    error_code      TEXT        NOT NULL,
+    error_params    JSONB       NOT NULL, -- {"name": "value", ...}
+    browser_session BYTEA, -- the hash of the login that it was used for
+    created_at      TIMESTAMPTZ NOT NULL,
+    expires_at      TIMESTAMPTZ NOT NULL
 );
 CREATE INDEX connect_sessions_expiry ON connect_sessions (expires_at);
 
@@ -332,7 +332,7 @@ CREATE TABLE invoice_items (
     period_start         TIMESTAMPTZ,
     period_end           TIMESTAMPTZ,
     covers_until         TIMESTAMPTZ, -- when its cover ends; credit notes over unused time shorten it
-    calculation          JSONB            NOT NULL, -- the inputs and the formula of its amount
+    pricing_formula      JSONB            NOT NULL, -- the inputs and the formula of its amount
     UNIQUE (invoice_id, position),
     CHECK (credited <= amount)
 );

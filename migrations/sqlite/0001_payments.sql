@@ -24,13 +24,13 @@ CREATE TABLE passports (
 CREATE INDEX passports_valid ON passports (holder) WHERE revoked_at IS NULL;
 
 -- Signed-in browsers. Only hashes of tokens are stored, here and below.
-CREATE TABLE logins (
+CREATE TABLE browser_sessions (
     token      BLOB    NOT NULL PRIMARY KEY,
     user_did   TEXT    NOT NULL REFERENCES users (did),
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX logins_expiry ON logins (expires_at);
+CREATE INDEX browser_sessions_expiry ON browser_sessions (expires_at);
 
 -- One-time links that make the user who opens them the owner.
 CREATE TABLE owner_links (
@@ -52,22 +52,22 @@ CREATE TABLE api_keys (
 
 -- Connect sessions between a browser and a wallet.
 CREATE TABLE connect_sessions (
-    token      TEXT    NOT NULL PRIMARY KEY,
-    action     TEXT    NOT NULL,
-    status     TEXT    NOT NULL,
-    step       TEXT    NOT NULL,
-    challenge  TEXT    NOT NULL,
-    browser    BLOB    NOT NULL,
-    params     TEXT    NOT NULL,
-    wallet_did TEXT,
-    wallet_key TEXT,
-    nonce      INTEGER NOT NULL, -- an unsigned 64-bit number, stored as a signed one
-    error      TEXT    NOT NULL,
-    error_code TEXT    NOT NULL,
-    error_params TEXT  NOT NULL, -- {"name": "value", ...}
-    login      BLOB, -- the hash of the login that it was used for
-    created_at INTEGER NOT NULL,
-    expires_at INTEGER NOT NULL
+    token           TEXT    NOT NULL PRIMARY KEY,
+    action          TEXT    NOT NULL,
+    status          TEXT    NOT NULL,
+    step            TEXT    NOT NULL,
+    challenge       TEXT    NOT NULL,
+    browser         BLOB    NOT NULL,
+    params          TEXT    NOT NULL,
+    wallet_did      TEXT,
+    wallet_key      TEXT,
+    nonce           INTEGER NOT NULL, -- an unsigned 64-bit number, stored as a signed one
+    error           TEXT    NOT NULL,
+    error_code      TEXT    NOT NULL,
+    error_params    TEXT    NOT NULL, -- {"name": "value", ...}
+    browser_session BLOB, -- the hash of the login that it was used for
+    created_at      INTEGER NOT NULL,
+    expires_at      INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX connect_sessions_expiry ON connect_sessions (expires_at);
 
@@ -333,7 +333,7 @@ CREATE TABLE invoice_items (
     period_start         INTEGER,
     period_end           INTEGER,
     covers_until         INTEGER, -- when its cover ends; credit notes over unused time shorten it
-    calculation          TEXT    NOT NULL, -- the inputs and the formula of its amount
+    pricing_formula      TEXT    NOT NULL, -- the inputs and the formula of its amount
     UNIQUE (invoice_id, position),
     CHECK (credited <= amount)
 ) STRICT;

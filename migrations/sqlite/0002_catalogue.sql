@@ -51,16 +51,16 @@ CREATE INDEX prices_product ON prices (product_id);
 CREATE UNIQUE INDEX prices_lookup_key ON prices (livemode, lookup_key) WHERE lookup_key IS NOT NULL;
 
 -- Stock that a checkout session has taken. Only a reservation can be released or become a sale.
-CREATE TABLE holds (
-    session_id TEXT    NOT NULL,
-    price_id   TEXT    NOT NULL REFERENCES prices (id),
-    quantity   INTEGER NOT NULL CHECK (quantity >= 0),
-    state      TEXT    NOT NULL CHECK (state IN ('held', 'sold', 'released')),
-    held_at    INTEGER NOT NULL,
+CREATE TABLE stock_reservations (
+    session_id  TEXT    NOT NULL,
+    price_id    TEXT    NOT NULL REFERENCES prices (id),
+    quantity    INTEGER NOT NULL CHECK (quantity >= 0),
+    state       TEXT    NOT NULL CHECK (state IN ('reserved', 'committed', 'released')),
+    reserved_at INTEGER NOT NULL,
     PRIMARY KEY (session_id, price_id)
 ) STRICT;
 
-CREATE INDEX holds_price ON holds (price_id);
+CREATE INDEX stock_reservations_price ON stock_reservations (price_id);
 
 CREATE TABLE categories (
     id       TEXT    NOT NULL PRIMARY KEY,

@@ -20,7 +20,7 @@ CREATE TABLE test_clocks (
     now_at      INTEGER NOT NULL,
     target      INTEGER, -- the time to which it is being advanced; NULL: it is not advancing
     touched_at  INTEGER NOT NULL,
-    timeline       TEXT    NOT NULL, -- [{"at", "what", "subject"}, ...], newest last
+    timeline    TEXT    NOT NULL, -- [{"at", "what", "subject"}, ...], newest last
     created_at  INTEGER NOT NULL
 ) STRICT;
 
@@ -53,14 +53,14 @@ CREATE TABLE subscriptions (
     days_until_cancel    INTEGER NOT NULL,
     billing_threshold    TEXT,
     resets_anchor        INTEGER NOT NULL,
-    stake_id             TEXT, -- secures its debts when it ends
+    stake_id             TEXT, -- pays its overdue invoices when it ends
     overdraft_stake_id   TEXT, -- pays renewals that could not be charged
     overdraft_at         INTEGER, -- when that stake pays overdue invoices
     latest_invoice_id    TEXT,
     clock_id             TEXT    REFERENCES test_clocks (id),
     due_at               INTEGER, -- when the engine processes it next
-    on_hold               TEXT, -- why the engine does not bill it
-    on_hold_detail        TEXT,
+    on_hold              TEXT, -- why the engine does not bill it
+    on_hold_detail       TEXT,
     metadata             TEXT    NOT NULL,
     created_at           INTEGER NOT NULL,
     updated_at           INTEGER NOT NULL,
@@ -152,7 +152,7 @@ CREATE TABLE mandate_subscriptions (
     subscription_id TEXT NOT NULL REFERENCES subscriptions (id),
     PRIMARY KEY (mandate_id, subscription_id)
 ) STRICT;
-CREATE INDEX mandate_promises_of_subscription ON mandate_subscriptions (subscription_id);
+CREATE INDEX mandate_subscriptions_of_subscription ON mandate_subscriptions (subscription_id);
 
 -- Invoices that a mandate pays once, when it becomes active.
 CREATE TABLE mandate_invoices (
@@ -160,7 +160,7 @@ CREATE TABLE mandate_invoices (
     invoice_id TEXT NOT NULL REFERENCES invoices (id),
     PRIMARY KEY (mandate_id, invoice_id)
 ) STRICT;
-CREATE INDEX mandate_debts_of_invoice ON mandate_invoices (invoice_id);
+CREATE INDEX mandate_invoices_of_invoice ON mandate_invoices (invoice_id);
 
 -- Credit notes. They never change.
 CREATE TABLE credit_notes (
@@ -192,7 +192,7 @@ CREATE TABLE credit_note_items (
     invoice_item_id TEXT    NOT NULL,
     amount          TEXT    NOT NULL,
     revokes         INTEGER NOT NULL, -- whether access to what the line paid for ends
-    calculation     TEXT, -- as in invoice_items, if unused time was credited
+    pricing_formula TEXT, -- as in invoice_items, if unused time was credited
     PRIMARY KEY (note_id, position)
 ) STRICT;
 

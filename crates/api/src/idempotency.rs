@@ -98,7 +98,7 @@ async fn caller(app: &Arc<App>, request: &Request) -> Result<Option<String>, Pro
         }
         (None, Some(token)) => {
             let hash = token_hash(token);
-            unit.logins().find(&hash, app.ctx.now()).await?.map(|_| hash)
+            unit.browser_sessions().find(&hash, app.ctx.now()).await?.map(|_| hash)
         }
         (None, None) => None,
     };

@@ -59,7 +59,7 @@ pub trait Store: Send + Sync {
 #[async_trait]
 pub trait UnitOfWork: Send {
     fn users(&mut self) -> Box<dyn Users + '_>;
-    fn logins(&mut self) -> Box<dyn BrowserSessions + '_>;
+    fn browser_sessions(&mut self) -> Box<dyn BrowserSessions + '_>;
     fn api_keys(&mut self) -> Box<dyn ApiKeys + '_>;
     fn connect_sessions(&mut self) -> Box<dyn ConnectSessions + '_>;
     fn customers(&mut self) -> Box<dyn Customers + '_>;

@@ -276,7 +276,7 @@ impl Fixtures {
             credited: Amount::ZERO,
             period: None,
             covers_until: None,
-            calculation: PricingFormula::Flat { amount },
+            pricing_formula: PricingFormula::Flat { amount },
         };
         unit.invoices().insert_final_all(&[(invoice, vec![item])]).await?;
         Ok(())

@@ -148,7 +148,7 @@ async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageErro
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let removed = match expired {
-        Expired::BrowserSessions => unit.logins().prune(now, CHUNK).await?,
+        Expired::BrowserSessions => unit.browser_sessions().prune(now, CHUNK).await?,
         Expired::ConnectSessions => unit.connect_sessions().prune(now, CHUNK).await?,
         Expired::IdempotencyKeys => {
             let old = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));

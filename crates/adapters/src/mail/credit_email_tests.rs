@@ -9,7 +9,7 @@ use souk_domain::shared::Text;
 use souk_domain::shared::*;
 
 fn line() -> InvoiceItem {
-    let calculation = PricingFormula::Flat { amount: Amount::new(1_990) };
+    let pricing_formula = PricingFormula::Flat { amount: Amount::new(1_990) };
     InvoiceItem {
         id: id("ii_1"),
         invoice_id: id("in_7"),
@@ -22,7 +22,7 @@ fn line() -> InvoiceItem {
         credited: Amount::new(1_990),
         period: None,
         covers_until: None,
-        calculation,
+        pricing_formula,
     }
 }
 
@@ -44,8 +44,13 @@ fn expanded() -> ExpandedCreditNote {
         refunded: Amount::new(1_000),
         created_at: at(31),
     };
-    let item =
-        CreditNoteItem { note_id: id("cn_1"), invoice_item_id: id("ii_1"), amount: Amount::new(1_990), revokes: true, calculation: None };
+    let item = CreditNoteItem {
+        note_id: id("cn_1"),
+        invoice_item_id: id("ii_1"),
+        amount: Amount::new(1_990),
+        revokes: true,
+        pricing_formula: None,
+    };
     let sent = Refund { amount: Amount::new(1_000), credit_note_id: Some(id("cn_1")), ..refund(RefundType::Refund) };
     ExpandedCreditNote {
         note,

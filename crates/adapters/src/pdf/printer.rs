@@ -113,7 +113,11 @@ impl PdfPrinter {
         let ExpandedCreditNote { note, items, invoice, currency, .. } = expanded;
         let line = |credited: &CreditedLine| CreditNoteLine {
             description: describe(&credited.description(), language),
-            detail: credited.item.calculation.as_ref().map(|calculation| calculation.text(language, currency.decimals, &currency.symbol)),
+            detail: credited
+                .item
+                .pricing_formula
+                .as_ref()
+                .map(|pricing_formula| pricing_formula.text(language, currency.decimals, &currency.symbol)),
             amount: money(credited.item.amount, currency),
         };
         CreditNoteDocument {

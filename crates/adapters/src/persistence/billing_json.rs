@@ -226,7 +226,7 @@ impl JsonForm for Vec<ClockEvent> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "formula", rename_all = "snake_case")]
-pub(super) enum CalculationForm {
+pub(super) enum PricingFormulaForm {
     PerUnit { unit: String, quantity: u64 },
     Tiered { mode: String, tiers: Vec<TierForm>, quantity: u64 },
     Custom { amount: String },
@@ -237,15 +237,15 @@ pub(super) enum CalculationForm {
 }
 
 impl JsonForm for PricingFormula {
-    type Form = CalculationForm;
-    fn form(self) -> CalculationForm {
+    type Form = PricingFormulaForm;
+    fn form(self) -> PricingFormulaForm {
         match self {
-            Self::PerUnit { unit, quantity } => CalculationForm::PerUnit { unit: unit.to_string(), quantity },
+            Self::PerUnit { unit, quantity } => PricingFormulaForm::PerUnit { unit: unit.to_string(), quantity },
             Self::Tiered { mode, tiers, quantity } => {
-                CalculationForm::Tiered { mode: mode.name().to_owned(), tiers: tiers.form(), quantity }
+                PricingFormulaForm::Tiered { mode: mode.name().to_owned(), tiers: tiers.form(), quantity }
             }
-            Self::Custom { amount } => CalculationForm::Custom { amount: amount.to_string() },
-            Self::Prorated { what, whole, seconds, of_seconds, quantity, rounded_up } => CalculationForm::Prorated {
+            Self::Custom { amount } => PricingFormulaForm::Custom { amount: amount.to_string() },
+            Self::Prorated { what, whole, seconds, of_seconds, quantity, rounded_up } => PricingFormulaForm::Prorated {
                 what: what.name().to_owned(),
                 whole: whole.to_string(),
                 seconds,
@@ -253,31 +253,33 @@ impl JsonForm for PricingFormula {
                 quantity,
                 rounded_up,
             },
-            Self::Stake { threshold, minimum, recurring } => {
-                CalculationForm::Stake { threshold: threshold.to_string(), minimum: minimum.to_string(), recurring: recurring.to_string() }
-            }
-            Self::Rest { whole, billed } => CalculationForm::Rest { whole: Box::new(whole.form()), billed: billed.to_string() },
-            Self::Flat { amount } => CalculationForm::Flat { amount: amount.to_string() },
+            Self::Stake { threshold, minimum, recurring } => PricingFormulaForm::Stake {
+                threshold: threshold.to_string(),
+                minimum: minimum.to_string(),
+                recurring: recurring.to_string(),
+            },
+            Self::Rest { whole, billed } => PricingFormulaForm::Rest { whole: Box::new(whole.form()), billed: billed.to_string() },
+            Self::Flat { amount } => PricingFormulaForm::Flat { amount: amount.to_string() },
         }
     }
-    fn of(form: CalculationForm) -> Option<Self> {
+    fn of(form: PricingFormulaForm) -> Option<Self> {
         let amount = |text: &str| Amount::parse_base_units(text).ok();
         Some(match form {
-            CalculationForm::PerUnit { unit, quantity } => Self::PerUnit { unit: amount(&unit)?, quantity },
-            CalculationForm::Tiered { mode, tiers, quantity } => {
+            PricingFormulaForm::PerUnit { unit, quantity } => Self::PerUnit { unit: amount(&unit)?, quantity },
+            PricingFormulaForm::Tiered { mode, tiers, quantity } => {
                 Self::Tiered { mode: TiersMode::from_name(&mode)?, tiers: Vec::<Tier>::of(tiers)?, quantity }
             }
-            CalculationForm::Custom { amount: named } => Self::Custom { amount: amount(&named)? },
-            CalculationForm::Prorated { what, whole, seconds, of_seconds, quantity, rounded_up } => {
+            PricingFormulaForm::Custom { amount: named } => Self::Custom { amount: amount(&named)? },
+            PricingFormulaForm::Prorated { what, whole, seconds, of_seconds, quantity, rounded_up } => {
                 Self::Prorated { what: Prorated::from_name(&what)?, whole: amount(&whole)?, seconds, of_seconds, quantity, rounded_up }
             }
-            CalculationForm::Stake { threshold, minimum, recurring } => {
+            PricingFormulaForm::Stake { threshold, minimum, recurring } => {
                 Self::Stake { threshold: amount(&threshold)?, minimum: amount(&minimum)?, recurring: amount(&recurring)? }
             }
-            CalculationForm::Rest { whole, billed } => {
+            PricingFormulaForm::Rest { whole, billed } => {
                 Self::Rest { whole: Box::new(<Self as JsonForm>::of(*whole)?), billed: amount(&billed)? }
             }
-            CalculationForm::Flat { amount: flat } => Self::Flat { amount: amount(&flat)? },
+            PricingFormulaForm::Flat { amount: flat } => Self::Flat { amount: amount(&flat)? },
         })
     }
 }

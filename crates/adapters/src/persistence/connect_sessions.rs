@@ -11,9 +11,9 @@ pub struct SqlConnectSessions<'s>(pub &'s mut Connection);
 impl ConnectSessions for SqlConnectSessions<'_> {
     async fn insert(&mut self, session: &ConnectSession) -> Result<(), StorageError> {
         let insert = "INSERT INTO connect_sessions (token, action, status, step, challenge, params, wallet_did, wallet_key, nonce,
-                          error, error_code, error_params, expires_at, browser, login, created_at)
+                          error, error_code, error_params, expires_at, browser, browser_session, created_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
-        bind(self.0.query(insert), session).bind(session.browser).bind(session.login).bind(session.created_at).execute().await?;
+        bind(self.0.query(insert), session).bind(session.browser).bind(session.browser_session).bind(session.created_at).execute().await?;
         Ok(())
     }
 
@@ -31,9 +31,15 @@ impl ConnectSessions for SqlConnectSessions<'_> {
         Ok(bind(self.0.query(update), &next).bind(step.from).bind(step.challenge).execute().await? == 1)
     }
 
-    async fn redeem_connect_session(&mut self, token: &str, before: Option<&TokenHash>, login: &TokenHash) -> Result<bool, StorageError> {
-        let update = "UPDATE connect_sessions SET login = $4 WHERE token = $1 AND status = $2 AND login IS NOT DISTINCT FROM $3";
-        Ok(self.0.query(update).bind(token).bind(ConnectStatus::Succeed).bind(before).bind(login).execute().await? == 1)
+    async fn redeem_connect_session(
+        &mut self,
+        token: &str,
+        before: Option<&TokenHash>,
+        browser_session: &TokenHash,
+    ) -> Result<bool, StorageError> {
+        let update =
+            "UPDATE connect_sessions SET browser_session = $4 WHERE token = $1 AND status = $2 AND browser_session IS NOT DISTINCT FROM $3";
+        Ok(self.0.query(update).bind(token).bind(ConnectStatus::Succeed).bind(before).bind(browser_session).execute().await? == 1)
     }
 
     async fn abandon(&mut self, token: &str) -> Result<(), StorageError> {
@@ -72,7 +78,7 @@ fn connect_session(row: &Row) -> Result<ConnectSession, StorageError> {
         error: row.get("error")?,
         error_code: row.get("error_code")?,
         error_params: row.get("error_params")?,
-        login: row.get("login")?,
+        browser_session: row.get("browser_session")?,
         created_at: row.get("created_at")?,
         expires_at: row.get("expires_at")?,
     })

@@ -50,9 +50,9 @@ impl CreditNotes for SqlCreditNotes<'_> {
         self.0.insert(into, vec![values], "").await?;
         let row = |(position, item): (u32, &CreditNoteItem)| {
             let values = Values::default().bind(&item.note_id).bind(position).bind(&item.invoice_item_id).bind(item.amount);
-            values.bind(item.revokes).bind(&item.calculation)
+            values.bind(item.revokes).bind(&item.pricing_formula)
         };
-        let into = "INSERT INTO credit_note_items (note_id, position, invoice_item_id, amount, revokes, calculation)";
+        let into = "INSERT INTO credit_note_items (note_id, position, invoice_item_id, amount, revokes, pricing_formula)";
         self.0.insert(into, (0..).zip(items).map(row).collect(), "").await.map(drop)
     }
 
@@ -115,6 +115,6 @@ fn note_item(row: &Row) -> Result<CreditNoteItem, StorageError> {
         invoice_item_id: row.get("invoice_item_id")?,
         amount: row.get("amount")?,
         revokes: row.get("revokes")?,
-        calculation: row.get("calculation")?,
+        pricing_formula: row.get("pricing_formula")?,
     })
 }

@@ -45,7 +45,7 @@ const INSERT: &str =
                           failure_count, retry_at, clock_id, created_at, finalized_at, paid_at, updated_at, reference)";
 const INSERT_ITEMS: &str =
     "INSERT INTO invoice_items (id, invoice_id, position, subscription_item_id, price_id, description, name, name_zh, quantity,
-                                unit_amount, amount, credited, period_start, period_end, covers_until, calculation)";
+                                unit_amount, amount, credited, period_start, period_end, covers_until, pricing_formula)";
 /// The columns that [`Invoices::update_all`] writes. The first five values are the key and the previous state, which
 /// [`IS_AS_BEFORE`] compares.
 pub(super) const UPDATE: &str = "UPDATE invoices SET status = new.column6, number = new.column7, subscription_id = new.column8,
@@ -264,7 +264,7 @@ fn rows_of<'i>(invoices: impl Iterator<Item = &'i [InvoiceItem]>) -> Vec<Values>
         let values = values.bind(&item.price_id);
         let values = bind_description(values, &item.description).bind(item.quantity).bind(item.unit_amount).bind(item.amount);
         let values = values.bind(item.credited).bind(item.period.map(|period| period.start)).bind(item.period.map(|period| period.end));
-        values.bind(item.covers_until).bind(&item.calculation)
+        values.bind(item.covers_until).bind(&item.pricing_formula)
     };
     invoices.flat_map(|items| (0u32..).zip(items).map(row)).collect()
 }
@@ -333,6 +333,6 @@ fn invoice_item(row: &Row) -> Result<InvoiceItem, StorageError> {
         credited: row.get("credited")?,
         period: read_period(row, "period_start", "period_end")?,
         covers_until: row.get("covers_until")?,
-        calculation: row.get("calculation")?,
+        pricing_formula: row.get("pricing_formula")?,
     })
 }

@@ -21,7 +21,7 @@ const UPDATE: &str = "UPDATE prices SET active = $2, nickname = $3, lookup_key =
     quantity_limit_per_checkout = $13, metadata = $14, search_text = $15, updated_at = $16 WHERE id = $1";
 
 // $2 is the price's id as a JSON string, which is searched for in the items of links and sessions.
-const DELETE: &str = "DELETE FROM prices WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM holds WHERE price_id = $1)
+const DELETE: &str = "DELETE FROM prices WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM stock_reservations WHERE price_id = $1)
     AND NOT EXISTS (SELECT 1 FROM products WHERE default_price_id = $1)
     AND NOT EXISTS (SELECT 1 FROM prices AS other WHERE other.upsells_to = $1 AND other.id <> $1)
     AND NOT EXISTS (SELECT 1 FROM payment_links WHERE CAST(items AS TEXT) LIKE $2 ESCAPE '\\')
@@ -67,20 +67,24 @@ const COUNT: Sql = matching!("count(*) AS n", "");
 
 // Reserving and releasing both lock the reservation's row before the price's row. Two changes to one session's stock then wait for each
 // other at the reservation, and neither holds a price that the other needs.
-const RESERVE: &str = "INSERT INTO holds (session_id, price_id, quantity, state, held_at) VALUES ($1, $2, $3, 'held', $4)
-    ON CONFLICT (session_id, price_id) DO UPDATE SET state = 'held', held_at = $4,
-        quantity = $3 + CASE WHEN holds.state = 'held' THEN holds.quantity ELSE 0 END
-    WHERE holds.state <> 'sold'";
+const RESERVE: &str =
+    "INSERT INTO stock_reservations (session_id, price_id, quantity, state, reserved_at) VALUES ($1, $2, $3, 'reserved', $4)
+    ON CONFLICT (session_id, price_id) DO UPDATE SET state = 'reserved', reserved_at = $4,
+        quantity = $3 + CASE WHEN stock_reservations.state = 'reserved' THEN stock_reservations.quantity ELSE 0 END
+    WHERE stock_reservations.state <> 'committed'";
 const TAKE_STOCK: &str = "UPDATE prices SET quantity_sold = quantity_sold + $2
     WHERE id = $1 AND (quantity_available = 0 OR quantity_sold + $2 <= quantity_available)";
-const RELEASE: &str = "UPDATE holds SET state = 'released' WHERE session_id = $1 AND state = 'held' RETURNING price_id, quantity";
+const RELEASE: &str =
+    "UPDATE stock_reservations SET state = 'released' WHERE session_id = $1 AND state = 'reserved' RETURNING price_id, quantity";
 const RETURN_STOCK: &str = "UPDATE prices SET quantity_sold = quantity_sold - $2 WHERE id = $1";
-const REDUCE_SOLD: &str = "UPDATE holds SET quantity = quantity - $3, state = CASE WHEN quantity > $3 THEN 'sold' ELSE 'released' END
-    WHERE session_id = $1 AND price_id = $2 AND state = 'sold' AND quantity >= $3";
-const ADD_SOLD: &str = "INSERT INTO holds (session_id, price_id, quantity, state, held_at) VALUES ($1, $2, $3, 'sold', $4)
-    ON CONFLICT (session_id, price_id) DO UPDATE SET state = 'sold', held_at = $4,
-        quantity = $3 + CASE WHEN holds.state = 'sold' THEN holds.quantity ELSE 0 END";
-const SELL: &str = "UPDATE holds SET state = 'sold' WHERE session_id = $1 AND state = 'held'";
+const REDUCE_COMMITTED: &str =
+    "UPDATE stock_reservations SET quantity = quantity - $3, state = CASE WHEN quantity > $3 THEN 'committed' ELSE 'released' END
+    WHERE session_id = $1 AND price_id = $2 AND state = 'committed' AND quantity >= $3";
+const ADD_COMMITTED: &str =
+    "INSERT INTO stock_reservations (session_id, price_id, quantity, state, reserved_at) VALUES ($1, $2, $3, 'committed', $4)
+    ON CONFLICT (session_id, price_id) DO UPDATE SET state = 'committed', reserved_at = $4,
+        quantity = $3 + CASE WHEN stock_reservations.state = 'committed' THEN stock_reservations.quantity ELSE 0 END";
+const COMMIT: &str = "UPDATE stock_reservations SET state = 'committed' WHERE session_id = $1 AND state = 'reserved'";
 
 const SET_STOCK: &str = "UPDATE prices SET quantity_available = $2, updated_at = $3 WHERE id = $1 AND ($2 = 0 OR quantity_sold <= $2)";
 // Unlimited stock (0) cannot be restocked, and restocking cannot turn limited stock into unlimited stock.
@@ -116,7 +120,7 @@ fn read(row: &Row) -> Result<Price, StorageError> {
     })
 }
 
-fn read_hold(row: &Row) -> Result<StockReservation, StorageError> {
+fn read_reservation(row: &Row) -> Result<StockReservation, StorageError> {
     Ok(StockReservation { price_id: row.get("price_id")?, quantity: row.get("quantity")? })
 }
 
@@ -179,28 +183,30 @@ impl Prices for SqlPrices<'_> {
         Ok(Listed { count, list: query.all().await?.iter().map(read).collect::<Result<_, _>>()? })
     }
 
-    async fn reserve(&mut self, session: &SessionId, hold: &StockReservation, now: Timestamp) -> Result<(), StorageError> {
-        self.0.query(RESERVE).bind(session).bind(&hold.price_id).bind(hold.quantity).bind(now).later(Some(1)).await?;
-        self.0.query(TAKE_STOCK).bind(&hold.price_id).bind(hold.quantity).later(Some(1)).await
+    async fn reserve(&mut self, session: &SessionId, reservation: &StockReservation, now: Timestamp) -> Result<(), StorageError> {
+        self.0.query(RESERVE).bind(session).bind(&reservation.price_id).bind(reservation.quantity).bind(now).later(Some(1)).await?;
+        self.0.query(TAKE_STOCK).bind(&reservation.price_id).bind(reservation.quantity).later(Some(1)).await
     }
 
     async fn reservations(&mut self, session: &SessionId) -> Result<Vec<StockReservation>, StorageError> {
-        let query = self.0.query("SELECT price_id, quantity FROM holds WHERE session_id = $1 AND state = 'held' ORDER BY price_id");
-        query.bind(session).all().await?.iter().map(read_hold).collect()
+        let query = self
+            .0
+            .query("SELECT price_id, quantity FROM stock_reservations WHERE session_id = $1 AND state = 'reserved' ORDER BY price_id");
+        query.bind(session).all().await?.iter().map(read_reservation).collect()
     }
 
     async fn release(&mut self, session: &SessionId) -> Result<(), StorageError> {
         let rows = self.0.query(RELEASE).bind(session).all().await?;
-        let mut released = rows.iter().map(read_hold).collect::<Result<Vec<_>, _>>()?;
+        let mut released = rows.iter().map(read_reservation).collect::<Result<Vec<_>, _>>()?;
         released.sort_by(|a, b| a.price_id.cmp(&b.price_id));
-        for hold in &released {
-            self.0.query(RETURN_STOCK).bind(&hold.price_id).bind(hold.quantity).execute().await?;
+        for reservation in &released {
+            self.0.query(RETURN_STOCK).bind(&reservation.price_id).bind(reservation.quantity).execute().await?;
         }
         Ok(())
     }
 
     async fn commit(&mut self, session: &SessionId) -> Result<(), StorageError> {
-        self.0.query(SELL).bind(session).execute().await.map(drop)
+        self.0.query(COMMIT).bind(session).execute().await.map(drop)
     }
 
     async fn swap(
@@ -210,10 +216,10 @@ impl Prices for SqlPrices<'_> {
         to: &StockReservation,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
-        let reduce = self.0.query(REDUCE_SOLD).bind(session).bind(&from.price_id).bind(from.quantity);
+        let reduce = self.0.query(REDUCE_COMMITTED).bind(session).bind(&from.price_id).bind(from.quantity);
         // If the session never bought the old price's stock, there is none to return.
         let had_stock = reduce.execute().await? == 1;
-        self.0.query(ADD_SOLD).bind(session).bind(&to.price_id).bind(to.quantity).bind(now).execute().await?;
+        self.0.query(ADD_COMMITTED).bind(session).bind(&to.price_id).bind(to.quantity).bind(now).execute().await?;
         // Lock the prices in the order of their ids, as every checkout does, to avoid a deadlock between two opposite exchanges.
         let mut fits = true;
         for step in if from.price_id <= to.price_id { [false, true] } else { [true, false] } {

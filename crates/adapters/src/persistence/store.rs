@@ -1,9 +1,9 @@
 //! Implements the domain's [`Store`] port: units of work, each over one connection.
 
 use super::{
-    Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlCheckoutSessions, SqlConnectSessions,
-    SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices,
-    SqlJournal, SqlLogins, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPrices, SqlProducts, SqlRefunds, SqlStakes,
+    Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlBrowserSessions, SqlCheckoutSessions,
+    SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments,
+    SqlInvoices, SqlJournal, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPrices, SqlProducts, SqlRefunds, SqlStakes,
     SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
@@ -68,7 +68,7 @@ macro_rules! repositories {
 impl UnitOfWork for SqlUnitOfWork {
     repositories! {
         users: Users as SqlUsers;
-        logins: BrowserSessions as SqlLogins;
+        browser_sessions: BrowserSessions as SqlBrowserSessions;
         api_keys: ApiKeys as SqlApiKeys;
         connect_sessions: ConnectSessions as SqlConnectSessions;
         customers: Customers as SqlCustomers;

@@ -16,9 +16,9 @@ impl Users for SqlUsers<'_> {
 
     async fn find_by_login(&mut self, token: &TokenHash, now: Timestamp) -> Result<Option<Caller>, StorageError> {
         // One statement, because every request of a signed-in user runs it. The two tables share no column name.
-        let select = "SELECT users.*, passports.* FROM logins JOIN users ON users.did = logins.user_did
+        let select = "SELECT users.*, passports.* FROM browser_sessions JOIN users ON users.did = browser_sessions.user_did
                       LEFT JOIN passports ON passports.holder = users.did AND passports.revoked_at IS NULL
-                      WHERE logins.token = $1 AND logins.expires_at > $2 ORDER BY passports.issued_at, passports.id";
+                      WHERE browser_sessions.token = $1 AND browser_sessions.expires_at > $2 ORDER BY passports.issued_at, passports.id";
         let rows = self.0.query(select).bind(token).bind(now).all().await?;
         let Some(first) = rows.first() else { return Ok(None) };
         let mut held = Vec::new();

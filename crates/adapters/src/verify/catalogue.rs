@@ -10,18 +10,18 @@ const RULES: &[Rule] = &[Rule {
     broken: &[
         finding(
             "SELECT p.id FROM prices p WHERE p.quantity_sold <>
-                 COALESCE((SELECT SUM(h.quantity) FROM holds h WHERE h.price_id = p.id AND h.state <> 'released'), 0)",
+                 COALESCE((SELECT SUM(h.quantity) FROM stock_reservations h WHERE h.price_id = p.id AND h.state <> 'released'), 0)",
             "has a sold quantity that differs from its reservations and sales",
         ),
         finding("SELECT id FROM prices WHERE quantity_available > 0 AND quantity_sold > quantity_available", "is oversold"),
         finding(
-            "SELECT h.session_id AS id FROM holds h LEFT JOIN checkout_sessions s ON s.id = h.session_id
-             WHERE h.state = 'sold' AND (s.id IS NULL OR s.status <> 'complete')",
+            "SELECT h.session_id AS id FROM stock_reservations h LEFT JOIN checkout_sessions s ON s.id = h.session_id
+             WHERE h.state = 'committed' AND (s.id IS NULL OR s.status <> 'complete')",
             "has sales but is not complete",
         ),
         finding(
-            "SELECT h.session_id AS id FROM holds h JOIN checkout_sessions s ON s.id = h.session_id
-             WHERE h.state = 'held' AND s.status <> 'open'",
+            "SELECT h.session_id AS id FROM stock_reservations h JOIN checkout_sessions s ON s.id = h.session_id
+             WHERE h.state = 'reserved' AND s.status <> 'open'",
             "has ended but still reserves stock",
         ),
     ],

@@ -105,7 +105,7 @@ const SUMS: &[SumRule] = &[
     },
 ];
 
-const LINES: &str = "SELECT i.id, i.total, i.number, i.document, l.id AS line, l.amount, l.discount, l.tax, l.credited, l.calculation
+const LINES: &str = "SELECT i.id, i.total, i.number, i.document, l.id AS line, l.amount, l.discount, l.tax, l.credited, l.pricing_formula
     FROM (SELECT id, total, number, document FROM invoices WHERE id > $1 ORDER BY id LIMIT $2) i
     LEFT JOIN invoice_items l ON l.invoice_id = i.id ORDER BY i.id, l.position";
 const STATUSES: &str = "SELECT id, status, number, document, total, amount_paid, amount_credited, paid_at FROM invoices
@@ -120,7 +120,7 @@ pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     checks.check_rules(RULES).await
 }
 
-/// Checks that each line equals its calculation, that the lines sum to the total, and that no line is credited beyond its amount.
+/// Checks that each line equals its pricing formula, that the lines sum to the total, and that no line is credited beyond its amount.
 async fn lines(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     let mut sums = Check::of("lines equal their calculations and sum to the total");
     let mut credits = Check::of("no line is credited by more than its amount");
@@ -129,8 +129,8 @@ async fn lines(checks: &mut Checks<'_>) -> Result<(), StorageError> {
         let (total, mut sum): (Amount, _) = (lines[0].get("total")?, Sum::default());
         for line in lines {
             let Some(name) = line.get::<Option<String>>("line")? else { continue };
-            let (amount, calculation): (Amount, PricingFormula) = (line.get("amount")?, line.get("calculation")?);
-            match calculation.amount() {
+            let (amount, pricing_formula): (Amount, PricingFormula) = (line.get("amount")?, line.get("pricing_formula")?);
+            match pricing_formula.amount() {
                 Ok(computed) if computed == amount => {}
                 computed => sums.breaches.push(format!("{id} has a line of {amount} whose calculation gives {computed:?}")),
             }

@@ -312,7 +312,7 @@ pub fn invoice_item(name: &str, of: &str) -> InvoiceItem {
         credited: Amount::ZERO,
         period: None,
         covers_until: None,
-        calculation: PricingFormula::PerUnit { unit: Amount::new(500), quantity: 2 },
+        pricing_formula: PricingFormula::PerUnit { unit: Amount::new(500), quantity: 2 },
     }
 }
 

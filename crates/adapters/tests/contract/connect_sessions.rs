@@ -18,7 +18,7 @@ fn session() -> ConnectSession {
         error: String::new(),
         error_code: String::new(),
         error_params: Default::default(),
-        login: None,
+        browser_session: None,
         created_at: at(0),
         expires_at: at(300),
     }
@@ -84,7 +84,7 @@ on_both! {
         assert!(!unit.connect_sessions().redeem_connect_session("11ff", None, &[2; 32]).await.expect("answers"));
         assert!(unit.connect_sessions().redeem_connect_session("11ff", Some(&[1; 32]), &[3; 32]).await.expect("answers"));
         let found = unit.connect_sessions().find("11ff", at(0)).await.expect("reads").expect("is there");
-        assert_eq!(found.login, Some([3; 32]));
+        assert_eq!(found.browser_session, Some([3; 32]));
     }
 
     async fn a_scanned_session_is_not_abandoned(db: &TestDatabase) {

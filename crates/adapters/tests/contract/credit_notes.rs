@@ -27,7 +27,7 @@ fn note(name: &str, number: u64) -> CreditNote {
 }
 
 fn item(of: &str, line: &str) -> CreditNoteItem {
-    CreditNoteItem { note_id: id(of), invoice_item_id: id(line), amount: Amount::new(300), revokes: false, calculation: None }
+    CreditNoteItem { note_id: id(of), invoice_item_id: id(line), amount: Amount::new(300), revokes: false, pricing_formula: None }
 }
 
 async fn insert(db: &Database, notes: &[(CreditNote, Vec<CreditNoteItem>)]) {
@@ -50,7 +50,7 @@ on_both! {
             quantity: 3,
             rounded_up: true,
         };
-        let first = CreditNoteItem { calculation: Some(unused), ..item("cn_1", "ii_9") };
+        let first = CreditNoteItem { pricing_formula: Some(unused), ..item("cn_1", "ii_9") };
         let second = CreditNoteItem { revokes: true, ..item("cn_1", "ii_1") };
         let bare = CreditNote { subscription_id: None, memo: String::new(), reason: CreditNoteReason::Other, ..note("cn_2", 2) };
         insert(db, &[(note("cn_1", 1), vec![first.clone(), second.clone()]), (bare.clone(), vec![item("cn_2", "ii_1")])]).await;

@@ -231,7 +231,7 @@ on_both! {
             selling.await.expect("sells");
             releasing.await.expect("releases");
             let mut connection = db.read().await.expect("reads");
-            let row = connection.query("SELECT state FROM holds WHERE session_id = $1").bind(buyer(number)).one().await.expect("reads");
+            let row = connection.query("SELECT state FROM stock_reservations WHERE session_id = $1").bind(buyer(number)).one().await.expect("reads");
             let state: String = row.get("state").expect("state");
             let expected = u64::from(state == "sold");
             assert_eq!(sold(db, &format!("price_{number}")).await, expected, "{state}");

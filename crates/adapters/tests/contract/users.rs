@@ -78,45 +78,45 @@ on_both! {
     async fn a_login_ends_when_it_expires_or_is_deleted(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.users().upsert(&user("Anna")).await.expect("inserts");
-        unit.logins().insert(&[1; 32], &did("z1anna"), at(0), at(60)).await.expect("inserts");
-        unit.logins().insert(&[2; 32], &did("z1anna"), at(0), at(90)).await.expect("inserts");
-        assert_eq!(unit.logins().find(&[1; 32], at(59)).await.expect("reads"), Some(did("z1anna")));
-        assert_eq!(unit.logins().find(&[1; 32], at(60)).await.expect("reads"), None);
-        assert_eq!(unit.logins().find(&[3; 32], at(0)).await.expect("reads"), None);
+        unit.browser_sessions().insert(&[1; 32], &did("z1anna"), at(0), at(60)).await.expect("inserts");
+        unit.browser_sessions().insert(&[2; 32], &did("z1anna"), at(0), at(90)).await.expect("inserts");
+        assert_eq!(unit.browser_sessions().find(&[1; 32], at(59)).await.expect("reads"), Some(did("z1anna")));
+        assert_eq!(unit.browser_sessions().find(&[1; 32], at(60)).await.expect("reads"), None);
+        assert_eq!(unit.browser_sessions().find(&[3; 32], at(0)).await.expect("reads"), None);
         assert_eq!(unit.users().find_by_login(&[1; 32], at(59)).await.expect("reads").map(|caller| caller.user), Some(user("Anna")));
         assert_eq!(unit.users().find_by_login(&[1; 32], at(60)).await.expect("reads"), None);
         assert_eq!(unit.users().find_by_login(&[3; 32], at(0)).await.expect("reads"), None);
-        assert!(!unit.logins().extend(&[1; 32], at(60), at(99)).await.expect("answers"), "it is over");
-        assert!(!unit.logins().extend(&[2; 32], at(60), at(90)).await.expect("answers"), "it lasts that long");
-        assert!(unit.logins().extend(&[2; 32], at(60), at(99)).await.expect("extends"));
-        assert_eq!(unit.logins().find(&[2; 32], at(98)).await.expect("reads"), Some(did("z1anna")));
-        assert_eq!(unit.logins().prune(at(60), 10).await.expect("prunes"), 1);
-        unit.logins().delete(&[2; 32]).await.expect("deletes");
-        assert_eq!(unit.logins().find(&[2; 32], at(0)).await.expect("reads"), None);
+        assert!(!unit.browser_sessions().extend(&[1; 32], at(60), at(99)).await.expect("answers"), "it is over");
+        assert!(!unit.browser_sessions().extend(&[2; 32], at(60), at(90)).await.expect("answers"), "it lasts that long");
+        assert!(unit.browser_sessions().extend(&[2; 32], at(60), at(99)).await.expect("extends"));
+        assert_eq!(unit.browser_sessions().find(&[2; 32], at(98)).await.expect("reads"), Some(did("z1anna")));
+        assert_eq!(unit.browser_sessions().prune(at(60), 10).await.expect("prunes"), 1);
+        unit.browser_sessions().delete(&[2; 32]).await.expect("deletes");
+        assert_eq!(unit.browser_sessions().find(&[2; 32], at(0)).await.expect("reads"), None);
     }
 
     async fn pruning_removes_no_more_than_its_limit(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.users().upsert(&user("Anna")).await.expect("inserts");
         for number in 0..5 {
-            unit.logins().insert(&[number; 32], &did("z1anna"), at(0), at(1)).await.expect("inserts");
+            unit.browser_sessions().insert(&[number; 32], &did("z1anna"), at(0), at(1)).await.expect("inserts");
         }
-        assert_eq!(unit.logins().prune(at(2), 3).await.expect("prunes"), 3);
-        assert_eq!(unit.logins().prune(at(2), 3).await.expect("prunes"), 2);
+        assert_eq!(unit.browser_sessions().prune(at(2), 3).await.expect("prunes"), 3);
+        assert_eq!(unit.browser_sessions().prune(at(2), 3).await.expect("prunes"), 2);
     }
 
     async fn of_concurrent_uses_of_the_owner_link_one_succeeds(db: &TestDatabase) {
         let mut unit = begin(db).await;
-        unit.logins().insert_owner_link(&[9; 32], at(0)).await.expect("inserts");
+        unit.browser_sessions().insert_owner_link(&[9; 32], at(0)).await.expect("inserts");
         unit.commit().await.expect("commits");
         let used = all_at_once(db, 12, |db, _| async move {
             let mut unit = begin(&db).await;
-            let used = unit.logins().use_owner_link(&[9; 32], at(1)).await.expect("uses");
+            let used = unit.browser_sessions().use_owner_link(&[9; 32], at(1)).await.expect("uses");
             unit.commit().await.expect("commits");
             used
         });
         assert_eq!(used.await.into_iter().filter(|used| *used).count(), 1);
-        assert!(!begin(db).await.logins().use_owner_link(&[8; 32], at(1)).await.expect("reads"));
+        assert!(!begin(db).await.browser_sessions().use_owner_link(&[8; 32], at(1)).await.expect("reads"));
     }
 
     async fn an_api_key_is_found_by_its_hash_until_it_is_revoked(db: &TestDatabase) {

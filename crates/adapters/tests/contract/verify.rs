@@ -125,8 +125,13 @@ impl Books {
             refunded: amount(refunded),
             created_at: at(1),
         };
-        let item =
-            CreditNoteItem { note_id: note.id.clone(), invoice_item_id: line.id, amount: amount(total), revokes: false, calculation: None };
+        let item = CreditNoteItem {
+            note_id: note.id.clone(),
+            invoice_item_id: line.id,
+            amount: amount(total),
+            revokes: false,
+            pricing_formula: None,
+        };
         self.unit.credit_notes().insert(&note, &[item]).await.expect("inserts");
         let credits = [(Account::Receivable, due), (Account::CustomerBalance, to_balance), (Account::RefundsPayable, refunded)];
         self.post(EntryType::CreditNote, &name, &[(Account::Revenue, total)], &credits).await;

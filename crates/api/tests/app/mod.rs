@@ -199,7 +199,7 @@ impl TestApp {
             let token = format!("token-of-{}", buyer.name);
             let mut unit = self.ctx.store.begin().await.expect("begins");
             let (now, hash) = (self.ctx.now(), token_hash(&token));
-            unit.logins().insert(&hash, &account.did, now, now.plus(Duration::from_secs(30 * 86_400))).await.expect("opens");
+            unit.browser_sessions().insert(&hash, &account.did, now, now.plus(Duration::from_secs(30 * 86_400))).await.expect("opens");
             unit.commit().await.expect("commits");
             buyer.browser.set_cookie("login_token", &token);
             crowd.push(buyer);

@@ -165,7 +165,7 @@ pub struct ConnectSession {
     pub error_code: String,
     pub error_params: BTreeMap<String, String>,
     /// The login that was issued for it: a session yields one login, however often it is polled.
-    pub login: Option<TokenHash>,
+    pub browser_session: Option<TokenHash>,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
 }
@@ -194,7 +194,12 @@ pub trait ConnectSessions: Send {
     /// Applies a transition by compare-and-set on status and challenge. False: the session has changed meanwhile.
     async fn advance(&mut self, step: &ConnectTransition<'_>) -> Result<bool, StorageError>;
     /// Records the login that a succeeded session was used for. False: its login is no longer `before`.
-    async fn redeem_connect_session(&mut self, token: &str, before: Option<&TokenHash>, login: &TokenHash) -> Result<bool, StorageError>;
+    async fn redeem_connect_session(
+        &mut self,
+        token: &str,
+        before: Option<&TokenHash>,
+        browser_session: &TokenHash,
+    ) -> Result<bool, StorageError>;
     /// Deletes the session unless a wallet is processing it (`scanned` or `working`).
     async fn abandon(&mut self, token: &str) -> Result<(), StorageError>;
     async fn prune(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;

@@ -51,17 +51,17 @@ pub async fn register_login(ctx: &Context, wallet: &Wallet, profile: &Profile, l
 pub async fn redeem_connect_session(ctx: &Context, session: &ConnectSession, user: &Did, token: &TokenHash) -> Result<bool, StorageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    if let Some(before) = session.login.as_ref().filter(|before| *before != token) {
-        if unit.logins().find(before, now).await?.is_none() {
+    if let Some(before) = session.browser_session.as_ref().filter(|before| *before != token) {
+        if unit.browser_sessions().find(before, now).await?.is_none() {
             return Ok(false);
         }
-        unit.logins().delete(before).await?;
+        unit.browser_sessions().delete(before).await?;
     }
-    if !unit.connect_sessions().redeem_connect_session(&session.token, session.login.as_ref(), token).await? {
+    if !unit.connect_sessions().redeem_connect_session(&session.token, session.browser_session.as_ref(), token).await? {
         return Ok(false);
     }
-    if unit.logins().find(token, now).await?.is_none() {
-        unit.logins().insert(token, user, now, now.plus(days(LOGIN_LIFETIME_DAYS))).await?;
+    if unit.browser_sessions().find(token, now).await?.is_none() {
+        unit.browser_sessions().insert(token, user, now, now.plus(days(LOGIN_LIFETIME_DAYS))).await?;
     }
     unit.commit().await?;
     Ok(true)
@@ -76,11 +76,11 @@ const fn days(days: u64) -> Duration {
 pub async fn extend_login(ctx: &Context, token: &TokenHash) -> Result<bool, StorageError> {
     let now = ctx.now();
     // A login with more than its lifetime minus one day left was extended today.
-    if ctx.store.read().await?.logins().find(token, now.plus(days(LOGIN_LIFETIME_DAYS - 1))).await?.is_some() {
+    if ctx.store.read().await?.browser_sessions().find(token, now.plus(days(LOGIN_LIFETIME_DAYS - 1))).await?.is_some() {
         return Ok(false);
     }
     let mut unit = ctx.store.begin().await?;
-    let extended = unit.logins().extend(token, now, now.plus(days(LOGIN_LIFETIME_DAYS))).await?;
+    let extended = unit.browser_sessions().extend(token, now, now.plus(days(LOGIN_LIFETIME_DAYS))).await?;
     unit.commit().await?;
     Ok(extended)
 }
@@ -128,7 +128,7 @@ pub async fn claim_ownership(ctx: &Context, user: &Did, link: &TokenHash) -> Res
     let mut unit = ctx.store.begin().await?;
     // Two starts can have issued two links: the second user must see that the first has become owner.
     unit.lock(MANAGEMENT).await?;
-    if !unit.logins().use_owner_link(link, now).await? {
+    if !unit.browser_sessions().use_owner_link(link, now).await? {
         return Err(OwnerError::LinkUsed);
     }
     if unit.users().owner_exists().await? {
@@ -182,7 +182,7 @@ pub async fn offer_ownership(ctx: &Context, link: &TokenHash) -> Result<bool, St
     if unit.users().owner_exists().await? {
         return Ok(false);
     }
-    unit.logins().insert_owner_link(link, ctx.now()).await?;
+    unit.browser_sessions().insert_owner_link(link, ctx.now()).await?;
     unit.commit().await?;
     Ok(true)
 }

@@ -19,6 +19,7 @@ pub trait BillingMailer: Send + Sync {
 
 /// Composes the email of a notification. `None`: its subject is gone, the notification no longer applies, or the recipient has no email
 /// address.
+#[tracing::instrument(skip_all)]
 pub async fn compose_billing_email(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,

@@ -51,7 +51,7 @@ pub(super) async fn bill_when_reached(
         return Ok(None);
     }
     let corrections = UsageCorrections::plan(unit, &subscription, &overbilled).await?;
-    let full_usage_totals = metered.items.iter().zip(&billed).map(|(item, line)| Ok((item.id.clone(), line.calculation.whole()?)));
+    let full_usage_totals = metered.items.iter().zip(&billed).map(|(item, line)| Ok((item.id.clone(), line.pricing_formula.whole()?)));
     let full_usage_totals = full_usage_totals.collect::<Result<Vec<_>, AmountError>>()?;
     let mut invoice_period = Period { start: unbilled_from, end: at };
     let mut unused = UnusedTimes::none(at);

@@ -29,7 +29,7 @@ impl CreditNoteItem {
     /// The description of the credit over `line`.
     #[must_use]
     pub fn description(&self, line: &InvoiceItem) -> Description {
-        match self.calculation {
+        match self.pricing_formula {
             Some(PricingFormula::Prorated { .. }) => line.description.unused_time(),
             _ => line.description.clone(),
         }

@@ -46,8 +46,8 @@ pub(super) fn lines(
         let whole = PricingFormula::of(&rate, quantity);
         let carried_over = item.billed.map_or(Amount::ZERO, |billed| billed.carried_over);
         let overbilled = billed.minus(whole.amount()?.max(carried_over)).unwrap_or_default();
-        let calculation = if billed.is_zero() { whole } else { PricingFormula::Rest { whole: Box::new(whole), billed } };
-        let amount = calculation.amount()?;
+        let pricing_formula = if billed.is_zero() { whole } else { PricingFormula::Rest { whole: Box::new(whole), billed } };
+        let amount = pricing_formula.amount()?;
         lines.total = lines.total.plus(amount)?;
         lines.overbilled.extend((!overbilled.is_zero()).then(|| Overbilled { item: item.id.clone(), amount: overbilled }));
         lines.items.push(InvoiceItem {
@@ -62,7 +62,7 @@ pub(super) fn lines(
             credited: Amount::ZERO,
             period: Some(span),
             covers_until: Some(span.end),
-            calculation,
+            pricing_formula,
         });
     }
     Ok(lines)

@@ -434,7 +434,7 @@ pub(super) async fn prorated_item(
         credited: Amount::ZERO,
         period: Some(charged_period),
         covers_until: Some(charged_period.end),
-        calculation: PricingFormula::from(line),
+        pricing_formula: PricingFormula::from(line),
     })
 }
 

@@ -109,7 +109,7 @@ impl PricingFormula {
     pub fn whole(&self) -> Result<Amount, AmountError> {
         match self {
             Self::Rest { whole, .. } => whole.amount(),
-            calculation => calculation.amount(),
+            pricing_formula => pricing_formula.amount(),
         }
     }
 
@@ -253,8 +253,8 @@ mod tests {
 
     const DAY: u64 = 86_400;
 
-    fn both(calculation: &PricingFormula) -> [String; 2] {
-        [Language::English, Language::Chinese].map(|language| calculation.text(language, 1, "TBA"))
+    fn both(pricing_formula: &PricingFormula) -> [String; 2] {
+        [Language::English, Language::Chinese].map(|language| pricing_formula.text(language, 1, "TBA"))
     }
 
     fn prorated(seconds: u64, of_seconds: u64) -> PricingFormula {

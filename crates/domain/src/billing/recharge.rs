@@ -219,8 +219,8 @@ pub(super) async fn recharged(
         let collected = collect_now(ctx, unit, &subscription).await?;
         publish_charges(ctx, unit, &collected).await?;
     }
-    let calculation = PricingFormula::Flat { amount: attempt.amount };
-    let statement = Statement { reason: BillingReason::Recharge, description: Description::TopUp, reference, calculation };
+    let pricing_formula = PricingFormula::Flat { amount: attempt.amount };
+    let statement = Statement { reason: BillingReason::Recharge, description: Description::TopUp, reference, pricing_formula };
     record_statement(ctx, unit, owner, statement, now).await?;
     let wall = ctx.now();
     // The store received no payment, so no paid message is sent.

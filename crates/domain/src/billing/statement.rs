@@ -14,7 +14,7 @@ pub(super) struct Statement<'a> {
     pub description: Description,
     /// The network's reference of the transaction.
     pub reference: &'a str,
-    pub calculation: PricingFormula,
+    pub pricing_formula: PricingFormula,
 }
 
 /// The customer and subscription of a statement.
@@ -49,8 +49,8 @@ pub(super) async fn record_statement(
     statement: Statement<'_>,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let Statement { reason, description, reference, calculation } = statement;
-    let amount = calculation.amount()?;
+    let Statement { reason, description, reference, pricing_formula } = statement;
+    let amount = pricing_formula.amount()?;
     let customer = unit.customers().find(owner.customer_id).await?.ok_or(BillingError::Orphan)?;
     let number = unit.invoices().allocate_numbers(owner.mode, DocumentType::Statement, 1).await?;
     let invoice = Invoice {
@@ -92,7 +92,7 @@ pub(super) async fn record_statement(
         credited: Amount::ZERO,
         period: None,
         covers_until: None,
-        calculation,
+        pricing_formula,
     };
     unit.invoices().insert_final_all(&[(invoice, vec![item])]).await?;
     Ok(())

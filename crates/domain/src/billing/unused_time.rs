@@ -165,10 +165,10 @@ impl UnusedTimes {
     }
 
     fn item_order(&self, one: &UnusedTime) -> ItemOrder {
-        let calculation = PricingFormula::from(&one.credit);
+        let pricing_formula = PricingFormula::from(&one.credit);
         // The formula does not apply to a credit that was capped by its line.
-        let calculation = Some(calculation).filter(|formula| formula.amount() == Ok(one.credit.amount));
-        ItemOrder { covers_until: Some(self.at), calculation, ..ItemOrder::new(one.line.clone(), one.credit.amount) }
+        let pricing_formula = Some(pricing_formula).filter(|formula| formula.amount() == Ok(one.credit.amount));
+        ItemOrder { covers_until: Some(self.at), pricing_formula, ..ItemOrder::new(one.line.clone(), one.credit.amount) }
     }
 }
 

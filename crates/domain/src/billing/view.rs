@@ -118,6 +118,7 @@ async fn next_invoice(
 }
 
 /// Reads a subscription.
+#[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn find(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, SubscriptionError> {
     let mut unit = ctx.store.read().await?;
     super::subscription_admin::load(unit.as_mut(), id).await

@@ -60,6 +60,7 @@ impl Expanded {
 }
 
 /// Reads a session and the objects it refers to, for a viewer. `None`: there is no such session.
+#[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn expand(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,

@@ -160,7 +160,7 @@ struct Loaded {
     currency: Currency,
     /// In the order of the session's items.
     items: Vec<(Price, Product)>,
-    held: Vec<StockReservation>,
+    reserved: Vec<StockReservation>,
     /// The intent of an earlier submit.
     intent: Option<Intent>,
     attempt: Option<Attempt>,
@@ -189,10 +189,10 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     }
     let (method, currency) = check_method(ctx, unit.as_mut(), &session, method, method_id).await?;
     let items = load_items(unit.as_mut(), &session).await?;
-    let (mut held, mut intent, mut attempt) = (Vec::new(), None, None);
+    let (mut reserved, mut intent, mut attempt) = (Vec::new(), None, None);
     // The first submit writes the intent together with the first stock reservation: without an intent there is neither.
     if let Some(id) = &session.intent_id {
-        held = unit.prices().reservations(&session.id).await?;
+        reserved = unit.prices().reservations(&session.id).await?;
         intent = unit.intents().find(id).await?;
         attempt = open_attempt(unit.as_mut(), &session).await?;
     }
@@ -214,16 +214,16 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     {
         return Err(SubmitError::RequireCrossSell);
     }
-    Ok(Some(Loaded { session, method, currency, items, held, intent, attempt, stake, standing, trial_used, customer_now }))
+    Ok(Some(Loaded { session, method, currency, items, reserved, intent, attempt, stake, standing, trial_used, customer_now }))
 }
 
 /// One try: checks what is loaded, and writes everything in one unit of work before any network call.
 async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, SubmitError> {
     let now = ctx.now();
     let Some(loaded) = load(ctx, submission, now).await? else { return Ok(Step::Complete) };
-    let Loaded { session, method, currency, items, held, attempt, customer_now, .. } = &loaded;
+    let Loaded { session, method, currency, items, reserved, attempt, customer_now, .. } = &loaded;
     for (item, (price, _)) in session.items.iter().zip(items) {
-        if let Err(error) = check_quantity(price, item.quantity, held_of(held, &price.id)) {
+        if let Err(error) = check_quantity(price, item.quantity, reserved_of(reserved, &price.id)) {
             return Ok(Step::InsufficientStock(error, session.version));
         }
     }
@@ -305,7 +305,8 @@ async fn write_submit(
     order: Quote,
     now: Timestamp,
 ) -> Result<Step, SubmitError> {
-    let Loaded { mut session, method, currency, mut items, held, intent: known, attempt: open, stake, standing, trial_used, .. } = loaded;
+    let Loaded { mut session, method, currency, mut items, reserved, intent: known, attempt: open, stake, standing, trial_used, .. } =
+        loaded;
     let amount = order.due.now;
     let mut unit = ctx.store.begin().await?;
     let may_pay_fast = standing.as_ref().is_some_and(|standing| standing.may_pay_fast);
@@ -399,9 +400,9 @@ async fn write_submit(
     for obsolete in known.iter().flat_map(|known| &known.invoices).filter(|id| !invoice_ids.contains(id)) {
         unit.invoices().drop_draft(obsolete, now).await?;
     }
-    reserve_stock(unit.as_mut(), &session, &held, now).await?;
+    reserve_stock(unit.as_mut(), &session, &reserved, now).await?;
     for (item, (price, _)) in session.items.iter().zip(&mut items) {
-        price.quantity_sold = price.quantity_sold.saturating_sub(held_of(&held, &price.id)) + item.quantity;
+        price.quantity_sold = price.quantity_sold.saturating_sub(reserved_of(&reserved, &price.id)) + item.quantity;
     }
 
     let is_free = amount.is_zero() && session.kind == SessionMode::Payment;
@@ -506,8 +507,8 @@ pub(super) async fn load_sold(unit: &mut dyn UnitOfWork, session: &Session) -> R
 }
 
 /// The reserved quantity of a price.
-fn held_of(held: &[StockReservation], price: &PriceId) -> u64 {
-    held.iter().find(|hold| hold.price_id == *price).map_or(0, |hold| hold.quantity)
+fn reserved_of(reserved: &[StockReservation], price: &PriceId) -> u64 {
+    reserved.iter().find(|reservation| reservation.price_id == *price).map_or(0, |reservation| reservation.quantity)
 }
 
 /// Reserves exactly the quantities of the session. Prices are locked in id order to avoid deadlocks between buyers. If another buyer has
@@ -515,21 +516,21 @@ fn held_of(held: &[StockReservation], price: &PriceId) -> u64 {
 async fn reserve_stock(
     unit: &mut dyn UnitOfWork,
     session: &Session,
-    held: &[StockReservation],
+    reserved: &[StockReservation],
     now: Timestamp,
 ) -> Result<(), StorageError> {
     let mut reservations: Vec<_> =
         session.items.iter().map(|item| StockReservation { price_id: item.sold().clone(), quantity: item.quantity }).collect();
     reservations.sort_by(|a, b| a.price_id.cmp(&b.price_id));
-    let is_unchanged = reservations.len() == held.len() && reservations.iter().all(|hold| held.contains(hold));
+    let is_unchanged = reservations.len() == reserved.len() && reservations.iter().all(|reservation| reserved.contains(reservation));
     if is_unchanged {
         return Ok(());
     }
-    if !held.is_empty() {
+    if !reserved.is_empty() {
         unit.prices().release(&session.id).await?;
     }
-    for hold in &reservations {
-        unit.prices().reserve(&session.id, hold, now).await?;
+    for reservation in &reservations {
+        unit.prices().reserve(&session.id, reservation, now).await?;
     }
     Ok(())
 }

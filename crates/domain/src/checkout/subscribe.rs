@@ -138,8 +138,8 @@ fn billed_for(item: InvoiceItem, subscription: &Subscription, first_period: Peri
 /// Writes the statement of the stake, and requests the emails about the start.
 pub(super) async fn notify_started(ctx: &Context, unit: &mut dyn UnitOfWork, started: &Started) -> Result<(), SettlementError> {
     if let Some(stake) = &started.stake {
-        let calculation = PricingFormula::of_stake(started.stake_terms, stake.remaining());
-        billing::record_placement(ctx, unit, stake, calculation, started.at).await?;
+        let pricing_formula = PricingFormula::of_stake(started.stake_terms, stake.remaining());
+        billing::record_placement(ctx, unit, stake, pricing_formula, started.at).await?;
     }
     for subscription in &started.subscriptions {
         billing::notify(ctx, unit, &Notification::Started(subscription.id.clone()), ctx.now()).await?;
@@ -207,13 +207,13 @@ pub(super) fn first_lines(
     let line = |place: &usize| {
         let (item, (price, product), amount) = (&items[*place], &sold[*place], amounts[*place]);
         let rate = price.rate_in(currency);
-        let calculation = match (item.custom_amount, rate) {
+        let pricing_formula = match (item.custom_amount, rate) {
             (Some(amount), Some(crate::pricing::UnitPricing::Custom(_))) => PricingFormula::Custom { amount },
             (_, Some(rate)) => PricingFormula::of(&rate, item.quantity),
             (_, None) => PricingFormula::Flat { amount },
         };
         // The amount is zero although the price is not: it is due later.
-        let is_later = calculation.amount() != Ok(amount);
+        let is_later = pricing_formula.amount() != Ok(amount);
         InvoiceItem {
             id: InvoiceItemId::new(now, ctx.random.as_ref()),
             invoice_id: invoice.clone(),
@@ -226,7 +226,7 @@ pub(super) fn first_lines(
             credited: Amount::ZERO,
             period: None,
             covers_until: None,
-            calculation: if is_later { PricingFormula::Flat { amount } } else { calculation },
+            pricing_formula: if is_later { PricingFormula::Flat { amount } } else { pricing_formula },
         }
     };
     part.items.iter().map(line).collect()

@@ -65,12 +65,18 @@ pub async fn adjust_quantity(ctx: &Context, id: &SessionId, price_id: &PriceId, 
         let mut session = load_editable(ctx, unit.as_mut(), id).await?;
         let item = session.items.iter_mut().find(|item| item.price_id == *price_id).ok_or(UpdateItemsError::NotFound)?;
         let price = unit.prices().find(item.sold()).await?.ok_or(UpdateItemsError::NotFound)?;
-        let held = unit.prices().reservations(id).await?.iter().find(|hold| hold.price_id == price.id).map_or(0, |hold| hold.quantity);
+        let reserved = unit
+            .prices()
+            .reservations(id)
+            .await?
+            .iter()
+            .find(|reservation| reservation.price_id == price.id)
+            .map_or(0, |reservation| reservation.quantity);
         let range = item.adjustable.ok_or(UpdateItemsError::NotAdjustable)?;
         if quantity == 0 || quantity > QUANTITY_MAX || quantity < range.minimum {
             return Err(UpdateItemsError::NotAdjustable);
         }
-        check_quantity(&price, quantity, held)?;
+        check_quantity(&price, quantity, reserved)?;
         if range.maximum > 0 && quantity > range.maximum {
             return Err(QuantityError::ExceedPurchaseLimit.into());
         }

@@ -229,7 +229,7 @@ pub trait Prices: Send {
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Price>, StorageError>;
     /// Reserves stock for a session, by one conditional update (invariant 8). If too few units are left or the session's reservation was
     /// sold already, the unit of work fails with [`StorageError::Conflict`], at the latest on commit.
-    async fn reserve(&mut self, session: &SessionId, hold: &StockReservation, now: Timestamp) -> Result<(), StorageError>;
+    async fn reserve(&mut self, session: &SessionId, reservation: &StockReservation, now: Timestamp) -> Result<(), StorageError>;
     /// The session's reservations.
     async fn reservations(&mut self, session: &SessionId) -> Result<Vec<StockReservation>, StorageError>;
     /// Releases all of the session's reservations. Idempotent.

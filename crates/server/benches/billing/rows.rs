@@ -82,7 +82,7 @@ pub fn renewals(due: &[Due], first: i64, now: i64) -> Vec<Table> {
     let jsons = |value: &str| Jsons(vec![value.to_owned(); rows]);
     let (live, at) = (|| Shared(Bool(false)), || Shared(Time(now)));
     let bill_to = r#"{"name":"Payer","email":"payer@souk.example","phone":"","address":null}"#;
-    let calculation = format!(r#"{{"formula":"per_unit","unit":"{CHARGE}","quantity":1}}"#);
+    let pricing_formula = format!(r#"{{"formula":"per_unit","unit":"{CHARGE}","quantity":1}}"#);
     let hashes = (first..).take(rows).map(|number| format!("HASH{number:020}")).collect();
     let twice = |ids: &[String]| ids.iter().flat_map(|id| [id.clone(), id.clone()]).collect::<Vec<_>>();
     let in_turn = |[one, other]: [&str; 2]| (0..rows).flat_map(|_| [one.to_owned(), other.to_owned()]).collect::<Vec<_>>();
@@ -136,7 +136,7 @@ pub fn renewals(due: &[Due], first: i64, now: i64) -> Vec<Table> {
                 ("period_start", starts()),
                 ("period_end", ends()),
                 ("covers_until", ends()),
-                ("calculation", jsons(&calculation)),
+                ("pricing_formula", jsons(&pricing_formula)),
             ],
         ),
         insert(

@@ -248,7 +248,7 @@ impl<'a> Books<'a> {
         let mut held: BTreeMap<String, i64> = BTreeMap::new();
         let mut sold: BTreeMap<(String, String), i64> = BTreeMap::new();
         let mut wrong = Vec::new();
-        for row in rows(self.database, "SELECT session_id, price_id, quantity, state FROM holds").await {
+        for row in rows(self.database, "SELECT session_id, price_id, quantity, state FROM stock_reservations").await {
             let (session, price, quantity) = (text(&row, "session_id"), text(&row, "price_id"), number(&row, "quantity"));
             match text(&row, "state").as_str() {
                 "released" => {}

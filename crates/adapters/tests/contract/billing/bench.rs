@@ -331,7 +331,7 @@ impl Billing {
             quantity: 1,
             unit_amount: total,
             amount: total,
-            calculation: PricingFormula::Flat { amount: total },
+            pricing_formula: PricingFormula::Flat { amount: total },
             ..invoice_item(&invoice.id.as_str().replace("in_", "ii_"), invoice.id.as_str())
         };
         let finalized = Invoice { number: Some(number), ..invoice.clone() };

@@ -109,7 +109,7 @@ on_one! {
         let mut unit = billing.ctx.store.read().await.expect("reads");
         let items = unit.invoices().items(&invoices[0].id).await.expect("reads");
         assert_eq!((items[0].quantity, items[0].period), (4, Some(one.period)));
-        assert_eq!(items[0].calculation.amount(), Ok(items[0].amount));
+        assert_eq!(items[0].pricing_formula.amount(), Ok(items[0].amount));
     }
 
     async fn a_lost_response_is_unknown_until_the_network_is_queried_and_is_charged_once(db: &TestDatabase) {

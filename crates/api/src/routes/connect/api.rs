@@ -109,7 +109,7 @@ async fn begin(
         error: String::new(),
         error_code: String::new(),
         error_params: BTreeMap::new(),
-        login: None,
+        browser_session: None,
         created_at: now,
         expires_at: now.plus(CONNECT_LIFETIME),
     };
@@ -191,7 +191,7 @@ async fn sign_in(app: &App, request: &Request, session: &ConnectSession, wallet:
         let known = access::caller_of(&app.ctx, &hash).await?;
         if known.is_some_and(|caller| caller.user.did == wallet.did) {
             // Redeem the session with the existing login; otherwise it could open another one after this login has ended.
-            if session.login != Some(hash) {
+            if session.browser_session != Some(hash) {
                 access::redeem_connect_session(&app.ctx, session, &wallet.did, &hash).await?;
             }
             return Ok(response);

@@ -41,8 +41,8 @@ impl CreditNoteItemModel {
             description_params: description_params(&description),
             amount: item.amount.to_string(),
             revokes: item.revokes,
-            formula: item.calculation.as_ref().map(formula),
-            formula_text: item.calculation.as_ref().map(|calculation| formula_text(calculation, currency)),
+            formula: item.pricing_formula.as_ref().map(formula),
+            formula_text: item.pricing_formula.as_ref().map(|pricing_formula| formula_text(pricing_formula, currency)),
         }
     }
 }

@@ -9,8 +9,8 @@ use souk_domain::shared::Language;
 
 /// The formula as JSON; amounts are strings in base units.
 #[must_use]
-pub fn formula(calculation: &PricingFormula) -> Value {
-    match calculation {
+pub fn formula(pricing_formula: &PricingFormula) -> Value {
+    match pricing_formula {
         PricingFormula::PerUnit { unit, quantity } => json!({ "kind": "per_unit", "unit_amount": unit.to_string(), "quantity": quantity }),
         PricingFormula::Tiered { mode, tiers, quantity } => {
             let tier = |tier: &Tier| json!({ "up_to": tier.up_to, "unit_amount": tier.unit_amount.to_string(), "flat_amount": tier.flat_amount.to_string() });
@@ -39,7 +39,7 @@ pub fn formula(calculation: &PricingFormula) -> Value {
 }
 
 #[must_use]
-pub fn formula_text(calculation: &PricingFormula, currency: &Currency) -> TextModel {
-    let text = |language| calculation.text(language, currency.decimals, &currency.symbol);
+pub fn formula_text(pricing_formula: &PricingFormula, currency: &Currency) -> TextModel {
+    let text = |language| pricing_formula.text(language, currency.decimals, &currency.symbol);
     TextModel { en: text(Language::English), zh: text(Language::Chinese) }
 }

@@ -79,8 +79,8 @@ impl LineModel {
             credited: item.credited.to_string(),
             period: item.period.map(PeriodModel::from),
             covers_until: item.covers_until.map(Timestamp::seconds),
-            formula: formula(&item.calculation),
-            formula_text: formula_text(&item.calculation, currency),
+            formula: formula(&item.pricing_formula),
+            formula_text: formula_text(&item.pricing_formula, currency),
         }
     }
 }

@@ -110,7 +110,7 @@ impl SessionApi {
     async fn logout(&self, app: Data<&Arc<App>>, request: &Request) -> Result<Response<Done>, Problem> {
         if let Some(token) = cookie(request, LOGIN_COOKIE) {
             let mut unit = app.ctx.store.begin().await?;
-            unit.logins().delete(&token_hash(token)).await?;
+            unit.browser_sessions().delete(&token_hash(token)).await?;
             unit.commit().await?;
         }
         let secure = app.site.public_url.scheme() == "https";

@@ -68,23 +68,23 @@ pub struct PreviewLineModel {
 
 impl PreviewLineModel {
     fn charge(line: &InvoiceItem, currency: &Currency) -> Self {
-        Self::new(&line.description, "charge", line.amount, &line.calculation, currency)
+        Self::new(&line.description, "charge", line.amount, &line.pricing_formula, currency)
     }
 
     fn credit(unused: &UnusedTime, currency: &Currency) -> Self {
-        let calculation = PricingFormula::from(&unused.credit);
-        Self::new(&unused.line.description.unused_time(), "credit", unused.credit.amount, &calculation, currency)
+        let pricing_formula = PricingFormula::from(&unused.credit);
+        Self::new(&unused.line.description.unused_time(), "credit", unused.credit.amount, &pricing_formula, currency)
     }
 
-    fn new(description: &Description, kind: &str, amount: Amount, calculation: &PricingFormula, currency: &Currency) -> Self {
+    fn new(description: &Description, kind: &str, amount: Amount, pricing_formula: &PricingFormula, currency: &Currency) -> Self {
         Self {
             description: description.english(),
             description_code: description.code().to_owned(),
             description_params: description_params(description),
             amount: amount.to_string(),
             kind: kind.to_owned(),
-            formula: formula(calculation),
-            text: formula_text(calculation, currency),
+            formula: formula(pricing_formula),
+            text: formula_text(pricing_formula, currency),
         }
     }
 }

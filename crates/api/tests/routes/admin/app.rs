@@ -117,7 +117,7 @@ impl TestApp {
             unit.users().issue_passport(&passport).await.expect("writes");
         }
         let token = format!("token-of-{did}");
-        unit.logins().insert(&token_hash(&token), &did, now, now.plus(Duration::from_secs(30 * 86_400))).await.expect("signs in");
+        unit.browser_sessions().insert(&token_hash(&token), &did, now, now.plus(Duration::from_secs(30 * 86_400))).await.expect("signs in");
         unit.commit().await.expect("commits");
         Who::Cookie(token)
     }

@@ -25,12 +25,12 @@ pub(crate) struct ItemOrder {
     pub covers_until: Option<Timestamp>,
     /// Whether access to what the line paid for ends. `None`: it ends if the line is credited in full, unless the reason keeps access.
     pub revokes: Option<bool>,
-    pub calculation: Option<PricingFormula>,
+    pub pricing_formula: Option<PricingFormula>,
 }
 
 impl ItemOrder {
     pub const fn new(item: InvoiceItem, amount: Amount) -> Self {
-        Self { item, amount, covers_until: None, revokes: None, calculation: None }
+        Self { item, amount, covers_until: None, revokes: None, pricing_formula: None }
     }
 }
 
@@ -174,7 +174,7 @@ pub(crate) async fn issue_note(
             invoice_item_id: credit.id.clone(),
             amount: ordered.amount,
             revokes: *revokes,
-            calculation: ordered.calculation.clone(),
+            pricing_formula: ordered.pricing_formula.clone(),
         })
         .collect();
     revoke(ctx, unit, invoice, &note, &plan, order, now).await?;

@@ -123,7 +123,7 @@ pub struct CreditNoteItem {
     /// Whether access to what the line paid for ends.
     pub revokes: bool,
     /// How the amount was computed, if unused time was credited.
-    pub calculation: Option<PricingFormula>,
+    pub pricing_formula: Option<PricingFormula>,
 }
 
 /// Filters the list of credit notes. `None` matches any value.

@@ -272,7 +272,7 @@ pub struct InvoiceItem {
     pub period: Option<Period>,
     /// When its cover ends: initially the end of its period, earlier once unused time was credited.
     pub covers_until: Option<Timestamp>,
-    pub calculation: PricingFormula,
+    pub pricing_formula: PricingFormula,
 }
 
 impl InvoiceItem {

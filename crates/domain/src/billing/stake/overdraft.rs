@@ -320,7 +320,7 @@ async fn fee_invoice(
         credited: Amount::ZERO,
         period: None,
         covers_until: None,
-        calculation: PricingFormula::Flat { amount: fee },
+        pricing_formula: PricingFormula::Flat { amount: fee },
     };
     let finalization = Finalization::new(invoice, vec![item], Amount::ZERO, now)?;
     finalize_all(ctx, unit, vec![finalization]).await?.pop().ok_or(BillingError::Orphan)

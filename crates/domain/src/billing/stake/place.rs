@@ -359,8 +359,8 @@ pub(super) async fn placed(
         Some(one) if !is_overdraft => terms_of(unit, one, &after).await?,
         _ => None,
     };
-    let calculation = PricingFormula::of_stake(terms, attempt.amount);
-    let statement = Statement { reason, description, reference, calculation };
+    let pricing_formula = PricingFormula::of_stake(terms, attempt.amount);
+    let statement = Statement { reason, description, reference, pricing_formula };
     record_stake_statement(ctx, unit, &after, statement, now).await
 }
 

@@ -121,8 +121,8 @@ async fn returned(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, i
         return Err(BillingError::Contended);
     }
     post_stake(ctx, unit, attempt, &before, EntryType::StakeReturned, now).await?;
-    let calculation = PricingFormula::Flat { amount: attempt.amount };
-    let statement = Statement { reason: BillingReason::ReturnStake, description: Description::DepositReturned, reference, calculation };
+    let pricing_formula = PricingFormula::Flat { amount: attempt.amount };
+    let statement = Statement { reason: BillingReason::ReturnStake, description: Description::DepositReturned, reference, pricing_formula };
     record_stake_statement(ctx, unit, &before, statement, now).await
 }
 
@@ -150,8 +150,8 @@ async fn forfeited(
     }
     let receipt = Receipt { mode: before.mode, customer_id: &before.customer_id, attempt, intent: None, at: now };
     let settled = settle(ctx, unit, &receipt).await?;
-    let calculation = PricingFormula::Flat { amount: attempt.amount };
-    let statement = Statement { reason: BillingReason::SlashStake, description: Description::DepositForfeited, reference, calculation };
+    let pricing_formula = PricingFormula::Flat { amount: attempt.amount };
+    let statement = Statement { reason: BillingReason::SlashStake, description: Description::DepositForfeited, reference, pricing_formula };
     record_stake_statement(ctx, unit, &before, statement, now).await?;
     // The fee is the price of a running subscription's protection.
     let paid = if before.is_held() { overdraft_paid(&after, &settled) } else { Amount::ZERO };
@@ -242,10 +242,10 @@ pub(crate) async fn record_placement(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     stake: &Stake,
-    calculation: PricingFormula,
+    pricing_formula: PricingFormula,
     now: Timestamp,
 ) -> Result<(), BillingError> {
     let reference = stake.reference.clone().unwrap_or_default();
-    let statement = Statement { reason: BillingReason::Stake, description: Description::Deposit, reference: &reference, calculation };
+    let statement = Statement { reason: BillingReason::Stake, description: Description::Deposit, reference: &reference, pricing_formula };
     record_stake_statement(ctx, unit, stake, statement, now).await
 }

@@ -62,7 +62,7 @@ impl<P: InvoicePrinter + CreditNotePrinter> DocumentPrinter for P {}
 pub struct App {
     pub ctx: Context,
     pub site: Site,
-    pub envelopes: Arc<dyn DidAuthTokens>,
+    pub did_auth_tokens: Arc<dyn DidAuthTokens>,
     /// The signed links in emails.
     pub tokens: SignedLinks,
     pub files: Arc<dyn Files>,

@@ -5,7 +5,7 @@ use crate::{keys, sandbox};
 use souk_adapters::arcblock::ArcblockRail;
 use souk_adapters::concurrency_limit::NetworkConcurrencyLimit;
 use souk_adapters::files::FileStore;
-use souk_adapters::identity::{AppKey, HmacSeals};
+use souk_adapters::identity::{AppKey, HmacSigner};
 use souk_adapters::mail::{Mailbox, StoreMails};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlStore, migrate};
@@ -151,7 +151,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
         }
         None => (Arc::new(LocalRealtime::default()), None),
     };
-    let tokens = SignedLinks::new(Arc::new(HmacSeals::new(&keys::derive(&seed, "pages"))));
+    let tokens = SignedLinks::new(Arc::new(HmacSigner::new(&keys::derive(&seed, "pages"))));
     let printer = PdfPrinter {
         seller: Party { name: common.name.clone(), details: vec![public_url.to_string()] },
         public_url: public_url.to_string(),

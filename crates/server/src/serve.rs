@@ -7,7 +7,7 @@ use crate::{demo, pages, sandbox};
 use async_trait::async_trait;
 use poem::listener::{Acceptor, Listener, TcpListener};
 use poem::{Route, Server};
-use souk_adapters::identity::AppEnvelopes;
+use souk_adapters::identity::AppDidAuthTokens;
 use souk_adapters::queue::Queue;
 use souk_api::Limits;
 use souk_api::auth::token_hash;
@@ -100,7 +100,7 @@ fn app(args: &ServeArgs, parts: &Parts) -> App {
             errors_url: args.errors_url.clone(),
             errors_sample_rate: args.errors_sample_rate,
         },
-        envelopes: Arc::new(AppEnvelopes::new(parts.app_key.clone())),
+        did_auth_tokens: Arc::new(AppDidAuthTokens::new(parts.app_key.clone())),
         tokens: parts.tokens.clone(),
         files: Arc::new(parts.files.clone()),
         printer: Arc::new(parts.printer.clone()),

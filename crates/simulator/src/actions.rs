@@ -12,7 +12,8 @@ use crate::Failure;
 use souk_adapters::arcblock::TestWallet;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, AdvanceError, CancelAt, CancelTerms, Debt, RefundChoice, Requester, StakeChoice, StakeFor, Subscription, UsageAction, UsageReport,
+    self, AdvanceError, CancelAt, CancelTerms, OverdueTarget, RefundChoice, Requester, StakeChoice, StakeFor, Subscription, UsageAction,
+    UsageReport,
 };
 use souk_domain::context::Context;
 use souk_domain::payment::MandateDetails;
@@ -300,16 +301,16 @@ async fn cancel(ctx: &Context, id: &SubscriptionId, rng: &mut Rng) -> Result<(),
 async fn collect(client: &NetworkClient, fixtures: &Fixtures) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
     let payer = fixtures.payer();
-    let debt = Debt::OfCustomer(fixtures.customer.clone(), client.payment_option(false).1.id.clone());
+    let target = OverdueTarget::OfCustomer(fixtures.customer.clone(), client.payment_option(false).1.id.clone());
     let nonce = u64::try_from(ctx.now().micros()).unwrap_or_default();
-    let prepared = match billing::prepare_overdue_payment(ctx, &debt, &payer, nonce).await {
+    let prepared = match billing::prepare_overdue_payment(ctx, &target, &payer, nonce).await {
         Ok(prepared) => prepared,
         result => return tolerate_expected(result),
     };
     let Some(signed) = fixtures.wallet.sign_transfer(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount) else {
         return Err("the transfer cannot be signed".into());
     };
-    tolerate_expected(billing::submit_signed_overdue_payment(ctx, &debt, &payer, nonce, &signed).await)
+    tolerate_expected(billing::submit_signed_overdue_payment(ctx, &target, &payer, nonce, &signed).await)
 }
 
 /// A friend tops up the paying account; sometimes the friend has no funds.

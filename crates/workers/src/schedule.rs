@@ -26,7 +26,7 @@ enum RecurringJob {
     /// Renews and ends subscriptions that are due.
     Renew,
     /// Retries declined collections of unpaid invoices.
-    RetryDebts,
+    RetryOverdue,
     /// Queries the networks for stakes that their payers have revoked.
     CheckStakes,
     /// Returns and forfeits stakes that are due.
@@ -41,7 +41,7 @@ const TABLE: [(RecurringJob, Duration); 8] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     (RecurringJob::ExpireSessions, Duration::from_secs(5)),
     (RecurringJob::Renew, Duration::from_secs(1)),
-    (RecurringJob::RetryDebts, Duration::from_secs(5)),
+    (RecurringJob::RetryOverdue, Duration::from_secs(5)),
     // Each stake is due for a check every five minutes; the period and `CHUNK` bound the number of checks at a time.
     (RecurringJob::CheckStakes, Duration::from_secs(10)),
     (RecurringJob::MoveStakes, Duration::from_secs(10)),
@@ -80,7 +80,7 @@ async fn once(ctx: &Context, job: RecurringJob) -> Result<(), String> {
         RecurringJob::CheckAttempts => payment::check_due(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::Renew => renew(ctx).await.map_err(|error| text(&error)),
-        RecurringJob::RetryDebts => retry_debts(ctx).await.map_err(|error| text(&error)),
+        RecurringJob::RetryOverdue => retry_overdue(ctx).await.map_err(|error| text(&error)),
         RecurringJob::CheckStakes => billing::check_stakes(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::MoveStakes => {
             let moved = billing::move_due_stakes(ctx, &Scope::Wall, ctx.now(), CHUNK).await;
@@ -105,7 +105,7 @@ async fn renew(ctx: &Context) -> Result<(), billing::BillingError> {
 }
 
 /// Retries collections batch after batch until nothing is due, because all retries of a day become due together.
-pub async fn retry_debts(ctx: &Context) -> Result<(), billing::BillingError> {
+pub async fn retry_overdue(ctx: &Context) -> Result<(), billing::BillingError> {
     loop {
         let batch = billing::retry_due(ctx, &Scope::Wall, ctx.now(), CHUNK).await?;
         if let Some(error) = batch.trouble {

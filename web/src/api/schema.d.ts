@@ -4283,7 +4283,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json; charset=utf-8": components["schemas"]["CardDebt"];
+                    "application/json; charset=utf-8": components["schemas"]["OverdueCardPayment"];
                 };
             };
             responses: {
@@ -4292,7 +4292,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["CardDebtForm"];
+                        "application/json; charset=utf-8": components["schemas"]["OverdueCardForm"];
                     };
                 };
                 /** @description The request is rejected */
@@ -6992,10 +6992,10 @@ export interface components {
             comment: string;
         };
         /**
-         * CardDebt
+         * OverdueCardPayment
          * @description The unpaid invoices to pay by card: the named ones, or all overdue ones of a subscription or customer in the currency.
          */
-        CardDebt: {
+        OverdueCardPayment: {
             invoice_ids?: string[];
             subscription_id?: string;
             /** @description A customer's id or DID. */
@@ -7003,11 +7003,11 @@ export interface components {
             currency_id: string;
         };
         /**
-         * CardDebtForm
+         * OverdueCardForm
          * @description The parameters of the card form. Once the card is saved (a `setup_intent`), it is charged for the invoices; each paid invoice
          *     emits `invoice.paid`.
          */
-        CardDebtForm: {
+        OverdueCardForm: {
             client_secret: string;
             publishable_key: string;
             /** @description The base URL of the card processor; empty: the default of its client library. */

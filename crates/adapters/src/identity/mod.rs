@@ -2,20 +2,20 @@
 
 mod app_key;
 mod did;
+mod did_auth_tokens;
 mod envelope;
-mod envelopes;
 mod keys;
-mod seals;
+mod mac;
 
 pub use app_key::AppKey;
 pub use did::{
     DidError, DidHash, DidKind, KeyKind, Role, delegation_address, did_from_public_key, kind_of, parse_did, stake_address, token_address,
 };
+pub use did_auth_tokens::AppDidAuthTokens;
 pub use envelope::{Claims, EnvelopeError, verify};
-pub use envelopes::AppEnvelopes;
 pub use keys::{KeyError, PublicKey};
 pub(crate) use keys::{decode_base58, encode_base58};
-pub use seals::HmacSeals;
+pub use mac::HmacSigner;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@ use super::receipt::ReceiptSubscription;
 use super::strings::decline_reason;
 use super::tests::{assert_same_content, receipt, snapshot};
 use super::*;
-use crate::identity::HmacSeals;
+use crate::identity::HmacSigner;
 use souk_domain::access::{Did, SignedLinks};
 use souk_domain::billing::*;
 use souk_domain::customer::Customer;
@@ -195,7 +195,7 @@ pub(super) fn email(content: BillingEmailContent, kind: MethodKind, language: La
 }
 
 fn tokens() -> SignedLinks {
-    SignedLinks::new(Arc::new(HmacSeals::new(&[6; 32])))
+    SignedLinks::new(Arc::new(HmacSigner::new(&[6; 32])))
 }
 
 pub(super) fn render(email: &BillingEmail) -> Outgoing {

@@ -153,7 +153,7 @@ impl TemplateWriter<'_> {
         }
         body.push(self.renewal(plan));
         if !overdue.is_empty() {
-            body.extend(self.still_owed(subscription, overdue));
+            body.extend(self.overdue_block(subscription, overdue));
         }
         body.extend([self.items(plan), self.subscription_link(subscription)]);
         Strings { subject, heading, body }
@@ -214,10 +214,10 @@ impl TemplateWriter<'_> {
             );
             return vec![text, self.overdue_rows(overdue)];
         }
-        self.still_owed(subscription, overdue)
+        self.overdue_block(subscription, overdue)
     }
 
-    fn still_owed(&self, subscription: &Subscription, overdue: &[Invoice]) -> Vec<Block> {
+    fn overdue_block(&self, subscription: &Subscription, overdue: &[Invoice]) -> Vec<Block> {
         let sum = self.overdue_sum(overdue);
         let text = self.paragraph(format!("You still owe {sum}."), format!("你还有 {sum} 未付。"));
         vec![text, self.pay_overdue(subscription, overdue), self.overdue_rows(overdue)]

@@ -152,7 +152,7 @@ impl Attempts for SqlAttempts<'_> {
         client_secret: &str,
         now: Timestamp,
     ) -> Result<(), StorageError> {
-        let secret = seal(self.secrets, id, client_secret)?;
+        let secret = encrypt(self.secrets, id, client_secret)?;
         let update = "UPDATE attempts SET provider_id = $2, client_secret = $3, updated_at = $4
                       WHERE id = $1 AND provider_id IS NULL AND hash IS NULL";
         self.connection.query(update).bind(id).bind(provider_id).bind(secret).bind(now).execute().await?;
@@ -212,7 +212,7 @@ impl Attempts for SqlAttempts<'_> {
 impl SqlAttempts<'_> {
     fn values_of(&self, attempt: &Attempt) -> Result<Values, StorageError> {
         let columns = Columns::of(&attempt.kind);
-        let secret = seal(self.secrets, &attempt.id, columns.client_secret)?;
+        let secret = encrypt(self.secrets, &attempt.id, columns.client_secret)?;
         let values = Values::default().bind(&attempt.id).bind(attempt.purpose.name()).bind(attempt.purpose.subject());
         let values = values.bind(&attempt.session_id).bind(columns.kind).bind(&attempt.method_id).bind(&attempt.currency_id);
         let values = values.bind(attempt.amount).bind(attempt.status).bind(columns.payer).bind(columns.bytes).bind(columns.hash);
@@ -239,7 +239,7 @@ impl SqlAttempts<'_> {
     /// lock order: a transaction that holds one of them sees this attempt as open until this unit of work commits.
     async fn close(&mut self, id: &AttemptId) -> Result<(), StorageError> {
         let update = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";
-        self.connection.query(update).bind(id).bind(false).later(None).await
+        self.connection.query(update).bind(id).bind(false).defer(None).await
     }
 }
 
@@ -253,8 +253,8 @@ fn remaining(row: &Row) -> Result<Option<Amount>, StorageError> {
 }
 
 /// Encrypts a client secret. An empty one is stored as NULL: the provider has not supplied it yet.
-fn seal(secrets: &SecretBox, id: &AttemptId, secret: &str) -> Result<Option<Vec<u8>>, StorageError> {
-    (!secret.is_empty()).then(|| secrets.seal(&place(TABLE, CLIENT_SECRET, id.as_str()), secret)).transpose()
+fn encrypt(secrets: &SecretBox, id: &AttemptId, secret: &str) -> Result<Option<Vec<u8>>, StorageError> {
+    (!secret.is_empty()).then(|| secrets.encrypt(&place(TABLE, CLIENT_SECRET, id.as_str()), secret)).transpose()
 }
 
 /// The columns that only some kinds of attempts use.

@@ -69,7 +69,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         payer: &Did,
     ) -> Result<Option<SubmitContext>, StorageError> {
         let select = "SELECT s.*, m.*, c.*, k.*,
-                          EXISTS (SELECT 1 FROM invoices WHERE customer_id = k.id AND status = 'uncollectible') AS owes,
+                          EXISTS (SELECT 1 FROM invoices WHERE customer_id = k.id AND status = 'uncollectible') AS has_overdue,
                           (EXISTS (SELECT 1 FROM mandates WHERE customer_id = k.id AND status = 'active')
                            OR EXISTS (SELECT 1 FROM customer_balances WHERE customer_id = k.id)) AS may_pay_fast
                       FROM checkout_sessions s LEFT JOIN payment_methods m ON m.id = $2
@@ -81,8 +81,8 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         let session = checkout_session(row.part(0)?)?;
         let method = row.part(1)?.read_if_found(|row| methods::method(row, self.secrets))?;
         let currency = row.part(2)?.read_if_found(methods::currency)?;
-        let standing = row.part(3)?.read_if_found(standing)?;
-        Ok(Some(SubmitContext { session, method: method.zip(currency), standing }))
+        let customer_status = row.part(3)?.read_if_found(customer_status)?;
+        Ok(Some(SubmitContext { session, method: method.zip(currency), customer_status }))
     }
 
     async fn update(&mut self, session: &checkout::Session) -> Result<bool, StorageError> {
@@ -90,7 +90,7 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
     }
 
     async fn update_or_conflict(&mut self, session: &checkout::Session) -> Result<(), StorageError> {
-        bind(self.connection.query(UPDATE), session).later(Some(1)).await
+        bind(self.connection.query(UPDATE), session).defer(Some(1)).await
     }
 
     async fn list(&mut self, mode: Mode, filter: &SessionFilter, page: &Page) -> Result<Listed<checkout::Session>, StorageError> {
@@ -150,8 +150,8 @@ fn bind<'q>(query: Query<'q>, session: &checkout::Session) -> Query<'q> {
     query.bind(&session.subscription_ids).bind(&session.mandate_id).bind(&session.stake_id).bind(session.trial_end)
 }
 
-fn standing(row: &Row) -> Result<CustomerStatus, StorageError> {
-    Ok(CustomerStatus { customer: customer(row)?, owes: row.get("owes")?, may_pay_fast: row.get("may_pay_fast")? })
+fn customer_status(row: &Row) -> Result<CustomerStatus, StorageError> {
+    Ok(CustomerStatus { customer: customer(row)?, has_overdue: row.get("has_overdue")?, may_pay_fast: row.get("may_pay_fast")? })
 }
 
 fn checkout_session(row: &Row) -> Result<checkout::Session, StorageError> {

@@ -19,7 +19,7 @@ const ROWS_MAX: usize = 64;
 /// rolls the transaction back.
 ///
 /// The transaction begins with the first statement that must run at once. On SQLite, a unit of work that has only deferred statements
-/// ([`Query::later`]) never begins its own transaction: it shares a commit with other units (`group_commit.rs`).
+/// ([`Query::defer`]) never begins its own transaction: it shares a commit with other units (`group_commit.rs`).
 ///
 /// On PostgreSQL, a statement that fails aborts its transaction, even if the cause is a duplicate key. Where a duplicate is expected,
 /// write `ON CONFLICT DO NOTHING` and check the number of rows.
@@ -130,9 +130,9 @@ impl Connection {
         self.run_all(self.inserts(into, rows, conflict)?).await
     }
 
-    /// Inserts rows as [`Connection::insert`] does, but deferred as by [`Query::later`]. A row that is not written is
+    /// Inserts rows as [`Connection::insert`] does, but deferred as by [`Query::defer`]. A row that is not written is
     /// [`StorageError::Conflict`].
-    pub async fn insert_later(&mut self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<(), StorageError> {
+    pub async fn insert_deferred(&mut self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<(), StorageError> {
         for statement in self.inserts(into, rows, conflict)? {
             self.defer(statement).await?;
         }
@@ -310,7 +310,7 @@ impl Query<'_> {
     /// `rows` is the number of rows the statement must change; any other number is [`StorageError::Conflict`]. That error and others are
     /// returned by this call or by a later call of the same unit of work, at the latest by its commit. After an error, the unit of work
     /// can only be rolled back.
-    pub async fn later(self, rows: Option<u64>) -> Result<(), StorageError> {
+    pub async fn defer(self, rows: Option<u64>) -> Result<(), StorageError> {
         let statement = Statement { sql: self.sql.into(), values: self.values.0?, expected_rows: rows };
         self.connection.defer(statement).await
     }

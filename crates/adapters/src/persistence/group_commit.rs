@@ -148,7 +148,7 @@ mod tests {
         connection.commit().await.expect("commits");
         assert_eq!(level().await, 1);
         let mut connection = db.begin().await.expect("begins");
-        connection.query("INSERT INTO specimens (id) VALUES ($1)").bind("cs_1").later(Some(1)).await.expect("defers");
+        connection.query("INSERT INTO specimens (id) VALUES ($1)").bind("cs_1").defer(Some(1)).await.expect("defers");
         connection.commit().await.expect("commits");
         assert_eq!(level().await, 2);
     }
@@ -161,8 +161,8 @@ mod tests {
         // These units queue while another one holds the write lock, and are written together once it commits.
         let put = async |id: &'static str, rows: u64| {
             let mut connection = db.begin().await.expect("begins");
-            connection.query("INSERT INTO specimens (id) VALUES ($1)").bind(id).later(Some(1)).await.expect("defers");
-            connection.query("DELETE FROM specimens WHERE id = $1").bind("nobody").later(Some(rows)).await.expect("defers");
+            connection.query("INSERT INTO specimens (id) VALUES ($1)").bind(id).defer(Some(1)).await.expect("defers");
+            connection.query("DELETE FROM specimens WHERE id = $1").bind("nobody").defer(Some(rows)).await.expect("defers");
             connection.commit().await
         };
         let ids = [("a", 0), ("b", 1), ("a", 0), ("c", 0)];
@@ -188,7 +188,7 @@ mod tests {
             let query = connection.query("INSERT INTO specimens (id) VALUES ($1)").bind(id);
             match at_once {
                 true => query.execute().await.map(drop)?,
-                false => query.later(Some(1)).await?,
+                false => query.defer(Some(1)).await?,
             }
             connection.commit().await
         };

@@ -55,7 +55,7 @@ impl IdempotencyKeys for SqlIdempotencyKeys<'_> {
 
     async fn keep(&mut self, caller: &str, key: &str, status: u16, body: &str) -> Result<(), StorageError> {
         let update = "UPDATE idempotency_keys SET status = $3, body = $4 WHERE caller = $1 AND key = $2 AND status IS NULL";
-        let sealed = self.secrets.seal(&place(TABLE, BODY, &row_of(caller, key)), body)?;
+        let sealed = self.secrets.encrypt(&place(TABLE, BODY, &row_of(caller, key)), body)?;
         self.connection.query(update).bind(caller).bind(key).bind(u32::from(status)).bind(sealed).execute().await?;
         Ok(())
     }

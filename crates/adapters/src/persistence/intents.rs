@@ -56,7 +56,7 @@ impl Intents for SqlIntents<'_> {
             let values = values.bind(&intent.invoices).bind(&intent.last_error).bind(&intent.reference).bind(&intent.payer);
             values.bind(&intent.metadata).bind(intent.created_at).bind(intent.updated_at)
         };
-        self.0.insert_later(insert, intents.iter().map(row).collect(), update).await
+        self.0.insert_deferred(insert, intents.iter().map(row).collect(), update).await
     }
 
     async fn find(&mut self, id: &PaymentIntentId) -> Result<Option<Intent>, StorageError> {

@@ -18,7 +18,7 @@ pub struct SqlInvoicePayments<'s>(pub &'s mut Connection);
 #[async_trait]
 impl InvoicePayments for SqlInvoicePayments<'_> {
     async fn insert_all(&mut self, payments: &[InvoicePayment]) -> Result<(), StorageError> {
-        self.0.insert_later(INSERT, payments.iter().map(values_of).collect(), "").await
+        self.0.insert_deferred(INSERT, payments.iter().map(values_of).collect(), "").await
     }
 
     async fn of_invoices(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoicePayment>, StorageError> {

@@ -88,8 +88,8 @@ pub struct SqlInvoices<'s>(pub &'s mut Connection);
 #[async_trait]
 impl Invoices for SqlInvoices<'_> {
     async fn insert_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError> {
-        self.0.insert_later(INSERT, vec![values_of(invoice)], "").await?;
-        self.0.insert_later(INSERT_ITEMS, rows_of(std::iter::once(items)), "").await
+        self.0.insert_deferred(INSERT, vec![values_of(invoice)], "").await?;
+        self.0.insert_deferred(INSERT_ITEMS, rows_of(std::iter::once(items)), "").await
     }
 
     async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError> {
@@ -100,9 +100,9 @@ impl Invoices for SqlInvoices<'_> {
                           subscription_id = excluded.subscription_id, period_start = excluded.period_start,
                           period_end = excluded.period_end, clock_id = excluded.clock_id
                           WHERE invoices.status = 'draft'";
-        self.0.insert_later(INSERT, vec![values_of(invoice)], update).await?;
-        self.0.query("DELETE FROM invoice_items WHERE invoice_id = $1").bind(&invoice.id).later(None).await?;
-        self.0.insert_later(INSERT_ITEMS, rows_of(std::iter::once(items)), "").await
+        self.0.insert_deferred(INSERT, vec![values_of(invoice)], update).await?;
+        self.0.query("DELETE FROM invoice_items WHERE invoice_id = $1").bind(&invoice.id).defer(None).await?;
+        self.0.insert_deferred(INSERT_ITEMS, rows_of(std::iter::once(items)), "").await
     }
 
     async fn allocate_numbers(&mut self, mode: Mode, document: DocumentType, count: u32) -> Result<u64, StorageError> {
@@ -116,7 +116,7 @@ impl Invoices for SqlInvoices<'_> {
         if self.0.insert(INSERT, rows, "ON CONFLICT DO NOTHING").await? < invoices.len() as u64 {
             return Err(StorageError::Duplicate("invoices: one of this subscription, start and reason".to_owned()));
         }
-        self.0.insert_later(INSERT_ITEMS, rows_of(invoices.iter().map(|(_, items)| items.as_slice())), "").await
+        self.0.insert_deferred(INSERT_ITEMS, rows_of(invoices.iter().map(|(_, items)| items.as_slice())), "").await
     }
 
     async fn lock_all(&mut self, ids: &[InvoiceId]) -> Result<Vec<Invoice>, StorageError> {

@@ -20,14 +20,14 @@ impl Journal for SqlJournal<'_> {
             values.bind(entry.posted_at)
         };
         let into = "INSERT INTO journal_entries (id, livemode, subject, type, posted_at)";
-        self.0.insert_later(into, entries.iter().map(row).collect(), "").await?;
+        self.0.insert_deferred(into, entries.iter().map(row).collect(), "").await?;
         let row = |entry: &Entry, position: u32, posting: &Posting| {
             let values = Values::default().bind(&entry.id).bind(position).bind(&posting.account).bind(posting.side);
             values.bind(posting.amount).bind(&posting.currency_id)
         };
         let rows = |entry| (0..).zip(Entry::postings(entry)).map(move |(position, posting)| row(entry, position, posting));
         let into = "INSERT INTO journal_postings (entry_id, position, account, side, amount, currency_id)";
-        self.0.insert_later(into, entries.iter().flat_map(rows).collect(), "").await
+        self.0.insert_deferred(into, entries.iter().flat_map(rows).collect(), "").await
     }
 
     async fn of_subject(&mut self, subject: &str) -> Result<Vec<Entry>, StorageError> {

@@ -91,7 +91,7 @@ struct Sealed {
     webhook_secret: Option<Vec<u8>>,
 }
 
-fn seal(id: &MethodId, settings: &MethodSettings, secrets: &SecretBox) -> Result<Sealed, StorageError> {
+fn encrypt(id: &MethodId, settings: &MethodSettings, secrets: &SecretBox) -> Result<Sealed, StorageError> {
     let (mut secret_key, mut webhook_secret) = (None, None);
     let plain = match settings.clone() {
         MethodSettings::Arcblock { chain_id, api_host, explorer_host } => PlainSettings::Arcblock { chain_id, api_host, explorer_host },
@@ -100,8 +100,8 @@ fn seal(id: &MethodId, settings: &MethodSettings, secrets: &SecretBox) -> Result
             PlainSettings::Evm { chain_id, api_host, explorer_host, native_symbol, confirmation }
         }
         MethodSettings::Stripe { api_host, dashboard, publishable_key, secret_key: key, webhook_signing_secret } => {
-            secret_key = Some(secrets.seal(&place(TABLE, SECRET_KEY, id.as_str()), key.reveal())?);
-            webhook_secret = Some(secrets.seal(&place(TABLE, WEBHOOK_SECRET, id.as_str()), webhook_signing_secret.reveal())?);
+            secret_key = Some(secrets.encrypt(&place(TABLE, SECRET_KEY, id.as_str()), key.reveal())?);
+            webhook_secret = Some(secrets.encrypt(&place(TABLE, WEBHOOK_SECRET, id.as_str()), webhook_signing_secret.reveal())?);
             PlainSettings::Stripe { api_host, dashboard, publishable_key }
         }
     };
@@ -132,7 +132,7 @@ fn open(id: &MethodId, row: &Row, secrets: &SecretBox) -> Result<MethodSettings,
 
 /// Binds `$1` to `$11`: the id and the updatable columns.
 fn bind<'q>(query: Query<'q>, method: &Method, secrets: &SecretBox) -> Result<Query<'q>, StorageError> {
-    let sealed = seal(&method.id, &method.settings, secrets)?;
+    let sealed = encrypt(&method.id, &method.settings, secrets)?;
     let query = query.bind(&method.id).bind(method.kind).bind(method.active).bind(&method.name).bind(&method.description);
     let query = query.bind(&method.logo).bind(sealed.plain).bind(sealed.secret_key).bind(sealed.webhook_secret);
     Ok(query.bind(&method.default_currency_id).bind(method.updated_at))

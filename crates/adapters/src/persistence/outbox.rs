@@ -18,7 +18,7 @@ impl Outbox for SqlOutbox<'_> {
             let values = Values::default().bind(id).bind(message.topic.name()).bind(payload);
             rows.push(values.bind(message.run_at).bind(now).bind(MAX_ATTEMPTS));
         }
-        self.0.insert_later("INSERT INTO outbox (id, topic, payload, run_at, created_at, max_attempts)", rows, "").await?;
+        self.0.insert_deferred("INSERT INTO outbox (id, topic, payload, run_at, created_at, max_attempts)", rows, "").await?;
         self.0.notify_on_commit();
         Ok(())
     }

@@ -184,8 +184,8 @@ impl Prices for SqlPrices<'_> {
     }
 
     async fn reserve(&mut self, session: &SessionId, reservation: &StockReservation, now: Timestamp) -> Result<(), StorageError> {
-        self.0.query(RESERVE).bind(session).bind(&reservation.price_id).bind(reservation.quantity).bind(now).later(Some(1)).await?;
-        self.0.query(TAKE_STOCK).bind(&reservation.price_id).bind(reservation.quantity).later(Some(1)).await
+        self.0.query(RESERVE).bind(session).bind(&reservation.price_id).bind(reservation.quantity).bind(now).defer(Some(1)).await?;
+        self.0.query(TAKE_STOCK).bind(&reservation.price_id).bind(reservation.quantity).defer(Some(1)).await
     }
 
     async fn reservations(&mut self, session: &SessionId) -> Result<Vec<StockReservation>, StorageError> {

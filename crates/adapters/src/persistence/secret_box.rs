@@ -18,7 +18,7 @@ impl SecretBox {
 
     /// Encrypts a text. It can be decrypted only for the same `place` (table, column and id), so that somebody with write access to the
     /// database cannot substitute one secret for another.
-    pub fn seal(&self, place: &str, text: &str) -> Result<Vec<u8>, StorageError> {
+    pub fn encrypt(&self, place: &str, text: &str) -> Result<Vec<u8>, StorageError> {
         let nonce = XNonce::generate();
         let sealed = self.0.encrypt(&nonce, Payload { msg: text.as_bytes(), aad: place.as_bytes() });
         let sealed = sealed.map_err(|_| StorageError::Driver("a secret could not be encrypted".into()))?;
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn a_secret_decrypts_only_with_its_key_and_in_its_place() {
         let secrets = SecretBox::new(&[7; 32]);
-        let sealed = secrets.seal("a", "sk_test_1").expect("seals");
+        let sealed = secrets.encrypt("a", "sk_test_1").expect("encrypts");
         assert_eq!(secrets.open("a", &sealed).as_deref(), Some("sk_test_1"));
         assert_eq!(secrets.open("b", &sealed), None);
         assert_eq!(SecretBox::new(&[8; 32]).open("a", &sealed), None);
@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn encrypting_a_secret_twice_gives_different_bytes() {
         let secrets = SecretBox::new(&[7; 32]);
-        let sealed = secrets.seal("a", "sk_test_1").expect("seals");
-        assert_ne!(sealed, secrets.seal("a", "sk_test_1").expect("seals"));
+        let sealed = secrets.encrypt("a", "sk_test_1").expect("encrypts");
+        assert_ne!(sealed, secrets.encrypt("a", "sk_test_1").expect("encrypts"));
         assert!(!sealed.windows(9).any(|window| window == b"sk_test_1"));
     }
 }

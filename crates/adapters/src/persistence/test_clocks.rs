@@ -3,7 +3,7 @@
 use super::listing::{Listing, list, listing};
 use super::{Connection, Row};
 use async_trait::async_trait;
-use souk_domain::billing::{CLOCK_STORY_MAX, ClockStep, TestClock, TestClocks};
+use souk_domain::billing::{CLOCK_TIMELINE_MAX, ClockStep, TestClock, TestClocks};
 use souk_domain::shared::{ClockId, CustomerId, Listed, Page, StorageError, Timestamp};
 
 /// A `touched_at` before any real time, so that a run can claim the clock at once.
@@ -63,7 +63,7 @@ impl TestClocks for SqlTestClocks<'_> {
     async fn tick(&mut self, id: &ClockId, tick: &ClockStep<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError> {
         let Some(clock) = self.find(id).await? else { return Ok(false) };
         let all: Vec<_> = clock.timeline.into_iter().chain(tick.timeline.iter().cloned()).collect();
-        let kept = all[all.len().saturating_sub(CLOCK_STORY_MAX)..].to_vec();
+        let kept = all[all.len().saturating_sub(CLOCK_TIMELINE_MAX)..].to_vec();
         let update = "UPDATE test_clocks SET now_at = $2, timeline = $3, target = CASE WHEN $4 THEN NULL ELSE target END, touched_at = $5
                       WHERE id = $1 AND now_at <= $2 AND touched_at = $6";
         let query = self.0.query(update).bind(id).bind(tick.now).bind(kept).bind(tick.arrived).bind(wall).bind(touched);

@@ -61,27 +61,27 @@ on_both! {
         unit.methods().insert_currency(&own).await.expect("inserts");
         let (stranger, payer) = (did("z1nobody"), did("z1buyer"));
         let loaded = unit.sessions().load_for_submit(&id("cs_1"), &own.method_id, &own.id, &stranger).await.expect("reads");
-        assert_eq!(loaded, Some(SubmitContext { session: session("cs_1"), method: Some((card_method(), own.clone())), standing: None }));
+        assert_eq!(loaded, Some(SubmitContext { session: session("cs_1"), method: Some((card_method(), own.clone())), customer_status: None }));
         assert_eq!(unit.sessions().load_for_submit(&id("cs_9"), &own.method_id, &own.id, &payer).await.expect("reads"), None);
 
         // The currency must belong to the method, and the customer to the session's mode.
-        let fresh = CustomerStatus { customer: customer("cus_1", "z1buyer"), owes: false, may_pay_fast: false };
-        let loaded = SubmitContext { session: session("cs_1"), method: None, standing: Some(fresh.clone()) };
+        let fresh = CustomerStatus { customer: customer("cus_1", "z1buyer"), has_overdue: false, may_pay_fast: false };
+        let loaded = SubmitContext { session: session("cs_1"), method: None, customer_status: Some(fresh.clone()) };
         for method in [other.id, id("pm_nobody")] {
             assert_eq!(unit.sessions().load_for_submit(&id("cs_1"), &method, &own.id, &payer).await.expect("reads"), Some(loaded.clone()));
         }
         let live = Session { mode: Mode::Live, ..session("cs_2") };
         unit.sessions().insert(&live).await.expect("inserts");
         let found = unit.sessions().load_for_submit(&live.id, &own.method_id, &own.id, &payer).await.expect("reads").expect("is there");
-        assert_eq!(found.standing, None);
+        assert_eq!(found.customer_status, None);
 
-        let standing = async |unit: &mut dyn UnitOfWork| {
+        let customer_status = async |unit: &mut dyn UnitOfWork| {
             let loaded = unit.sessions().load_for_submit(&id("cs_1"), &id("pm_1"), &id("pc_1"), &payer).await.expect("reads");
-            loaded.and_then(|loaded| loaded.standing)
+            loaded.and_then(|loaded| loaded.customer_status)
         };
         let debt = Invoice { status: InvoiceStatus::Uncollectible, number: Some(1), ..invoice("in_1") };
         unit.invoices().insert_final_all(&[(debt.clone(), Vec::new())]).await.expect("inserts");
-        assert_eq!(standing(unit.as_mut()).await, Some(CustomerStatus { owes: true, ..fresh.clone() }));
+        assert_eq!(customer_status(unit.as_mut()).await, Some(CustomerStatus { has_overdue: true, ..fresh.clone() }));
         let increase = BalanceTransaction {
             id: id("cbtxn_1"),
             mode: Mode::Test,
@@ -94,7 +94,7 @@ on_both! {
             created_at: at(0),
         };
         assert!(unit.balances().record(&increase).await.expect("records").is_some());
-        assert_eq!(standing(unit.as_mut()).await, Some(CustomerStatus { owes: true, may_pay_fast: true, ..fresh }));
+        assert_eq!(customer_status(unit.as_mut()).await, Some(CustomerStatus { has_overdue: true, may_pay_fast: true, ..fresh }));
     }
 
     async fn an_update_of_a_changed_session_rolls_back_the_unit_of_work(db: &TestDatabase) {

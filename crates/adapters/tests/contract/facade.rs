@@ -229,19 +229,19 @@ on_both! {
         with_specimens(db).await.commit().await.expect("commits");
         let mut connection = db.begin().await.expect("begins");
         let insert = "INSERT INTO specimens (id, number) VALUES ($1, $2), ($3, $2)";
-        connection.query(insert).bind("cs_1").bind(5u32).bind("cs_2").later(Some(2)).await.expect("defers");
-        connection.query("UPDATE specimens SET number = number + $2 WHERE id = $1").bind("cs_1").bind(1u32).later(Some(1)).await.expect("defers");
+        connection.query(insert).bind("cs_1").bind(5u32).bind("cs_2").defer(Some(2)).await.expect("defers");
+        connection.query("UPDATE specimens SET number = number + $2 WHERE id = $1").bind("cs_1").bind(1u32).defer(Some(1)).await.expect("defers");
         let count = "SELECT SUM(number) AS number FROM specimens WHERE number >= $1";
         assert_eq!(connection.query(count).bind(5u32).one().await.expect("reads").get::<u32>("number").expect("number"), 11);
 
-        connection.query("DELETE FROM specimens WHERE id = $1").bind("cs_9").later(None).await.expect("defers");
-        connection.query("UPDATE specimens SET number = $2 WHERE id = $1").bind("cs_2").bind(7u32).later(Some(1)).await.expect("defers");
+        connection.query("DELETE FROM specimens WHERE id = $1").bind("cs_9").defer(None).await.expect("defers");
+        connection.query("UPDATE specimens SET number = $2 WHERE id = $1").bind("cs_2").bind(7u32).defer(Some(1)).await.expect("defers");
         let changed = connection.query("UPDATE specimens SET number = number * $1").bind(10u32).execute().await.expect("changes");
         assert_eq!(changed, 2, "deferred statements are not counted");
 
         let row = |id: &str, number: u32| Values::default().bind(id).bind(number);
         let rows = vec![row("cs_3", 1), row("cs_4", 2), row("cs_5", 3)];
-        connection.insert_later("INSERT INTO specimens (id, number)", rows, "").await.expect("defers");
+        connection.insert_deferred("INSERT INTO specimens (id, number)", rows, "").await.expect("defers");
         connection.commit().await.expect("commits");
         let mut connection = db.read().await.expect("reads");
         assert_eq!(connection.query(count).bind(0u32).one().await.expect("reads").get::<u32>("number").expect("number"), 136);
@@ -252,9 +252,9 @@ on_both! {
         // Each unit inserts into both tables and updates a row of `others` that may have to exist.
         let unit = async |ids: [&'static str; 2], changes: &'static str, rows: Option<u64>| {
             let mut connection = db.begin().await?;
-            connection.query("INSERT INTO others (id, number) VALUES ($1, 2)").bind(ids[0]).later(Some(1)).await?;
-            connection.query("INSERT INTO specimens (id, number) VALUES ($1, 1)").bind(ids[1]).later(Some(1)).await?;
-            connection.query("UPDATE others SET number = 3 WHERE id = $1").bind(changes).later(rows).await?;
+            connection.query("INSERT INTO others (id, number) VALUES ($1, 2)").bind(ids[0]).defer(Some(1)).await?;
+            connection.query("INSERT INTO specimens (id, number) VALUES ($1, 1)").bind(ids[1]).defer(Some(1)).await?;
+            connection.query("UPDATE others SET number = 3 WHERE id = $1").bind(changes).defer(rows).await?;
             connection.commit().await
         };
         unit(["cs_1", "cs_1"], "cs_1", Some(1)).await.expect("commits");
@@ -272,9 +272,9 @@ on_both! {
     async fn a_deferred_statement_sees_the_writes_of_earlier_ones(db: &TestDatabase) {
         with_others(db).await;
         let mut connection = db.begin().await.expect("begins");
-        connection.query("INSERT INTO specimens (id, number) VALUES ($1, 5)").bind("cs_1").later(Some(1)).await.expect("defers");
-        connection.query("INSERT INTO others (id, number) SELECT id, number FROM specimens").later(Some(1)).await.expect("defers");
-        connection.query("UPDATE others SET number = number + $1").bind(1u32).later(Some(1)).await.expect("defers");
+        connection.query("INSERT INTO specimens (id, number) VALUES ($1, 5)").bind("cs_1").defer(Some(1)).await.expect("defers");
+        connection.query("INSERT INTO others (id, number) SELECT id, number FROM specimens").defer(Some(1)).await.expect("defers");
+        connection.query("UPDATE others SET number = number + $1").bind(1u32).defer(Some(1)).await.expect("defers");
         connection.commit().await.expect("commits");
         let row = db.read().await.expect("reads").query("SELECT number FROM others").one().await.expect("reads");
         assert_eq!(row.get::<u32>("number").expect("number"), 6);
@@ -292,7 +292,7 @@ on_both! {
                 if runs_first {
                     connection.query("UPDATE specimens SET number = 2").execute().await.expect("changes");
                 }
-                let deferred = connection.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
+                let deferred = connection.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").defer(Some(1)).await;
                 let outcome = match (deferred, next_is_commit) {
                     (Err(error), _) => Err(error),
                     (Ok(()), true) => connection.commit().await,
@@ -303,7 +303,7 @@ on_both! {
         }
         let mut connection = db.begin().await.expect("begins");
         connection.query("UPDATE specimens SET number = 2").execute().await.expect("changes");
-        let outcome = match connection.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").later(None).await {
+        let outcome = match connection.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").defer(None).await {
             Ok(()) => connection.commit().await,
             error => error,
         };
@@ -316,10 +316,10 @@ on_both! {
         with_specimens(db).await.commit().await.expect("commits");
         let mut connection = db.begin().await.expect("begins");
         connection.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 1)").execute().await.expect("writes");
-        let failed = connection.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").later(Some(1)).await;
+        let failed = connection.query("UPDATE specimens SET number = 3 WHERE id = $1").bind("cs_9").defer(Some(1)).await;
         assert!(matches!(failed, Err(StorageError::Conflict)));
         assert!(matches!(connection.query("UPDATE specimens SET number = 4").execute().await, Err(StorageError::Conflict)));
-        let next = connection.query("INSERT INTO specimens (id, number) VALUES ('cs_2', 2)").later(Some(1)).await;
+        let next = connection.query("INSERT INTO specimens (id, number) VALUES ('cs_2', 2)").defer(Some(1)).await;
         assert!(matches!(next, Err(StorageError::Conflict)));
         assert!(matches!(connection.commit().await, Err(StorageError::Conflict)));
         let rows = db.read().await.expect("reads").query("SELECT id FROM specimens").all().await.expect("reads");
@@ -333,8 +333,8 @@ async fn a_group_commit_on_sqlite_completes_after_its_caller_is_dropped() {
     let db = TestDatabase::sqlite().await;
     with_others(&db).await;
     let mut connection = db.begin().await.expect("begins");
-    connection.query("INSERT INTO specimens (id, number) VALUES ($1, 1)").bind("cs_1").later(Some(1)).await.expect("defers");
-    connection.query("INSERT INTO others (id, number) VALUES ($1, 1)").bind("cs_1").later(Some(1)).await.expect("defers");
+    connection.query("INSERT INTO specimens (id, number) VALUES ($1, 1)").bind("cs_1").defer(Some(1)).await.expect("defers");
+    connection.query("INSERT INTO others (id, number) VALUES ($1, 1)").bind("cs_1").defer(Some(1)).await.expect("defers");
     give_up_after(1, connection.commit()).await;
     let committed = async {
         while counts(&db).await != (1, 1) {

@@ -391,7 +391,7 @@ impl From<CreditError> for Problem {
             CreditError::OverRefund => refused(&error, "OVER_REFUND"),
             CreditError::NoAmount => refused(&error, "NO_AMOUNT"),
             CreditError::BadItems => refused(&error, "BAD_ITEMS"),
-            CreditError::BalanceOwed => refused(&error, "BALANCE_OWED"),
+            CreditError::BalanceReserved => refused(&error, "BALANCE_RESERVED"),
             CreditError::BalanceTooSmall => refused(&error, "BALANCE_TOO_SMALL"),
             CreditError::NoPayoutRoute => refused(&error, "NO_PAYOUT_ROUTE"),
             CreditError::NotFailed => refused(&error, "REFUND_NOT_FAILED"),

@@ -107,7 +107,7 @@ impl From<PaymentChangeError> for Problem {
 impl From<OverduePaymentError> for Problem {
     fn from(error: OverduePaymentError) -> Self {
         match error {
-            OverduePaymentError::NothingOwed => rejected(&error, "NOTHING_OVERDUE"),
+            OverduePaymentError::NothingOverdue => rejected(&error, "NOTHING_OVERDUE"),
             OverduePaymentError::CardCurrency => rejected(&error, "CARD_CURRENCY"),
             OverduePaymentError::Payment(error) => error.into(),
         }
@@ -117,7 +117,7 @@ impl From<OverduePaymentError> for Problem {
 impl From<VoidError> for Problem {
     fn from(error: VoidError) -> Self {
         match error {
-            VoidError::NothingOwed => rejected(&error, "NOTHING_OVERDUE"),
+            VoidError::NothingOverdue => rejected(&error, "NOTHING_OVERDUE"),
             VoidError::PartlyPaid => rejected(&error, "PARTLY_PAID"),
             VoidError::Subscription(error) => error.into(),
         }

@@ -22,7 +22,7 @@ use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response, Route};
 use souk_adapters::arcblock::{ArcblockRail, TestWallet};
 use souk_adapters::files::FileStore;
-use souk_adapters::identity::{AppEnvelopes, AppKey, HmacSeals};
+use souk_adapters::identity::{AppDidAuthTokens, AppKey, HmacSigner};
 use souk_adapters::mail::{Mailbox, StoreMails};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
@@ -137,7 +137,7 @@ impl TestApp {
         let app = App {
             ctx: ctx.clone(),
             site: site(public_url),
-            envelopes: Arc::new(AppEnvelopes::new(app_key.clone())),
+            did_auth_tokens: Arc::new(AppDidAuthTokens::new(app_key.clone())),
             tokens: page_tokens(),
             files: Arc::new(files),
             printer: Arc::new(printer),
@@ -328,7 +328,7 @@ pub fn pdf_text(pdf: &[u8]) -> String {
 
 /// Creates links like those in the emails of the store under test.
 pub fn page_tokens() -> SignedLinks {
-    SignedLinks::new(Arc::new(HmacSeals::new(&[6; 32])))
+    SignedLinks::new(Arc::new(HmacSigner::new(&[6; 32])))
 }
 
 fn site(public_url: &str) -> Site {

@@ -13,9 +13,9 @@ const TOKEN_MAX: usize = 300;
 /// Signs texts by a MAC with a key that never leaves the server.
 pub trait MacSigner: Send + Sync {
     /// Returns the MAC of a text: letters, digits, `-` and `_`.
-    fn seal(&self, text: &str) -> String;
+    fn sign(&self, text: &str) -> String;
     /// Verifies a MAC in constant time.
-    fn is_sealed(&self, text: &str, seal: &str) -> bool;
+    fn is_valid(&self, text: &str, mac: &str) -> bool;
 }
 
 /// Creates and verifies the tokens. A token names a single object, and only allows viewing and paying for it.
@@ -32,21 +32,21 @@ impl SignedLinks {
     #[must_use]
     pub fn auth_token(&self, subject: &str, now: Timestamp) -> String {
         let text = format!("{subject}.{}", now.plus(PAGE_TOKEN_LIFETIME).seconds());
-        format!("{text}.{}", self.0.seal(&sealed_text(&text)))
+        format!("{text}.{}", self.0.sign(&text_to_sign(&text)))
     }
 
     /// The id that a token grants access to; `None`: it is forged, changed or expired.
     #[must_use]
     pub fn subject<'t>(&self, token: &'t str, now: Timestamp) -> Option<&'t str> {
-        let (text, seal) = token.rsplit_once('.').filter(|_| token.len() <= TOKEN_MAX)?;
+        let (text, mac) = token.rsplit_once('.').filter(|_| token.len() <= TOKEN_MAX)?;
         let (subject, expires_at) = text.split_once('.')?;
         let expires_at = Timestamp::from_seconds(expires_at.parse().ok()?);
-        (self.0.is_sealed(&sealed_text(text), seal) && now < expires_at).then_some(subject)
+        (self.0.is_valid(&text_to_sign(text), mac) && now < expires_at).then_some(subject)
     }
 }
 
 /// Separates this use of the key from others, so that their MACs are not valid tokens.
-fn sealed_text(text: &str) -> String {
+fn text_to_sign(text: &str) -> String {
     format!("page:{text}")
 }
 
@@ -57,11 +57,11 @@ mod tests {
     struct ReversingSigner;
 
     impl MacSigner for ReversingSigner {
-        fn seal(&self, text: &str) -> String {
+        fn sign(&self, text: &str) -> String {
             text.chars().rev().filter(char::is_ascii_alphanumeric).collect()
         }
-        fn is_sealed(&self, text: &str, seal: &str) -> bool {
-            self.seal(text) == seal
+        fn is_valid(&self, text: &str, mac: &str) -> bool {
+            self.sign(text) == mac
         }
     }
 

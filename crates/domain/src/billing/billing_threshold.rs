@@ -29,7 +29,7 @@ pub(super) async fn bill_when_reached(
     now: Timestamp,
 ) -> Result<Option<AttemptId>, SubscriptionError> {
     let Some(threshold) = subscription.billing_threshold.filter(|threshold| !threshold.amount.is_zero()) else { return Ok(None) };
-    // Nothing is due during a trial. A past-due subscription accumulates no further debt before its period ends.
+    // Nothing is due during a trial. A past-due subscription accumulates no further overdue invoices before its period ends.
     if subscription.status != SubscriptionStatus::Active || subscription.index.is_none() {
         return Ok(None);
     }

@@ -2,7 +2,7 @@
 
 use super::charges::publish_charges;
 use super::end_refund::refund_at_end;
-use super::stake::{ask_network, owed_stake, stake_at_end};
+use super::stake::{ask_network, stake_at_end, stake_to_replace};
 use super::subscription_admin::{load, lock, save};
 use super::subscription_error::convert_subscription_errors;
 use super::{
@@ -153,9 +153,9 @@ impl Subscription {
     /// because of unpaid invoices.
     #[must_use]
     pub fn is_recoverable(&self) -> bool {
-        let for_debt = self.cancellation.as_ref().is_some_and(|cancellation| cancellation.reason == CancelReason::PaymentFailed);
+        let for_overdue = self.cancellation.as_ref().is_some_and(|cancellation| cancellation.reason == CancelReason::PaymentFailed);
         let at_period_end = self.cancel_at.is_none_or(|at| at == self.period.end);
-        self.status != SubscriptionStatus::Canceled && self.cancel_at_period_end && at_period_end && !for_debt
+        self.status != SubscriptionStatus::Canceled && self.cancel_at_period_end && at_period_end && !for_overdue
     }
 
     /// Checks whether `by` may undo the cancellation. Only the store can undo its own cancellation.
@@ -174,9 +174,9 @@ pub async fn recovery(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resu
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     subscription.check_recovery(by)?;
-    let owed = owed_stake(unit.as_mut(), &subscription).await?;
+    let to_replace = stake_to_replace(unit.as_mut(), &subscription).await?;
     drop(unit);
-    let needs_stake = match &owed {
+    let needs_stake = match &to_replace {
         Some(stake) => ask_network(ctx, stake).await?.unwrap_or_default().held < stake.amount_requested,
         None => false,
     };

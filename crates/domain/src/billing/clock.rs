@@ -22,13 +22,13 @@ pub struct TestClock {
     pub now: Timestamp,
     /// The time to which it is being advanced; `None` when it is not advancing.
     pub target: Option<Timestamp>,
-    /// What happened while the clock advanced, newest last, at most [`CLOCK_STORY_MAX`] events.
+    /// What happened while the clock advanced, newest last, at most [`CLOCK_TIMELINE_MAX`] events.
     pub timeline: Vec<ClockEvent>,
     pub created_at: Timestamp,
 }
 
 /// The most events that a clock keeps.
-pub const CLOCK_STORY_MAX: usize = 200;
+pub const CLOCK_TIMELINE_MAX: usize = 200;
 
 /// Something that happened while a clock was advanced.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -57,7 +57,7 @@ pub enum CreditError {
     #[error("Each item must be a different line of the invoice")]
     BadItems,
     #[error("Part of the balance is reserved for unpaid invoices")]
-    BalanceOwed,
+    BalanceReserved,
     #[error("The balance is lower than this amount")]
     BalanceTooSmall,
     /// The customer's card payments have too little left to refund, or no wallet has paid in this currency.

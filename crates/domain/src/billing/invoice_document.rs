@@ -28,7 +28,7 @@ impl ExpandedInvoice {
     #[must_use]
     pub fn applied_credit(&self) -> Option<Amount> {
         let by_balance = self.payments.iter().filter(|payment| matches!(payment.source, PaymentSource::Balance(_)));
-        Amount::sum(by_balance.map(InvoicePayment::standing)).ok()
+        Amount::sum(by_balance.map(InvoicePayment::effective)).ok()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::charges::publish_charges;
 use super::invoice::plan_payments;
-use super::pay_overdue::{intent_of, is_owed};
+use super::pay_overdue::{intent_of, is_unpaid};
 use super::{BillingError, Invoice, OverduePaymentError, PaymentTargetError, SubscriptionError};
 use crate::context::Context;
 use crate::customer::Customer;
@@ -75,10 +75,10 @@ pub struct CardPayment {
 pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &CurrencyId) -> Result<CardPayment, OverduePaymentError> {
     let mut unit = ctx.store.begin().await?;
     let mut unpaid = unit.invoices().find_all(invoices).await?;
-    unpaid.retain(|invoice| is_owed(invoice) && invoice.currency_id == *currency);
-    let first = unpaid.first().ok_or(OverduePaymentError::NothingOwed)?;
+    unpaid.retain(|invoice| is_unpaid(invoice) && invoice.currency_id == *currency);
+    let first = unpaid.first().ok_or(OverduePaymentError::NothingOverdue)?;
     if unpaid.iter().any(|invoice| invoice.customer_id != first.customer_id) {
-        return Err(OverduePaymentError::NothingOwed);
+        return Err(OverduePaymentError::NothingOverdue);
     }
     let ids: Vec<_> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
     if !unit.attempts().in_flight(&ids).await?.is_empty() {
@@ -106,7 +106,7 @@ pub(super) async fn pay_with_saved(
     }
     let in_flight = unit.attempts().in_flight(&ids).await?;
     let mut unpaid = unit.invoices().find_all(&ids).await?;
-    unpaid.retain(|invoice| is_owed(invoice) && !in_flight.contains(&invoice.id));
+    unpaid.retain(|invoice| is_unpaid(invoice) && !in_flight.contains(&invoice.id));
     let Some(first) = unpaid.first() else { return Ok(()) };
     let Some(MandateDetails::Card(card)) = unit.mandates().find(mandate).await?.and_then(|mandate| mandate.details) else { return Ok(()) };
     let now = ctx.now();

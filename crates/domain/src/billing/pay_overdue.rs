@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, thiserror::Error)]
 pub enum OverduePaymentError {
     #[error("Nothing is overdue")]
-    NothingOwed,
+    NothingOverdue,
     #[error("Card-based currency is not supported for overdue payment")]
     CardCurrency,
     #[error(transparent)]
@@ -30,7 +30,7 @@ convert_payment_errors!(OverduePaymentError::Payment);
 
 /// The sum of overdue invoices in one currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwedSum {
+pub struct OverdueSum {
     pub amount: Amount,
     pub currency: Currency,
     pub method: Method,
@@ -40,7 +40,7 @@ pub struct OwedSum {
 pub struct Overdue {
     /// All overdue invoices, oldest first.
     pub invoices: Vec<Invoice>,
-    pub sums: Vec<OwedSum>,
+    pub sums: Vec<OverdueSum>,
     pub customer: Customer,
     /// The number of distinct subscriptions among the invoices.
     pub subscriptions: usize,
@@ -66,7 +66,7 @@ pub async fn overdue_of(
     for (id, amount) in amounts {
         let currency = unit.methods().find_currency(&id).await?.ok_or(SubscriptionError::NotFound)?;
         let method = unit.methods().find(&currency.method_id).await?.ok_or(SubscriptionError::NotFound)?;
-        sums.push(OwedSum { amount, currency, method });
+        sums.push(OverdueSum { amount, currency, method });
     }
     let mut subscription_ids: Vec<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.as_ref()).collect();
     subscription_ids.sort();
@@ -77,13 +77,13 @@ pub async fn overdue_of(
 
 /// The invoices to pay.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Debt {
+pub enum OverdueTarget {
     Invoice(InvoiceId),
     OfSubscription(SubscriptionId, CurrencyId),
     OfCustomer(CustomerId, CurrencyId),
 }
 
-impl Debt {
+impl OverdueTarget {
     /// The id to which the payment refers.
     #[must_use]
     pub fn subject(&self) -> &str {
@@ -113,22 +113,22 @@ struct CombinedPayment {
     currency: Currency,
 }
 
-async fn combine(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<CombinedPayment, OverduePaymentError> {
-    let (invoices, currency) = match debt {
-        Debt::Invoice(id) => {
+async fn combine(unit: &mut dyn UnitOfWork, target: &OverdueTarget) -> Result<CombinedPayment, OverduePaymentError> {
+    let (invoices, currency) = match target {
+        OverdueTarget::Invoice(id) => {
             let invoice = unit.invoices().find(id).await?.ok_or(SubscriptionError::NotFound)?;
             let currency = invoice.currency_id.clone();
             (vec![invoice], currency)
         }
-        Debt::OfSubscription(id, currency) => {
+        OverdueTarget::OfSubscription(id, currency) => {
             let subscription = unit.subscriptions().find(id).await?.ok_or(SubscriptionError::NotFound)?;
             (overdue_of(unit, &subscription.customer_id, Some(id)).await?.invoices, currency.clone())
         }
-        Debt::OfCustomer(id, currency) => (overdue_of(unit, id, None).await?.invoices, currency.clone()),
+        OverdueTarget::OfCustomer(id, currency) => (overdue_of(unit, id, None).await?.invoices, currency.clone()),
     };
-    let invoices: Vec<_> = invoices.into_iter().filter(|invoice| is_owed(invoice) && invoice.currency_id == currency).collect();
+    let invoices: Vec<_> = invoices.into_iter().filter(|invoice| is_unpaid(invoice) && invoice.currency_id == currency).collect();
     if invoices.is_empty() {
-        return Err(OverduePaymentError::NothingOwed);
+        return Err(OverduePaymentError::NothingOverdue);
     }
     let amount = Amount::sum(invoices.iter().map(Invoice::remaining))?;
     let currency = unit.methods().find_currency(&currency).await?.ok_or(SubscriptionError::NotFound)?;
@@ -139,48 +139,48 @@ async fn combine(unit: &mut dyn UnitOfWork, debt: &Debt) -> Result<CombinedPayme
     Ok(CombinedPayment { invoices, amount, method, currency })
 }
 
-fn transfer_request(debt: &Debt, combined: &CombinedPayment, payer: &Wallet, nonce: u64) -> TransferRequest {
+fn transfer_request(target: &OverdueTarget, combined: &CombinedPayment, payer: &Wallet, nonce: u64) -> TransferRequest {
     TransferRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
         to: None,
         amount: combined.amount,
-        reference: debt.subject().to_owned(),
+        reference: target.subject().to_owned(),
         nonce,
     }
 }
 
-/// Builds the transfer that pays a debt. The same nonce builds the same transfer while the debt is unchanged.
+/// Builds the transfer that pays overdue invoices. The same nonce builds the same transfer while the invoices are unchanged.
 #[tracing::instrument(skip_all)]
 pub async fn prepare_overdue_payment(
     ctx: &Context,
-    debt: &Debt,
+    target: &OverdueTarget,
     payer: &Wallet,
     nonce: u64,
 ) -> Result<PreparedOverduePayment, OverduePaymentError> {
     let mut unit = ctx.store.read().await?;
-    let combined = combine(unit.as_mut(), debt).await?;
+    let combined = combine(unit.as_mut(), target).await?;
     let rail = ctx.networks.wallet(combined.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
-    let prepared = rail.prepare(&combined.method, &combined.currency, &transfer_request(debt, &combined, payer, nonce))?;
+    let prepared = rail.prepare(&combined.method, &combined.currency, &transfer_request(target, &combined, payer, nonce))?;
     let CombinedPayment { invoices, amount, method, currency } = combined;
     Ok(PreparedOverduePayment { prepared, method, currency, amount, invoices })
 }
 
-/// Checks the signed transfer against the current debt, stores its bytes, sends it and records the outcome. Returns the transaction hash.
+/// Checks the signed transfer against the current invoices, stores its bytes, sends it and records the outcome. Returns the transaction hash.
 #[tracing::instrument(skip_all)]
 pub async fn submit_signed_overdue_payment(
     ctx: &Context,
-    debt: &Debt,
+    target: &OverdueTarget,
     payer: &Wallet,
     nonce: u64,
     signed_tx: &str,
 ) -> Result<String, OverduePaymentError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    let combined = combine(unit.as_mut(), debt).await?;
+    let combined = combine(unit.as_mut(), target).await?;
     let rail = ctx.networks.wallet(combined.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
-    let signed = rail.check(&combined.method, &combined.currency, &transfer_request(debt, &combined, payer, nonce), signed_tx)?;
-    let Some(first) = combined.invoices.first() else { return Err(OverduePaymentError::NothingOwed) };
+    let signed = rail.check(&combined.method, &combined.currency, &transfer_request(target, &combined, payer, nonce), signed_tx)?;
+    let Some(first) = combined.invoices.first() else { return Err(OverduePaymentError::NothingOverdue) };
     let intent = intent_of(ctx, first, &combined.invoices, combined.amount, (&combined.method.id, &combined.currency.id));
     let attempt = Attempt::begin(
         AttemptId::new(now, ctx.random.as_ref()),
@@ -233,6 +233,6 @@ pub(super) fn intent_of(
 }
 
 /// Whether an invoice still has an amount to collect.
-pub(super) fn is_owed(invoice: &Invoice) -> bool {
+pub(super) fn is_unpaid(invoice: &Invoice) -> bool {
     invoice.status.is_payable() && !invoice.remaining().is_zero()
 }

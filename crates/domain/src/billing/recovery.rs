@@ -19,7 +19,7 @@ pub(in crate::billing) async fn recovered(
             continue;
         }
         if let (InvoiceStatus::Uncollectible, Some(subscription)) = (before.status, &before.subscription_id)
-            && !debt_paid(unit, subscription, at).await?
+            && !recover_if_paid(unit, subscription, at).await?
         {
             return Err(BillingError::Contended);
         }
@@ -30,7 +30,7 @@ pub(in crate::billing) async fn recovered(
 
 /// Recovers a subscription if its last overdue invoice was paid. Locks the subscription: of two concurrent payments, each would otherwise
 /// still see the other's invoice as overdue. False: the subscription changed meanwhile.
-pub(super) async fn debt_paid(unit: &mut dyn UnitOfWork, id: &SubscriptionId, now: Timestamp) -> Result<bool, BillingError> {
+pub(super) async fn recover_if_paid(unit: &mut dyn UnitOfWork, id: &SubscriptionId, now: Timestamp) -> Result<bool, BillingError> {
     let Some(subscription) = unit.subscriptions().lock(id).await? else { return Ok(true) };
     if !has_paid_all_overdue(unit, &subscription).await? {
         return Ok(true);
@@ -43,7 +43,7 @@ async fn has_paid_all_overdue(unit: &mut dyn UnitOfWork, subscription: &Subscrip
     Ok(subscription.past_due_since.is_some() && unit.invoices().overdue_of(&subscription.id).await?.is_empty())
 }
 
-/// As [`debt_paid`], for a caller that holds the subscription's lock and writes it.
+/// As [`recover_if_paid`], for a caller that holds the subscription's lock and writes it.
 pub(super) async fn recover_if_settled(
     unit: &mut dyn UnitOfWork,
     subscription: &mut Subscription,

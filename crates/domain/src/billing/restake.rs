@@ -4,7 +4,7 @@
 use super::change_plan::switch_plan;
 use super::payment_target::{send, target};
 use super::plan_preview::planned;
-use super::stake::{Placement, growth, held_with, owed_stake, required_stake};
+use super::stake::{Placement, growth, held_with, required_stake, stake_to_replace};
 use super::subscription_admin::{load, lock, save};
 use super::subscription_error::convert_payment_errors;
 use super::{PaymentTargetError, PlanError, PlanOrder, RecoverError, Requester, StakeSubject, Subscription};
@@ -51,7 +51,7 @@ pub(super) async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, 
     match what {
         StakeFor::Resuming => {
             subscription.check_recovery(Requester::Customer)?;
-            let stake = owed_stake(unit.as_mut(), &subscription).await?.ok_or(RecoverError::NotRecoverable)?;
+            let stake = stake_to_replace(unit.as_mut(), &subscription).await?.ok_or(RecoverError::NotRecoverable)?;
             drop(unit);
             let StakeSubject::Subscription(subject) = stake.subject;
             let mut placement = Placement::security(target_of_stake, subject, &payer.did, stake.amount_requested);

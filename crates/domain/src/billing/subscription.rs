@@ -51,14 +51,14 @@ pub enum Change {
     PeriodBegins,
     PaymentRefused,
     /// The last overdue invoice was paid or credited.
-    DebtPaid,
+    OverduePaid,
     Pause,
     Resume,
     End,
 }
 
 impl Change {
-    pub const ALL: [Self; 6] = [Self::PeriodBegins, Self::PaymentRefused, Self::DebtPaid, Self::Pause, Self::Resume, Self::End];
+    pub const ALL: [Self; 6] = [Self::PeriodBegins, Self::PaymentRefused, Self::OverduePaid, Self::Pause, Self::Resume, Self::End];
 }
 
 /// A change that the subscription's status does not allow.
@@ -73,17 +73,16 @@ impl SubscriptionStatus {
     /// Returns the status after a change.
     pub const fn after(self, change: Change) -> Result<Self, IllegalChange> {
         Ok(match (self, change) {
-            (Self::Trialing | Self::Active, Change::PeriodBegins) | (Self::PastDue, Change::DebtPaid) | (Self::Paused, Change::Resume) => {
-                Self::Active
-            }
+            (Self::Trialing | Self::Active, Change::PeriodBegins)
+            | (Self::PastDue, Change::OverduePaid)
+            | (Self::Paused, Change::Resume) => Self::Active,
             (Self::Trialing | Self::Active | Self::PastDue, Change::PaymentRefused) | (Self::PastDue, Change::PeriodBegins) => {
                 Self::PastDue
             }
-            (Self::Paused, Change::PaymentRefused | Change::DebtPaid) | (Self::Trialing | Self::Active | Self::PastDue, Change::Pause) => {
-                Self::Paused
-            }
+            (Self::Paused, Change::PaymentRefused | Change::OverduePaid)
+            | (Self::Trialing | Self::Active | Self::PastDue, Change::Pause) => Self::Paused,
             (Self::Trialing | Self::Active | Self::PastDue | Self::Paused, Change::End) => Self::Canceled,
-            (Self::Trialing | Self::Active, Change::DebtPaid | Change::Resume)
+            (Self::Trialing | Self::Active, Change::OverduePaid | Change::Resume)
             | (Self::PastDue, Change::Resume)
             | (Self::Paused, Change::PeriodBegins | Change::Pause)
             | (Self::Canceled, _) => return Err(IllegalChange { status: self, change }),
@@ -249,7 +248,7 @@ pub struct Subscription {
     pub paused_at: Option<Timestamp>,
     pub days_until_cancel: u32,
     pub billing_threshold: Option<Threshold>,
-    /// Secures its debts when it ends. The subscriptions of one checkout share a stake.
+    /// Pays its overdue invoices when it ends. The subscriptions of one checkout share a stake.
     pub stake_id: Option<StakeId>,
     /// Pays renewals that could not be charged.
     pub overdraft_stake_id: Option<StakeId>,
@@ -354,7 +353,7 @@ impl Subscription {
 
     /// Returns the subscription after its last overdue invoice was paid or credited.
     pub(super) fn recovered(self, now: Timestamp) -> Self {
-        let status = self.status.after(Change::DebtPaid).unwrap_or(self.status);
+        let status = self.status.after(Change::OverduePaid).unwrap_or(self.status);
         Self { status, past_due_since: None, overdraft_at: None, updated_at: now, ..self }
     }
 
@@ -427,11 +426,11 @@ mod tests {
             (S::Active, C::End, S::Canceled),
             (S::PastDue, C::PeriodBegins, S::PastDue),
             (S::PastDue, C::PaymentRefused, S::PastDue),
-            (S::PastDue, C::DebtPaid, S::Active),
+            (S::PastDue, C::OverduePaid, S::Active),
             (S::PastDue, C::Pause, S::Paused),
             (S::PastDue, C::End, S::Canceled),
             (S::Paused, C::PaymentRefused, S::Paused),
-            (S::Paused, C::DebtPaid, S::Paused),
+            (S::Paused, C::OverduePaid, S::Paused),
             (S::Paused, C::Resume, S::Active),
             (S::Paused, C::End, S::Canceled),
         ];

@@ -2,8 +2,8 @@
 
 use super::credit::{CreditNoteReason, Destination, ItemOrder, NoteOrder, credit_everything, issue_note};
 use super::invoice::unapply_balance;
-use super::pay_overdue::is_owed;
-use super::recovery::debt_paid;
+use super::pay_overdue::is_unpaid;
+use super::recovery::recover_if_paid;
 use super::subscription_error::convert_subscription_errors;
 use super::{BillingError, InvoicePayment, PaymentSource, SubscriptionError, time_of};
 use crate::context::Context;
@@ -13,7 +13,7 @@ use crate::shared::{InvoiceId, StorageError};
 #[derive(Debug, thiserror::Error)]
 pub enum VoidError {
     #[error("Nothing is overdue")]
-    NothingOwed,
+    NothingOverdue,
     /// A network or stake payment stands, and must be refunded instead.
     #[error("Part of this invoice has been paid. Please refund the payment instead.")]
     PartlyPaid,
@@ -27,7 +27,7 @@ convert_subscription_errors!(VoidError::Subscription);
 /// the subscription first, like every writer of payments.
 ///
 /// # Errors
-/// [`VoidError::NothingOwed`] when nothing remains to be paid; [`SubscriptionError::PaymentInFlight`] while a payment is in flight;
+/// [`VoidError::NothingOverdue`] when nothing remains to be paid; [`SubscriptionError::PaymentInFlight`] while a payment is in flight;
 /// [`VoidError::PartlyPaid`] when a network or stake payment stands, which must be refunded instead.
 #[tracing::instrument(skip_all, fields(invoice = %id))]
 pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), VoidError> {
@@ -37,14 +37,14 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), VoidError
         unit.subscriptions().lock(subscription).await?;
     }
     let invoice = unit.invoices().lock(id).await?.ok_or(SubscriptionError::NotFound)?;
-    if !is_owed(&invoice) {
-        return Err(VoidError::NothingOwed);
+    if !is_unpaid(&invoice) {
+        return Err(VoidError::NothingOverdue);
     }
     if !unit.attempts().lock_not_in_flight(id).await? {
         return Err(SubscriptionError::PaymentInFlight.into());
     }
     let payments = unit.invoice_payments().of_invoices(std::slice::from_ref(id)).await?;
-    let stands = |payment: &InvoicePayment| !matches!(payment.source, PaymentSource::Balance(_)) && !payment.standing().is_zero();
+    let stands = |payment: &InvoicePayment| !matches!(payment.source, PaymentSource::Balance(_)) && !payment.effective().is_zero();
     if payments.iter().any(stands) {
         return Err(VoidError::PartlyPaid);
     }
@@ -55,7 +55,7 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), VoidError
     let order = NoteOrder::new(CreditNoteReason::Other, items.collect(), Destination::UnpaidPart);
     issue_note(ctx, unit.as_mut(), &unpaid, &order, now).await.map_err(BillingError::from)?;
     if let Some(subscription) = &invoice.subscription_id
-        && !debt_paid(unit.as_mut(), subscription, now).await?
+        && !recover_if_paid(unit.as_mut(), subscription, now).await?
     {
         return Err(SubscriptionError::Contended.into());
     }

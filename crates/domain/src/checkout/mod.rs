@@ -37,6 +37,6 @@ pub use session::*;
 pub use start::{NewSession, StartError, Visitor, create_session, start};
 pub use submit::{Submission, SubmitError, Submitted, submit};
 pub use terms::*;
-pub use transfer::{PreparedTransfer, TransferError, prepare_transfer, submit_signed_transfer};
+pub use transfer::{TransferError, TransferToSign, prepare_transfer, submit_signed_transfer};
 pub use update_items::{UpdateItemsError, adjust_quantity, downsell, set_amount, upsell};
 pub use wallet_authorization::{WalletStep, next_wallet_step, prepare_mandate, prepare_stake, submit_signed_mandate, submit_signed_stake};

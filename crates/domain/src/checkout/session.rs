@@ -143,7 +143,7 @@ pub struct SubmitContext {
     /// `None`: the method does not exist, or does not have this currency.
     pub method: Option<(Method, Currency)>,
     /// `None`: the payer has never bought from this store.
-    pub standing: Option<CustomerStatus>,
+    pub customer_status: Option<CustomerStatus>,
 }
 
 /// An expired session: its `expires_at` and its id.

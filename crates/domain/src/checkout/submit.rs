@@ -165,7 +165,7 @@ struct Loaded {
     intent: Option<Intent>,
     attempt: Option<Attempt>,
     stake: Option<Stake>,
-    standing: Option<CustomerStatus>,
+    customer_status: Option<CustomerStatus>,
     /// Whether the customer has used a free trial of one of the session's subscription products.
     trial_used: bool,
     /// The customer's current time.
@@ -177,7 +177,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     let mut unit = ctx.store.read().await?;
     let (method_id, currency_id) = (&submission.method_id, &submission.currency_id);
     let context = unit.sessions().load_for_submit(&submission.session_id, method_id, currency_id, &submission.payer.did).await?;
-    let SubmitContext { session, method, standing } = context.ok_or(SubmitError::NotFound)?;
+    let SubmitContext { session, method, customer_status } = context.ok_or(SubmitError::NotFound)?;
     if session.payer.as_ref().is_some_and(|payer| *payer != submission.payer.did) {
         return Err(SubmitError::Forbidden);
     }
@@ -198,8 +198,8 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     }
     let stake = stake_of(unit.as_mut(), &session).await?;
     let (mut customer_now, mut trial_used) = (now, false);
-    if let Some(CustomerStatus { customer, owes, .. }) = &standing {
-        if *owes {
+    if let Some(CustomerStatus { customer, has_overdue, .. }) = &customer_status {
+        if *has_overdue {
             return Err(SubmitError::CustomerLimited);
         }
         if session.kind != SessionMode::Payment {
@@ -214,7 +214,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     {
         return Err(SubmitError::RequireCrossSell);
     }
-    Ok(Some(Loaded { session, method, currency, items, reserved, intent, attempt, stake, standing, trial_used, customer_now }))
+    Ok(Some(Loaded { session, method, currency, items, reserved, intent, attempt, stake, customer_status, trial_used, customer_now }))
 }
 
 /// One try: checks what is loaded, and writes everything in one unit of work before any network call.
@@ -305,12 +305,13 @@ async fn write_submit(
     order: Quote,
     now: Timestamp,
 ) -> Result<Step, SubmitError> {
-    let Loaded { mut session, method, currency, mut items, reserved, intent: known, attempt: open, stake, standing, trial_used, .. } =
-        loaded;
+    let Loaded {
+        mut session, method, currency, mut items, reserved, intent: known, attempt: open, stake, customer_status, trial_used, ..
+    } = loaded;
     let amount = order.due.now;
     let mut unit = ctx.store.begin().await?;
-    let may_pay_fast = standing.as_ref().is_some_and(|standing| standing.may_pay_fast);
-    let known_customer = standing.map(|standing| standing.customer);
+    let may_pay_fast = customer_status.as_ref().is_some_and(|status| status.may_pay_fast);
+    let known_customer = customer_status.map(|status| status.customer);
     let customer = save_customer(ctx, unit.as_mut(), &session, submission, &contact, known_customer, now).await?;
     let invoice_ids =
         allocate_invoice_ids(session.invoice_id.as_ref(), known.as_ref(), order.parts.len(), || InvoiceId::new(now, ctx.random.as_ref()));

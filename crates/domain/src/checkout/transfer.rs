@@ -16,7 +16,7 @@ use crate::storage::UnitOfWork;
 
 /// An unsigned transfer with the data that the payer is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PreparedTransfer {
+pub struct TransferToSign {
     pub prepared: UnsignedTransaction,
     pub method: Method,
     pub currency: Currency,
@@ -158,14 +158,14 @@ fn transfer_request(payable: &Payable, payer: &Wallet, nonce: u64) -> TransferRe
 
 /// Builds the transfer for a submitted session. The same nonce builds the same transfer.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn prepare_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<PreparedTransfer, TransferError> {
+pub async fn prepare_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<TransferToSign, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let prepared = rail.prepare(&payable.method, &payable.currency, &transfer_request(&payable, payer, nonce))?;
     let description = payable.item_names(unit.as_mut()).await?;
     let Payable { method, currency, intent, .. } = payable;
-    Ok(PreparedTransfer { prepared, method, currency, intent, description })
+    Ok(TransferToSign { prepared, method, currency, intent, description })
 }
 
 /// Checks the signed transfer against the request, stores its bytes, sends it and records the outcome. Returns the transaction hash.

@@ -33,7 +33,7 @@ pub struct Customer {
 pub struct CustomerStatus {
     pub customer: Customer,
     /// Whether they have overdue invoices.
-    pub owes: bool,
+    pub has_overdue: bool,
     /// Whether they have an active mandate, or have ever had a balance. Otherwise a query whether they can pay without the wallet is
     /// useless.
     pub may_pay_fast: bool,

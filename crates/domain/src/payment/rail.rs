@@ -81,7 +81,7 @@ pub struct MandateRequest {
     pub nonce: u64,
 }
 
-/// A stake that a wallet is asked to sign: this store may forfeit it for debts, and returns the rest.
+/// A stake that a wallet is asked to sign: this store may forfeit it for overdue invoices, and returns the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StakeRequest {
     pub payer: Did,

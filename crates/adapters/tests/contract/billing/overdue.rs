@@ -5,7 +5,7 @@ use crate::checkout_fixtures::{id, wallet_attempt};
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_one;
 use souk_domain::access::Wallet;
-use souk_domain::billing::{self, CancelReason, Debt, InvoiceStatus, STAKE_WAITING, Subscription, SubscriptionStatus};
+use souk_domain::billing::{self, CancelReason, InvoiceStatus, OverdueTarget, STAKE_WAITING, Subscription, SubscriptionStatus};
 use souk_domain::payment::{self, Attempt, AttemptStatus, Mandate, MandateStatus};
 use souk_domain::shared::Amount;
 
@@ -225,8 +225,8 @@ on_one! {
         drop(unit);
         let wallet = &billing.networks.wallet;
         let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
-        let debt = Debt::OfCustomer(id("cus_1"), one.currency_id.clone());
-        let asked = billing::prepare_overdue_payment(&billing.ctx, &debt, &payer, 7).await.expect("is asked");
+        let target = OverdueTarget::OfCustomer(id("cus_1"), one.currency_id.clone());
+        let asked = billing::prepare_overdue_payment(&billing.ctx, &target, &payer, 7).await.expect("is asked");
         assert_eq!((asked.amount, asked.invoices.len()), (Amount::new(101 * 9), 101));
     }
 }

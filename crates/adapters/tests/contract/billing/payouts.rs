@@ -216,7 +216,7 @@ on_one! {
         billing.round().await;
         billing.overpay(50 * UNIT).await;
         for (amount, refusal) in [
-            (Some(10 * UNIT + 1), CreditError::BalanceOwed),
+            (Some(10 * UNIT + 1), CreditError::BalanceReserved),
             (Some(50 * UNIT + 1), CreditError::BalanceTooSmall),
             (Some(0), CreditError::NoAmount),
         ] {

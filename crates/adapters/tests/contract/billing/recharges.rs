@@ -93,7 +93,7 @@ on_one! {
         let funds = billing::funds_of(&billing.ctx, &sub()).await.expect("answers");
         assert_eq!((funds.balance, funds.period), (Some(tokens(1_055)), Some(tokens(5))));
         let void = billing::void_invoice(&billing.ctx, &recorded_statements.id).await;
-        assert!(matches!(void, Err(VoidError::NothingOwed)), "the top-up remains: {void:?}");
+        assert!(matches!(void, Err(VoidError::NothingOverdue)), "the top-up remains: {void:?}");
         let refund = billing.refund(&recorded_statements, None).await;
         assert!(matches!(refund, Err(CreditError::NothingPaid)), "the store has none of it: {refund:?}");
     }

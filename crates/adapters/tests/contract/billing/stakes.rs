@@ -10,8 +10,8 @@ use souk_adapters::verify::verify;
 use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, BillingReason, Debt, DocumentType, Invoice, InvoiceStatus, OverduePaymentError, PaymentTargetError, RefundChoice, ReleaseReason,
-    Requester, STAKE_WAITING, Stake, StakeAdminError, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionError,
+    self, BillingReason, DocumentType, Invoice, InvoiceStatus, OverduePaymentError, OverdueTarget, PaymentTargetError, RefundChoice,
+    ReleaseReason, Requester, STAKE_WAITING, Stake, StakeAdminError, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionError,
     SubscriptionStatus,
 };
 use souk_domain::checkout::{Session, SubscriptionTerms};
@@ -91,10 +91,10 @@ pub async fn two_of_one_checkout(db: &souk_adapters::testing::TestDatabase) -> B
 async fn pay_overdue(billing: &Billing) -> Result<u128, OverduePaymentError> {
     let wallet = &billing.networks.wallet;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
-    let debt = Debt::OfSubscription(sub(), billing.networks.currency.id.clone());
-    let asked = billing::prepare_overdue_payment(&billing.ctx, &debt, &payer, 77).await?;
+    let target = OverdueTarget::OfSubscription(sub(), billing.networks.currency.id.clone());
+    let asked = billing::prepare_overdue_payment(&billing.ctx, &target, &payer, 77).await?;
     let signed = wallet.sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
-    billing::submit_signed_overdue_payment(&billing.ctx, &debt, &payer, 77, &signed).await?;
+    billing::submit_signed_overdue_payment(&billing.ctx, &target, &payer, 77, &signed).await?;
     Ok(asked.amount.base_units() / UNIT)
 }
 
@@ -126,7 +126,7 @@ on_one! {
         assert!(matches!(pay_overdue(&billing).await, Err(OverduePaymentError::Payment(PaymentTargetError::Subscription(SubscriptionError::PaymentInFlight)))));
         payment::charge(&billing.ctx, &slash).await.expect("charges");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
-        assert!(matches!(pay_overdue(&billing).await, Err(OverduePaymentError::NothingOwed)));
+        assert!(matches!(pay_overdue(&billing).await, Err(OverduePaymentError::NothingOverdue)));
         assert_eq!((billing.networks.store_balance().await, billing.cash().await), (700, 700));
         billing.is_sound().await;
     }

@@ -210,7 +210,7 @@ impl EntitlementsApi {
 }
 
 async fn find(app: &App, unit: &mut dyn UnitOfWork, did: &str) -> Result<domain::App, Problem> {
-    let did = app.envelopes.parse_did(did).ok_or_else(Problem::not_found)?;
+    let did = app.did_auth_tokens.parse_did(did).ok_or_else(Problem::not_found)?;
     unit.apps().find(&did).await?.ok_or_else(Problem::not_found)
 }
 

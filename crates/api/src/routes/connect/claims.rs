@@ -5,7 +5,7 @@ use crate::state::App;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession};
-use souk_domain::checkout::PreparedTransfer;
+use souk_domain::checkout::TransferToSign;
 use souk_domain::payment::{Method, MethodSettings, PreparedMandate, PreparedStake};
 use souk_domain::shared::{Language, Timestamp};
 
@@ -70,7 +70,7 @@ pub fn app_info(app: &App, language: Language) -> Value {
         "icon": app.site.address("/logo.svg"),
         "link": app.site.address("/"),
         "path": WALLET_LINK,
-        "publisher": format!("did:abt:{}", app.envelopes.app_did()),
+        "publisher": format!("did:abt:{}", app.did_auth_tokens.app_did()),
     })
 }
 
@@ -121,7 +121,7 @@ pub fn rejected(app: &App, problem: &Problem, now: Timestamp) -> Value {
 }
 
 fn signed(app: &App, body: Value, now: Timestamp) -> Value {
-    json!({ "appPk": app.envelopes.app_key(), "authInfo": app.envelopes.sign(&body.to_string(), now) })
+    json!({ "appPk": app.did_auth_tokens.app_key(), "authInfo": app.did_auth_tokens.sign(&body.to_string(), now) })
 }
 
 pub fn language_of(session: &ConnectSession) -> Language {
@@ -153,7 +153,7 @@ pub fn profile_claim(language: Language) -> Value {
     json!([{ "type": "profile", "description": text, "items": ["fullName", "email", "phone"], "meta": {}, "mfaCode": [] }])
 }
 
-pub fn transfer_claim(transfer: &PreparedTransfer, language: Language) -> Value {
+pub fn transfer_claim(transfer: &TransferToSign, language: Language) -> Value {
     let amount = transfer.intent.amount.to_decimal(transfer.currency.decimals);
     let items = transfer.description.in_language(language);
     let text = match language {

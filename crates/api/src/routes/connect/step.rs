@@ -127,7 +127,7 @@ pub async fn submit(app: &App, action: ConnectAction, token: &str, public_key: &
     let Some(session) = found.filter(|session| session.action == action && !session.status.is_final()) else {
         return Ok(claims::rejected(app, &expired(), now));
     };
-    let opened = match app.envelopes.open(envelope, public_key, now) {
+    let opened = match app.did_auth_tokens.open(envelope, public_key, now) {
         Ok(opened) => opened,
         Err(error) => {
             let problem = Problem::bad(error.to_string()).code("CONNECT_SIGNATURE");

@@ -10,7 +10,7 @@ use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep, Wallet};
 use souk_domain::billing::{
-    self, Debt, PaymentTargetError, PlanChoice, PlanOrder, PreparedOverduePayment, PreparedRecharge, RestakeError, StakeFor,
+    self, OverdueTarget, PaymentTargetError, PlanChoice, PlanOrder, PreparedOverduePayment, PreparedRecharge, RestakeError, StakeFor,
     SubscriptionError,
 };
 use souk_domain::payment::UnsignedTransaction;
@@ -65,7 +65,7 @@ pub async fn open(
     let customer = unit.customers().find(&customer).await?.ok_or_else(Problem::not_found)?;
     drop(unit);
     let ids: Vec<_> = ids.iter().map(String::as_str).collect();
-    // A signed-in user must not pay for another customer: their own wallet would be asked to pay a stranger's debt.
+    // A signed-in user must not pay for another customer: their own wallet would be asked to pay another person's invoices.
     let is_customer = caller.is_none_or(|caller| caller.user.did == customer.did);
     // The link of an email authorizes the payment of overdue invoices and nothing else.
     let is_authorized = match action {
@@ -99,7 +99,7 @@ fn amount_of(params: &BTreeMap<String, String>) -> Result<Amount, AmountError> {
 
 /// The action of a connect session with its parameters.
 pub enum WalletAction {
-    Pay(Debt),
+    Pay(OverdueTarget),
     /// A new delegation, with the plan to switch to if the delegation is for a plan change.
     Change(SubscriptionId, CurrencyId, Option<PlanOrder>),
     Restake(SubscriptionId),
@@ -114,10 +114,10 @@ pub fn action_of(session: &ConnectSession) -> Option<WalletAction> {
     let subscription = SubscriptionId::parse(param("subscriptionId"));
     let currency = CurrencyId::parse(param("currencyId"));
     match session.action {
-        ConnectAction::Collect => InvoiceId::parse(param("invoiceId")).ok().map(Debt::Invoice).map(WalletAction::Pay),
+        ConnectAction::Collect => InvoiceId::parse(param("invoiceId")).ok().map(OverdueTarget::Invoice).map(WalletAction::Pay),
         ConnectAction::CollectBatch => Some(WalletAction::Pay(match subscription {
-            Ok(subscription) => Debt::OfSubscription(subscription, currency.ok()?),
-            Err(_) => Debt::OfCustomer(CustomerId::parse(param("customerId")).ok()?, currency.ok()?),
+            Ok(subscription) => OverdueTarget::OfSubscription(subscription, currency.ok()?),
+            Err(_) => OverdueTarget::OfCustomer(CustomerId::parse(param("customerId")).ok()?, currency.ok()?),
         })),
         ConnectAction::ChangePayment => Some(WalletAction::Change(subscription.ok()?, currency.ok()?, plan_of(session))),
         ConnectAction::Restake => Some(WalletAction::Restake(subscription.ok()?)),
@@ -150,8 +150,8 @@ pub async fn build_request(app: &App, session: &ConnectSession, action: &WalletA
             let prepared = billing::prepare_restake(ctx, id, stake_for(plan.as_ref()), wallet, stake_nonce(session)).await?;
             (claims::stake_claim(&prepared, language), claims::chain_of(app, &prepared.method))
         }
-        WalletAction::Pay(debt) => {
-            let prepared = billing::prepare_overdue_payment(ctx, debt, wallet, session.nonce).await?;
+        WalletAction::Pay(target) => {
+            let prepared = billing::prepare_overdue_payment(ctx, target, wallet, session.nonce).await?;
             (overdue_claim(&prepared, language), claims::chain_of(app, &prepared.method))
         }
         WalletAction::Change(id, currency, plan) => {
@@ -204,7 +204,7 @@ pub async fn submit(app: &App, session: &ConnectSession, action: &WalletAction, 
         WalletAction::Change(id, _, plan) if session.step == ConnectStep::Stake => {
             billing::submit_signed_restake(ctx, id, stake_for(plan.as_ref()), wallet, stake_nonce(session), signed).await?
         }
-        WalletAction::Pay(debt) => billing::submit_signed_overdue_payment(ctx, debt, wallet, session.nonce, signed).await?,
+        WalletAction::Pay(target) => billing::submit_signed_overdue_payment(ctx, target, wallet, session.nonce, signed).await?,
         WalletAction::Change(id, currency, plan) => {
             billing::submit_signed_payment_change(ctx, id, currency, plan.as_ref(), wallet, session.nonce, signed).await?
         }

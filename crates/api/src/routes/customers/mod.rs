@@ -13,7 +13,7 @@ use souk_domain::storage::UnitOfWork;
 
 /// Finds a customer by id, or by DID within `mode`.
 pub async fn named_customer(app: &App, unit: &mut dyn UnitOfWork, mode: Mode, named: &str) -> Result<Option<Customer>, StorageError> {
-    match (CustomerId::parse(named), app.envelopes.parse_did(named)) {
+    match (CustomerId::parse(named), app.did_auth_tokens.parse_did(named)) {
         (Ok(id), _) => unit.customers().find(&id).await,
         (Err(_), Some(did)) => unit.customers().find_by_did(mode, &did).await,
         (Err(_), None) => Ok(None),

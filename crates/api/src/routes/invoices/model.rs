@@ -243,7 +243,7 @@ impl InvoiceModel {
     pub fn with_payments(self, payments: &[InvoicePayment]) -> Self {
         let own = || payments.iter().filter(|payment| payment.invoice_id.as_str() == self.id);
         let by_balance = own().filter(|payment| matches!(payment.source, PaymentSource::Balance(_)));
-        let applied = Amount::sum(by_balance.map(InvoicePayment::standing)).ok();
+        let applied = Amount::sum(by_balance.map(InvoicePayment::effective)).ok();
         let refunded = Amount::sum(own().map(|payment| payment.refunded)).ok();
         Self {
             applied_credit: applied.map(|amount| amount.to_string()),

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 /// The unpaid invoices to pay by card: the named ones, or all overdue ones of a subscription or customer in the currency.
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "CardDebt")]
-pub struct CardDebtModel {
+#[oai(rename = "OverdueCardPayment")]
+pub struct OverdueCardPaymentModel {
     pub invoice_ids: Option<Vec<String>>,
     pub subscription_id: Option<String>,
     /// A customer's id or DID.
@@ -28,8 +28,8 @@ pub struct CardDebtModel {
 /// The parameters of the card form. Once the card is saved (a `setup_intent`), it is charged for the invoices; each paid invoice
 /// emits `invoice.paid`.
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "CardDebtForm")]
-pub struct CardDebtFormModel {
+#[oai(rename = "OverdueCardForm")]
+pub struct OverdueCardFormModel {
     pub client_secret: String,
     pub publishable_key: String,
     /// The base URL of the card processor; empty: the default of its client library.
@@ -51,19 +51,19 @@ impl OverdueApi {
         &self,
         app: Data<&Arc<App>>,
         visitor: LinkHolder<resources::Invoices>,
-        debt: Json<CardDebtModel>,
-    ) -> Result<Json<CardDebtFormModel>, Problem> {
+        payment: Json<OverdueCardPaymentModel>,
+    ) -> Result<Json<OverdueCardFormModel>, Problem> {
         if visitor.is_key() {
             return Err(Problem::forbidden());
         }
-        let invoices = authorize_debt(&app, &visitor, &debt).await?;
-        let payment = billing::pay_by_card(&app.ctx, &invoices, &CurrencyId::parse(&debt.currency_id)?).await?;
-        let (publishable_key, api_host) = match &payment.method.settings {
+        let invoices = authorize_overdue(&app, &visitor, &payment).await?;
+        let card = billing::pay_by_card(&app.ctx, &invoices, &CurrencyId::parse(&payment.currency_id)?).await?;
+        let (publishable_key, api_host) = match &card.method.settings {
             MethodSettings::Stripe { publishable_key, api_host, .. } => (publishable_key.clone(), app.site.host(api_host)),
             _ => Default::default(),
         };
-        let customer = CustomerModel::from(&payment.customer);
-        Ok(Json(CardDebtFormModel { client_secret: payment.client_secret, publishable_key, api_host, customer }))
+        let customer = CustomerModel::from(&card.customer);
+        Ok(Json(OverdueCardFormModel { client_secret: card.client_secret, publishable_key, api_host, customer }))
     }
 
     /// Void an unpaid invoice by a credit note over its total. Payments from the customer's balance return to the balance.
@@ -84,8 +84,12 @@ impl OverdueApi {
 }
 
 /// The requested invoices, after checking that the visitor may read each of them.
-async fn authorize_debt(app: &App, visitor: &LinkHolder<resources::Invoices>, debt: &CardDebtModel) -> Result<Vec<InvoiceId>, Problem> {
-    if let Some(ids) = debt.invoice_ids.as_ref().filter(|ids| !ids.is_empty()) {
+async fn authorize_overdue(
+    app: &App,
+    visitor: &LinkHolder<resources::Invoices>,
+    payment: &OverdueCardPaymentModel,
+) -> Result<Vec<InvoiceId>, Problem> {
+    if let Some(ids) = payment.invoice_ids.as_ref().filter(|ids| !ids.is_empty()) {
         check_count("invoice_ids", ids.len() as u64, NAMED_MAX)?;
         let mut invoices = Vec::with_capacity(ids.len());
         for id in ids {
@@ -94,14 +98,14 @@ async fn authorize_debt(app: &App, visitor: &LinkHolder<resources::Invoices>, de
         return Ok(invoices);
     }
     let mut unit = app.ctx.store.read().await?;
-    let subscription = debt.subscription_id.as_deref().map(SubscriptionId::parse).transpose()?;
-    let customer = match (&subscription, debt.customer_id.as_deref()) {
+    let subscription = payment.subscription_id.as_deref().map(SubscriptionId::parse).transpose()?;
+    let customer = match (&subscription, payment.customer_id.as_deref()) {
         (Some(id), _) => {
             let found = unit.subscriptions().find(id).await?.ok_or_else(Problem::not_found)?;
             unit.customers().find(&found.customer_id).await?
         }
         (None, Some(named)) => {
-            let currency = unit.methods().find_currency(&CurrencyId::parse(&debt.currency_id)?).await?.ok_or_else(Problem::not_found)?;
+            let currency = unit.methods().find_currency(&CurrencyId::parse(&payment.currency_id)?).await?.ok_or_else(Problem::not_found)?;
             named_customer(app, unit.as_mut(), currency.mode, named).await?
         }
         (None, None) => return Err(Problem::bad(OWNER_REQUIRED)),

@@ -36,7 +36,7 @@ pub struct ProductInputModel {
 impl ProductInputModel {
     pub fn read(self, app: &App) -> Result<(ProductFields, Vec<PriceFields>), Problem> {
         let price_id = self.default_price_id.map(|id| PriceId::parse(&id)).transpose();
-        let did = self.app_did.map(|did| app.envelopes.parse_did(&did).ok_or_else(|| Problem::bad("app_did is not an address")));
+        let did = self.app_did.map(|did| app.did_auth_tokens.parse_did(&did).ok_or_else(|| Problem::bad("app_did is not an address")));
         let other = self.cross_sell.map(|cross_sell| clearable_id(&cross_sell.cross_sells_to_id)).transpose();
         let fields = ProductFields {
             active: self.active,

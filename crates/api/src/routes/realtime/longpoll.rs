@@ -74,7 +74,7 @@ pub async fn poll(
     let Some(session) = sessions.find(&query.token) else {
         let permit = app.limits.admit_socket(request)?;
         let token = hex::encode(app.ctx.random.bytes::<32>());
-        sessions.open(&token, Channels::of(app.envelopes.app_did().as_str()), app.realtime.subscribe(), permit);
+        sessions.open(&token, Channels::of(app.did_auth_tokens.app_did().as_str()), app.realtime.subscribe(), permit);
         return Ok(Json(json!({ "status": 410, "token": token, "messages": [] })));
     };
     let messages = timeout(POLL_TIMEOUT, session.fetch()).await.unwrap_or_default();

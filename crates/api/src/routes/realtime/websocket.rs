@@ -24,7 +24,7 @@ pub fn relay(app: Data<&Arc<App>>, request: &Request, socket: WebSocket) -> Resu
 }
 
 async fn serve(app: Arc<App>, mut stream: WebSocketStream, _permit: SocketPermit) {
-    let mut channels = Channels::of(app.envelopes.app_did().as_str());
+    let mut channels = Channels::of(app.did_auth_tokens.app_did().as_str());
     let mut events = app.realtime.subscribe();
     loop {
         tokio::select! {

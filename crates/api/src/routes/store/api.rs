@@ -55,7 +55,7 @@ impl StoreModel {
             name: site.name.clone(),
             description: TextModel::from(&site.description),
             url: site.address("/"),
-            app_pid: app.envelopes.app_did().to_string(),
+            app_pid: app.did_auth_tokens.app_did().to_string(),
             logo: "/logo.svg".to_owned(),
             demo: site.demo,
             languages: vec!["en".to_owned(), "zh".to_owned()],

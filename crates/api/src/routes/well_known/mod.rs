@@ -32,14 +32,14 @@ struct UserQuery {
 
 #[handler]
 fn user(app: Data<&Arc<App>>, query: Query<UserQuery>) -> Result<Redirect, Problem> {
-    let did = app.envelopes.parse_did(&query.did).ok_or_else(Problem::not_found)?;
+    let did = app.did_auth_tokens.parse_did(&query.did).ok_or_else(Problem::not_found)?;
     Ok(Redirect::see_other(format!("/profile?did={did}")))
 }
 
 /// The avatar of any DID. It is drawn from the DID alone, so that it needs no upload and reveals nothing about the user.
 #[handler]
 fn picture(app: Data<&Arc<App>>, did: Path<String>) -> Result<Response, Problem> {
-    let did = app.envelopes.parse_did(&did).ok_or_else(Problem::not_found)?;
+    let did = app.did_auth_tokens.parse_did(&did).ok_or_else(Problem::not_found)?;
     let drawn = avatar::draw(did.as_str()).with_content_type("image/svg+xml");
     Ok(drawn.with_header(header::CACHE_CONTROL, "public, max-age=86400").into_response())
 }
@@ -75,7 +75,7 @@ pub struct BlockletQuery {
 #[handler]
 pub fn blocklet(app: Data<&Arc<App>>, query: Query<BlockletQuery>) -> Response {
     let site = &app.site;
-    let did = app.envelopes.app_did().as_str();
+    let did = app.did_auth_tokens.app_did().as_str();
     let object = json!({
         "appPid": did,
         "appId": did,

@@ -7,7 +7,7 @@ use poem::test::TestClient;
 use poem::{EndpointExt, Response};
 use serde_json::{Value, json};
 use souk_adapters::files::FileStore;
-use souk_adapters::identity::{AppEnvelopes, AppKey, HmacSeals};
+use souk_adapters::identity::{AppDidAuthTokens, AppKey, HmacSigner};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
 use souk_adapters::persistence::{SecretBox, SqlStore};
 use souk_adapters::realtime::LocalRealtime;
@@ -82,8 +82,8 @@ impl TestApp {
                 errors_url: None,
                 errors_sample_rate: 0.0,
             },
-            envelopes: Arc::new(AppEnvelopes::new(AppKey::from_seed(&[1; 32]))),
-            tokens: SignedLinks::new(Arc::new(HmacSeals::new(&[2; 32]))),
+            did_auth_tokens: Arc::new(AppDidAuthTokens::new(AppKey::from_seed(&[1; 32]))),
+            tokens: SignedLinks::new(Arc::new(HmacSigner::new(&[2; 32]))),
             files: Arc::new(FileStore::open(files.path().to_owned()).await.expect("opens")),
             printer: Arc::new(printer),
             realtime: Arc::new(LocalRealtime::default()),

@@ -121,7 +121,7 @@ on_one! {
         let debts: Vec<_> = (1_001..=1_401).map(|number| (debt(number), Vec::new())).collect();
         unit.invoices().insert_final_all(&debts).await.expect("inserts");
         unit.commit().await.expect("commits");
-        souk_workers::schedule::retry_debts(&app.ctx).await.expect("tries");
+        souk_workers::schedule::retry_overdue(&app.ctx).await.expect("tries");
         let left = "SELECT count(*) AS n FROM invoices WHERE retry_at IS NOT NULL AND number > 1000";
         assert_eq!(app.count(left).await, 0);
         app.drain().await;

@@ -3,7 +3,7 @@
 use super::allocation::{Destination, spread};
 use super::issue::{ItemOrder, NoteOrder, NotePlan, issue_note, plan, returnable};
 use super::{CreditError, CreditNote, CreditNoteItem, CreditNoteReason};
-use crate::billing::recovery::debt_paid;
+use crate::billing::recovery::recover_if_paid;
 use crate::billing::{COMMENT_MAX, Invoice, InvoiceChange, InvoiceItem, InvoiceStatus, PaymentSource, publish_charges, time_of};
 use crate::context::Context;
 use crate::payment::{IntentStatus, Refund};
@@ -147,7 +147,7 @@ pub async fn create_credit_note(
     let issued = issue_note(ctx, unit.as_mut(), &invoice, &note, now).await?;
     let was_overdue = invoice.status == InvoiceStatus::Uncollectible && !issued.invoice.status.is_payable();
     if let Some(subscription) = invoice.subscription_id.as_ref().filter(|_| was_overdue)
-        && !debt_paid(unit.as_mut(), subscription, now).await?
+        && !recover_if_paid(unit.as_mut(), subscription, now).await?
     {
         return Err(CreditError::Contended);
     }

@@ -38,7 +38,7 @@ pub async fn payout_limit(unit: &mut dyn UnitOfWork, customer: &CustomerId, curr
 /// payout.
 ///
 /// # Errors
-/// [`CreditError::BalanceTooSmall`] and [`CreditError::BalanceOwed`] when the order exceeds what can be paid out;
+/// [`CreditError::BalanceTooSmall`] and [`CreditError::BalanceReserved`] when the order exceeds what can be paid out;
 /// [`CreditError::NoPayoutRoute`] when the customer's payments cannot take the amount back.
 #[tracing::instrument(skip_all)]
 pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> Result<Vec<Refund>, CreditError> {
@@ -57,9 +57,9 @@ pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> 
     match amount {
         Amount::ZERO if order.amount.is_some() => return Err(CreditError::NoAmount),
         Amount::ZERO if balance.is_zero() => return Err(CreditError::BalanceTooSmall),
-        Amount::ZERO => return Err(CreditError::BalanceOwed),
+        Amount::ZERO => return Err(CreditError::BalanceReserved),
         amount if amount > balance => return Err(CreditError::BalanceTooSmall),
-        amount if amount > limit => return Err(CreditError::BalanceOwed),
+        amount if amount > limit => return Err(CreditError::BalanceReserved),
         _ => {}
     }
     let routes = routes(unit.as_mut(), &method, &customer.id, &currency.id, amount).await?;

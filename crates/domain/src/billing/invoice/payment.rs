@@ -70,7 +70,7 @@ impl InvoicePayment {
 
     /// The amount that the invoice counts as paid.
     #[must_use]
-    pub fn standing(&self) -> Amount {
+    pub fn effective(&self) -> Amount {
         self.amount.minus(self.reversed).unwrap_or_default()
     }
 
@@ -158,7 +158,7 @@ mod tests {
                 payment = after.unwrap_or(payment);
                 let used = payment.refunded.base_units() + payment.disputed.base_units() + payment.reversed.base_units();
                 prop_assert_eq!(used + payment.room().base_units(), amount);
-                prop_assert_eq!(payment.standing().base_units(), amount - payment.reversed.base_units());
+                prop_assert_eq!(payment.effective().base_units(), amount - payment.reversed.base_units());
             }
         }
     }

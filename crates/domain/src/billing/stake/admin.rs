@@ -1,6 +1,6 @@
 //! Manual returns and forfeits of stakes by the store, and the release of stakes when a subscription ends.
 
-use super::debts::{DebtScope, debts_of, debts_of_subscription};
+use super::overdue::{OverdueScope, overdue_of_stake, overdue_of_subscription};
 use super::release::{ReleaseTime, release_if_unused};
 use super::transfer::{StakeTransfer, transfer};
 use super::{ReleaseReason, Stake, StakeStatus, ask_network};
@@ -51,17 +51,17 @@ pub(in crate::billing) async fn stake_at_end(
     if stake.reservation.is_some() || stake.is_revoked() || !matches!(stake.status, StakeStatus::Held | StakeStatus::Releasing) {
         return Ok(None);
     }
-    let debts = debts_of(unit, &stake, DebtScope::Ended).await?;
+    let overdue = overdue_of_stake(unit, &stake, OverdueScope::Ended).await?;
     let to_forfeit = match choice {
         StakeChoice::Slash => stake.available(),
-        _ => debts.sum()?.min(stake.available()),
+        _ => overdue.sum()?.min(stake.available()),
     };
     // The rest is returned at once, unless other subscriptions need it.
     let stake = make_due_now(unit, &stake, now).await?;
     if !to_forfeit.is_zero() {
-        return Ok(transfer(ctx, unit, &stake, StakeTransfer::forfeiting(to_forfeit, &debts), now).await?);
+        return Ok(transfer(ctx, unit, &stake, StakeTransfer::forfeiting(to_forfeit, &overdue), now).await?);
     }
-    if stake.status == StakeStatus::Held || debts.is_in_flight {
+    if stake.status == StakeStatus::Held || overdue.is_in_flight {
         return Ok(None);
     }
     Ok(transfer(ctx, unit, &stake, StakeTransfer::giving_back(stake.available()), now).await?)
@@ -187,25 +187,29 @@ pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amou
     subscription.metadata.insert("slash_reason".to_owned(), reason);
     subscription.updated_at = now;
     save(unit.as_mut(), &subscription).await?;
-    let debts = debts_for_slash(unit.as_mut(), &stake, &subscription).await?;
+    let overdue = overdue_for_slash(unit.as_mut(), &stake, &subscription).await?;
     // If that payment is declined, its invoice is to be paid before anything else.
-    if debts.is_in_flight {
+    if overdue.is_in_flight {
         return Err(SubscriptionError::PaymentInFlight.into());
     }
-    let attempt = transfer(ctx, unit.as_mut(), &stake, StakeTransfer::forfeiting(amount, &debts), now).await;
+    let attempt = transfer(ctx, unit.as_mut(), &stake, StakeTransfer::forfeiting(amount, &overdue), now).await;
     commit_transfer(ctx, unit, attempt).await
 }
 
-/// The debts of the subscription and of ended subscriptions that the stake secures.
-async fn debts_for_slash(unit: &mut dyn UnitOfWork, stake: &Stake, subscription: &Subscription) -> Result<super::StakeDebts, BillingError> {
-    let mut debts = debts_of(unit, stake, DebtScope::Ended).await?;
+/// The overdue invoices of the subscription and of ended subscriptions that the stake secures.
+async fn overdue_for_slash(
+    unit: &mut dyn UnitOfWork,
+    stake: &Stake,
+    subscription: &Subscription,
+) -> Result<super::OverdueInvoices, BillingError> {
+    let mut overdue = overdue_of_stake(unit, stake, OverdueScope::Ended).await?;
     if subscription.ended_at.is_none() {
-        let of_subscription = debts_of_subscription(unit, stake, subscription).await?;
-        debts.invoices.extend(of_subscription.invoices);
-        debts.is_in_flight |= of_subscription.is_in_flight;
-        debts.invoices.sort_by(|a, b| a.invoice_id.cmp(&b.invoice_id));
+        let of_subscription = overdue_of_subscription(unit, stake, subscription).await?;
+        overdue.invoices.extend(of_subscription.invoices);
+        overdue.is_in_flight |= of_subscription.is_in_flight;
+        overdue.invoices.sort_by(|a, b| a.invoice_id.cmp(&b.invoice_id));
     }
-    Ok(debts)
+    Ok(overdue)
 }
 
 /// Releases the stakes of a subscription that has just ended and was written. The stake pays overdue invoices if the subscription ended
@@ -215,7 +219,7 @@ pub(in crate::billing) async fn release_at_end(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     subscription: &Subscription,
-    is_for_debt: bool,
+    is_for_overdue: bool,
     now: Timestamp,
 ) -> Result<Vec<AttemptId>, BillingError> {
     let mut attempts = Vec::new();
@@ -230,12 +234,12 @@ pub(in crate::billing) async fn release_at_end(
     let stake = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
     // The network pays a revoked stake out to its payer, so unpaid invoices must be collected before that.
     let at = if stake.is_revoked() { ReleaseTime::Now } else { ReleaseTime::AfterWaiting };
-    let collects = is_for_debt || stake.is_revoked();
+    let collects = is_for_overdue || stake.is_revoked();
     let stake = release_if_unused(unit, &stake, ReleaseReason::Ended, at, now).await?;
     if collects && stake.reservation.is_none() {
-        let debts = debts_of(unit, &stake, DebtScope::Ended).await?;
-        let amount = debts.sum()?.min(stake.available());
-        attempts.extend(transfer(ctx, unit, &stake, StakeTransfer::forfeiting(amount, &debts), now).await?);
+        let overdue = overdue_of_stake(unit, &stake, OverdueScope::Ended).await?;
+        let amount = overdue.sum()?.min(stake.available());
+        attempts.extend(transfer(ctx, unit, &stake, StakeTransfer::forfeiting(amount, &overdue), now).await?);
     }
     Ok(attempts)
 }

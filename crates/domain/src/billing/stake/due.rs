@@ -1,7 +1,7 @@
 //! Processes due stakes: forfeits what subscriptions owe, and returns the rest of released stakes. A stake stays due until its network
 //! holds nothing of it, so that no deposit is forgotten.
 
-use super::debts::{DebtScope, StakeDebts, debts_of};
+use super::overdue::{OverdueInvoices, OverdueScope, overdue_of_stake};
 use super::settlement::post_claim;
 use super::transfer::{StakeTransfer, transfer};
 use super::{ReleaseReason, STAKE_RETRY_DELAY, STAKE_RETRY_DOUBLINGS, Stake, StakePurpose, StakeStatus, ask_network, retry_delay};
@@ -37,19 +37,19 @@ enum NextStep {
 struct StepInput<'a> {
     stake: &'a Stake,
     state: StakeState,
-    debts: &'a StakeDebts,
+    overdue: &'a OverdueInvoices,
     /// Whether a payment into it is in flight.
     is_being_placed: bool,
 }
 
 fn next_step(input: &StepInput<'_>, now: Timestamp) -> Result<NextStep, BillingError> {
-    let StepInput { stake, state, debts, is_being_placed } = input;
+    let StepInput { stake, state, overdue, is_being_placed } = input;
     let at_network = state.held.plus(state.revoked)?;
     let available = stake.available().min(at_network);
     let to_forfeit = match stake.purpose {
         // The overdraft protection pays in full or not at all.
-        StakePurpose::Overdraft => debts.full_within(available)?,
-        _ => debts.sum()?.min(available),
+        StakePurpose::Overdraft => overdue.full_within(available)?,
+        _ => overdue.sum()?.min(available),
     };
     Ok(match stake.status {
         StakeStatus::Final => NextStep::Rest,
@@ -58,11 +58,11 @@ fn next_step(input: &StepInput<'_>, now: Timestamp) -> Result<NextStep, BillingE
         // An overdraft stake pays when its subscription is due for it.
         StakeStatus::Held if stake.purpose == StakePurpose::Overdraft => NextStep::Rest,
         StakeStatus::Held if !to_forfeit.is_zero() => NextStep::Forfeit(to_forfeit),
-        StakeStatus::Held if debts.is_in_flight => NextStep::Wait(now.plus(STAKE_RETRY_DELAY)),
+        StakeStatus::Held if overdue.is_in_flight => NextStep::Wait(now.plus(STAKE_RETRY_DELAY)),
         StakeStatus::Held => NextStep::Rest,
         StakeStatus::Releasing if !to_forfeit.is_zero() => NextStep::Forfeit(to_forfeit),
-        // If the payment in flight is declined, there is more debt.
-        StakeStatus::Releasing if debts.is_in_flight => NextStep::Wait(now.plus(STAKE_RETRY_DELAY)),
+        // If the payment in flight is declined, more is overdue.
+        StakeStatus::Releasing if overdue.is_in_flight => NextStep::Wait(now.plus(STAKE_RETRY_DELAY)),
         StakeStatus::Releasing if !state.held.is_zero() => NextStep::Return(stake.available().min(state.held)),
         // The payer revoked it; the network will pay it out.
         StakeStatus::Releasing if !state.revoked.is_zero() => NextStep::Wait(now.plus(claim_delay(stake, now))),
@@ -128,10 +128,10 @@ async fn process_stake(ctx: &Context, scope: &Scope, queried: &Stake) -> Result<
     let mut unit = ctx.store.begin().await?;
     let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(None) };
     let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
-    let debts = debts_of(unit.as_mut(), &stake, DebtScope::Ended).await?;
+    let overdue = overdue_of_stake(unit.as_mut(), &stake, OverdueScope::Ended).await?;
     let is_being_placed = unit.attempts().open_of(&Purpose::Stake(stake.id.clone())).await?.is_some();
-    let step = next_step(&StepInput { stake: &stake, state, debts: &debts, is_being_placed }, now)?;
-    let attempt = take_step(ctx, unit.as_mut(), &stake, &step, &debts, now).await?;
+    let step = next_step(&StepInput { stake: &stake, state, overdue: &overdue, is_being_placed }, now)?;
+    let attempt = take_step(ctx, unit.as_mut(), &stake, &step, &overdue, now).await?;
     if *scope == Scope::Wall {
         publish_charges(ctx, unit.as_mut(), attempt.as_slice()).await?;
     }
@@ -156,12 +156,12 @@ async fn take_step(
     unit: &mut dyn UnitOfWork,
     stake: &Stake,
     step: &NextStep,
-    debts: &StakeDebts,
+    overdue: &OverdueInvoices,
     now: Timestamp,
 ) -> Result<Option<AttemptId>, BillingError> {
     let after = match step {
         NextStep::Return(amount) => return transfer(ctx, unit, stake, StakeTransfer::giving_back(*amount), now).await,
-        NextStep::Forfeit(amount) => return transfer(ctx, unit, stake, StakeTransfer::forfeiting(*amount, debts), now).await,
+        NextStep::Forfeit(amount) => return transfer(ctx, unit, stake, StakeTransfer::forfeiting(*amount, overdue), now).await,
         NextStep::Rest => Stake { return_at: None, updated_at: now, ..stake.clone() },
         NextStep::Wait(until) => Stake { return_at: Some(*until), updated_at: now, ..stake.clone() },
         NextStep::Claimed(amount) => {
@@ -201,14 +201,14 @@ mod tests {
         StakeState { held: Amount::new(held), revoked: Amount::new(revoked) }
     }
 
-    fn owing(amount: u128, is_in_flight: bool) -> StakeDebts {
+    fn owing(amount: u128, is_in_flight: bool) -> OverdueInvoices {
         let planned = PlannedPayment { invoice_id: InvoiceId::parse("in_1").expect("an id"), amount: Amount::new(amount) };
         let invoices = Some(planned).filter(|one| !one.amount.is_zero()).into_iter().collect();
-        StakeDebts { invoices, is_in_flight, ..StakeDebts::default() }
+        OverdueInvoices { invoices, is_in_flight, ..OverdueInvoices::default() }
     }
 
-    fn step(stake: &Stake, state: StakeState, debts: &StakeDebts, now: i64) -> NextStep {
-        next_step(&StepInput { stake, state, debts, is_being_placed: false }, at(now)).expect("in range")
+    fn step(stake: &Stake, state: StakeState, overdue: &OverdueInvoices, now: i64) -> NextStep {
+        next_step(&StepInput { stake, state, overdue, is_being_placed: false }, at(now)).expect("in range")
     }
 
     const LATER: i64 = 6 * 3_600;
@@ -219,7 +219,7 @@ mod tests {
         let stake = held(100).released(ReleaseReason::Ended, at(0), at(0));
         assert_eq!(step(&stake, state(100, 0), &owing(30, false), 1), NextStep::Forfeit(Amount::new(30)));
         assert_eq!(step(&stake, state(100, 0), &owing(300, true), 1), NextStep::Forfeit(Amount::new(100)));
-        assert_eq!(step(&stake, state(100, 0), &owing(0, true), 1), NextStep::Wait(at(1 + LATER)), "the debts may grow");
+        assert_eq!(step(&stake, state(100, 0), &owing(0, true), 1), NextStep::Wait(at(1 + LATER)), "the overdue invoices may grow");
         assert_eq!(step(&stake, state(100, 0), &owing(0, false), 1), NextStep::Return(Amount::new(100)));
         assert_eq!(step(&stake, state(60, 40), &owing(0, false), 1), NextStep::Return(Amount::new(60)));
     }
@@ -249,8 +249,8 @@ mod tests {
     fn a_pending_stake_is_abandoned_unless_a_payment_into_it_is_in_flight() {
         let pending = Stake { status: StakeStatus::Pending, amount: Amount::ZERO, ..held(100) };
         assert_eq!(step(&pending, state(0, 0), &owing(0, false), 1), NextStep::GiveUp);
-        let debts = owing(0, false);
-        let input = StepInput { stake: &pending, state: state(0, 0), debts: &debts, is_being_placed: true };
+        let overdue = owing(0, false);
+        let input = StepInput { stake: &pending, state: state(0, 0), overdue: &overdue, is_being_placed: true };
         assert_eq!(next_step(&input, at(1)).expect("in range"), NextStep::Wait(at(1 + LATER)));
     }
 

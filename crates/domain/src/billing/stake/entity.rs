@@ -7,7 +7,7 @@ use std::time::Duration;
 /// What a stake is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StakePurpose {
-    /// Secures the debts of subscriptions that end.
+    /// Pays the overdue invoices of subscriptions that end.
     Security,
     /// Pays renewals that could not be charged.
     Overdraft,
@@ -71,7 +71,7 @@ pub enum StakeStatus {
     Pending,
     /// The network holds it.
     Held,
-    /// It is leaving the network: debts go to the store, the rest to its payer.
+    /// It is leaving the network: the store receives the amount of overdue invoices, the payer the rest.
     Releasing,
     /// The network holds nothing of it any more, by our records.
     Final,
@@ -213,7 +213,7 @@ pub struct Stake {
     pub release_reason: Option<ReleaseReason>,
     /// When its release began.
     pub released_at: Option<Timestamp>,
-    /// When the store processes it next: forfeits debts or returns the rest. For a pending stake: when it is abandoned.
+    /// When the store processes it next: forfeits the amount of overdue invoices or returns the rest. For a pending stake: when it is abandoned.
     pub return_at: Option<Timestamp>,
     /// The number of consecutive declines by its network.
     pub failure_count: u32,

@@ -2,11 +2,11 @@
 //! independent of the checkout, subscription or wallet that it came from.
 
 mod admin;
-mod debts;
 mod due;
 mod entity;
 mod monitor;
 mod overdraft;
+mod overdue;
 mod place;
 mod port;
 mod release;
@@ -15,7 +15,6 @@ mod transfer;
 
 pub use admin::{StakeAdminError, StakeChoice, return_released, return_stake, slash_stake};
 pub(in crate::billing) use admin::{release_at_end, stake_at_end};
-pub(in crate::billing) use debts::{StakeDebts, is_paying};
 pub use due::move_due_stakes;
 pub(crate) use entity::RequestedStake;
 pub use entity::*;
@@ -25,8 +24,9 @@ pub use overdraft::{
     OverdraftError, OverdraftProtection, end_overdraft_protection, overdraft_protection, prepare_overdraft_stake,
     submit_signed_overdraft_stake,
 };
+pub(in crate::billing) use overdue::{OverdueInvoices, is_paying};
 pub(in crate::billing) use place::{
-    Placement, ask_network, growth, held_with, lock_security, owed_stake, required_stake, stake_for_plan, stake_to_share,
+    Placement, ask_network, growth, held_with, lock_security, required_stake, stake_for_plan, stake_to_replace, stake_to_share,
 };
 pub use port::{StakeFilter, Stakes};
 pub(crate) use release::abandon_stake;

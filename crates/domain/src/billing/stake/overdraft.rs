@@ -1,7 +1,7 @@
 //! Overdraft protection: a stake pays renewals that could not be charged, for a fee. It is not used if the customer pays within the grace
 //! period.
 
-use super::debts::{StakeDebts, debts_of_subscription, is_paying};
+use super::overdue::{OverdueInvoices, is_paying, overdue_of_subscription};
 use super::place::Placement;
 use super::release::{ReleaseTime, release_if_unused};
 use super::transfer::{StakeTransfer, transfer};
@@ -44,12 +44,12 @@ struct Overdraft {
 
 /// Plans an overdraft: full invoices only, oldest first, as long as the stake covers them and their fee. A partial payment would not keep a
 /// subscription running. No fee is charged on earlier fees.
-fn plan_overdraft(policy: &BillingPolicy, available: Amount, debts: &StakeDebts) -> Result<Overdraft, AmountError> {
+fn plan_overdraft(policy: &BillingPolicy, available: Amount, overdue: &OverdueInvoices) -> Result<Overdraft, AmountError> {
     let mut overdraft = Overdraft { planned: Vec::new(), amount: Amount::ZERO };
     let mut charged = Amount::ZERO;
-    for planned in &debts.invoices {
+    for planned in &overdue.invoices {
         let amount = overdraft.amount.plus(planned.amount)?;
-        let is_fee = debts.fees.contains(&planned.invoice_id);
+        let is_fee = overdue.fees.contains(&planned.invoice_id);
         let charged_with_this = if is_fee { charged } else { charged.plus(planned.amount)? };
         if amount.plus(policy.overdraft_fee(charged_with_this)?)? > available {
             break;
@@ -204,7 +204,7 @@ pub async fn end_overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Res
     if stake.reservation.is_some() || is_paying(unit.as_mut(), &subscription).await? {
         return Err(SubscriptionError::PaymentInFlight.into());
     }
-    if !debts_of_subscription(unit.as_mut(), &stake, &subscription).await?.invoices.is_empty() {
+    if !overdue_of_subscription(unit.as_mut(), &stake, &subscription).await?.invoices.is_empty() {
         return Err(PaymentTargetError::UnpaidInvoices.into());
     }
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
@@ -228,13 +228,13 @@ pub(in crate::billing) async fn pay_by_overdraft(
     subscription.updated_at = now;
     let Some(id) = &subscription.overdraft_stake_id else { return Ok(None) };
     let Some(stake) = unit.stakes().lock(id).await?.filter(Stake::is_held) else { return Ok(None) };
-    let debts = debts_of_subscription(unit, &stake, subscription).await?;
-    if debts.is_in_flight || stake.reservation.is_some() {
-        // The payment in flight may settle the debt.
+    let overdue = overdue_of_subscription(unit, &stake, subscription).await?;
+    if overdue.is_in_flight || stake.reservation.is_some() {
+        // The payment in flight may settle the overdue invoices.
         subscription.overdraft_at = Some(now.plus(STAKE_RETRY_DELAY));
         return Ok(None);
     }
-    let Overdraft { planned, amount } = plan_overdraft(&ctx.policy, stake.available(), &debts)?;
+    let Overdraft { planned, amount } = plan_overdraft(&ctx.policy, stake.available(), &overdue)?;
     transfer(ctx, unit, &stake, StakeTransfer::paying(amount, planned), now).await
 }
 
@@ -335,12 +335,12 @@ mod tests {
         BillingPolicy { overdraft_fee_points: points, ..BillingPolicy::default() }
     }
 
-    fn owing(amounts: &[u128]) -> StakeDebts {
+    fn owing(amounts: &[u128]) -> OverdueInvoices {
         let planned = |(place, amount): (usize, &u128)| PlannedPayment {
             invoice_id: InvoiceId::parse(&format!("in_{place}")).expect("an id"),
             amount: Amount::new(*amount),
         };
-        StakeDebts { invoices: amounts.iter().enumerate().map(planned).collect(), ..StakeDebts::default() }
+        OverdueInvoices { invoices: amounts.iter().enumerate().map(planned).collect(), ..OverdueInvoices::default() }
     }
 
     #[test]
@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(paid(209, &[100, 90]), Ok((2, 190)));
         assert_eq!(paid(1_000, &[]), Ok((0, 0)));
         let fees = vec![InvoiceId::parse("in_0").expect("an id")];
-        let fee = plan_overdraft(&policy(1_000), Amount::new(10), &StakeDebts { fees, ..owing(&[10]) }).expect("in range");
+        let fee = plan_overdraft(&policy(1_000), Amount::new(10), &OverdueInvoices { fees, ..owing(&[10]) }).expect("in range");
         assert_eq!(fee.amount, Amount::new(10), "no fee is charged for a fee");
     }
 

@@ -125,7 +125,10 @@ pub(in crate::billing) async fn held_with(ctx: &Context, key: &StakeKey) -> Resu
 }
 
 /// The stake that is required to undo a scheduled cancellation. A stake in another currency than the subscription's does not count.
-pub(in crate::billing) async fn owed_stake(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Option<Stake>, StorageError> {
+pub(in crate::billing) async fn stake_to_replace(
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+) -> Result<Option<Stake>, StorageError> {
     let Some(id) = &subscription.stake_id else { return Ok(None) };
     let is_required = |stake: &Stake| {
         stake.currency_id == subscription.currency_id && !stake.amount_requested.is_zero() && (stake.is_held() || stake.is_revoked())

@@ -41,7 +41,7 @@ pub(in crate::billing) async fn release_if_unused(
         one.ended_at.is_some() || !is_named
     };
     if !named_by.iter().all(no_longer_uses) {
-        // It still secures others. It is due now, to pay the debts of ended subscriptions.
+        // It still secures others. It is due now, to pay the overdue invoices of ended subscriptions.
         let after = Stake { return_at: Some(stake.return_at.map_or(now, |at| at.min(now))), updated_at: now, ..stake.clone() };
         return write(unit, stake, after).await;
     }

@@ -1,6 +1,6 @@
 //! Moves money out of a stake: one attempt at a time, which reserves its amount in the stake's row.
 
-use super::{Stake, StakeDebts, StakeError, StakeReservation, StakeTransferKind};
+use super::{OverdueInvoices, Stake, StakeError, StakeReservation, StakeTransferKind};
 use crate::billing::BillingError;
 use crate::billing::nonce;
 use crate::context::Context;
@@ -22,9 +22,9 @@ impl StakeTransfer {
         Self { kind: StakeTransferKind::Return, amount, planned: Vec::new() }
     }
 
-    /// Forfeits an amount that pays debts; the excess is revenue.
-    pub fn forfeiting(amount: Amount, debts: &StakeDebts) -> Self {
-        Self::paying(amount, debts.paid_by(amount))
+    /// Forfeits an amount that pays overdue invoices; the excess is revenue.
+    pub fn forfeiting(amount: Amount, overdue: &OverdueInvoices) -> Self {
+        Self::paying(amount, overdue.paid_by(amount))
     }
 
     pub const fn paying(amount: Amount, planned: Vec<PlannedPayment>) -> Self {

@@ -7,9 +7,9 @@ use sha2::Sha256;
 use souk_domain::access::MacSigner;
 
 /// [`MacSigner`] that uses HMAC-SHA-256.
-pub struct HmacSeals(Hmac<Sha256>);
+pub struct HmacSigner(Hmac<Sha256>);
 
-impl HmacSeals {
+impl HmacSigner {
     #[must_use]
     pub fn new(key: &[u8; 32]) -> Self {
         Self(Hmac::new_from_slice(key).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length")))
@@ -22,13 +22,13 @@ impl HmacSeals {
     }
 }
 
-impl MacSigner for HmacSeals {
-    fn seal(&self, text: &str) -> String {
+impl MacSigner for HmacSigner {
+    fn sign(&self, text: &str) -> String {
         URL_SAFE_NO_PAD.encode(self.mac_of(text).finalize().into_bytes())
     }
 
-    fn is_sealed(&self, text: &str, seal: &str) -> bool {
-        URL_SAFE_NO_PAD.decode(seal).is_ok_and(|seal| self.mac_of(text).verify_slice(&seal).is_ok())
+    fn is_valid(&self, text: &str, mac: &str) -> bool {
+        URL_SAFE_NO_PAD.decode(mac).is_ok_and(|mac| self.mac_of(text).verify_slice(&mac).is_ok())
     }
 }
 
@@ -38,12 +38,12 @@ mod tests {
 
     #[test]
     fn a_mac_is_valid_only_for_its_text_and_key() {
-        let seals = HmacSeals::new(&[1; 32]);
-        let seal = seals.seal("text");
-        assert!(seals.is_sealed("text", &seal));
-        assert!(!seals.is_sealed("texts", &seal));
-        assert!(!HmacSeals::new(&[2; 32]).is_sealed("text", &seal));
-        assert!(!seals.is_sealed("text", "no base64 !"));
-        assert!(!seals.is_sealed("text", ""));
+        let signer = HmacSigner::new(&[1; 32]);
+        let mac = signer.sign("text");
+        assert!(signer.is_valid("text", &mac));
+        assert!(!signer.is_valid("texts", &mac));
+        assert!(!HmacSigner::new(&[2; 32]).is_valid("text", &mac));
+        assert!(!signer.is_valid("text", "no base64 !"));
+        assert!(!signer.is_valid("text", ""));
     }
 }

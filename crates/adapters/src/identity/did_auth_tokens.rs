@@ -5,12 +5,12 @@ use serde_json::Value;
 use souk_domain::access::{self, Did, DidAuthTokens, OpenedEnvelope};
 use souk_domain::shared::Timestamp;
 
-pub struct AppEnvelopes {
+pub struct AppDidAuthTokens {
     key: AppKey,
     public_key: String,
 }
 
-impl AppEnvelopes {
+impl AppDidAuthTokens {
     #[must_use]
     pub fn new(key: AppKey) -> Self {
         let public_key = key.public_key_base58();
@@ -18,7 +18,7 @@ impl AppEnvelopes {
     }
 }
 
-impl DidAuthTokens for AppEnvelopes {
+impl DidAuthTokens for AppDidAuthTokens {
     fn app_did(&self) -> &Did {
         self.key.did()
     }

@@ -1,4 +1,4 @@
-//! The debts that a stake can pay: overdue invoices of the subscriptions that it secures.
+//! The overdue invoices that a stake can pay: those of the subscriptions that it secures.
 
 use super::Stake;
 use crate::billing::invoice::plan_payments;
@@ -7,27 +7,27 @@ use crate::payment::PlannedPayment;
 use crate::shared::{Amount, AmountError, InvoiceId};
 use crate::storage::UnitOfWork;
 
-/// The subscriptions whose debts a stake pays.
+/// The subscriptions whose overdue invoices a stake pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::billing) enum DebtScope {
+pub(in crate::billing) enum OverdueScope {
     /// Ended subscriptions only: running ones are charged by their mandate.
     Ended,
     All,
 }
 
-/// The debts that a stake secures, in its currency.
+/// The overdue invoices that a stake can pay, in its currency.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::billing) struct StakeDebts {
+pub(in crate::billing) struct OverdueInvoices {
     /// Invoices with their remaining amounts, oldest first. Invoices with a payment in flight are excluded: that payment may still settle,
     /// and must not be collected from the stake as well.
     pub invoices: Vec<PlannedPayment>,
     /// The invoices among them that are fees of the overdraft protection.
     pub fees: Vec<InvoiceId>,
-    /// Whether a payment of an unpaid invoice is in flight, so that the debts may still change.
+    /// Whether a payment of an unpaid invoice is in flight, so that the overdue invoices may still change.
     pub is_in_flight: bool,
 }
 
-impl StakeDebts {
+impl OverdueInvoices {
     pub fn sum(&self) -> Result<Amount, AmountError> {
         Amount::sum(self.invoices.iter().map(|planned| planned.amount))
     }
@@ -60,42 +60,46 @@ impl StakeDebts {
     }
 }
 
-/// Reads the debts of the subscriptions that name a stake. The caller has locked the stake.
-pub(in crate::billing) async fn debts_of(unit: &mut dyn UnitOfWork, stake: &Stake, scope: DebtScope) -> Result<StakeDebts, BillingError> {
+/// Reads the overdue invoices of the subscriptions that name a stake. The caller has locked the stake.
+pub(in crate::billing) async fn overdue_of_stake(
+    unit: &mut dyn UnitOfWork,
+    stake: &Stake,
+    scope: OverdueScope,
+) -> Result<OverdueInvoices, BillingError> {
     let mut secured = unit.subscriptions().of_stake(&stake.id).await?;
-    secured.retain(|one| scope == DebtScope::All || one.ended_at.is_some());
+    secured.retain(|one| scope == OverdueScope::All || one.ended_at.is_some());
     let mut unpaid = Vec::new();
     for subscription in &secured {
         unpaid.extend(unit.invoices().unpaid_of(&subscription.id).await?);
     }
-    debts_among(unit, stake, unpaid).await
+    overdue_among(unit, stake, unpaid).await
 }
 
-/// As [`debts_of`], for one subscription, ended or not.
-pub(in crate::billing) async fn debts_of_subscription(
+/// As [`overdue_of_stake`], for one subscription, ended or not.
+pub(in crate::billing) async fn overdue_of_subscription(
     unit: &mut dyn UnitOfWork,
     stake: &Stake,
     subscription: &Subscription,
-) -> Result<StakeDebts, BillingError> {
+) -> Result<OverdueInvoices, BillingError> {
     let unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
-    debts_among(unit, stake, unpaid).await
+    overdue_among(unit, stake, unpaid).await
 }
 
 /// Open invoices are charged by their mandate first, except the fee of the overdraft protection, which no mandate pays.
-fn is_debt(stake: &Stake, invoice: &Invoice) -> bool {
+fn is_overdue(stake: &Stake, invoice: &Invoice) -> bool {
     let is_due = invoice.status == InvoiceStatus::Uncollectible
         || (invoice.status == InvoiceStatus::Open && invoice.reason == BillingReason::OverdraftProtection);
     is_due && invoice.currency_id == stake.currency_id && !invoice.remaining().is_zero()
 }
 
-async fn debts_among(unit: &mut dyn UnitOfWork, stake: &Stake, mut invoices: Vec<Invoice>) -> Result<StakeDebts, BillingError> {
+async fn overdue_among(unit: &mut dyn UnitOfWork, stake: &Stake, mut invoices: Vec<Invoice>) -> Result<OverdueInvoices, BillingError> {
     invoices.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
     let ids: Vec<_> = invoices.iter().map(|invoice| invoice.id.clone()).collect();
     let in_flight = unit.attempts().in_flight(&ids).await?;
-    invoices.retain(|invoice| is_debt(stake, invoice) && !in_flight.contains(&invoice.id));
+    invoices.retain(|invoice| is_overdue(stake, invoice) && !in_flight.contains(&invoice.id));
     let fees = invoices.iter().filter(|invoice| invoice.reason == BillingReason::OverdraftProtection);
     let fees = fees.map(|invoice| invoice.id.clone()).collect();
-    Ok(StakeDebts { invoices: plan_payments(&invoices), fees, is_in_flight: !in_flight.is_empty() })
+    Ok(OverdueInvoices { invoices: plan_payments(&invoices), fees, is_in_flight: !in_flight.is_empty() })
 }
 
 /// Whether a payment of an unpaid invoice of the subscription is in flight.
@@ -110,18 +114,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn debts(amounts: &[u128]) -> StakeDebts {
+    fn overdue(amounts: &[u128]) -> OverdueInvoices {
         let planned = |(place, amount): (usize, &u128)| PlannedPayment {
             invoice_id: InvoiceId::parse(&format!("in_{place}")).expect("an id"),
             amount: Amount::new(*amount),
         };
-        StakeDebts { invoices: amounts.iter().enumerate().map(planned).collect(), ..StakeDebts::default() }
+        OverdueInvoices { invoices: amounts.iter().enumerate().map(planned).collect(), ..OverdueInvoices::default() }
     }
 
     #[test]
     fn a_forfeit_pays_the_oldest_invoices_first_and_the_last_one_in_part() {
         let paid =
-            |amount| debts(&[100, 50, 70]).paid_by(Amount::new(amount)).iter().map(|one| one.amount.base_units()).collect::<Vec<_>>();
+            |amount| overdue(&[100, 50, 70]).paid_by(Amount::new(amount)).iter().map(|one| one.amount.base_units()).collect::<Vec<_>>();
         assert_eq!(paid(0), [0; 0]);
         assert_eq!(paid(60), [60]);
         assert_eq!(paid(120), [100, 20]);
@@ -137,11 +141,11 @@ mod tests {
     proptest! {
         #[test]
         fn a_forfeit_is_spent_fully_and_overpays_no_invoice(amount in 0u128..2_000, owed in prop::collection::vec(1u128..500, 0..8)) {
-            let debts = debts(&owed);
-            let paid = debts.paid_by(Amount::new(amount));
+            let overdue = overdue(&owed);
+            let paid = overdue.paid_by(Amount::new(amount));
             let sum = Amount::sum(paid.iter().map(|one| one.amount)).expect("in range");
-            prop_assert_eq!(sum, debts.sum().expect("in range").min(Amount::new(amount)));
-            prop_assert!(paid.iter().zip(&debts.invoices).all(|(paid, owed)| paid.invoice_id == owed.invoice_id && paid.amount <= owed.amount));
+            prop_assert_eq!(sum, overdue.sum().expect("in range").min(Amount::new(amount)));
+            prop_assert!(paid.iter().zip(&overdue.invoices).all(|(paid, owed)| paid.invoice_id == owed.invoice_id && paid.amount <= owed.amount));
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::html_shell::escaped;
 use souk_domain::checkout::{self, LineItem, SessionMode, SessionStatus, SubscriptionTerms};
 use souk_domain::context::Context;
 use souk_domain::payment::{Currency, MethodKind};
-use souk_domain::pricing::{CycleForm, Price, Product, RecurringInterval, Usage};
+use souk_domain::pricing::{IntervalStyle, Price, Product, RecurringInterval, Usage};
 use souk_domain::shared::{Amount, CurrencyId, Language, PaymentLinkId, SessionId, StorageError, Text, Timestamp};
 use souk_domain::storage::UnitOfWork;
 use std::collections::BTreeMap;
@@ -184,8 +184,11 @@ impl CheckoutPrerender {
             None => (translate(language, "headline.buy", &[("name", name)]), price.to_owned(), None),
             Some((days, cycle)) => {
                 let key = if *days == 1 && language == Language::English { "trial.day_one" } else { "trial.day_other" };
-                let amount =
-                    translate(language, "price.renewal", &[("amount", price), ("interval", cycle.text(CycleForm::Per, language).as_str())]);
+                let amount = translate(
+                    language,
+                    "price.renewal",
+                    &[("amount", price), ("interval", cycle.text(IntervalStyle::Per, language).as_str())],
+                );
                 let free = translate(language, key, &[("count", days.to_string().as_str())]);
                 let (large, then) = match &self.total {
                     None => (free, translate(language, "price.then", &[("amount", amount.as_str())])),
@@ -201,7 +204,7 @@ impl CheckoutPrerender {
         let deposit =
             self.deposit.as_ref().map(|amount| translate(language, "order.depositOnly", &[("amount", amount.in_language(language))]));
         let deposit = deposit.map(|text| format!("<p class=\"checkout-detail\">{}</p>", escaped(&text))).unwrap_or_default();
-        let interval = self.trial.as_ref().map(|(_, cycle)| cycle.text(CycleForm::Slash, language));
+        let interval = self.trial.as_ref().map(|(_, cycle)| cycle.text(IntervalStyle::Slash, language));
         let interval =
             interval.map(|interval| format!("<small class=\"checkout-detail\">{}</small>", escaped(&interval))).unwrap_or_default();
         let picture = match &self.picture {

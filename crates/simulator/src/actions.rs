@@ -277,7 +277,7 @@ async fn bank(client: &NetworkClient, id: &SubscriptionId, decline_code: &str) -
 async fn inject_fault(client: &NetworkClient, rng: &mut Rng) -> Result<(), Failure> {
     let count = 1 + rng.below(2);
     if rng.one_in(2) {
-        let mode = rng.pick(&["drop_answer", "drop_answer", "drop_request", "refuse", "delay_ms"]);
+        let mode = rng.pick(&["drop_answer", "drop_answer", "drop_request", "decline", "delay_ms"]);
         client.fault("arcblock", mode, count).await
     } else {
         client.fault("stripe", rng.pick(&CARD_FAULTS), count).await

@@ -78,7 +78,7 @@ forEachDisplay(({ locale, scheme }) => {
     await test.step('an empty wallet makes the subscription past due', async () => {
       await customer.emptyWallet();
       const { timeline } = await owner.advance(clock, { by: 'next_invoice' });
-      expect(timeline.slice(8).map(({ what }) => what)).toEqual(['renewed', 'payment_refused', 'past_due']);
+      expect(timeline.slice(8).map(({ what }) => what)).toEqual(['renewed', 'payment_declined', 'past_due']);
       await page.reload();
       await expect(status('past_due')).toBeVisible();
       await customer.expectValidPage();

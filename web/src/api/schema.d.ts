@@ -8858,7 +8858,7 @@ export interface components {
          * @description The type of a timeline event.
          * @enum {string}
          */
-        TestClockHappening: "renewed" | "trial_ended" | "paid" | "payment_refused" | "retried" | "past_due" | "canceled" | "stake_waits" | "stake_slashed" | "stake_returned";
+        TestClockHappening: "renewed" | "trial_ended" | "paid" | "payment_declined" | "retried" | "past_due" | "canceled" | "stake_waits" | "stake_slashed" | "stake_returned";
         /** TestClockInput */
         TestClockInput: {
             /** @description A customer's id or DID. */

@@ -22,13 +22,13 @@ pub enum CallError {
     Unanswered(String),
     /// The chain rejected the request.
     #[error("{code}: {message}")]
-    Refused { code: String, message: String },
+    Rejected { code: String, message: String },
 }
 
 impl CallError {
     /// Returns whether the request itself caused the rejection, so that a retry cannot succeed.
     pub fn is_final(&self) -> bool {
-        matches!(self, Self::Refused { code, .. } if !code.is_empty() && !TRANSIENT.contains(&code.as_str()))
+        matches!(self, Self::Rejected { code, .. } if !code.is_empty() && !TRANSIENT.contains(&code.as_str()))
     }
 }
 
@@ -36,7 +36,7 @@ impl From<CallError> for RailError {
     fn from(error: CallError) -> Self {
         match error {
             CallError::Unanswered(reason) => Self::Unreachable(reason),
-            CallError::Refused { .. } => Self::Rejected(error.to_string()),
+            CallError::Rejected { .. } => Self::Rejected(error.to_string()),
         }
     }
 }
@@ -69,7 +69,7 @@ impl GraphError {
     fn into_call_error(self) -> CallError {
         let named = self.code.or(self.extensions.and_then(|extensions| extensions.code));
         let code = named.unwrap_or_else(|| leading_code(&self.message).to_owned());
-        CallError::Refused { code, message: self.message }
+        CallError::Rejected { code, message: self.message }
     }
 }
 

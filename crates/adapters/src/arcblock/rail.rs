@@ -177,13 +177,13 @@ impl WalletRail for ArcblockRail {
         let decline = match self.graphql.call(&address, &query, &self.gas_headers(&hash)).await {
             Ok(answer) if answer["sendTx"]["code"] == OK => None,
             Ok(_) => return Outcome::Unknown("the network answered without a result".to_owned()),
-            Err(CallError::Refused { code, .. }) if code == DUPLICATE => None,
+            Err(CallError::Rejected { code, .. }) if code == DUPLICATE => None,
             // The chain records some rejections under the transaction's hash, but not all of them: look the transaction up.
             Err(error) if error.is_final() => Some(error),
             Err(error) => return Outcome::Unknown(error.to_string()),
         };
         match (self.look_up(&address, currency, &hash).await, decline) {
-            (Outcome::NotFound, Some(CallError::Refused { code, message })) => Outcome::Declined(Decline { code, message }),
+            (Outcome::NotFound, Some(CallError::Rejected { code, message })) => Outcome::Declined(Decline { code, message }),
             // Accepted, but not visible yet.
             (Outcome::NotFound, _) => Outcome::Pending { requires_payer: false, last_error: None },
             (outcome, _) => outcome,

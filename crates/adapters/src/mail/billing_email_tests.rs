@@ -217,7 +217,7 @@ fn payment_failed(subscription: Subscription, invoice: Invoice, code: &str) -> B
 }
 
 fn cancellation(reason: CancelReason) -> Option<Cancellation> {
-    Some(Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(20), taken_back_by: None })
+    Some(Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(20), clearing_stake: None })
 }
 
 fn ended(reason: CancelReason) -> Subscription {

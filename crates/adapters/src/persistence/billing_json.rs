@@ -99,26 +99,26 @@ impl JsonForm for CardHolder {
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(super) enum GrantForm {
+pub(super) enum MandateDetailsForm {
     Delegation { payer: String, limits: Vec<(String, String)>, reference: String },
     Card(SavedCardForm),
 }
 
 impl JsonForm for MandateDetails {
-    type Form = GrantForm;
-    fn form(self) -> GrantForm {
+    type Form = MandateDetailsForm;
+    fn form(self) -> MandateDetailsForm {
         match self {
-            Self::Delegation { payer, limits, reference } => GrantForm::Delegation {
+            Self::Delegation { payer, limits, reference } => MandateDetailsForm::Delegation {
                 reference,
                 payer: payer.to_string(),
                 limits: limits.into_iter().map(|(currency, most)| (currency.to_string(), most.to_string())).collect(),
             },
-            Self::Card(card) => GrantForm::Card(card.form()),
+            Self::Card(card) => MandateDetailsForm::Card(card.form()),
         }
     }
-    fn of(form: GrantForm) -> Option<Self> {
+    fn of(form: MandateDetailsForm) -> Option<Self> {
         Some(match form {
-            GrantForm::Delegation { payer, limits, reference } => Self::Delegation {
+            MandateDetailsForm::Delegation { payer, limits, reference } => Self::Delegation {
                 reference,
                 payer: Did::from_verified(payer),
                 limits: limits
@@ -126,24 +126,24 @@ impl JsonForm for MandateDetails {
                     .map(|(currency, most)| Some((CurrencyId::parse(&currency).ok()?, Amount::parse_base_units(&most).ok()?)))
                     .collect::<Option<_>>()?,
             },
-            GrantForm::Card(card) => Self::Card(SavedCard::of(card)?),
+            MandateDetailsForm::Card(card) => Self::Card(SavedCard::of(card)?),
         })
     }
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct CycleForm {
+pub(super) struct IntervalForm {
     interval: String,
     count: u32,
     calendar: bool,
 }
 
 impl JsonForm for RecurringInterval {
-    type Form = CycleForm;
-    fn form(self) -> CycleForm {
-        CycleForm { interval: self.interval.name().to_owned(), count: self.count, calendar: self.anchoring == Anchoring::Calendar }
+    type Form = IntervalForm;
+    fn form(self) -> IntervalForm {
+        IntervalForm { interval: self.interval.name().to_owned(), count: self.count, calendar: self.anchoring == Anchoring::Calendar }
     }
-    fn of(form: CycleForm) -> Option<Self> {
+    fn of(form: IntervalForm) -> Option<Self> {
         let anchoring = if form.calendar { Anchoring::Calendar } else { Anchoring::Fixed };
         Self::named(&form.interval, form.count, anchoring).ok()
     }
@@ -155,7 +155,7 @@ pub(super) struct CancellationForm {
     feedback: Option<String>,
     comment: String,
     requested_at: i64,
-    taken_back_by: Option<String>,
+    clearing_stake: Option<String>,
 }
 
 impl JsonForm for Cancellation {
@@ -166,7 +166,7 @@ impl JsonForm for Cancellation {
             feedback: self.feedback.map(|feedback| feedback.name().to_owned()),
             comment: self.comment,
             requested_at: self.requested_at.micros(),
-            taken_back_by: self.taken_back_by,
+            clearing_stake: self.clearing_stake,
         }
     }
     fn of(form: CancellationForm) -> Option<Self> {
@@ -176,7 +176,7 @@ impl JsonForm for Cancellation {
         };
         let reason = CancelReason::from_name(&form.reason)?;
         let requested_at = Timestamp::from_micros(form.requested_at);
-        Some(Self { reason, feedback, comment: form.comment, requested_at, taken_back_by: form.taken_back_by })
+        Some(Self { reason, feedback, comment: form.comment, requested_at, clearing_stake: form.clearing_stake })
     }
 }
 

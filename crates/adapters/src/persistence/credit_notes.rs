@@ -20,7 +20,7 @@ pub(super) const OF_INVOICE: Listing = listing!(
 const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM credit_note_items WHERE note_id IN " (listed "$1") " ORDER BY note_id, position");
 
 /// Several notes of one plan change can credit the same time; DISTINCT counts it once.
-macro_rules! dated_back {
+macro_rules! backdated {
     ($micros:literal) => {
         concat!(
             "SELECT ",
@@ -32,8 +32,8 @@ macro_rules! dated_back {
     };
 }
 const DATED_BACK: Sql = Sql {
-    sqlite: dated_back!("COALESCE(SUM(created_at - covers_until), 0)"),
-    postgres: dated_back!("CAST(COALESCE(EXTRACT(EPOCH FROM SUM(created_at - covers_until)) * 1000000, 0) AS BIGINT)"),
+    sqlite: backdated!("COALESCE(SUM(created_at - covers_until), 0)"),
+    postgres: backdated!("CAST(COALESCE(EXTRACT(EPOCH FROM SUM(created_at - covers_until)) * 1000000, 0) AS BIGINT)"),
 };
 
 pub struct SqlCreditNotes<'s>(pub &'s mut Connection);
@@ -66,7 +66,7 @@ impl CreditNotes for SqlCreditNotes<'_> {
         rows.iter().map(note_item).collect()
     }
 
-    async fn dated_back(&mut self, subscription: &SubscriptionId, since: Timestamp) -> Result<Duration, StorageError> {
+    async fn backdated(&mut self, subscription: &SubscriptionId, since: Timestamp) -> Result<Duration, StorageError> {
         let query = self.0.query_per_dialect(DATED_BACK).bind(subscription).bind(CreditNoteReason::PlanChange).bind(since);
         Ok(Duration::from_micros(query.one().await?.get("micros")?))
     }

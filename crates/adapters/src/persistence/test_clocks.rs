@@ -60,13 +60,13 @@ impl TestClocks for SqlTestClocks<'_> {
         Ok(self.0.query(update).bind(id).bind(before).bind(wall).execute().await? == 1)
     }
 
-    async fn tick(&mut self, id: &ClockId, tick: &ClockStep<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError> {
+    async fn record_step(&mut self, id: &ClockId, step: &ClockStep<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError> {
         let Some(clock) = self.find(id).await? else { return Ok(false) };
-        let all: Vec<_> = clock.timeline.into_iter().chain(tick.timeline.iter().cloned()).collect();
+        let all: Vec<_> = clock.timeline.into_iter().chain(step.timeline.iter().cloned()).collect();
         let kept = all[all.len().saturating_sub(CLOCK_TIMELINE_MAX)..].to_vec();
         let update = "UPDATE test_clocks SET now_at = $2, timeline = $3, target = CASE WHEN $4 THEN NULL ELSE target END, touched_at = $5
                       WHERE id = $1 AND now_at <= $2 AND touched_at = $6";
-        let query = self.0.query(update).bind(id).bind(tick.now).bind(kept).bind(tick.arrived).bind(wall).bind(touched);
+        let query = self.0.query(update).bind(id).bind(step.now).bind(kept).bind(step.arrived).bind(wall).bind(touched);
         Ok(query.execute().await? == 1)
     }
 

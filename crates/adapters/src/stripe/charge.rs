@@ -46,7 +46,7 @@ impl StripeRail {
                 Ok(CardIntent { provider_id: provider_id.to_owned(), client_secret: String::new(), outcome })
             }
             Ok(answer) => intent::charged(method, currency, &answer),
-            Err(CallError::Refused { status: 400 | 402 | 404, problem }) if problem.kind != "idempotency_error" => {
+            Err(CallError::Rejected { status: 400 | 402 | 404, problem }) if problem.kind != "idempotency_error" => {
                 declined(method, currency, *problem)
             }
             Err(error @ CallError::Misconfigured(_)) => return Err(rail_error(error)),

@@ -39,7 +39,7 @@ pub(super) enum CallError {
     /// There was no response, or none that says whether the call had an effect.
     Unknown(String),
     /// The provider rejected the call.
-    Refused { status: u16, problem: Box<Problem> },
+    Rejected { status: u16, problem: Box<Problem> },
     /// The method's settings do not allow the call.
     Misconfigured(String),
 }
@@ -154,7 +154,7 @@ fn interpret(status: StatusCode, body: &[u8]) -> Result<Value, CallError> {
     }
     let open = matches!(status, StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS) || !status.is_client_error();
     match serde_json::from_slice(body) {
-        Ok(Failure { error }) if !open => Err(CallError::Refused { status: status.as_u16(), problem: Box::new(error) }),
+        Ok(Failure { error }) if !open => Err(CallError::Rejected { status: status.as_u16(), problem: Box::new(error) }),
         _ => Err(CallError::Unknown(format!("it answered {}", status.as_u16()))),
     }
 }

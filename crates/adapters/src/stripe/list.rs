@@ -18,7 +18,7 @@ impl StripeRail {
     pub(super) async fn object<T: DeserializeOwned>(&self, method: &Method, path: String) -> Result<Option<T>, RailError> {
         match self.call(method, Verb::GET, path, Vec::new(), None).await {
             Ok(answer) => read(answer).map(Some),
-            Err(CallError::Refused { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => Ok(None),
+            Err(CallError::Rejected { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => Ok(None),
             Err(error) => Err(rail_error(error)),
         }
     }

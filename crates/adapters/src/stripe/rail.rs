@@ -72,7 +72,7 @@ impl CardRail for StripeRail {
         }
         // The cheapest call that requires the secret key and returns its mode.
         let balance = self.call(method, Verb::GET, "/v1/balance".to_owned(), Vec::new(), None).await.map_err(|error| match error {
-            CallError::Refused { problem, .. } => RailError::Misconfigured(problem.message),
+            CallError::Rejected { problem, .. } => RailError::Misconfigured(problem.message),
             other => rail_error(other),
         })?;
         match balance["livemode"].as_bool() {
@@ -110,19 +110,19 @@ impl CardRail for StripeRail {
         let Some(path) = intent_path(provider_id, EXPANDED) else { return Outcome::NotFound };
         match self.call(method, Verb::GET, path, Vec::new(), None).await {
             Ok(answer) => intent::outcome(method, currency, provider_id, &answer),
-            Err(CallError::Refused { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => Outcome::NotFound,
+            Err(CallError::Rejected { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => Outcome::NotFound,
             Err(error) => Outcome::Unknown(reason(error)),
         }
     }
 
     async fn cancel(&self, method: &Method, currency: &Currency, provider_id: &str) -> Outcome {
         let Some(path) = intent_path(provider_id, "/cancel") else { return Outcome::NotFound };
-        let refused = match self.call(method, Verb::POST, path, vec![("cancellation_reason", "abandoned".to_owned())], None).await {
+        let rejected = match self.call(method, Verb::POST, path, vec![("cancellation_reason", "abandoned".to_owned())], None).await {
             Ok(answer) => return intent::outcome(method, currency, provider_id, &answer),
             Err(error) => error,
         };
         // Too late to cancel, or already canceled: the error carries the current intent.
-        if let CallError::Refused { problem, .. } = &refused
+        if let CallError::Rejected { problem, .. } = &rejected
             && let Some(intent) = problem.payment_intent.as_ref().filter(|intent| !intent::needs_card_lookup(intent))
         {
             return intent::outcome(method, currency, provider_id, intent);
@@ -228,8 +228,8 @@ fn misconfigured(sentence: &str) -> RailError {
 pub(super) fn rail_error(error: CallError) -> RailError {
     match error {
         CallError::Unknown(reason) => RailError::Unreachable(reason),
-        CallError::Refused { status: 401 | 403, problem } => RailError::Misconfigured(problem.message),
-        CallError::Refused { problem, .. } => RailError::Rejected(describe(*problem)),
+        CallError::Rejected { status: 401 | 403, problem } => RailError::Misconfigured(problem.message),
+        CallError::Rejected { problem, .. } => RailError::Rejected(describe(*problem)),
         CallError::Misconfigured(reason) => RailError::Misconfigured(reason),
     }
 }
@@ -237,7 +237,7 @@ pub(super) fn rail_error(error: CallError) -> RailError {
 pub(super) fn reason(error: CallError) -> String {
     match error {
         CallError::Unknown(reason) | CallError::Misconfigured(reason) => reason,
-        CallError::Refused { status, problem } => {
+        CallError::Rejected { status, problem } => {
             format!("the card processor rejected the query with status {status}: {}", describe(*problem))
         }
     }

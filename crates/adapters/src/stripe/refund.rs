@@ -53,7 +53,7 @@ impl StripeRail {
         ];
         let refund = match self.call(method, Verb::POST, REFUNDS.to_owned(), form, Some(key)).await {
             Ok(answer) => answer,
-            Err(CallError::Refused { status: 400 | 402 | 404, problem }) if problem.kind != "idempotency_error" => {
+            Err(CallError::Rejected { status: 400 | 402 | 404, problem }) if problem.kind != "idempotency_error" => {
                 return Outcome::Declined((*problem).into());
             }
             Err(error) => return Outcome::Unknown(reason(error)),

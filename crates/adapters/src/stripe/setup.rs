@@ -65,7 +65,7 @@ impl StripeRail {
         let Some(path) = clean_path(SETUPS, "seti_", provider_id, EXPANDED) else { return SetupOutcome::NotFound };
         match self.call(method, Verb::GET, path, Vec::new(), None).await {
             Ok(answer) => outcome(method, provider_id, &answer),
-            Err(CallError::Refused { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => {
+            Err(CallError::Rejected { status: 404, problem }) if problem.code.as_deref() == Some("resource_missing") => {
                 SetupOutcome::NotFound
             }
             Err(error) => SetupOutcome::Unknown(reason(error)),

@@ -279,8 +279,8 @@ async fn a_network_that_cannot_be_reached_is_unknown() {
 async fn the_secret_key_is_not_sent_over_plain_http() {
     let bench = Bench::open(Mode::Test).await;
     for host in ["http://stripe.example", "ftp://stripe.example", "stripe.example", "http://localhost.example"] {
-        let refused = bench.rail.open(&method(Mode::Test, host), &bench.currency, &request()).await;
-        assert!(matches!(refused, Err(RailError::Misconfigured(_))), "{host}: {refused:?}");
+        let rejected = bench.rail.open(&method(Mode::Test, host), &bench.currency, &request()).await;
+        assert!(matches!(rejected, Err(RailError::Misconfigured(_))), "{host}: {rejected:?}");
     }
 }
 
@@ -307,11 +307,11 @@ async fn canceling_returns_the_current_state_of_the_intent() {
 async fn a_rejected_creation_gives_the_reason() {
     let bench = Bench::open(Mode::Test).await;
     bench.will_answer(400, json!({ "error": { "type": "invalid_request_error", "code": "amount_too_small", "message": "Too small." } }));
-    let refused = bench.rail.open(&bench.method, &bench.currency, &request()).await;
-    assert_eq!(refused, Err(RailError::Rejected("Too small. (amount_too_small)".to_owned())));
+    let rejected = bench.rail.open(&bench.method, &bench.currency, &request()).await;
+    assert_eq!(rejected, Err(RailError::Rejected("Too small. (amount_too_small)".to_owned())));
     bench.will_answer(401, json!({ "error": { "type": "invalid_request_error", "message": "Invalid API Key provided." } }));
-    let refused = bench.rail.open(&bench.method, &bench.currency, &request()).await;
-    assert_eq!(refused, Err(RailError::Misconfigured("Invalid API Key provided.".to_owned())));
+    let rejected = bench.rail.open(&bench.method, &bench.currency, &request()).await;
+    assert_eq!(rejected, Err(RailError::Misconfigured("Invalid API Key provided.".to_owned())));
 }
 
 #[tokio::test]
@@ -325,8 +325,8 @@ async fn settings_are_verified_at_the_provider() {
     bench.will_answer(401, json!({ "error": { "type": "invalid_request_error", "message": "Invalid API Key provided." } }));
     bench.will_answer(200, json!({ "hello": "world" }));
     for _ in 0..3 {
-        let refused = bench.rail.validate_settings(&bench.method, &[]).await;
-        assert!(matches!(refused, Err(RailError::Misconfigured(_))), "{refused:?}");
+        let rejected = bench.rail.validate_settings(&bench.method, &[]).await;
+        assert!(matches!(rejected, Err(RailError::Misconfigured(_))), "{rejected:?}");
     }
     assert_eq!(bench.requests().len(), 4);
 }
@@ -335,8 +335,8 @@ async fn settings_are_verified_at_the_provider() {
 async fn invalid_settings_are_rejected_without_a_call() {
     let bench = Bench::open(Mode::Test).await;
     for currencies in [[currency("jpy", 2)], [currency("usd", 6)], [currency("USD", 2)]] {
-        let refused = bench.rail.validate_settings(&bench.method, &currencies).await;
-        assert!(matches!(refused, Err(RailError::Misconfigured(_))), "{refused:?}");
+        let rejected = bench.rail.validate_settings(&bench.method, &currencies).await;
+        assert!(matches!(rejected, Err(RailError::Misconfigured(_))), "{rejected:?}");
     }
     let live = Method { mode: Mode::Live, ..bench.method.clone() };
     assert!(matches!(bench.rail.validate_settings(&live, &[]).await, Err(RailError::Misconfigured(_))), "a test key in live mode");

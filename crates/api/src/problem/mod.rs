@@ -329,7 +329,7 @@ impl From<TransferError> for Problem {
             TransferError::Complete => Self::bad(error.to_string()).code("ALREADY_PAID"),
             TransferError::Changed => Self::bad(error.to_string()).code("ORDER_CHANGED"),
             TransferError::PaymentInFlight => Self::bad(error.to_string()).code("PAYMENT_IN_FLIGHT"),
-            TransferError::Refused(ref decline) => {
+            TransferError::Declined(ref decline) => {
                 let reason = decline.code.clone();
                 Self::bad(error.to_string()).code("NETWORK_DECLINED").param("reason", reason)
             }

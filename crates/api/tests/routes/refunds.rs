@@ -15,7 +15,7 @@ async fn refused(app: &TestApp, buyer: &Buyer, owner: &Buyer) -> String {
     let invoice = buyer.retrieve(&session).await["checkoutSession"]["invoice_id"].clone();
     let refund = owner.browser.post("/api/refunds", &json!({ "invoice_id": invoice, "amount": "4" })).await.ok();
     assert_eq!((&refund["type"], &refund["status"], &refund["amount"]), (&json!("refund"), &json!("pending"), &tokens(4)));
-    app.networks.ledger_fault(json!({ "mode": "refuse" })).await;
+    app.networks.ledger_fault(json!({ "mode": "decline" })).await;
     app.drain().await;
     format!("/api/refunds/{}", refund["id"].as_str().expect("an id"))
 }

@@ -77,7 +77,7 @@ async fn plan_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Resu
     let mut lines = Vec::with_capacity(subscription.items.len());
     for item in &subscription.items {
         let Some((price, product)) = sold.iter().find(|(price, _)| price.id == item.price_id) else { continue };
-        let charge = || price.rate_in(&subscription.currency_id).and_then(|rate| rate.amount_for(item.quantity).ok());
+        let charge = || price.pricing_in(&subscription.currency_id).and_then(|pricing| pricing.amount_for(item.quantity).ok());
         let amount = if price.is_metered() { None } else { Some(charge().unwrap_or_default()) };
         lines.push(SubscribedItem { title: product.localized_name(), quantity: item.quantity, amount });
     }

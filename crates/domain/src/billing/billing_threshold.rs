@@ -72,7 +72,7 @@ pub(super) async fn bill_when_reached(
         subscription.enter(0, next);
     } else {
         for (id, whole) in full_usage_totals {
-            let credited = corrections.given_of(&id)?;
+            let credited = corrections.credited_of(&id)?;
             let Some(item) = subscription.items.iter_mut().find(|item| item.id == id) else { continue };
             let billed_before = item.billed.map_or(Amount::ZERO, |billed| billed.amount);
             // Billed usage that could not be credited stays billed, so that it is not billed again.
@@ -99,8 +99,8 @@ fn whole_periods(subscription: &Subscription, batch: &BillingBatch) -> Result<Ve
     let mut plan = Vec::new();
     for item in &subscription.items {
         let Some(price) = batch.prices.get(&item.price_id).filter(|price| usage_of(price) == Some(Usage::Licensed)) else { continue };
-        let rate = price.rate_in(&subscription.currency_id).ok_or(SubscriptionError::CurrencyNotConfigured)?;
-        plan.push(PlanLine { price_id: price.id.clone(), quantity: item.quantity, whole: rate.amount_for(item.quantity)? });
+        let pricing = price.pricing_in(&subscription.currency_id).ok_or(SubscriptionError::CurrencyNotConfigured)?;
+        plan.push(PlanLine { price_id: price.id.clone(), quantity: item.quantity, whole: pricing.amount_for(item.quantity)? });
     }
     Ok(plan)
 }

@@ -87,7 +87,7 @@ pub async fn cancel(ctx: &Context, by: Requester, id: &SubscriptionId, terms: &C
         Requester::Customer => CancelReason::CancellationRequested,
         Requester::Store => CancelReason::CancellationByStore,
     };
-    subscription.cancellation = Some(Cancellation { reason, feedback: terms.feedback, comment, requested_at: now, taken_back_by: None });
+    subscription.cancellation = Some(Cancellation { reason, feedback: terms.feedback, comment, requested_at: now, clearing_stake: None });
     subscription.canceled_at = Some(now);
     subscription.updated_at = now;
     if !ends_at_once(&subscription, terms.at, now) {
@@ -268,7 +268,7 @@ pub(super) mod tests {
     #[test]
     fn only_a_requested_cancellation_at_period_end_can_be_undone() {
         let requested_for =
-            |reason| Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1), taken_back_by: None };
+            |reason| Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1), clearing_stake: None };
         let pending = Subscription {
             cancellation: Some(requested_for(CancelReason::CancellationRequested)),
             ..subscription(SubscriptionStatus::Active)
@@ -288,7 +288,7 @@ pub(super) mod tests {
     #[test]
     fn only_the_store_can_undo_its_own_cancellation() {
         let ends = |reason| {
-            let cancellation = Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1), taken_back_by: None };
+            let cancellation = Cancellation { reason, feedback: None, comment: String::new(), requested_at: at(1), clearing_stake: None };
             Subscription { cancellation: Some(cancellation), ..subscription(SubscriptionStatus::Active) }
         };
         let (by_customer_request, by_store_request) = (ends(CancelReason::CancellationRequested), ends(CancelReason::CancellationByStore));

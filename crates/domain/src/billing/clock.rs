@@ -46,7 +46,7 @@ pub enum TimelineEvent {
     TrialEnded,
     /// An invoice was paid, by the first attempt or by a retry.
     Paid,
-    PaymentRefused,
+    PaymentDeclined,
     Retried,
     /// A subscription became past due.
     PastDue,
@@ -62,7 +62,7 @@ impl TimelineEvent {
         Self::Renewed,
         Self::TrialEnded,
         Self::Paid,
-        Self::PaymentRefused,
+        Self::PaymentDeclined,
         Self::Retried,
         Self::PastDue,
         Self::Canceled,
@@ -77,7 +77,7 @@ impl TimelineEvent {
             Self::Renewed => "renewed",
             Self::TrialEnded => "trial_ended",
             Self::Paid => "paid",
-            Self::PaymentRefused => "payment_refused",
+            Self::PaymentDeclined => "payment_declined",
             Self::Retried => "retried",
             Self::PastDue => "past_due",
             Self::Canceled => "canceled",
@@ -116,7 +116,7 @@ pub trait TestClocks: Send {
     async fn claim(&mut self, id: &ClockId, before: Timestamp, wall: Timestamp) -> Result<bool, StorageError>;
     /// Advances a clock, never back, and appends to its timeline. With `arrived` it stops advancing. `wall` is the wall time of this step,
     /// `touched` that of the previous one: false when another worker has touched the clock since.
-    async fn tick(&mut self, id: &ClockId, tick: &ClockStep<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError>;
+    async fn record_step(&mut self, id: &ClockId, step: &ClockStep<'_>, touched: Timestamp, wall: Timestamp) -> Result<bool, StorageError>;
     /// Advancing clocks that no worker has touched since `before`.
     async fn under_way(&mut self, before: Timestamp, limit: u32) -> Result<Vec<ClockId>, StorageError>;
 }

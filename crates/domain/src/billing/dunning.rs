@@ -29,7 +29,7 @@ pub(super) async fn decline_invoice(
         // The invoice is no longer due: it was paid or credited meanwhile.
         return Ok(());
     }
-    if let Ok(status) = subscription.status.after(Change::PaymentRefused) {
+    if let Ok(status) = subscription.status.after(Change::PaymentDeclined) {
         subscription.status = status;
         subscription.updated_at = now;
         if subscription.overdraft_stake_id.is_some() && subscription.overdraft_at.is_none() {

@@ -28,13 +28,13 @@ pub fn mandate_limit<'a>(
 ) -> Result<MandateLimit, AmountError> {
     let (mut licensed, mut used, mut by_usage) = (Amount::ZERO, Amount::ZERO, false);
     for (price, quantity) in items {
-        let Some(rate) = price.rate_in(currency) else { continue };
+        let Some(pricing) = price.pricing_in(currency) else { continue };
         match price.is_metered() {
             true => {
                 by_usage = true;
-                used = used.plus(max_usage_price(&rate, policy.usage_ceiling)?)?;
+                used = used.plus(max_usage_price(&pricing, policy.usage_ceiling)?)?;
             }
-            false => licensed = licensed.plus(rate.amount_for(quantity)?)?,
+            false => licensed = licensed.plus(pricing.amount_for(quantity)?)?,
         }
     }
     if let (true, Some(threshold)) = (by_usage, threshold.filter(|threshold| !threshold.is_zero())) {
@@ -45,14 +45,14 @@ pub fn mandate_limit<'a>(
 
 /// The highest price of up to `units` units, not counting leading free units. The maximum can lie below `units`: with volume tiers, more
 /// units can cost less.
-fn max_usage_price(rate: &UnitPricing<'_>, units: u64) -> Result<Amount, AmountError> {
-    let UnitPricing::Tiered { tiers, .. } = rate else { return rate.amount_for(units) };
+fn max_usage_price(pricing: &UnitPricing<'_>, units: u64) -> Result<Amount, AmountError> {
+    let UnitPricing::Tiered { tiers, .. } = pricing else { return pricing.amount_for(units) };
     let free = tiers.iter().take_while(|tier| tier.unit_amount.is_zero() && tier.flat_amount.is_zero());
     let units = units.saturating_add(free.filter_map(|tier| tier.up_to).max().unwrap_or_default());
     let ends = tiers.iter().filter_map(|tier| tier.up_to).filter(|end| *end < units);
-    let mut most = rate.amount_for(units)?;
+    let mut most = pricing.amount_for(units)?;
     for end in ends {
-        most = most.max(rate.amount_for(end)?);
+        most = most.max(pricing.amount_for(end)?);
     }
     Ok(most)
 }

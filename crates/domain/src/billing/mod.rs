@@ -103,7 +103,7 @@ pub use report_usage::*;
 pub use restake::{RestakeError, StakeFor, lacks_stake, prepare_restake, submit_signed_restake};
 pub(crate) use reversal::reverse_payment;
 pub use settlement::{InvoiceCollection, MandateChange, Recharge, RefundPayment};
-pub(crate) use settlement::{mandate_declined, mandate_given};
+pub(crate) use settlement::{mandate_declined, mandate_settled};
 pub use stake::*;
 pub(crate) use stake::{RequestedStake, abandon_stake, post_stake, record_placement};
 pub use subscription::*;

@@ -55,7 +55,7 @@ fn apply_resume(subscription: &mut Subscription, now: Timestamp) -> Result<(), R
     subscription.status = if in_trial { SubscriptionStatus::Trialing } else { resumed };
     let paused_at = subscription.paused_at.take().unwrap_or(now);
     if let Some(since) = subscription.past_due_since {
-        subscription.status = subscription.status.after(Change::PaymentRefused)?;
+        subscription.status = subscription.status.after(Change::PaymentDeclined)?;
         subscription.past_due_since = Some(since.plus(now.since(paused_at.max(since))));
     }
     Ok(())

@@ -57,7 +57,7 @@ pub(super) async fn target(
     let found = found.filter(|found| method.is_none_or(|method| *method == found.id)).ok_or(PaymentTargetError::MethodNotSupported)?;
     let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;
-    if !prices.iter().all(|price| price.rate_in(&currency.id).is_some()) {
+    if !prices.iter().all(|price| price.pricing_in(&currency.id).is_some()) {
         return Err(SubscriptionError::CurrencyNotConfigured.into());
     }
     if currency.id != subscription.currency_id {

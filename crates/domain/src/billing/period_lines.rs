@@ -33,7 +33,7 @@ pub(super) fn lines(
     for item in &subscription.items {
         let price = batch.prices.get(&item.price_id).ok_or(Unbillable::NoPrice)?;
         let product = batch.products.get(&price.product_id).ok_or(Unbillable::NoProduct)?;
-        let rate = price.rate_in(&subscription.currency_id).ok_or(Unbillable::NoCurrency)?;
+        let pricing = price.pricing_in(&subscription.currency_id).ok_or(Unbillable::NoCurrency)?;
         let (quantity, span, billed) = match (usage_of(price), metered_period) {
             (Some(Usage::Metered(_)), Some(metered_period)) => {
                 let span = Period { start: item.counts_from(&metered_period), ..metered_period };
@@ -43,7 +43,7 @@ pub(super) fn lines(
             (Some(Usage::Licensed), _) => (item.quantity, licensed_period, Amount::ZERO),
             (None, _) => return Err(Unbillable::NotRecurring),
         };
-        let whole = PricingFormula::of(&rate, quantity);
+        let whole = PricingFormula::of(&pricing, quantity);
         let carried_over = item.billed.map_or(Amount::ZERO, |billed| billed.carried_over);
         let overbilled = billed.minus(whole.amount()?.max(carried_over)).unwrap_or_default();
         let pricing_formula = if billed.is_zero() { whole } else { PricingFormula::Rest { whole: Box::new(whole), billed } };

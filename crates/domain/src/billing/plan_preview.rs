@@ -183,7 +183,7 @@ async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Res
                 && (is_alone && (!price.is_metered() || subscription.index.is_none()) || cycle == Some(subscription.cycle))
                 && !price.is_custom()
                 && price.mode == subscription.mode
-                && price.rate_in(&subscription.currency_id).is_some()
+                && price.pricing_in(&subscription.currency_id).is_some()
         };
         for price in prices.into_iter().filter(fits) {
             let Some(product) = products.iter().find(|product| product.id == price.product_id) else { continue };
@@ -250,7 +250,7 @@ pub(super) async fn shown_for(
     let changed_at = unit.invoices().last_start(&subscription.id, BillingReason::SubscriptionUpdate).await?;
     let is_before = changed_at.is_some_and(|changed_at| at.seconds() < changed_at.seconds());
     let one_period_ago = now.minus(Duration::from_secs(subscription.period.seconds()));
-    let backdated = unit.credit_notes().dated_back(&subscription.id, one_period_ago).await?;
+    let backdated = unit.credit_notes().backdated(&subscription.id, one_period_ago).await?;
     let is_late = at > now || now.since(at) > lifetime.saturating_sub(backdated) || now >= subscription.period.end;
     match is_late || is_before {
         true => Err(PlanError::PreviewChanged),
@@ -273,13 +273,13 @@ pub(super) async fn draft(
         return Err(PlanError::NoPlans);
     }
     let cycle = price.recurring.map(|recurring| recurring.cycle).ok_or(PlanError::NoPlans)?;
-    let rate = price.rate_in(&before.currency_id).ok_or(SubscriptionError::CurrencyNotConfigured)?;
+    let pricing = price.pricing_in(&before.currency_id).ok_or(SubscriptionError::CurrencyNotConfigured)?;
     let (stock_returned, stock_taken) = (
         StockReservation { price_id: item.price_id.clone(), quantity: item.quantity },
         StockReservation { price_id: price.id.clone(), quantity },
     );
     check_quantity(&price, quantity, if stock_returned.price_id == stock_taken.price_id { stock_returned.quantity } else { 0 })?;
-    let plan = PlanLine { price_id: price.id.clone(), quantity, whole: rate.amount_for(quantity)? };
+    let plan = PlanLine { price_id: price.id.clone(), quantity, whole: pricing.amount_for(quantity)? };
     let invoice = InvoiceId::new(at, ctx.random.as_ref());
     // Nothing is paid or due during a trial. Usage is not prorated but billed.
     let is_prorated = before.index.is_some() && !price.is_metered();
@@ -304,9 +304,9 @@ pub(super) async fn draft(
     let mut after = changed(&before, (place, &price, quantity), cycle, &change);
     if let (Some(line), Some(Usage::Metered(aggregate))) = (usage.items.first(), usage_of(&price)) {
         let billed_before = item.billed.map_or(Amount::ZERO, |billed| billed.amount);
-        let credited = corrections.given_of(&item.id)?;
+        let credited = corrections.credited_of(&item.id)?;
         let used = (line.quantity, billed_before.plus(line.amount)?.minus(credited)?);
-        after.items[place].billed = Some(carried((&item, &before.period), (&rate, aggregate), used, at)?);
+        after.items[place].billed = Some(carried((&item, &before.period), (&pricing, aggregate), used, at)?);
     }
     let batch = BillingBatch::read(unit, std::slice::from_ref(&after)).await?;
     after.name = batch.product_names(&after);

@@ -76,8 +76,8 @@ impl From<&ProrationLine> for PricingFormula {
 impl PricingFormula {
     /// The formula of a price for a quantity. For custom amounts, the preset.
     #[must_use]
-    pub fn of(rate: &UnitPricing<'_>, quantity: u64) -> Self {
-        match rate {
+    pub fn of(pricing: &UnitPricing<'_>, quantity: u64) -> Self {
+        match pricing {
             UnitPricing::PerUnit(unit) => Self::PerUnit { unit: *unit, quantity },
             UnitPricing::Tiered { mode, tiers } => Self::Tiered { mode: *mode, tiers: tiers.to_vec(), quantity },
             UnitPricing::Custom(custom) => Self::Custom { amount: custom.proposed() },
@@ -310,12 +310,12 @@ mod tests {
     fn each_unit_pricing_has_a_formula_with_the_same_amount() {
         let custom = CustomAmount { preset: Some(Amount::new(5)), ..CustomAmount::default() };
         let tiers = tiers();
-        for rate in [
+        for pricing in [
             UnitPricing::PerUnit(Amount::new(7)),
             UnitPricing::Tiered { mode: TiersMode::Graduated, tiers: &tiers },
             UnitPricing::Custom(&custom),
         ] {
-            assert_eq!(PricingFormula::of(&rate, 9).amount(), rate.amount_for(9));
+            assert_eq!(PricingFormula::of(&pricing, 9).amount(), pricing.amount_for(9));
         }
     }
 

@@ -139,6 +139,6 @@ pub async fn submit_signed_restake(
 async fn resume_by(unit: &mut dyn UnitOfWork, mut subscription: Subscription, hash: &str) -> Result<(), RestakeError> {
     subscription.check_recovery(Requester::Customer)?;
     let cancellation = subscription.cancellation.as_mut().ok_or(RecoverError::NotRecoverable)?;
-    cancellation.taken_back_by = Some(hash.to_owned());
+    cancellation.clearing_stake = Some(hash.to_owned());
     Ok(save(unit, &subscription).await?)
 }

@@ -53,7 +53,7 @@ pub(crate) async fn reverse_payment(
 /// Marks a subscription as past due from now on.
 async fn mark_past_due(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId, at: Timestamp) -> Result<(), BillingError> {
     let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(()) };
-    let Ok(status) = subscription.status.after(Change::PaymentRefused) else { return Ok(()) };
+    let Ok(status) = subscription.status.after(Change::PaymentDeclined) else { return Ok(()) };
     if subscription.past_due_since.is_some() {
         return Ok(());
     }

@@ -49,7 +49,7 @@ impl SubscriptionStatus {
 pub enum Change {
     /// A period begins: the first after a trial, or the next one.
     PeriodBegins,
-    PaymentRefused,
+    PaymentDeclined,
     /// The last overdue invoice was paid or credited.
     OverduePaid,
     Pause,
@@ -58,7 +58,7 @@ pub enum Change {
 }
 
 impl Change {
-    pub const ALL: [Self; 6] = [Self::PeriodBegins, Self::PaymentRefused, Self::OverduePaid, Self::Pause, Self::Resume, Self::End];
+    pub const ALL: [Self; 6] = [Self::PeriodBegins, Self::PaymentDeclined, Self::OverduePaid, Self::Pause, Self::Resume, Self::End];
 }
 
 /// A change that the subscription's status does not allow.
@@ -76,10 +76,10 @@ impl SubscriptionStatus {
             (Self::Trialing | Self::Active, Change::PeriodBegins)
             | (Self::PastDue, Change::OverduePaid)
             | (Self::Paused, Change::Resume) => Self::Active,
-            (Self::Trialing | Self::Active | Self::PastDue, Change::PaymentRefused) | (Self::PastDue, Change::PeriodBegins) => {
+            (Self::Trialing | Self::Active | Self::PastDue, Change::PaymentDeclined) | (Self::PastDue, Change::PeriodBegins) => {
                 Self::PastDue
             }
-            (Self::Paused, Change::PaymentRefused | Change::OverduePaid)
+            (Self::Paused, Change::PaymentDeclined | Change::OverduePaid)
             | (Self::Trialing | Self::Active | Self::PastDue, Change::Pause) => Self::Paused,
             (Self::Trialing | Self::Active | Self::PastDue | Self::Paused, Change::End) => Self::Canceled,
             (Self::Trialing | Self::Active, Change::OverduePaid | Change::Resume)
@@ -173,7 +173,7 @@ pub struct Cancellation {
     pub comment: String,
     pub requested_at: Timestamp,
     /// The hash of a stake payment, not settled yet, that undoes this cancellation.
-    pub taken_back_by: Option<String>,
+    pub clearing_stake: Option<String>,
 }
 
 /// Usage of a metered item that was billed before the end of its period.
@@ -417,19 +417,19 @@ mod tests {
         use SubscriptionStatus as S;
         let legal = [
             (S::Trialing, C::PeriodBegins, S::Active),
-            (S::Trialing, C::PaymentRefused, S::PastDue),
+            (S::Trialing, C::PaymentDeclined, S::PastDue),
             (S::Trialing, C::Pause, S::Paused),
             (S::Trialing, C::End, S::Canceled),
             (S::Active, C::PeriodBegins, S::Active),
-            (S::Active, C::PaymentRefused, S::PastDue),
+            (S::Active, C::PaymentDeclined, S::PastDue),
             (S::Active, C::Pause, S::Paused),
             (S::Active, C::End, S::Canceled),
             (S::PastDue, C::PeriodBegins, S::PastDue),
-            (S::PastDue, C::PaymentRefused, S::PastDue),
+            (S::PastDue, C::PaymentDeclined, S::PastDue),
             (S::PastDue, C::OverduePaid, S::Active),
             (S::PastDue, C::Pause, S::Paused),
             (S::PastDue, C::End, S::Canceled),
-            (S::Paused, C::PaymentRefused, S::Paused),
+            (S::Paused, C::PaymentDeclined, S::Paused),
             (S::Paused, C::OverduePaid, S::Paused),
             (S::Paused, C::Resume, S::Active),
             (S::Paused, C::End, S::Canceled),

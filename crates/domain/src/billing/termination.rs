@@ -43,7 +43,7 @@ pub(super) async fn write(
         // It ends because of non-payment, whatever was requested before.
         Some(requested) if reason == CancelReason::PaymentFailed => Cancellation { reason, ..requested },
         Some(requested) => requested,
-        None => Cancellation { reason, feedback: None, comment: String::new(), requested_at: now, taken_back_by: None },
+        None => Cancellation { reason, feedback: None, comment: String::new(), requested_at: now, clearing_stake: None },
     });
     attempts.extend(bill_usage(ctx, unit, batch, used, &mut subscription, nonce, now).await?);
     unit.invoices().stop_retries(&subscription.id, now).await?;

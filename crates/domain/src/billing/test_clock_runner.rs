@@ -104,12 +104,12 @@ async fn run_steps(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Resul
         }
         let arrived = next_due_at.is_none();
         // The clock is set before the work of this step, because outcomes are recorded with the clock's time.
-        if !tick(ctx, id, &notifications, ClockStep { now, timeline: &[], arrived }, &mut touched).await? || arrived {
+        if !record_step(ctx, id, &notifications, ClockStep { now, timeline: &[], arrived }, &mut touched).await? || arrived {
             return Ok(true);
         }
         let renewed = renew_due(ctx, &scope, now, BATCH_SIZE).await?;
         charge(ctx, &renewed.attempts).await?;
-        if !tick(ctx, id, &[], ClockStep { now, timeline: &renewed.timeline, arrived }, &mut touched).await? {
+        if !record_step(ctx, id, &[], ClockStep { now, timeline: &renewed.timeline, arrived }, &mut touched).await? {
             return Ok(true);
         }
         let retried = retry_due(ctx, &scope, now, BATCH_SIZE).await?;
@@ -118,7 +118,7 @@ async fn run_steps(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Resul
         charge(ctx, &moved.attempts).await?;
         let attempts: Vec<_> = renewed.attempts.into_iter().chain(retried.attempts).collect();
         let timeline = [retried.timeline, moved.timeline, outcomes(ctx, &attempts, &subscriptions, now).await?].concat();
-        if !tick(ctx, id, &[], ClockStep { now, timeline: &timeline, arrived }, &mut touched).await? {
+        if !record_step(ctx, id, &[], ClockStep { now, timeline: &timeline, arrived }, &mut touched).await? {
             return Ok(true);
         }
     }
@@ -128,16 +128,16 @@ async fn run_steps(ctx: &Context, id: &ClockId, mut touched: Timestamp) -> Resul
 
 /// Writes the clock's new time together with the notifications that it passed, so that each is requested once. False: another worker has
 /// claimed the clock, and nothing was written.
-async fn tick(
+async fn record_step(
     ctx: &Context,
     id: &ClockId,
     notifications: &[Notification],
-    tick: ClockStep<'_>,
+    step: ClockStep<'_>,
     touched: &mut Timestamp,
 ) -> Result<bool, BillingError> {
     let wall = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    if !unit.clocks().tick(id, &tick, *touched, wall).await? {
+    if !unit.clocks().record_step(id, &step, *touched, wall).await? {
         return Ok(false);
     }
     for notification in notifications {
@@ -156,7 +156,7 @@ async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription]
         let Some(Attempt { purpose: Purpose::Payment(intent), status, .. }) = unit.attempts().find(id).await? else { continue };
         let what = match status {
             AttemptStatus::Settled => TimelineEvent::Paid,
-            AttemptStatus::Declined => TimelineEvent::PaymentRefused,
+            AttemptStatus::Declined => TimelineEvent::PaymentDeclined,
             AttemptStatus::Open | AttemptStatus::Unknown => continue,
         };
         let Some(intent) = unit.intents().find(&intent).await? else { continue };

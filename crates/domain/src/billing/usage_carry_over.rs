@@ -9,15 +9,15 @@ use crate::shared::{Amount, AmountError, CurrencyId, Timestamp};
 use crate::storage::UnitOfWork;
 
 /// The billed usage of a metered item whose price changes at `at`. `used` is its usage until then, `billed` the amount billed for that
-/// usage so far. Summed usage continues at the new rate from its current count, so that no free tier applies twice. A maximum or last value
-/// applies to the whole period: what was billed for it is deducted from its price at the new rate.
+/// usage so far. Summed usage continues at the new pricing from its current count, so that no free tier applies twice. A maximum or last value
+/// applies to the whole period: what was billed for it is deducted from its price at the new pricing.
 pub(super) fn carried(
     (item, period): (&SubscriptionItem, &Period),
-    (rate, aggregate): (&UnitPricing<'_>, Aggregate),
+    (pricing, aggregate): (&UnitPricing<'_>, Aggregate),
     (used, billed): (u64, Amount),
     at: Timestamp,
 ) -> Result<BilledUsage, AmountError> {
-    let amount = if aggregate == Aggregate::Sum { rate.amount_for(used)? } else { billed };
+    let amount = if aggregate == Aggregate::Sum { pricing.amount_for(used)? } else { billed };
     Ok(BilledUsage { from: item.counts_from(period), until: at, amount, carried_over: amount })
 }
 
@@ -33,9 +33,9 @@ pub(super) async fn enter_currency(
     for item in &mut subscription.items {
         let Some(billed) = item.billed else { continue };
         let price = batch.prices.get(&item.price_id).ok_or(BillingError::Orphan)?;
-        let (Some(Usage::Metered(aggregate)), Some(rate)) = (usage_of(price), price.rate_in(currency)) else { continue };
+        let (Some(Usage::Metered(aggregate)), Some(pricing)) = (usage_of(price), price.pricing_in(currency)) else { continue };
         let counts_from = item.counts_from(&period);
-        let amount = PricingFormula::of(&rate, unit.usage().used(&item.id, aggregate, counts_from, billed.until).await?).amount()?;
+        let amount = PricingFormula::of(&pricing, unit.usage().used(&item.id, aggregate, counts_from, billed.until).await?).amount()?;
         item.billed = Some(BilledUsage { from: counts_from, until: billed.until, amount, carried_over: amount });
     }
     subscription.billing_threshold = threshold_in(unit, subscription, currency).await?;

@@ -89,7 +89,7 @@ impl UsageCorrections {
     }
 
     /// The sum credited over an item's lines.
-    pub fn given_of(&self, item: &SubscriptionItemId) -> Result<Amount, AmountError> {
+    pub fn credited_of(&self, item: &SubscriptionItemId) -> Result<Amount, AmountError> {
         let lines = self.notes.iter().flat_map(|note| &note.lines);
         Amount::sum(lines.filter(|line| line.line.subscription_item_id.as_ref() == Some(item)).map(|line| line.amount))
     }

@@ -53,7 +53,7 @@ fn fits(kind: SessionMode, price: &Price) -> bool {
 }
 
 fn chosen(product: &Product, prices: &[Price], currency: &CurrencyId) -> Option<Price> {
-    let payable = || prices.iter().filter(|price| price.rate_in(currency).is_some());
+    let payable = || prices.iter().filter(|price| price.pricing_in(currency).is_some());
     payable().find(|price| Some(&price.id) == product.default_price_id.as_ref()).or_else(|| payable().next()).cloned()
 }
 
@@ -68,7 +68,7 @@ async fn offer_in(
     let mut currencies = vec![currency.unwrap_or(&session.currency_id).clone()];
     if currency.is_none() {
         let all = unit.methods().currencies(session.mode).await?.into_iter().filter(|currency| currency.active);
-        let payable = all.filter(|currency| items.iter().all(|price| price.rate_in(&currency.id).is_some()));
+        let payable = all.filter(|currency| items.iter().all(|price| price.pricing_in(&currency.id).is_some()));
         currencies.extend(payable.map(|currency| currency.id));
     }
     let found = currencies.into_iter().find_map(|currency| Some((chosen(&product, &prices, &currency)?, currency)));

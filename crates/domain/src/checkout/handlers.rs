@@ -36,7 +36,7 @@ impl PurposeHandler for SessionPayment {
     ) -> Result<Vec<AttemptId>, SettlementError> {
         let session = find(unit, attempt.session_id.as_ref()).await?;
         if let Some(mandate) = session.mandate_id.as_ref().filter(|_| settlement.card.is_some()) {
-            billing::mandate_given(ctx, unit, mandate, settlement).await?;
+            billing::mandate_settled(ctx, unit, mandate, settlement).await?;
         }
         match complete(ctx, unit, session, PaidBy::Network { attempt, settlement }, ctx.now()).await? {
             true => Ok(Vec::new()),
@@ -87,7 +87,7 @@ impl PurposeHandler for SessionMandate {
         let Purpose::Mandate(mandate) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
         let now = ctx.now();
         let session = find(unit, attempt.session_id.as_ref()).await?;
-        billing::mandate_given(ctx, unit, mandate, settlement).await?;
+        billing::mandate_settled(ctx, unit, mandate, settlement).await?;
         if let Some(intent) = &session.intent_id {
             unit.intents().set_status(intent, IntentStatus::Processing, None, now).await?;
         }

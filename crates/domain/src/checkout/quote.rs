@@ -18,7 +18,7 @@ pub struct SubscriptionGroup {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quote {
     /// At least one.
-    pub parts: Vec<SubscriptionGroup>,
+    pub groups: Vec<SubscriptionGroup>,
     /// The amount of each item due now; zero if it is due later.
     pub amounts: Vec<Amount>,
     pub due: Due,
@@ -50,19 +50,19 @@ pub fn quote(
     let due = Due { now: Amount::sum(amounts.iter().copied())?, renew };
     let (minimum, threshold) = terms.amounts(currency.decimals)?;
     let stake = if has_recurring && by_wallet && !terms.no_stake { stake(threshold, minimum, renew) } else { Amount::ZERO };
-    Ok(Quote { parts: parts(sold, &amounts)?, amounts, due, stake, threshold, trial_end })
+    Ok(Quote { groups: groups_of(sold, &amounts)?, amounts, due, stake, threshold, trial_end })
 }
 
 fn cart_item<'a>(item: &LineItem, price: &'a Price) -> CartItem<'a> {
     CartItem { price, quantity: item.quantity, custom_amount: item.custom_amount }
 }
 
-fn parts(sold: &[(Price, Product)], amounts: &[Amount]) -> Result<Vec<SubscriptionGroup>, CartError> {
-    let part = |IntervalGroup { cycle, items }: IntervalGroup| {
+fn groups_of(sold: &[(Price, Product)], amounts: &[Amount]) -> Result<Vec<SubscriptionGroup>, CartError> {
+    let group = |IntervalGroup { cycle, items }: IntervalGroup| {
         let now = Amount::sum(items.iter().map(|place| amounts[*place]))?;
         Ok(SubscriptionGroup { cycle, items, now })
     };
-    group_by_cycle(sold).into_iter().map(part).collect()
+    group_by_interval(sold).into_iter().map(group).collect()
 }
 
 /// A [`SubscriptionGroup`] without amounts.
@@ -73,22 +73,22 @@ pub(super) struct IntervalGroup {
 }
 
 /// Splits items by billing cycle into at least one group.
-pub(super) fn group_by_cycle(sold: &[(Price, Product)]) -> Vec<IntervalGroup> {
-    let mut parts: Vec<IntervalGroup> = Vec::new();
+pub(super) fn group_by_interval(sold: &[(Price, Product)]) -> Vec<IntervalGroup> {
+    let mut groups: Vec<IntervalGroup> = Vec::new();
     for (place, (price, _)) in sold.iter().enumerate() {
         let Some(recurring) = &price.recurring else { continue };
-        match parts.iter_mut().find(|part| part.cycle == Some(recurring.cycle)) {
-            Some(part) => part.items.push(place),
-            None => parts.push(IntervalGroup { cycle: Some(recurring.cycle), items: vec![place] }),
+        match groups.iter_mut().find(|group| group.cycle == Some(recurring.cycle)) {
+            Some(group) => group.items.push(place),
+            None => groups.push(IntervalGroup { cycle: Some(recurring.cycle), items: vec![place] }),
         }
     }
-    if parts.is_empty() {
-        parts.push(IntervalGroup { cycle: None, items: Vec::new() });
+    if groups.is_empty() {
+        groups.push(IntervalGroup { cycle: None, items: Vec::new() });
     }
     let once = sold.iter().enumerate().filter(|(_, (price, _))| !price.is_recurring()).map(|(place, _)| place);
-    parts[0].items.extend(once);
-    parts[0].items.sort_unstable();
-    parts
+    groups[0].items.extend(once);
+    groups[0].items.sort_unstable();
+    groups
 }
 
 #[cfg(test)]
@@ -178,48 +178,48 @@ mod tests {
         ]
     }
 
-    fn order(kind: SessionMode, terms: &SubscriptionTerms, sold: &[(Price, Product)], by_wallet: bool) -> Quote {
+    fn quote_of(kind: SessionMode, terms: &SubscriptionTerms, sold: &[(Price, Product)], by_wallet: bool) -> Quote {
         let items: Vec<_> = sold.iter().map(|(price, _)| LineItem::new(price.id.clone(), 1)).collect();
-        quote((kind, terms), &items, sold, &currency(), by_wallet, at()).expect("an order")
+        quote((kind, terms), &items, sold, &currency(), by_wallet, at()).expect("a quote")
     }
 
-    fn places(order: &Quote) -> Vec<(Vec<usize>, u128)> {
-        order.parts.iter().map(|part| (part.items.clone(), part.now.base_units())).collect()
+    fn places(quote: &Quote) -> Vec<(Vec<usize>, u128)> {
+        quote.groups.iter().map(|group| (group.items.clone(), group.now.base_units())).collect()
     }
 
     #[test]
     fn items_are_grouped_by_cycle_and_one_time_items_join_the_first_group() {
-        let order = order(SessionMode::Subscription, &SubscriptionTerms::default(), &mixed(), true);
-        assert_eq!(places(&order), [(vec![0, 1, 2], 1_300), (vec![3], 200)]);
-        assert_eq!((order.due.now, order.due.renew), (Amount::new(1_500), Amount::new(1_300)));
-        assert_eq!(order.stake, Amount::new(1_300), "the price of all recurring items for one period");
+        let quote = quote_of(SessionMode::Subscription, &SubscriptionTerms::default(), &mixed(), true);
+        assert_eq!(places(&quote), [(vec![0, 1, 2], 1_300), (vec![3], 200)]);
+        assert_eq!((quote.due.now, quote.due.renew), (Amount::new(1_500), Amount::new(1_300)));
+        assert_eq!(quote.stake, Amount::new(1_300), "the price of all recurring items for one period");
     }
 
     #[test]
     fn recurring_items_are_due_later_in_trials_and_set_ups() {
         let terms = SubscriptionTerms { trial: TrialTerms { days: 7, ..TrialTerms::default() }, ..SubscriptionTerms::default() };
-        let trialing = order(SessionMode::Subscription, &terms, &mixed(), false);
+        let trialing = quote_of(SessionMode::Subscription, &terms, &mixed(), false);
         assert_eq!((trialing.due.now, trialing.due.renew), (Amount::new(300), Amount::new(1_300)));
         assert_eq!(trialing.trial_end, Some(Timestamp::from_seconds(1_000 + 7 * 86_400)));
         assert_eq!(trialing.stake, Amount::ZERO, "cards need no stake");
-        let setup = order(SessionMode::Setup, &SubscriptionTerms::default(), &mixed()[1..], false);
+        let setup = quote_of(SessionMode::Setup, &SubscriptionTerms::default(), &mixed()[1..], false);
         assert_eq!((setup.due.now, setup.trial_end), (Amount::ZERO, None));
     }
 
     #[test]
     fn the_terms_can_replace_or_waive_the_stake() {
         let with_minimum = SubscriptionTerms { min_stake_amount: Some("25".to_owned()), ..SubscriptionTerms::default() };
-        assert_eq!(order(SessionMode::Subscription, &with_minimum, &mixed(), true).stake, Amount::new(2_500));
+        assert_eq!(quote_of(SessionMode::Subscription, &with_minimum, &mixed(), true).stake, Amount::new(2_500));
         let threshold = SubscriptionTerms { billing_threshold_amount: Some("0.5".to_owned()), ..SubscriptionTerms::default() };
-        let order_of = |terms| order(SessionMode::Subscription, terms, &mixed(), true);
-        assert_eq!((order_of(&threshold).stake, order_of(&threshold).threshold), (Amount::new(50), Amount::new(50)));
-        assert_eq!(order_of(&SubscriptionTerms { no_stake: true, ..with_minimum }).stake, Amount::ZERO);
+        let with_terms = |terms| quote_of(SessionMode::Subscription, terms, &mixed(), true);
+        assert_eq!((with_terms(&threshold).stake, with_terms(&threshold).threshold), (Amount::new(50), Amount::new(50)));
+        assert_eq!(with_terms(&SubscriptionTerms { no_stake: true, ..with_minimum }).stake, Amount::ZERO);
     }
 
     #[test]
     fn without_recurring_items_there_is_no_trial() {
         let terms = SubscriptionTerms { trial: TrialTerms { days: 7, ..TrialTerms::default() }, ..SubscriptionTerms::default() };
-        let order = order(SessionMode::Payment, &terms, &mixed()[..1], true);
-        assert_eq!((order.trial_end, order.stake, places(&order)), (None, Amount::ZERO, vec![(vec![0], 300)]));
+        let quote = quote_of(SessionMode::Payment, &terms, &mixed()[..1], true);
+        assert_eq!((quote.trial_end, quote.stake, places(&quote)), (None, Amount::ZERO, vec![(vec![0], 300)]));
     }
 }

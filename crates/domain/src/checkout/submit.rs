@@ -237,13 +237,13 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
     check_custom(session, items, currency)?;
     let without_trial = loaded.trial_used.then(|| session.terms.without_trial());
     let terms = (session.kind, without_trial.as_ref().unwrap_or(&session.terms));
-    let order = quote(terms, &session.items, items, currency, !method.kind.is_card(), *customer_now)?;
+    let quote = quote(terms, &session.items, items, currency, !method.kind.is_card(), *customer_now)?;
     if let Some(attempt) = attempt {
         let is_setup = matches!(attempt.kind, AttemptKind::CardSetup { .. });
         let is_same = attempt.method_id == method.id
             && attempt.currency_id == currency.id
-            && attempt.amount == order.due.now
-            && is_setup == (method.kind.is_card() && needs_setup(session.kind, &order));
+            && attempt.amount == quote.due.now
+            && is_setup == (method.kind.is_card() && needs_setup(session.kind, &quote));
         match attempt.kind {
             // The customer may have corrected the form; the open payment is kept.
             AttemptKind::Card { .. } | AttemptKind::CardSetup { .. } if is_same => {}
@@ -251,12 +251,12 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
             _ => return Err(SubmitError::PaymentInFlight),
         }
     }
-    write_submit(ctx, submission, loaded, contact, order, now).await
+    write_submit(ctx, submission, loaded, contact, quote, now).await
 }
 
 /// Whether a card must be saved although nothing is due.
-fn needs_setup(kind: SessionMode, order: &Quote) -> bool {
-    kind != SessionMode::Payment && order.due.now.is_zero()
+fn needs_setup(kind: SessionMode, quote: &Quote) -> bool {
+    kind != SessionMode::Payment && quote.due.now.is_zero()
 }
 
 /// The open attempt of a session: a payment, a mandate, or a stake.
@@ -283,7 +283,7 @@ pub(super) async fn open_attempt(unit: &mut dyn UnitOfWork, session: &Session) -
 /// Checks that the buyer's custom amount, or the proposed one, is allowed in the chosen currency.
 fn check_custom(session: &Session, items: &[(Price, Product)], currency: &Currency) -> Result<(), SubmitError> {
     for (item, (price, _)) in session.items.iter().zip(items) {
-        if let Some(UnitPricing::Custom(custom)) = price.rate_in(&currency.id) {
+        if let Some(UnitPricing::Custom(custom)) = price.pricing_in(&currency.id) {
             // The amount was chosen in another currency and means something else in this one.
             let named = item.custom_amount.filter(|_| session.currency_id == currency.id);
             if named.is_none() && item.custom_amount.is_some() {
@@ -302,20 +302,20 @@ async fn write_submit(
     submission: &Submission,
     loaded: Loaded,
     contact: Contact,
-    order: Quote,
+    quote: Quote,
     now: Timestamp,
 ) -> Result<Step, SubmitError> {
     let Loaded {
         mut session, method, currency, mut items, reserved, intent: known, attempt: open, stake, customer_status, trial_used, ..
     } = loaded;
-    let amount = order.due.now;
+    let amount = quote.due.now;
     let mut unit = ctx.store.begin().await?;
     let may_pay_fast = customer_status.as_ref().is_some_and(|status| status.may_pay_fast);
     let known_customer = customer_status.map(|status| status.customer);
     let customer = save_customer(ctx, unit.as_mut(), &session, submission, &contact, known_customer, now).await?;
     let invoice_ids =
-        allocate_invoice_ids(session.invoice_id.as_ref(), known.as_ref(), order.parts.len(), || InvoiceId::new(now, ctx.random.as_ref()));
-    allocate_subscription_ids(ctx, &mut session, &order, now);
+        allocate_invoice_ids(session.invoice_id.as_ref(), known.as_ref(), quote.groups.len(), || InvoiceId::new(now, ctx.random.as_ref()));
+    allocate_subscription_ids(ctx, &mut session, &quote, now);
     let intent_id = session.intent_id.clone().unwrap_or_else(|| PaymentIntentId::new(now, ctx.random.as_ref()));
     let description = Description::Product(names_of(&items));
     let intent = Intent {
@@ -347,13 +347,13 @@ async fn write_submit(
     session.intent_id = Some(intent_id.clone());
     let drafted_ids: Vec<_> = session.invoice_id.iter().chain(known.iter().flat_map(|known| &known.invoices)).cloned().collect();
     session.invoice_id = invoice_ids.first().cloned();
-    session.trial_end = order.trial_end;
+    session.trial_end = quote.trial_end;
     session.amount_total = amount;
     session.updated_at = now;
     if session.kind != SessionMode::Payment {
         session.mandate_id = mandate_for(ctx, unit.as_mut(), &session, &method, now).await?;
     }
-    let plan = plan_stake(stake.as_ref(), order.stake, &currency, &submission.payer.did);
+    let plan = plan_stake(stake.as_ref(), quote.stake, &currency, &submission.payer.did);
     assign_stake(ctx, &mut session, stake.as_ref(), &plan, now);
     unit.sessions().update_or_conflict(&session).await?;
     session.version += 1;
@@ -361,15 +361,15 @@ async fn write_submit(
     unit.intents().upsert(&intent).await?;
     write_stake(ctx, unit.as_mut(), &session, stake.as_ref(), &plan, (&currency, &submission.payer.did), now).await?;
     let bill_to = BillTo { name: contact.name, email: contact.email, phone: contact.phone, address: Some(contact.address) };
-    let mut drafts = Vec::with_capacity(order.parts.len());
-    for (part, id) in order.parts.iter().zip(&invoice_ids) {
+    let mut drafts = Vec::with_capacity(quote.groups.len());
+    for (group, id) in quote.groups.iter().zip(&invoice_ids) {
         let invoice = Invoice {
             id: id.clone(),
             mode: session.mode,
             number: None,
             status: InvoiceStatus::Draft,
             reason: reason_of(session.kind),
-            description: describe_part(&session, &items, part),
+            description: describe_group(&session, &items, group),
             customer_id: customer.id.clone(),
             currency_id: currency.id.clone(),
             method_id: method.id.clone(),
@@ -380,7 +380,7 @@ async fn write_submit(
             intent_id: Some(intent_id.clone()),
             reference: None,
             bill_to: bill_to.clone(),
-            total: part.now,
+            total: group.now,
             amount_paid: Amount::ZERO,
             amount_credited: Amount::ZERO,
             failure_count: 0,
@@ -391,7 +391,7 @@ async fn write_submit(
             paid_at: None,
             updated_at: now,
         };
-        let lines = first_lines(ctx, (&invoice.id, &currency.id), &session.items, &items, part, &order.amounts, now);
+        let lines = first_lines(ctx, (&invoice.id, &currency.id), &session.items, &items, group, &quote.amounts, now);
         match drafted_ids.contains(&invoice.id) {
             true => unit.invoices().put_draft(&invoice, &lines).await?,
             false => unit.invoices().insert_draft(&invoice, &lines).await?,
@@ -464,8 +464,8 @@ fn allocate_invoice_ids(
     allocate_invoice_ids
 }
 
-fn allocate_subscription_ids(ctx: &Context, session: &mut Session, order: &Quote, now: Timestamp) {
-    let count = order.parts.iter().filter(|part| part.cycle.is_some()).count();
+fn allocate_subscription_ids(ctx: &Context, session: &mut Session, quote: &Quote, now: Timestamp) {
+    let count = quote.groups.iter().filter(|group| group.cycle.is_some()).count();
     session.subscription_ids.truncate(count);
     session.subscription_ids.resize_with(count, || SubscriptionId::new(now, ctx.random.as_ref()));
 }
@@ -578,9 +578,9 @@ pub(super) fn group_names(items: &[(Price, Product)], places: &[usize]) -> Text 
 }
 
 /// The description of a subscription group: the store's text for recurring items, else the names of the products.
-fn describe_part(session: &Session, items: &[(Price, Product)], part: &SubscriptionGroup) -> Description {
-    Description::Product(match part.cycle.is_some() && !session.terms.description.is_empty() {
+fn describe_group(session: &Session, items: &[(Price, Product)], group: &SubscriptionGroup) -> Description {
+    Description::Product(match group.cycle.is_some() && !session.terms.description.is_empty() {
         true => Text::with_fallback(&session.terms.description, None),
-        false => group_names(items, &part.items),
+        false => group_names(items, &group.items),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::buyer::recurring_products;
 use super::complete::{Draft, read_drafts};
-use super::quote::{IntervalGroup, group_by_cycle, quote};
+use super::quote::{IntervalGroup, group_by_interval, quote};
 use super::stake::stake_of;
 use super::submit::{group_names, load_sold};
 use super::{LineItem, Session, SessionMode, SubscriptionGroup};
@@ -57,8 +57,8 @@ pub(super) async fn start(
     // The order was quoted at submit and is paid by now, so its products no longer need to be active.
     let sold = load_sold(unit, session).await.map_err(|_| SettlementError::Orphan)?;
     let (minimum, threshold) = session.terms.amounts(currency.decimals).map_err(|_| SettlementError::Orphan)?;
-    let order = quote((session.kind, &session.terms), &session.items, &sold, &currency, true, now).ok();
-    let stake_terms = order.map(|order| StakeTerms { threshold, minimum, recurring: order.due.renew });
+    let quote = quote((session.kind, &session.terms), &session.items, &sold, &currency, true, now).ok();
+    let stake_terms = quote.map(|quote| StakeTerms { threshold, minimum, recurring: quote.due.renew });
     // The trial was granted at submit, and is kept even if its end has passed meanwhile.
     let trial_end_from_now = session.terms.trial.end_at(now, &currency.id);
     let trial_end = session.trial_end.map(|granted| trial_end_from_now.unwrap_or_else(|| granted.max(now.plus(SHORTEST_TRIAL))));
@@ -68,22 +68,22 @@ pub(super) async fn start(
     };
     let stake = stake_of(unit, session).await?.filter(|stake| stake.is_held() && stake.method_id == method.id);
     let mut started = Started { drafts: read_drafts(unit, intent).await?, subscriptions: Vec::new(), at: now, stake, stake_terms };
-    for (place, (id, part)) in session.subscription_ids.iter().zip(&group_by_cycle(&sold)).enumerate() {
+    for (place, (id, group)) in session.subscription_ids.iter().zip(&group_by_interval(&sold)).enumerate() {
         let draft = started.drafts.get_mut(place).ok_or(SettlementError::Orphan)?;
-        let cycle = part.cycle.ok_or(SettlementError::Orphan)?;
+        let cycle = group.cycle.ok_or(SettlementError::Orphan)?;
         let (first_period, index, anchor) = plan_first_period(&cycle, trial_end, now)?;
         let subscription = Subscription {
             id: id.clone(),
             mode: session.mode,
             status: if trial_end.is_some() { SubscriptionStatus::Trialing } else { SubscriptionStatus::Active },
             description: session.terms.description.clone(),
-            name: group_names(&sold, &part.items),
+            name: group_names(&sold, &group.items),
             customer_id: customer.clone(),
             method_id: method.id.clone(),
             currency_id: currency.id.clone(),
             mandate_id: session.mandate_id.clone(),
             session_id: Some(session.id.clone()),
-            items: recurring_items(ctx, session, part, &sold, now),
+            items: recurring_items(ctx, session, group, &sold, now),
             cycle,
             anchor,
             index,
@@ -179,11 +179,11 @@ fn plan_first_period(
 fn recurring_items(
     ctx: &Context,
     session: &Session,
-    part: &IntervalGroup,
+    group: &IntervalGroup,
     sold: &[(Price, Product)],
     now: Timestamp,
 ) -> Vec<SubscriptionItem> {
-    let recurring = part.items.iter().filter(|place| sold[**place].0.is_recurring());
+    let recurring = group.items.iter().filter(|place| sold[**place].0.is_recurring());
     recurring
         .map(|place| SubscriptionItem {
             id: SubscriptionItemId::new(now, ctx.random.as_ref()),
@@ -200,16 +200,16 @@ pub(super) fn first_lines(
     (invoice, currency): (&InvoiceId, &CurrencyId),
     items: &[LineItem],
     sold: &[(Price, Product)],
-    part: &SubscriptionGroup,
+    group: &SubscriptionGroup,
     amounts: &[Amount],
     now: Timestamp,
 ) -> Vec<InvoiceItem> {
     let line = |place: &usize| {
         let (item, (price, product), amount) = (&items[*place], &sold[*place], amounts[*place]);
-        let rate = price.rate_in(currency);
-        let pricing_formula = match (item.custom_amount, rate) {
+        let pricing = price.pricing_in(currency);
+        let pricing_formula = match (item.custom_amount, pricing) {
             (Some(amount), Some(crate::pricing::UnitPricing::Custom(_))) => PricingFormula::Custom { amount },
-            (_, Some(rate)) => PricingFormula::of(&rate, item.quantity),
+            (_, Some(pricing)) => PricingFormula::of(&pricing, item.quantity),
             (_, None) => PricingFormula::Flat { amount },
         };
         // The amount is zero although the price is not: it is due later.
@@ -229,7 +229,7 @@ pub(super) fn first_lines(
             pricing_formula: if is_later { PricingFormula::Flat { amount } } else { pricing_formula },
         }
     };
-    part.items.iter().map(line).collect()
+    group.items.iter().map(line).collect()
 }
 
 /// The billing reason of a session's invoices.

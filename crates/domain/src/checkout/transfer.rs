@@ -48,7 +48,7 @@ pub enum TransferError {
     PaymentInFlight,
     /// The network declined the signed transaction.
     #[error("{}", .0.message)]
-    Refused(Decline),
+    Declined(Decline),
     #[error("amount is out of range")]
     Amount(#[from] AmountError),
     #[error(transparent)]

@@ -112,7 +112,7 @@ pub async fn upsell(
         let sold: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
         let sold = unit.prices().find_all(&sold).await?;
         // The original price must be available in that currency too, so that the upsell can be undone.
-        if !is_accepted || sold.iter().chain([&price, &target]).any(|price| price.rate_in(&currency).is_none()) {
+        if !is_accepted || sold.iter().chain([&price, &target]).any(|price| price.pricing_in(&currency).is_none()) {
             return Err(UpdateItemsError::CurrencyNotConfigured);
         }
         session.currency_id = currency;
@@ -160,7 +160,7 @@ pub async fn set_amount(
         let currency = currency.ok_or(UpdateItemsError::CurrencyNotConfigured)?;
         let price = unit.prices().find(price_id).await?.ok_or(UpdateItemsError::NotFound)?;
         let item = session.items.iter_mut().find(|item| item.price_id == *price_id).ok_or(UpdateItemsError::NotFound)?;
-        match price.rate_in(&currency_id).ok_or(UpdateItemsError::CurrencyNotConfigured)? {
+        match price.pricing_in(&currency_id).ok_or(UpdateItemsError::CurrencyNotConfigured)? {
             // Recurring prices do not allow custom amounts.
             UnitPricing::Custom(custom) if session.kind == SessionMode::Payment => {
                 custom.check(amount, currency.decimals, currency.maximum_precision)?;

@@ -259,7 +259,7 @@ async fn settle_now(ctx: &Context, id: &AttemptId) -> Result<(), TransferError> 
     let _ = settle_first(ctx, id).await;
     let mut unit = ctx.store.read().await?;
     match unit.attempts().find(id).await? {
-        Some(Attempt { status: AttemptStatus::Declined, last_error: Some(decline), .. }) => Err(TransferError::Refused(decline)),
+        Some(Attempt { status: AttemptStatus::Declined, last_error: Some(decline), .. }) => Err(TransferError::Declined(decline)),
         _ => Ok(()),
     }
 }

@@ -66,10 +66,10 @@ pub fn line_amounts(items: &[CartItem<'_>], currency: &CurrencyId) -> Result<Vec
 }
 
 fn item_amount(item: &CartItem<'_>, currency: &CurrencyId) -> Result<Amount, CartError> {
-    let rate = item.price.rate_in(currency).ok_or(CartError::CurrencyNotConfigured)?;
-    match (rate, item.custom_amount) {
+    let pricing = item.price.pricing_in(currency).ok_or(CartError::CurrencyNotConfigured)?;
+    match (pricing, item.custom_amount) {
         (UnitPricing::Custom(_), Some(chosen)) => Ok(chosen),
-        (rate, _) => Ok(rate.amount_for(item.quantity)?),
+        (pricing, _) => Ok(pricing.amount_for(item.quantity)?),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::shared::Language;
 
 /// The grammatical form of a cycle. Cycles of several intervals have the same text in all forms: `every 2 weeks`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CycleForm {
+pub enum IntervalStyle {
     /// `monthly`.
     Adverb,
     /// `per month`, after an amount.
@@ -16,11 +16,11 @@ pub enum CycleForm {
 
 impl RecurringInterval {
     #[must_use]
-    pub fn text(&self, form: CycleForm, language: Language) -> String {
-        match (language, self.interval, self.count, form) {
-            (Language::English, interval, 1, form) => english(interval, form),
+    pub fn text(&self, style: IntervalStyle, language: Language) -> String {
+        match (language, self.interval, self.count, style) {
+            (Language::English, interval, 1, style) => english(interval, style),
             (Language::English, interval, count, _) => format!("every {count} {}s", interval.name()),
-            (Language::Chinese, interval, 1, CycleForm::Slash) => format!("/ {}", chinese(interval)),
+            (Language::Chinese, interval, 1, IntervalStyle::Slash) => format!("/ {}", chinese(interval)),
             (Language::Chinese, interval, 1, _) => format!("每{}", chinese(interval)),
             (Language::Chinese, Interval::Month, 3, _) => "每季度".to_owned(),
             (Language::Chinese, Interval::Month, 6, _) => "每半年".to_owned(),
@@ -30,13 +30,13 @@ impl RecurringInterval {
     }
 }
 
-fn english(interval: Interval, form: CycleForm) -> String {
+fn english(interval: Interval, style: IntervalStyle) -> String {
     let name = interval.name();
-    match form {
-        CycleForm::Adverb if interval == Interval::Day => "daily".to_owned(),
-        CycleForm::Adverb => format!("{name}ly"),
-        CycleForm::Per => format!("per {name}"),
-        CycleForm::Slash => format!("/ {name}"),
+    match style {
+        IntervalStyle::Adverb if interval == Interval::Day => "daily".to_owned(),
+        IntervalStyle::Adverb => format!("{name}ly"),
+        IntervalStyle::Per => format!("per {name}"),
+        IntervalStyle::Slash => format!("/ {name}"),
     }
 }
 
@@ -57,12 +57,12 @@ mod tests {
 
     fn texts(interval: Interval, count: u32) -> [String; 4] {
         let cycle = RecurringInterval::new(interval, count, Anchoring::Fixed).expect("a cycle");
-        let text = |form, language| cycle.text(form, language);
+        let text = |style, language| cycle.text(style, language);
         [
-            text(CycleForm::Adverb, Language::English),
-            text(CycleForm::Per, Language::English),
-            text(CycleForm::Slash, Language::English),
-            text(CycleForm::Per, Language::Chinese),
+            text(IntervalStyle::Adverb, Language::English),
+            text(IntervalStyle::Per, Language::English),
+            text(IntervalStyle::Slash, Language::English),
+            text(IntervalStyle::Per, Language::Chinese),
         ]
     }
 

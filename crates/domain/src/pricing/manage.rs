@@ -1,7 +1,7 @@
 //! Manages the catalogue: creates, changes, archives and deletes products and prices.
 
 use super::unit_pricing::check_rates;
-use super::{CurrencyOption, Metadata, Price, Product, RateFields, Recurring, TiersError, TiersMode};
+use super::{CurrencyOption, Metadata, Price, PricingFields, Product, Recurring, TiersError, TiersMode};
 use crate::access::Did;
 use crate::context::Context;
 use crate::shared::{
@@ -101,8 +101,8 @@ pub struct PriceFields {
     /// Absent in a new price: the store's base currency.
     pub currency_id: Option<CurrencyId>,
     /// In a change, each present part replaces the old one; an empty list of tiers removes the tiers.
-    pub rate: RateFields,
-    pub currency_options: Option<Vec<(CurrencyId, RateFields)>>,
+    pub pricing: PricingFields,
+    pub currency_options: Option<Vec<(CurrencyId, PricingFields)>>,
     /// Cannot be changed later. Absent in a new price: a one-time price.
     pub recurring: Option<Recurring>,
     pub tiers_mode: Option<TiersMode>,
@@ -276,7 +276,7 @@ pub async fn find_price(unit: &mut dyn UnitOfWork, mode: Mode, name: &str) -> Re
 
 async fn new_price(ctx: &Context, unit: &mut dyn UnitOfWork, product: &Product, fields: PriceFields) -> Result<Price, CatalogueError> {
     let now = ctx.now();
-    if fields.rate.is_empty() {
+    if fields.pricing.is_empty() {
         return Err(InputError::Required("unit_amount").into());
     }
     let currencies = unit.methods().currencies(product.mode).await?;
@@ -378,7 +378,7 @@ async fn with_price_fields(unit: &mut dyn UnitOfWork, mut price: Price, fields: 
     }
     if let Some(currency_id) = fields.currency_id {
         // A new currency requires new amounts.
-        if currency_id != price.currency_id && fields.rate.is_empty() {
+        if currency_id != price.currency_id && fields.pricing.is_empty() {
             return Err(InputError::Required("unit_amount").into());
         }
         price.currency_id = currency_id;
@@ -386,30 +386,30 @@ async fn with_price_fields(unit: &mut dyn UnitOfWork, mut price: Price, fields: 
     if fields.recurring.is_some() && fields.recurring != price.recurring {
         return Err(CatalogueError::RecurringFixed);
     }
-    let RateFields { unit_amount, tiers, custom } = &fields.rate;
+    let PricingFields { unit_amount, tiers, custom } = &fields.pricing;
     let (has_unit, has_tiers, has_custom) = (unit_amount.is_some(), tiers.is_some(), custom.is_some());
-    let rate = fields.rate.read(&currencies, price.currency_id.clone())?;
+    let pricing = fields.pricing.read(&currencies, price.currency_id.clone())?;
     if has_unit {
-        price.unit_amount = rate.unit_amount;
+        price.unit_amount = pricing.unit_amount;
     }
     if has_tiers {
-        price.tiers = rate.tiers;
+        price.tiers = pricing.tiers;
     }
     if has_custom {
-        price.custom = rate.custom;
+        price.custom = pricing.custom;
     }
     price.tiers_mode = if price.tiers.is_empty() && has_tiers { None } else { fields.tiers_mode.or(price.tiers_mode) };
     if let Some(options) = fields.currency_options {
         check_count("currency_options", options.len() as u64, LIST_MAX as u64)?;
         let mut parsed: Vec<CurrencyOption> = Vec::with_capacity(options.len());
-        for (currency_id, rate) in options {
+        for (currency_id, pricing) in options {
             if parsed.iter().any(|option| option.currency_id == currency_id) {
                 return Err(CatalogueError::CurrencyTwice);
             }
-            if rate.is_empty() {
+            if pricing.is_empty() {
                 return Err(InputError::Required("unit_amount").into());
             }
-            parsed.push(rate.read(&currencies, currency_id)?);
+            parsed.push(pricing.read(&currencies, currency_id)?);
         }
         price.currency_options = parsed;
     }

@@ -138,7 +138,7 @@ pub struct Price {
 impl Price {
     /// The pricing in a currency: its option, else the price's own amounts (payment-kit.md 5).
     #[must_use]
-    pub fn rate_in(&self, currency: &CurrencyId) -> Option<UnitPricing<'_>> {
+    pub fn pricing_in(&self, currency: &CurrencyId) -> Option<UnitPricing<'_>> {
         let option = self.currency_options.iter().find(|option| option.currency_id == *currency);
         let (unit, tiers, custom) = match option {
             Some(option) => (option.unit_amount, &option.tiers, option.custom.as_ref()),
@@ -155,9 +155,9 @@ impl Price {
     /// The amount of one unit in a currency. For custom amounts, the default.
     #[must_use]
     pub fn unit_amount_in(&self, currency: &CurrencyId) -> Option<Amount> {
-        match self.rate_in(currency)? {
+        match self.pricing_in(currency)? {
             UnitPricing::PerUnit(unit) => Some(unit),
-            rate => rate.amount_for(1).ok(),
+            pricing => pricing.amount_for(1).ok(),
         }
     }
 

@@ -22,13 +22,13 @@ pub struct CustomFields {
 
 /// The amounts of a price in one currency: per unit, by tiers, or custom.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RateFields {
+pub struct PricingFields {
     pub unit_amount: Option<String>,
     pub tiers: Option<Vec<TierFields>>,
     pub custom: Option<CustomFields>,
 }
 
-impl RateFields {
+impl PricingFields {
     #[must_use]
     pub fn per_unit(unit_amount: impl Into<String>) -> Self {
         Self { unit_amount: Some(unit_amount.into()), ..Self::default() }

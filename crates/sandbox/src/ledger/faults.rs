@@ -16,7 +16,7 @@ enum Mode {
     /// The request is lost: no effect, no answer.
     DropRequest,
     /// The transaction is rejected and not recorded.
-    Refuse,
+    Decline,
     /// The transaction takes effect immediately, and the answer is sent `value` milliseconds later.
     DelayMs,
 }
@@ -39,7 +39,7 @@ const fn once() -> u32 {
 pub enum Fault {
     DropAnswer,
     DropRequest,
-    Refuse,
+    Decline,
     Delay { millis: u64 },
 }
 
@@ -68,7 +68,7 @@ impl Faults {
         let fault = match first.mode {
             Mode::DropAnswer => Fault::DropAnswer,
             Mode::DropRequest => Fault::DropRequest,
-            Mode::Refuse => Fault::Refuse,
+            Mode::Decline => Fault::Decline,
             Mode::DelayMs => Fault::Delay { millis: first.value },
         };
         first.count -= 1;

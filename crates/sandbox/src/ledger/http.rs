@@ -72,7 +72,7 @@ impl Wire {
         let fault = if request.is_mutation { self.0.faults.as_ref().and_then(Faults::next) } else { None };
         match fault {
             Some(Fault::DropRequest) => return lost(),
-            Some(Fault::Refuse) => return json(StatusCode::OK, &graphql_error("FORBIDDEN", "refused on demand")),
+            Some(Fault::Decline) => return json(StatusCode::OK, &graphql_error("FORBIDDEN", "refused on demand")),
             _ => {}
         }
         let mut data = Map::new();
@@ -87,10 +87,10 @@ impl Wire {
             };
             match answer {
                 Ok(answer) => data.insert(field.alias.clone(), field.select(answer)),
-                Err(SendError::Refused(LedgerError { code, message, .. })) if fault != Some(Fault::DropAnswer) => {
+                Err(SendError::Rejected(LedgerError { code, message, .. })) if fault != Some(Fault::DropAnswer) => {
                     return json(StatusCode::OK, &graphql_error(code, &message));
                 }
-                Err(SendError::Refused(_)) => return lost(),
+                Err(SendError::Rejected(_)) => return lost(),
                 Err(SendError::Storage(error)) => {
                     tracing::error!(%error, "the sandbox's ledger failed");
                     return json(StatusCode::INTERNAL_SERVER_ERROR, &graphql_error("INTERNAL", "the ledger's storage failed"));

@@ -35,14 +35,14 @@ const MAX_RACES: usize = 50;
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     #[error("{}: {}", .0.code, .0.message)]
-    Refused(LedgerError),
+    Rejected(LedgerError),
     #[error(transparent)]
     Storage(#[from] SandboxDbError),
 }
 
 impl From<LedgerError> for SendError {
     fn from(error: LedgerError) -> Self {
-        Self::Refused(error)
+        Self::Rejected(error)
     }
 }
 
@@ -69,7 +69,7 @@ pub struct Entry {
 
 /// Why a transaction was not applied.
 pub enum Halt {
-    Refused(LedgerError),
+    Rejected(LedgerError),
     Duplicate,
     SameNonce,
     /// Another transaction changed the same rows.
@@ -79,7 +79,7 @@ pub enum Halt {
 
 impl From<LedgerError> for Halt {
     fn from(error: LedgerError) -> Self {
-        Self::Refused(error)
+        Self::Rejected(error)
     }
 }
 
@@ -119,12 +119,12 @@ impl Ledger {
     pub(super) async fn apply(&self, transaction: &ValidTransaction) -> Result<(), SendError> {
         for _ in 0..MAX_RACES {
             let result = match self.try_apply(transaction).await {
-                Err(Halt::Refused(error)) if error.recorded => self.record(transaction, error.code).await.and(Err(error.into())),
+                Err(Halt::Rejected(error)) if error.recorded => self.record(transaction, error.code).await.and(Err(error.into())),
                 result => result,
             };
             match result {
                 Ok(()) => return Ok(()),
-                Err(Halt::Refused(error)) => return Err(error.into()),
+                Err(Halt::Rejected(error)) => return Err(error.into()),
                 Err(Halt::Duplicate) => return Err(LedgerError::new("DUPLICATE_TX", "this transaction is known already").into()),
                 Err(Halt::SameNonce) => {
                     return Err(LedgerError::new("INVALID_NONCE", "the account's last transaction had the same nonce").into());

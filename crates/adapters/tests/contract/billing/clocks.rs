@@ -83,11 +83,11 @@ on_one! {
         assert_eq!((invoice.status, invoice.failure_count), (InvoiceStatus::Uncollectible, 7));
         let found = billing.ctx.store.read().await.expect("reads").clocks().find(&clock).await.expect("reads").expect("stands");
         let told: Vec<_> = found.timeline.iter().map(|event| event.what).collect();
-        assert_eq!(told[..3], [TimelineEvent::Renewed, TimelineEvent::PaymentRefused, TimelineEvent::PastDue]);
-        assert_eq!(told[3..5], [TimelineEvent::Retried, TimelineEvent::PaymentRefused]);
+        assert_eq!(told[..3], [TimelineEvent::Renewed, TimelineEvent::PaymentDeclined, TimelineEvent::PastDue]);
+        assert_eq!(told[3..5], [TimelineEvent::Retried, TimelineEvent::PaymentDeclined]);
         let count = |what| told.iter().filter(|told| **told == what).count();
-        assert_eq!((count(TimelineEvent::PaymentRefused), count(TimelineEvent::PastDue), told.last()), (7, 1, Some(&TimelineEvent::Canceled)));
-        assert!(found.timeline.iter().all(|event| event.what != TimelineEvent::PaymentRefused || event.subject == invoice.id.as_str()));
+        assert_eq!((count(TimelineEvent::PaymentDeclined), count(TimelineEvent::PastDue), told.last()), (7, 1, Some(&TimelineEvent::Canceled)));
+        assert!(found.timeline.iter().all(|event| event.what != TimelineEvent::PaymentDeclined || event.subject == invoice.id.as_str()));
     }
 
     async fn a_clock_waits_until_the_outcome_of_a_charge_is_known(db: &TestDatabase) {
@@ -163,7 +163,7 @@ on_one! {
             let paid_out = billing::pay_out_balance(&billing.ctx, Mode::Test, &order).await.expect("is ordered").remove(0);
             assert_eq!((paid_out.created_at, paid_out.updated_at), (target, target));
             if refused {
-                billing.networks.fault("refuse").await;
+                billing.networks.fault("decline").await;
                 billing.send(&Purpose::Refund(paid_out.id)).await;
             }
         }
@@ -184,12 +184,12 @@ on_one! {
         let clock = clock(&billing).await;
         billing::aim_clock(&billing.ctx, &clock, billing.start.plus(DAY)).await.expect("aims");
         let (one, other) = (billing.start.plus(Duration::from_secs(1)), billing.start.plus(Duration::from_secs(90)));
-        let tick = ClockStep { now: billing.start.plus(DAY), timeline: &[], arrived: true };
+        let step = ClockStep { now: billing.start.plus(DAY), timeline: &[], arrived: true };
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         assert!(unit.clocks().claim(&clock, billing.start, one).await.expect("claims"));
         assert!(unit.clocks().claim(&clock, one, other).await.expect("claims"), "the first has been silent for long");
-        assert!(!unit.clocks().tick(&clock, &tick, one, other).await.expect("answers"));
-        assert!(unit.clocks().tick(&clock, &tick, other, other).await.expect("answers"));
+        assert!(!unit.clocks().record_step(&clock, &step, one, other).await.expect("answers"));
+        assert!(unit.clocks().record_step(&clock, &step, other, other).await.expect("answers"));
         unit.commit().await.expect("commits");
     }
 }

@@ -88,7 +88,7 @@ on_one! {
     async fn an_overdraft_payment_that_the_network_declines_is_retried(db: &TestDatabase) {
         let billing = overdue(db).await;
         billing.wait(OVERDRAFT_GRACE);
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         billing.round().await;
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
         billing.wait(STAKE_RETRY_DELAY);

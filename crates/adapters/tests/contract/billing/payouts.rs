@@ -111,7 +111,7 @@ on_both! {
     async fn a_declined_payout_returns_to_the_balance(db: &TestDatabase) {
         let billing = credited(db).await;
         billing.pay_out(None).await.expect("is ordered");
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         billing.send_all().await;
         assert_eq!((billing.customer_balance().await, billing.refunded().await), (30 * UNIT, vec![]));
         use BalanceTransactionType as T;
@@ -212,7 +212,7 @@ on_one! {
         let billing = Billing::open(db, 1_000).await;
         let price = billing.price("price_1", 40, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         billing.round().await;
         billing.overpay(50 * UNIT).await;
         for (amount, refusal) in [

@@ -128,7 +128,7 @@ on_one! {
 
     async fn a_declined_transfer_has_no_effect_and_can_be_retried(db: &TestDatabase) {
         let billing = charged(db, 5).await;
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         assert!(matches!(add(&billing, 60, 7).await, Err(RechargeError::Payment(PaymentTargetError::Declined(_)))));
         assert_eq!((recorded_statements(&billing).await, is_moving(&billing).await), (vec![], false));
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);

@@ -147,7 +147,7 @@ on_one! {
         assert_eq!(unit.attempts().claim_unsent(&round.attempts, now, now.plus(HOUR)).await.expect("claims"), round.attempts);
         unit.commit().await.expect("commits");
         billing.wait(HOUR * 2);
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         payment::check_due(&billing.ctx, 10).await.expect("asks");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Open], "one refusal decides nothing yet");
         payment::charge(&billing.ctx, &round.attempts).await.expect("leaves it to the reconciler");
@@ -164,7 +164,7 @@ on_one! {
         let sent = billing.round_unsent().await;
         // The message waits behind many others, so the reconciler is the first to send; the message must not be handled at the same time.
         billing.wait(HOUR);
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         payment::check_due(&billing.ctx, 10).await.expect("asks");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
         payment::charge(&billing.ctx, &sent).await.expect("finds nothing to send");

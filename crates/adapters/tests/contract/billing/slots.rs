@@ -73,7 +73,7 @@ on_both! {
         let second = async {
             gate.is_waited_for.notified().await;
             billing.wait(HOUR);
-            billing.networks.fault("refuse").await;
+            billing.networks.fault("decline").await;
             assert_eq!(payment::check_due(&billing.ctx, 10).await.expect("asks"), 1);
             assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible], "its refusal is believed");
             gate.is_free.notify_one();

@@ -27,7 +27,7 @@ async fn staked(db: &TestDatabase, change: impl FnOnce(&mut Subscription)) -> Bi
 
 /// The network declines the due return, and accepts it six hours later.
 async fn refused_then_returned(billing: &Billing, reason: ReleaseReason) {
-    billing.networks.fault("refuse").await;
+    billing.networks.fault("decline").await;
     assert_eq!(billing.process_due_stakes().await, 1);
     let refused = billing.find_stake("stk_1").await;
     assert_eq!((refused.status, refused.release_reason, refused.failure_count), (StakeStatus::Releasing, Some(reason), 1));
@@ -70,7 +70,7 @@ on_both! {
             feedback: None,
             comment: String::new(),
             requested_at: at(0),
-            taken_back_by: None,
+            clearing_stake: None,
         };
         let billing = staked(db, |one| {
             one.session_id = Some(id("cs_1"));

@@ -107,7 +107,7 @@ async fn refused_once(db: &souk_adapters::testing::TestDatabase) -> Billing {
     billing.insert(&one).await;
     end(&billing, "sub_1", StakeChoice::None).await;
     billing.wait(STAKE_WAITING);
-    billing.networks.fault("refuse").await;
+    billing.networks.fault("decline").await;
     billing.round().await;
     let refused = billing.stake_of("sub_1").await;
     assert_eq!((refused.status, refused.failure_count, refused.reservation), (StakeStatus::Releasing, 1, None));
@@ -279,7 +279,7 @@ on_one! {
         let mut one = billing.subscription("sub_1", &price, DAY);
         one.stake_id = Some(billing.stake(&one, 50).await.id);
         billing.insert(&one).await;
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         billing::slash_stake(&billing.ctx, &sub(), None, "owed").await.expect("is ordered");
         billing.send(&Purpose::Slash(stk())).await;
         let seen = billing.stake_of("sub_1").await;
@@ -389,7 +389,7 @@ on_one! {
         let before = billing.find_stake("stk_1").await;
         assert_eq!((&before.payer, before.status), (billing.networks.wallet.did(), StakeStatus::Releasing));
         for hours in [6, 12] {
-            billing.networks.fault("refuse").await;
+            billing.networks.fault("decline").await;
             assert_eq!(billing.process_due_stakes().await, 1);
             assert!(billing.find_stake("stk_1").await.reservation.is_none());
             billing.wait(Duration::from_secs(hours * 3_600 - 60));

@@ -71,7 +71,7 @@ on_one! {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 600, MONTHLY).await;
         billing.wait(DAY * 29);
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         billing.accept("price_2", 1).await;
         let up = billing.last().await;
         assert_eq!((up.status, up.remaining()), (InvoiceStatus::Uncollectible, Amount::new(19 * UNIT)));
@@ -82,7 +82,7 @@ on_one! {
 
     async fn an_item_is_credited_by_its_own_line_after_the_invoice_of_another_was_voided(db: &TestDatabase) {
         let billing = two(db).await;
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         order(&billing, "si_1", "price_2").await;
         billing.send_all().await;
         billing::void_invoice(&billing.ctx, &billing.last().await.id).await.expect("is void");
@@ -99,7 +99,7 @@ on_one! {
         billing.price("price_2", 600, MONTHLY).await;
         billing.price("price_3", 10, MONTHLY).await;
         billing.wait(DAY * 29);
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         billing.accept("price_2", 1).await;
         billing::void_invoice(&billing.ctx, &billing.last().await.id).await.expect("is void");
         let down = billing.accept("price_3", 1).await;
@@ -110,7 +110,7 @@ on_one! {
     async fn voiding_the_invoice_of_a_change_of_plan_leaves_the_earlier_payment_on_the_balance(db: &TestDatabase) {
         let billing = subscribed(db, 30, 1, MONTHLY).await;
         billing.price("price_2", 60, MONTHLY).await;
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         billing.accept("price_2", 1).await;
         let refused = billing.last().await;
         assert_eq!((refused.status, refused.remaining()), (InvoiceStatus::Uncollectible, Amount::new(30 * UNIT)));
@@ -214,7 +214,7 @@ on_one! {
         };
         take("price_2").await;
         assert_eq!(billing.customer_balance().await, 20 * UNIT);
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         take("price_3").await;
         let debt = billing.last().await;
         assert_eq!((debt.status, debt.remaining()), (InvoiceStatus::Uncollectible, Amount::new(30 * UNIT)));

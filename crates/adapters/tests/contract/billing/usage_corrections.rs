@@ -316,7 +316,7 @@ on_one! {
         billing.used("si_2", 100).await;
         let seats = billing.last().await;
         billing.used("si_2", 20).await;
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         billing.used("si_3", 200).await;
         let calls = billing.last().await;
         assert_eq!((calls.status, calls.remaining()), (InvoiceStatus::Uncollectible, Amount::new(120 * UNIT)));

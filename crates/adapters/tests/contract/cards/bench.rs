@@ -34,11 +34,11 @@ pub const DECLINES_LATER: &str = "4000000000000341";
 pub const SLOW: &str = "4000000000000077";
 pub const SILENT: &str = "4000000000006009";
 
-/// The webhook endpoint. Records the signature and body of each delivery. Responds with the statuses in `refusals` first, then with 200.
+/// The webhook endpoint. Records the signature and body of each delivery. Responds with the statuses in `failures` first, then with 200.
 #[derive(Default)]
 pub struct Inbox {
     pub delivered: Mutex<Vec<(String, Vec<u8>)>>,
-    pub refusals: Mutex<VecDeque<u16>>,
+    pub failures: Mutex<VecDeque<u16>>,
 }
 
 pub struct Bench {
@@ -63,7 +63,7 @@ pub struct HttpResponse {
 fn receive(inbox: Data<&Arc<Inbox>>, headers: &poem::http::HeaderMap, body: Vec<u8>) -> Response {
     let signature = headers.get("stripe-signature").and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     inbox.delivered.lock().expect("inbox").push((signature, body));
-    let status = inbox.refusals.lock().expect("inbox").pop_front().unwrap_or(200);
+    let status = inbox.failures.lock().expect("inbox").pop_front().unwrap_or(200);
     poem::http::StatusCode::from_u16(status).expect("a status").into_response()
 }
 

@@ -39,7 +39,7 @@ on_both! {
 
     async fn a_rejected_delivery_is_retried_later(db: &TestDatabase) {
         let bench = Bench::open(db).await;
-        bench.inbox.refusals.lock().expect("inbox").extend([500, 302]);
+        bench.inbox.failures.lock().expect("inbox").extend([500, 302]);
         bench.open_intent("att_1", 1_000).await;
         for (arrived, wait) in [(1, 1), (2, 5)] {
             until("the next try", async || bench.kinds().len() == arrived).await;
@@ -51,7 +51,7 @@ on_both! {
 
     async fn a_delivery_is_abandoned_after_five_tries(db: &TestDatabase) {
         let bench = Bench::open(db).await;
-        bench.inbox.refusals.lock().expect("inbox").extend([500; 5]);
+        bench.inbox.failures.lock().expect("inbox").extend([500; 5]);
         bench.open_intent("att_1", 1_000).await;
         for arrived in 2..=5 {
             advance_until(&bench, Duration::from_secs(121), arrived).await;

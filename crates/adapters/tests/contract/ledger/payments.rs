@@ -81,7 +81,7 @@ on_both! {
         let same_nonce = bench.signed("cs_2", 10, 1);
         assert_eq!(code(&bench.send(&same_nonce).await), "INVALID_NONCE");
         assert_eq!(bench.find(&same_nonce).await, Outcome::NotFound);
-        bench.fault("refuse").await;
+        bench.fault("decline").await;
         assert_eq!(code(&bench.send(&bench.signed("cs_3", 10, 2)).await), "FORBIDDEN");
         assert_eq!(bench.balance().await, 990);
     }

@@ -180,7 +180,7 @@ on_both! {
 
     async fn faults_and_the_list_of_transfers_are_available_only_to_tests(db: &TestDatabase) {
         let bench = Bench::with(db, false).await;
-        assert_eq!(bench.post("/faults", &json!({"mode": "refuse"})).await.0, 404);
+        assert_eq!(bench.post("/faults", &json!({"mode": "decline"})).await.0, 404);
         assert_eq!(bench.get("/debug/transfers").await.0, 404);
     }
 

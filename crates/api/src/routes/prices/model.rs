@@ -6,7 +6,7 @@ use crate::routes::input::{clearable_id, read_metadata};
 use crate::routes::prices::{PriceModel, UpsellModel};
 use poem_openapi::{Enum, Object};
 use souk_domain::pricing::{
-    Aggregate, Anchoring, CustomFields, PriceFields, RateFields, Recurring, RecurringInterval, TierFields, TiersMode, Usage,
+    Aggregate, Anchoring, CustomFields, PriceFields, PricingFields, Recurring, RecurringInterval, TierFields, TiersMode, Usage,
 };
 use souk_domain::shared::CurrencyId;
 
@@ -130,7 +130,7 @@ impl PriceInputModel {
         }
         let mode = |name: String| TiersMode::from_name(&name).ok_or_else(|| Problem::bad("tiers_mode must be graduated or volume"));
         let option = |option: OptionInputModel| {
-            Ok((currency(&option.currency_id)?, rate(option.unit_amount, option.tiers, option.custom_unit_amount)))
+            Ok((currency(&option.currency_id)?, pricing(option.unit_amount, option.tiers, option.custom_unit_amount)))
         };
         let options = self.currency_options.map(|options| options.into_iter().map(option).collect::<Result<_, Problem>>());
         let upsell = self.upsell.map(|upsell| clearable_id(&upsell.upsells_to_id)).transpose();
@@ -139,7 +139,7 @@ impl PriceInputModel {
             nickname: self.nickname,
             lookup_key: self.lookup_key,
             currency_id: self.currency_id.as_deref().map(currency).transpose()?,
-            rate: rate(self.unit_amount, self.tiers, self.custom_unit_amount),
+            pricing: pricing(self.unit_amount, self.tiers, self.custom_unit_amount),
             currency_options: options.transpose()?,
             recurring: self.recurring.map(|recurring| recurring.read()).transpose()?,
             tiers_mode: self.tiers_mode.map(mode).transpose()?,
@@ -151,7 +151,7 @@ impl PriceInputModel {
     }
 }
 
-fn rate(unit_amount: Option<Decimal>, tiers: Option<Vec<TierInputModel>>, custom: Option<CustomAmountInputModel>) -> RateFields {
+fn pricing(unit_amount: Option<Decimal>, tiers: Option<Vec<TierInputModel>>, custom: Option<CustomAmountInputModel>) -> PricingFields {
     let text = |decimal: Option<Decimal>| decimal.map(|decimal| decimal.0);
     let tier =
         |tier: TierInputModel| TierFields { up_to: tier.up_to, unit_amount: text(tier.unit_amount), flat_amount: text(tier.flat_amount) };
@@ -161,7 +161,7 @@ fn rate(unit_amount: Option<Decimal>, tiers: Option<Vec<TierInputModel>>, custom
         minimum: text(custom.minimum),
         maximum: text(custom.maximum),
     });
-    RateFields { unit_amount: text(unit_amount), tiers: tiers.map(|tiers| tiers.into_iter().map(tier).collect()), custom }
+    PricingFields { unit_amount: text(unit_amount), tiers: tiers.map(|tiers| tiers.into_iter().map(tier).collect()), custom }
 }
 
 fn currency(text: &str) -> Result<CurrencyId, Problem> {

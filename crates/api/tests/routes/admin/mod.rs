@@ -7,4 +7,4 @@ mod payment_links;
 mod payment_methods;
 mod prices;
 mod products;
-mod rates;
+mod unit_pricing;

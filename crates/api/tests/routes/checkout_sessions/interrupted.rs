@@ -155,7 +155,7 @@ on_one! {
         let session = alice.start_link(&link).await;
         alice.submit_for_wallet(&app, &session).await;
         app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 0, "count": 2 })).await;
-        app.networks.ledger_fault(json!({ "mode": "refuse" })).await;
+        app.networks.ledger_fault(json!({ "mode": "decline" })).await;
         alice.give_all(&app, &session, "subscription").await;
         assert_eq!(alice.retrieve(&session).await["paymentIntent"]["status"], "requires_action", "the charge was refused");
         let more = json!({ "itemId": plans.monthly.as_str(), "quantity": 3 });
@@ -188,7 +188,7 @@ on_one! {
         let session = alice.start_link(&link).await;
         alice.submit_for_wallet(&app, &session).await;
         app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 0, "count": 2 })).await;
-        app.networks.ledger_fault(json!({ "mode": "refuse" })).await;
+        app.networks.ledger_fault(json!({ "mode": "decline" })).await;
         let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
         assert_eq!((&done["status"], kinds.len()), (&"ok".into(), 2), "{done}");
         let found = alice.retrieve(&session).await;
@@ -209,7 +209,7 @@ async fn a_delegation_rejected_by_the_ledger_is_reported_and_can_be_repeated() {
     let alice = app.sign_in("alice").await;
     let session = alice.start_link(&link).await;
     alice.submit_for_wallet(&app, &session).await;
-    app.networks.ledger_fault(json!({ "mode": "refuse" })).await;
+    app.networks.ledger_fault(json!({ "mode": "decline" })).await;
     let (refused, _) = alice.give_all(&app, &session, "subscription").await;
     assert_eq!(refused["status"], "error", "{refused}");
     app.advance(Duration::from_secs(1));

@@ -71,7 +71,7 @@ async fn an_order_declined_by_the_ledger_can_be_paid_again() {
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
     alice.submit_for_wallet(&app, &session).await;
-    app.networks.ledger_fault(json!({ "mode": "refuse" })).await;
+    app.networks.ledger_fault(json!({ "mode": "decline" })).await;
     alice.pay_by_wallet(&app, &session).await;
     let found = alice.retrieve(&session).await;
     assert_eq!(found["paymentIntent"]["status"], "requires_action");

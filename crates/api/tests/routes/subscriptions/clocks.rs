@@ -67,7 +67,7 @@ async fn the_timeline_contains_a_declined_charge() {
     app.drain().await;
     let there = owner.browser.get(&path).await.ok();
     let events: Vec<_> = there["timeline"].as_array().expect("a timeline").iter().map(|event| &event["what"]).collect();
-    assert_eq!(events, ["renewed", "payment_refused", "past_due"]);
+    assert_eq!(events, ["renewed", "payment_declined", "past_due"]);
     app.finish().await;
 }
 

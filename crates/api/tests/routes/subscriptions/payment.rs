@@ -228,7 +228,7 @@ on_one! {
         assert_eq!(seen["mandate"]["type"], "card", "{seen}");
         let stake = async || alice.browser.get(&format!("/api/stakes?subscription_id={id}")).await.ok()["list"][0].clone();
         assert_eq!((&stake().await["status"], &stake().await["release_reason"]), (&json!("releasing"), &json!("superseded")));
-        app.networks.ledger_fault(json!({ "mode": "refuse" })).await;
+        app.networks.ledger_fault(json!({ "mode": "decline" })).await;
         app.move_stakes().await;
         let refused = stake().await;
         assert_eq!((&refused["status"], &refused["amount_remaining"]), (&json!("releasing"), &json!((10 * SKT).to_string())), "{refused}");

@@ -39,7 +39,7 @@ async fn a_top_up_by_a_friend_pays_overdue_invoices_immediately() {
     assert_eq!((&funds["period_amount"], &funds["maximum"]), (&json!((10 * TOKEN).to_string()), &json!((10_000 * TOKEN).to_string())));
     let held: u128 = funds["balance"].as_str().expect("a balance").parse().expect("a number");
     // Empty the account, so that the next period cannot be charged.
-    app.networks.ledger_fault(json!({ "mode": "refuse" })).await;
+    app.networks.ledger_fault(json!({ "mode": "decline" })).await;
     app.advance_and_bill(WEEK).await;
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["status"], "past_due");
 

@@ -142,7 +142,7 @@ pub trait CreditNotes: Send {
     async fn items_of(&mut self, notes: &[CreditNoteId]) -> Result<Vec<CreditNoteItem>, StorageError>;
     /// The total time by which the plan changes of a subscription made after `since` were backdated, and thus credited time that had passed
     /// already.
-    async fn dated_back(&mut self, subscription: &SubscriptionId, since: Timestamp) -> Result<Duration, StorageError>;
+    async fn backdated(&mut self, subscription: &SubscriptionId, since: Timestamp) -> Result<Duration, StorageError>;
     /// Lists credit notes, newest first.
     async fn list(&mut self, mode: Mode, filter: &CreditNoteFilter, page: &Page) -> Result<Listed<CreditNote>, StorageError>;
 }

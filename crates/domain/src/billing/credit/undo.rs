@@ -98,11 +98,11 @@ impl PaidByIntent {
         let mut changes = Vec::with_capacity(self.invoices.len());
         for invoice in &mut self.invoices {
             let of_invoice = self.payments.iter().zip(parts).filter(|(payment, _)| payment.invoice_id == invoice.id);
-            let taken_back = Amount::sum(of_invoice.map(|(_, part)| *part))?;
-            if taken_back.is_zero() {
+            let reversed = Amount::sum(of_invoice.map(|(_, part)| *part))?;
+            if reversed.is_zero() {
                 continue;
             }
-            let after = invoice.with_amounts(invoice.amount_paid.minus(taken_back)?, invoice.amount_credited, at)?;
+            let after = invoice.with_amounts(invoice.amount_paid.minus(reversed)?, invoice.amount_credited, at)?;
             changes.push((invoice.clone(), after.clone()));
             *invoice = after;
         }

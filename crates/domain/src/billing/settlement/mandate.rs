@@ -23,7 +23,7 @@ impl PurposeHandler for MandateChange {
         settlement: &Settlement,
     ) -> Result<Vec<AttemptId>, SettlementError> {
         let Purpose::Mandate(mandate) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
-        mandate_given(ctx, unit, mandate, settlement).await?;
+        mandate_settled(ctx, unit, mandate, settlement).await?;
         switch_over(ctx, unit, attempt, mandate).await?;
         pay_with_saved(ctx, unit, attempt, mandate).await?;
         Ok(Vec::new())
@@ -50,7 +50,7 @@ pub(crate) async fn mandate_declined(ctx: &Context, unit: &mut dyn UnitOfWork, i
 }
 
 /// Activates a mandate: a delegation that was granted, or a card that was saved.
-pub(crate) async fn mandate_given(
+pub(crate) async fn mandate_settled(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     id: &MandateId,

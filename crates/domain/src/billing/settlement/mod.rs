@@ -6,7 +6,7 @@ mod recharge;
 mod refund;
 
 pub use mandate::MandateChange;
-pub(crate) use mandate::{mandate_declined, mandate_given};
+pub(crate) use mandate::{mandate_declined, mandate_settled};
 pub use payment::InvoiceCollection;
 pub use recharge::Recharge;
 pub use refund::RefundPayment;

@@ -64,7 +64,7 @@ pub(in crate::billing) async fn stake_at_end(
     if stake.status == StakeStatus::Held || overdue.is_in_flight {
         return Ok(None);
     }
-    Ok(transfer(ctx, unit, &stake, StakeTransfer::giving_back(stake.available()), now).await?)
+    Ok(transfer(ctx, unit, &stake, StakeTransfer::returning(stake.available()), now).await?)
 }
 
 /// Makes a released stake due now.
@@ -143,7 +143,7 @@ async fn return_seen(ctx: &Context, seen: &SeenStake) -> Result<(), StakeAdminEr
     // By the store's decision, unpaid invoices are not deducted.
     let amount = stake.available().min(seen.state.held);
     let stake = make_due_now(unit.as_mut(), &stake, now).await?;
-    let attempt = transfer(ctx, unit.as_mut(), &stake, StakeTransfer::giving_back(amount), now).await;
+    let attempt = transfer(ctx, unit.as_mut(), &stake, StakeTransfer::returning(amount), now).await;
     commit_transfer(ctx, unit, attempt).await
 }
 

@@ -160,7 +160,7 @@ async fn take_step(
     now: Timestamp,
 ) -> Result<Option<AttemptId>, BillingError> {
     let after = match step {
-        NextStep::Return(amount) => return transfer(ctx, unit, stake, StakeTransfer::giving_back(*amount), now).await,
+        NextStep::Return(amount) => return transfer(ctx, unit, stake, StakeTransfer::returning(*amount), now).await,
         NextStep::Forfeit(amount) => return transfer(ctx, unit, stake, StakeTransfer::forfeiting(*amount, overdue), now).await,
         NextStep::Rest => Stake { return_at: None, updated_at: now, ..stake.clone() },
         NextStep::Wait(until) => Stake { return_at: Some(*until), updated_at: now, ..stake.clone() },

@@ -146,7 +146,7 @@ async fn end_with_period(
     }
     let reason = CancelReason::StakeRevoked;
     subscription.cancellation =
-        Some(Cancellation { reason, feedback: None, comment: String::new(), requested_at: now, taken_back_by: None });
+        Some(Cancellation { reason, feedback: None, comment: String::new(), requested_at: now, clearing_stake: None });
     subscription.canceled_at = Some(now);
     subscription.cancel_at_period_end = true;
     if subscription.status == SubscriptionStatus::Paused {

@@ -119,8 +119,8 @@ async fn cycle_of(unit: &mut dyn UnitOfWork, target: &PaymentTarget) -> Result<A
     let prices = unit.prices().find_all(&ids).await?;
     let mut cycle = Amount::ZERO;
     for item in items {
-        let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(&target.currency.id));
-        cycle = cycle.plus(rate.ok_or(SubscriptionError::CurrencyNotConfigured)?.amount_for(item.quantity)?)?;
+        let pricing = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.pricing_in(&target.currency.id));
+        cycle = cycle.plus(pricing.ok_or(SubscriptionError::CurrencyNotConfigured)?.amount_for(item.quantity)?)?;
     }
     let filter = InvoiceFilter {
         subscription_id: Some(target.subscription.id.clone()),

@@ -221,8 +221,8 @@ impl Security {
         let prices = unit.prices().find_all(&ids).await?;
         let mut recurring = Amount::ZERO;
         for item in items {
-            let rate = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.rate_in(&currency.id));
-            recurring = recurring.plus(rate.ok_or(SubscriptionError::CurrencyNotConfigured)?.amount_for(item.quantity)?)?;
+            let pricing = prices.iter().find(|price| price.id == item.price_id).and_then(|price| price.pricing_in(&currency.id));
+            recurring = recurring.plus(pricing.ok_or(SubscriptionError::CurrencyNotConfigured)?.amount_for(item.quantity)?)?;
         }
         Ok(StakeTerms { threshold: self.threshold, minimum: self.minimum, recurring })
     }
@@ -326,7 +326,7 @@ pub(super) async fn placed(
     post_stake(ctx, unit, attempt, &after, EntryType::StakePlaced, now).await?;
     let mut resumed = Vec::new();
     for subscription in &mut sharing {
-        let resumes = subscription.cancellation.as_ref().is_some_and(|end| end.taken_back_by.as_ref() == Some(hash));
+        let resumes = subscription.cancellation.as_ref().is_some_and(|end| end.clearing_stake.as_ref() == Some(hash));
         // The store may have scheduled its own cancellation meanwhile.
         if resumes && subscription.check_recovery(Requester::Customer).is_ok() {
             subscription.clear_cancellation();

@@ -18,7 +18,7 @@ pub(in crate::billing) struct StakeTransfer {
 }
 
 impl StakeTransfer {
-    pub const fn giving_back(amount: Amount) -> Self {
+    pub const fn returning(amount: Amount) -> Self {
         Self { kind: StakeTransferKind::Return, amount, planned: Vec::new() }
     }
 

@@ -36,7 +36,7 @@ async fn refused(db: &TestDatabase, tokens: u128) -> (Billing, Invoice, RefundId
     let billing = subscribed(db, 30, 1, MONTHLY).await;
     let invoice = billing.last().await;
     let refund = billing.refund(&invoice, Some(tokens * UNIT)).await.expect("is ordered").refunds.remove(0);
-    billing.networks.fault("refuse").await;
+    billing.networks.fault("decline").await;
     billing.send_all().await;
     let failed = billing.stored(&refund.id).await;
     assert_eq!((failed.status, failed.failure_count, failed.failure.is_some()), (RefundStatus::Failed, 1, true));
@@ -55,7 +55,7 @@ on_both! {
         assert_eq!((again.status, again.failure_count), (RefundStatus::Pending, 1));
         let twice = billing::retry_refund(&billing.ctx, Mode::Test, &refund).await;
         assert!(matches!(twice, Err(CreditError::NotFailed)), "{twice:?}");
-        billing.networks.fault("refuse").await;
+        billing.networks.fault("decline").await;
         billing.send_all().await;
         assert_eq!(billing.stored(&refund).await.failure_count, 2);
         billing::retry_refund(&billing.ctx, Mode::Test, &refund).await.expect("is sent again");

@@ -466,8 +466,8 @@ test.describe('a top-up', () => {
   });
 
   test('has only an amount field for metered prices', async ({ page }) => {
-    const funds = { payer: 'z1payer', currency_id: 'pc_skt', balance: null, period_amount: null, maximum: '9' };
-    await openPage(page, detail('sub_due'), { funds });
+    const payingBalance = { payer: 'z1payer', currency_id: 'pc_skt', balance: null, period_amount: null, maximum: '9' };
+    await openPage(page, detail('sub_due'), { payingBalance });
     await open(page);
     await expect(dialog(page)).toContainText('The overdue balance is charged as soon as the funds arrive.');
     await expect(dialog(page).getByRole('radio')).toHaveCount(0);
@@ -486,7 +486,7 @@ test.describe('a top-up', () => {
     const recorded = await openPage(page, detail('sub_active'));
     await open(page);
     await page.getByRole('radio', { name: '3 months 15 SKT' }).check();
-    recorded.billing.funds = { ...recorded.billing.funds, period_amount: null };
+    recorded.billing.payingBalance = { ...recorded.billing.payingBalance, period_amount: null };
     // The page refetches when the connection returns.
     await page.clock.setFixedTime((NOW + 60) * 1000);
     for (const name of ['offline', 'online'])
@@ -508,7 +508,7 @@ test.describe('a top-up', () => {
   test('reserves the space of the balance while loading and on errors', async ({ page }) => {
     await page.clock.setFixedTime(NOW * 1000);
     await serve(page, { signedIn: true, billing: {} });
-    const release = await delayResponse(page, /\/funds\?/, (route) =>
+    const release = await delayResponse(page, /\/paying-balance\?/, (route) =>
       route.fulfill({ status: 502, json: { error: 'The network is silent' } }),
     );
     await page.goto(detail('sub_active'));
@@ -524,7 +524,7 @@ test.describe('a top-up', () => {
     const recorded = await openPage(page, detail('sub_active'));
     const details = page.getByRole('region', { name: 'Details' });
     await expect(details).toContainText('12 SKT (covers 2 months)');
-    await page.route(/\/funds\?/, () => {});
+    await page.route(/\/paying-balance\?/, () => {});
     Object.assign(recorded.billing.subscriptions[0] ?? {}, { currency_id: usd.id, paymentCurrency: usd });
     await page.getByRole('button', { name: 'Cancel subscription' }).click();
     await dialog(page).getByRole('radio').first().check();
@@ -699,7 +699,7 @@ test.describe('an email link', () => {
     await expect(page.getByRole('button', { name: 'Change payment method' })).toHaveCount(0);
     // The balance is visible to the customer only.
     await expect(page.getByRole('region', { name: 'Details' })).not.toContainText('Paying account');
-    expect(last(recorded, /\/funds$/)).toBeUndefined();
+    expect(last(recorded, /\/paying-balance$/)).toBeUndefined();
   });
 
   test('explains how to change an expired card', async ({ page }) => {

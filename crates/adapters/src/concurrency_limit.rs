@@ -13,22 +13,22 @@ type SlotsByMethod = HashMap<MethodId, Arc<Semaphore>>;
 /// A number of slots per payment method for initial charges, and as many again for the reconciler.
 #[derive(Debug)]
 pub struct NetworkConcurrencyLimit {
-    slots_per_method: usize,
+    limit_per_method: usize,
     charges: Mutex<SlotsByMethod>,
     reconciliations: Mutex<SlotsByMethod>,
 }
 
 impl NetworkConcurrencyLimit {
-    /// `slots_per_method` counts as at least one; with none, no request would ever be sent.
+    /// `limit_per_method` counts as at least one; with none, no request would ever be sent.
     #[must_use]
-    pub fn of(slots_per_method: usize) -> Self {
-        Self { slots_per_method: slots_per_method.max(1), charges: Mutex::default(), reconciliations: Mutex::default() }
+    pub fn of(limit_per_method: usize) -> Self {
+        Self { limit_per_method: limit_per_method.max(1), charges: Mutex::default(), reconciliations: Mutex::default() }
     }
 
     fn slots_of(&self, method: &MethodId, trigger: Trigger) -> Arc<Semaphore> {
         let slots = if trigger == Trigger::Initial { &self.charges } else { &self.reconciliations };
         let mut slots = slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let slots = slots.entry(method.clone()).or_insert_with(|| Arc::new(Semaphore::new(self.slots_per_method)));
+        let slots = slots.entry(method.clone()).or_insert_with(|| Arc::new(Semaphore::new(self.limit_per_method)));
         Arc::clone(slots)
     }
 }
@@ -52,30 +52,30 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_network_delays_its_own_requests_only() {
-        let slots = NetworkConcurrencyLimit::of(2);
+        let limit = NetworkConcurrencyLimit::of(2);
         let (full, free) = (method("pm_full"), method("pm_free"));
-        let first = slots.take(&full, Trigger::Initial).await;
-        let _second = slots.take(&full, Trigger::Initial).await;
-        let mut third = slots.take(&full, Trigger::Initial);
+        let first = limit.take(&full, Trigger::Initial).await;
+        let _second = limit.take(&full, Trigger::Initial).await;
+        let mut third = limit.take(&full, Trigger::Initial);
         assert!((&mut third).now_or_never().is_none());
-        assert!(slots.take(&free, Trigger::Initial).now_or_never().is_some());
+        assert!(limit.take(&free, Trigger::Initial).now_or_never().is_some());
         drop(first);
         assert!(third.now_or_never().is_some());
     }
 
     #[tokio::test]
     async fn the_reconciler_does_not_wait_for_initial_charges() {
-        let (slots, full) = (NetworkConcurrencyLimit::of(1), method("pm_full"));
-        let _charge = slots.take(&full, Trigger::Initial).await;
-        let requested_slot = slots.take(&full, Trigger::Reconciler).now_or_never();
+        let (limit, full) = (NetworkConcurrencyLimit::of(1), method("pm_full"));
+        let _charge = limit.take(&full, Trigger::Initial).await;
+        let requested_slot = limit.take(&full, Trigger::Reconciler).now_or_never();
         assert!(requested_slot.is_some());
-        assert!(slots.take(&full, Trigger::Reconciler).now_or_never().is_none(), "questions have a limit too");
+        assert!(limit.take(&full, Trigger::Reconciler).now_or_never().is_none(), "questions have a limit too");
     }
 
     #[tokio::test]
     async fn a_limit_of_zero_counts_as_one() {
-        let slots = NetworkConcurrencyLimit::of(0);
-        let _first = slots.take(&method("pm_1"), Trigger::Initial).await;
-        assert!(slots.take(&method("pm_1"), Trigger::Initial).now_or_never().is_none());
+        let limit = NetworkConcurrencyLimit::of(0);
+        let _first = limit.take(&method("pm_1"), Trigger::Initial).await;
+        assert!(limit.take(&method("pm_1"), Trigger::Initial).now_or_never().is_none());
     }
 }

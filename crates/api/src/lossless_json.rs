@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// A JSON body. Numbers other than 64-bit integers become strings without an exponent, which [`Decimal`] accepts and numeric
 /// fields reject.
 #[derive(Debug, Clone)]
-pub struct ExactJson<T>(pub T);
+pub struct LosslessJson<T>(pub T);
 
 /// A human decimal, from a JSON string or from the text of a JSON number.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Decimal(pub String);
 /// Maximum absolute exponent of a number that is expanded; no amount has more digits.
 const EXPONENT_MAX: i32 = 60;
 
-impl<T: Type> Payload for ExactJson<T> {
+impl<T: Type> Payload for LosslessJson<T> {
     const CONTENT_TYPE: &'static str = Json::<T>::CONTENT_TYPE;
 
     fn check_content_type(content_type: &str) -> bool {
@@ -39,7 +39,7 @@ impl<T: Type> Payload for ExactJson<T> {
     }
 }
 
-impl<T: ParseFromJSON> ParsePayload for ExactJson<T> {
+impl<T: ParseFromJSON> ParsePayload for LosslessJson<T> {
     const IS_REQUIRED: bool = T::IS_REQUIRED;
 
     async fn from_request(request: &Request, body: &mut RequestBody) -> poem::Result<Self> {
@@ -51,7 +51,7 @@ impl<T: ParseFromJSON> ParsePayload for ExactJson<T> {
     }
 }
 
-impl<'a, T: ParseFromJSON> ApiExtractor<'a> for ExactJson<T> {
+impl<'a, T: ParseFromJSON> ApiExtractor<'a> for LosslessJson<T> {
     const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
 
     type ParamType = ();

@@ -124,7 +124,8 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     let sandbox = sandbox::database(common).await?;
     let time = sandbox::time(&sandbox, &clock, app_key.did()).await?;
-    let networks = networks.with_sandbox_time(time).with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(common.charge_slots)));
+    let networks =
+        networks.with_sandbox_time(time).with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(common.charge_concurrency)));
     let ctx = Context {
         store: Arc::new(store),
         clock: Arc::clone(&clock),

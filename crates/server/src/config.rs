@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 use souk_adapters::identity::parse_did;
 use souk_domain::access::{Did, Role};
-use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, USAGE_CEILING};
+use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, USAGE_LIMIT};
 use souk_domain::checkout::DAYS_UNTIL_CANCEL_MAX;
 use souk_simulator::{HistoryArgs, ProcessArgs};
 use std::net::{IpAddr, SocketAddr};
@@ -181,8 +181,8 @@ pub struct Common {
     #[arg(long, env = "SOUK_MAIL_FROM", default_value = "Souk <store@souk.example>")]
     pub mail_from: String,
     /// The number of renewal charges that this process may have in flight at each network. The reconciler may have as many in addition.
-    #[arg(long, env = "SOUK_CHARGE_SLOTS", value_name = "N", default_value = "32", value_parser = parse_slots)]
-    pub charge_slots: usize,
+    #[arg(long, env = "SOUK_CHARGE_CONCURRENCY", value_name = "N", default_value = "32", value_parser = parse_concurrency)]
+    pub charge_concurrency: usize,
     /// The store's name.
     #[arg(long, env = "SOUK_NAME", default_value = "Souk")]
     pub name: String,
@@ -193,8 +193,8 @@ pub struct Common {
     #[arg(long, env = "SOUK_DAYS_UNTIL_CANCEL", default_value_t = DAYS_UNTIL_CANCEL, value_name = "DAYS", value_parser = parse_days)]
     pub days_until_cancel: u32,
     /// Units of usage that a wallet's authorization covers per charge, if the metered price has no billing threshold.
-    #[arg(long, env = "SOUK_USAGE_CEILING", value_name = "UNITS", default_value_t = USAGE_CEILING, value_parser = clap::value_parser!(u64).range(1..))]
-    pub usage_ceiling: u64,
+    #[arg(long, env = "SOUK_USAGE_LIMIT", value_name = "UNITS", default_value_t = USAGE_LIMIT, value_parser = clap::value_parser!(u64).range(1..))]
+    pub usage_limit: u64,
     /// Days that an overdue renewal waits for the customer before the overdraft protection pays it.
     #[arg(long, env = "SOUK_OVERDRAFT_GRACE_DAYS", value_name = "DAYS", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=30))]
     pub overdraft_grace_days: u32,
@@ -209,7 +209,7 @@ impl Common {
         BillingPolicy {
             retry_days: self.retry_days.0.clone(),
             days_until_cancel: self.days_until_cancel,
-            usage_ceiling: self.usage_ceiling,
+            usage_limit: self.usage_limit,
             overdraft_grace: Duration::from_secs(u64::from(self.overdraft_grace_days) * 24 * 3_600),
             overdraft_fee_points: self.overdraft_fee,
         }
@@ -256,8 +256,8 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
-fn parse_slots(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|slots| (1..=1_000).contains(slots)).ok_or_else(|| "expected a number from 1 to 1000".to_owned())
+fn parse_concurrency(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|limit| (1..=1_000).contains(limit)).ok_or_else(|| "expected a number from 1 to 1000".to_owned())
 }
 
 fn parse_days(text: &str) -> Result<u32, String> {
@@ -321,7 +321,7 @@ mod tests {
             ("--trusted-proxy", "proxy", "such as 10.0.0.2"),
             ("--public-url", "store.example", "http:// or https://"),
             ("--secret-key", "abc", "64 hex digits"),
-            ("--charge-slots", "0", "from 1 to 1000"),
+            ("--charge-concurrency", "0", "from 1 to 1000"),
             ("--errors-sample-rate", "2", "from 0 to 1"),
             ("--smtp-url", "mail", "smtps://"),
             ("--retry-days", "1,3,3", "ascending numbers of days"),

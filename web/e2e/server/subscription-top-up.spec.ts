@@ -9,7 +9,8 @@ forEachDisplay(({ locale }) => {
     const { translate } = customer;
     await customer.subscribe('invoice-desk');
     const { id, paymentCurrency } = await customer.subscription();
-    const balance = () => customer.get<{ balance: string; period_amount: string }>(`/api/subscriptions/${id}/funds`);
+    const balance = () =>
+      customer.get<{ balance: string; period_amount: string }>(`/api/subscriptions/${id}/paying-balance`);
     const before = await balance();
     const added = BigInt(before.period_amount) * 3n;
     const amount = formatMoney(added.toString(), paymentCurrency, locale);

@@ -4591,7 +4591,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/subscriptions/{id}/funds": {
+    "/api/subscriptions/{id}/paying-balance": {
         parameters: {
             query?: never;
             header?: never;
@@ -4615,7 +4615,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["SubscriptionFunds"];
+                        "application/json; charset=utf-8": components["schemas"]["PayingBalance"];
                     };
                 };
                 /** @description The request is rejected */
@@ -4721,7 +4721,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json; charset=utf-8": components["schemas"]["Cancelation"];
+                    "application/json; charset=utf-8": components["schemas"]["Cancellation"];
                 };
             };
             responses: {
@@ -4767,7 +4767,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Check whether a scheduled cancelation can be undone, and whether that requires a new stake. */
+        /** Check whether a scheduled cancellation can be undone, and whether that requires a new stake. */
         get: {
             parameters: {
                 query?: never;
@@ -4823,7 +4823,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Undo a scheduled cancelation. If `needStake` is true, nothing has changed yet. */
+        /** Undo a scheduled cancellation. If `needStake` is true, nothing has changed yet. */
         put: {
             parameters: {
                 query?: never;
@@ -6963,10 +6963,10 @@ export interface components {
             reset_billing_cycle_anchor?: boolean;
         };
         /**
-         * Cancelation
-         * @description The terms of a cancelation. A customer may choose the end of the period and give feedback and a comment.
+         * Cancellation
+         * @description The terms of a cancellation. A customer may choose the end of the period and give feedback and a comment.
          */
-        Cancelation: {
+        Cancellation: {
             /** @description now, current_period_end or custom. */
             at?: string;
             /**
@@ -6984,35 +6984,12 @@ export interface components {
             /** @description `customer`: an admin of the store cancels as the customer. */
             cancel_from?: string;
         };
-        /** CancelationDetails */
-        CancelationDetails: {
+        /** CancellationDetails */
+        CancellationDetails: {
             /** @description cancellation_requested, cancellation_by_store, payment_failed or stake_revoked. */
             reason: string;
             feedback?: string;
             comment: string;
-        };
-        /**
-         * OverdueCardPayment
-         * @description The unpaid invoices to pay by card: the named ones, or all overdue ones of a subscription or customer in the currency.
-         */
-        OverdueCardPayment: {
-            invoice_ids?: string[];
-            subscription_id?: string;
-            /** @description A customer's id or DID. */
-            customer_id?: string;
-            currency_id: string;
-        };
-        /**
-         * OverdueCardForm
-         * @description The parameters of the card form. Once the card is saved (a `setup_intent`), it is charged for the invoices; each paid invoice
-         *     emits `invoice.paid`.
-         */
-        OverdueCardForm: {
-            client_secret: string;
-            publishable_key: string;
-            /** @description The base URL of the card processor; empty: the default of its client library. */
-            api_host: string;
-            customer: components["schemas"]["Customer"];
         };
         /** Category */
         Category: {
@@ -7739,6 +7716,29 @@ export interface components {
             customer?: components["schemas"]["Customer"];
         };
         /**
+         * OverdueCardForm
+         * @description The parameters of the card form. Once the card is saved (a `setup_intent`), it is charged for the invoices; each paid invoice
+         *     emits `invoice.paid`.
+         */
+        OverdueCardForm: {
+            client_secret: string;
+            publishable_key: string;
+            /** @description The base URL of the card processor; empty: the default of its client library. */
+            api_host: string;
+            customer: components["schemas"]["Customer"];
+        };
+        /**
+         * OverdueCardPayment
+         * @description The unpaid invoices to pay by card: the named ones, or all overdue ones of a subscription or customer in the currency.
+         */
+        OverdueCardPayment: {
+            invoice_ids?: string[];
+            subscription_id?: string;
+            /** @description A customer's id or DID. */
+            customer_id?: string;
+            currency_id: string;
+        };
+        /**
          * OverdueSum
          * @description The overdue sum in one currency.
          */
@@ -7751,6 +7751,21 @@ export interface components {
         OwnerClaim: {
             /** @description The token of the one-time link. */
             token: string;
+        };
+        /**
+         * PayingBalance
+         * @description The paying account of a subscription. Amounts are base units of the subscription's currency.
+         */
+        PayingBalance: {
+            /** @description The address of the account. */
+            payer: string;
+            currency_id: string;
+            /** @description The balance of the account; null if its network does not report one. */
+            balance?: string;
+            /** @description The price of a period; null if it depends on usage. */
+            period_amount?: string;
+            /** @description The maximum amount of one top-up. */
+            maximum: string;
         };
         /** PaymentChange */
         PaymentChange: {
@@ -8626,14 +8641,14 @@ export interface components {
             cancel_at_period_end: boolean;
             /**
              * Format: int64
-             * @description The time of a scheduled cancelation.
+             * @description The time of a scheduled cancellation.
              */
             cancel_at?: number;
             /** Format: int64 */
             canceled_at?: number;
             /** Format: int64 */
             ended_at?: number;
-            cancelation_details?: components["schemas"]["CancelationDetails"];
+            cancelation_details?: components["schemas"]["CancellationDetails"];
             /** Format: uint32 */
             days_until_cancel: number;
             billing_thresholds?: components["schemas"]["BillingThresholds"];
@@ -8725,21 +8740,6 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
-        };
-        /**
-         * SubscriptionFunds
-         * @description The paying account of a subscription. Amounts are base units of the subscription's currency.
-         */
-        SubscriptionFunds: {
-            /** @description The address of the account. */
-            payer: string;
-            currency_id: string;
-            /** @description The balance of the account; null if its network does not report one. */
-            balance?: string;
-            /** @description The price of a period; null if it depends on usage. */
-            period_amount?: string;
-            /** @description The maximum amount of one top-up. */
-            maximum: string;
         };
         /** SubscriptionItem */
         SubscriptionItem: {
@@ -8850,15 +8850,10 @@ export interface components {
         TestClockEvent: {
             /** Format: int64 */
             at: number;
-            what: components["schemas"]["TestClockHappening"];
+            what: components["schemas"]["TestClockTimelineEvent"];
             /** @description The affected subscription or invoice. */
             subject: string;
         };
-        /**
-         * @description The type of a timeline event.
-         * @enum {string}
-         */
-        TestClockHappening: "renewed" | "trial_ended" | "paid" | "payment_declined" | "retried" | "past_due" | "canceled" | "stake_waits" | "stake_slashed" | "stake_returned";
         /** TestClockInput */
         TestClockInput: {
             /** @description A customer's id or DID. */
@@ -8877,6 +8872,11 @@ export interface components {
             /** Format: int64 */
             now: number;
         };
+        /**
+         * @description The type of a timeline event.
+         * @enum {string}
+         */
+        TestClockTimelineEvent: "renewed" | "trial_ended" | "paid" | "payment_declined" | "retried" | "past_due" | "canceled" | "stake_waits" | "stake_slashed" | "stake_returned";
         /** Text */
         Text: {
             /** @default  */

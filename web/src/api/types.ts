@@ -541,7 +541,7 @@ export type Subscription = Narrow<
     status: SubscriptionStatus;
     description: string | null;
     title: Text;
-    cancelation_details: ServerObject<'CancelationDetails'> | null;
+    cancelation_details: ServerObject<'CancellationDetails'> | null;
     on_hold_reason: HoldReason | null;
     items: SubscriptionItem[];
     staking: Narrow<ServerObject<'SubscriptionStake'>, { status: StakeStatus }> | null;
@@ -560,7 +560,7 @@ export type ProrationLine = Narrow<
 >;
 
 /** The account that pays for a subscription; amounts are base units of its currency. */
-export type SubscriptionFunds = ServerObject<'SubscriptionFunds'>;
+export type PayingBalance = ServerObject<'PayingBalance'>;
 
 /** Cost preview of a plan change. `proration_date` and `total` are sent back with the confirmation. */
 export type PlanPreview = Narrow<ServerObject<'PlanPreview'>, { lines: ProrationLine[] }>;

@@ -173,7 +173,7 @@ fn purpose(subscription: &ReceiptSubscription, language: Language) -> String {
 }
 
 /// Returns the heading, and the sentence that states the amount and the date of the payment.
-fn opening(receipt: &Receipt, paid_on: &str, language: Language) -> [String; 2] {
+fn heading_and_summary(receipt: &Receipt, paid_on: &str, language: Language) -> [String; 2] {
     let Receipt { store_name, total, .. } = receipt;
     match &receipt.paid_by {
         PaidBy::Method(_) => [
@@ -211,7 +211,7 @@ fn blocks(receipt: &Receipt, language: Language) -> Vec<Block> {
     if !receipt.live {
         blocks.push(Block::Banner(test_banner(language)));
     }
-    let [heading, paid] = opening(receipt, &paid_on, language);
+    let [heading, paid] = heading_and_summary(receipt, &paid_on, language);
     blocks.push(Block::Heading(heading));
     if !customer_name.is_empty() {
         blocks.push(Block::Paragraph(greeting(customer_name, language)));

@@ -42,7 +42,7 @@ impl ConnectSessions for SqlConnectSessions<'_> {
         Ok(self.0.query(update).bind(token).bind(ConnectStatus::Succeed).bind(before).bind(browser_session).execute().await? == 1)
     }
 
-    async fn abandon(&mut self, token: &str) -> Result<(), StorageError> {
+    async fn delete(&mut self, token: &str) -> Result<(), StorageError> {
         let delete = "DELETE FROM connect_sessions WHERE token = $1 AND status NOT IN ($2, $3)";
         self.0.query(delete).bind(token).bind(ConnectStatus::Scanned).bind(ConnectStatus::Working).execute().await?;
         Ok(())

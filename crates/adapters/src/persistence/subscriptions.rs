@@ -29,7 +29,7 @@ macro_rules! subscriptions {
 pub(super) const ALL: Listing = subscriptions!("livemode = $4 AND $6 IS NULL");
 pub(super) const OF_CUSTOMER: Listing = subscriptions!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4");
 const LOCK: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR UPDATE"));
-const HOLD: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR SHARE"));
+const LOCK_SHARED: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR SHARE"));
 const LOCK_DUE: Sql = Sql {
     sqlite: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2",
     postgres: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED",
@@ -156,8 +156,8 @@ impl Subscriptions for SqlSubscriptions<'_> {
         Ok(self.with_items(row.into_iter().collect()).await?.pop())
     }
 
-    async fn hold(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError> {
-        let row = self.0.query_per_dialect(HOLD).bind(id).optional().await?;
+    async fn lock_shared(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError> {
+        let row = self.0.query_per_dialect(LOCK_SHARED).bind(id).optional().await?;
         Ok(self.with_items(row.into_iter().collect()).await?.pop())
     }
 

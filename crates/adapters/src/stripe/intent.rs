@@ -73,7 +73,7 @@ fn outcome_of(intent: Intent) -> Outcome {
         "requires_payment_method" | "requires_confirmation" | "requires_action" => Outcome::Pending { requires_payer: true, last_error },
         "canceled" => Outcome::Declined(last_error.unwrap_or_else(|| Decline {
             code: intent.cancellation_reason.unwrap_or_else(|| "canceled".to_owned()),
-            message: "The payment was cancelled.".to_owned(),
+            message: "The payment was canceled.".to_owned(),
         })),
         // Includes requires_capture: the store never requests a payment that is captured later.
         other => Outcome::Unknown(format!("the intent has the status {other}")),

@@ -117,7 +117,7 @@ fn judge(setup: SetupIntent) -> SetupOutcome {
         }
         "canceled" => SetupOutcome::Declined(last_error.unwrap_or_else(|| Decline {
             code: setup.cancellation_reason.unwrap_or_else(|| "canceled".to_owned()),
-            message: "Saving the card was cancelled.".to_owned(),
+            message: "Saving the card was canceled.".to_owned(),
         })),
         other => SetupOutcome::Unknown(format!("the setup has the status {other}")),
     }

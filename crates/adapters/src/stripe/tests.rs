@@ -203,7 +203,7 @@ async fn every_status_has_its_outcome() {
     let decline = Decline { code: "insufficient_funds".to_owned(), message: "Your card has insufficient funds.".to_owned() };
     let pending = |requires_payer| Outcome::Pending { requires_payer, last_error: None };
     let settlement = Settlement { reference: "pi_1".to_owned(), payer: String::new(), amount: Amount::new(1_049), card: None };
-    let abandoned = Decline { code: "abandoned".to_owned(), message: "The payment was cancelled.".to_owned() };
+    let abandoned = Decline { code: "abandoned".to_owned(), message: "The payment was canceled.".to_owned() };
     for (answer, expected) in [
         (with(intent("succeeded"), "amount_received", 1_049.into()), Outcome::Settled(settlement)),
         (intent("processing"), pending(false)),

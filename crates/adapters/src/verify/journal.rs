@@ -111,7 +111,7 @@ const RULES: &[Rule] = &[
         "SELECT id, amount, currency_id, livemode FROM refunds WHERE kind = 'refund' AND status = 'canceled'"
     ),
     posted!(
-        "pay-outs of a balance are posted once",
+        "payouts of a balance are posted once",
         "balance_payout",
         "SELECT id, amount, currency_id, livemode FROM refunds WHERE kind = 'balance_payout'"
     ),

@@ -18,7 +18,7 @@ const RULES: &[Rule] = &[
             ),
             finding(
                 "SELECT id FROM refunds WHERE kind = 'balance_payout' AND (credit_note_id IS NOT NULL OR payment_id IS NOT NULL)",
-                "is a pay-out of a balance and names a credit note or a payment",
+                "is a payout of a balance and names a credit note or a payment",
             ),
             finding(
                 "SELECT r.id FROM refunds r WHERE r.status = 'pending' AND NOT EXISTS
@@ -77,7 +77,7 @@ const SUMS: &[SumRule] = &[
     },
     // A failed refund stays reserved until the owner decides. A failed payout is returned to the balance.
     SumRule {
-        title: "an intent's refunded amount is what its refunds and pay-outs reserve",
+        title: "an intent's refunded amount is what its refunds and payouts reserve",
         rows: "SELECT i.id, i.amount_refunded AS amount, r.amount AS added, NULL AS subtracted
                FROM (SELECT id, amount_refunded FROM payment_intents WHERE id > $1 AND LTRIM(CAST(amount_refunded AS TEXT), '0') <> ''
                      ORDER BY id LIMIT $2) i
@@ -85,7 +85,7 @@ const SUMS: &[SumRule] = &[
                    (r.status IN ('pending', 'succeeded') OR (r.status = 'failed' AND r.kind = 'refund')) ORDER BY i.id",
         relation: Relation::Equal,
         amount: "what is refunded",
-        parts: "its refunds and pay-outs",
+        parts: "its refunds and payouts",
     },
     SumRule {
         title: "no intent refunds more than it received",

@@ -90,10 +90,10 @@ on_both! {
     async fn a_scanned_session_is_not_abandoned(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.connect_sessions().insert(&scanned()).await.expect("inserts");
-        unit.connect_sessions().abandon("00ff").await.expect("abandons");
+        unit.connect_sessions().delete("00ff").await.expect("deletes");
         assert!(unit.connect_sessions().find("00ff", at(0)).await.expect("reads").is_some());
         unit.connect_sessions().insert(&ConnectSession { token: "11ff".to_owned(), ..session() }).await.expect("inserts");
-        unit.connect_sessions().abandon("11ff").await.expect("abandons");
+        unit.connect_sessions().delete("11ff").await.expect("deletes");
         unit.commit().await.expect("commits");
         assert!(read(db).await.connect_sessions().find("11ff", at(0)).await.expect("reads").is_none());
     }

@@ -408,7 +408,7 @@ const CASES: &[Case] = &[
         "UPDATE refunds SET status = 'pending'",
         "refunds that were moved to the balance are posted once",
     ),
-    case("UPDATE refunds SET kind = 'balance_payout'", "UPDATE refunds SET kind = 'refund'", "pay-outs of a balance are posted once"),
+    case("UPDATE refunds SET kind = 'balance_payout'", "UPDATE refunds SET kind = 'refund'", "payouts of a balance are posted once"),
     case(
         "UPDATE refunds SET kind = 'balance_payout', status = 'failed'",
         "UPDATE refunds SET kind = 'refund', status = 'pending'",
@@ -588,7 +588,7 @@ const CASES: &[Case] = &[
     case(
         "UPDATE payment_intents SET amount_refunded = amount WHERE id = 'pi_1'",
         "UPDATE payment_intents SET amount_refunded = (SELECT amount FROM refunds) WHERE id = 'pi_1'",
-        "an intent's refunded amount is what its refunds and pay-outs reserve",
+        "an intent's refunded amount is what its refunds and payouts reserve",
     ),
     case(
         "UPDATE invoices SET number = 4 WHERE id = 'in_3'",

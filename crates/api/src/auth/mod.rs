@@ -1,10 +1,12 @@
 //! Authentication and authorization. A handler's signature is its permission check: the extractors among its parameters have
 //! already verified the caller.
 
-mod call;
 mod cookies;
 mod key;
+mod request_context;
 
-pub use call::{Actor, Caller, LinkHolder, MaybeUser, Reader, Reads, RequestContext, Resource, SignedIn, Writes, bearer, resources};
 pub use cookies::{BROWSER_COOKIE, LOGIN_COOKIE, VISITOR_COOKIE, browser_cookie, cookie, login_cookie, token_hash};
 pub use key::{NewKey, create_key};
+pub use request_context::{
+    Actor, Caller, LinkHolder, MaybeUser, Reader, Reads, RequestContext, Resource, SignedIn, Writes, bearer, resources,
+};

@@ -127,11 +127,11 @@ impl From<VoidError> for Problem {
 impl From<RechargeError> for Problem {
     fn from(error: RechargeError) -> Self {
         match error {
-            RechargeError::CardFunds => rejected(&error, "PAID_BY_CARD"),
+            RechargeError::PaidByCard => rejected(&error, "PAID_BY_CARD"),
             RechargeError::NoPayer => rejected(&error, "NO_MANDATE"),
-            RechargeError::OwnFunds => rejected(&error, "OWN_ACCOUNT"),
-            RechargeError::NoFunds => rejected(&error, "NO_AMOUNT"),
-            RechargeError::TooManyFunds { ref most } => rejected(&error, "AMOUNT_TOO_LARGE").param("maximum", most),
+            RechargeError::OwnAccount => rejected(&error, "OWN_ACCOUNT"),
+            RechargeError::NoAmount => rejected(&error, "NO_AMOUNT"),
+            RechargeError::AmountTooLarge { ref most } => rejected(&error, "AMOUNT_TOO_LARGE").param("maximum", most),
             RechargeError::Payment(error) => error.into(),
         }
     }

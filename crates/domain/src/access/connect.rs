@@ -201,6 +201,6 @@ pub trait ConnectSessions: Send {
         browser_session: &TokenHash,
     ) -> Result<bool, StorageError>;
     /// Deletes the session unless a wallet is processing it (`scanned` or `working`).
-    async fn abandon(&mut self, token: &str) -> Result<(), StorageError>;
+    async fn delete(&mut self, token: &str) -> Result<(), StorageError>;
     async fn prune(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
 }

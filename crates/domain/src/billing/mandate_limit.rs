@@ -19,7 +19,7 @@ pub struct MandateLimit {
 }
 
 /// The most that the invoice of one period can charge. Usage is limited to `THRESHOLD_FACTOR` times the billing threshold if there is
-/// one, else to the price of [`BillingPolicy::usage_ceiling`] units. `items` are prices with quantities.
+/// one, else to the price of [`BillingPolicy::usage_limit`] units. `items` are prices with quantities.
 pub fn mandate_limit<'a>(
     policy: &BillingPolicy,
     items: impl IntoIterator<Item = (&'a Price, u64)>,
@@ -32,7 +32,7 @@ pub fn mandate_limit<'a>(
         match price.is_metered() {
             true => {
                 by_usage = true;
-                used = used.plus(max_usage_price(&pricing, policy.usage_ceiling)?)?;
+                used = used.plus(max_usage_price(&pricing, policy.usage_limit)?)?;
             }
             false => licensed = licensed.plus(pricing.amount_for(quantity)?)?,
         }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     fn most(items: &[(&Price, u64)], threshold: Option<u128>) -> u128 {
-        let policy = BillingPolicy { usage_ceiling: 1_000, ..BillingPolicy::default() };
+        let policy = BillingPolicy { usage_limit: 1_000, ..BillingPolicy::default() };
         mandate_limit(&policy, items.iter().copied(), threshold.map(Amount::new), &currency()).expect("a limit").amount.base_units()
     }
 

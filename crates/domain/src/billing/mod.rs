@@ -91,11 +91,12 @@ pub use period::*;
 pub use plan_preview::{
     PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanChoice, PlanError, PlanOrder, PlanPreview, plans, preview_plan,
 };
-pub use policy::{BillingPolicy, COMMENT_MAX, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, OVERDRAFT_GRACE, USAGE_CEILING};
+pub use policy::{BillingPolicy, COMMENT_MAX, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, OVERDRAFT_GRACE, USAGE_LIMIT};
 pub use pricing_formula::*;
 pub use proration::*;
 pub use recharge::{
-    Funds, PreparedRecharge, RECHARGE_CHARGES, RechargeError, check_recharge, funds_of, prepare_recharge, submit_signed_recharge,
+    PayingBalance, PreparedRecharge, RECHARGE_CHARGES, RechargeError, check_recharge, paying_balance_of, prepare_recharge,
+    submit_signed_recharge,
 };
 pub use reminders::notify_trial_end;
 pub use renew::renew_due;

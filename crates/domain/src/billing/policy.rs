@@ -16,15 +16,15 @@ pub struct BillingPolicy {
     /// Days past due before a subscription without its own value is canceled.
     pub days_until_cancel: u32,
     /// The number of units that the mandate limit of metered items without a billing threshold covers.
-    pub usage_ceiling: u64,
+    pub usage_limit: u64,
     /// How long an overdue renewal waits before the overdraft protection pays it.
     pub overdraft_grace: Duration,
     /// The fee of the overdraft protection, in basis points (0.01 %) of what it pays.
     pub overdraft_fee_points: u32,
 }
 
-/// The default of [`BillingPolicy::usage_ceiling`].
-pub const USAGE_CEILING: u64 = 1_000;
+/// The default of [`BillingPolicy::usage_limit`].
+pub const USAGE_LIMIT: u64 = 1_000;
 
 /// The default of [`BillingPolicy::overdraft_grace`]: three days, after the first retries.
 pub const OVERDRAFT_GRACE: Duration = Duration::from_secs(3 * 24 * 3_600);
@@ -39,7 +39,7 @@ impl Default for BillingPolicy {
         Self {
             retry_days: vec![1, 3, 5, 7, 10, 14],
             days_until_cancel: DAYS_UNTIL_CANCEL,
-            usage_ceiling: USAGE_CEILING,
+            usage_limit: USAGE_LIMIT,
             overdraft_grace: OVERDRAFT_GRACE,
             overdraft_fee_points: OVERDRAFT_FEE_POINTS,
         }

@@ -30,17 +30,17 @@ pub const RECHARGE_CHARGES: u64 = 100;
 pub enum RechargeError {
     /// The subscription is charged to a card, not to a wallet account.
     #[error("This subscription is paid by card. Only a wallet can be topped up.")]
-    CardFunds,
+    PaidByCard,
     #[error("No wallet has authorized payments for this subscription")]
     NoPayer,
     /// The payer's account is the receiving one: networks decline such transfers.
     #[error("This account already pays for the subscription. Please top up from another account.")]
-    OwnFunds,
+    OwnAccount,
     #[error("Please enter an amount above zero.")]
-    NoFunds,
+    NoAmount,
     /// `most`: a formatted amount with its currency.
     #[error("Please enter an amount of at most {most}.")]
-    TooManyFunds { most: String },
+    AmountTooLarge { most: String },
     #[error(transparent)]
     Payment(#[from] PaymentTargetError),
 }
@@ -49,7 +49,7 @@ convert_payment_errors!(RechargeError::Payment);
 
 /// The account that a subscription is charged by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Funds {
+pub struct PayingBalance {
     pub payer: Did,
     pub method: Method,
     pub currency: Currency,
@@ -73,8 +73,8 @@ pub struct PreparedRecharge {
     pub description: Text,
 }
 
-/// The subscription and its funds, without the balance, which needs a network call.
-async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<(Subscription, Funds), RechargeError> {
+/// The subscription and its paying account, without the balance, which needs a network call.
+async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<(Subscription, PayingBalance), RechargeError> {
     let subscription = load(unit, id).await?;
     if subscription.status == SubscriptionStatus::Canceled {
         return Err(PaymentTargetError::Ended.into());
@@ -82,7 +82,7 @@ async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionI
     let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or(SubscriptionError::NotFound)?;
     let method = unit.methods().find(&subscription.method_id).await?.ok_or(SubscriptionError::NotFound)?;
     if method.kind.is_card() {
-        return Err(RechargeError::CardFunds);
+        return Err(RechargeError::PaidByCard);
     }
     let mandate = match &subscription.mandate_id {
         Some(mandate) => unit.mandates().find(mandate).await?,
@@ -101,28 +101,28 @@ async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionI
     let period = (!cost.by_usage && !cost.amount.is_zero()).then_some(cost.amount);
     // An overflow means no limit.
     let most = permitted.max(cost.amount).times(RECHARGE_CHARGES).unwrap_or(Amount::new(u128::MAX));
-    Ok((subscription, Funds { payer, method, currency, balance: None, period, most }))
+    Ok((subscription, PayingBalance { payer, method, currency, balance: None, period, most }))
 }
 
 /// The account that a subscription is charged by, with its balance at the network.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn funds_of(ctx: &Context, id: &SubscriptionId) -> Result<Funds, RechargeError> {
+pub async fn paying_balance_of(ctx: &Context, id: &SubscriptionId) -> Result<PayingBalance, RechargeError> {
     let mut unit = ctx.store.read().await?;
-    let (_, funds) = account_of(ctx, unit.as_mut(), id).await?;
+    let (_, account) = account_of(ctx, unit.as_mut(), id).await?;
     drop(unit);
-    let rail = ctx.networks.wallet(funds.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
-    let balance = rail.balance(&funds.method, &funds.currency, &funds.payer).await.ok();
-    Ok(Funds { balance, ..funds })
+    let rail = ctx.networks.wallet(account.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
+    let balance = rail.balance(&account.method, &account.currency, &account.payer).await.ok();
+    Ok(PayingBalance { balance, ..account })
 }
 
-impl Funds {
+impl PayingBalance {
     fn check(&self, amount: Amount) -> Result<(), RechargeError> {
         if amount.is_zero() {
-            return Err(RechargeError::NoFunds);
+            return Err(RechargeError::NoAmount);
         }
         if amount > self.most {
             let most = format!("{} {}", self.most.to_decimal(self.currency.decimals), self.currency.symbol);
-            return Err(RechargeError::TooManyFunds { most });
+            return Err(RechargeError::AmountTooLarge { most });
         }
         Ok(())
     }
@@ -130,7 +130,7 @@ impl Funds {
     fn request(&self, id: &SubscriptionId, amount: Amount, from: &Wallet, nonce: u64) -> Result<TransferRequest, RechargeError> {
         self.check(amount)?;
         if from.did == self.payer {
-            return Err(RechargeError::OwnFunds);
+            return Err(RechargeError::OwnAccount);
         }
         Ok(TransferRequest {
             payer: from.did.clone(),
@@ -160,10 +160,10 @@ pub async fn prepare_recharge(
     nonce: u64,
 ) -> Result<PreparedRecharge, RechargeError> {
     let mut unit = ctx.store.read().await?;
-    let (subscription, funds) = account_of(ctx, unit.as_mut(), id).await?;
-    let rail = ctx.networks.wallet(funds.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
-    let prepared = rail.prepare(&funds.method, &funds.currency, &funds.request(id, amount, from, nonce)?)?;
-    let Funds { payer: to, method, currency, .. } = funds;
+    let (subscription, account) = account_of(ctx, unit.as_mut(), id).await?;
+    let rail = ctx.networks.wallet(account.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
+    let prepared = rail.prepare(&account.method, &account.currency, &account.request(id, amount, from, nonce)?)?;
+    let PayingBalance { payer: to, method, currency, .. } = account;
     Ok(PreparedRecharge { prepared, method, currency, amount, to, description: subscription.title() })
 }
 
@@ -181,15 +181,15 @@ pub async fn submit_signed_recharge(
     signed: &str,
 ) -> Result<String, RechargeError> {
     let mut unit = ctx.store.begin().await?;
-    let (_, funds) = account_of(ctx, unit.as_mut(), id).await?;
-    let rail = ctx.networks.wallet(funds.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
-    let signed = rail.check(&funds.method, &funds.currency, &funds.request(id, amount, from, nonce)?, signed)?;
+    let (_, account) = account_of(ctx, unit.as_mut(), id).await?;
+    let rail = ctx.networks.wallet(account.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
+    let signed = rail.check(&account.method, &account.currency, &account.request(id, amount, from, nonce)?, signed)?;
     let now = ctx.now();
     let attempt = Attempt::begin(
         AttemptId::new(now, ctx.random.as_ref()),
         Purpose::Recharge(id.clone()),
         AttemptKind::Wallet { payer: from.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
-        (funds.method.id, funds.currency.id),
+        (account.method.id, account.currency.id),
         amount,
         now,
     );

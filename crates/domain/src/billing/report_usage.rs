@@ -79,7 +79,7 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     // that one of them sees the threshold reached.
     let locked = match subscription.billing_threshold {
         Some(_) => unit.subscriptions().lock(&subscription.id).await?,
-        None => unit.subscriptions().hold(&subscription.id).await?,
+        None => unit.subscriptions().lock_shared(&subscription.id).await?,
     };
     let subscription = locked.ok_or(SubscriptionError::NotFound)?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;

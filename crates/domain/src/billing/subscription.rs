@@ -402,7 +402,7 @@ pub trait Subscriptions: Send {
     /// The subscription that an item belongs to.
     async fn of_item(&mut self, item: &SubscriptionItemId) -> Result<Option<Subscription>, StorageError>;
     /// As [`Subscriptions::lock`], but with a shared lock.
-    async fn hold(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError>;
+    async fn lock_shared(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError>;
     /// A customer's subscriptions that have not ended.
     async fn live_of(&mut self, customer: &CustomerId) -> Result<Vec<Subscription>, StorageError>;
 }

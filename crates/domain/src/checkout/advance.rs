@@ -8,7 +8,7 @@ use crate::billing::plan_payments;
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, Currency, Intent, MandateDetails, MandateStatus, Method, PlannedPayment, Purpose, SettlementError,
-    StoreTransaction, StoreTransactionRequest, settle_first,
+    StoreTransaction, StoreTransactionRequest, settle_unsent,
 };
 use crate::shared::{Amount, AttemptId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -31,7 +31,7 @@ pub async fn advance(ctx: &Context, id: &SessionId) -> Result<(), SettlementErro
     for _ in 0..MAX_TRIES {
         match try_advance(ctx, id).await {
             Err(SettlementError::Contended) => {}
-            Ok(Some(attempt)) => return settle_first(ctx, &attempt).await,
+            Ok(Some(attempt)) => return settle_unsent(ctx, &attempt).await,
             completed => return completed.map(drop),
         }
     }

@@ -9,7 +9,7 @@ use super::{Expanded, Session, SessionMode};
 use crate::access::Did;
 use crate::billing::balance_of;
 use crate::context::Context;
-use crate::payment::{AttemptStatus, MandateDetails, SettlementError, settle_first};
+use crate::payment::{AttemptStatus, MandateDetails, SettlementError, settle_unsent};
 use crate::shared::{Amount, MandateId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
@@ -148,7 +148,7 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option
         match result {
             Ok(Step::Completed) => return Ok(true),
             Ok(Step::Charge(attempt)) => {
-                let _ = settle_first(ctx, &attempt).await;
+                let _ = settle_unsent(ctx, &attempt).await;
                 let mut unit = ctx.store.read().await?;
                 let found = unit.attempts().find(&attempt).await?;
                 return Ok(found.is_some_and(|attempt| attempt.status != AttemptStatus::Declined));

@@ -9,7 +9,7 @@ use crate::billing::{BillingError, Stake};
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, CheckError, Currency, Decline, Intent, Method, Purpose, RailError, TransferRequest, UnsignedTransaction,
-    settle_first,
+    settle_unsent,
 };
 use crate::shared::{AmountError, AttemptId, SessionId, StorageError, Text};
 use crate::storage::UnitOfWork;
@@ -209,6 +209,6 @@ pub async fn submit_signed_transfer(
     }
     unit.commit().await?;
     // The payment is in flight now, whatever this first query returns: the reconciler queries again.
-    let _ = settle_first(ctx, &attempt.id).await;
+    let _ = settle_unsent(ctx, &attempt.id).await;
     Ok(signed.hash)
 }

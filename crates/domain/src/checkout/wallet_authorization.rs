@@ -9,7 +9,7 @@ use crate::billing::{MandateLimits, STAKE_WAITING, mandate_limit, time_of};
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, PreparedMandate, PreparedStake,
-    Purpose, SignedTransaction, StakeRequest, settle_first,
+    Purpose, SignedTransaction, StakeRequest, settle_unsent,
 };
 use crate::shared::{Amount, AttemptId, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -256,7 +256,7 @@ async fn write_attempt(unit: &mut dyn UnitOfWork, attempt: &Attempt, session: &S
 /// Sends an attempt, and returns the network's decline as an error. If the outcome is still unknown, the reconciler queries the network
 /// later.
 async fn settle_now(ctx: &Context, id: &AttemptId) -> Result<(), TransferError> {
-    let _ = settle_first(ctx, id).await;
+    let _ = settle_unsent(ctx, id).await;
     let mut unit = ctx.store.read().await?;
     match unit.attempts().find(id).await? {
         Some(Attempt { status: AttemptStatus::Declined, last_error: Some(decline), .. }) => Err(TransferError::Declined(decline)),

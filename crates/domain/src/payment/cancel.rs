@@ -1,6 +1,6 @@
 //! Cancels attempts that will not be completed: at their provider first, then in the store.
 
-use super::reconcile::{load, settle_first};
+use super::reconcile::{load, settle_unsent};
 use super::settlement::record_alone;
 use super::{
     AttemptContext, AttemptKind, Outcome, RailError, SettlementError, SetupRequest, Trigger, card_request, not_opened, query_or_send,
@@ -16,7 +16,7 @@ pub async fn cancel_attempt(ctx: &Context, id: &AttemptId) -> Result<bool, Settl
     let outcome = cancel_at_network(ctx, &context).await;
     let trigger = if matches!(context.attempt.kind, AttemptKind::Wallet { .. }) { Trigger::Poll } else { Trigger::Reconciler };
     for next in record_alone(ctx, &context, &outcome, trigger).await? {
-        settle_first(ctx, &next).await?;
+        settle_unsent(ctx, &next).await?;
     }
     Ok(load(ctx, id).await?.is_none())
 }

@@ -41,7 +41,7 @@ pub async fn settle(ctx: &Context, id: &AttemptId) -> Result<(), SettlementError
 
 /// As [`settle`], for an attempt that was just written and, unless the reconciler was quicker, has never been sent.
 #[tracing::instrument(skip_all, fields(attempt = %id))]
-pub async fn settle_first(ctx: &Context, id: &AttemptId) -> Result<(), SettlementError> {
+pub async fn settle_unsent(ctx: &Context, id: &AttemptId) -> Result<(), SettlementError> {
     reconcile(ctx, id, Trigger::Initial, None).await
 }
 

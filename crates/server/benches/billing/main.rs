@@ -23,7 +23,7 @@ async fn billing() -> Vec<Figure> {
     let mut figures = Vec::new();
     figures.extend(measure::renewals().await);
     figures.extend(measure::claim_due().await);
-    figures.extend(measure::charge_slots().await);
+    figures.extend(measure::charge_concurrency().await);
     figures.extend(measure::invoice_page().await);
     figures.extend(measure::clock_year().await);
     figures

@@ -24,8 +24,8 @@ const CLAIMS: usize = 10;
 /// Number of attempts per message, and number of messages that a process handles concurrently.
 const MESSAGE: usize = 100;
 const WORKERS: usize = 8;
-/// Number of concurrent charges at a network: the default of `--charge-slots`.
-const SLOTS: usize = 32;
+/// Number of concurrent charges at a network: the default of `--charge-concurrency`.
+const CONCURRENCY: usize = 32;
 const LATENCY: Duration = Duration::from_millis(50);
 
 fn median(mut times: Vec<f64>) -> f64 {
@@ -116,7 +116,7 @@ pub async fn claim_due() -> Vec<Figure> {
     figures
 }
 
-pub async fn charge_slots() -> Vec<Figure> {
+pub async fn charge_concurrency() -> Vec<Figure> {
     const CHARGES: u32 = 1_600;
     let mut figures = Vec::new();
     for setup in Setup::both(u64::from(CHARGES), LATENCY).await {
@@ -125,7 +125,7 @@ pub async fn charge_slots() -> Vec<Figure> {
             attempts.extend(billing::renew_due(&setup.ctx, &Scope::Wall, setup.now, BATCH).await.expect("renews").attempts);
         }
         // Handle the messages of a batch as the workers of one process do.
-        let networks = setup.ctx.networks.clone().with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(SLOTS)));
+        let networks = setup.ctx.networks.clone().with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(CONCURRENCY)));
         let ctx = Context { networks, ..setup.ctx.clone() };
         let begun = Instant::now();
         let sent = stream::iter(attempts.chunks(MESSAGE)).map(|ids| {
@@ -135,8 +135,8 @@ pub async fn charge_slots() -> Vec<Figure> {
         let sent: Vec<_> = sent.buffer_unordered(WORKERS).collect().await;
         sent.into_iter().for_each(|sent| sent.expect("ends").expect("charges"));
         let value = f64::from(CHARGES) / begun.elapsed().as_secs_f64();
-        let baseline = Some(SLOTS as f64 / LATENCY.as_secs_f64());
-        figures.push(Figure { name: setup.name("charge_slots"), value, unit: "/s", baseline, aim: 0.9 });
+        let baseline = Some(CONCURRENCY as f64 / LATENCY.as_secs_f64());
+        figures.push(Figure { name: setup.name("charge_concurrency"), value, unit: "/s", baseline, aim: 0.9 });
     }
     figures
 }

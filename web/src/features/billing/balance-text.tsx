@@ -1,5 +1,5 @@
 import { Typography } from 'antd';
-import type { Subscription, SubscriptionFunds } from '@/api/types';
+import type { PayingBalance, Subscription } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
 import { durationOf, periodsCovered } from './balance';
 import { type Texts, useTexts } from './texts';
@@ -13,7 +13,7 @@ export function durationText(periods: number, plan: Pick<Plan, 'items'>, { t }: 
 }
 
 /** The balance of the paying account, how long it lasts, and the address of the account. */
-export function BalanceText({ subscription, balance }: { subscription: Plan; balance: SubscriptionFunds }) {
+export function BalanceText({ subscription, balance }: { subscription: Plan; balance: PayingBalance }) {
   const texts = useTexts();
   const { t, language } = texts;
   // Overdue invoices are charged first and are not part of the price of a period.

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { SubscriptionFunds } from '@/api/types';
+import type { PayingBalance } from '@/api/types';
 import { amountFor, durationOf, periodsCovered } from './balance';
 
-const balance = (changes: Partial<SubscriptionFunds> = {}): SubscriptionFunds => ({
+const balance = (changes: Partial<PayingBalance> = {}): PayingBalance => ({
   payer: 'z1',
   currency_id: 'pc_1',
   balance: '1250000000000000000000',

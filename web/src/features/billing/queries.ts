@@ -11,6 +11,7 @@ import type {
   OverdraftProtection,
   Overdue,
   Page,
+  PayingBalance,
   PaymentIntent,
   PlanPreview,
   Price,
@@ -18,7 +19,6 @@ import type {
   RefundPreview,
   Settings,
   Subscription,
-  SubscriptionFunds,
 } from '@/api/types';
 import { isPhone } from '@/lib/use-phone';
 
@@ -153,7 +153,7 @@ export const balanceQuery = ({ id, currency_id: currencyId }: Pick<Subscription,
   queryOptions({
     queryKey: [BALANCE_KEY, id, currencyId],
     queryFn: async ({ client }) => {
-      const balance = await api.get<SubscriptionFunds>(`/api/subscriptions/${segment(id)}/funds`);
+      const balance = await api.get<PayingBalance>(`/api/subscriptions/${segment(id)}/paying-balance`);
       if (balance.currency_id === currencyId) return balance;
       // The page shows a state from before a change of currency: these amounts have other decimals.
       void client.invalidateQueries({ queryKey: subscriptionQuery(id).queryKey });

@@ -24,7 +24,7 @@ interface CustomerPageProps {
   pageSize?: number;
 }
 
-/** A customer of the store: contact, balance with its transactions and pay-outs, subscriptions, invoices. */
+/** A customer of the store: contact, balance with its transactions and payouts, subscriptions, invoices. */
 export function CustomerPage({ id, page, pageSize }: CustomerPageProps) {
   const { t } = useTexts();
   const { t: billing } = useBillingTexts();

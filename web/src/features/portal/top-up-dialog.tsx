@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Button, Form, Input } from 'antd';
 import { useState } from 'react';
-import type { Subscription, SubscriptionFunds } from '@/api/types';
+import type { PayingBalance, Subscription } from '@/api/types';
 import { amountFor, TOP_UP_PERIODS } from '@/features/billing/balance';
 import { BalanceText, durationText } from '@/features/billing/balance-text';
 import { Dialog, ErrorAlert, Note, type SubscriptionDialogProps } from '@/features/billing/dialog';
@@ -54,7 +54,7 @@ export function TopUpDialog({ subscription, onClose, onDone }: SubscriptionDialo
 
 interface TopUpFormProps {
   subscription: Subscription;
-  balance: SubscriptionFunds;
+  balance: PayingBalance;
   isBusy: boolean;
   onClose: () => void;
   onTopUp: (amount: string) => void;

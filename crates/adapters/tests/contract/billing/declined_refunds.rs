@@ -96,7 +96,7 @@ on_one! {
     async fn a_refund_moved_to_the_balance_pays_the_next_invoice_and_is_not_refunded_again(db: &TestDatabase) {
         let (billing, invoice, refund) = refused(db, 30).await;
         billing::move_refund_to_balance(&billing.ctx, Mode::Test, &refund).await.expect("moves");
-        assert_eq!((billing.reserved(&invoice).await, billing.customer_balance().await), ((30, 0), 30 * UNIT), "the network payment has room for a pay-out");
+        assert_eq!((billing.reserved(&invoice).await, billing.customer_balance().await), ((30, 0), 30 * UNIT), "the network payment has room for a payout");
         let again = billing.refund(&invoice, None).await;
         assert!(matches!(again, Err(CreditError::NothingPaid)), "{again:?}");
         for done in [

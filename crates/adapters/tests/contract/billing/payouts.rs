@@ -95,7 +95,7 @@ on_both! {
     async fn a_wallet_is_paid_out_to_the_account_that_paid_last(db: &TestDatabase) {
         let billing = credited(db).await;
         let before = billing.networks.balance().await;
-        let [refund] = &billing.pay_out(Some(12 * UNIT)).await.expect("is ordered")[..] else { panic!("one pay-out") };
+        let [refund] = &billing.pay_out(Some(12 * UNIT)).await.expect("is ordered")[..] else { panic!("one payout") };
         assert_eq!((refund.kind, refund.status, refund.intent_id.clone(), refund.credit_note_id.clone()), (RefundType::BalancePayout, RefundStatus::Pending, None, None));
         assert_eq!(billing.customer_balance().await, 18 * UNIT, "debited on request");
         billing.is_sound().await;
@@ -123,7 +123,7 @@ on_both! {
             billing::retry_refund(&billing.ctx, Mode::Test, &failed.id).await,
             billing::move_refund_to_balance(&billing.ctx, Mode::Test, &failed.id).await,
         ] {
-            assert!(matches!(decided, Err(CreditError::NotFailed)), "a pay-out is ordered anew: {decided:?}");
+            assert!(matches!(decided, Err(CreditError::NotFailed)), "a payout is ordered anew: {decided:?}");
         }
         billing.is_sound().await;
         billing.pay_out(None).await.expect("is ordered");

@@ -90,8 +90,8 @@ on_one! {
         let [recorded_statements] = <[Invoice; 1]>::try_from(billing.statements().await).expect("one statement");
         assert_eq!((recorded_statements.description.clone(), recorded_statements.period, &recorded_statements.intent_id), (Description::TopUp, None, &None));
         assert_eq!((&recorded_statements.subscription_id, recorded_statements.number, recorded_statements.total), (&Some(sub()), Some(1), tokens(60)), "a series of its own");
-        let funds = billing::funds_of(&billing.ctx, &sub()).await.expect("answers");
-        assert_eq!((funds.balance, funds.period), (Some(tokens(1_055)), Some(tokens(5))));
+        let paying = billing::paying_balance_of(&billing.ctx, &sub()).await.expect("answers");
+        assert_eq!((paying.balance, paying.period), (Some(tokens(1_055)), Some(tokens(5))));
         let void = billing::void_invoice(&billing.ctx, &recorded_statements.id).await;
         assert!(matches!(void, Err(VoidError::NothingOverdue)), "the top-up remains: {void:?}");
         let refund = billing.refund(&recorded_statements, None).await;
@@ -183,14 +183,14 @@ on_one! {
         let billing = charged(db, 5).await;
         let (ctx, from) = (&billing.ctx, account(&friend()));
         let request = async |amount| billing::prepare_recharge(ctx, &sub(), amount, &from, 7).await.map(drop);
-        assert!(matches!(request(Amount::ZERO).await, Err(RechargeError::NoFunds)));
+        assert!(matches!(request(Amount::ZERO).await, Err(RechargeError::NoAmount)));
         let most = tokens(2_000 * u128::from(billing::RECHARGE_CHARGES));
         assert!(request(most).await.is_ok());
         let refused = request(most.plus(Amount::new(1)).expect("adds")).await.expect_err("too much");
         assert_eq!(refused.to_string(), format!("Please enter an amount of at most 200000 {}.", billing.networks.currency.symbol));
         let own = account(&billing.networks.wallet);
         let asked = billing::prepare_recharge(ctx, &sub(), tokens(1), &own, 7).await;
-        assert!(matches!(asked, Err(RechargeError::OwnFunds)));
+        assert!(matches!(asked, Err(RechargeError::OwnAccount)));
         let one = billing.find("sub_1").await;
         let mut unit = ctx.store.begin().await.expect("begins");
         unit.subscriptions().update(&Subscription { mandate_id: None, ..one }).await.expect("writes");

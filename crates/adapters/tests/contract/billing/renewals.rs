@@ -182,7 +182,7 @@ on_one! {
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         assert_eq!(unit.attempts().claim_due(now, now.plus(HOUR), 10).await.expect("claims"), sent);
         unit.commit().await.expect("commits");
-        payment::settle_first(&billing.ctx, &sent[0]).await.expect("asks");
+        payment::settle_unsent(&billing.ctx, &sent[0]).await.expect("asks");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Open], 0), "the reconciler's to send");
         billing.wait(DAY);
         payment::check_due(&billing.ctx, 10).await.expect("asks");

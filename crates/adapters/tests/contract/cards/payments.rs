@@ -157,10 +157,10 @@ on_both! {
     async fn cancelling_ends_an_open_intent_and_reports_an_ended_one(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let (open, paid) = (bench.open_intent("att_1", 1_000).await, bench.open_intent("att_2", 1_000).await);
-        let abandoned = Decline { code: "abandoned".to_owned(), message: "The payment was cancelled.".to_owned() };
+        let abandoned = Decline { code: "abandoned".to_owned(), message: "The payment was canceled.".to_owned() };
         for _ in 0..2 {
-            let cancelled = bench.rail.cancel(&bench.method, &bench.currency, &open.provider_id).await;
-            assert_eq!(cancelled, Outcome::Declined(abandoned.clone()));
+            let canceled = bench.rail.cancel(&bench.method, &bench.currency, &open.provider_id).await;
+            assert_eq!(canceled, Outcome::Declined(abandoned.clone()));
         }
         assert_eq!(bench.confirm(&open, ACCEPTED).await.status, 400);
         bench.confirm(&paid, ACCEPTED).await;

@@ -100,7 +100,7 @@ on_both! {
     async fn a_canceled_setup_saves_nothing(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let (open, done) = (bench.open_setup("att_1").await, bench.open_setup("att_2").await);
-        let abandoned = Decline { code: "abandoned".to_owned(), message: "Saving the card was cancelled.".to_owned() };
+        let abandoned = Decline { code: "abandoned".to_owned(), message: "Saving the card was canceled.".to_owned() };
         for _ in 0..2 {
             assert_eq!(bench.rail.cancel_setup(&bench.method, &open.provider_id).await, SetupOutcome::Declined(abandoned.clone()));
         }

@@ -36,8 +36,8 @@ impl AppsApi {
     async fn list(
         &self,
         app: Data<&Arc<App>>,
-        guest: MaybeUser,
-        call: RequestContext,
+        user: MaybeUser,
+        context: RequestContext,
         keyword: Query<Option<String>>,
         category: Query<Option<String>>,
         price: Query<Option<String>>,
@@ -62,19 +62,19 @@ impl AppsApi {
         };
         let mut unit = app.ctx.store.read().await?;
         let found = unit.apps().list(&filter, &Page::new(page.0, page_size.0)).await?;
-        let list = models(&app, unit.as_mut(), &found.list, call.mode, guest.0.as_ref()).await?;
+        let list = models(&app, unit.as_mut(), &found.list, context.mode, user.0.as_ref()).await?;
         Ok(Json(AppListModel { count: found.count, list }))
     }
 
     /// The shelves of the home page.
     #[oai(path = "/shelves", method = "get")]
-    async fn shelves(&self, app: Data<&Arc<App>>, guest: MaybeUser, call: RequestContext) -> Result<Json<ShelvesModel>, Problem> {
+    async fn shelves(&self, app: Data<&Arc<App>>, user: MaybeUser, context: RequestContext) -> Result<Json<ShelvesModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
         let mut shelves = Vec::new();
         for sort in [AppSort::Created, AppSort::Updated, AppSort::Downloads] {
             let filter = AppFilter { sort, ..AppFilter::default() };
             let found = unit.apps().list(&filter, &Page::new(None, Some(SHELF))).await?;
-            shelves.push(models(&app, unit.as_mut(), &found.list, call.mode, guest.0.as_ref()).await?);
+            shelves.push(models(&app, unit.as_mut(), &found.list, context.mode, user.0.as_ref()).await?);
         }
         let mut next = shelves.into_iter();
         let mut shelf = || next.next().unwrap_or_default();
@@ -86,8 +86,8 @@ impl AppsApi {
     async fn detail(
         &self,
         app: Data<&Arc<App>>,
-        guest: MaybeUser,
-        call: RequestContext,
+        user: MaybeUser,
+        context: RequestContext,
         did: Path<String>,
         version: Query<Option<String>>,
     ) -> Result<Json<AppDetailModel>, Problem> {
@@ -96,11 +96,11 @@ impl AppsApi {
         let versions = unit.apps().versions(&found.did).await?;
         let wanted = version.0.as_deref().filter(|version| !version.is_empty()).unwrap_or(&found.version);
         let shown = versions.iter().find(|version| version.version == wanted).ok_or_else(Problem::not_found)?;
-        let mut model = models(&app, unit.as_mut(), std::slice::from_ref(&found), call.mode, guest.0.as_ref()).await?;
+        let mut model = models(&app, unit.as_mut(), std::slice::from_ref(&found), context.mode, user.0.as_ref()).await?;
         let mut model = model.pop().ok_or_else(Problem::not_found)?;
         model.version.clone_from(&shown.version);
         model.size = shown.size;
-        let plans = plans_of(unit.as_mut(), call.mode, &found.did, guest.0.as_ref().map(|caller| &caller.user.did)).await?;
+        let plans = plans_of(unit.as_mut(), context.mode, &found.did, user.0.as_ref().map(|caller| &caller.user.did)).await?;
         let screenshots = found.screenshots.iter().enumerate().map(|(index, shot)| ScreenshotModel::new(&found, index, shot));
         Ok(Json(AppDetailModel {
             app: model,
@@ -119,8 +119,8 @@ impl AppsApi {
         &self,
         app: Data<&Arc<App>>,
         request: &Request,
-        guest: MaybeUser,
-        call: RequestContext,
+        user: MaybeUser,
+        context: RequestContext,
         did: Path<String>,
         version: Path<String>,
     ) -> Result<BinaryResponse, Problem> {
@@ -128,9 +128,9 @@ impl AppsApi {
         let found = find(&app, unit.as_mut(), &did).await?;
         let version = unit.apps().version(&found.did, &version).await?.ok_or_else(Problem::not_found)?;
         if !found.is_free() {
-            let caller = guest.0.as_ref().ok_or_else(|| Problem::signed_out().code("PURCHASE_REQUIRED"))?;
-            let holds = unit.entitlements().holds(call.mode, &caller.user.did, &found.did, app.ctx.now()).await?;
-            if !holds || !found.is_opened_by(call.mode) {
+            let caller = user.0.as_ref().ok_or_else(|| Problem::signed_out().code("PURCHASE_REQUIRED"))?;
+            let holds = unit.entitlements().holds(context.mode, &caller.user.did, &found.did, app.ctx.now()).await?;
+            if !holds || !found.is_opened_by(context.mode) {
                 return Err(Problem::forbidden().code("PURCHASE_REQUIRED"));
             }
         }
@@ -182,15 +182,15 @@ impl EntitlementsApi {
         &self,
         app: Data<&Arc<App>>,
         caller: SignedIn,
-        call: RequestContext,
+        context: RequestContext,
         page: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
     ) -> Result<Json<EntitlementListModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
-        let found = unit.entitlements().of_holder(call.mode, &caller.0.user.did, app.ctx.now(), &Page::new(page.0, page_size.0)).await?;
+        let found = unit.entitlements().of_holder(context.mode, &caller.0.user.did, app.ctx.now(), &Page::new(page.0, page_size.0)).await?;
         let dids: Vec<_> = found.list.iter().map(|entitlement| entitlement.app.clone()).collect();
         let apps = unit.apps().find_all(&dids).await?;
-        let models = models(&app, unit.as_mut(), &apps, call.mode, Some(&caller.0)).await?;
+        let models = models(&app, unit.as_mut(), &apps, context.mode, Some(&caller.0)).await?;
         let list = found.list.iter().filter_map(|entitlement| {
             let app = models.iter().find(|model| model.did == entitlement.app.as_str())?.clone();
             Some(EntitlementModel {

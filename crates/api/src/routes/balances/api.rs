@@ -1,6 +1,6 @@
 use super::model::{BalanceListModel, BalanceModel, BalanceTransactionListModel, BalanceTransactionModel, PayoutInputModel};
 use crate::auth::{Reader, RequestContext, SignedIn, Writes, resources};
-use crate::lossless_json::ExactJson;
+use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
 use crate::routes::customers::{named_customer, readable_customer};
 use crate::routes::input::{id_filter, page};
@@ -22,9 +22,9 @@ pub struct BalancesApi;
 impl BalancesApi {
     /// The balances of the signed-in customer.
     #[oai(path = "/me/balance", method = "get")]
-    async fn mine(&self, app: Data<&Arc<App>>, caller: SignedIn, call: RequestContext) -> Result<Json<BalanceListModel>, Problem> {
+    async fn mine(&self, app: Data<&Arc<App>>, caller: SignedIn, context: RequestContext) -> Result<Json<BalanceListModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
-        let customer = unit.customers().find_by_did(call.mode, &caller.0.user.did).await?;
+        let customer = unit.customers().find_by_did(context.mode, &caller.0.user.did).await?;
         match customer {
             Some(customer) => balances(&app, unit.as_mut(), &customer, false).await,
             None => Ok(Json(BalanceListModel { count: 0, list: Vec::new() })),
@@ -38,7 +38,7 @@ impl BalancesApi {
         &self,
         app: Data<&Arc<App>>,
         caller: SignedIn,
-        call: RequestContext,
+        context: RequestContext,
         currency_id: Query<Option<String>>,
         #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
@@ -47,7 +47,7 @@ impl BalancesApi {
     ) -> Result<Json<BalanceTransactionListModel>, Problem> {
         let page = page::<BalanceTransactionId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
         let mut unit = app.ctx.store.read().await?;
-        let customer = unit.customers().find_by_did(call.mode, &caller.0.user.did).await?;
+        let customer = unit.customers().find_by_did(context.mode, &caller.0.user.did).await?;
         match customer {
             Some(customer) => transactions(unit.as_mut(), &customer, currency_id.0, &page).await,
             None => Ok(Json(BalanceTransactionListModel { count: 0, list: Vec::new() })),
@@ -95,7 +95,7 @@ impl BalancesApi {
         app: Data<&Arc<App>>,
         writes: Writes<resources::Customers>,
         id: Path<String>,
-        input: ExactJson<PayoutInputModel>,
+        input: LosslessJson<PayoutInputModel>,
     ) -> Result<Json<RefundListModel>, Problem> {
         let input = input.0;
         let mut unit = app.ctx.store.read().await?;

@@ -43,14 +43,14 @@ impl CheckoutApi {
         &self,
         app: Data<&Arc<App>>,
         request: &Request,
-        guest: MaybeUser,
-        call: RequestContext,
+        user: MaybeUser,
+        context: RequestContext,
         link: Path<String>,
     ) -> Result<Json<CheckoutModel>, Problem> {
         let link = PaymentLinkId::parse(&link).map_err(|_| either_id())?;
         app.limits.admit_start(request)?;
-        let id = checkout::start(&app.ctx, &link, &visitor(&app, request, &guest)).await?;
-        view(&app, &id, guest.0.as_ref(), call.language).await
+        let id = checkout::start(&app.ctx, &link, &visitor(&app, request, &user)).await?;
+        view(&app, &id, user.0.as_ref(), context.language).await
     }
 
     /// Read a session. While a payment is open, this polls its network.
@@ -58,18 +58,18 @@ impl CheckoutApi {
     async fn retrieve(
         &self,
         app: Data<&Arc<App>>,
-        guest: MaybeUser,
-        call: RequestContext,
+        user: MaybeUser,
+        context: RequestContext,
         id: Path<String>,
     ) -> Result<Json<CheckoutModel>, Problem> {
         let id = SessionId::parse(&id).map_err(|_| either_id())?;
-        let expanded = load(&app, &id, guest.0.as_ref()).await?;
+        let expanded = load(&app, &id, user.0.as_ref()).await?;
         let is_open = expanded.session.status == SessionStatus::Open;
         // A stranger who knows the URL must not trigger calls to the network.
-        if let Some(attempt) = expanded.attempt.as_ref().filter(|_| is_open && may_see(&expanded, guest.0.as_ref())) {
+        if let Some(attempt) = expanded.attempt.as_ref().filter(|_| is_open && may_see(&expanded, user.0.as_ref())) {
             payment::poll_network(&app.ctx, attempt).await?;
         }
-        view(&app, &id, guest.0.as_ref(), call.language).await
+        view(&app, &id, user.0.as_ref(), context.language).await
     }
 
     /// Submit the form: reserves stock, drafts the invoice and starts the payment.
@@ -78,7 +78,7 @@ impl CheckoutApi {
         &self,
         app: Data<&Arc<App>>,
         caller: SignedIn,
-        call: RequestContext,
+        context: RequestContext,
         id: Path<String>,
         form: Json<FormModel>,
     ) -> Result<Json<SubmittedModel>, Problem> {
@@ -89,7 +89,7 @@ impl CheckoutApi {
             method_id: MethodId::parse(&form.payment_method).map_err(|_| Problem::from(SubmitError::MethodNotSupported))?,
             currency_id: CurrencyId::parse(&form.payment_currency).map_err(|_| Problem::from(SubmitError::CurrencyNotConfigured))?,
         };
-        let submitted = checkout::submit(&app.ctx, &submission).await.map_err(|error| Problem::of_submit(error, call.language))?;
+        let submitted = checkout::submit(&app.ctx, &submission).await.map_err(|error| Problem::of_submit(error, context.language))?;
         let session = &submitted.session;
         let fast = if submitted.may_pay_fast { fast_pay(&app, session, &submission.payer.did).await } else { FastPay::default() };
         let intent = session.intent.as_ref().map(|intent| IntentModel::new(intent, &session.methods, &session.currencies, &app.site));
@@ -119,12 +119,12 @@ impl CheckoutApi {
         &self,
         app: Data<&Arc<App>>,
         caller: SignedIn,
-        call: RequestContext,
+        context: RequestContext,
         id: Path<String>,
     ) -> Result<Json<CheckoutModel>, Problem> {
         let id = SessionId::parse(&id)?;
         checkout::cancel_card(&app.ctx, &id, &caller.0.user).await?;
-        view(&app, &id, Some(&caller.0), call.language).await
+        view(&app, &id, Some(&caller.0), context.language).await
     }
 
     /// Change the quantity of an item.
@@ -132,18 +132,18 @@ impl CheckoutApi {
     async fn adjust_quantity(
         &self,
         app: Data<&Arc<App>>,
-        guest: MaybeUser,
+        user: MaybeUser,
         id: Path<String>,
         change: Json<AdjustModel>,
     ) -> Result<Json<SessionModel>, Problem> {
         let id = SessionId::parse(&id)?;
-        let expanded = load(&app, &id, guest.0.as_ref()).await?;
-        if expanded.session.payer.is_some() && !may_see(&expanded, guest.0.as_ref()) {
+        let expanded = load(&app, &id, user.0.as_ref()).await?;
+        if expanded.session.payer.is_some() && !may_see(&expanded, user.0.as_ref()) {
             return Err(Problem::forbidden());
         }
         checkout::adjust_quantity(&app.ctx, &id, &PriceId::parse(&change.item_id)?, change.quantity).await?;
-        let expanded = load(&app, &id, guest.0.as_ref()).await?;
-        let private = may_see(&expanded, guest.0.as_ref());
+        let expanded = load(&app, &id, user.0.as_ref()).await?;
+        let private = may_see(&expanded, user.0.as_ref());
         Ok(Json(SessionModel::new(&expanded, &app.site, private)))
     }
 }
@@ -168,8 +168,8 @@ async fn fast_pay(app: &App, expanded: &Expanded, payer: &Did) -> FastPay {
 
 /// Identifies the visitor by login, else by cookie or header. Without any of them each request is a new visitor, because many
 /// visitors can share an IP address.
-fn visitor(app: &App, request: &Request, guest: &MaybeUser) -> Visitor {
-    let name = match (&guest.0, cookie(request, VISITOR_COOKIE), request.header("x-blocklet-visitor-id")) {
+fn visitor(app: &App, request: &Request, user: &MaybeUser) -> Visitor {
+    let name = match (&user.0, cookie(request, VISITOR_COOKIE), request.header("x-blocklet-visitor-id")) {
         (Some(caller), _, _) => format!("user:{}", caller.user.did),
         (None, Some(browser), _) => format!("browser:{browser}"),
         (None, None, Some(browser)) => format!("browser:{}", browser.chars().take(128).collect::<String>()),

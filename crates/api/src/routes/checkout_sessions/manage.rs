@@ -4,7 +4,7 @@ use super::api::load;
 use super::model::{PhoneCollectionModel, SessionModel};
 use super::terms::{SubscriptionDataInputModel, read_mode, requires_cross_sell};
 use crate::auth::{Reads, Writes, resources};
-use crate::lossless_json::ExactJson;
+use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
 use crate::routes::input::{metadata_filter, page, read_metadata};
 use crate::routes::payment_links::{AddressCollection, LineItemInputModel};
@@ -89,7 +89,7 @@ impl ManageSessionsApi {
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::CheckoutSessions>,
-        session: ExactJson<NewSessionModel>,
+        session: LosslessJson<NewSessionModel>,
     ) -> Result<Json<SessionModel>, Problem> {
         let id = checkout::open_session(&app.ctx, session.0.read(writes.mode)?).await?;
         show(&app, writes.mode, &id).await

@@ -83,14 +83,14 @@ impl OffersApi {
     async fn upsell(
         &self,
         app: Data<&Arc<App>>,
-        guest: MaybeUser,
+        user: MaybeUser,
         id: Path<String>,
         change: Json<UpsellInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
-        let id = authorize_change(&app, &guest, &id).await?;
+        let id = authorize_change(&app, &user, &id).await?;
         let currency = change.currency_id.as_deref().map(CurrencyId::parse).transpose()?;
         checkout::upsell(&app.ctx, &id, &PriceId::parse(&change.from)?, &PriceId::parse(&change.to)?, currency.as_ref()).await?;
-        show(&app, &guest, &id).await
+        show(&app, &user, &id).await
     }
 
     /// Undo an upsell.
@@ -98,13 +98,13 @@ impl OffersApi {
     async fn downsell(
         &self,
         app: Data<&Arc<App>>,
-        guest: MaybeUser,
+        user: MaybeUser,
         id: Path<String>,
         change: Json<DownsellInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
-        let id = authorize_change(&app, &guest, &id).await?;
+        let id = authorize_change(&app, &user, &id).await?;
         checkout::downsell(&app.ctx, &id, &PriceId::parse(&change.from)?).await?;
-        show(&app, &guest, &id).await
+        show(&app, &user, &id).await
     }
 
     /// The cross-sell offer of the session, in the currency that the buyer has chosen. `skipError`: if there is no offer, return
@@ -131,22 +131,22 @@ impl OffersApi {
     async fn cross_sell(
         &self,
         app: Data<&Arc<App>>,
-        guest: MaybeUser,
+        user: MaybeUser,
         id: Path<String>,
         change: Json<CrossSellInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
-        let id = authorize_change(&app, &guest, &id).await?;
+        let id = authorize_change(&app, &user, &id).await?;
         let currency = change.currency_id.as_deref().map(CurrencyId::parse).transpose()?;
         checkout::add_cross_sell(&app.ctx, &id, &PriceId::parse(&change.to)?, currency.as_ref()).await?;
-        show(&app, &guest, &id).await
+        show(&app, &user, &id).await
     }
 
     /// Remove the cross-sell item.
     #[oai(path = "/:id/cross-sell", method = "delete")]
-    async fn without_cross_sell(&self, app: Data<&Arc<App>>, guest: MaybeUser, id: Path<String>) -> Result<Json<SessionModel>, Problem> {
-        let id = authorize_change(&app, &guest, &id).await?;
+    async fn without_cross_sell(&self, app: Data<&Arc<App>>, user: MaybeUser, id: Path<String>) -> Result<Json<SessionModel>, Problem> {
+        let id = authorize_change(&app, &user, &id).await?;
         checkout::remove_cross_sell(&app.ctx, &id).await?;
-        show(&app, &guest, &id).await
+        show(&app, &user, &id).await
     }
 
     /// Set the amount of an item whose price lets the buyer choose it.
@@ -154,15 +154,15 @@ impl OffersApi {
     async fn amount(
         &self,
         app: Data<&Arc<App>>,
-        guest: MaybeUser,
+        user: MaybeUser,
         id: Path<String>,
         change: Json<AmountInputModel>,
     ) -> Result<Json<SessionModel>, Problem> {
-        let id = authorize_change(&app, &guest, &id).await?;
+        let id = authorize_change(&app, &user, &id).await?;
         let amount = Amount::parse_base_units(&change.amount)?;
         let currency = change.currency_id.as_deref().map(CurrencyId::parse).transpose()?;
         checkout::set_amount(&app.ctx, &id, &PriceId::parse(&change.price_id)?, amount, currency.as_ref()).await?;
-        show(&app, &guest, &id).await
+        show(&app, &user, &id).await
     }
 
     /// Pay without the wallet: from the balance with the store, or by an existing delegation. If `type` and `amount` are given, only
@@ -193,17 +193,17 @@ impl OffersApi {
 }
 
 /// Once a session was submitted, only its payer and admins may change it.
-async fn authorize_change(app: &App, guest: &MaybeUser, id: &str) -> Result<SessionId, Problem> {
+async fn authorize_change(app: &App, user: &MaybeUser, id: &str) -> Result<SessionId, Problem> {
     let id = SessionId::parse(id)?;
-    let expanded = load(app, &id, guest.0.as_ref()).await?;
-    if expanded.session.payer.is_some() && !may_see(&expanded, guest.0.as_ref()) {
+    let expanded = load(app, &id, user.0.as_ref()).await?;
+    if expanded.session.payer.is_some() && !may_see(&expanded, user.0.as_ref()) {
         return Err(Problem::forbidden());
     }
     Ok(id)
 }
 
-async fn show(app: &App, guest: &MaybeUser, id: &SessionId) -> Result<Json<SessionModel>, Problem> {
-    let expanded = load(app, id, guest.0.as_ref()).await?;
-    let private = may_see(&expanded, guest.0.as_ref());
+async fn show(app: &App, user: &MaybeUser, id: &SessionId) -> Result<Json<SessionModel>, Problem> {
+    let expanded = load(app, id, user.0.as_ref()).await?;
+    let private = may_see(&expanded, user.0.as_ref());
     Ok(Json(SessionModel::new(&expanded, &app.site, private)))
 }

@@ -69,18 +69,18 @@ async fn begin(
     app: Data<&Arc<App>>,
     request: &Request,
     action: Path<String>,
-    guest: MaybeUser,
-    call: RequestContext,
+    user: MaybeUser,
+    context: RequestContext,
     body: poem::Body,
 ) -> Result<Response, Problem> {
     let action = action_of(&action)?;
     app.limits.admit_connect(request)?;
     let params = params_of(request, body).await?;
     let params = match wallet_actions::is_wallet_action(action) {
-        true => wallet_actions::open(&app, action, params, call.mode, &LinkHolder::of(request).await?, guest.0.as_ref()).await?,
+        true => wallet_actions::open(&app, action, params, context.mode, &LinkHolder::of(request).await?, user.0.as_ref()).await?,
         false => params,
     };
-    let user = guest.0.map(|caller| caller.user);
+    let user = user.0.map(|caller| caller.user);
     let (step, wallet) = match (action, &user) {
         // A top-up comes from another wallet than the one that pays, so the user chooses the account even when signed in.
         (ConnectAction::Collect | ConnectAction::CollectBatch, None) | (ConnectAction::Login | ConnectAction::Recharge, _) => {
@@ -210,7 +210,7 @@ async fn sign_in(app: &App, request: &Request, session: &ConnectSession, wallet:
 async fn timeout(app: Data<&Arc<App>>, action: Path<String>, query: Query<Token>) -> Result<Json<Value>, Problem> {
     action_of(&action)?;
     let mut unit = app.ctx.store.begin().await?;
-    unit.connect_sessions().abandon(&query.token).await?;
+    unit.connect_sessions().delete(&query.token).await?;
     unit.commit().await?;
     Ok(Json(json!({ "token": query.token })))
 }

@@ -1,6 +1,6 @@
 use super::model::{CreditNoteInputModel, CreditNoteListModel, CreditNoteModel, CreditNotePreviewModel, credit_note, credit_notes};
 use crate::auth::{LinkHolder, Reader, Reads, RequestContext, Writes, resources};
-use crate::lossless_json::ExactJson;
+use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
 use crate::routes::customers::list_owner;
 use crate::routes::input::{id_filter, page};
@@ -72,12 +72,12 @@ impl CreditNotesApi {
         &self,
         app: Data<&Arc<App>>,
         visitor: LinkHolder<resources::CreditNotes>,
-        call: RequestContext,
+        context: RequestContext,
         id: Path<String>,
     ) -> Result<PdfResponse, Problem> {
         let id = authorize_note(&app, &visitor, &id).await?;
         let note = expand_credit_note(app.ctx.store.read().await?.as_mut(), &id).await?.ok_or_else(Problem::not_found)?;
-        let (name, language) = (note.note.number_text(), call.language);
+        let (name, language) = (note.note.number_text(), context.language);
         pdf(&app, &name, move |printer| printer.print_credit_note(&note, language)).await
     }
 
@@ -87,7 +87,7 @@ impl CreditNotesApi {
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::CreditNotes>,
-        input: ExactJson<CreditNoteInputModel>,
+        input: LosslessJson<CreditNoteInputModel>,
     ) -> Result<Json<CreditNoteModel>, Problem> {
         let ParsedOrder { order, .. } = read_order(&app, writes.mode, input.0).await?;
         let (note, _, _) = billing::create_credit_note(&app.ctx, writes.mode, &order).await?;
@@ -101,7 +101,7 @@ impl CreditNotesApi {
         &self,
         app: Data<&Arc<App>>,
         reads: Reads<resources::CreditNotes>,
-        input: ExactJson<CreditNoteInputModel>,
+        input: LosslessJson<CreditNoteInputModel>,
     ) -> Result<Json<CreditNotePreviewModel>, Problem> {
         let ParsedOrder { order, invoice } = read_order(&app, reads.mode, input.0).await?;
         let preview = billing::preview_credit_note(&app.ctx, reads.mode, &order).await?;

@@ -38,8 +38,8 @@ pub struct CustomersApi;
 impl CustomersApi {
     /// The signed-in customer; for a user who has never bought anything, the data of their profile.
     #[oai(path = "/me", method = "get")]
-    async fn me(&self, app: Data<&Arc<App>>, caller: SignedIn, call: RequestContext) -> Result<Json<CustomerModel>, Problem> {
-        me(&app, &caller.0, call.mode).await
+    async fn me(&self, app: Data<&Arc<App>>, caller: SignedIn, context: RequestContext) -> Result<Json<CustomerModel>, Problem> {
+        me(&app, &caller.0, context.mode).await
     }
 
     /// Change name, email, phone or address.
@@ -48,10 +48,10 @@ impl CustomersApi {
         &self,
         app: Data<&Arc<App>>,
         caller: SignedIn,
-        call: RequestContext,
+        context: RequestContext,
         profile: Json<ProfileModel>,
     ) -> Result<Json<CustomerModel>, Problem> {
-        let current = me(&app, &caller.0, call.mode).await?.0;
+        let current = me(&app, &caller.0, context.mode).await?.0;
         let ProfileModel { name, email, phone, address } = profile.0;
         let form = ContactForm {
             name: name.unwrap_or(current.name),
@@ -59,13 +59,13 @@ impl CustomersApi {
             phone: phone.unwrap_or(current.phone),
             address: address.or(current.address).unwrap_or_default().into(),
         };
-        customer::update_profile(&app.ctx, &caller.0.user, call.mode, &form).await.map_err(|error| match error {
-            customer::ProfileError::Fields(refusals) => Problem::fields(&refusals, call.language),
+        customer::update_profile(&app.ctx, &caller.0.user, context.mode, &form).await.map_err(|error| match error {
+            customer::ProfileError::Fields(refusals) => Problem::fields(&refusals, context.language),
             customer::ProfileError::Storage(error) => error.into(),
         })?;
         let user = app.ctx.store.read().await?.users().find(&caller.0.user.did).await?;
         let caller = Caller { user: user.unwrap_or(caller.0.user), passports: caller.0.passports };
-        me(&app, &caller, call.mode).await
+        me(&app, &caller, context.mode).await
     }
 
     /// The customers of the store, newest first.

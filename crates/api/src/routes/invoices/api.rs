@@ -124,12 +124,12 @@ impl InvoicesApi {
         &self,
         app: Data<&Arc<App>>,
         visitor: LinkHolder<resources::Invoices>,
-        call: RequestContext,
+        context: RequestContext,
         id: Path<String>,
     ) -> Result<PdfResponse, Problem> {
         let invoice = authorize_invoice(&app, &visitor, &id).await?;
         let name = invoice.invoice.number_text().unwrap_or_else(|| invoice.invoice.id.to_string());
-        let language = call.language;
+        let language = context.language;
         pdf(&app, &name, move |printer| printer.print(&invoice, language)).await
     }
 }

@@ -1,5 +1,5 @@
 use crate::auth::{Reader, Reads, Writes, resources};
-use crate::lossless_json::ExactJson;
+use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
 use crate::routes::balances::BalanceTransactionModel;
 use crate::routes::customers::named_customer;
@@ -153,7 +153,7 @@ impl PaymentIntentsApi {
         app: Data<&Arc<App>>,
         writes: Writes<resources::Refunds>,
         id: Path<String>,
-        input: ExactJson<RefundInputModel>,
+        input: LosslessJson<RefundInputModel>,
     ) -> Result<Json<RefundAnswerModel>, Problem> {
         Ok(Json(order_refund(&app, writes.mode, Some(id.as_str()), input.0).await?))
     }

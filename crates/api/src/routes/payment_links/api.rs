@@ -1,6 +1,6 @@
 use super::model::{PaymentLinkInputModel, PaymentLinkListModel};
 use crate::auth::{Reads, RequestContext, Writes, resources};
-use crate::lossless_json::ExactJson;
+use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::PaymentLinkModel;
 use crate::routes::input::{metadata_filter, page, words};
@@ -25,11 +25,11 @@ impl PaymentLinksApi {
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::PaymentLinks>,
-        call: RequestContext,
-        link: ExactJson<PaymentLinkInputModel>,
+        context: RequestContext,
+        link: LosslessJson<PaymentLinkInputModel>,
     ) -> Result<Json<PaymentLinkModel>, Problem> {
         let id = checkout::create_link(&app.ctx, writes.mode, link.0.read()?).await?;
-        show(&app, writes.mode, &id, call.language).await
+        show(&app, writes.mode, &id, context.language).await
     }
 
     /// The store's payment links, newest first. `metadata.{name}={value}` filters the list.
@@ -40,7 +40,7 @@ impl PaymentLinksApi {
         app: Data<&Arc<App>>,
         request: &Request,
         reads: Reads<resources::PaymentLinks>,
-        call: RequestContext,
+        context: RequestContext,
         #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
         limit: Query<Option<u32>>,
@@ -51,7 +51,7 @@ impl PaymentLinksApi {
         let page = page::<PaymentLinkId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
         let filter = CatalogueFilter { active: active.0, query: words(q.0), product: None, metadata: metadata_filter(request)? };
         let found = app.ctx.store.read().await?.links().list(reads.mode, &filter, &page).await?;
-        let list = found.list.iter().map(|link| PaymentLinkModel::new(link, call.language)).collect();
+        let list = found.list.iter().map(|link| PaymentLinkModel::new(link, context.language)).collect();
         Ok(Json(PaymentLinkListModel { count: found.count, list }))
     }
 
@@ -61,10 +61,10 @@ impl PaymentLinksApi {
         &self,
         app: Data<&Arc<App>>,
         reads: Reads<resources::PaymentLinks>,
-        call: RequestContext,
+        context: RequestContext,
         id: Path<String>,
     ) -> Result<Json<PaymentLinkModel>, Problem> {
-        show(&app, reads.mode, &PaymentLinkId::parse(&id)?, call.language).await
+        show(&app, reads.mode, &PaymentLinkId::parse(&id)?, context.language).await
     }
 
     /// Change a payment link. Existing sessions keep its previous values.
@@ -73,13 +73,13 @@ impl PaymentLinksApi {
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::PaymentLinks>,
-        call: RequestContext,
+        context: RequestContext,
         id: Path<String>,
-        link: ExactJson<PaymentLinkInputModel>,
+        link: LosslessJson<PaymentLinkInputModel>,
     ) -> Result<Json<PaymentLinkModel>, Problem> {
         let id = PaymentLinkId::parse(&id)?;
         checkout::change_link(&app.ctx, writes.mode, &id, link.0.read()?).await?;
-        show(&app, writes.mode, &id, call.language).await
+        show(&app, writes.mode, &id, context.language).await
     }
 
     /// Archive a payment link: no new session can be started from it.
@@ -88,12 +88,12 @@ impl PaymentLinksApi {
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::PaymentLinks>,
-        call: RequestContext,
+        context: RequestContext,
         id: Path<String>,
     ) -> Result<Json<PaymentLinkModel>, Problem> {
         let id = PaymentLinkId::parse(&id)?;
         checkout::change_link(&app.ctx, writes.mode, &id, LinkFields { active: Some(false), ..LinkFields::default() }).await?;
-        show(&app, writes.mode, &id, call.language).await
+        show(&app, writes.mode, &id, context.language).await
     }
 }
 

@@ -1,6 +1,6 @@
 use super::{InventoryAction, InventoryModel, PriceInputModel, PriceListModel, PriceModel};
 use crate::auth::{Reads, Writes, resources};
-use crate::lossless_json::ExactJson;
+use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
 use crate::routes::input::{metadata_filter, page, words};
 use crate::state::App;
@@ -23,7 +23,7 @@ impl PricesApi {
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::Prices>,
-        price: ExactJson<PriceInputModel>,
+        price: LosslessJson<PriceInputModel>,
     ) -> Result<Json<PriceModel>, Problem> {
         let product = price.0.product_id.as_deref().ok_or_else(|| Problem::bad("product_id is required"))?;
         let product = ProductId::parse(product).map_err(|_| Problem::bad("product_id is not the id of a product"))?;
@@ -81,7 +81,7 @@ impl PricesApi {
         app: Data<&Arc<App>>,
         writes: Writes<resources::Prices>,
         id: Path<String>,
-        price: ExactJson<PriceInputModel>,
+        price: LosslessJson<PriceInputModel>,
     ) -> Result<Json<PriceModel>, Problem> {
         let id = pricing::change_price(&app.ctx, writes.mode, &id, price.0.read(false)?).await?;
         show(&app, writes.mode, id.as_str()).await

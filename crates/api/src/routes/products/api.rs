@@ -1,6 +1,6 @@
 use super::model::{ProductInputModel, ProductListModel};
 use crate::auth::{Reads, Writes, resources};
-use crate::lossless_json::ExactJson;
+use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
 use crate::routes::input::{metadata_filter, page, words};
 use crate::routes::prices::{PriceModel, ProductModel};
@@ -24,7 +24,7 @@ impl ProductsApi {
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::Products>,
-        product: ExactJson<ProductInputModel>,
+        product: LosslessJson<ProductInputModel>,
     ) -> Result<Json<ProductModel>, Problem> {
         let (fields, prices) = product.0.read(&app)?;
         let id = pricing::create_product(&app.ctx, writes.mode, fields, prices).await?;
@@ -78,7 +78,7 @@ impl ProductsApi {
         app: Data<&Arc<App>>,
         writes: Writes<resources::Products>,
         id: Path<String>,
-        product: ExactJson<ProductInputModel>,
+        product: LosslessJson<ProductInputModel>,
     ) -> Result<Json<ProductModel>, Problem> {
         let id = ProductId::parse(&id)?;
         let (fields, _) = product.0.read(&app)?;

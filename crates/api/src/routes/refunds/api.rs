@@ -1,6 +1,6 @@
 use super::model::{RefundAnswerModel, RefundInputModel, RefundModel, order_refund};
 use crate::auth::{Reader, Reads, Writes, resources};
-use crate::lossless_json::ExactJson;
+use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
 use crate::routes::customers::list_owner;
 use crate::routes::input::{id_filter, page};
@@ -47,7 +47,7 @@ impl RefundsApi {
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::Refunds>,
-        input: ExactJson<RefundInputModel>,
+        input: LosslessJson<RefundInputModel>,
     ) -> Result<Json<RefundAnswerModel>, Problem> {
         let intent = input.0.payment_intent_id.clone().filter(|id| !id.is_empty());
         Ok(Json(order_refund(&app, writes.mode, intent.as_deref(), input.0).await?))

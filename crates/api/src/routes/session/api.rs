@@ -91,10 +91,10 @@ pub struct SessionApi;
 impl SessionApi {
     /// The user who is signed in with this browser.
     #[oai(path = "/", method = "get")]
-    async fn session(&self, app: Data<&Arc<App>>, request: &Request, guest: MaybeUser) -> Response<Json<SessionModel>> {
-        let answer = Response::new(Json(SessionModel { user: guest.0.as_ref().map(UserModel::from) }));
+    async fn session(&self, app: Data<&Arc<App>>, request: &Request, user: MaybeUser) -> Response<Json<SessionModel>> {
+        let answer = Response::new(Json(SessionModel { user: user.0.as_ref().map(UserModel::from) }));
         // Every page starts with this request, so it extends the lifetime of a login in use.
-        let Some(token) = cookie(request, LOGIN_COOKIE).filter(|_| guest.0.is_some()) else { return answer };
+        let Some(token) = cookie(request, LOGIN_COOKIE).filter(|_| user.0.is_some()) else { return answer };
         match access::extend_login(&app.ctx, &token_hash(token)).await {
             Ok(true) => answer.header("set-cookie", login_cookie(token, app.site.public_url.scheme() == "https")),
             Ok(false) => answer,

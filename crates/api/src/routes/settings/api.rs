@@ -20,10 +20,10 @@ pub struct SettingsApi;
 impl SettingsApi {
     /// The active payment methods of a mode, with their currencies.
     #[oai(path = "/", method = "get")]
-    async fn settings(&self, app: Data<&Arc<App>>, call: RequestContext) -> Result<Json<SettingsModel>, Problem> {
+    async fn settings(&self, app: Data<&Arc<App>>, context: RequestContext) -> Result<Json<SettingsModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
-        let methods = unit.methods().list(call.mode).await?;
-        let currencies: Vec<_> = unit.methods().currencies(call.mode).await?.into_iter().filter(|currency| currency.active).collect();
+        let methods = unit.methods().list(context.mode).await?;
+        let currencies: Vec<_> = unit.methods().currencies(context.mode).await?.into_iter().filter(|currency| currency.active).collect();
         let base = currencies.iter().find(|currency| currency.is_base).or(currencies.first());
         let active = methods.iter().filter(|method| method.active);
         Ok(Json(SettingsModel {

@@ -1,4 +1,4 @@
-use super::model::{FundsModel, OverdueModel, SubscriptionListModel, SubscriptionModel, ThresholdsModel, overdue_model};
+use super::model::{OverdueModel, PayingBalanceModel, SubscriptionListModel, SubscriptionModel, ThresholdsModel, overdue_model};
 use crate::auth::{Actor, LinkHolder, Reader, Writes, resources};
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
@@ -113,13 +113,13 @@ impl SubscriptionsApi {
     }
 
     /// The paying account of a subscription: its balance, and the price of a period. The wallet action `recharge` adds funds.
-    #[oai(path = "/:id/funds", method = "get")]
-    async fn funds(
+    #[oai(path = "/:id/paying-balance", method = "get")]
+    async fn paying_balance(
         &self,
         app: Data<&Arc<App>>,
         reader: Reader<resources::Subscriptions>,
         id: Path<String>,
-    ) -> Result<Json<FundsModel>, Problem> {
+    ) -> Result<Json<PayingBalanceModel>, Problem> {
         let id = SubscriptionId::parse(&id)?;
         let mut unit = app.ctx.store.read().await?;
         let subscription = unit.subscriptions().find(&id).await?.ok_or_else(Problem::not_found)?;
@@ -127,7 +127,7 @@ impl SubscriptionsApi {
         drop(unit);
         // The link of an email authorizes payments only; it must not reveal the balance of an account.
         match reader.may_read(&customer.did, subscription.mode) {
-            true => Ok(Json(FundsModel::from(&billing::funds_of(&app.ctx, &id).await?))),
+            true => Ok(Json(PayingBalanceModel::from(&billing::paying_balance_of(&app.ctx, &id).await?))),
             false => Err(Problem::not_found()),
         }
     }

@@ -1,7 +1,7 @@
 use super::api::{authorize_action, show};
 use super::model::SubscriptionModel;
 use crate::auth::{Actor, Writes, resources};
-use crate::lossless_json::{Decimal, ExactJson};
+use crate::lossless_json::{Decimal, LosslessJson};
 use crate::problem::Problem;
 use crate::routes::stakes::OverdraftModel;
 use crate::state::App;
@@ -13,9 +13,9 @@ use souk_domain::billing::{self, CancelAt, CancelTerms, Feedback, RefundChoice, 
 use souk_domain::shared::{Amount, SubscriptionId, Timestamp};
 use std::sync::Arc;
 
-/// The terms of a cancelation. A customer may choose the end of the period and give feedback and a comment.
+/// The terms of a cancellation. A customer may choose the end of the period and give feedback and a comment.
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "Cancelation")]
+#[oai(rename = "Cancellation")]
 pub struct CancelModel {
     /// now, current_period_end or custom.
     pub at: Option<String>,
@@ -102,7 +102,7 @@ impl ManageApi {
         show(&app, &subscription.id).await
     }
 
-    /// Check whether a scheduled cancelation can be undone, and whether that requires a new stake.
+    /// Check whether a scheduled cancellation can be undone, and whether that requires a new stake.
     #[oai(path = "/:id/recover-info", method = "get")]
     async fn recover_info(
         &self,
@@ -115,7 +115,7 @@ impl ManageApi {
         recovery_model(&app, &subscription, recovery.needs_stake).await
     }
 
-    /// Undo a scheduled cancelation. If `needStake` is true, nothing has changed yet.
+    /// Undo a scheduled cancellation. If `needStake` is true, nothing has changed yet.
     #[oai(path = "/:id/recover", method = "put")]
     async fn recover(
         &self,
@@ -212,7 +212,7 @@ impl ManageApi {
         app: Data<&Arc<App>>,
         writes: Writes<resources::Subscriptions>,
         id: Path<String>,
-        slash: ExactJson<SlashModel>,
+        slash: LosslessJson<SlashModel>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
         let id = authorize_write(&app, writes, &id).await?;
         let mut unit = app.ctx.store.read().await?;

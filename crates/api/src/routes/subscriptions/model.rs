@@ -8,8 +8,8 @@ use crate::routes::prices::{PriceModel, ProductModel};
 use crate::state::Site;
 use poem_openapi::Object;
 use souk_domain::billing::{
-    Cancellation, ExpandedItem, ExpandedSubscription, Funds, NextInvoice, Overdue, Stake, StakeStatus, StakeTransferKind, Subscription,
-    Threshold,
+    Cancellation, ExpandedItem, ExpandedSubscription, NextInvoice, Overdue, PayingBalance, Stake, StakeStatus, StakeTransferKind,
+    Subscription, Threshold,
 };
 use souk_domain::payment::{Mandate, MandateDetails, Method};
 use souk_domain::shared::{Amount, CurrencyId, Timestamp};
@@ -37,7 +37,7 @@ impl From<&ExpandedItem> for ItemModel {
 }
 
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "CancelationDetails")]
+#[oai(rename = "CancellationDetails")]
 pub struct CancellationModel {
     /// cancellation_requested, cancellation_by_store, payment_failed or stake_revoked.
     pub reason: String,
@@ -253,7 +253,7 @@ pub struct SubscriptionModel {
     pub trial_start: Option<i64>,
     pub trial_end: Option<i64>,
     pub cancel_at_period_end: bool,
-    /// The time of a scheduled cancelation.
+    /// The time of a scheduled cancellation.
     pub cancel_at: Option<i64>,
     pub canceled_at: Option<i64>,
     pub ended_at: Option<i64>,
@@ -354,8 +354,8 @@ pub struct SubscriptionListModel {
 
 /// The paying account of a subscription. Amounts are base units of the subscription's currency.
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "SubscriptionFunds")]
-pub struct FundsModel {
+#[oai(rename = "PayingBalance")]
+pub struct PayingBalanceModel {
     /// The address of the account.
     pub payer: String,
     pub currency_id: String,
@@ -367,14 +367,14 @@ pub struct FundsModel {
     pub maximum: String,
 }
 
-impl From<&Funds> for FundsModel {
-    fn from(funds: &Funds) -> Self {
+impl From<&PayingBalance> for PayingBalanceModel {
+    fn from(account: &PayingBalance) -> Self {
         Self {
-            payer: funds.payer.to_string(),
-            currency_id: funds.currency.id.to_string(),
-            balance: funds.balance.map(|balance| balance.to_string()),
-            period_amount: funds.period.map(|period| period.to_string()),
-            maximum: funds.most.to_string(),
+            payer: account.payer.to_string(),
+            currency_id: account.currency.id.to_string(),
+            balance: account.balance.map(|balance| balance.to_string()),
+            period_amount: account.period.map(|period| period.to_string()),
+            maximum: account.most.to_string(),
         }
     }
 }

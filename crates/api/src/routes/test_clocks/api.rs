@@ -32,7 +32,7 @@ pub struct AdvanceModel {
 
 /// The type of a timeline event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "TestClockHappening", rename_all = "snake_case")]
+#[oai(rename = "TestClockTimelineEvent", rename_all = "snake_case")]
 pub enum TimelineEventModel {
     Renewed,
     TrialEnded,

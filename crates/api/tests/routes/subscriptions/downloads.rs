@@ -34,7 +34,7 @@ async fn opens(app: &TestApp, buyer: &Buyer) -> bool {
 }
 
 on_one! {
-    async fn a_download_ends_when_the_cancelled_subscription_has_run_out(db: &TestDatabase) {
+    async fn a_download_ends_when_the_canceled_subscription_has_run_out(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, path) = subscribed(&app).await;
         assert!(opens(&app, &alice).await);

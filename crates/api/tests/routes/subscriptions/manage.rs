@@ -91,7 +91,7 @@ async fn the_store_can_cancel_now_and_refund_the_unused_time() {
 }
 
 #[tokio::test]
-async fn a_cancelation_by_the_store_at_a_time_cannot_be_undone_by_the_customer() {
+async fn a_cancellation_by_the_store_at_a_time_cannot_be_undone_by_the_customer() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms::default()).await;
     let owner = app.owner().await;

@@ -34,10 +34,10 @@ async fn a_top_up_by_a_friend_pays_overdue_invoices_immediately() {
     let app = TestApp::open().await;
     let alice = app.subscribe("alice", Terms { tokens: 10, limit: 100, ..Terms::default() }).await;
     let path = format!("/api/subscriptions/{}", alice.id);
-    let funds = alice.buyer.browser.get(&format!("{path}/funds")).await.ok();
-    assert_eq!(funds["payer"], alice.buyer.wallet.did().as_str());
-    assert_eq!((&funds["period_amount"], &funds["maximum"]), (&json!((10 * TOKEN).to_string()), &json!((10_000 * TOKEN).to_string())));
-    let held: u128 = funds["balance"].as_str().expect("a balance").parse().expect("a number");
+    let paying = alice.buyer.browser.get(&format!("{path}/paying-balance")).await.ok();
+    assert_eq!(paying["payer"], alice.buyer.wallet.did().as_str());
+    assert_eq!((&paying["period_amount"], &paying["maximum"]), (&json!((10 * TOKEN).to_string()), &json!((10_000 * TOKEN).to_string())));
+    let held: u128 = paying["balance"].as_str().expect("a balance").parse().expect("a number");
     // Empty the account, so that the next period cannot be charged.
     app.networks.ledger_fault(json!({ "mode": "decline" })).await;
     app.advance_and_bill(WEEK).await;
@@ -54,7 +54,7 @@ async fn a_top_up_by_a_friend_pays_overdue_invoices_immediately() {
     let [invoice] = &statements(&alice).await[..] else { panic!("one invoice") };
     assert_eq!((&invoice["status"], &invoice["total"]), (&json!("paid"), &json!((30 * TOKEN).to_string())));
     assert_eq!(invoice["description"], "Add funds for subscription");
-    let funds = alice.buyer.browser.get(&format!("{path}/funds")).await.ok();
+    let funds = alice.buyer.browser.get(&format!("{path}/paying-balance")).await.ok();
     assert_eq!(funds["balance"], json!((held + 20 * TOKEN).to_string()), "the top-up less one period");
     assert_eq!(app.networks.payments_to(app.app_key.did().as_str()).await.len(), 1, "the store got the period alone");
     let payments = alice.buyer.browser.get("/api/payment-intents").await.ok();
@@ -116,13 +116,13 @@ async fn invalid_top_ups_are_rejected_before_the_wallet_is_involved() {
     assert_eq!(begin("&amount=1".to_owned()).await, refused("subscriptionId is required"));
     let mallory = app.sign_in("mallory").await;
     assert_eq!(mallory.browser.get(&format!("/api/did/recharge/token?x=1{}", query(&alice, TOKEN))).await.status, 404);
-    assert_eq!(mallory.browser.get(&format!("/api/subscriptions/{}/funds", alice.id)).await.status, 404);
+    assert_eq!(mallory.browser.get(&format!("/api/subscriptions/{}/paying-balance", alice.id)).await.status, 404);
     assert_eq!(app.browser().get(&format!("/api/did/recharge/token?x=1{}", query(&alice, TOKEN))).await.status, 401);
     // An email link authorizes payments only: it shows no balance and starts no top-up.
     let token = page_tokens().auth_token(alice.id.as_str(), app.ctx.now());
-    let funds = format!("/api/subscriptions/{}/funds?authToken={token}", alice.id);
+    let path_with_token = format!("/api/subscriptions/{}/paying-balance?authToken={token}", alice.id);
     let recharge = format!("/api/did/recharge/token?authToken={token}{}", query(&alice, TOKEN));
-    assert_eq!((app.browser().get(&funds).await.status, mallory.browser.get(&funds).await.status), (401, 404));
+    assert_eq!((app.browser().get(&path_with_token).await.status, mallory.browser.get(&path_with_token).await.status), (401, 404));
     assert_eq!((app.browser().get(&recharge).await.status, mallory.browser.get(&recharge).await.status), (404, 404));
 
     let connect = Connect::begin(&app, &alice.buyer.browser, "recharge", &query(&alice, TOKEN)).await;
@@ -174,7 +174,7 @@ async fn a_subscription_paid_by_card_cannot_be_topped_up() {
     app.advance(std::time::Duration::from_secs(2));
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["mandate"]["type"], "card");
     let message = "This subscription is paid by card. Only a wallet can be topped up.";
-    for path in [format!("{path}/funds"), format!("/api/did/recharge/token?x=1{}", query(&alice, TOKEN))] {
+    for path in [format!("{path}/paying-balance"), format!("/api/did/recharge/token?x=1{}", query(&alice, TOKEN))] {
         let answer = alice.buyer.browser.get(&path).await;
         assert_eq!((answer.status, answer.json()["error"].as_str()), (400, Some(message)));
     }

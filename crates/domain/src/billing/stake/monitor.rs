@@ -76,17 +76,17 @@ async fn check(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
         return Ok(());
     }
     let mut unit = ctx.store.begin().await?;
-    let secured = lock_secured(unit.as_mut(), queried).await?;
+    let subscriptions = lock_subscriptions(unit.as_mut(), queried).await?;
     let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(()) };
     let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
     let after = match found {
         Finding::AsKnown => return Ok(()),
         Finding::Revoked => {
-            end_secured(ctx, unit.as_mut(), &stake, secured, now).await?;
+            end_subscriptions(ctx, unit.as_mut(), &stake, subscriptions, now).await?;
             stake.revoked(now)
         }
         // It secures no running subscription: it is returned as scheduled.
-        Finding::Restored if secured.is_empty() => return Ok(()),
+        Finding::Restored if subscriptions.is_empty() => return Ok(()),
         Finding::Restored => stake.restored(now),
         Finding::Claimed(amount) => {
             post_claim(ctx, unit.as_mut(), &stake, amount, now).await?;
@@ -100,27 +100,27 @@ async fn check(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
 }
 
 /// The running subscriptions that a stake secures, locked in id order.
-async fn lock_secured(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Subscription>, BillingError> {
+async fn lock_subscriptions(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Subscription>, BillingError> {
     let mut ids: Vec<_> = unit.subscriptions().of_stake(&stake.id).await?.into_iter().map(|one| one.id).collect();
     ids.sort();
-    let mut secured = Vec::with_capacity(ids.len());
+    let mut subscriptions = Vec::with_capacity(ids.len());
     for id in &ids {
-        secured.extend(unit.subscriptions().lock(id).await?);
+        subscriptions.extend(unit.subscriptions().lock(id).await?);
     }
-    secured.retain(|one| one.ended_at.is_none());
-    Ok(secured)
+    subscriptions.retain(|one| one.ended_at.is_none());
+    Ok(subscriptions)
 }
 
 /// Schedules the subscriptions to end with their periods. For an overdraft stake, switches the overdraft protection off.
-async fn end_secured(
+async fn end_subscriptions(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     stake: &Stake,
-    secured: Vec<Subscription>,
+    subscriptions: Vec<Subscription>,
     now: Timestamp,
 ) -> Result<(), BillingError> {
-    let mut changed = Vec::with_capacity(secured.len());
-    for mut subscription in secured {
+    let mut changed = Vec::with_capacity(subscriptions.len());
+    for mut subscription in subscriptions {
         if stake.purpose == StakePurpose::Overdraft {
             (subscription.overdraft_stake_id, subscription.overdraft_at) = (None, None);
         } else {

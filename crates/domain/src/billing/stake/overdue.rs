@@ -66,10 +66,10 @@ pub(in crate::billing) async fn overdue_of_stake(
     stake: &Stake,
     scope: OverdueScope,
 ) -> Result<OverdueInvoices, BillingError> {
-    let mut secured = unit.subscriptions().of_stake(&stake.id).await?;
-    secured.retain(|one| scope == OverdueScope::All || one.ended_at.is_some());
+    let mut subscriptions = unit.subscriptions().of_stake(&stake.id).await?;
+    subscriptions.retain(|one| scope == OverdueScope::All || one.ended_at.is_some());
     let mut unpaid = Vec::new();
-    for subscription in &secured {
+    for subscription in &subscriptions {
         unpaid.extend(unit.invoices().unpaid_of(&subscription.id).await?);
     }
     overdue_among(unit, stake, unpaid).await

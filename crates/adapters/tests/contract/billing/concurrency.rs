@@ -1,4 +1,4 @@
-//! Concurrency limit: a network never has more requests in flight than its slots, regardless of the number of concurrent messages.
+//! Concurrency limit: a network never has more requests in flight than its limit, regardless of the number of concurrent messages.
 
 use super::bench::{Billing, DAY, HOUR, MONTHLY};
 use crate::ledger::bench::{sandbox_clock, sandbox_db, serve};
@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio::sync::{Barrier, Notify};
 use tokio::time::timeout;
 
-const SLOTS: usize = 3;
+const CONCURRENCY: usize = 3;
 
 /// Counts the calls that are in flight at a network.
 struct Crowd {
@@ -100,21 +100,21 @@ on_both! {
     async fn the_reconciler_and_charges_do_not_wait_for_each_other(db: &TestDatabase) {
         let billing = Billing::open(db, 100).await;
         let price = billing.price("price_1", 2, MONTHLY).await;
-        let slots = Arc::new(NetworkConcurrencyLimit::of(1));
-        let ctx = Context { networks: billing.ctx.networks.clone().with_concurrency_limit(slots.clone()), ..billing.ctx.clone() };
+        let limit = Arc::new(NetworkConcurrencyLimit::of(1));
+        let ctx = Context { networks: billing.ctx.networks.clone().with_concurrency_limit(limit.clone()), ..billing.ctx.clone() };
         let in_time = Duration::from_secs(60);
 
         let first = billing.subscription("sub_1", &price, DAY * 30);
         billing.insert(&first).await;
         let sent = billing.round_unsent().await;
-        let question = slots.take(&first.method_id, Trigger::Reconciler).await;
+        let question = limit.take(&first.method_id, Trigger::Reconciler).await;
         timeout(in_time, payment::charge(&ctx, &sent)).await.expect("a charge does not wait behind questions").expect("charges");
         drop(question);
 
         billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
         assert_eq!(billing.round_unsent().await.len(), 1);
         billing.wait(HOUR);
-        let _charge = slots.take(&first.method_id, Trigger::Initial).await;
+        let _charge = limit.take(&first.method_id, Trigger::Initial).await;
         let asked = timeout(in_time, payment::check_due(&ctx, 10)).await.expect("the reconciler does not wait behind charges");
         assert_eq!((asked.expect("asks"), billing.networks.transfers().await.len()), (1, 2));
     }
@@ -129,7 +129,7 @@ on_both! {
             come: AtomicUsize::new(0),
             inside: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
-            full: Barrier::new(SLOTS),
+            full: Barrier::new(CONCURRENCY),
         });
         let (clock, app) = (billing.networks.clock.clone(), &billing.networks.app);
         let ledger = Ledger::open(sandbox_db(db).await, sandbox_clock(&clock), app.did().as_str(), false).await.expect("opens");
@@ -139,7 +139,7 @@ on_both! {
             async move {
                 let inside = crowd.inside.fetch_add(1, Ordering::SeqCst) + 1;
                 crowd.most.fetch_max(inside, Ordering::SeqCst);
-                if crowd.come.fetch_add(1, Ordering::SeqCst) < SLOTS {
+                if crowd.come.fetch_add(1, Ordering::SeqCst) < CONCURRENCY {
                     crowd.full.wait().await;
                 }
                 let answer = network.call(call).await;
@@ -149,7 +149,7 @@ on_both! {
         });
         let (address, _open) = serve(counted).await;
         let rail = ArcblockRail::new(app.clone(), clock, address.parse().expect("an address")).expect("a rail");
-        let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(rail)).with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(SLOTS)));
+        let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(rail)).with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(CONCURRENCY)));
         let ctx = Context { networks, ..billing.ctx.clone() };
 
         let round = billing::renew_due(&ctx, &Scope::Wall, ctx.now(), 100).await.expect("renews");
@@ -157,7 +157,7 @@ on_both! {
         for charged in join_all(round.attempts.chunks(6).map(|message| payment::charge(&ctx, message))).await {
             charged.expect("charges");
         }
-        assert_eq!(crowd.most.load(Ordering::SeqCst), SLOTS);
+        assert_eq!(crowd.most.load(Ordering::SeqCst), CONCURRENCY);
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid; 24]);
         assert_eq!(billing.networks.store_balance().await, 48);
     }

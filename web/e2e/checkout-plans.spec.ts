@@ -56,19 +56,19 @@ const amount = (page: Page) => page.getByRole('textbox', { name: /^(Amount|金�
 const STATES: Record<string, State> = {
   subscribe: {
     backend: { checkout: subscription({ line_items: [upsells()] }) },
-    says: { en: 'save 16%', zh: '省 16%' },
+    text: { en: 'save 16%', zh: '省 16%' },
   },
   trial: {
     backend: { checkout: trial() },
-    says: { en: 'Start free trial · 3 SKT deposit', zh: '开始免费试用 · 押金 3 SKT' },
+    text: { en: 'Start free trial · 3 SKT deposit', zh: '开始免费试用 · 押金 3 SKT' },
   },
   metered: {
     backend: { checkout: subscription({ line_items: [metered()] }) },
-    says: { en: 'billed by usage per month', zh: '每月按用量计费' },
+    text: { en: 'billed by usage per month', zh: '每月按用量计费' },
   },
   'mixed cart': {
     backend: { checkout: subscription({ line_items: [planItem(), lineItem(2)] }) },
-    says: { en: 'Then 5 SKT per month', zh: '之后每月 5 SKT' },
+    text: { en: 'Then 5 SKT per month', zh: '之后每月 5 SKT' },
   },
   'cross-sell required': {
     backend: {
@@ -77,7 +77,7 @@ const STATES: Record<string, State> = {
       checkout: subscription({ cross_sell_behavior: 'required' }),
     },
     act: pay,
-    says: { en: 'Please add the required item to your order.', zh: '请添加订单中的必选商品。' },
+    text: { en: 'Please add the required item to your order.', zh: '请添加订单中的必选商品。' },
   },
   'amount refused': {
     backend: { checkout: checkout({}, { line_items: [customItem()] }) },
@@ -85,17 +85,17 @@ const STATES: Record<string, State> = {
       await amount(page).fill('500');
       await amount(page).blur();
     },
-    says: { en: 'Please enter an amount between 1 SKT and 100 SKT.', zh: '请输入 1 SKT 到 100 SKT 之间的金额。' },
+    text: { en: 'Please enter an amount between 1 SKT and 100 SKT.', zh: '请输入 1 SKT 到 100 SKT 之间的金额。' },
   },
   'fast pay': {
     backend: { submit: fastSubmit, checkout: subscription() },
     act: pay,
-    says: { en: 'Confirm your payment', zh: '确认付款' },
+    text: { en: 'Confirm your payment', zh: '确认付款' },
   },
   'past due': {
     backend: { submit: limited, overdue: overdue(true) },
     act: pay,
-    says: {
+    text: {
       en: 'To pay by card, open the details page.',
       zh: '如需用银行卡付款，请前往详情页。',
     },
@@ -103,7 +103,7 @@ const STATES: Record<string, State> = {
   'past due failed': {
     backend: { submit: limited, overdue: { errorStatus: 500, body: { error: 'Sorry, something went wrong.' } } },
     act: pay,
-    says: { en: "We couldn't load your invoices", zh: '无法加载账单' },
+    text: { en: "We couldn't load your invoices", zh: '无法加载账单' },
   },
   subscribed: {
     backend: {
@@ -123,7 +123,7 @@ const STATES: Record<string, State> = {
         },
       ),
     },
-    says: { en: 'Subscription started', zh: '订阅成功' },
+    text: { en: 'Subscription started', zh: '订阅成功' },
   },
   'trial started': {
     backend: {
@@ -141,7 +141,7 @@ const STATES: Record<string, State> = {
         },
       ),
     },
-    says: { en: 'Free trial started', zh: '免费试用已开始' },
+    text: { en: 'Free trial started', zh: '免费试用已开始' },
   },
 };
 
@@ -537,10 +537,10 @@ test.describe('fast pay', () => {
 async function watchForPaidText(page: Page): Promise<() => Promise<unknown>> {
   const seen = await page.evaluateHandle(() => {
     const state = { paid: false };
-    const look = () => {
+    const inspect = () => {
       state.paid ||= [...document.querySelectorAll('dialog[open]')].some((each) => each.textContent?.includes('Paid'));
     };
-    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+    new MutationObserver(inspect).observe(document.body, { subtree: true, childList: true, characterData: true });
     return state;
   });
   return () => expect.poll(() => seen.evaluate((state) => state.paid)).toBe(true);

@@ -36,68 +36,68 @@ const payByCard = async (page: Page) => {
 };
 
 const STATES: Record<string, State> = {
-  loading: { backend: { delayMs: 20_000 }, says: { en: 'Loading your order…', zh: '正在加载订单…' } },
-  form: { says: { en: 'Pay 5 SKT', zh: '支付 5 SKT' } },
+  loading: { backend: { delayMs: 20_000 }, text: { en: 'Loading your order…', zh: '正在加载订单…' } },
+  form: { text: { en: 'Pay 5 SKT', zh: '支付 5 SKT' } },
   'form with everything asked for': {
     backend: { checkout: required() },
     query: '?currencyId=pc_usd',
     long: true,
-    says: { en: 'Needed for the tax office.', zh: '税务需要。' },
+    text: { en: 'Needed for the tax office.', zh: '税务需要。' },
   },
   'form with errors': {
     backend: { checkout: required() },
     act: (page) => submit(page).click(),
     long: true,
-    says: { en: 'Please check these entries', zh: '请检查以下内容' },
+    text: { en: 'Please check these entries', zh: '请检查以下内容' },
   },
   'signed out': {
     backend: { user: null, checkout: checkout({ customer: null }) },
-    says: { en: 'Sign in to pay', zh: '登录后付款' },
+    text: { en: 'Sign in to pay', zh: '登录后付款' },
   },
   oops: {
     backend: { checkout: { errorStatus: 404, body: { error: 'Sorry, the page you visited does not exist.' } } },
-    says: { en: 'Oops', zh: '出错了' },
+    text: { en: 'Oops', zh: '出错了' },
   },
   'wrong id': {
     id: 'in_1',
-    says: {
+    text: {
       en: 'This link is incomplete. Please ask the seller for a new one.',
       zh: '此链接不完整，请向卖家索取新的链接。',
     },
   },
   expired: {
     backend: { checkout: checkout({}, { status: 'expired', expires_at: 1000 }) },
-    says: { en: /^This link has expired and you have not been charged\. /, zh: /^此链接已过期/ },
+    text: { en: /^This link has expired and you have not been charged\. /, zh: /^此链接已过期/ },
   },
   'expired by the clock': {
     backend: { checkout: checkout({}, { expires_at: 1000 }) },
-    says: { en: /^The time to pay for this order is up\. /, zh: /^此订单的付款时间已过/ },
+    text: { en: /^The time to pay for this order is up\. /, zh: /^此订单的付款时间已过/ },
   },
   empty: {
     backend: { checkout: checkout({}, { line_items: [] }) },
-    says: { en: /This checkout isn't set up correctly/, zh: /此订单的设置有误/ },
+    text: { en: /This checkout isn't set up correctly/, zh: /此订单的设置有误/ },
   },
   'no method': {
     backend: { checkout: checkout({ paymentMethods: [] }) },
-    says: { en: 'No payment method available', zh: '暂无可用的支付方式' },
+    text: { en: 'No payment method available', zh: '暂无可用的支付方式' },
   },
   'customer limited': {
     backend: { submit: { status: 403, body: { error: 'limited', code: 'CUSTOMER_LIMITED' } } },
     act: (page) => submit(page).click(),
-    says: { en: 'You have unpaid invoices', zh: '你有未付账单' },
+    text: { en: 'You have unpaid invoices', zh: '你有未付账单' },
   },
   wallet: {
     act: async (page) => {
       await serveConnect(page);
       await submit(page).click();
     },
-    says: { en: 'Open the sandbox wallet', zh: '打开沙盒钱包' },
+    text: { en: 'Open the sandbox wallet', zh: '打开沙盒钱包' },
   },
   card: {
     backend: { submit: cardSubmit },
     query: '?currencyId=pc_usd',
     act: (page) => submit(page).click(),
-    says: { en: 'Card number', zh: '卡号' },
+    text: { en: 'Card number', zh: '卡号' },
   },
   'card declined': {
     backend: {
@@ -106,19 +106,19 @@ const STATES: Record<string, State> = {
     },
     query: '?currencyId=pc_usd',
     act: payByCard,
-    says: { en: 'Your card has insufficient funds.', zh: '你的银行卡余额不足。' },
+    text: { en: 'Your card has insufficient funds.', zh: '你的银行卡余额不足。' },
   },
   'second step': {
     backend: { submit: cardSubmit, card: { status: 200, body: { id: 'pi_1', status: 'requires_action' } } },
     query: '?currencyId=pc_usd',
     act: payByCard,
-    says: { en: 'Verify your payment', zh: '验证你的付款' },
+    text: { en: 'Verify your payment', zh: '验证你的付款' },
   },
   paying: {
     backend: { checkout: checkout({ paymentIntent: { id: 'pi_1', status: 'processing' } }) },
-    says: { en: 'Confirming your payment', zh: '正在确认付款' },
+    text: { en: 'Confirming your payment', zh: '正在确认付款' },
   },
-  completed: { backend: { checkout: completed() }, says: { en: 'Payment successful', zh: '付款成功' } },
+  completed: { backend: { checkout: completed() }, text: { en: 'Payment successful', zh: '付款成功' } },
 };
 
 showStates(STATES);

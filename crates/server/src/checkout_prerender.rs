@@ -169,7 +169,7 @@ impl CheckoutPrerender {
         }
         let columns = |language| self.columns(language, store, is_signed_in);
         format!(
-            "<div class=\"checkout checkout-opening\"><div class=\"checkout-test checkout-test-place\"></div>\
+            "<div class=\"checkout checkout-shell\"><div class=\"checkout-test checkout-test-place\"></div>\
              <div class=\"checkout-header\"><div class=\"checkout-brand\">{brand}</div></div>\
              <main>{}{}</main></div>",
             columns(Language::English),

@@ -149,8 +149,8 @@ export class Customer {
   async emptyWallet(): Promise<void> {
     const wallet = await this.page.context().newPage();
     await wallet.goto('/sandbox/wallet');
-    await wallet.getByRole('button', { name: this.translate('sandbox:giveBack') }).click();
-    await expect(wallet.getByText(this.translate('sandbox:gaveBack'))).toBeVisible();
+    await wallet.getByRole('button', { name: this.translate('sandbox:returnTokens') }).click();
+    await expect(wallet.getByText(this.translate('sandbox:returned'))).toBeVisible();
     await expect(wallet.getByTestId('balance')).toHaveText(this.translate('sandbox:balanceNone'));
     await expectAccessible(wallet);
     await wallet.close();

@@ -28,7 +28,7 @@ forEachDisplay(({ locale }) => {
     });
 
     await customer.button('subscription:action.addFunds').click();
-    await page.locator('input[name="funds"][value="3"]').check();
+    await page.locator('input[name="periods"][value="3"]').check();
     await customer.expectValidPage();
     await customer.button('subscription:topUp.actionFor', { amount }).click();
     expect((await customer.approve()).at(-1)).toMatch(translate('sandbox:acceptPay', { amount }));

@@ -38,8 +38,8 @@ const textIn = (language: Locale, key: string, values?: Values) => textFor(catal
 
 /** Decline reasons by the codes of networks and banks. */
 const CODES: Record<string, CodeKey> = {
-  INSUFFICIENT_FUND: 'code.funds',
-  insufficient_funds: 'code.funds',
+  INSUFFICIENT_FUND: 'code.insufficient',
+  insufficient_funds: 'code.insufficient',
   INSUFFICIENT_DELEGATION: 'code.limit',
   DELEGATION_EXPIRED: 'code.expired',
   DELEGATION_DENIED: 'code.revoked',
@@ -57,7 +57,7 @@ const CODES: Record<string, CodeKey> = {
 /** The reason of a decline. Codes and messages of networks are not shown to people. */
 export function declineText(code: string | null | undefined, isCard: boolean, language: Locale): string {
   const known = CODES[code ?? ''] ?? (code?.startsWith('INVALID_DELEGATION') ? 'code.revoked' : undefined);
-  if (known === 'code.funds' && isCard) return textIn(language, 'code.cardFunds');
+  if (known === 'code.insufficient' && isCard) return textIn(language, 'code.cardInsufficient');
   return textIn(language, known ?? (isCard ? 'code.card' : 'code.network'));
 }
 

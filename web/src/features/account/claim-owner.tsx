@@ -31,7 +31,7 @@ function Claim({ token, user }: { token: string; user: SessionUser }) {
     return <PageResult status="success" title={t('owner.done')} text={t('owner.doneText')} action={storeLink} />;
   if (claim.isError)
     return (
-      <PageResult status="error" title={t('owner.refused')} text={translateError(claim.error)} action={storeLink} />
+      <PageResult status="error" title={t('owner.rejected')} text={translateError(claim.error)} action={storeLink} />
     );
   return (
     <Card style={{ maxWidth: 640, marginInline: 'auto' }}>

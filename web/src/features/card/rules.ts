@@ -74,7 +74,7 @@ export const TEST_CARDS: { number: string; name: Key }[] = [
   { number: '4000002500003155', name: 'test.challenge' },
   { number: '4000002760003184', name: 'test.always' },
   { number: '4000000000000002', name: 'test.declined' },
-  { number: '4000000000009995', name: 'test.funds' },
+  { number: '4000000000009995', name: 'test.insufficient' },
   { number: '4000000000000341', name: 'test.later' },
   { number: '4000000000000077', name: 'test.slow' },
   { number: '4000000000006009', name: 'test.never' },

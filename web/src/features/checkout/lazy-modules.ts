@@ -4,7 +4,7 @@ import { effectivePrice } from './rules/price';
 import type { CheckoutSession } from './types';
 
 /** Modules that most orders do not need at first. */
-export const outcomeModule = lazyModule(() => import('./parts/outcome'));
+export const outcomeModule = lazyModule(() => import('./sections/outcome'));
 export const frameModule = lazyModule(() => import('./frame'));
 export const extrasModule = lazyModule(() => import('./extras'));
 

@@ -16,22 +16,22 @@ import { paysByCard, useOrder } from './hooks/use-order';
 import { usePayment } from './hooks/use-payment';
 import { useLazyModule } from './lazy-module';
 import { extrasModule, hasCrossSell, outcomeModule } from './lazy-modules';
-import { ErrorBoundary } from './parts/boundary';
-import { OrderForm } from './parts/form';
-import { Header, TestBar } from './parts/header';
-import { Loading } from './parts/loading';
-import { EmptyState, ErrorState } from './parts/states';
-import { Summary } from './parts/summary';
 import { modeOf, pageAt, safeUrl, viewOf } from './rules/view';
+import { ErrorBoundary } from './sections/boundary';
+import { OrderForm } from './sections/form';
+import { Header, TestBar } from './sections/header';
+import { Loading } from './sections/loading';
+import { EmptyState, ErrorState } from './sections/states';
+import { Summary } from './sections/summary';
 import { t, translate } from './text';
 import './checkout.css';
 
 /** Preloaded when a card is chosen, so that it opens at once. */
-const loadCardDialog = () => import('./parts/card');
+const loadCardDialog = () => import('./sections/card');
 const CardDialog = lazy(loadCardDialog);
 
 /** Lazy, because most visitors have already accepted cookies. */
-const Cookies = lazy(() => import('./parts/cookies'));
+const Cookies = lazy(() => import('./sections/cookies'));
 
 const EXPIRY_TICK_MS = 1000;
 /** How often an order is reloaded that only the local clock considers expired. */
@@ -148,7 +148,7 @@ function LoadedCheckout(props: LoadedCheckoutProps) {
           <EmptyState
             title={t('state.expiredTitle')}
             // Only the server can confirm that nothing was charged.
-            text={t(session.status === 'expired' ? 'state.expiredText' : 'state.expiredDoubt')}
+            text={t(session.status === 'expired' ? 'state.expiredText' : 'state.expiredUnconfirmed')}
             action={startAgain}
           />
         </>

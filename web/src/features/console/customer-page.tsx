@@ -82,7 +82,7 @@ function PayoutButton({ customerId, balance }: { customerId: string; balance: Cu
   const { t } = useAdminTexts();
   const [open, setOpen] = useState(false);
   if (toUnits(balance.payout_limit) <= 0n && !open)
-    return <Typography.Text type="secondary">{t('payout.owed')}</Typography.Text>;
+    return <Typography.Text type="secondary">{t('payout.reserved')}</Typography.Text>;
   return (
     <>
       <Button onClick={() => setOpen(true)}>{t('payout.action')}</Button>

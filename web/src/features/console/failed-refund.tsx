@@ -14,8 +14,8 @@ type Action = keyof typeof PATHS;
 const CODES = {
   expired_or_canceled_card: 'failedRefund.code.cardClosed',
   lost_or_stolen_card: 'failedRefund.code.cardLost',
-  insufficient_funds: 'failedRefund.code.funds',
-  INSUFFICIENT_FUND: 'failedRefund.code.funds',
+  insufficient_funds: 'failedRefund.code.insufficient',
+  INSUFFICIENT_FUND: 'failedRefund.code.insufficient',
   charge_for_pending_refund_disputed: 'failedRefund.code.disputed',
 } as const;
 

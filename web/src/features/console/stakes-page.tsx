@@ -67,7 +67,7 @@ export function StakesPage({ page = 1, attention = false }: { page?: number; att
                   ) : null}
                   {stake.needs_attention ? (
                     <Typography.Text type="danger">
-                      {t('stakes.refused', { count: stake.failure_count ?? 0 })}
+                      {t('stakes.declined', { count: stake.failure_count ?? 0 })}
                     </Typography.Text>
                   ) : null}
                 </Flex>

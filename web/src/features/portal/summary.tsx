@@ -83,7 +83,7 @@ export function Summary() {
             value={next ? formatMoney(next.amount, next.currency, language) : t('summary.none')}
           />
           <Figure
-            title={t('summary.debts')}
+            title={t('summary.overdue')}
             value={overdue ? balance || t('summary.nothing') : UNKNOWN}
             alarming={Boolean(balance)}
           />

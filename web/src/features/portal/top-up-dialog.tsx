@@ -111,7 +111,7 @@ function TopUpForm({ subscription, balance, isBusy, onClose, onTopUp }: TopUpFor
             <Form.Item<Values> name="choice" label={t('topUp.amount')}>
               <OptionList
                 label={t('topUp.amount')}
-                name="funds"
+                name="periods"
                 options={[
                   ...TOP_UP_PERIODS.map((periods) => ({
                     value: String(periods),

@@ -111,12 +111,12 @@ function Faucet({ keys, account, balance }: FaucetProps) {
             wide
             disabled={isBusy || !keys}
             aria-describedby="return-hint"
-            onClick={() => run(returnTokens, 'gaveBack', 'giveBackFailed')}
+            onClick={() => run(returnTokens, 'returned', 'returnFailed')}
           >
-            {t('giveBack')}
+            {t('returnTokens')}
           </Button>
           <p id="return-hint" className="k-hint">
-            {t('giveBackHint')}
+            {t('returnTokensHint')}
           </p>
         </>
       )}

@@ -17,10 +17,10 @@ export function DelegationConsent({ parsed, claim, appName }: ConsentProps<'dele
   const amount = useAmounts(parsed.allowances, ' / ');
   return (
     <>
-      {parsed.allowances.length > 0 && <Lead text={t('ask.delegate', { amount })} note={claim.description} />}
-      {parsed.unlimited && <Alert severity="warn" title={t('ask.delegateNoLimit')} />}
+      {parsed.allowances.length > 0 && <Lead text={t('request.delegate', { amount })} note={claim.description} />}
+      {parsed.unlimited && <Alert severity="warn" title={t('request.delegateNoLimit')} />}
       {parsed.others.length > 0 && (
-        <Alert severity="warn" title={t('ask.delegateMore', { types: parsed.others.join(', ') })} />
+        <Alert severity="warn" title={t('request.delegateMore', { types: parsed.others.join(', ') })} />
       )}
       <Recipient appName={appName} address={parsed.to} />
     </>
@@ -30,12 +30,12 @@ export function DelegationConsent({ parsed, claim, appName }: ConsentProps<'dele
 /** A refundable deposit, and when it is returned. */
 export function DepositConsent({ parsed, claim, appName, amount }: ConsentProps<'stake'> & { amount: string }) {
   const count = Math.ceil(parsed.revokeWaitingPeriod / DAY);
-  const text = count > 0 ? t('ask.deposit', { amount, count }) : t('ask.depositAtOnce', { amount });
+  const text = count > 0 ? t('request.deposit', { amount, count }) : t('request.depositAtOnce', { amount });
   return (
     <>
       <Lead text={text} note={claim.description} />
-      {parsed.slashers.length > 0 && <p className="k-hint">{t('ask.depositTaken')}</p>}
-      {parsed.locked && <Alert severity="warn" title={t('ask.depositLocked')} />}
+      {parsed.slashers.length > 0 && <p className="k-hint">{t('request.depositDeductible')}</p>}
+      {parsed.locked && <Alert severity="warn" title={t('request.depositLocked')} />}
       <Recipient appName={appName} address={parsed.receiver} />
     </>
   );
@@ -44,7 +44,7 @@ export function DepositConsent({ parsed, claim, appName, amount }: ConsentProps<
 function Recipient({ appName, address }: { appName: string; address: string }) {
   return (
     <dl className="wallet-facts">
-      <dt>{t('ask.payTo')}</dt>
+      <dt>{t('request.payTo')}</dt>
       <dd>
         {appName} <span className="wallet-code">{address}</span>
       </dd>

@@ -21,7 +21,7 @@ const KNOWN = new Set(['authPrincipal', 'profile', 'signature', 'prepareTx', 'ag
 /** Inspects a claim by the bytes that would be signed. */
 export function inspectClaim(keys: Keys, claim: Claim, account: Account): ClaimDetails {
   const nothing: ClaimDetails = { tokens: [], error: null, parsed: null };
-  if (!KNOWN.has(claim.type)) return { ...nothing, error: t('ask.unknown', { type: claim.type }) };
+  if (!KNOWN.has(claim.type)) return { ...nothing, error: t('request.unknown', { type: claim.type }) };
   if (claim.type === 'authPrincipal') {
     const target = claim.target?.replace(/^did:abt:/, '');
     const isOtherAccount = target && target !== account.address;
@@ -33,9 +33,9 @@ export function inspectClaim(keys: Keys, claim: Claim, account: Account): ClaimD
     const { from, parsed } = keys.readTransaction(encoded);
     const tokens = tokensOf(claim, parsed);
     const isConsistent = from === account.address && (claim.type !== 'prepareTx' || matchesOutputs(parsed, tokens));
-    return { tokens, error: isConsistent ? null : t('ask.mismatch'), parsed };
+    return { tokens, error: isConsistent ? null : t('request.mismatch'), parsed };
   } catch {
-    return { ...nothing, error: t('ask.mismatch') };
+    return { ...nothing, error: t('request.mismatch') };
   }
 }
 
@@ -77,7 +77,7 @@ export function ClaimText({ keys, claim, details, account, appName, appDid }: Cl
     return (
       <Alert severity="danger" urgent title={details.error}>
         {claim.type === 'authPrincipal' && claim.target && (
-          <p>{t('ask.authTarget', { name: appName, account: shortAddress(claim.target) })}</p>
+          <p>{t('request.authTarget', { name: appName, account: shortAddress(claim.target) })}</p>
         )}
       </Alert>
     );
@@ -89,18 +89,20 @@ export function ClaimText({ keys, claim, details, account, appName, appDid }: Cl
   }
   switch (claim.type) {
     case 'authPrincipal':
-      return <Lead text={t('ask.authPrincipal', { name: appName, account: account.name })} note={claim.description} />;
+      return (
+        <Lead text={t('request.authPrincipal', { name: appName, account: account.name })} note={claim.description} />
+      );
     case 'profile': {
       const items = (claim.items ?? []).filter((item) => item !== 'avatar');
-      const names = items.map((item) => t(`ask.item.${item}` as Key));
-      return <Lead text={t('ask.profile', { items: formatList(names) })} note={claim.description} />;
+      const names = items.map((item) => t(`request.item.${item}` as Key));
+      return <Lead text={t('request.profile', { items: formatList(names) })} note={claim.description} />;
     }
     case 'prepareTx':
       return <PaymentDetails {...{ parsed, amount, account, appName, appDid, claim }} />;
     case 'agreement':
       return (
         <>
-          <Lead text={t('ask.agreement')} note={claim.description} />
+          <Lead text={t('request.agreement')} note={claim.description} />
           {claim.uri && <p className="wallet-code">{claim.uri}</p>}
         </>
       );
@@ -131,9 +133,9 @@ function PaymentDetails({
       .join(' · ');
   return (
     <>
-      <p className="wallet-lead money">{t('ask.pay', { amount })}</p>
+      <p className="wallet-lead money">{t('request.pay', { amount })}</p>
       <dl className="wallet-facts">
-        <dt>{t('ask.payTo')}</dt>
+        <dt>{t('request.payTo')}</dt>
         <dd>
           {isOtherPayee ? null : appName}
           {recipients.map((address) => (
@@ -142,13 +144,13 @@ function PaymentDetails({
             </span>
           ))}
         </dd>
-        <dt>{t('ask.payFrom')}</dt>
+        <dt>{t('request.payFrom')}</dt>
         <dd>
           {account.name} <span className="wallet-code">{account.address}</span>
         </dd>
         {purpose && (
           <>
-            <dt>{t('ask.payFor')}</dt>
+            <dt>{t('request.payFor')}</dt>
             <dd>{purpose}</dd>
           </>
         )}
@@ -160,19 +162,19 @@ function PaymentDetails({
 function SignatureDetails({ keys, claim, parsed }: { keys: Keys; claim: Claim; parsed: ParsedTransaction | null }) {
   if (parsed) {
     const kind = parsed.kind === 'other' ? parsed.typeUrl : parsed.kind;
-    return <Lead text={t('ask.signTransaction', { kind })} note={claim.description} />;
+    return <Lead text={t('request.signTransaction', { kind })} note={claim.description} />;
   }
   if (claim.digest) {
     return (
       <>
-        <Lead text={t('ask.signDigest')} note={claim.description} />
+        <Lead text={t('request.signDigest')} note={claim.description} />
         <p className="wallet-code">{claim.digest}</p>
       </>
     );
   }
   return (
     <>
-      <Lead text={t('ask.sign')} note={claim.description} />
+      <Lead text={t('request.sign')} note={claim.description} />
       <pre className="wallet-code">{keys.plainText(claim.origin ?? '')}</pre>
     </>
   );

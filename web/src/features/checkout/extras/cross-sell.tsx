@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { useLocale } from '@/i18n/light';
 import { Button } from '@/kit/button';
 import type { Order } from '../hooks/use-order';
-import { Picture } from '../parts/picture';
+import { Picture } from '../sections/picture';
 import { offerText, productName, supportsCurrency } from '../rules/price';
 import type { Price } from '../types';
 import { addCrossSell, fetchCrossSell } from './calls';

@@ -31,12 +31,12 @@ export function CustomAmount({
   const id = `amount-${item.price_id}`;
   /** The latest valid amount of the field, null if invalid; responses to older amounts are ignored. */
   const latestAmount = useRef(initial);
-  const { block, amend } = order;
+  const { block, updateItems } = order;
 
   const send = async (amount: string) => {
     if (amount === lastSent.current) return block(false);
     lastSent.current = amount;
-    const message = await amend(() =>
+    const message = await updateItems(() =>
       withRetries(() => setAmount(sessionId, item.price_id, amount, currency.id), CHANGE_RETRIES),
     );
     if (message && lastSent.current === amount) lastSent.current = null;

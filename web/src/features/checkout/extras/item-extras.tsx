@@ -51,8 +51,8 @@ export function ChangeButton({ order, send, className, label, children }: Change
         type="button"
         className={className}
         aria-label={label}
-        disabled={order.locked || order.amending}
-        onClick={async () => setError(await order.amend(send))}
+        disabled={order.locked || order.isUpdating}
+        onClick={async () => setError(await order.updateItems(send))}
       >
         {children}
       </button>
@@ -79,7 +79,7 @@ function Upsell({ item, order, currency, sessionId }: ItemExtrasProps) {
   const price = renewalText({ recurring: target.recurring, amount, metered: false }, currency, locale);
   const toggle = async () =>
     setError(
-      await order.amend(() =>
+      await order.updateItems(() =>
         isUpsold ? downsell(sessionId, target.id) : upsell(sessionId, item.price_id, target.id, currency.id),
       ),
     );
@@ -89,9 +89,9 @@ function Upsell({ item, order, currency, sessionId }: ItemExtrasProps) {
         type="button"
         role="switch"
         aria-checked={isUpsold}
-        aria-busy={order.amending || undefined}
+        aria-busy={order.isUpdating || undefined}
         className="extras-switch"
-        disabled={order.locked || order.amending}
+        disabled={order.locked || order.isUpdating}
         onClick={toggle}
       >
         <span className="extras-track" aria-hidden="true" />

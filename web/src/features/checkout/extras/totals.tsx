@@ -12,13 +12,13 @@ export function Totals({ order, currency }: { order: Order; currency: Currency }
       <dl className="checkout-totals extras-totals">
         {order.stake !== '0' && (
           <>
-            <dt className="extras-part">{t('totals.payment')}</dt>
-            <dd className="extras-part money">{formatMoney(order.payment, currency, locale)}</dd>
-            <dt className="extras-part">
+            <dt className="extras-row">{t('totals.payment')}</dt>
+            <dd className="extras-row money">{formatMoney(order.payment, currency, locale)}</dd>
+            <dt className="extras-row">
               {t('totals.deposit')}
               <small className="checkout-detail">{t('totals.depositReturn', { count: order.stakeReturnDays })}</small>
             </dt>
-            <dd className="extras-part money">{formatMoney(order.stake, currency, locale)}</dd>
+            <dd className="extras-row money">{formatMoney(order.stake, currency, locale)}</dd>
           </>
         )}
         <dt>{t('totals.total')}</dt>

@@ -6,18 +6,18 @@ import type { CheckoutSession } from '../types';
 import type { SetCheckout } from './use-checkout';
 
 /** Sends a change of the order and applies the response. Resolves with an error text, or null. */
-export type Amend = (send: () => Promise<CheckoutSession>) => Promise<string | null>;
+export type UpdateItems = (send: () => Promise<CheckoutSession>) => Promise<string | null>;
 
 /**
  * Changes of the order on the server: quantity, upsell, cross-sell, custom amount. They run one at a time, in order,
  * because parallel requests could be applied in the wrong order.
  */
-export function useAmendments(setCheckout: SetCheckout) {
+export function useItemUpdates(setCheckout: SetCheckout) {
   const [waiting, setWaiting] = useState(0);
   const [isBlocked, block] = useState(false);
   const last = useRef<Promise<unknown>>(Promise.resolve());
 
-  const amend: Amend = useCallback(
+  const updateItems: UpdateItems = useCallback(
     (send) => {
       setWaiting((count) => count + 1);
       const request = last.current.then(async () => {
@@ -39,5 +39,5 @@ export function useAmendments(setCheckout: SetCheckout) {
     },
     [setCheckout],
   );
-  return { amend, amending: waiting > 0, block, isBlocked };
+  return { updateItems, isUpdating: waiting > 0, block, isBlocked };
 }

@@ -23,8 +23,8 @@ import {
 } from '../rules/price';
 import { type Phrase, t } from '../text';
 import type { Buyer, Checkout, Currency, LineItem, SessionUser } from '../types';
-import { type Amend, useAmendments } from './use-amendments';
 import type { SetCheckout } from './use-checkout';
+import { type UpdateItems, useItemUpdates } from './use-item-updates';
 import { type Quantities, useQuantities } from './use-quantities';
 
 /** Storage can be blocked in an iframe; then nothing is remembered. */
@@ -69,9 +69,9 @@ export interface Order extends Omit<Quantities, 'blocked'> {
   renewal: string | null;
   recurring: boolean;
   choose: (currencyId: string) => void;
-  amend: Amend;
+  updateItems: UpdateItems;
   /** A change is being saved. */
-  amending: boolean;
+  isUpdating: boolean;
   /** Blocks payment while an entered amount is invalid or not saved. */
   block: (isBlocked: boolean) => void;
   /** What the customer already owns of the order's products. */
@@ -115,8 +115,8 @@ export function useOrder({ checkout, user, now, setCheckout }: OrderInput): Omit
   const itemsIn = (currencyId: string | undefined) =>
     currencyId === session.currency_id ? session.line_items : itemsWithoutCustomAmount;
   const items = itemsIn(currency?.id);
-  const { isBlocked, ...amendments } = useAmendments(setCheckout);
-  const { blocked, ...quantities } = useQuantities(session, amendments.amend);
+  const { isBlocked, ...itemUpdates } = useItemUpdates(setCheckout);
+  const { blocked, ...quantities } = useQuantities(session, itemUpdates.updateItems);
 
   const buyer = checkout.buyer ?? null;
   // One free trial for each customer and product.
@@ -195,8 +195,8 @@ export function useOrder({ checkout, user, now, setCheckout }: OrderInput): Omit
     choose,
     buyer,
     ...quantities,
-    ...amendments,
-    blocked: blocked || isBlocked || amendments.amending,
+    ...itemUpdates,
+    blocked: blocked || isBlocked || itemUpdates.isUpdating,
   };
 }
 

@@ -3,7 +3,7 @@ import { adjustQuantity, withRetries } from '../calls';
 import { effectivePrice } from '../rules/price';
 import { quantityError, quantityRange } from '../rules/quantity';
 import type { CheckoutSession, LineItem } from '../types';
-import type { Amend } from './use-amendments';
+import type { UpdateItems } from './use-item-updates';
 
 const DEBOUNCE_MS = 300;
 const CHANGE_RETRIES = 2;
@@ -19,7 +19,7 @@ export interface Quantities {
 }
 
 /** Pending quantities beside those that the server has accepted. They are sent after a pause in typing. */
-export function useQuantities({ id, line_items: items }: CheckoutSession, amend: Amend): Quantities {
+export function useQuantities({ id, line_items: items }: CheckoutSession, updateItems: UpdateItems): Quantities {
   const [pending, setPending] = useState<Record<string, number>>({});
   const [rejections, setRejections] = useState<Record<string, string>>({});
   const timers = useRef(new Map<string, ReturnType<typeof setTimeout>>());
@@ -36,7 +36,7 @@ export function useQuantities({ id, line_items: items }: CheckoutSession, amend:
   const send = async (priceId: string, quantity: number) => {
     const request = { quantity };
     requests.current.set(priceId, request);
-    const rejection = await amend(() => withRetries(() => adjustQuantity(id, priceId, quantity), CHANGE_RETRIES));
+    const rejection = await updateItems(() => withRetries(() => adjustQuantity(id, priceId, quantity), CHANGE_RETRIES));
     // A newer request is in flight; its result counts.
     if (requests.current.get(priceId) !== request) return;
     if (rejection) {

@@ -6,7 +6,7 @@ import { t } from '../text';
 const LATE_MS = 500;
 
 /** The order prerendered by the server; it stays until the order has loaded. */
-const prerendered = [...document.querySelectorAll('.checkout-opening > main > *')];
+const prerendered = [...document.querySelectorAll('.checkout-shell > main > *')];
 
 /** The loading state: the prerendered order if available, else a skeleton of the same size. */
 export function Loading({ minimal }: { minimal: boolean }) {

@@ -9,6 +9,7 @@ import { EmptyState, ErrorState } from '@/app/states';
 import { translateError } from '@/i18n/translate';
 import { Button } from '@/kit/button';
 import { PageSkeleton } from './page-skeleton';
+import styles from './require-auth.module.css';
 
 /**
  * Asks visitors to sign in and keeps the URL, so that they return to the requested page. A link from an email opens its
@@ -44,15 +45,17 @@ export function RequireAuth({ children }: { children: ReactNode }) {
     );
   if (!isSignedOut) return children;
   return (
-    <EmptyState
-      asPage
-      title={t('guard.title')}
-      text={t('guard.text')}
-      action={
-        <Button variant="primary" onClick={openSignIn}>
-          {t('guard.connect')}
-        </Button>
-      }
-    />
+    <div className={styles.page}>
+      <EmptyState
+        asPage
+        title={t('guard.title')}
+        text={t('guard.text')}
+        action={
+          <Button variant="primary" onClick={openSignIn}>
+            {t('guard.connect')}
+          </Button>
+        }
+      />
+    </div>
   );
 }

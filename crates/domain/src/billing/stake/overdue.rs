@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn only_invoices_that_are_paid_in_full_count_within_an_amount() {
-        let full = |amount| debts(&[100, 50, 70]).full_within(Amount::new(amount)).expect("in range").base_units();
+        let full = |amount| overdue(&[100, 50, 70]).full_within(Amount::new(amount)).expect("in range").base_units();
         assert_eq!([0, 99, 100, 149, 150, 500].map(full), [0, 0, 100, 100, 150, 220]);
     }
 

@@ -287,7 +287,7 @@ fn the_email_about_a_start_with_a_trial_says_when_the_first_payment_is() {
 }
 
 #[test]
-fn the_email_about_a_start_promises_no_renewal_to_a_subscription_that_will_end() {
+fn the_email_about_a_start_announces_no_renewal_to_a_subscription_that_will_end() {
     let subscription = ending(CancelReason::CancellationRequested);
     let text = both(&BillingEmailContent::Started { plan: plan(subscription), first_invoice: None }, MethodKind::Arcblock);
     assert!(text.contains("It will end on 21 December 2026, 10:00 UTC and won't renew.") && !text.contains("automatically"), "{text}");
@@ -363,7 +363,7 @@ fn a_scheduled_cancellation_says_that_usage_until_then_is_charged() {
 }
 
 #[test]
-fn a_scheduled_cancellation_of_a_paused_subscription_promises_no_access() {
+fn a_scheduled_cancellation_of_a_paused_subscription_announces_no_access() {
     let ending = ending(CancelReason::CancellationRequested);
     let paused = Subscription { status: SubscriptionStatus::Paused, cancel_at: Some(ending.period.end), ..ending };
     let text = both(&scheduled(plan(paused)), MethodKind::Arcblock);
@@ -376,7 +376,7 @@ fn a_scheduled_cancellation_for_a_withdrawn_deposit_asks_to_pay_it_again() {
 }
 
 #[test]
-fn a_scheduled_cancellation_by_the_store_promises_no_resumption() {
+fn a_scheduled_cancellation_by_the_store_announces_no_resumption() {
     let cancellation = cancellation(CancelReason::CancellationByStore);
     let at_a_date = Subscription { cancel_at: Some(at(12)), canceled_at: Some(at(10)), cancellation, ..subscription() };
     for (subscription, end) in [(at_a_date, "3 December 2026"), (ending(CancelReason::CancellationByStore), "21 December 2026")] {
@@ -412,7 +412,7 @@ fn the_end_of_a_pause_in_a_trial_says_when_the_trial_ends() {
 }
 
 #[test]
-fn the_end_of_a_pause_tells_of_an_end_to_come_and_of_debts() {
+fn the_end_of_a_pause_mentions_the_coming_end_and_overdue_invoices() {
     let subscription =
         Subscription { past_due_since: Some(at(20)), status: SubscriptionStatus::PastDue, ..ending(CancelReason::CancellationRequested) };
     let overdue = vec![invoice(7, InvoiceStatus::Uncollectible)];
@@ -443,14 +443,14 @@ fn the_email_about_an_end_names_its_reason() {
 }
 
 #[test]
-fn the_email_about_an_end_for_debt_says_what_is_still_owed() {
+fn the_email_about_an_end_for_an_overdue_invoice_says_what_is_still_unpaid() {
     let overdue = vec![invoice(7, InvoiceStatus::Uncollectible)];
     let content = BillingEmailContent::Ended { plan: plan(ended(CancelReason::PaymentFailed)), overdue };
     insta::assert_snapshot!(both(&content, MethodKind::Arcblock));
 }
 
 #[test]
-fn the_email_about_an_end_for_debt_says_that_the_deposit_pays() {
+fn the_email_about_an_end_for_an_overdue_invoice_says_that_the_deposit_pays() {
     let plan = SubscribedPlan { stake_pays: true, ..plan(ended(CancelReason::PaymentFailed)) };
     let content = BillingEmailContent::Ended { plan, overdue: vec![invoice(7, InvoiceStatus::Uncollectible)] };
     insta::assert_snapshot!(both(&content, MethodKind::Arcblock));

@@ -68,7 +68,7 @@ fn a_credit_note_says_what_was_credited_and_where_the_money_went() {
 }
 
 #[test]
-fn a_credit_note_that_only_lowers_the_amount_due_promises_no_money() {
+fn a_credit_note_that_only_lowers_the_amount_due_announces_no_money() {
     let mut unpaid = expanded();
     unpaid.note.due_reduced = unpaid.note.total;
     (unpaid.note.to_balance, unpaid.note.refunded) = (Amount::ZERO, Amount::ZERO);
@@ -89,7 +89,7 @@ fn failed_refund(kind: RefundType) -> BillingEmailContent {
 }
 
 #[test]
-fn the_owner_is_told_of_a_failed_refund_and_what_can_be_done() {
+fn the_owner_is_notified_of_a_failed_refund_and_what_can_be_done() {
     insta::assert_snapshot!(both(&failed_refund(RefundType::Refund), MethodKind::Stripe));
 }
 
@@ -123,7 +123,7 @@ fn dispute(status: DisputeStatus) -> BillingEmailContent {
 }
 
 #[test]
-fn the_owner_is_told_of_a_dispute_and_until_when_to_respond() {
+fn the_owner_is_notified_of_a_dispute_and_until_when_to_respond() {
     insta::assert_snapshot!(both(&dispute(DisputeStatus::NeedsResponse), MethodKind::Stripe));
 }
 
@@ -140,7 +140,7 @@ fn each_status_of_a_dispute_has_a_subject_and_a_sentence() {
 }
 
 #[test]
-fn the_owner_is_told_of_a_dashboard_refund_that_no_item_could_give() {
+fn the_owner_is_notified_of_a_dashboard_refund_that_no_item_could_give() {
     let intent = Intent {
         id: id("pi_1"),
         mode: Mode::Live,

@@ -42,7 +42,8 @@ impl BrowserSessions for SqlBrowserSessions<'_> {
     }
 
     async fn prune(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
-        let delete = "DELETE FROM browser_sessions WHERE token IN (SELECT token FROM browser_sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
+        let delete = "DELETE FROM browser_sessions WHERE token IN
+                      (SELECT token FROM browser_sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
         self.0.query(delete).bind(now).bind(limit).execute().await
     }
 }

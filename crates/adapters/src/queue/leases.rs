@@ -163,7 +163,7 @@ mod tests {
     }
 
     async fn take(db: &Database, pushed: &Pushed, name: &str, now: Timestamp) -> Option<LeasedJob> {
-        claim_for_work(db, pushed, name.to_owned(), now, LEASE).await.expect("asks")
+        claim_for_work(db, pushed, name.to_owned(), now, LEASE).await.expect("queries")
     }
 
     on_both! {
@@ -177,7 +177,7 @@ mod tests {
             });
             let mut holders = Vec::new();
             for worker in workers.collect::<Vec<_>>() {
-                holders.extend(worker.await.expect("asks"));
+                holders.extend(worker.await.expect("queries"));
             }
             assert_eq!(holders.iter().map(|held| held.attempts).collect::<Vec<_>>(), [1]);
         }
@@ -227,9 +227,9 @@ mod tests {
             let later = now.plus(LEASE);
             let again = relay(db, later, 1).await.remove(0);
             let held = take(db, &again, "worker:new", later).await.expect("takes");
-            assert!(!extend(db, &late, later.plus(LEASE)).await.expect("asks"));
-            assert!(!finish(db, &late).await.expect("asks"));
-            assert!(!fail(db, &late, "late", None, later).await.expect("asks"));
+            assert!(!extend(db, &late, later.plus(LEASE)).await.expect("queries"));
+            assert!(!finish(db, &late).await.expect("queries"));
+            assert!(!fail(db, &late, "late", None, later).await.expect("queries"));
             assert!(finish(db, &held).await.expect("finishes"));
             assert!(!anything_due(db, later.plus(LEASE)).await.expect("looks"));
         }

@@ -137,7 +137,7 @@ async fn sqlite_template() -> PathBuf {
 async fn postgres_template(server: &Url, connection: &mut PgConnection) -> String {
     let name = format!("souk_template_{}", schema_mark());
     let found = sqlx::query("SELECT count(*) AS n FROM pg_database WHERE datname = $1").bind(&name).fetch_one(&mut *connection).await;
-    if found.expect("asks").get::<i64, _>("n") == 1 {
+    if found.expect("queries").get::<i64, _>("n") == 1 {
         return name;
     }
     let draft = format!("{name}_draft");

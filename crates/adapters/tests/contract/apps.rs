@@ -126,7 +126,7 @@ on_both! {
         }
         let mut connection = db.begin().await.expect("begins");
         let mut apps = SqlApps(&mut connection);
-        assert_eq!(apps.find(&did("z1")).await.expect("reads").expect("stands").downloads, 40);
+        assert_eq!(apps.find(&did("z1")).await.expect("reads").expect("exists").downloads, 40);
         apps.count_download(&did("z9"), now).await.expect("counts nothing");
         let both = [did("z1"), did("z2")];
         assert_eq!(apps.recent_downloads(&both, now).await.expect("reads"), [(did("z1"), 40)]);

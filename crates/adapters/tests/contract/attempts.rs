@@ -95,9 +95,9 @@ on_both! {
         let open: Vec<AttemptId> = inserted.await.into_iter().flatten().collect();
         assert_eq!(open.len(), 1);
         let mut unit = begin(db).await;
-        assert!(!unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("asks"));
+        assert!(!unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("queries"));
         assert!(unit.attempts().finish(&open[0], AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
-        assert!(unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("asks"));
+        assert!(unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("queries"));
         unit.attempts().insert(&card_attempt("att_9", "pi_1"), &[planned("in_2", 1_000)]).await.expect("inserts");
     }
 
@@ -172,7 +172,7 @@ on_both! {
         insert_checkout(db, &["pi_1"]).await;
         issue(db, 1).await;
         let mut unit = begin(db).await;
-        assert!(unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("asks"));
+        assert!(unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("queries"));
         let other = Database::clone(db);
         let inserted = tokio::spawn(async move {
             let mut unit = begin(&other).await;
@@ -292,7 +292,7 @@ on_both! {
             assert!(postponed.expect("postpones"));
         }
         let found = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
-        let wanted = Attempt {
+        let expected = Attempt {
             status: AttemptStatus::Unknown,
             last_error: Some(decline()),
             checks: 2,
@@ -300,7 +300,7 @@ on_both! {
             updated_at: at(7),
             ..card_attempt("att_1", "pi_1")
         };
-        assert_eq!(found, wanted);
+        assert_eq!(found, expected);
     }
 
     async fn an_attempt_claimed_by_the_reconciler_is_not_claimed_as_unsent(db: &TestDatabase) {
@@ -308,7 +308,7 @@ on_both! {
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         assert_eq!(unit.attempts().claim_due(at(5), at(65), 1).await.expect("claims"), [id("att_1")]);
-        assert!(unit.attempts().claim_unsent(&[id("att_1")], at(6), at(300)).await.expect("asks").is_empty());
+        assert!(unit.attempts().claim_unsent(&[id("att_1")], at(6), at(300)).await.expect("queries").is_empty());
         let found = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
         assert_eq!((found.sent_at, found.check_at), (Some(at(5)), at(65)));
         assert_eq!(unit.attempts().claim_due(at(65), at(125), 1).await.expect("claims"), [id("att_1")]);

@@ -139,11 +139,11 @@ on_both! {
         ];
         record(db, &changes).await;
         let both: [CustomerId; 2] = [id("cus_2"), id("cus_1")];
-        let wanted = [balance("cus_1", "pc_1", 7), balance("cus_1", "pc_2", 5), balance("cus_2", "pc_1", 6)];
+        let expected = [balance("cus_1", "pc_1", 7), balance("cus_1", "pc_2", 5), balance("cus_2", "pc_1", 6)];
         let mut unit = begin(db).await;
-        assert_eq!(unit.balances().of_all(&both).await.expect("reads"), wanted);
-        assert_eq!(unit.balances().lock(&both).await.expect("locks"), wanted);
-        assert_eq!(unit.balances().lock(&[id("cus_2")]).await.expect("locks"), wanted[2..]);
+        assert_eq!(unit.balances().of_all(&both).await.expect("reads"), expected);
+        assert_eq!(unit.balances().lock(&both).await.expect("locks"), expected);
+        assert_eq!(unit.balances().lock(&[id("cus_2")]).await.expect("locks"), expected[2..]);
         assert!(unit.balances().of_all(&[id("cus_9")]).await.expect("reads").is_empty());
     }
 
@@ -173,7 +173,7 @@ on_both! {
         record(db, &[euros(1), dollars(2), euros(3), dollars(4), euros(5)]).await;
         let mut unit = read(db).await;
         let (pounds, live) = (id("pc_1"), Mode::Live);
-        for (currency, number, after, wanted) in [
+        for (currency, number, after, expected) in [
             (None, 1, None, vec!["cbtxn_5", "cbtxn_4"]),
             (None, 3, None, vec!["cbtxn_1"]),
             (None, 1, Some("cbtxn_4"), vec!["cbtxn_3", "cbtxn_2"]),
@@ -184,7 +184,7 @@ on_both! {
             let page = Page { starting_after: after.map(str::to_owned), ..Page::new(Some(number), Some(2)) };
             let listed = unit.balances().transactions(Mode::Test, &id("cus_1"), currency, &page).await.expect("lists");
             let names: Vec<_> = listed.list.iter().map(|one| one.id.as_str()).collect();
-            assert_eq!((listed.count, names), (if currency.is_some() { 3 } else { 5 }, wanted), "{page:?}");
+            assert_eq!((listed.count, names), (if currency.is_some() { 3 } else { 5 }, expected), "{page:?}");
         }
         for (mode, customer) in [(live, "cus_1"), (Mode::Test, "cus_2")] {
             let listed = unit.balances().transactions(mode, &id(customer), None, &Page::new(None, None)).await.expect("lists");

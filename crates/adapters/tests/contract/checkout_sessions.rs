@@ -61,7 +61,8 @@ on_both! {
         unit.methods().insert_currency(&own).await.expect("inserts");
         let (stranger, payer) = (did("z1nobody"), did("z1buyer"));
         let loaded = unit.sessions().load_for_submit(&id("cs_1"), &own.method_id, &own.id, &stranger).await.expect("reads");
-        assert_eq!(loaded, Some(SubmitContext { session: session("cs_1"), method: Some((card_method(), own.clone())), customer_status: None }));
+        let method = Some((card_method(), own.clone()));
+        assert_eq!(loaded, Some(SubmitContext { session: session("cs_1"), method, customer_status: None }));
         assert_eq!(unit.sessions().load_for_submit(&id("cs_9"), &own.method_id, &own.id, &payer).await.expect("reads"), None);
 
         // The currency must belong to the method, and the customer to the session's mode.
@@ -79,14 +80,14 @@ on_both! {
             let loaded = unit.sessions().load_for_submit(&id("cs_1"), &id("pm_1"), &id("pc_1"), &payer).await.expect("reads");
             loaded.and_then(|loaded| loaded.customer_status)
         };
-        let debt = Invoice { status: InvoiceStatus::Uncollectible, number: Some(1), ..invoice("in_1") };
-        unit.invoices().insert_final_all(&[(debt.clone(), Vec::new())]).await.expect("inserts");
+        let overdue = Invoice { status: InvoiceStatus::Uncollectible, number: Some(1), ..invoice("in_1") };
+        unit.invoices().insert_final_all(&[(overdue.clone(), Vec::new())]).await.expect("inserts");
         assert_eq!(customer_status(unit.as_mut()).await, Some(CustomerStatus { has_overdue: true, ..fresh.clone() }));
         let increase = BalanceTransaction {
             id: id("cbtxn_1"),
             mode: Mode::Test,
-            customer_id: debt.customer_id.clone(),
-            currency_id: debt.currency_id.clone(),
+            customer_id: overdue.customer_id.clone(),
+            currency_id: overdue.currency_id.clone(),
             kind: BalanceTransactionType::CreditNote,
             amount: Amount::new(1),
             balance_after: Amount::ZERO,
@@ -223,9 +224,9 @@ on_both! {
             (SessionFilter { link: Some(id("plink_1")), ..all.clone() }, vec!["cs_3", "cs_1"]),
             (SessionFilter { metadata: session("cs_1").metadata, ..all }, vec!["cs_2", "cs_1"]),
         ];
-        for (filter, wanted) in cases {
+        for (filter, expected) in cases {
             let listed = unit.sessions().list(Mode::Test, &filter, &Page::new(None, None)).await.expect("lists");
-            assert_eq!((listed.count, names(&listed.list)), (wanted.len() as u64, wanted), "{filter:?}");
+            assert_eq!((listed.count, names(&listed.list)), (expected.len() as u64, expected), "{filter:?}");
         }
     }
 }

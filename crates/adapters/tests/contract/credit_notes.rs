@@ -96,10 +96,10 @@ on_both! {
             (CreditNoteFilter { customer_id: Some(id("cus_9")), ..all.clone() }, vec![]),
         ];
         let mut unit = read(db).await;
-        for (filter, wanted) in cases {
+        for (filter, expected) in cases {
             let listed = unit.credit_notes().list(Mode::Test, &filter, &Page::new(None, None)).await.expect("lists");
             let names: Vec<_> = listed.list.iter().map(|note| note.id.as_str()).collect();
-            assert_eq!((listed.count, names), (wanted.len() as u64, wanted), "{filter:?}");
+            assert_eq!((listed.count, names), (expected.len() as u64, expected), "{filter:?}");
         }
         let page = Page { starting_after: Some("cn_3".to_owned()), ..Page::new(None, Some(1)) };
         let listed = unit.credit_notes().list(Mode::Test, &all, &page).await.expect("lists");

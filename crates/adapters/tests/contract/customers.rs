@@ -37,7 +37,7 @@ on_both! {
         for customer in [&one, &other, &Customer { mode: Mode::Live, ..customer("cus_3", "z1anna") }] {
             unit.customers().upsert(customer).await.expect("inserts");
         }
-        for (words, wanted) in [
+        for (words, expected) in [
             ("SHOP.EX", vec!["cus_1"]),
             ("0%", vec!["cus_1"]),
             ("n_a", vec!["cus_1"]),
@@ -51,7 +51,7 @@ on_both! {
         ] {
             let found = unit.customers().search(Mode::Test, words, &Page::new(None, None)).await.expect("searches");
             let names: Vec<_> = found.list.iter().map(|customer| customer.id.as_str()).collect();
-            assert_eq!((found.count, names), (wanted.len() as u64, wanted), "{words}");
+            assert_eq!((found.count, names), (expected.len() as u64, expected), "{words}");
         }
     }
 

@@ -124,10 +124,10 @@ on_both! {
             (DisputeFilter { intent_id: Some(id("pi_2")), customer_id: Some(id("cus_2")), ..all }, vec![]),
         ];
         let mut unit = read(db).await;
-        for (filter, wanted) in cases {
+        for (filter, expected) in cases {
             let listed = unit.disputes().list(Mode::Test, &filter, &Page::new(None, None)).await.expect("lists");
             let names: Vec<_> = listed.list.iter().map(|dispute| dispute.id.as_str()).collect();
-            assert_eq!((listed.count, names), (wanted.len() as u64, wanted), "{filter:?}");
+            assert_eq!((listed.count, names), (expected.len() as u64, expected), "{filter:?}");
         }
         for status in DisputeStatus::ALL {
             let is_open = !status.is_closed();

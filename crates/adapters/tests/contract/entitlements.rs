@@ -116,7 +116,7 @@ on_both! {
             entitlements.grant(granted).await.expect("grants");
         }
         let of = SessionId::parse("cs_1").expect("an id");
-        for (invoices, subscriptions, wanted) in [
+        for (invoices, subscriptions, expected) in [
             (&invoices[..], &[][..], [Some(at(5)), None, None]),
             (&[], &subscriptions, [None, None, Some(at(5))]),
             (&invoices, &subscriptions, [Some(at(5)), None, Some(at(5))]),
@@ -124,13 +124,13 @@ on_both! {
             entitlements.suspend(invoices, subscriptions, at(5)).await.expect("suspends");
             entitlements.suspend(invoices, subscriptions, at(6)).await.expect("suspends");
             let suspended = entitlements.of_session(&of).await.expect("reads");
-            assert_eq!(suspended.iter().map(|one| one.suspended_at).collect::<Vec<_>>(), wanted);
+            assert_eq!(suspended.iter().map(|one| one.suspended_at).collect::<Vec<_>>(), expected);
             let holds = entitlements.holds(Mode::Test, &did("zBuyer"), &did("z1"), at(9)).await.expect("reads");
-            assert_eq!(holds, wanted[0].is_none());
+            assert_eq!(holds, expected[0].is_none());
             let page = entitlements.of_holder(Mode::Test, &did("zBuyer"), at(9), &Page::new(None, None)).await.expect("lists");
             let ids: Vec<_> = page.list.iter().map(|one| one.id.as_str()).collect();
             // The subscription does not exist, so its entitlement is invalid and not listed unless it is suspended.
-            let listed = if wanted[2].is_some() { vec!["ent_3", "ent_2", "ent_1"] } else { vec!["ent_2", "ent_1"] };
+            let listed = if expected[2].is_some() { vec!["ent_3", "ent_2", "ent_1"] } else { vec!["ent_2", "ent_1"] };
             assert_eq!((page.count, ids), (listed.len() as u64, listed));
             entitlements.reinstate(invoices, subscriptions).await.expect("reinstates");
         }

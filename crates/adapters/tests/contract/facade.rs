@@ -68,7 +68,7 @@ const WAITS: Sql = Sql {
 };
 
 async fn waits(connection: &mut Connection, request: Sql) -> u32 {
-    connection.query_per_dialect(request).one().await.expect("asks").get("waits").expect("a number")
+    connection.query_per_dialect(request).one().await.expect("queries").get("waits").expect("a number")
 }
 
 const INSERT_AMOUNT: &str = "INSERT INTO specimens (id, amount) VALUES ($1, $2)";
@@ -230,7 +230,8 @@ on_both! {
         let mut connection = db.begin().await.expect("begins");
         let insert = "INSERT INTO specimens (id, number) VALUES ($1, $2), ($3, $2)";
         connection.query(insert).bind("cs_1").bind(5u32).bind("cs_2").defer(Some(2)).await.expect("defers");
-        connection.query("UPDATE specimens SET number = number + $2 WHERE id = $1").bind("cs_1").bind(1u32).defer(Some(1)).await.expect("defers");
+        let update = "UPDATE specimens SET number = number + $2 WHERE id = $1";
+        connection.query(update).bind("cs_1").bind(1u32).defer(Some(1)).await.expect("defers");
         let count = "SELECT SUM(number) AS number FROM specimens WHERE number >= $1";
         assert_eq!(connection.query(count).bind(5u32).one().await.expect("reads").get::<u32>("number").expect("number"), 11);
 

@@ -31,7 +31,7 @@ on_both! {
         let put = unit.intents().upsert(&intent("pi_1")).await;
         assert!(matches!(put.and(unit.commit().await), Err(StorageError::Conflict)));
         let mut unit = begin(db).await;
-        let wanted = Intent {
+        let expected = Intent {
             status: IntentStatus::Succeeded,
             amount_received: Amount::new(7),
             reference: "0xhash".to_owned(),
@@ -39,7 +39,7 @@ on_both! {
             updated_at: at(3),
             ..changed
         };
-        assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads"), Some(wanted));
+        assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads"), Some(expected));
     }
 
     async fn an_update_keeps_the_metadata_of_an_intent(db: &TestDatabase) {
@@ -155,7 +155,7 @@ on_both! {
         let settled = Intent { description: Description::Product(Text::new("100% Wool", "纯羊毛")), customer_id: id("cus_2"), reference: "0xAbC".to_owned(), ..intent("pi_6") };
         unit.intents().upsert(&settled).await.expect("inserts");
         let cus_2 = id("cus_2");
-        for (whose, words, wanted) in [
+        for (whose, words, expected) in [
             (None, "two THINGS", vec!["pi_5", "pi_3", "pi_2", "pi_1"]),
             (Some(&cus_2), "two THINGS", vec!["pi_3"]),
             (Some(&cus_2), "pi_1", vec![]),
@@ -165,7 +165,8 @@ on_both! {
             (None, "pi_", vec![]),
         ] {
             let listed = unit.intents().search(Mode::Test, whose, words, &page).await.expect("searches");
-            assert_eq!((listed.count, names(&listed.list)), (wanted.len() as u64, wanted.iter().map(ToString::to_string).collect()), "{words}");
+            let expected: Vec<_> = expected.iter().map(ToString::to_string).collect();
+            assert_eq!((listed.count, names(&listed.list)), (expected.len() as u64, expected), "{words}");
         }
         let found = unit.intents().find_all(&[id("pi_4"), id("pi_1"), id("pi_9")]).await.expect("reads");
         assert_eq!(names(&found), ["pi_1", "pi_4"]);

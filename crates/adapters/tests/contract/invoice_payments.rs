@@ -41,7 +41,7 @@ on_both! {
 
     async fn concurrent_refunds_never_exceed_the_payment(db: &TestDatabase) {
         pay(db, &[payment("inpay_1", "in_1")]).await;
-        let given = all_at_once(db, 8, |db, number| async move {
+        let refunded = all_at_once(db, 8, |db, number| async move {
             for _ in 0..20 {
                 let before = read(&db).await.invoice_payments().of_invoices(&[id("in_1")]).await.expect("reads").remove(0);
                 let part = Amount::new(300);
@@ -54,7 +54,7 @@ on_both! {
             }
             panic!("somebody else is always first");
         });
-        assert_eq!(given.await.into_iter().sum::<u128>(), 900);
+        assert_eq!(refunded.await.into_iter().sum::<u128>(), 900);
         let left = read(db).await.invoice_payments().of_intent(&id("pi_1")).await.expect("reads").remove(0);
         assert_eq!(left.room(), Amount::new(100));
     }

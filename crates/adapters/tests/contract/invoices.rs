@@ -237,8 +237,8 @@ on_both! {
     async fn two_callers_never_credit_the_same_part_of_a_line(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         issue(db, 1).await;
-        let credited = all_at_once(db, 8, |db, number| async move {
-            let mut given = 0;
+        let granted = all_at_once(db, 8, |db, number| async move {
+            let mut granted = 0;
             for _ in 0..20 {
                 let before = read(&db).await.invoices().items(&id("in_1")).await.expect("reads").remove(0);
                 let Ok(credited) = before.credited.plus(Amount::new(300)) else { break };
@@ -249,12 +249,12 @@ on_both! {
                 let mut unit = begin(&db).await;
                 if unit.invoices().credit_items(&[credit]).await.expect("writes") {
                     unit.commit().await.expect("commits");
-                    given += 300;
+                    granted += 300;
                 }
             }
-            given
+            granted
         });
-        assert_eq!(credited.await.into_iter().sum::<u128>(), 900);
+        assert_eq!(granted.await.into_iter().sum::<u128>(), 900);
         let line = row(db, &id("in_1")).await.1.remove(0);
         assert!(line.credited == Amount::new(900) && line.covers_until.is_some(), "{line:?}");
     }
@@ -303,7 +303,7 @@ on_both! {
         let credit = ItemCredit { id: id("ii_2"), credited_before: Amount::ZERO, credited: Amount::new(1), covers_until: Some(at(10)) };
         assert!(unit.invoices().credit_items(&[credit]).await.expect("writes"));
         let end = month().end;
-        for (time, wanted) in [
+        for (time, expected) in [
             (at(-1), vec![]),
             (at(0), vec!["ii_1", "ii_2", "ii_3"]),
             (at(9), vec!["ii_1", "ii_2", "ii_3"]),
@@ -311,7 +311,7 @@ on_both! {
             (end, vec![]),
         ] {
             let lines = unit.invoices().items_covering(&id("sub_1"), time).await.expect("reads");
-            assert_eq!(lines.iter().map(|line| line.id.as_str()).collect::<Vec<_>>(), wanted, "{time:?}");
+            assert_eq!(lines.iter().map(|line| line.id.as_str()).collect::<Vec<_>>(), expected, "{time:?}");
             assert!(lines.iter().all(|line| line.covers(time)));
         }
     }
@@ -349,9 +349,9 @@ on_both! {
             (Invoice { customer_id: id("cus_2"), ..open_invoice("in_7", 7).0 }, Vec::new()),
         ];
         unit.invoices().insert_final_all(&others).await.expect("inserts");
-        for (limit, wanted) in [(9, vec!["in_1", "in_2", "in_3", "in_4"]), (2, vec!["in_1", "in_2"])] {
+        for (limit, expected) in [(9, vec!["in_1", "in_2", "in_3", "in_4"]), (2, vec!["in_1", "in_2"])] {
             let unpaid = unit.invoices().unpaid_in(&id("cus_1"), &id("pc_1"), limit).await.expect("reads");
-            assert_eq!(unpaid.iter().map(|invoice| invoice.id.as_str()).collect::<Vec<_>>(), wanted);
+            assert_eq!(unpaid.iter().map(|invoice| invoice.id.as_str()).collect::<Vec<_>>(), expected);
         }
     }
 
@@ -417,10 +417,10 @@ on_both! {
             (InvoiceFilter { query: "细羊毛".to_owned(), ..all.clone() }, vec!["in_3"]),
             (InvoiceFilter { query: "%".to_owned(), customer_id: Some(id("cus_1")), ..all }, vec!["in_3"]),
         ];
-        for (filter, wanted) in cases {
+        for (filter, expected) in cases {
             let listed = unit.invoices().list(Mode::Test, &filter, &Page::new(None, None)).await.expect("lists");
             let names: Vec<_> = listed.list.iter().map(|invoice| invoice.id.as_str()).collect();
-            assert_eq!((listed.count, names), (wanted.len() as u64, wanted), "{filter:?}");
+            assert_eq!((listed.count, names), (expected.len() as u64, expected), "{filter:?}");
         }
     }
 }

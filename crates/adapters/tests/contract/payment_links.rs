@@ -57,10 +57,10 @@ on_both! {
             (CatalogueFilter { metadata: tagged("plink_1", &[("it's \"odd\".key", "1"), ("shop", "a")]).metadata, ..all.clone() }, vec!["plink_1"]),
             (CatalogueFilter { metadata: tagged("plink_1", &[("shop", "c")]).metadata, ..all }, vec![]),
         ];
-        for (filter, wanted) in cases {
+        for (filter, expected) in cases {
             let listed = unit.links().list(Mode::Test, &filter, &Page::new(None, None)).await.expect("lists");
-            assert_eq!(names(&listed.list), wanted, "{filter:?}");
-            assert_eq!(listed.count, wanted.len() as u64, "{filter:?}");
+            assert_eq!(names(&listed.list), expected, "{filter:?}");
+            assert_eq!(listed.count, expected.len() as u64, "{filter:?}");
         }
     }
 

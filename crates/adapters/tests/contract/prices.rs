@@ -24,7 +24,7 @@ fn of(price: &str, quantity: u64) -> StockReservation {
 
 async fn sold(db: &Database, price: &str) -> u64 {
     let mut connection = db.read().await.expect("reads");
-    SqlPrices(&mut connection).find(&id(price)).await.expect("reads").expect("stands").quantity_sold
+    SqlPrices(&mut connection).find(&id(price)).await.expect("reads").expect("exists").quantity_sold
 }
 
 /// Reserves stock in one unit of work, which rolls back if there is not enough. Returns whether it committed.
@@ -231,7 +231,8 @@ on_both! {
             selling.await.expect("sells");
             releasing.await.expect("releases");
             let mut connection = db.read().await.expect("reads");
-            let row = connection.query("SELECT state FROM stock_reservations WHERE session_id = $1").bind(buyer(number)).one().await.expect("reads");
+            let select = "SELECT state FROM stock_reservations WHERE session_id = $1";
+            let row = connection.query(select).bind(buyer(number)).one().await.expect("reads");
             let state: String = row.get("state").expect("state");
             let expected = u64::from(state == "sold");
             assert_eq!(sold(db, &format!("price_{number}")).await, expected, "{state}");
@@ -257,7 +258,7 @@ on_both! {
         assert!(!prices.restock(&id("price_2"), 5, at(3)).await.expect("answers"), "a price without a limit got one");
         assert!(!prices.restock(&id("price_2"), -1, at(3)).await.expect("answers"));
         assert!(!prices.restock(&id("price_9"), 1, at(3)).await.expect("answers"));
-        let stored = prices.find(&id("price_1")).await.expect("reads").expect("stands");
+        let stored = prices.find(&id("price_1")).await.expect("reads").expect("exists");
         assert_eq!((stored.quantity_available, stored.quantity_sold, stored.updated_at), (7, 3, at(3)));
         assert!(!prices.set_stock(&id("price_1"), 2, at(4)).await.expect("answers"));
         assert!(prices.set_stock(&id("price_1"), 3, at(4)).await.expect("answers"));

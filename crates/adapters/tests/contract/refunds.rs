@@ -80,9 +80,9 @@ on_both! {
         let failed = Refund { status: RefundStatus::Failed, failure: Some(failure()), failure_count: 2, ..payout("re_2") };
         open(db, &[refund("re_1"), failed.clone()]).await;
         let mut unit = begin(db).await;
-        for wanted in [refund("re_1"), failed] {
-            assert_eq!(unit.refunds().find(&wanted.id).await.expect("reads"), Some(wanted.clone()));
-            assert_eq!(unit.refunds().lock(&wanted.id).await.expect("locks"), Some(wanted));
+        for expected in [refund("re_1"), failed] {
+            assert_eq!(unit.refunds().find(&expected.id).await.expect("reads"), Some(expected.clone()));
+            assert_eq!(unit.refunds().lock(&expected.id).await.expect("locks"), Some(expected));
         }
         assert_eq!(unit.refunds().find(&id("re_9")).await.expect("reads"), None);
         assert_eq!(unit.refunds().lock(&id("re_9")).await.expect("locks"), None);
@@ -165,10 +165,10 @@ on_both! {
             (RefundFilter { status: Some(RefundStatus::Pending), customer_id: Some(id("cus_1")), ..all }, vec!["re_1"]),
         ];
         let mut unit = read(db).await;
-        for (filter, wanted) in cases {
+        for (filter, expected) in cases {
             let listed = unit.refunds().list(Mode::Test, &filter, &Page::new(None, None)).await.expect("lists");
             let names: Vec<_> = listed.list.iter().map(|refund| refund.id.as_str()).collect();
-            assert_eq!((listed.count, names), (wanted.len() as u64, wanted), "{filter:?}");
+            assert_eq!((listed.count, names), (expected.len() as u64, expected), "{filter:?}");
         }
     }
 }

@@ -34,7 +34,7 @@ on_both! {
         let mut unit = begin(db).await;
         unit.customers().upsert(&customer("cus_anna", "z1anna")).await.expect("inserts");
         unit.commit().await.expect("commits");
-        let given = all_at_once(db, 8, |db, place| async move {
+        let granted = all_at_once(db, 8, |db, place| async move {
             let mut unit = begin(&db).await;
             let anna = customer("cus_anna", "z1anna").id;
             let is_first = unit.trials().start(&anna, &product("desk"), &subscription(&place.to_string()), at(0)).await.expect("starts");
@@ -42,7 +42,7 @@ on_both! {
             is_first
         })
         .await;
-        assert_eq!(given.into_iter().filter(|is_first| *is_first).count(), 1);
+        assert_eq!(granted.into_iter().filter(|is_first| *is_first).count(), 1);
         let mut unit = read(db).await;
         let anna = customer("cus_anna", "z1anna").id;
         assert_eq!(unit.trials().used(&anna, &[product("desk")]).await.expect("reads").len(), 1);

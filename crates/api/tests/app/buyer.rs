@@ -68,16 +68,16 @@ impl Buyer {
     }
 
     /// Signs all requests of a connect session. Returns the store's final message and the types of the claims.
-    pub async fn give_all(&self, app: &TestApp, session: &str, action: &str) -> (Value, Vec<String>) {
+    pub async fn sign_all(&self, app: &TestApp, session: &str, action: &str) -> (Value, Vec<String>) {
         let query = format!("&checkoutSessionId={session}&sessionUserDid={}", self.wallet.did());
-        Connect::begin(app, &self.browser, action, &query).await.give_all(&self.wallet).await
+        Connect::begin(app, &self.browser, action, &query).await.sign_all(&self.wallet).await
     }
 
     /// Subscribes by wallet and returns the session's id.
     pub async fn subscribe(&self, app: &TestApp, link: &str) -> String {
         let session = self.start_link(link).await;
         self.submit_for_wallet(app, &session).await;
-        let (done, _) = self.give_all(app, &session, "subscription").await;
+        let (done, _) = self.sign_all(app, &session, "subscription").await;
         assert_eq!(done["status"], "ok", "{done}");
         assert_eq!(self.retrieve(&session).await["checkoutSession"]["status"], "complete");
         app.drain().await;

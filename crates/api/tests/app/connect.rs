@@ -75,7 +75,7 @@ impl Connect {
     }
 
     /// Answers all requests one after the other. Returns the final message and the types of the requested claims.
-    pub async fn give_all(&self, wallet: &TestWallet) -> (Value, Vec<String>) {
+    pub async fn sign_all(&self, wallet: &TestWallet) -> (Value, Vec<String>) {
         let (mut asked, mut kinds) = (self.scan().await, Vec::new());
         while asked["action"] == "responseAuth" {
             kinds.push(asked["requestedClaims"][0]["type"].as_str().expect("a type").to_owned());

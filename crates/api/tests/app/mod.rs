@@ -225,8 +225,8 @@ impl TestApp {
     /// The stake that secures a subscription.
     pub async fn stake_of(&self, id: &SubscriptionId) -> Stake {
         let mut unit = self.ctx.store.read().await.expect("reads");
-        let named = unit.subscriptions().find(id).await.expect("reads").expect("stands").stake_id.expect("a stake");
-        unit.stakes().find(&named).await.expect("reads").expect("stands")
+        let named = unit.subscriptions().find(id).await.expect("reads").expect("exists").stake_id.expect("a stake");
+        unit.stakes().find(&named).await.expect("reads").expect("exists")
     }
 
     /// Changes a stake as a concurrent process would.

@@ -248,7 +248,7 @@ on_one! {
         aim_clock(&app.ctx, &clock.id, began.plus(DAY * 10)).await.expect("aims");
         app.drain().await;
         assert_eq!(subjects(&app), Vec::<String>::new());
-        // Through the end of the trial and a week of debt, in one go.
+        // Through the end of the trial and a week past due, in one go.
         aim_clock(&app.ctx, &clock.id, began.plus(DAY * 22)).await.expect("aims");
         app.drain().await;
         assert_eq!(subjects(&app), [OVERDUE, TRIAL, FAILED]);
@@ -384,7 +384,7 @@ async fn a_paused_subscription_that_resumes_sends_an_email_unless_it_was_paused_
 }
 
 #[tokio::test]
-async fn the_email_about_an_end_for_debt_says_what_is_still_owed() {
+async fn the_email_about_an_end_for_an_overdue_invoice_says_what_is_still_unpaid() {
     let app = TestApp::open().await;
     begin(&app, &running(&app)).await;
     fall_behind(&app).await;

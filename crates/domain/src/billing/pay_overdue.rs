@@ -166,7 +166,7 @@ pub async fn prepare_overdue_payment(
     Ok(PreparedOverduePayment { prepared, method, currency, amount, invoices })
 }
 
-/// Checks the signed transfer against the current invoices, stores its bytes, sends it and records the outcome. Returns the transaction hash.
+/// Checks the signed transfer against the invoices, stores its bytes, sends it and records the outcome. Returns the transaction hash.
 #[tracing::instrument(skip_all)]
 pub async fn submit_signed_overdue_payment(
     ctx: &Context,

@@ -9,8 +9,8 @@ use crate::shared::{Amount, AmountError, CurrencyId, Timestamp};
 use crate::storage::UnitOfWork;
 
 /// The billed usage of a metered item whose price changes at `at`. `used` is its usage until then, `billed` the amount billed for that
-/// usage so far. Summed usage continues at the new pricing from its current count, so that no free tier applies twice. A maximum or last value
-/// applies to the whole period: what was billed for it is deducted from its price at the new pricing.
+/// usage so far. Summed usage continues at the new price from its current count, so that no free tier applies twice. A maximum or last value
+/// applies to the whole period: what was billed for it is deducted from its new price.
 pub(super) fn carried(
     (item, period): (&SubscriptionItem, &Period),
     (pricing, aggregate): (&UnitPricing<'_>, Aggregate),

@@ -44,8 +44,8 @@ pub enum CartError {
     Amount(#[from] AmountError),
 }
 
-/// Checks the stock first, then the limit per checkout (SPEC.md 5). `reserved`: the quantity that this checkout has reserved already, which is
-/// contained in `quantity_sold`.
+/// Checks the stock first, then the limit per checkout (SPEC.md 5). `reserved`: the quantity that this checkout has reserved already, which
+/// is contained in `quantity_sold`.
 pub fn check_quantity(price: &Price, quantity: u64, reserved: u64) -> Result<(), QuantityError> {
     let sold = price.quantity_sold.saturating_sub(reserved);
     if price.quantity_available > 0 && sold.saturating_add(quantity) > price.quantity_available {

@@ -207,7 +207,7 @@ async fn half_a_request(address: SocketAddr) -> TcpStream {
     stream.flush().await.expect("sends");
     // A response on a later connection shows that the server has accepted this one.
     let mut other = TcpStream::connect(address).await.expect("connects");
-    other.write_all(format!("GET /healthz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").as_bytes()).await.expect("asks");
+    other.write_all(format!("GET /healthz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").as_bytes()).await.expect("queries");
     let mut seen = String::new();
     other.read_to_string(&mut seen).await.expect("answers");
     stream

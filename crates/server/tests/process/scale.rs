@@ -116,7 +116,7 @@ fn free_port() -> u16 {
 async fn flush(redis: &str) {
     let address = redis.trim_start_matches("redis://").trim_end_matches('/');
     let mut connection = TcpStream::connect(address).await.expect("connects to Redis");
-    connection.write_all(b"FLUSHALL\r\n").await.expect("asks");
+    connection.write_all(b"FLUSHALL\r\n").await.expect("queries");
     let mut answer = [0; 5];
     connection.read_exact(&mut answer).await.expect("answers");
     assert_eq!(&answer, b"+OK\r\n");

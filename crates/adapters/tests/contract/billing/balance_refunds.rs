@@ -66,7 +66,7 @@ on_one! {
         billing.accept("price_2", 1).await;
         assert_eq!(billing.customer_balance().await, 20 * UNIT);
         let nothing = Refundable { most: Amount::ZERO, to_balance: Amount::ZERO };
-        assert_eq!(billing::refundable(&billing.ctx, Mode::Test, &invoice.id).await.expect("is told"), nothing);
+        assert_eq!(billing::refundable(&billing.ctx, Mode::Test, &invoice.id).await.expect("computes"), nothing);
         for amount in [Some(UNIT), None] {
             let beyond = billing.refund(&invoice, amount).await;
             assert!(matches!(beyond, Err(CreditError::NothingPaid)), "{beyond:?}");
@@ -135,7 +135,7 @@ on_one! {
         let rest = billing.refund(&invoice, None).await.expect("goes back");
         assert_eq!((rest.refunds.len(), billing.customer_balance().await), (0, by_balance));
         billing.send_all().await;
-        let paid = billing.ctx.store.read().await.expect("reads").intents().find(&intent).await.expect("reads").expect("stands");
+        let paid = billing.ctx.store.read().await.expect("reads").intents().find(&intent).await.expect("reads").expect("exists");
         assert_eq!(paid.amount_refunded, Amount::new(by_network));
         billing.is_sound().await;
     }
@@ -165,11 +165,11 @@ on_both! {
     async fn concurrent_refunds_never_exceed_the_balance_payment(db: &TestDatabase) {
         let billing = paid_by_balance(db, 1).await;
         let (invoice, ctx) = (billing.last().await, billing.ctx.clone());
-        let asked = all_at_once(db, 6, move |db, _| {
+        let attempted = all_at_once(db, 6, move |db, _| {
             let (invoice, ctx) = (invoice.clone(), Context { store: Arc::new(store(&db)), ..ctx.clone() });
             async move { billing::refund_invoice(&ctx, Mode::Test, &invoice.id, &refund_order(Some(4 * UNIT))).await }
         });
-        let answers = asked.await;
+        let answers = attempted.await;
         let done = answers.iter().filter(|answer| answer.is_ok()).count();
         assert_eq!((done, billing.customer_balance().await), (2, KEPT - 2 * UNIT), "{answers:?}");
         billing.is_sound().await;

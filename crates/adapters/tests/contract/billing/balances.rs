@@ -74,11 +74,11 @@ on_both! {
         billing.round().await;
         billing.overpay(600 * UNIT).await;
         billing.deliver().await;
-        let owed = billing.last().await;
-        assert_eq!((owed.status, owed.remaining()), (InvoiceStatus::Uncollectible, Amount::new(900 * UNIT)));
+        let overdue = billing.last().await;
+        assert_eq!((overdue.status, overdue.remaining()), (InvoiceStatus::Uncollectible, Amount::new(900 * UNIT)));
         billing.wait(DAY);
         assert_eq!(billing.retry().await, 1);
-        assert_eq!(billing.paid_by(&owed).await, [("network", 900 * UNIT), ("balance", 600 * UNIT)]);
+        assert_eq!(billing.paid_by(&overdue).await, [("network", 900 * UNIT), ("balance", 600 * UNIT)]);
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
     }
 

@@ -211,16 +211,16 @@ impl Billing {
         unit.stakes().insert(stake).await.expect("inserts");
         unit.attempts().insert(&attempt, &[]).await.expect("inserts");
         let held = Posting::debit(Account::stakes_held(&attempt.method_id), stake.amount, &attempt.currency_id);
-        let owed = Posting::credit(Account::StakesPayable, stake.amount, &attempt.currency_id);
+        let payable = Posting::credit(Account::StakesPayable, stake.amount, &attempt.currency_id);
         let entry = id(&format!("je_stake{number}"));
-        let entry = Entry::new(entry, Mode::Test, EntryType::StakePlaced, attempt.id.as_str(), self.start, vec![held, owed]);
+        let entry = Entry::new(entry, Mode::Test, EntryType::StakePlaced, attempt.id.as_str(), self.start, vec![held, payable]);
         unit.journal().post(&entry.expect("balances")).await.expect("posts");
         unit.commit().await.expect("commits");
     }
 
     pub async fn find_stake(&self, name: &str) -> Stake {
         let mut unit = self.ctx.store.read().await.expect("reads");
-        unit.stakes().find(&id(name)).await.expect("reads").expect("stands")
+        unit.stakes().find(&id(name)).await.expect("reads").expect("exists")
     }
 
     /// Returns the stake that a subscription names.
@@ -300,7 +300,7 @@ impl Billing {
 
     /// Returns an overdue invoice of a subscription. Invoices of one subscription need different values of `age`, which gives each its own
     /// period.
-    pub fn debt(&self, name: &str, of: &Subscription, age: u32, total: Amount) -> Invoice {
+    pub fn overdue_invoice(&self, name: &str, of: &Subscription, age: u32, total: Amount) -> Invoice {
         let period = Period { start: self.start.minus(DAY * age), end: self.start };
         Invoice {
             id: id(name),
@@ -379,7 +379,7 @@ impl Billing {
 
     pub async fn find(&self, name: &str) -> Subscription {
         let mut unit = self.ctx.store.read().await.expect("reads");
-        unit.subscriptions().find(&id(name)).await.expect("reads").expect("stands")
+        unit.subscriptions().find(&id(name)).await.expect("reads").expect("exists")
     }
 
     /// Returns all invoices in the order of their numbers, without statements.
@@ -416,7 +416,7 @@ impl Billing {
     /// Reads an invoice again.
     pub async fn reload(&self, invoice: &Invoice) -> Invoice {
         let mut unit = self.ctx.store.read().await.expect("reads");
-        unit.invoices().find(&invoice.id).await.expect("reads").expect("stands")
+        unit.invoices().find(&invoice.id).await.expect("reads").expect("exists")
     }
 
     pub async fn lines(&self, invoice: &Invoice) -> Vec<InvoiceItem> {

@@ -102,7 +102,7 @@ impl CardBuyer {
 
     pub async fn attempt(&self, id: &AttemptId) -> Attempt {
         let mut unit = self.billing.ctx.store.read().await.expect("reads");
-        unit.attempts().find(id).await.expect("reads").expect("stands")
+        unit.attempts().find(id).await.expect("reads").expect("exists")
     }
 
     /// Records the provider's changes of a payment twice. The second time must change nothing.

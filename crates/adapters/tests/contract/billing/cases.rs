@@ -227,7 +227,7 @@ on_both! {
         shop.billing().is_sound().await;
     }
 
-    async fn case_7_a_deposit_covers_half_of_a_debt(db: &TestDatabase) {
+    async fn case_7_a_deposit_covers_half_of_an_overdue_invoice(db: &TestDatabase) {
         let billing = Billing::open(db, 9).await;
         let price = billing.price("price_1", 10, HOURLY).await;
         let one = billing.subscription("sub_1", &price, Duration::from_secs(3_600));
@@ -253,7 +253,7 @@ on_both! {
         let first = shop.last_invoice().await;
         let paid = first.intent_id.clone().expect("a payment");
         let mut unit = shop.billing().ctx.store.read().await.expect("reads");
-        let payment = unit.intents().find(&paid).await.expect("reads").expect("stands").reference;
+        let payment = unit.intents().find(&paid).await.expect("reads").expect("exists").reference;
         drop(unit);
         shop.wait(DAY * 15);
         shop.change_plan("price_other").await;

@@ -50,11 +50,11 @@ on_one! {
         assert_eq!((billing.networks.store_balance().await, billing.cash().await), (65, 65));
         assert_eq!(billing.find("sub_2").await.index, Some(0));
         let mut unit = billing.ctx.store.read().await.expect("reads");
-        let stands = unit.clocks().find(&clock).await.expect("reads").expect("stands");
-        assert_eq!((stands.now, stands.target), (year, None));
-        let told: Vec<_> = stands.timeline.iter().map(|event| event.what).collect();
-        assert_eq!(told[..4], [TimelineEvent::TrialEnded, TimelineEvent::Paid, TimelineEvent::Renewed, TimelineEvent::Paid]);
-        assert_eq!(told.len(), 26);
+        let found = unit.clocks().find(&clock).await.expect("reads").expect("exists");
+        assert_eq!((found.now, found.target), (year, None));
+        let listed: Vec<_> = found.timeline.iter().map(|event| event.what).collect();
+        assert_eq!(listed[..4], [TimelineEvent::TrialEnded, TimelineEvent::Paid, TimelineEvent::Renewed, TimelineEvent::Paid]);
+        assert_eq!(listed.len(), 26);
     }
 
     async fn the_regular_round_skips_customers_with_a_clock(db: &TestDatabase) {
@@ -81,12 +81,13 @@ on_one! {
         assert_eq!((ended.status, ended.ended_at), (SubscriptionStatus::Canceled, Some(billing.start.plus(DAY * 16))));
         let invoice = &billing.invoices().await[0];
         assert_eq!((invoice.status, invoice.failure_count), (InvoiceStatus::Uncollectible, 7));
-        let found = billing.ctx.store.read().await.expect("reads").clocks().find(&clock).await.expect("reads").expect("stands");
-        let told: Vec<_> = found.timeline.iter().map(|event| event.what).collect();
-        assert_eq!(told[..3], [TimelineEvent::Renewed, TimelineEvent::PaymentDeclined, TimelineEvent::PastDue]);
-        assert_eq!(told[3..5], [TimelineEvent::Retried, TimelineEvent::PaymentDeclined]);
-        let count = |what| told.iter().filter(|told| **told == what).count();
-        assert_eq!((count(TimelineEvent::PaymentDeclined), count(TimelineEvent::PastDue), told.last()), (7, 1, Some(&TimelineEvent::Canceled)));
+        let found = billing.ctx.store.read().await.expect("reads").clocks().find(&clock).await.expect("reads").expect("exists");
+        let listed: Vec<_> = found.timeline.iter().map(|event| event.what).collect();
+        assert_eq!(listed[..3], [TimelineEvent::Renewed, TimelineEvent::PaymentDeclined, TimelineEvent::PastDue]);
+        assert_eq!(listed[3..5], [TimelineEvent::Retried, TimelineEvent::PaymentDeclined]);
+        let count = |what| listed.iter().filter(|listed| **listed == what).count();
+        let counts = (count(TimelineEvent::PaymentDeclined), count(TimelineEvent::PastDue));
+        assert_eq!((counts, listed.last()), ((7, 1), Some(&TimelineEvent::Canceled)));
         assert!(found.timeline.iter().all(|event| event.what != TimelineEvent::PaymentDeclined || event.subject == invoice.id.as_str()));
     }
 
@@ -99,14 +100,14 @@ on_one! {
         billing.networks.fault("drop_answer").await;
         let target = billing.start.plus(DAY * 40);
         advance(&billing, &clock, target).await;
-        let found = || async { billing.ctx.store.read().await.expect("reads").clocks().find(&clock).await.expect("reads").expect("stands") };
-        let stands = found().await;
-        assert_eq!((stands.now, stands.target), (billing.start.plus(DAY), Some(target)));
+        let found = || async { billing.ctx.store.read().await.expect("reads").clocks().find(&clock).await.expect("reads").expect("exists") };
+        let stored = found().await;
+        assert_eq!((stored.now, stored.target), (billing.start.plus(DAY), Some(target)));
         assert_eq!(billing.statuses().await, [InvoiceStatus::Open]);
         billing.wait(billing::CLOCK_LEASE + Duration::from_secs(1));
         assert!(!billing::advance_clock(&billing.ctx, &clock).await.expect("waits on"));
         billing.wait(billing::CLOCK_LEASE + Duration::from_secs(1));
-        assert_eq!(check_due(&billing.ctx, 9).await.expect("asks"), 1);
+        assert_eq!(check_due(&billing.ctx, 9).await.expect("queries"), 1);
         assert!(billing::advance_clock(&billing.ctx, &clock).await.expect("goes on"));
         assert_eq!((found().await.now, found().await.target), (target, None));
         let invoices = billing.invoices().await;
@@ -124,13 +125,13 @@ on_one! {
         assert!(matches!(aim(billing.start.plus(DAY * 2)).await, Err(AdvanceError::UnderWay)));
     }
 
-    async fn a_clock_also_advances_past_paused_subscriptions_and_unscheduled_debts(db: &TestDatabase) {
+    async fn a_clock_also_advances_past_paused_subscriptions_and_unscheduled_overdue_invoices(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let one = billing.subscription("sub_1", &price, DAY * 29);
         billing.insert(&one).await;
         billing::pause(&billing.ctx, &one.id).await.expect("pauses");
-        billing.insert_invoice(&billing.debt("in_1", &one, 1, Amount::new(9))).await;
+        billing.insert_invoice(&billing.overdue_invoice("in_1", &one, 1, Amount::new(9))).await;
         let made = billing::create_clock(&billing.ctx, Mode::Test, &one.customer_id, "A year").await.expect("makes");
         assert_eq!(billing.find("sub_1").await.clock_id.as_ref(), Some(&made.id));
         assert_eq!(billing.invoices().await[0].clock_id.as_ref(), Some(&made.id));
@@ -169,11 +170,11 @@ on_one! {
         }
         billing.send_all().await;
         let mut unit = billing.ctx.store.read().await.expect("reads");
-        let told = unit.balances().transactions(Mode::Test, &id("cus_1"), None, &Page::new(None, None)).await.expect("reads").list;
+        let listed = unit.balances().transactions(Mode::Test, &id("cus_1"), None, &Page::new(None, None)).await.expect("reads").list;
         use BalanceTransactionType as T;
-        let kinds: Vec<_> = told.iter().map(|one| (one.kind, one.created_at)).collect();
+        let kinds: Vec<_> = listed.iter().map(|one| (one.kind, one.created_at)).collect();
         assert_eq!(kinds, [T::Payout, T::PayoutRestored, T::Payout, T::CreditNote].map(|kind| (kind, target)));
-        let sent = unit.refunds().find(&refunded.id).await.expect("reads").expect("stands");
+        let sent = unit.refunds().find(&refunded.id).await.expect("reads").expect("exists");
         assert_eq!((sent.status, sent.created_at, sent.updated_at), (RefundStatus::Succeeded, target, target));
         drop(unit);
         billing.is_sound().await;

@@ -74,12 +74,12 @@ on_both! {
             gate.is_waited_for.notified().await;
             billing.wait(HOUR);
             billing.networks.fault("decline").await;
-            assert_eq!(payment::check_due(&billing.ctx, 10).await.expect("asks"), 1);
+            assert_eq!(payment::check_due(&billing.ctx, 10).await.expect("queries"), 1);
             assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible], "its refusal is believed");
             gate.is_free.notify_one();
         };
         let (first, ()) = tokio::join!(payment::check_due(&slow, 10), second);
-        assert_eq!((first.expect("asks"), billing.networks.transfers().await.len()), (1, 0), "and nothing is sent afterwards");
+        assert_eq!((first.expect("queries"), billing.networks.transfers().await.len()), (1, 0), "and nothing is sent afterwards");
     }
 
     async fn all_attempts_of_a_message_wait_for_slots_from_its_start(db: &TestDatabase) {
@@ -115,8 +115,8 @@ on_both! {
         assert_eq!(billing.round_unsent().await.len(), 1);
         billing.wait(HOUR);
         let _charge = limit.take(&first.method_id, Trigger::Initial).await;
-        let asked = timeout(in_time, payment::check_due(&ctx, 10)).await.expect("the reconciler does not wait behind charges");
-        assert_eq!((asked.expect("asks"), billing.networks.transfers().await.len()), (1, 2));
+        let checked = timeout(in_time, payment::check_due(&ctx, 10)).await.expect("the reconciler does not wait behind charges");
+        assert_eq!((checked.expect("queries"), billing.networks.transfers().await.len()), (1, 2));
     }
 
     async fn concurrent_messages_share_the_slots_of_their_network(db: &TestDatabase) {
@@ -149,7 +149,8 @@ on_both! {
         });
         let (address, _open) = serve(counted).await;
         let rail = ArcblockRail::new(app.clone(), clock, address.parse().expect("an address")).expect("a rail");
-        let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(rail)).with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(CONCURRENCY)));
+        let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(rail));
+        let networks = networks.with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(CONCURRENCY)));
         let ctx = Context { networks, ..billing.ctx.clone() };
 
         let round = billing::renew_due(&ctx, &Scope::Wall, ctx.now(), 100).await.expect("renews");

@@ -37,8 +37,8 @@ async fn partly_paid(db: &TestDatabase) -> Billing {
     let billing = billed(db, &[1_500]).await;
     billing.overpay(600 * UNIT).await;
     billing.deliver().await;
-    let owed = billing.last().await;
-    assert_eq!((owed.status, owed.remaining()), (InvoiceStatus::Uncollectible, Amount::new(900 * UNIT)));
+    let overdue = billing.last().await;
+    assert_eq!((overdue.status, overdue.remaining()), (InvoiceStatus::Uncollectible, Amount::new(900 * UNIT)));
     billing
 }
 
@@ -103,12 +103,12 @@ on_both! {
     async fn concurrent_credit_notes_never_credit_more_than_the_line(db: &TestDatabase) {
         let billing = billed(db, &[30]).await;
         let (invoice, ctx) = (billing.last().await, billing.ctx.clone());
-        let asked = all_at_once(db, 6, move |db, place| {
+        let attempted = all_at_once(db, 6, move |db, place| {
             let (invoice, ctx) = (invoice.clone(), Context { store: Arc::new(store(&db)), ..ctx.clone() });
             let to = if place % 2 == 0 { CreditTo::Balance } else { CreditTo::Payments };
             async move { billing::create_credit_note(&ctx, Mode::Test, &order(&invoice, Some(10), to)).await.is_ok() }
         });
-        assert_eq!(asked.await.into_iter().filter(|is_done| *is_done).count(), 3);
+        assert_eq!(attempted.await.into_iter().filter(|is_done| *is_done).count(), 3);
         let (refunded, balance) = billing.refunds_and_balance().await;
         assert_eq!(refunded.iter().sum::<u128>() + balance, 30);
         billing.is_sound().await;
@@ -123,8 +123,8 @@ on_one! {
         let item = |place: usize, tokens: u128| OrderedItem { invoice_item_id: lines[place].id.clone(), amount: Amount::new(tokens * UNIT), revokes: None };
         let named = |items: Vec<OrderedItem>| CreditNoteOrder { items, ..order(&invoice, None, CreditTo::Balance) };
         let (_, items, _) = create(&billing, &named(vec![item(1, 60), item(0, 7)])).await.expect("is issued");
-        let told: Vec<_> = items.iter().map(|item| (item.amount.base_units() / UNIT, item.revokes)).collect();
-        assert_eq!(told, [(60, true), (7, false)], "a line that is credited in full ends what it paid for");
+        let listed: Vec<_> = items.iter().map(|item| (item.amount.base_units() / UNIT, item.revokes)).collect();
+        assert_eq!(listed, [(60, true), (7, false)], "a line that is credited in full ends what it paid for");
         assert_eq!((credited(&billing, &invoice).await, billing.customer_balance().await), (vec![7 * UNIT, 60 * UNIT], 67 * UNIT));
         for (items, refusal) in [
             (vec![item(0, 24)], CreditError::OverRefund),
@@ -155,7 +155,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_credit_note_over_a_debt_reduces_it_and_ends_the_past_due_state_with_it(db: &TestDatabase) {
+    async fn a_credit_note_over_an_overdue_invoice_reduces_it_and_ends_the_past_due_state_with_it(db: &TestDatabase) {
         let billing = billed(db, &[1_500]).await;
         let invoice = billing.last().await;
         for to in [CreditTo::Balance, CreditTo::Payments] {
@@ -195,7 +195,7 @@ on_one! {
     async fn a_refund_of_a_partly_paid_invoice_leaves_the_unpaid_part(db: &TestDatabase) {
         let billing = partly_paid(db).await;
         let invoice = billing.last().await;
-        let shown = billing::refundable(&billing.ctx, Mode::Test, &invoice.id).await.expect("is told");
+        let shown = billing::refundable(&billing.ctx, Mode::Test, &invoice.id).await.expect("computes");
         assert_eq!((shown.most, shown.to_balance), (Amount::new(600 * UNIT), Amount::new(600 * UNIT)));
         let done = billing.refund(&invoice, Some(100 * UNIT)).await.expect("goes back");
         assert_eq!((done.to_balance, billing.reload(&invoice).await.remaining()), (Amount::new(100 * UNIT), Amount::new(900 * UNIT)));
@@ -237,7 +237,8 @@ on_one! {
         assert!(matches!(live, Err(CreditError::NotFound)), "{live:?}");
         billing::void_invoice(&billing.ctx, &invoice.id).await.expect("is void");
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        let draft = Invoice { status: InvoiceStatus::Draft, number: None, period: None, session_id: None, ..billing.debt("in_draft", &billing.find("sub_1").await, 1, Amount::new(9)) };
+        let unpaid = billing.overdue_invoice("in_draft", &billing.find("sub_1").await, 1, Amount::new(9));
+        let draft = Invoice { status: InvoiceStatus::Draft, number: None, period: None, session_id: None, ..unpaid };
         unit.invoices().insert_draft(&draft, &[]).await.expect("inserts");
         unit.commit().await.expect("commits");
         let one = billing.find("sub_1").await;

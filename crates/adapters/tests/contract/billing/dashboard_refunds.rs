@@ -36,8 +36,8 @@ on_both! {
         buyer.check(&payment).await;
         assert_eq!(buyer.refunds().await, [(500, RefundStatus::Succeeded), (1_000, RefundStatus::Succeeded)]);
         let notes = buyer.billing.notes().await;
-        let given: Vec<_> = notes.iter().map(|note| (note.reason, note.refunded.base_units())).collect();
-        assert_eq!(given, [(CreditNoteReason::Duplicate, 1_000), (CreditNoteReason::Duplicate, 500)], "oldest first");
+        let credited: Vec<_> = notes.iter().map(|note| (note.reason, note.refunded.base_units())).collect();
+        assert_eq!(credited, [(CreditNoteReason::Duplicate, 1_000), (CreditNoteReason::Duplicate, 500)], "oldest first");
         let accounts = buyer.accounts().await;
         assert_eq!(accounts, [("assets:cash".to_owned(), 1_500), ("income:revenue".to_owned(), -1_500)]);
         buyer.billing.is_sound().await;
@@ -77,7 +77,7 @@ on_both! {
         buyer.billing.send_all().await;
         assert_eq!(buyer.cards.held().await, 600);
         let mut unit = buyer.billing.ctx.store.read().await.expect("reads");
-        let sent = unit.refunds().find(&ordered.id).await.expect("reads").expect("stands");
+        let sent = unit.refunds().find(&ordered.id).await.expect("reads").expect("exists");
         drop(unit);
         buyer.fail_refund(&sent.reference).await;
         buyer.check(&payment).await;

@@ -16,12 +16,12 @@ use std::sync::Arc;
 impl Billing {
     async fn stored(&self, refund: &RefundId) -> Refund {
         let mut unit = self.ctx.store.read().await.expect("reads");
-        unit.refunds().find(refund).await.expect("reads").expect("stands")
+        unit.refunds().find(refund).await.expect("reads").expect("exists")
     }
 
     async fn intent_of(&self, invoice: &Invoice) -> Intent {
         let mut unit = self.ctx.store.read().await.expect("reads");
-        unit.intents().find(invoice.intent_id.as_ref().expect("a payment")).await.expect("reads").expect("stands")
+        unit.intents().find(invoice.intent_id.as_ref().expect("a payment")).await.expect("reads").expect("exists")
     }
 
     /// Returns the reserved amounts of the invoice's payment and of the network payment, in tokens.
@@ -70,9 +70,9 @@ on_both! {
     async fn concurrent_decisions_retry_a_declined_refund_or_move_it_to_the_balance_once(db: &TestDatabase) {
         let (billing, invoice, refund) = refused(db, 20).await;
         let ctx = billing.ctx.clone();
-        let asked = refund.clone();
-        let asked = all_at_once(db, 6, move |db, place| {
-            let (refund, ctx) = (asked.clone(), Context { store: Arc::new(store(&db)), ..ctx.clone() });
+        let original = refund.clone();
+        let attempted = all_at_once(db, 6, move |db, place| {
+            let (refund, ctx) = (original.clone(), Context { store: Arc::new(store(&db)), ..ctx.clone() });
             async move {
                 match place % 2 {
                     0 => billing::move_refund_to_balance(&ctx, Mode::Test, &refund).await.is_ok(),
@@ -80,7 +80,7 @@ on_both! {
                 }
             }
         });
-        assert_eq!(asked.await.into_iter().filter(|is_done| *is_done).count(), 1, "it is moved or retried");
+        assert_eq!(attempted.await.into_iter().filter(|is_done| *is_done).count(), 1, "it is moved or retried");
         billing.send_all().await;
         let after = billing.stored(&refund).await;
         let (balance, earned) = (billing.customer_balance().await / UNIT, billing.networks.store_balance().await);
@@ -96,7 +96,8 @@ on_one! {
     async fn a_refund_moved_to_the_balance_pays_the_next_invoice_and_is_not_refunded_again(db: &TestDatabase) {
         let (billing, invoice, refund) = refused(db, 30).await;
         billing::move_refund_to_balance(&billing.ctx, Mode::Test, &refund).await.expect("moves");
-        assert_eq!((billing.reserved(&invoice).await, billing.customer_balance().await), ((30, 0), 30 * UNIT), "the network payment has room for a payout");
+        let amounts = (billing.reserved(&invoice).await, billing.customer_balance().await);
+        assert_eq!(amounts, ((30, 0), 30 * UNIT), "the network payment has room for a payout");
         let again = billing.refund(&invoice, None).await;
         assert!(matches!(again, Err(CreditError::NothingPaid)), "{again:?}");
         for done in [
@@ -109,10 +110,10 @@ on_one! {
         billing.round().await;
         assert_eq!((billing.paid_by(&billing.last().await).await, billing.customer_balance().await), (vec![("balance", 30 * UNIT)], 0));
         let mut unit = billing.ctx.store.read().await.expect("reads");
-        let told = unit.balances().transactions(Mode::Test, &invoice.customer_id, None, &Page::new(None, None)).await.expect("reads").list;
+        let listed = unit.balances().transactions(Mode::Test, &invoice.customer_id, None, &Page::new(None, None)).await.expect("reads").list;
         drop(unit);
-        let told: Vec<_> = told.iter().map(|one| (one.kind, one.balance_after.base_units() / UNIT)).collect();
-        assert_eq!(told, [(BalanceTransactionType::AppliedToInvoice, 0), (BalanceTransactionType::RefundMoved, 30)]);
+        let listed: Vec<_> = listed.iter().map(|one| (one.kind, one.balance_after.base_units() / UNIT)).collect();
+        assert_eq!(listed, [(BalanceTransactionType::AppliedToInvoice, 0), (BalanceTransactionType::RefundMoved, 30)]);
         billing.is_sound().await;
     }
 

@@ -44,14 +44,14 @@ on_one! {
             ..one
         };
         billing.insert(&behind).await;
-        billing.insert_invoice(&billing.debt("in_1", &behind, 1, Amount::new(9))).await;
+        billing.insert_invoice(&billing.overdue_invoice("in_1", &behind, 1, Amount::new(9))).await;
         billing.wait(HOUR * 6);
         while billing.round().await > 0 {}
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible, InvoiceStatus::Paid]);
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
     }
 
-    async fn a_subscription_is_not_canceled_for_a_paid_debt(db: &TestDatabase) {
+    async fn a_subscription_is_not_canceled_for_a_paid_overdue_invoice(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let one = billing.subscription("sub_1", &price, DAY);
@@ -73,7 +73,7 @@ on_one! {
         billing.insert(&one).await;
         // More than the largest possible amount.
         for number in 1..=2 {
-            billing.insert_invoice(&billing.debt(&format!("in_{number}"), &one, number, Amount::new(u128::MAX))).await;
+            billing.insert_invoice(&billing.overdue_invoice(&format!("in_{number}"), &one, number, Amount::new(u128::MAX))).await;
         }
         billing.insert(&billing.subscription("sub_2", &price, DAY * 30)).await;
         billing.insert(&billing.subscription("sub_3", &price, DAY * 30)).await;

@@ -34,8 +34,8 @@ on_one! {
         assert_eq!(billing.round().await, 1);
         assert_eq!(billing.stake_of("sub_1").await.status, StakeStatus::Final);
         assert_eq!(billing.networks.balance().await, 1_000);
-        let [told] = <[_; 1]>::try_from(billing.statements().await).expect("one statement");
-        assert_eq!((told.reason, told.status, told.number), (BillingReason::ReturnStake, InvoiceStatus::Paid, Some(1)));
+        let [listed] = <[_; 1]>::try_from(billing.statements().await).expect("one statement");
+        assert_eq!((listed.reason, listed.status, listed.number), (BillingReason::ReturnStake, InvoiceStatus::Paid, Some(1)));
         assert_eq!((billing.cash().await, billing.round().await), (0, 0));
     }
 
@@ -69,7 +69,7 @@ on_one! {
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);
     }
 
-    async fn a_debt_is_paid_from_a_revoked_stake_during_its_waiting_period(db: &TestDatabase) {
+    async fn an_overdue_invoice_is_paid_from_a_revoked_stake_during_its_waiting_period(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 700, MONTHLY).await;
         let mut one = billing.subscription("sub_1", &price, DAY * 30);
@@ -86,7 +86,7 @@ on_one! {
         assert_eq!(billing.networks.store_balance().await, 700);
     }
 
-    async fn a_debt_is_paid_from_a_revoked_stake_for_every_reason_of_the_end(db: &TestDatabase) {
+    async fn an_overdue_invoice_is_paid_from_a_revoked_stake_for_every_reason_of_the_end(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 700, MONTHLY).await;
         let mut one = Subscription { days_until_cancel: 60, ..billing.subscription("sub_1", &price, DAY * 30) };
@@ -104,7 +104,7 @@ on_one! {
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
     }
 
-    async fn a_debt_found_after_the_end_is_paid_from_a_revoked_stake(db: &TestDatabase) {
+    async fn an_overdue_invoice_found_after_the_end_is_paid_from_a_revoked_stake(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 700, MONTHLY).await;
         let mut one = billing.subscription("sub_1", &price, DAY * 30);

@@ -22,10 +22,10 @@ async fn protect(billing: &Billing, tokens: Option<u128>, nonce: u64) -> Result<
     let wallet = &billing.networks.wallet;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let amount = tokens.map(|tokens| Amount::new(tokens * UNIT));
-    let asked = billing::prepare_overdraft_stake(&billing.ctx, &sub(), amount, &payer, nonce).await?;
-    let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+    let prepared = billing::prepare_overdraft_stake(&billing.ctx, &sub(), amount, &payer, nonce).await?;
+    let signed = wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
     billing::submit_signed_overdraft_stake(&billing.ctx, &sub(), amount, &payer, nonce, &signed).await?;
-    Ok(asked.amount.base_units() / UNIT)
+    Ok(prepared.amount.base_units() / UNIT)
 }
 
 /// A customer who staked 735 of 1,000 tokens (a month of 700 and the fee) and cannot pay the renewal with the remaining tokens.
@@ -56,12 +56,12 @@ on_one! {
         billing.round().await;
         billing.send_all().await;
         let invoices = billing.invoices().await;
-        let told: Vec<_> = invoices.iter().map(|one| (one.reason, one.status, one.total.base_units() / UNIT)).collect();
+        let listed: Vec<_> = invoices.iter().map(|one| (one.reason, one.status, one.total.base_units() / UNIT)).collect();
         let expected = [
             (BillingReason::SubscriptionCycle, InvoiceStatus::Paid, 700),
             (BillingReason::OverdraftProtection, InvoiceStatus::Paid, 35),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(listed, expected);
         assert_eq!(billing.paid_by(&invoices[0]).await, [("stake", 700 * UNIT)]);
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Active);
         assert_eq!((billing.networks.store_balance().await, billing.cash().await), (735, 735));
@@ -133,7 +133,7 @@ on_one! {
     async fn the_protection_of_an_ended_subscription_pays_invoices_in_full_or_not_at_all(db: &TestDatabase) {
         let billing = overdue(db).await;
         let stake = protection(&billing).await.stake.expect("a stake");
-        let other = billing.debt("in_other", &billing.find("sub_1").await, 1, Amount::new(100 * UNIT));
+        let other = billing.overdue_invoice("in_other", &billing.find("sub_1").await, 1, Amount::new(100 * UNIT));
         billing.insert_invoice(&other).await;
         billing.end_with(RefundChoice::None).await.expect("ends");
         billing.wait(OVERDRAFT_GRACE);

@@ -60,7 +60,7 @@ on_one! {
         let price = billing.price("price_1", 5, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
+        let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("exists");
         unit.mandates().upsert(&Mandate { status: MandateStatus::Ended, ..mandate }).await.expect("writes");
         unit.commit().await.expect("commits");
         billing.round().await;
@@ -70,7 +70,7 @@ on_one! {
         assert!(billing.networks.transfers().await.is_empty());
     }
 
-    async fn a_debt_past_the_dunning_deadline_ends_the_subscription_and_its_retries(db: &TestDatabase) {
+    async fn an_overdue_invoice_past_the_dunning_deadline_ends_the_subscription_and_its_retries(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
@@ -127,8 +127,8 @@ on_one! {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
-        let asked = Subscription { cancel_at: Some(billing.start.plus(DAY * 16)), ..billing.subscription("sub_2", &price, DAY * 30) };
-        billing.insert(&asked).await;
+        let scheduled = Subscription { cancel_at: Some(billing.start.plus(DAY * 16)), ..billing.subscription("sub_2", &price, DAY * 30) };
+        billing.insert(&scheduled).await;
         billing.round().await;
         billing.wait(DAY * 14);
         let retried = billing.retry_unsent().await;
@@ -145,7 +145,7 @@ on_one! {
         assert_eq!((ended.status, ended.cancellation.expect("a reason").reason), (SubscriptionStatus::Canceled, CancelReason::PaymentFailed));
     }
 
-    async fn the_deposit_pays_the_debt_at_the_dunning_deadline(db: &TestDatabase) {
+    async fn the_deposit_pays_the_overdue_invoice_at_the_dunning_deadline(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 700, MONTHLY).await;
         let mut one = billing.subscription("sub_1", &price, DAY * 30);
@@ -171,17 +171,17 @@ on_one! {
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         billing.round().await;
-        let debt = billing.invoices().await[0].clone();
+        let overdue = billing.invoices().await[0].clone();
         // On day 1 the customer's own transfer is in flight; it is declined.
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let own = Attempt {
-            method_id: debt.method_id.clone(),
-            currency_id: debt.currency_id.clone(),
+            method_id: overdue.method_id.clone(),
+            currency_id: overdue.currency_id.clone(),
             session_id: None,
             check_at: billing.start.plus(DAY * 9),
             ..wallet_attempt("att_own", "pi_own", "0x0")
         };
-        unit.attempts().insert(&own, &planned(&debt)).await.expect("inserts");
+        unit.attempts().insert(&own, &planned(&overdue)).await.expect("inserts");
         unit.commit().await.expect("commits");
         billing.wait(DAY);
         assert_eq!(billing.retry().await, 0);
@@ -189,7 +189,7 @@ on_one! {
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         unit.attempts().finish(&own.id, AttemptStatus::Declined, None, billing.ctx.now()).await.expect("finishes");
         // On day 3 there is no mandate; on day 5 there is one again.
-        let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
+        let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("exists");
         unit.mandates().upsert(&Mandate { status: MandateStatus::Ended, ..mandate.clone() }).await.expect("writes");
         unit.commit().await.expect("commits");
         billing.wait(DAY * 2);
@@ -210,15 +210,15 @@ on_one! {
         billing.insert(&one).await;
         billing.insert(&other).await;
         for number in 1..=100 {
-            billing.insert_invoice(&billing.debt(&format!("in_1{number:03}"), &one, number, Amount::new(9))).await;
+            billing.insert_invoice(&billing.overdue_invoice(&format!("in_1{number:03}"), &one, number, Amount::new(9))).await;
         }
-        billing.insert_invoice(&billing.debt("in_2", &other, 101, Amount::new(9))).await;
+        billing.insert_invoice(&billing.overdue_invoice("in_2", &other, 101, Amount::new(9))).await;
         let mut unit = billing.ctx.store.read().await.expect("reads");
         assert_eq!(unit.invoices().overdue_of(&one.id).await.expect("reads").len(), 100);
-        let owed: Vec<_> = unit.invoices().overdue_of(&other.id).await.expect("reads").into_iter().map(|debt| debt.id).collect();
-        assert_eq!(owed, [id("in_2")]);
-        let owed = billing::overdue_of(unit.as_mut(), &id("cus_1"), Some(&other.id)).await.expect("reads");
-        assert_eq!(owed.invoices.len(), 1);
+        let overdue: Vec<_> = unit.invoices().overdue_of(&other.id).await.expect("reads").into_iter().map(|invoice| invoice.id).collect();
+        assert_eq!(overdue, [id("in_2")]);
+        let overdue = billing::overdue_of(unit.as_mut(), &id("cus_1"), Some(&other.id)).await.expect("reads");
+        assert_eq!(overdue.invoices.len(), 1);
         // The overdue sum must include the invoices beyond the first hundred, and paying some of them must not count as paying all.
         let all = billing::overdue_of(unit.as_mut(), &id("cus_1"), None).await.expect("reads");
         assert_eq!((all.invoices.len(), all.sums[0].amount, all.subscriptions), (101, Amount::new(101 * 9), 2));
@@ -226,7 +226,7 @@ on_one! {
         let wallet = &billing.networks.wallet;
         let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
         let target = OverdueTarget::OfCustomer(id("cus_1"), one.currency_id.clone());
-        let asked = billing::prepare_overdue_payment(&billing.ctx, &target, &payer, 7).await.expect("is asked");
-        assert_eq!((asked.amount, asked.invoices.len()), (Amount::new(101 * 9), 101));
+        let prepared = billing::prepare_overdue_payment(&billing.ctx, &target, &payer, 7).await.expect("prepares");
+        assert_eq!((prepared.amount, prepared.invoices.len()), (Amount::new(101 * 9), 101));
     }
 }

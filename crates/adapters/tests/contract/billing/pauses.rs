@@ -10,13 +10,13 @@ use souk_domain::pricing::Aggregate;
 use souk_domain::shared::{Amount, Mode};
 
 on_one! {
-    async fn a_debt_does_not_age_during_a_pause(db: &TestDatabase) {
+    async fn an_overdue_invoice_does_not_age_during_a_pause(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 5, MONTHLY).await;
         let one = billing.subscription("sub_1", &price, DAY * 20);
         let behind = Subscription { status: SubscriptionStatus::PastDue, past_due_since: Some(billing.start.minus(DAY * 10)), ..one };
         billing.insert(&behind).await;
-        billing.insert_invoice(&billing.debt("in_1", &behind, 1, Amount::new(9))).await;
+        billing.insert_invoice(&billing.overdue_invoice("in_1", &behind, 1, Amount::new(9))).await;
         billing::pause(&billing.ctx, &behind.id).await.expect("pauses");
         billing.wait(DAY * 40);
         assert_eq!(billing.round().await, 0);

@@ -26,8 +26,8 @@ impl Billing {
     async fn transactions(&self) -> Vec<BalanceTransactionType> {
         let mut unit = self.ctx.store.read().await.expect("reads");
         let page = Page::new(None, Some(100));
-        let told = unit.balances().transactions(Mode::Test, &id("cus_1"), None, &page).await.expect("reads").list;
-        told.iter().map(|one| one.kind).collect()
+        let listed = unit.balances().transactions(Mode::Test, &id("cus_1"), None, &page).await.expect("reads").list;
+        listed.iter().map(|one| one.kind).collect()
     }
 }
 
@@ -77,7 +77,7 @@ impl CreditedBuyer {
         let mut unit = self.buyer.billing.ctx.store.read().await.expect("reads");
         let mut reserved = Vec::new();
         for intent in &self.payments {
-            reserved.push(unit.intents().find(intent).await.expect("reads").expect("stands").amount_refunded.base_units());
+            reserved.push(unit.intents().find(intent).await.expect("reads").expect("exists").amount_refunded.base_units());
         }
         drop(unit);
         (reserved, self.buyer.billing.customer_balance().await)
@@ -134,11 +134,11 @@ on_both! {
     async fn concurrent_payouts_spend_the_balance_once(db: &TestDatabase) {
         let billing = credited(db).await;
         let (ctx, currency) = (billing.ctx.clone(), billing.networks.currency.id.clone());
-        let asked = all_at_once(db, 6, move |db, _| {
+        let attempted = all_at_once(db, 6, move |db, _| {
             let (currency, ctx) = (currency.clone(), Context { store: Arc::new(store(&db)), ..ctx.clone() });
             async move { billing::pay_out_balance(&ctx, Mode::Test, &order(&currency, Some(20 * UNIT))).await.is_ok() }
         });
-        assert_eq!(asked.await.into_iter().filter(|is_done| *is_done).count(), 1);
+        assert_eq!(attempted.await.into_iter().filter(|is_done| *is_done).count(), 1);
         assert_eq!(billing.refunds_and_balance().await, (vec![20], 10));
         billing.is_sound().await;
     }
@@ -159,7 +159,7 @@ on_one! {
     async fn a_payout_declined_by_a_card_network_releases_its_payment(db: &TestDatabase) {
         let credited = CreditedBuyer::open(db, &[1_000]).await;
         let mut unit = credited.buyer.billing.ctx.store.read().await.expect("reads");
-        let reference = unit.intents().find(&credited.payments[0]).await.expect("reads").expect("stands").reference;
+        let reference = unit.intents().find(&credited.payments[0]).await.expect("reads").expect("exists").reference;
         drop(unit);
         let dispute = credited.buyer.cards.post_test_endpoint("disputes", &[("payment_intent", &reference)]).await["id"].as_str().expect("an id").to_owned();
         credited.pay_out(None).await.expect("is ordered");

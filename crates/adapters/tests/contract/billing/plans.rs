@@ -189,7 +189,7 @@ on_one! {
             billing.insert(&billing.subscription(name, &price, DAY * 30)).await;
         }
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
+        let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("exists");
         unit.mandates().upsert(&Mandate { status: MandateStatus::Ended, ..mandate }).await.expect("writes");
         unit.commit().await.expect("commits");
         billing.round().await;
@@ -197,7 +197,7 @@ on_one! {
         assert!(both.iter().all(|invoice| invoice.status == InvoiceStatus::Uncollectible));
         pay_together(&billing, &both).await;
         let intent = billing.invoices().await[0].intent_id.clone().expect("a payment");
-        let one = both.iter().find(|invoice| invoice.subscription_id == Some(id("sub_2"))).expect("stands");
+        let one = both.iter().find(|invoice| invoice.subscription_id == Some(id("sub_2"))).expect("exists");
         let order = |amount: u128, invoice: Option<&Invoice>| {
             RefundOrder { invoice: invoice.map(|invoice| invoice.id.clone()), ..refund_order(Some(amount * UNIT)) }
         };
@@ -212,10 +212,10 @@ on_one! {
         billing.wait(DAY * 10);
         assert_eq!(billing.preview("price_2", 1).await.credit, Amount::new(20 * UNIT), "sub_1 is paid as before");
         // A refund that names no invoice is spread over each in turn.
-        let other = both.iter().find(|invoice| invoice.subscription_id == Some(id("sub_1"))).expect("stands");
+        let other = both.iter().find(|invoice| invoice.subscription_id == Some(id("sub_1"))).expect("exists");
         let nameless = billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(15, None)).await.expect("is ordered");
-        let told: Vec<_> = nameless.refunds.iter().map(|refund| (refund.invoice_id.clone(), refund.amount.base_units())).collect();
-        assert_eq!(told, [(Some(other.id.clone()), 15 * UNIT)]);
+        let listed: Vec<_> = nameless.refunds.iter().map(|refund| (refund.invoice_id.clone(), refund.amount.base_units())).collect();
+        assert_eq!(listed, [(Some(other.id.clone()), 15 * UNIT)]);
     }
 
     async fn unused_time_is_credited_once_even_if_the_plan_changes_twice(db: &TestDatabase) {
@@ -235,9 +235,9 @@ on_one! {
         assert_eq!((shown.credit.base_units(), shown.charge.base_units()), (credit, charge), "not 333 of the first line once more");
         assert_eq!(billing.customer_balance().await, 250 * UNIT + credit - charge);
         let notes = billing.notes().await;
-        let told: Vec<_> = notes.iter().map(|note| (note.reason, note.total.base_units(), note.to_balance.base_units())).collect();
+        let listed: Vec<_> = notes.iter().map(|note| (note.reason, note.total.base_units(), note.to_balance.base_units())).collect();
         let reason = CreditNoteReason::PlanChange;
-        assert_eq!(told, [(reason, 500 * UNIT, 500 * UNIT), (reason, credit, credit)]);
+        assert_eq!(listed, [(reason, 500 * UNIT, 500 * UNIT), (reason, credit, credit)]);
         billing.is_sound().await;
     }
 

@@ -22,14 +22,14 @@ async fn settle(
     billing: &Billing,
     attempt: &AttemptId,
 ) -> Result<Vec<AttemptId>, SettlementError> {
-    let attempt = unit.attempts().find(attempt).await?.expect("stands");
+    let attempt = unit.attempts().find(attempt).await?.expect("exists");
     let settlement = Settlement { reference: attempt.id.to_string(), payer: String::new(), amount: attempt.amount, card: None };
     let context = AttemptContext { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
     payment::record(ctx, unit, &context, &Outcome::Settled(settlement), Trigger::Reconciler).await
 }
 
 on_both! {
-    async fn concurrent_payments_of_two_debts_end_the_past_due_state(db: &TestDatabase) {
+    async fn concurrent_payments_of_two_overdue_invoices_end_the_past_due_state(db: &TestDatabase) {
         let billing = Billing::open(db, 2_000).await;
         let price = billing.price("price_1", 1_500, MONTHLY).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 60)).await;
@@ -65,7 +65,7 @@ on_both! {
         let sent = billing.round_unsent().await;
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         unit.attempts().claim_unsent(&sent, billing.start, billing.start.plus(HOUR)).await.expect("claims");
-        let attempt = unit.attempts().find(&sent[0]).await.expect("reads").expect("stands");
+        let attempt = unit.attempts().find(&sent[0]).await.expect("reads").expect("exists");
         unit.commit().await.expect("commits");
         let context = AttemptContext { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
         let decline = Decline { code: "INSUFFICIENT_FUND".to_owned(), message: "It is not that much".to_owned() };
@@ -82,15 +82,15 @@ on_both! {
         let price = billing.price("price_1", 5, MONTHLY).await;
         let one = billing.subscription("sub_1", &price, DAY);
         billing.insert(&one).await;
-        let debt = billing.debt("in_1", &one, 1, Amount::new(9));
-        billing.insert_invoice(&debt).await;
-        let own = Attempt { method_id: debt.method_id.clone(), currency_id: debt.currency_id.clone(), ..wallet_attempt("att_own", "pi_own", "0x0") };
-        let own = Attempt { session_id: None, ..own };
+        let unpaid = billing.overdue_invoice("in_1", &one, 1, Amount::new(9));
+        billing.insert_invoice(&unpaid).await;
+        let (method_id, currency_id) = (unpaid.method_id.clone(), unpaid.currency_id.clone());
+        let own = Attempt { method_id, currency_id, session_id: None, ..wallet_attempt("att_own", "pi_own", "0x0") };
         let mut payment = billing.ctx.store.begin().await.expect("begins");
-        payment.attempts().insert(&own, &planned(&debt)).await.expect("inserts");
+        payment.attempts().insert(&own, &planned(&unpaid)).await.expect("inserts");
         let done = AtomicBool::new(false);
         let voided = async {
-            let answer = billing::void_invoice(&billing.ctx, &debt.id).await;
+            let answer = billing::void_invoice(&billing.ctx, &unpaid.id).await;
             done.store(true, Ordering::Relaxed);
             answer
         };
@@ -107,16 +107,16 @@ on_both! {
 
         // In the opposite order, the payment finds the invoice void.
         let mut voiding = billing.ctx.store.begin().await.expect("begins");
-        let owed = voiding.invoices().lock(&debt.id).await.expect("locks").expect("stands");
-        assert!(voiding.attempts().lock_not_in_flight(&debt.id).await.expect("keeps"));
-        let void = owed.with_amounts(Amount::ZERO, owed.total, billing.start).expect("is void");
-        assert!(voiding.invoices().update(&owed, &void).await.expect("is void"));
+        let overdue = voiding.invoices().lock(&unpaid.id).await.expect("locks").expect("exists");
+        assert!(voiding.attempts().lock_not_in_flight(&unpaid.id).await.expect("keeps"));
+        let void = overdue.with_amounts(Amount::ZERO, overdue.total, billing.start).expect("is void");
+        assert!(voiding.invoices().update(&overdue, &void).await.expect("is void"));
         let next = Attempt { id: id("att_next"), purpose: Purpose::Payment(id("pi_next")), ..wallet_attempt("att_next", "pi_next", "0x1") };
-        let next = Attempt { method_id: debt.method_id.clone(), currency_id: debt.currency_id.clone(), session_id: None, ..next };
+        let next = Attempt { method_id: unpaid.method_id.clone(), currency_id: unpaid.currency_id.clone(), session_id: None, ..next };
         let done = AtomicBool::new(false);
         let payment = async {
             let mut unit = billing.ctx.store.begin().await.expect("begins");
-            let answer = unit.attempts().insert(&next, &planned(&debt)).await;
+            let answer = unit.attempts().insert(&next, &planned(&unpaid)).await;
             done.store(true, Ordering::Relaxed);
             answer
         };

@@ -50,8 +50,8 @@ async fn charged(db: &TestDatabase, price: u128) -> Billing {
 }
 
 async fn signed(billing: &Billing, amount: Amount, nonce: u64) -> String {
-    let asked = billing::prepare_recharge(&billing.ctx, &sub(), amount, &account(&friend()), nonce).await.expect("asks");
-    friend().sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, amount).expect("signs")
+    let prepared = billing::prepare_recharge(&billing.ctx, &sub(), amount, &account(&friend()), nonce).await.expect("prepares");
+    friend().sign_transfer(&prepared.prepared.partial_tx, &prepared.prepared.token, amount).expect("signs")
 }
 
 /// Adds funds: the friend signs and the store sends the transaction.
@@ -167,7 +167,7 @@ on_one! {
         assert!(matches!(taken, Err(RechargeError::Payment(PaymentTargetError::Check(CheckError::Differs(_))))), "{taken:?}");
         // Another wallet became the payer between the request and the response.
         let mut unit = ctx.store.begin().await.expect("begins");
-        let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
+        let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("exists");
         let Some(MandateDetails::Delegation { limits, .. }) = mandate.details.clone() else { panic!("a delegation") };
         let payer = TestWallet::from_seed(&[22; 32]).did().clone();
         let details = Some(MandateDetails::Delegation { payer, limits, reference: String::new() });
@@ -189,8 +189,8 @@ on_one! {
         let refused = request(most.plus(Amount::new(1)).expect("adds")).await.expect_err("too much");
         assert_eq!(refused.to_string(), format!("Please enter an amount of at most 200000 {}.", billing.networks.currency.symbol));
         let own = account(&billing.networks.wallet);
-        let asked = billing::prepare_recharge(ctx, &sub(), tokens(1), &own, 7).await;
-        assert!(matches!(asked, Err(RechargeError::OwnAccount)));
+        let prepared = billing::prepare_recharge(ctx, &sub(), tokens(1), &own, 7).await;
+        assert!(matches!(prepared, Err(RechargeError::OwnAccount)));
         let one = billing.find("sub_1").await;
         let mut unit = ctx.store.begin().await.expect("begins");
         unit.subscriptions().update(&Subscription { mandate_id: None, ..one }).await.expect("writes");
@@ -227,13 +227,13 @@ on_one! {
 
     async fn an_open_recharge_does_not_block_other_payments(db: &TestDatabase) {
         let billing = charged(db, 1_500).await;
-        let debt = billing.invoices().await[0].id.clone();
+        let overdue = billing.invoices().await[0].id.clone();
         billing.networks.fault("drop_request").await;
         add(&billing, 60, 7).await.expect("nobody knows");
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let open = unit.attempts().open_of(&purpose()).await.expect("reads").expect("it is open");
         assert_eq!((open.status, unit.attempts().planned_by(&open.id).await.expect("reads")), (AttemptStatus::Unknown, Vec::new()));
-        assert!(unit.attempts().lock_not_in_flight(&debt).await.expect("asks"));
+        assert!(unit.attempts().lock_not_in_flight(&overdue).await.expect("queries"));
         assert!(matches!(unit.attempts().insert(&open, &[]).await, Err(StorageError::Duplicate(_))));
     }
 }

@@ -119,7 +119,7 @@ on_one! {
         billing.networks.fault("drop_answer").await;
         billing.round().await;
         billing.wait(std::time::Duration::from_secs(120));
-        payment::check_due(&billing.ctx, 10).await.expect("asks");
+        payment::check_due(&billing.ctx, 10).await.expect("queries");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         assert_eq!((billing.networks.store_balance().await, billing.cash().await, billing.networks.transfers().await.len()), (5, 5, 1));
     }
@@ -131,7 +131,7 @@ on_one! {
         let round = billing::renew_due(&billing.ctx, &Scope::Wall, billing.ctx.now(), 10).await.expect("renews");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Open]);
         billing.wait(std::time::Duration::from_secs(900));
-        payment::check_due(&billing.ctx, 10).await.expect("asks");
+        payment::check_due(&billing.ctx, 10).await.expect("queries");
         payment::charge(&billing.ctx, &round.attempts).await.expect("comes late, and finds nothing to do");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
         assert_eq!(billing.networks.transfers().await.len(), 1);
@@ -148,12 +148,12 @@ on_one! {
         unit.commit().await.expect("commits");
         billing.wait(HOUR * 2);
         billing.networks.fault("decline").await;
-        payment::check_due(&billing.ctx, 10).await.expect("asks");
+        payment::check_due(&billing.ctx, 10).await.expect("queries");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Open], "one refusal decides nothing yet");
         payment::charge(&billing.ctx, &round.attempts).await.expect("leaves it to the reconciler");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Open], 0));
         billing.wait(DAY);
-        payment::check_due(&billing.ctx, 10).await.expect("asks");
+        payment::check_due(&billing.ctx, 10).await.expect("queries");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Paid], 1));
     }
 
@@ -165,7 +165,7 @@ on_one! {
         // The message waits behind many others, so the reconciler is the first to send; the message must not be handled at the same time.
         billing.wait(HOUR);
         billing.networks.fault("decline").await;
-        payment::check_due(&billing.ctx, 10).await.expect("asks");
+        payment::check_due(&billing.ctx, 10).await.expect("queries");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
         payment::charge(&billing.ctx, &sent).await.expect("finds nothing to send");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Uncollectible], 0));
@@ -182,10 +182,10 @@ on_one! {
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         assert_eq!(unit.attempts().claim_due(now, now.plus(HOUR), 10).await.expect("claims"), sent);
         unit.commit().await.expect("commits");
-        payment::settle_unsent(&billing.ctx, &sent[0]).await.expect("asks");
+        payment::settle_unsent(&billing.ctx, &sent[0]).await.expect("queries");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Open], 0), "the reconciler's to send");
         billing.wait(DAY);
-        payment::check_due(&billing.ctx, 10).await.expect("asks");
+        payment::check_due(&billing.ctx, 10).await.expect("queries");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Paid], 1));
     }
 

@@ -24,7 +24,7 @@ async fn bought_once(db: &TestDatabase) -> (Billing, Invoice) {
         reason: BillingReason::Manual,
         subscription_id: None,
         period: None,
-        ..billing.debt("in_1", &one, 1, Amount::new(30 * UNIT))
+        ..billing.overdue_invoice("in_1", &one, 1, Amount::new(30 * UNIT))
     };
     billing.insert_invoice(&purchase).await;
     let entitlement = Entitlement {
@@ -70,8 +70,8 @@ on_both! {
         assert!(credit(&billing, &order(&purchase, None, CreditNoteReason::Other)).await, "the rest of it is");
         assert!(!holds(&billing).await);
         let mut unit = billing.ctx.store.read().await.expect("reads");
-        let told = unit.entitlements().of_session(&id("cs_1")).await.expect("reads").remove(0);
-        assert_eq!(told.revoked_at, Some(billing.ctx.now()));
+        let listed = unit.entitlements().of_session(&id("cs_1")).await.expect("reads").remove(0);
+        assert_eq!(listed.revoked_at, Some(billing.ctx.now()));
     }
 
     async fn the_owner_and_the_reason_decide_whether_a_credit_note_revokes_an_app(db: &TestDatabase) {

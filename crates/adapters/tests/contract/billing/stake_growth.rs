@@ -43,16 +43,16 @@ async fn cancel(billing: &Billing) {
 
 /// Returns the missing amount of the stake in whole tokens.
 async fn missing(billing: &Billing, name: &str, what: StakeFor<'_>) -> Result<u128, RestakeError> {
-    let asked = billing::prepare_restake(&billing.ctx, &id::<SubscriptionId>(name), what, &wallet(billing), 5).await?;
-    Ok(asked.amount.base_units() / UNIT)
+    let prepared = billing::prepare_restake(&billing.ctx, &id::<SubscriptionId>(name), what, &wallet(billing), 5).await?;
+    Ok(prepared.amount.base_units() / UNIT)
 }
 
 /// A wallet stakes the amount that is missing for a plan.
 async fn place_missing_stake(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) -> Result<String, RestakeError> {
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let (ctx, id, what) = (&billing.ctx, id::<SubscriptionId>(name), StakeFor::ChangedPlan(order));
-    let asked = billing::prepare_restake(ctx, &id, what, &payer, 5).await?;
-    let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+    let prepared = billing::prepare_restake(ctx, &id, what, &payer, 5).await?;
+    let signed = wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
     billing::submit_signed_restake(ctx, &id, what, &payer, 5, &signed).await
 }
 
@@ -60,8 +60,8 @@ async fn place_missing_stake(billing: &Billing, name: &str, order: &PlanOrder, w
 async fn sign_mandate(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) {
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let (ctx, id, currency) = (&billing.ctx, id::<SubscriptionId>(name), &billing.networks.currency.id);
-    let asked = billing::prepare_payment_change(ctx, &id, currency, Some(order), &payer, 7).await.expect("asks");
-    let signed = wallet.sign_origin(&asked.prepared.partial_tx).expect("signs");
+    let prepared = billing::prepare_payment_change(ctx, &id, currency, Some(order), &payer, 7).await.expect("prepares");
+    let signed = wallet.sign_origin(&prepared.prepared.partial_tx).expect("signs");
     billing::submit_signed_payment_change(ctx, &id, currency, Some(order), &payer, 7, &signed).await.expect("takes");
 }
 
@@ -107,11 +107,11 @@ on_one! {
     async fn a_new_wallets_required_stake_includes_all_subscriptions_it_secures(db: &TestDatabase) {
         let billing = two_of_one_checkout(db).await;
         forget_stake(&billing).await;
-        assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment).await.expect("is asked for"), 10);
+        assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment).await.expect("prepares"), 10);
         let second = missing(&billing, "sub_2", StakeFor::ChangedPayment).await;
-        assert_eq!(second.expect("is asked for"), 10, "both subscriptions require the same stake");
+        assert_eq!(second.expect("prepares"), 10, "both subscriptions require the same stake");
         end(&billing, "sub_2").await;
-        assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment).await.expect("is asked for"), 5, "an ended subscription requires none");
+        assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment).await.expect("prepares"), 5, "an ended subscription requires none");
     }
 
     async fn a_more_expensive_plan_requires_the_missing_stake_of_all_secured_subscriptions(db: &TestDatabase) {
@@ -123,14 +123,14 @@ on_one! {
         billing.wait(Duration::from_secs(5));
         let dear = shown(&billing, "sub_2", "price_2").await;
         assert_eq!((switch(&billing, "sub_2", &dear).await, price_of(&billing, "sub_2").await), (PlanSwitch::NeedsPermission, id("price_3")));
-        assert_eq!(missing(&billing, "sub_2", StakeFor::ChangedPlan(&dear)).await.expect("is asked for"), 15);
+        assert_eq!(missing(&billing, "sub_2", StakeFor::ChangedPlan(&dear)).await.expect("prepares"), 15);
         place_missing_stake(&billing, "sub_2", &dear, own).await.expect("leaves");
         assert_eq!(price_of(&billing, "sub_2").await, id("price_2"), "the plan follows the stake");
         let stake = billing.stake_of("sub_1").await;
         assert_eq!((stake.remaining(), stake.status, billing.networks.staked("stk_1").await), (Amount::new(65 * UNIT), StakeStatus::Held, (65, 0)));
-        let told = billing.statements().await;
-        let told = told.iter().find(|told| told.description == Description::DepositForPlanChange).expect("a statement");
-        assert_eq!(told.total, Amount::new(15 * UNIT));
+        let listed = billing.statements().await;
+        let listed = listed.iter().find(|listed| listed.description == Description::DepositForPlanChange).expect("a statement");
+        assert_eq!(listed.total, Amount::new(15 * UNIT));
         billing.send_all().await;
         billing.is_sound().await;
     }
@@ -152,7 +152,7 @@ on_one! {
         assert_eq!(billing.networks.staked("stk_1").await, (50, 0));
         let again = shown(&billing, "sub_2", "price_2").await;
         assert_eq!(switch(&billing, "sub_2", &again).await, PlanSwitch::NeedsPermission, "the mandate suffices, but the stake is still missing");
-        assert_eq!(missing(&billing, "sub_2", StakeFor::ChangedPlan(&again)).await.expect("is asked for"), 15);
+        assert_eq!(missing(&billing, "sub_2", StakeFor::ChangedPlan(&again)).await.expect("prepares"), 15);
         let cheap = shown(&billing, "sub_2", "price_3").await;
         assert_eq!(switch(&billing, "sub_2", &cheap).await, PlanSwitch::Switched, "one that needs no more changes as before");
         billing.send_all().await;
@@ -233,8 +233,9 @@ on_one! {
         forget_stake(&billing).await;
         cancel(&billing).await;
         let (own, what, sub) = (wallet(&billing), StakeFor::ChangedPayment, id::<SubscriptionId>("sub_1"));
-        let asked = billing::prepare_restake(&billing.ctx, &sub, what, &own, 5).await.expect("asks");
-        let signed = billing.networks.wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+        let prepared = billing::prepare_restake(&billing.ctx, &sub, what, &own, 5).await.expect("prepares");
+        let (wallet, request) = (&billing.networks.wallet, &prepared.prepared);
+        let signed = wallet.sign_stake(&request.partial_tx, &request.token, prepared.amount).expect("signs");
         billing::submit_signed_restake(&billing.ctx, &sub, what, &own, 5, &signed).await.expect("takes");
         let after = billing.find("sub_1").await;
         assert!(after.stake_id.is_some() && after.cancel_at_period_end && after.cancellation.is_some());

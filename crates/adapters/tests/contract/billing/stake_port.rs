@@ -67,7 +67,7 @@ on_both! {
             let stake = stake.clone();
             async move {
                 let mut unit = begin(&db).await;
-                let locked = unit.stakes().lock(&stake.id).await.expect("locks").expect("stands");
+                let locked = unit.stakes().lock(&stake.id).await.expect("locks").expect("exists");
                 let Ok(after) = locked.reserve(reserved(&stake, &format!("att_{which}"), 50).reservation.expect("one"), stake.updated_at) else {
                     return false;
                 };

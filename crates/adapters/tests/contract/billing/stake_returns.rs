@@ -89,8 +89,8 @@ on_both! {
         billing.networks.faucet_for(&other).await;
         let payer = Wallet { did: other.did().clone(), public_key: other.public_key_base58() };
         let (sub, what) = (id::<SubscriptionId>("sub_1"), StakeFor::Resuming);
-        let asked = billing::prepare_restake(&billing.ctx, &sub, what, &payer, 5).await.expect("asks");
-        let signed = other.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+        let prepared = billing::prepare_restake(&billing.ctx, &sub, what, &payer, 5).await.expect("prepares");
+        let signed = other.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
         billing::submit_signed_restake(&billing.ctx, &sub, what, &payer, 5, &signed).await.expect("takes");
         let placed = billing.stake_of("sub_1").await;
         assert_eq!((&placed.payer, placed.status, placed.remaining()), (other.did(), StakeStatus::Held, Amount::new(50 * UNIT)));

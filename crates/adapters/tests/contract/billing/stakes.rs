@@ -1,5 +1,5 @@
-//! Deposits and debts: a debt paid by a deposit is not charged as well, debts are paid before the rest is returned, and partial payments
-//! are recorded as such.
+//! Deposits and overdue invoices: an invoice paid by a deposit is not charged as well, invoices are paid before the rest is returned, and
+//! partial payments are recorded as such.
 
 use super::bench::{Billing, DAY, MONTHLY, at_once, planned};
 use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, id, insert_checkout, invoice, invoice_item, session};
@@ -36,7 +36,7 @@ async fn end(billing: &Billing, name: &str, stake: StakeChoice) -> Subscription 
 }
 
 /// A customer with 1,000 tokens who staked `staked` of them and cannot pay a month of 700 with the rest.
-async fn in_debt(db: &souk_adapters::testing::TestDatabase, staked: u128, days_until_cancel: u32) -> Billing {
+async fn with_overdue_invoice(db: &souk_adapters::testing::TestDatabase, staked: u128, days_until_cancel: u32) -> Billing {
     let billing = Billing::open(db, 2_000).await;
     let price = billing.price("price_1", 700, MONTHLY).await;
     let mut one = Subscription { days_until_cancel, ..billing.subscription("sub_1", &price, DAY * 30) };
@@ -65,9 +65,9 @@ async fn revoked(db: &souk_adapters::testing::TestDatabase, staked: u128, revoke
 async fn restaked_by(billing: &Billing, wallet: &TestWallet, tokens: u128) -> Stake {
     billing.networks.faucet_for(wallet).await;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
-    let asked = billing::prepare_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5).await.expect("asks");
-    assert_eq!(asked.amount, Amount::new(tokens * UNIT));
-    let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+    let prepared = billing::prepare_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5).await.expect("prepares");
+    assert_eq!(prepared.amount, Amount::new(tokens * UNIT));
+    let signed = wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
     billing::submit_signed_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5, &signed).await.expect("takes");
     billing.stake_of("sub_1").await
 }
@@ -92,10 +92,10 @@ async fn pay_overdue(billing: &Billing) -> Result<u128, OverduePaymentError> {
     let wallet = &billing.networks.wallet;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let target = OverdueTarget::OfSubscription(sub(), billing.networks.currency.id.clone());
-    let asked = billing::prepare_overdue_payment(&billing.ctx, &target, &payer, 77).await?;
-    let signed = wallet.sign_transfer(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+    let prepared = billing::prepare_overdue_payment(&billing.ctx, &target, &payer, 77).await?;
+    let signed = wallet.sign_transfer(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
     billing::submit_signed_overdue_payment(&billing.ctx, &target, &payer, 77, &signed).await?;
-    Ok(asked.amount.base_units() / UNIT)
+    Ok(prepared.amount.base_units() / UNIT)
 }
 
 /// A customer with an ended subscription, whose deposit's return was declined once.
@@ -116,8 +116,8 @@ async fn refused_once(db: &souk_adapters::testing::TestDatabase) -> Billing {
 }
 
 on_one! {
-    async fn a_debt_that_a_deposit_is_paying_is_not_charged_as_well(db: &TestDatabase) {
-        let billing = in_debt(db, 800, 15).await;
+    async fn an_overdue_invoice_that_a_deposit_is_paying_is_not_charged_as_well(db: &TestDatabase) {
+        let billing = with_overdue_invoice(db, 800, 15).await;
         billing.wait(DAY * 15);
         billing.retry().await;
         let slash = billing.round_unsent().await;
@@ -132,7 +132,7 @@ on_one! {
     }
 
     async fn a_stake_reserved_without_an_open_attempt_is_found(db: &TestDatabase) {
-        let billing = in_debt(db, 800, 15).await;
+        let billing = with_overdue_invoice(db, 800, 15).await;
         billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(700 * UNIT)), "owed").await.expect("is ordered");
         billing.is_sound().await;
         let mut connection = billing.database().begin().await.expect("begins");
@@ -145,7 +145,7 @@ on_one! {
     }
 
     async fn an_invoice_is_not_retried_while_a_deposit_pays_it(db: &TestDatabase) {
-        let billing = in_debt(db, 800, 15).await;
+        let billing = with_overdue_invoice(db, 800, 15).await;
         billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(700 * UNIT)), "owed").await.expect("is ordered");
         billing.networks.faucet().await;
         billing.wait(DAY);
@@ -158,7 +158,7 @@ on_one! {
     }
 
     async fn the_rest_of_a_deposit_is_held_for_its_period_if_the_subscription_ends_during_a_forfeit(db: &TestDatabase) {
-        let billing = in_debt(db, 800, 15).await;
+        let billing = with_overdue_invoice(db, 800, 15).await;
         billing.wait(DAY * 15);
         billing.retry().await;
         billing::slash_stake(&billing.ctx, &sub(), Some(Amount::new(750 * UNIT)), "owed").await.expect("is ordered");
@@ -173,7 +173,7 @@ on_one! {
     }
 
     async fn a_deposit_waits_for_a_charge_in_flight_and_does_not_pay_it(db: &TestDatabase) {
-        let billing = in_debt(db, 800, 15).await;
+        let billing = with_overdue_invoice(db, 800, 15).await;
         billing.networks.faucet().await;
         billing.wait(DAY);
         let retried = billing.retry_unsent().await;
@@ -190,8 +190,8 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn debts_are_paid_before_a_deposit_is_returned_regardless_of_who_ended_the_subscription(db: &TestDatabase) {
-        let billing = in_debt(db, 800, 15).await;
+    async fn overdue_invoices_are_paid_before_a_deposit_is_returned_regardless_of_who_ended_the_subscription(db: &TestDatabase) {
+        let billing = with_overdue_invoice(db, 800, 15).await;
         end(&billing, "sub_1", StakeChoice::None).await;
         billing.wait(STAKE_WAITING);
         assert_eq!(billing.round().await, 1);
@@ -204,26 +204,27 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_deposit_smaller_than_the_debt_pays_a_part_and_the_rest_is_charged(db: &TestDatabase) {
-        let billing = in_debt(db, 400, 15).await;
+    async fn a_deposit_smaller_than_the_overdue_invoice_pays_a_part_and_the_rest_is_charged(db: &TestDatabase) {
+        let billing = with_overdue_invoice(db, 400, 15).await;
         billing.wait(DAY * 15);
         billing.retry().await;
         billing.round().await;
-        let [owed] = <[Invoice; 1]>::try_from(billing.invoices().await).expect("the same invoice");
-        assert_eq!((owed.status, owed.amount_paid, owed.remaining()), (InvoiceStatus::Uncollectible, Amount::new(400 * UNIT), Amount::new(300 * UNIT)));
-        assert_eq!((billing.paid_by(&owed).await, owed.retry_at), (vec![("stake", 400 * UNIT)], None));
-        let [told] = <[Invoice; 1]>::try_from(billing.statements().await).expect("one statement");
-        assert_eq!((told.reason, told.total, told.number), (BillingReason::SlashStake, Amount::new(400 * UNIT), Some(1)));
+        let [overdue] = <[Invoice; 1]>::try_from(billing.invoices().await).expect("the same invoice");
+        assert_eq!(overdue.status, InvoiceStatus::Uncollectible);
+        assert_eq!((overdue.amount_paid, overdue.remaining()), (Amount::new(400 * UNIT), Amount::new(300 * UNIT)));
+        assert_eq!((billing.paid_by(&overdue).await, overdue.retry_at), (vec![("stake", 400 * UNIT)], None));
+        let [listed] = <[Invoice; 1]>::try_from(billing.statements().await).expect("one statement");
+        assert_eq!((listed.reason, listed.total, listed.number), (BillingReason::SlashStake, Amount::new(400 * UNIT), Some(1)));
         billing.is_sound().await;
         billing.networks.faucet().await;
         assert_eq!(pay_overdue(&billing).await.expect("is paid"), 300);
-        assert_eq!(billing.paid_by(&owed).await, [("stake", 400 * UNIT), ("network", 300 * UNIT)]);
+        assert_eq!(billing.paid_by(&overdue).await, [("stake", 400 * UNIT), ("network", 300 * UNIT)]);
         assert_eq!((billing.networks.store_balance().await, billing.cash().await), (700, 700));
         billing.is_sound().await;
     }
 
-    async fn a_deposit_pays_the_oldest_debts_first_until_it_is_used_up(db: &TestDatabase) {
-        let billing = in_debt(db, 900, 60).await;
+    async fn a_deposit_pays_the_oldest_overdue_invoices_first_until_it_is_used_up(db: &TestDatabase) {
+        let billing = with_overdue_invoice(db, 900, 60).await;
         billing.wait(DAY * 30);
         billing.round().await;
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible; 2]);
@@ -242,7 +243,7 @@ on_one! {
     }
 
     async fn an_older_unpaid_invoice_does_not_prevent_the_refund_of_a_paid_period(db: &TestDatabase) {
-        let billing = in_debt(db, 400, 60).await;
+        let billing = with_overdue_invoice(db, 400, 60).await;
         billing.networks.faucet().await;
         billing.wait(DAY * 30);
         billing.round().await;
@@ -312,9 +313,9 @@ on_one! {
         let billing = revoked(db, 10, 4).await;
         let wallet = &billing.networks.wallet;
         let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
-        let asked = billing::prepare_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5).await.expect("asks");
-        assert_eq!(asked.amount, Amount::new(4 * UNIT));
-        let signed = wallet.sign_stake(&asked.prepared.partial_tx, &asked.prepared.token, asked.amount).expect("signs");
+        let prepared = billing::prepare_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5).await.expect("prepares");
+        assert_eq!(prepared.amount, Amount::new(4 * UNIT));
+        let signed = wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
         billing.networks.fault("drop_request").await;
         billing::submit_signed_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5, &signed).await.expect("takes");
         billing.wait(DAY * 30);
@@ -331,7 +332,7 @@ on_one! {
     async fn a_deposit_secures_all_subscriptions_of_its_checkout(db: &TestDatabase) {
         let billing = two_of_one_checkout(db).await;
         let second = billing.find("sub_2").await;
-        billing.insert_invoice(&billing.debt("in_1", &second, 1, Amount::new(30 * UNIT))).await;
+        billing.insert_invoice(&billing.overdue_invoice("in_1", &second, 1, Amount::new(30 * UNIT))).await;
         end(&billing, "sub_2", StakeChoice::None).await;
         assert_eq!(billing.round().await, 1);
         assert_eq!((billing.networks.store_balance().await, billing.networks.staked("stk_1").await), (30, (20, 0)));
@@ -366,7 +367,7 @@ on_one! {
         let mut one = billing.subscription("sub_1", &price, DAY);
         one.stake_id = Some(billing.stake(&one, 50).await.id);
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        let first = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
+        let first = unit.mandates().find(&id("man_1")).await.expect("reads").expect("exists");
         let payer = TestWallet::from_seed(&[77; 32]).did().clone();
         let details = Some(MandateDetails::Delegation { payer, limits: Vec::new(), reference: String::new() });
         unit.mandates().upsert(&Mandate { id: id("man_2"), details, ..first }).await.expect("writes");
@@ -408,24 +409,24 @@ on_one! {
             let (bill, paying) = (format!("in_{round}"), format!("att_{round}"));
             let mut unit = begin(db).await;
             let number = unit.invoices().allocate_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("a number");
-            let owed = Invoice { number: Some(number), status: InvoiceStatus::Uncollectible, ..invoice(&bill) };
+            let overdue = Invoice { number: Some(number), status: InvoiceStatus::Uncollectible, ..invoice(&bill) };
             let line = invoice_item(&format!("ii_{round}"), &bill);
-            unit.invoices().insert_final_all(&[(owed.clone(), vec![line])]).await.expect("inserts");
-            unit.attempts().insert(&card_attempt(&paying, "pi_1"), &planned(&owed)).await.expect("inserts");
+            unit.invoices().insert_final_all(&[(overdue.clone(), vec![line])]).await.expect("inserts");
+            unit.attempts().insert(&card_attempt(&paying, "pi_1"), &planned(&overdue)).await.expect("inserts");
             unit.commit().await.expect("commits");
             let raced = all_at_once(db, 2, move |db, which| {
-                let (owed, paying) = (owed.clone(), paying.clone());
+                let (overdue, paying) = (overdue.clone(), paying.clone());
                 async move {
                     let mut unit = begin(&db).await;
                     if which == 0 {
                         unit.attempts().finish(&id(&paying), AttemptStatus::Settled, None, at(1)).await.expect("finishes");
-                        let paid = owed.with_amounts(owed.total, Amount::ZERO, at(1)).expect("is paid");
-                        assert!(unit.invoices().update(&owed, &paid).await.expect("pays"));
+                        let paid = overdue.with_amounts(overdue.total, Amount::ZERO, at(1)).expect("is paid");
+                        assert!(unit.invoices().update(&overdue, &paid).await.expect("pays"));
                         unit.commit().await.expect("commits");
                         return true;
                     }
                     let again = Attempt { purpose: Purpose::Payment(id("pi_2")), ..card_attempt(&format!("{paying}b"), "pi_2") };
-                    let answer = unit.attempts().insert(&again, &planned(&owed)).await;
+                    let answer = unit.attempts().insert(&again, &planned(&overdue)).await;
                     assert!(matches!(answer, Err(StorageError::Duplicate(_))), "{answer:?}");
                     true
                 }
@@ -436,19 +437,19 @@ on_one! {
 }
 
 on_both! {
-    async fn attempts_list_their_invoices_and_subscriptions_their_debts(db: &TestDatabase) {
-        let billing = in_debt(db, 800, 15).await;
+    async fn attempts_list_their_invoices_and_subscriptions_their_overdue_invoices(db: &TestDatabase) {
+        let billing = with_overdue_invoice(db, 800, 15).await;
         let mut unit = billing.ctx.store.read().await.expect("reads");
-        let owed = unit.invoices().unpaid_of(&sub()).await.expect("reads");
-        assert_eq!(owed.iter().map(|one| one.status).collect::<Vec<_>>(), [InvoiceStatus::Uncollectible]);
+        let overdue = unit.invoices().unpaid_of(&sub()).await.expect("reads");
+        assert_eq!(overdue.iter().map(|one| one.status).collect::<Vec<_>>(), [InvoiceStatus::Uncollectible]);
         assert_eq!(unit.invoices().unpaid_of(&id("sub_2")).await.expect("reads"), []);
         let cycle = unit.invoices().last_start(&sub(), BillingReason::SubscriptionCycle).await.expect("reads");
-        assert_eq!(cycle, owed[0].period.map(|period| period.start));
+        assert_eq!(cycle, overdue[0].period.map(|period| period.start));
         assert_eq!(unit.invoices().last_start(&sub(), BillingReason::SubscriptionUpdate).await.expect("reads"), None);
         drop(unit);
         billing::slash_stake(&billing.ctx, &sub(), None, "owed").await.expect("is ordered");
         let mut unit = billing.ctx.store.read().await.expect("reads");
-        let slash = unit.attempts().open_of(&Purpose::Slash(stk())).await.expect("reads").expect("stands");
-        assert_eq!(unit.attempts().planned_by(&slash.id).await.expect("reads"), planned(&owed[0]), "700 of the 800");
+        let slash = unit.attempts().open_of(&Purpose::Slash(stk())).await.expect("reads").expect("exists");
+        assert_eq!(unit.attempts().planned_by(&slash.id).await.expect("reads"), planned(&overdue[0]), "700 of the 800");
     }
 }

@@ -46,7 +46,7 @@ on_both! {
         let billing = opened(db).await;
         let one = billing.find("sub_1").await;
         let at = |seconds| billing.start.plus(Duration::from_secs(seconds));
-        let asked = |number: u64| Attempt {
+        let attempt = |number: u64| Attempt {
             purpose: Purpose::Mandate(id(&format!("man_{number}"))),
             method_id: one.method_id.clone(),
             currency_id: one.currency_id.clone(),
@@ -55,18 +55,18 @@ on_both! {
             ..wallet_attempt(&format!("att_{number}"), "pi_none", &format!("0x{number}"))
         };
         let mut unit = begin(db).await;
-        let first = unit.mandates().find(&id("man_1")).await.expect("reads").expect("stands");
+        let first = unit.mandates().find(&id("man_1")).await.expect("reads").expect("exists");
         for number in [2, 3] {
             let pending = Mandate { id: id(&format!("man_{number}")), status: MandateStatus::Pending, created_at: at(number), ..first.clone() };
             unit.mandates().upsert(&pending).await.expect("puts");
             unit.mandates().link_subscription(&pending.id, &one.id).await.expect("links");
-            unit.attempts().insert(&asked(number), &[]).await.expect("inserts");
+            unit.attempts().insert(&attempt(number), &[]).await.expect("inserts");
         }
         unit.commit().await.expect("commits");
         for number in [3, 2] {
             let settlement = Settlement { reference: String::new(), payer: String::new(), amount: Amount::ZERO, card: None };
             let (method, currency) = (billing.networks.method.clone(), billing.networks.currency.clone());
-            let context = AttemptContext { attempt: asked(number), method, currency };
+            let context = AttemptContext { attempt: attempt(number), method, currency };
             let mut unit = begin(db).await;
             let outcome = Outcome::Settled(settlement);
             payment::record(&billing.ctx, unit.as_mut(), &context, &outcome, Trigger::Reconciler).await.expect("is written");

@@ -40,7 +40,7 @@ async fn staked(db: &TestDatabase) -> Billing {
     let billing = permitted(db, 10).await;
     let stake = billing.stake(&billing.find("sub_1").await, 200).await;
     let mut unit = billing.ctx.store.begin().await.expect("begins");
-    let one = unit.subscriptions().find(&id("sub_1")).await.expect("reads").expect("stands");
+    let one = unit.subscriptions().find(&id("sub_1")).await.expect("reads").expect("exists");
     assert!(unit.subscriptions().update(&Subscription { stake_id: Some(stake.id), ..one }).await.expect("writes"));
     unit.commit().await.expect("commits");
     billing
@@ -111,7 +111,7 @@ on_one! {
         billing.is_sound().await;
     }
 
-    async fn a_correction_of_the_whole_debt_ends_the_past_due_state(db: &TestDatabase) {
+    async fn a_correction_of_the_whole_overdue_invoice_ends_the_past_due_state(db: &TestDatabase) {
         let billing = overbilled(db, 0).await;
         assert_eq!((billing.first().await.status, billing.customer_balance().await), (InvoiceStatus::Void, 0));
         let one = billing.find("sub_1").await;

@@ -91,7 +91,7 @@ on_both! {
         bench.faucet().await;
         let signed: Vec<_> = (1..=10).map(|nonce| bench.signed(&format!("cs_{nonce}"), 300, nonce)).collect();
         let outcomes = join_all(signed.iter().map(|signed| bench.send(signed))).await;
-        let count = |wanted: &str| outcomes.iter().filter(|outcome| code(outcome) == wanted).count();
+        let count = |expected: &str| outcomes.iter().filter(|outcome| code(outcome) == expected).count();
         assert_eq!((count("settled"), count("INSUFFICIENT_FUND")), (3, 7), "{outcomes:?}");
         assert_eq!((bench.balance().await, bench.transfers().await.len()), (100, 3));
     }
@@ -107,9 +107,9 @@ on_both! {
 
     async fn the_faucet_gives_ten_times_an_hour(db: &TestDatabase) {
         let bench = Bench::open(db).await;
-        let mut given = join_all((0..12).map(|_| bench.faucet())).await;
-        given.sort_unstable();
-        assert_eq!(given, [vec![200; 10], vec![429; 2]].concat());
+        let mut statuses = join_all((0..12).map(|_| bench.faucet())).await;
+        statuses.sort_unstable();
+        assert_eq!(statuses, [vec![200; 10], vec![429; 2]].concat());
         assert_eq!(bench.balance().await, 10_000);
         bench.clock.advance(Duration::from_secs(3_600));
         assert_eq!((bench.faucet().await, bench.balance().await), (200, 11_000));
@@ -118,9 +118,9 @@ on_both! {
 
     async fn settings_are_verified_at_the_network(db: &TestDatabase) {
         let bench = Bench::open(db).await;
-        let verify = |asked, currency| {
+        let verify = |changed, currency| {
             let rail = &bench.rail;
-            async move { rail.validate_settings(&asked, &[currency]).await }
+            async move { rail.validate_settings(&changed, &[currency]).await }
         };
         assert_eq!(verify(bench.method.clone(), bench.currency.clone()).await, Ok(()));
         let mut elsewhere = method("/sandbox/arcblock/api/");

@@ -1,5 +1,5 @@
-//! Stakes are held, slashed for debts, and returned. The customer can also revoke and claim them without the store after a waiting
-//! period.
+//! Stakes are held, slashed for overdue invoices, and returned. The customer can also revoke and claim them without the store after a
+//! waiting period.
 
 use super::bench::{Bench, UNIT, WAITING, describe};
 use souk_adapters::arcblock::{ClaimStakeTx, Evidence, ReturnStakeTx, RevokeStakeTx, SlashStakeTx, TokenInput, TransactionInput};

@@ -27,7 +27,7 @@ async fn secrets_are_write_only() {
         assert!(!shown.contains("sk_secret") && !shown.contains("whsec_secret"), "{shown}");
     }
     let id = MethodId::parse(&text(&card["id"])).expect("an id");
-    let stored = app.ctx.store.read().await.expect("reads").methods().find(&id).await.expect("reads").expect("stands");
+    let stored = app.ctx.store.read().await.expect("reads").methods().find(&id).await.expect("reads").expect("exists");
     let MethodSettings::Stripe { publishable_key, secret_key, webhook_signing_secret, .. } = stored.settings else {
         panic!("a card method has card settings")
     };

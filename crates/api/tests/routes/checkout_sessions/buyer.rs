@@ -27,7 +27,7 @@ on_both! {
         let stranger = app.browser().get(&format!("/api/checkout-sessions/retrieve/{second}")).await;
         assert!(stranger.json()["buyer"].is_null(), "{}", stranger.json());
         alice.submit_for_wallet(&app, &second).await;
-        let (done, _) = alice.give_all(&app, &second, "subscription").await;
+        let (done, _) = alice.sign_all(&app, &second, "subscription").await;
         assert_eq!(done["status"], "ok", "{done}");
         assert_eq!(begun(&app, &alice, &second).await.status, SubscriptionStatus::Active);
         let expected = [("subscription_create", InvoiceStatus::Paid, 0), ("subscription_create", InvoiceStatus::Paid, 10 * SKT)];
@@ -52,7 +52,7 @@ on_both! {
         for session in [&first, &second] {
             // Each transaction of an account needs a new nonce.
             app.advance(Duration::from_secs(4));
-            let (done, _) = alice.give_all(&app, session, "subscription").await;
+            let (done, _) = alice.sign_all(&app, session, "subscription").await;
             assert_eq!(done["status"], "ok", "{done}");
         }
         let trials = [begun(&app, &alice, &first).await, begun(&app, &alice, &second).await].map(|one| one.trial.map(|trial| trial.seconds()));

@@ -21,7 +21,7 @@ on_one! {
         let session = alice.start_link(&link).await;
         alice.submit_for_wallet(&app, &session).await;
         app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
-        let (done, _) = alice.give_all(&app, &session, "subscription").await;
+        let (done, _) = alice.sign_all(&app, &session, "subscription").await;
         assert_eq!(done["status"], "ok", "it is on its way: {done}");
         assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "open");
         let refused = alice.submit(&session, &form(&app.shop, "alice", true)).await.refused(409);
@@ -45,7 +45,7 @@ on_one! {
         alice.submit_for_wallet(&app, &session).await;
         app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 0 })).await;
         app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
-        alice.give_all(&app, &session, "subscription").await;
+        alice.sign_all(&app, &session, "subscription").await;
         assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "open");
         assert!(app.networks.payments_to(app.app_key.did().as_str()).await.is_empty());
         app.advance(Duration::from_secs(60));
@@ -66,9 +66,9 @@ on_one! {
         alice.submit_for_wallet(&app, &session).await;
         app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 0 })).await;
         app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
-        alice.give_all(&app, &session, "subscription").await;
+        alice.sign_all(&app, &session, "subscription").await;
         let mut unit = app.ctx.store.begin().await.expect("begins");
-        let price = unit.prices().find(&plans.monthly).await.expect("reads").expect("stands");
+        let price = unit.prices().find(&plans.monthly).await.expect("reads").expect("exists");
         let withdrawn = Price { active: false, currency_id: app.shop.dollar.clone(), currency_options: Vec::new(), ..price };
         unit.prices().update(&withdrawn).await.expect("writes");
         unit.commit().await.expect("commits");
@@ -93,7 +93,7 @@ on_one! {
         assert_eq!(asked["requestedClaims"][0]["type"], "prepareTx", "{asked}");
         app.advance(Duration::from_secs(400));
         alice.submit_for_wallet(&app, &session).await;
-        let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
+        let (done, kinds) = alice.sign_all(&app, &session, "subscription").await;
         assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["prepareTx".to_owned()]), "{done}");
         let subscription = begun(&app, &alice, &session).await;
         let stake = app.stake_of(&subscription.id).await;
@@ -109,14 +109,14 @@ on_one! {
         let poor = app.crowd(1).await.remove(0);
         let session = poor.start_link(&link).await;
         poor.submit_for_wallet(&app, &session).await;
-        let (done, _) = poor.give_all(&app, &session, "subscription").await;
+        let (done, _) = poor.sign_all(&app, &session, "subscription").await;
         assert_eq!(done["status"], "ok", "{done}");
         let found = poor.retrieve(&session).await;
         assert_eq!((&found["checkoutSession"]["status"], &found["paymentIntent"]["status"]), (&"open".into(), &"requires_action".into()));
         assert_eq!(found["paymentIntent"]["last_payment_error"]["code"], "INSUFFICIENT_FUND");
         app.networks.faucet(poor.wallet.did().as_str()).await;
         app.advance(Duration::from_secs(10));
-        let (done, kinds) = poor.give_all(&app, &session, "subscription").await;
+        let (done, kinds) = poor.sign_all(&app, &session, "subscription").await;
         assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["authPrincipal".to_owned()]), "nothing is to be signed again: {done}");
         assert_eq!(poor.retrieve(&session).await["checkoutSession"]["status"], "complete");
         app.finish().await;
@@ -156,13 +156,13 @@ on_one! {
         alice.submit_for_wallet(&app, &session).await;
         app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 0, "count": 2 })).await;
         app.networks.ledger_fault(json!({ "mode": "decline" })).await;
-        alice.give_all(&app, &session, "subscription").await;
+        alice.sign_all(&app, &session, "subscription").await;
         assert_eq!(alice.retrieve(&session).await["paymentIntent"]["status"], "requires_action", "the charge was refused");
         let more = json!({ "itemId": plans.monthly.as_str(), "quantity": 3 });
         alice.browser.put(&format!("/api/checkout-sessions/{session}/adjust-quantity"), &more).await.ok();
         alice.submit_for_wallet(&app, &session).await;
         app.advance(Duration::from_secs(10));
-        let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
+        let (done, kinds) = alice.sign_all(&app, &session, "subscription").await;
         assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["prepareTx".to_owned(), "signature".to_owned()]), "{done}");
         let subscription = begun(&app, &alice, &session).await;
         let stake = app.stake_of(&subscription.id).await;
@@ -189,7 +189,7 @@ on_one! {
         alice.submit_for_wallet(&app, &session).await;
         app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 0, "count": 2 })).await;
         app.networks.ledger_fault(json!({ "mode": "decline" })).await;
-        let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
+        let (done, kinds) = alice.sign_all(&app, &session, "subscription").await;
         assert_eq!((&done["status"], kinds.len()), (&"ok".into(), 2), "{done}");
         let found = alice.retrieve(&session).await;
         assert_eq!(found["paymentIntent"]["status"], "requires_action", "the charge was refused");
@@ -210,10 +210,10 @@ async fn a_delegation_rejected_by_the_ledger_is_reported_and_can_be_repeated() {
     let session = alice.start_link(&link).await;
     alice.submit_for_wallet(&app, &session).await;
     app.networks.ledger_fault(json!({ "mode": "decline" })).await;
-    let (refused, _) = alice.give_all(&app, &session, "subscription").await;
+    let (refused, _) = alice.sign_all(&app, &session, "subscription").await;
     assert_eq!(refused["status"], "error", "{refused}");
     app.advance(Duration::from_secs(1));
-    let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
+    let (done, kinds) = alice.sign_all(&app, &session, "subscription").await;
     assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["signature".to_owned()]), "{done}");
     assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
     app.finish().await;
@@ -250,7 +250,7 @@ async fn a_card_form_that_was_closed_leaves_the_subscription_to_the_wallet() {
     alice.browser.post(&format!("/api/checkout-sessions/{session}/abort-stripe"), &json!({})).await.ok();
     assert_ne!(app.networks.confirm(&secret, ACCEPTED).await.0, 200, "the abandoned setup is dead");
     alice.submit_for_wallet(&app, &session).await;
-    assert_eq!(alice.give_all(&app, &session, "subscription").await.0["status"], "ok");
+    assert_eq!(alice.sign_all(&app, &session, "subscription").await.0["status"], "ok");
     assert_eq!(begun(&app, &alice, &session).await.status, SubscriptionStatus::Trialing);
     app.finish().await;
 }

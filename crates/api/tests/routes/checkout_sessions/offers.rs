@@ -35,7 +35,7 @@ async fn an_upsell_can_be_chosen_and_undone() {
     change(&alice, &session, "upsell", json!({ "from": monthly, "to": plans.weekly.as_str() })).await.refused(400);
     change(&alice, &session, "upsell", json!({ "from": monthly, "to": yearly })).await.ok();
     alice.submit_for_wallet(&app, &session).await;
-    assert_eq!(alice.give_all(&app, &session, "subscription").await.0["status"], "ok");
+    assert_eq!(alice.sign_all(&app, &session, "subscription").await.0["status"], "ok");
     let subscription = begun(&app, &alice, &session).await;
     assert_eq!(subscription.items[0].price_id, plans.yearly);
     assert_eq!(subscription.period.seconds(), 365 * 86_400);
@@ -98,7 +98,7 @@ async fn an_order_that_was_changed_after_submit_is_not_paid_at_the_old_price() {
     let session = alice.start_link(&link).await;
     alice.submit_for_wallet(&app, &session).await;
     change(&alice, &session, "upsell", json!({ "from": plans.monthly.as_str(), "to": plans.yearly.as_str() })).await.ok();
-    let (refused, kinds) = alice.give_all(&app, &session, "subscription").await;
+    let (refused, kinds) = alice.sign_all(&app, &session, "subscription").await;
     assert_eq!((&refused["status"], kinds.len()), (&"error".into(), 0), "{refused}");
     app.finish().await;
 }
@@ -111,7 +111,7 @@ on_one! {
         let alice = app.sign_in("alice").await;
         let session = alice.start_link(&link).await;
         alice.submit_for_wallet(&app, &session).await;
-        assert_eq!(alice.give_all(&app, &session, "subscription").await.0["status"], "ok");
+        assert_eq!(alice.sign_all(&app, &session, "subscription").await.0["status"], "ok");
         let messages = "SELECT count(*) AS n FROM outbox WHERE topic = 'realtime' AND CAST(payload AS TEXT) LIKE '%invoice.paid%subscription_id%'";
         assert_eq!(app.count(messages).await, 2, "each subscription emits a paid event");
         app.drain().await;
@@ -198,7 +198,7 @@ async fn a_cross_sell_can_be_required() {
     assert_eq!(left["line_items"].as_array().map(Vec::len), Some(1));
     alice.browser.put(&path, &json!({ "to": support.as_str() })).await.ok();
     alice.submit_for_wallet(&app, &session).await;
-    assert_eq!(alice.give_all(&app, &session, "subscription").await.0["status"], "ok");
+    assert_eq!(alice.sign_all(&app, &session, "subscription").await.0["status"], "ok");
     assert_eq!(begun(&app, &alice, &session).await.items.len(), 1);
     let other = alice.start(&app.shop.atlas).await;
     let path = format!("/api/checkout-sessions/{other}/cross-sell");
@@ -368,7 +368,7 @@ async fn a_session_in_setup_mode_charges_nothing_now() {
     let session = checkout::open_session(&app.ctx, new).await.expect("opens").to_string();
     let alice = app.sign_in("alice").await;
     alice.submit_for_wallet(&app, &session).await;
-    assert_eq!(alice.give_all(&app, &session, "setup").await.0["status"], "ok");
+    assert_eq!(alice.sign_all(&app, &session, "setup").await.0["status"], "ok");
     let found = alice.retrieve(&session).await;
     assert_eq!(found["checkoutSession"]["payment_status"], "no_payment_required");
     assert_eq!(begun(&app, &alice, &session).await.status, SubscriptionStatus::Active);

@@ -56,7 +56,7 @@ on_one! {
         assert_eq!(started["checkoutSession"]["mode"], "subscription");
         assert_eq!(started["checkoutSession"]["due"]["now"], (10 * SKT).to_string());
         alice.submit_for_wallet(&app, &session).await;
-        let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
+        let (done, kinds) = alice.sign_all(&app, &session, "subscription").await;
         assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["signature".to_owned()]), "{done}");
         let found = alice.retrieve(&session).await;
         assert_eq!(status_of(&found), (&"complete".into(), &"paid".into()));
@@ -96,7 +96,7 @@ on_one! {
         let session = alice.start_link(&link).await;
         assert_eq!(alice.retrieve(&session).await["checkoutSession"]["due"]["stake"], (25 * SKT).to_string());
         alice.submit_for_wallet(&app, &session).await;
-        let (done, kinds) = alice.give_all(&app, &session, "subscription").await;
+        let (done, kinds) = alice.sign_all(&app, &session, "subscription").await;
         assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["signature".to_owned(), "prepareTx".to_owned()]), "{done}");
         let subscription = begun(&app, &alice, &session).await;
         let stake = app.stake_of(&subscription.id).await;

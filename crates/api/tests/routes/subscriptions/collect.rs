@@ -2,7 +2,7 @@ use crate::app::{Connect, Subscriber, TOKEN, Terms, TestApp, WEEK, claim_of, pag
 use serde_json::{Value, json};
 
 /// A subscriber whose delegation is too small, so that one period is unpaid.
-async fn in_debt(app: &TestApp, name: &str) -> Subscriber {
+async fn with_overdue_invoice(app: &TestApp, name: &str) -> Subscriber {
     let one = app.subscribe(name, Terms { limit: 1, ..Terms::default() }).await;
     app.advance_and_bill(WEEK).await;
     one
@@ -15,7 +15,7 @@ async fn owed(one: &Subscriber) -> Value {
 #[tokio::test]
 async fn overdue_invoices_are_summed_by_currency_and_paid_by_one_transfer() {
     let app = TestApp::open().await;
-    let alice = in_debt(&app, "alice").await;
+    let alice = with_overdue_invoice(&app, "alice").await;
     let token = app.shop.token.as_str();
     let owes = owed(&alice).await;
     assert_eq!(owes["summary"][token]["amount"], (10 * TOKEN).to_string());
@@ -41,7 +41,7 @@ async fn overdue_invoices_are_summed_by_currency_and_paid_by_one_transfer() {
 #[tokio::test]
 async fn an_email_link_pays_one_invoice_with_any_wallet() {
     let app = TestApp::open().await;
-    let alice = in_debt(&app, "alice").await;
+    let alice = with_overdue_invoice(&app, "alice").await;
     let invoice = owed(&alice).await["invoices"][0]["id"].as_str().expect("an id").to_owned();
     let token = page_tokens().auth_token(&invoice, app.ctx.now());
     let friend = wallet("friend");
@@ -65,7 +65,7 @@ async fn an_email_link_pays_one_invoice_with_any_wallet() {
 #[tokio::test]
 async fn invoices_of_others_and_missing_parameters_are_rejected() {
     let app = TestApp::open().await;
-    let alice = in_debt(&app, "alice").await;
+    let alice = with_overdue_invoice(&app, "alice").await;
     let mallory = app.sign_in("mallory").await;
     let token = app.shop.token.as_str();
     let begin = async |query: String| mallory.browser.get(&format!("/api/did/collect-batch/token?x=1{query}")).await;
@@ -80,7 +80,7 @@ async fn invoices_of_others_and_missing_parameters_are_rejected() {
 #[tokio::test]
 async fn a_declined_payment_is_reported_and_can_be_retried() {
     let app = TestApp::open().await;
-    let alice = in_debt(&app, "alice").await;
+    let alice = with_overdue_invoice(&app, "alice").await;
     let poor = wallet("poor");
     let invoice = owed(&alice).await["invoices"][0]["id"].as_str().expect("an id").to_owned();
     let token = page_tokens().auth_token(&invoice, app.ctx.now());

@@ -11,8 +11,8 @@ use std::time::Duration;
 async fn change_card(app: &TestApp, one: &Subscriber, card: &str) {
     let path = format!("/api/subscriptions/{}", one.id);
     let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
-    let asked = one.buyer.browser.post(&format!("{path}/change-payment"), &body).await.ok();
-    let secret = asked["stripeContext"]["client_secret"].as_str().expect("a secret");
+    let card_form = one.buyer.browser.post(&format!("{path}/change-payment"), &body).await.ok();
+    let secret = card_form["stripeContext"]["client_secret"].as_str().expect("a secret");
     assert_eq!(app.networks.confirm(secret, card).await.0, 200);
     app.advance(Duration::from_secs(2));
     one.buyer.browser.get(&path).await.ok();
@@ -20,7 +20,7 @@ async fn change_card(app: &TestApp, one: &Subscriber, card: &str) {
 }
 
 /// A subscriber whose card is declined, so that a week is unpaid. Also returns the invoice's id.
-async fn in_debt(app: &TestApp, name: &str) -> (Subscriber, String) {
+async fn with_overdue_invoice(app: &TestApp, name: &str) -> (Subscriber, String) {
     let one = app.subscribe(name, Terms::default()).await;
     change_card(app, &one, DECLINED_LATER).await;
     app.advance_and_bill(WEEK).await;
@@ -37,7 +37,7 @@ async fn invoice(one: &Subscriber, id: &str) -> Value {
 on_one! {
     async fn a_new_card_pays_overdue_invoices_immediately(db: &TestDatabase) {
         let app = TestApp::on(db).await;
-        let (alice, owed) = in_debt(&app, "alice").await;
+        let (alice, owed) = with_overdue_invoice(&app, "alice").await;
         assert_eq!(invoice(&alice, &owed).await["status"], "uncollectible");
         change_card(&app, &alice, ACCEPTED).await;
         assert_eq!(invoice(&alice, &owed).await["status"], "paid");
@@ -48,7 +48,7 @@ on_one! {
 
     async fn a_failed_payment_contains_the_current_status_of_its_invoice(db: &TestDatabase) {
         let app = TestApp::on(db).await;
-        let (alice, owed) = in_debt(&app, "alice").await;
+        let (alice, owed) = with_overdue_invoice(&app, "alice").await;
         let attempts = async || {
             let payments = alice.buyer.browser.get("/api/payment-intents").await.ok();
             let list = payments["list"].as_array().expect("a list").clone();
@@ -66,7 +66,7 @@ on_one! {
 
     async fn a_past_due_subscription_can_be_canceled_without_a_reason(db: &TestDatabase) {
         let app = TestApp::on(db).await;
-        let (alice, _) = in_debt(&app, "alice").await;
+        let (alice, _) = with_overdue_invoice(&app, "alice").await;
         let path = format!("/api/subscriptions/{}", alice.id);
         let terms = json!({ "at": "current_period_end", "cancel_from": "customer" });
         let canceled = alice.buyer.browser.put(&format!("{path}/cancel"), &terms).await.ok();
@@ -80,18 +80,18 @@ on_one! {
 
     async fn invoices_of_an_ended_subscription_can_be_paid_by_card(db: &TestDatabase) {
         let app = TestApp::on(db).await;
-        let (alice, owed) = in_debt(&app, "alice").await;
+        let (alice, owed) = with_overdue_invoice(&app, "alice").await;
         let owner = app.owner().await;
         owner.browser.put(&format!("/api/subscriptions/{}/cancel", alice.id), &json!({ "at": "now" })).await.ok();
         app.drain().await;
         let session = alice.buyer.start(&app.shop.atlas).await;
         let limited = alice.buyer.submit(&session, &form(&app.shop, "alice", true)).await.refused(403);
         assert_eq!(limited["code"], "CUSTOMER_LIMITED");
-        let debt = json!({ "subscription_id": alice.id.as_str(), "currency_id": app.shop.dollar.as_str() });
-        let asked = alice.buyer.browser.post("/api/invoices/pay-stripe", &debt).await.ok();
-        assert_eq!(asked["customer"]["id"], alice.customer.as_str());
-        assert!(asked["publishable_key"].as_str().is_some_and(|key| key.starts_with("pk_")), "{asked}");
-        let secret = asked["client_secret"].as_str().expect("a secret");
+        let payment = json!({ "subscription_id": alice.id.as_str(), "currency_id": app.shop.dollar.as_str() });
+        let card_form = alice.buyer.browser.post("/api/invoices/pay-stripe", &payment).await.ok();
+        assert_eq!(card_form["customer"]["id"], alice.customer.as_str());
+        assert!(card_form["publishable_key"].as_str().is_some_and(|key| key.starts_with("pk_")), "{card_form}");
+        let secret = card_form["client_secret"].as_str().expect("a secret");
         assert_eq!(app.networks.confirm(secret, ACCEPTED).await.0, 200);
         app.advance(Duration::from_secs(2));
         invoice(&alice, &owed).await;
@@ -100,17 +100,17 @@ on_one! {
         let seen = alice.buyer.browser.get(&format!("/api/subscriptions/{}", alice.id)).await.ok();
         assert_eq!(seen["status"], "canceled", "what has ended stays so");
         alice.buyer.submit(&session, &form(&app.shop, "alice", true)).await.ok();
-        let refused = alice.buyer.browser.post("/api/invoices/pay-stripe", &debt).await.refused(400);
+        let refused = alice.buyer.browser.post("/api/invoices/pay-stripe", &payment).await.refused(400);
         assert_eq!(refused["error"], "Nothing is overdue");
         app.finish().await;
     }
 
     async fn all_retries_of_a_day_run_in_one_job(db: &TestDatabase) {
         let app = TestApp::on(db).await;
-        let (_, owed) = in_debt(&app, "alice").await;
+        let (_, owed) = with_overdue_invoice(&app, "alice").await;
         let mut unit = app.ctx.store.begin().await.expect("begins");
-        let known = unit.invoices().find(&InvoiceId::parse(&owed).expect("an id")).await.expect("reads").expect("stands");
-        let debt = |number: u64| Invoice {
+        let known = unit.invoices().find(&InvoiceId::parse(&owed).expect("an id")).await.expect("reads").expect("exists");
+        let overdue = |number: u64| Invoice {
             id: InvoiceId::parse(&format!("in_of_that_day_{number}")).expect("an id"),
             number: Some(number),
             subscription_id: None,
@@ -118,8 +118,8 @@ on_one! {
             retry_at: Some(app.ctx.now()),
             ..known.clone()
         };
-        let debts: Vec<_> = (1_001..=1_401).map(|number| (debt(number), Vec::new())).collect();
-        unit.invoices().insert_final_all(&debts).await.expect("inserts");
+        let invoices: Vec<_> = (1_001..=1_401).map(|number| (overdue(number), Vec::new())).collect();
+        unit.invoices().insert_final_all(&invoices).await.expect("inserts");
         unit.commit().await.expect("commits");
         souk_workers::schedule::retry_overdue(&app.ctx).await.expect("tries");
         let left = "SELECT count(*) AS n FROM invoices WHERE retry_at IS NOT NULL AND number > 1000";
@@ -130,7 +130,7 @@ on_one! {
 
     async fn the_store_can_void_an_overdue_invoice(db: &TestDatabase) {
         let app = TestApp::on(db).await;
-        let (alice, owed) = in_debt(&app, "alice").await;
+        let (alice, owed) = with_overdue_invoice(&app, "alice").await;
         let owner = app.owner().await;
         let path = format!("/api/invoices/{owed}/void");
         assert_eq!(alice.buyer.browser.post(&path, &json!({})).await.status, 403);
@@ -149,15 +149,15 @@ on_one! {
 #[tokio::test]
 async fn only_the_customer_and_link_holders_can_pay_overdue_invoices_by_card() {
     let app = TestApp::open().await;
-    let (alice, owed) = in_debt(&app, "alice").await;
+    let (alice, owed) = with_overdue_invoice(&app, "alice").await;
     let mallory = app.sign_in("mallory").await;
     let dollar = app.shop.dollar.as_str();
     let by_invoice = json!({ "invoice_ids": [owed], "currency_id": dollar });
     let by_customer = json!({ "customer_id": alice.buyer.wallet.did().as_str(), "currency_id": dollar });
-    for debt in [&by_invoice, &by_customer] {
-        assert_eq!(mallory.browser.post("/api/invoices/pay-stripe", debt).await.status, 404);
-        assert_eq!(app.browser().post("/api/invoices/pay-stripe", debt).await.status, 401);
-        alice.buyer.browser.post("/api/invoices/pay-stripe", debt).await.ok();
+    for payment in [&by_invoice, &by_customer] {
+        assert_eq!(mallory.browser.post("/api/invoices/pay-stripe", payment).await.status, 404);
+        assert_eq!(app.browser().post("/api/invoices/pay-stripe", payment).await.status, 401);
+        alice.buyer.browser.post("/api/invoices/pay-stripe", payment).await.ok();
     }
     let token = page_tokens().auth_token(&owed, app.ctx.now());
     app.browser().post(&format!("/api/invoices/pay-stripe?authToken={token}"), &by_invoice).await.ok();

@@ -200,7 +200,7 @@ on_one! {
         app.move_stakes().await;
         app.advance(Duration::from_secs(5));
         let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
-        let (request, kinds) = Connect::begin(&app, &alice.browser, "change-payment", &query).await.give_all(&alice.wallet).await;
+        let (request, kinds) = Connect::begin(&app, &alice.browser, "change-payment", &query).await.sign_all(&alice.wallet).await;
         assert_eq!((&request["status"], kinds), (&json!("ok"), vec!["signature".to_owned(), "prepareTx".to_owned()]), "{request}");
         app.drain().await;
         let seen = alice.browser.get(&path).await.ok();

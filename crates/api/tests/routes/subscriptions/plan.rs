@@ -56,10 +56,10 @@ async fn a_change_costs_its_preview_and_remaining_credit_pays_the_next_invoice()
     assert_eq!((&invoice["lines"][0]["formula"]["kind"], &invoice["lines"][1]), (&json!("prorated"), &json!(null)));
     let notes = alice.buyer.browser.get("/api/credit-notes").await.ok();
     assert_eq!((&notes["list"][0]["total"], &notes["list"][0]["to_balance"]), (&up["credit"], &up["credit"]));
-    let paper = alice.buyer.browser.get(invoice["invoice_pdf"].as_str().expect("a path")).await;
-    assert!(pdf_text(&paper.bytes).contains("–5 SKT"), "a credit has a minus sign: {}", pdf_text(&paper.bytes));
-    let paper = alice.buyer.browser.in_chinese().get(invoice["invoice_pdf"].as_str().expect("a path")).await;
-    assert!(pdf_text(&paper.bytes).contains("（剩余周期）"), "{}", pdf_text(&paper.bytes));
+    let pdf = alice.buyer.browser.get(invoice["invoice_pdf"].as_str().expect("a path")).await;
+    assert!(pdf_text(&pdf.bytes).contains("–5 SKT"), "a credit has a minus sign: {}", pdf_text(&pdf.bytes));
+    let pdf = alice.buyer.browser.in_chinese().get(invoice["invoice_pdf"].as_str().expect("a path")).await;
+    assert!(pdf_text(&pdf.bytes).contains("（剩余周期）"), "{}", pdf_text(&pdf.bytes));
 
     app.advance(Duration::from_secs(1));
     let down = preview(&alice, &alice.price).await;
@@ -73,8 +73,8 @@ async fn a_change_costs_its_preview_and_remaining_credit_pays_the_next_invoice()
     let invoice = latest_invoice(&alice).await;
     assert_eq!((&invoice["status"], amount(&invoice["total"])), (&json!("paid"), 10 * TOKEN));
     assert_eq!((amount(&invoice["total"]) - kept, amount(&invoice["applied_credit"])), (amount(&down["next_amount"]), kept));
-    let paper = alice.buyer.browser.get(invoice["invoice_pdf"].as_str().expect("a path")).await;
-    let read = pdf_text(&paper.bytes);
+    let pdf = alice.buyer.browser.get(invoice["invoice_pdf"].as_str().expect("a path")).await;
+    let read = pdf_text(&pdf.bytes);
     assert!(read.contains("Account balance") && read.matches('–').count() == 1, "{read}");
     assert_eq!(app.count("SELECT count(*) AS n FROM customer_balances WHERE CAST(amount AS NUMERIC) > 0").await, 0);
     app.finish().await;
@@ -302,7 +302,7 @@ on_one! {
         assert_eq!(asked["connect"]["action"], "change-payment", "it is asked for again: {asked}");
 
         app.advance(Duration::from_secs(5));
-        let (request, kinds) = Connect::begin(&app, &alice.browser, "change-payment", &query).await.give_all(&alice.wallet).await;
+        let (request, kinds) = Connect::begin(&app, &alice.browser, "change-payment", &query).await.sign_all(&alice.wallet).await;
         assert_eq!((&request["status"], kinds), (&json!("ok"), vec!["signature".to_owned(), "prepareTx".to_owned()]), "{request}");
         app.drain().await;
         let seen = alice.browser.get(&path).await.ok();

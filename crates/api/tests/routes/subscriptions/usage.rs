@@ -71,8 +71,8 @@ async fn usage_counts_once_per_identifier_and_is_billed_at_period_end() {
     owner.browser.post("/api/usage-records", &more).await.ok();
     let now = app.ctx.now();
     for at in [now.plus(Duration::from_secs(60)), now.minus(Duration::from_secs(60))] {
-        let strange = json!({ "subscription_item_id": item, "quantity": 1, "timestamp": at.seconds() });
-        owner.browser.post("/api/usage-records", &strange).await.refused(400);
+        let malformed = json!({ "subscription_item_id": item, "quantity": 1, "timestamp": at.seconds() });
+        owner.browser.post("/api/usage-records", &malformed).await.refused(400);
     }
     let summary = owner.browser.get(&format!("/api/usage-records/summary?subscription_item_id={item}")).await.ok();
     assert_eq!(summary["list"][0]["total_usage"], 3);

@@ -242,7 +242,7 @@ mod tests {
     fn each_invoice_takes_its_planned_amount_capped_at_its_remainder() {
         assert_eq!(allocated(300, &[(100, 100), (200, 200)]), (vec![100, 200], 0, 0));
         assert_eq!(allocated(300, &[(100, 40), (200, 200)]), (vec![40, 200], 60, 0), "a credit note reduced the first one");
-        assert_eq!(allocated(150, &[(100, 100), (200, 200)]), (vec![100, 50], 0, 0), "a stake that covers half of a debt");
+        assert_eq!(allocated(150, &[(100, 100), (200, 200)]), (vec![100, 50], 0, 0), "a stake that pays half of an invoice");
         assert_eq!(allocated(300, &[(100, 100)]), (vec![100], 0, 200));
         assert_eq!(allocated(300, &[]), (vec![], 0, 300));
     }

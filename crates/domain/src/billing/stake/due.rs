@@ -201,7 +201,7 @@ mod tests {
         StakeState { held: Amount::new(held), revoked: Amount::new(revoked) }
     }
 
-    fn owing(amount: u128, is_in_flight: bool) -> OverdueInvoices {
+    fn unpaid(amount: u128, is_in_flight: bool) -> OverdueInvoices {
         let planned = PlannedPayment { invoice_id: InvoiceId::parse("in_1").expect("an id"), amount: Amount::new(amount) };
         let invoices = Some(planned).filter(|one| !one.amount.is_zero()).into_iter().collect();
         OverdueInvoices { invoices, is_in_flight, ..OverdueInvoices::default() }
@@ -215,41 +215,41 @@ mod tests {
     const WAITED: i64 = 14 * 24 * 3_600;
 
     #[test]
-    fn a_released_stake_pays_debts_first_and_returns_the_rest() {
+    fn a_released_stake_pays_overdue_invoices_first_and_returns_the_rest() {
         let stake = held(100).released(ReleaseReason::Ended, at(0), at(0));
-        assert_eq!(step(&stake, state(100, 0), &owing(30, false), 1), NextStep::Forfeit(Amount::new(30)));
-        assert_eq!(step(&stake, state(100, 0), &owing(300, true), 1), NextStep::Forfeit(Amount::new(100)));
-        assert_eq!(step(&stake, state(100, 0), &owing(0, true), 1), NextStep::Wait(at(1 + LATER)), "the overdue invoices may grow");
-        assert_eq!(step(&stake, state(100, 0), &owing(0, false), 1), NextStep::Return(Amount::new(100)));
-        assert_eq!(step(&stake, state(60, 40), &owing(0, false), 1), NextStep::Return(Amount::new(60)));
+        assert_eq!(step(&stake, state(100, 0), &unpaid(30, false), 1), NextStep::Forfeit(Amount::new(30)));
+        assert_eq!(step(&stake, state(100, 0), &unpaid(300, true), 1), NextStep::Forfeit(Amount::new(100)));
+        assert_eq!(step(&stake, state(100, 0), &unpaid(0, true), 1), NextStep::Wait(at(1 + LATER)), "the overdue invoices may grow");
+        assert_eq!(step(&stake, state(100, 0), &unpaid(0, false), 1), NextStep::Return(Amount::new(100)));
+        assert_eq!(step(&stake, state(60, 40), &unpaid(0, false), 1), NextStep::Return(Amount::new(60)));
     }
 
     #[test]
-    fn a_revoked_stake_pays_debts_until_the_network_has_paid_it_out() {
+    fn a_revoked_stake_pays_overdue_invoices_until_the_network_has_paid_it_out() {
         let stake = held(100).revoked(at(0));
-        assert_eq!(step(&stake, state(0, 100), &owing(30, false), 1), NextStep::Forfeit(Amount::new(30)));
-        assert_eq!(step(&stake, state(0, 100), &owing(0, false), 1), NextStep::Wait(at(1 + LATER)));
+        assert_eq!(step(&stake, state(0, 100), &unpaid(30, false), 1), NextStep::Forfeit(Amount::new(30)));
+        assert_eq!(step(&stake, state(0, 100), &unpaid(0, false), 1), NextStep::Wait(at(1 + LATER)));
         for (waited, next) in [(LATER, LATER), (2 * LATER, 2 * LATER), (100 * LATER, 32 * LATER)] {
-            assert_eq!(step(&stake, state(0, 100), &owing(0, false), waited), NextStep::Wait(at(waited + next)));
+            assert_eq!(step(&stake, state(0, 100), &unpaid(0, false), waited), NextStep::Wait(at(waited + next)));
         }
-        assert_eq!(step(&stake, state(0, 0), &owing(30, false), 1), NextStep::Wait(at(1 + LATER)), "the network lags behind");
-        assert_eq!(step(&stake, state(0, 0), &owing(30, false), WAITED), NextStep::Claimed(Amount::new(100)));
+        assert_eq!(step(&stake, state(0, 0), &unpaid(30, false), 1), NextStep::Wait(at(1 + LATER)), "the network lags behind");
+        assert_eq!(step(&stake, state(0, 0), &unpaid(30, false), WAITED), NextStep::Claimed(Amount::new(100)));
     }
 
     #[test]
-    fn a_held_stake_pays_the_debts_of_ended_subscriptions_and_stays_held() {
-        assert_eq!(step(&held(100), state(100, 0), &owing(30, false), 1), NextStep::Forfeit(Amount::new(30)));
-        assert_eq!(step(&held(100), state(100, 0), &owing(0, true), 1), NextStep::Wait(at(1 + LATER)));
-        assert_eq!(step(&held(100), state(100, 0), &owing(0, false), 1), NextStep::Rest);
+    fn a_held_stake_pays_the_overdue_invoices_of_ended_subscriptions_and_stays_held() {
+        assert_eq!(step(&held(100), state(100, 0), &unpaid(30, false), 1), NextStep::Forfeit(Amount::new(30)));
+        assert_eq!(step(&held(100), state(100, 0), &unpaid(0, true), 1), NextStep::Wait(at(1 + LATER)));
+        assert_eq!(step(&held(100), state(100, 0), &unpaid(0, false), 1), NextStep::Rest);
         let overdraft = Stake { purpose: StakePurpose::Overdraft, ..held(100) };
-        assert_eq!(step(&overdraft, state(100, 0), &owing(30, false), 1), NextStep::Rest);
+        assert_eq!(step(&overdraft, state(100, 0), &unpaid(30, false), 1), NextStep::Rest);
     }
 
     #[test]
     fn a_pending_stake_is_abandoned_unless_a_payment_into_it_is_in_flight() {
         let pending = Stake { status: StakeStatus::Pending, amount: Amount::ZERO, ..held(100) };
-        assert_eq!(step(&pending, state(0, 0), &owing(0, false), 1), NextStep::GiveUp);
-        let overdue = owing(0, false);
+        assert_eq!(step(&pending, state(0, 0), &unpaid(0, false), 1), NextStep::GiveUp);
+        let overdue = unpaid(0, false);
         let input = StepInput { stake: &pending, state: state(0, 0), overdue: &overdue, is_being_placed: true };
         assert_eq!(next_step(&input, at(1)).expect("in range"), NextStep::Wait(at(1 + LATER)));
     }
@@ -260,7 +260,7 @@ mod tests {
             amount in 1u128..1_000, in_tokens in 0u128..1_500, revoked in 0u128..1_500, owed in 0u128..1_500, in_flight: bool, second in 0i64..2 * WAITED,
         ) {
             let stake = held(amount).released(ReleaseReason::Ended, at(0), at(0));
-            match step(&stake, state(in_tokens, revoked), &owing(owed, in_flight), second) {
+            match step(&stake, state(in_tokens, revoked), &unpaid(owed, in_flight), second) {
                 NextStep::Return(moved) => prop_assert!(!moved.is_zero() && moved.base_units() <= in_tokens.min(amount)),
                 NextStep::Forfeit(moved) => prop_assert!(!moved.is_zero() && moved.base_units() <= (in_tokens + revoked).min(amount).min(owed)),
                 NextStep::Wait(until) => prop_assert!(until > at(second)),

@@ -213,7 +213,8 @@ pub struct Stake {
     pub release_reason: Option<ReleaseReason>,
     /// When its release began.
     pub released_at: Option<Timestamp>,
-    /// When the store processes it next: forfeits the amount of overdue invoices or returns the rest. For a pending stake: when it is abandoned.
+    /// When the store processes it next: forfeits the amount of overdue invoices or returns the rest. For a pending stake: when it is
+    /// abandoned.
     pub return_at: Option<Timestamp>,
     /// The number of consecutive declines by its network.
     pub failure_count: u32,

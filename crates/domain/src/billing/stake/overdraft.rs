@@ -335,7 +335,7 @@ mod tests {
         BillingPolicy { overdraft_fee_points: points, ..BillingPolicy::default() }
     }
 
-    fn owing(amounts: &[u128]) -> OverdueInvoices {
+    fn unpaid(amounts: &[u128]) -> OverdueInvoices {
         let planned = |(place, amount): (usize, &u128)| PlannedPayment {
             invoice_id: InvoiceId::parse(&format!("in_{place}")).expect("an id"),
             amount: Amount::new(*amount),
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn an_overdraft_pays_whole_invoices_with_their_fee_oldest_first() {
         let paid = |available, owed: &[u128]| {
-            plan_overdraft(&policy(1_000), Amount::new(available), &owing(owed)).map(|one| (one.planned.len(), one.amount.base_units()))
+            plan_overdraft(&policy(1_000), Amount::new(available), &unpaid(owed)).map(|one| (one.planned.len(), one.amount.base_units()))
         };
         assert_eq!(paid(110, &[100]), Ok((1, 100)));
         assert_eq!(paid(109, &[100]), Ok((0, 0)), "the fee would not be covered");
@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(paid(209, &[100, 90]), Ok((2, 190)));
         assert_eq!(paid(1_000, &[]), Ok((0, 0)));
         let fees = vec![InvoiceId::parse("in_0").expect("an id")];
-        let fee = plan_overdraft(&policy(1_000), Amount::new(10), &OverdueInvoices { fees, ..owing(&[10]) }).expect("in range");
+        let fee = plan_overdraft(&policy(1_000), Amount::new(10), &OverdueInvoices { fees, ..unpaid(&[10]) }).expect("in range");
         assert_eq!(fee.amount, Amount::new(10), "no fee is charged for a fee");
     }
 
@@ -373,7 +373,7 @@ mod tests {
         for cycle in [1, 7, 100, 12_345] {
             let policy = policy(333);
             let minimum = minimum_stake(&policy, Amount::new(cycle)).expect("in range");
-            assert_eq!(plan_overdraft(&policy, minimum, &owing(&[cycle])).expect("in range").amount, Amount::new(cycle));
+            assert_eq!(plan_overdraft(&policy, minimum, &unpaid(&[cycle])).expect("in range").amount, Amount::new(cycle));
         }
     }
 
@@ -381,7 +381,7 @@ mod tests {
         #[test]
         fn an_overdraft_and_its_fee_never_exceed_the_stake(points in 0u32..20_000, available in 0u128..5_000, owed in prop::collection::vec(1u128..900, 0..8)) {
             let policy = policy(points);
-            let Overdraft { planned, amount } = plan_overdraft(&policy, Amount::new(available), &owing(&owed)).expect("in range");
+            let Overdraft { planned, amount } = plan_overdraft(&policy, Amount::new(available), &unpaid(&owed)).expect("in range");
             prop_assert_eq!(Amount::sum(planned.iter().map(|one| one.amount)), Ok(amount));
             let fee = policy.overdraft_fee(amount).expect("in range");
             prop_assert!(amount.is_zero() || amount.plus(fee).expect("in range") <= Amount::new(available));

@@ -145,7 +145,8 @@ mod tests {
             let paid = overdue.paid_by(Amount::new(amount));
             let sum = Amount::sum(paid.iter().map(|one| one.amount)).expect("in range");
             prop_assert_eq!(sum, overdue.sum().expect("in range").min(Amount::new(amount)));
-            prop_assert!(paid.iter().zip(&overdue.invoices).all(|(paid, owed)| paid.invoice_id == owed.invoice_id && paid.amount <= owed.amount));
+            let fits = |(paid, owed): (&PlannedPayment, &PlannedPayment)| paid.invoice_id == owed.invoice_id && paid.amount <= owed.amount;
+            prop_assert!(paid.iter().zip(&overdue.invoices).all(fits));
         }
     }
 }

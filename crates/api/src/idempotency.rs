@@ -1,7 +1,7 @@
 //! `Idempotency-Key` (DESIGN.md 8): a repeated key with the same request returns the first response; with another request, 409.
 
 use crate::auth::{LOGIN_COOKIE, RequestContext, bearer, cookie, token_hash};
-use crate::problem::{FAILED, Problem};
+use crate::problem::Problem;
 use crate::state::App;
 use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Body, Endpoint, IntoResponse, Request, Response};
@@ -28,15 +28,11 @@ pub async fn once<E: Endpoint>(app: &Arc<App>, inner: &E, mut request: Request) 
     };
     let key = match key.to_str() {
         Ok(key) if !key.is_empty() && key.len() <= KEY_MAX => key.to_owned(),
-        _ => return Err(Problem::bad("Idempotency-Key must be 1 to 255 printable characters").into()),
+        _ => return Err(Problem::bad("Idempotency-Key must be 1 to 255 printable characters").code("IDEMPOTENCY_KEY_INVALID").into()),
     };
     // Keys of anonymous callers are ignored: a stranger must neither fill the table nor read another caller's response.
     let Some(caller) = caller(app, &request).await? else { return Ok(inner.get_response(request).await) };
-    let body = request
-        .take_body()
-        .into_bytes_limit(BODY_MAX)
-        .await
-        .map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
+    let body = request.take_body().into_bytes_limit(BODY_MAX).await.map_err(|_| Problem::body_too_large())?;
     let fingerprint = fingerprint(&request, &body);
     request.set_body(body);
 
@@ -53,12 +49,12 @@ pub async fn once<E: Endpoint>(app: &Arc<App>, inner: &E, mut request: Request) 
 
 fn replay(stored: StoredResponse, fingerprint: &str) -> poem::Result<Response> {
     if stored.fingerprint != fingerprint {
-        let problem = Problem::new(StatusCode::CONFLICT, "This Idempotency-Key was used for another request");
-        return Err(problem.code("IDEMPOTENCY_MISMATCH").into());
+        let message = "This Idempotency-Key was used for another request";
+        return Err(Problem::new(StatusCode::CONFLICT, message).code("IDEMPOTENCY_MISMATCH").into());
     }
     let Some((status, body)) = stored.answer else {
-        let problem = Problem::new(StatusCode::CONFLICT, "The first request with this Idempotency-Key is still being processed");
-        return Err(problem.code("IDEMPOTENCY_IN_FLIGHT").into());
+        let message = "The first request with this Idempotency-Key is still being processed";
+        return Err(Problem::new(StatusCode::CONFLICT, message).code("IDEMPOTENCY_IN_FLIGHT").into());
     };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let response = body.with_status(status).with_content_type("application/json; charset=utf-8");
@@ -79,7 +75,7 @@ async fn store_response(app: &Arc<App>, caller: &str, key: &str, mut response: R
     }
     .map_err(Problem::from)?;
     unit.commit().await.map_err(Problem::from)?;
-    let body = body.map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED))?;
+    let body = body.map_err(|_| Problem::internal())?;
     response.set_body(Body::from(body));
     Ok(response)
 }

@@ -64,7 +64,7 @@ impl Limits {
         let mut open = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.get(&address).copied().unwrap_or_default();
         if count >= SOCKETS_EACH || open.values().sum::<usize>() >= SOCKETS_MAX {
-            return Err(too_many("Too many open connections".to_owned()));
+            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "Too many open connections").code("TOO_MANY_CONNECTIONS"));
         }
         open.insert(address, count + 1);
         Ok(SocketPermit(Some((address, Arc::clone(&self.sockets)))))
@@ -102,10 +102,6 @@ impl Drop for SocketPermit {
     }
 }
 
-fn too_many(message: String) -> Problem {
-    Problem::new(StatusCode::TOO_MANY_REQUESTS, message).code("TOO_MANY_REQUESTS")
-}
-
 fn admit(limiter: &DefaultKeyedRateLimiter<IpAddr>, address: Option<IpAddr>) -> Result<(), Problem> {
     let Some(address) = address else { return Ok(()) };
     if limiter.len() > ADDRESSES_MAX {
@@ -113,7 +109,8 @@ fn admit(limiter: &DefaultKeyedRateLimiter<IpAddr>, address: Option<IpAddr>) -> 
     }
     limiter.check_key(&address).map_err(|not_until| {
         let wait = not_until.wait_time_from(governor::clock::DefaultClock::default().now()).as_secs() + 1;
-        too_many(format!("Too many requests, please try again in {wait} s")).param("seconds", wait)
+        let message = format!("Too many requests, please try again in {wait} s");
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, message).code("TOO_MANY_REQUESTS").param("seconds", wait)
     })
 }
 

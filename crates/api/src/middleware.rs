@@ -2,7 +2,7 @@
 
 use crate::auth::{LOGIN_COOKIE, cookie};
 use crate::idempotency;
-use crate::problem::{BAD_REQUEST, FAILED, NOT_FOUND, Problem};
+use crate::problem::{BAD_REQUEST, Problem};
 use crate::state::App;
 use poem::error::ReadBodyError;
 use poem::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
@@ -98,16 +98,15 @@ async fn admit(app: &App, request: &mut Request, path: &str) -> Result<(), Probl
     if !is_api(path) {
         return Ok(());
     }
-    let too_large = || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large");
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     match length {
-        Some(length) if length > BODY_MAX => Err(too_large()),
+        Some(length) if length > BODY_MAX => Err(Problem::body_too_large()),
         // The HTTP server ensures that the body does not exceed its announced length.
         Some(_) => Ok(()),
         None => {
             let body = request.take_body().into_bytes_limit(BODY_MAX).await.map_err(|error| match error {
-                ReadBodyError::PayloadTooLarge => too_large(),
-                _ => Problem::bad(BAD_REQUEST),
+                ReadBodyError::PayloadTooLarge => Problem::body_too_large(),
+                error => Problem::malformed(error),
             })?;
             request.set_body(body);
             Ok(())
@@ -135,13 +134,13 @@ async fn as_problem(mut response: Response) -> Response {
     }
     let status = response.status();
     let message = response.take_body().into_string().await.unwrap_or_default();
-    let error = match status {
-        StatusCode::NOT_FOUND => NOT_FOUND.to_owned(),
-        StatusCode::BAD_REQUEST if !message.is_empty() => format!("{BAD_REQUEST}: {}", message.chars().take(500).collect::<String>()),
-        status if status.is_server_error() => FAILED.to_owned(),
-        _ => BAD_REQUEST.to_owned(),
+    let problem = match status {
+        StatusCode::NOT_FOUND => Problem::not_found(),
+        StatusCode::BAD_REQUEST if !message.is_empty() => Problem::malformed(message.chars().take(500).collect::<String>()),
+        status if status.is_server_error() => Problem { status, ..Problem::internal() },
+        _ => Problem::new(status, BAD_REQUEST).code("BAD_REQUEST"),
     };
-    let mut converted = Problem::new(status, error).into_response();
+    let mut converted = problem.into_response();
     if let Some(allow) = response.headers().get(header::ALLOW) {
         converted.headers_mut().insert(header::ALLOW, allow.clone());
     }

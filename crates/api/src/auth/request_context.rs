@@ -43,7 +43,7 @@ impl<'a> FromRequest<'a> for RequestContext {
 }
 
 fn app(request: &Request) -> Result<&Arc<App>, Problem> {
-    request.data::<Arc<App>>().ok_or_else(|| Problem::new(poem::http::StatusCode::INTERNAL_SERVER_ERROR, crate::problem::FAILED))
+    request.data::<Arc<App>>().ok_or_else(Problem::internal)
 }
 
 async fn caller(request: &Request) -> Result<Option<Caller>, Problem> {

@@ -2,17 +2,19 @@
 //!
 //! Architecture invariant: only this module and the routes know HTTP status codes.
 
+mod admin;
 mod subscriptions;
 
 use poem::http::StatusCode;
 use poem::{IntoResponse, Response, error::ResponseError};
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
 use poem_openapi::{ApiResponse, Object, types::Type};
+use souk_domain::access::{EnvelopeError, OwnerError};
 use souk_domain::billing::{AdvanceError, BillingError, CreditError, PrintError, SubscriptionError, SuspenseError};
-use souk_domain::checkout::{ExpireError, LinkError, StartError, SubmitError, TransferError, UpdateItemsError};
+use souk_domain::checkout::{ExpireError, StartError, SubmitError, TransferError, UpdateItemsError};
 use souk_domain::customer::ValidationErrors;
-use souk_domain::payment::{MethodError, RailError, SettlementError, UpdateMetadataError};
-use souk_domain::pricing::{CatalogueError, CustomAmountError, QuantityError};
+use souk_domain::payment::{CheckError, Decline, RailError, SettlementError, UpdateMetadataError};
+use souk_domain::pricing::{CustomAmountError, QuantityError, UnsupportedInterval};
 use souk_domain::shared::{AmountError, IdError, InputError, Language, StorageError};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,14 +23,14 @@ pub const NOT_FOUND: &str = "Sorry, the page you visited does not exist.";
 pub const FORBIDDEN: &str = "Sorry, you are not authorized to access this page.";
 pub const BAD_REQUEST: &str = "Sorry, request error";
 pub const FAILED: &str = "Sorry, something went wrong.";
-/// The code of errors that the server caused.
-const INTERNAL: &str = "INTERNAL";
 
 // Codes that several use cases share.
 const NOT_CONFIGURED: &str = "NOT_CONFIGURED";
 const METHOD_NOT_SUPPORTED: &str = "METHOD_NOT_SUPPORTED";
 const CURRENCY_NOT_CONFIGURED: &str = "CURRENCY_NOT_CONFIGURED";
 const SEVERAL_CUSTOM_AMOUNTS: &str = "SEVERAL_CUSTOM_AMOUNTS";
+const BAD_EXPIRY: &str = "BAD_EXPIRY";
+const MODE_MISMATCH: &str = "MODE_MISMATCH";
 
 /// The body of an error response.
 #[derive(Debug, Clone, Object)]
@@ -44,6 +46,7 @@ pub struct ProblemBody {
     pub fields: Option<BTreeMap<String, String>>,
 }
 
+/// An error response. Its constructor sets the message; every caller adds the code, and a parameter per value in the message.
 #[derive(Debug, Clone)]
 pub struct Problem {
     pub status: StatusCode,
@@ -76,7 +79,36 @@ impl Problem {
     /// The value of `field` is not one that the server knows.
     #[must_use]
     pub fn invalid(field: &str) -> Self {
-        Self::bad(format!("{field} is invalid")).code("INVALID").param("field", field)
+        Self::invalid_value(field, format!("{field} is invalid"))
+    }
+
+    /// The value of `field` is not valid; `message` names the valid values.
+    #[must_use]
+    pub fn invalid_value(field: &str, message: impl Into<String>) -> Self {
+        Self::bad(message).code("INVALID").param("field", field)
+    }
+
+    /// A mandatory field or parameter is missing.
+    #[must_use]
+    pub fn required(field: &str) -> Self {
+        Self::bad(format!("{field} is required")).code("REQUIRED").param("field", field)
+    }
+
+    /// The request cannot be parsed.
+    #[must_use]
+    pub fn malformed(detail: impl fmt::Display) -> Self {
+        Self::bad(format!("{BAD_REQUEST}: {detail}")).code("BAD_REQUEST").param("detail", detail)
+    }
+
+    #[must_use]
+    pub fn body_too_large() -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large").code("BODY_TOO_LARGE")
+    }
+
+    /// An error that the server caused. The caller logs its cause.
+    #[must_use]
+    pub fn internal() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code("INTERNAL")
     }
 
     #[must_use]
@@ -119,7 +151,7 @@ impl Problem {
             RailError::Misconfigured(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
         tracing::error!(%error, "cannot start a payment");
-        Self::new(status, FAILED).code(INTERNAL)
+        Self { status, ..Self::internal() }
     }
 
     /// An error of a checkout submit, with field messages in the caller's language.
@@ -181,7 +213,7 @@ impl ApiResponse for Problem {
 impl From<StorageError> for Problem {
     fn from(error: StorageError) -> Self {
         tracing::error!(error = &error as &dyn std::error::Error, "storage failed");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
+        Self::internal()
     }
 }
 
@@ -194,47 +226,52 @@ impl From<IdError> for Problem {
 impl From<PrintError> for Problem {
     fn from(error: PrintError) -> Self {
         tracing::error!(%error, "cannot render an invoice");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
+        Self::internal()
     }
 }
 
 impl From<RailError> for Problem {
     fn from(error: RailError) -> Self {
-        let (status, code) = match error {
-            RailError::Unreachable(_) => (StatusCode::BAD_GATEWAY, "NETWORK_UNREACHABLE"),
-            RailError::Rejected(_) => (StatusCode::BAD_REQUEST, "NETWORK_REJECTED"),
-            RailError::Misconfigured(_) => (StatusCode::BAD_REQUEST, "METHOD_MISCONFIGURED"),
-        };
-        Self::new(status, error.to_string()).code(code)
+        let message = error.to_string();
+        match error {
+            RailError::Unreachable(reason) => {
+                Self::new(StatusCode::BAD_GATEWAY, message).code("NETWORK_UNREACHABLE").param("reason", reason)
+            }
+            RailError::Rejected(reason) => Self::bad(message).code("NETWORK_REJECTED").param("reason", reason),
+            RailError::Misconfigured(reason) => Self::bad(message).code("METHOD_MISCONFIGURED").param("reason", reason),
+        }
     }
 }
 
 impl From<CustomAmountError> for Problem {
     fn from(error: CustomAmountError) -> Self {
-        let problem = Self::bad(error.to_string());
+        let message = error.to_string();
         match error {
             CustomAmountError::Between { minimum, maximum } => {
-                problem.code("AMOUNT_OUT_OF_RANGE").param("minimum", minimum).param("maximum", maximum)
+                Self::bad(message).code("AMOUNT_OUT_OF_RANGE").param("minimum", minimum).param("maximum", maximum)
             }
-            CustomAmountError::TooSmall(minimum) => problem.code("AMOUNT_TOO_SMALL").param("minimum", minimum),
-            CustomAmountError::TooPrecise(decimals) => problem.code("AMOUNT_TOO_PRECISE").param("decimals", decimals),
+            CustomAmountError::TooSmall(minimum) => Self::bad(message).code("AMOUNT_TOO_SMALL").param("minimum", minimum),
+            CustomAmountError::TooPrecise(decimals) => Self::bad(message).code("AMOUNT_TOO_PRECISE").param("decimals", decimals),
         }
     }
 }
 
 impl From<AmountError> for Problem {
-    fn from(_: AmountError) -> Self {
-        Self::bad("amount is out of range").code("AMOUNT_INVALID")
+    fn from(error: AmountError) -> Self {
+        match error {
+            AmountError::NotANumber => rejected(&error, "AMOUNT_INVALID"),
+            AmountError::TooPrecise(decimals) => rejected(&error, "AMOUNT_TOO_PRECISE").param("decimals", decimals),
+            AmountError::Overflow => rejected(&error, "AMOUNT_OVERFLOW"),
+        }
     }
 }
 
 impl From<QuantityError> for Problem {
     fn from(error: QuantityError) -> Self {
-        let code = match error {
-            QuantityError::ExceedInventory => "EXCEED_INVENTORY",
-            QuantityError::ExceedPurchaseLimit => "EXCEED_PURCHASE_LIMIT",
-        };
-        Self::bad(error.to_string()).code(code)
+        match error {
+            QuantityError::ExceedInventory => rejected(&error, "EXCEED_INVENTORY"),
+            QuantityError::ExceedPurchaseLimit => rejected(&error, "EXCEED_PURCHASE_LIMIT"),
+        }
     }
 }
 
@@ -242,11 +279,12 @@ impl From<StartError> for Problem {
     fn from(error: StartError) -> Self {
         match error {
             StartError::NotFound => Self::not_found(),
-            StartError::Inactive => Self::bad(error.to_string()).code("LINK_INACTIVE"),
-            StartError::Misconfigured => Self::bad(error.to_string()).code(NOT_CONFIGURED),
-            StartError::CurrencyNotConfigured => Self::bad(error.to_string()).code(CURRENCY_NOT_CONFIGURED),
+            StartError::Inactive => rejected(&error, "LINK_INACTIVE"),
+            StartError::Misconfigured => rejected(&error, NOT_CONFIGURED),
+            StartError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
             StartError::Storage(error) => error.into(),
-            StartError::BadExpiry | StartError::Mode => Self::bad(error.to_string()),
+            StartError::BadExpiry => rejected(&error, BAD_EXPIRY),
+            StartError::Mode => rejected(&error, MODE_MISMATCH),
         }
     }
 }
@@ -256,18 +294,18 @@ impl From<SubmitError> for Problem {
         match error {
             SubmitError::NotFound => Self::not_found(),
             SubmitError::Forbidden => Self::forbidden(),
-            SubmitError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
+            SubmitError::Expired => rejected(&error, "EXPIRED"),
             SubmitError::Fields(errors) => Self::fields(&errors, Language::default()),
             SubmitError::CustomerLimited => Self::new(StatusCode::FORBIDDEN, error.to_string()).code("CUSTOMER_LIMITED"),
-            SubmitError::RequireCrossSell => Self::bad(error.to_string()).code("REQUIRE_CROSS_SELL"),
+            SubmitError::RequireCrossSell => rejected(&error, "REQUIRE_CROSS_SELL"),
             SubmitError::Quantity(error) => error.into(),
-            SubmitError::PaymentInFlight => Self::new(StatusCode::CONFLICT, error.to_string()).code("PAYMENT_IN_FLIGHT"),
+            SubmitError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
             SubmitError::Rail(error) => Self::of_payer(error),
             SubmitError::Storage(error) => error.into(),
-            SubmitError::Misconfigured => Self::bad(error.to_string()).code(NOT_CONFIGURED),
-            SubmitError::MethodNotSupported => Self::bad(error.to_string()).code(METHOD_NOT_SUPPORTED),
-            SubmitError::CurrencyNotConfigured => Self::bad(error.to_string()).code(CURRENCY_NOT_CONFIGURED),
-            SubmitError::SeveralCustomAmounts => Self::bad(error.to_string()).code(SEVERAL_CUSTOM_AMOUNTS),
+            SubmitError::Misconfigured => rejected(&error, NOT_CONFIGURED),
+            SubmitError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
+            SubmitError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
+            SubmitError::SeveralCustomAmounts => rejected(&error, SEVERAL_CUSTOM_AMOUNTS),
             SubmitError::CustomAmount(error) => error.into(),
             SubmitError::Amount(error) => error.into(),
         }
@@ -278,14 +316,14 @@ impl From<UpdateItemsError> for Problem {
     fn from(error: UpdateItemsError) -> Self {
         match error {
             UpdateItemsError::NotFound => Self::not_found(),
-            UpdateItemsError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
-            UpdateItemsError::Fixed => Self::bad(error.to_string()).code("ORDER_FIXED"),
-            UpdateItemsError::NotAdjustable => Self::bad(error.to_string()).code("QUANTITY_FIXED"),
-            UpdateItemsError::NotOffered => Self::bad(error.to_string()).code("NOT_OFFERED"),
-            UpdateItemsError::NotCustom => Self::bad(error.to_string()).code("AMOUNT_FIXED"),
-            UpdateItemsError::SeveralCustomAmounts => Self::bad(error.to_string()).code(SEVERAL_CUSTOM_AMOUNTS),
+            UpdateItemsError::Expired => rejected(&error, "EXPIRED"),
+            UpdateItemsError::Fixed => rejected(&error, "ORDER_FIXED"),
+            UpdateItemsError::NotAdjustable => rejected(&error, "QUANTITY_FIXED"),
+            UpdateItemsError::NotOffered => rejected(&error, "NOT_OFFERED"),
+            UpdateItemsError::NotCustom => rejected(&error, "AMOUNT_FIXED"),
+            UpdateItemsError::SeveralCustomAmounts => rejected(&error, SEVERAL_CUSTOM_AMOUNTS),
             UpdateItemsError::CustomAmount(error) => error.into(),
-            UpdateItemsError::CurrencyNotConfigured => Self::bad(error.to_string()).code(CURRENCY_NOT_CONFIGURED),
+            UpdateItemsError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
             UpdateItemsError::Quantity(error) => error.into(),
             UpdateItemsError::Storage(error) => error.into(),
         }
@@ -298,7 +336,7 @@ impl From<SettlementError> for Problem {
             SettlementError::Storage(error) => error.into(),
             other => {
                 tracing::error!(error = &other as &dyn std::error::Error, "cannot store a payment");
-                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
+                Self::internal()
             }
         }
     }
@@ -308,8 +346,8 @@ impl From<ExpireError> for Problem {
     fn from(error: ExpireError) -> Self {
         match error {
             ExpireError::NotFound => Self::not_found(),
-            ExpireError::NotOpen => Self::bad(error.to_string()),
-            ExpireError::PaymentInFlight => Self::new(StatusCode::CONFLICT, error.to_string()).code("PAYMENT_IN_FLIGHT"),
+            ExpireError::NotOpen => rejected(&error, "NOT_OPEN"),
+            ExpireError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
             ExpireError::Settle(error) => error.into(),
             ExpireError::Storage(error) => error.into(),
         }
@@ -323,18 +361,32 @@ impl From<TransferError> for Problem {
             TransferError::NotFound => Self::not_found(),
             TransferError::Rail(error) => Self::of_payer(error),
             TransferError::CustomerLimited => Self::new(StatusCode::FORBIDDEN, error.to_string()).code("CUSTOMER_LIMITED"),
-            TransferError::Expired => Self::bad(error.to_string()).code("EXPIRED"),
-            TransferError::MethodNotSupported => Self::bad(error.to_string()).code(METHOD_NOT_SUPPORTED),
-            TransferError::OtherPayer => Self::bad(error.to_string()).code("OTHER_PAYER"),
-            TransferError::Complete => Self::bad(error.to_string()).code("ALREADY_PAID"),
-            TransferError::Changed => Self::bad(error.to_string()).code("ORDER_CHANGED"),
-            TransferError::PaymentInFlight => Self::bad(error.to_string()).code("PAYMENT_IN_FLIGHT"),
-            TransferError::Declined(ref decline) => {
-                let reason = decline.code.clone();
-                Self::bad(error.to_string()).code("NETWORK_DECLINED").param("reason", reason)
-            }
-            TransferError::Check(_) => Self::bad(error.to_string()).code("SIGNATURE_MISMATCH"),
+            TransferError::Expired => rejected(&error, "EXPIRED"),
+            TransferError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
+            TransferError::OtherPayer => rejected(&error, "OTHER_PAYER"),
+            TransferError::Complete => rejected(&error, "ALREADY_PAID"),
+            TransferError::Changed => rejected(&error, "ORDER_CHANGED"),
+            TransferError::PaymentInFlight => rejected(&error, "PAYMENT_IN_FLIGHT"),
+            TransferError::Declined(decline) => decline.into(),
+            TransferError::Check(error) => error.into(),
             TransferError::Amount(error) => error.into(),
+        }
+    }
+}
+
+/// A network declined a payment, a stake or a limit. The parameter is the network's code.
+impl From<Decline> for Problem {
+    fn from(decline: Decline) -> Self {
+        Self::bad(decline.message).code("NETWORK_DECLINED").param("reason", decline.code)
+    }
+}
+
+impl From<CheckError> for Problem {
+    fn from(error: CheckError) -> Self {
+        match error {
+            CheckError::Malformed => rejected(&error, "TRANSACTION_UNREADABLE"),
+            CheckError::Differs(difference) => rejected(&error, "SIGNATURE_MISMATCH").param("difference", difference),
+            CheckError::BadSignature => rejected(&error, "SIGNATURE_INVALID"),
         }
     }
 }
@@ -359,8 +411,9 @@ impl From<AdvanceError> for Problem {
     fn from(error: AdvanceError) -> Self {
         match error {
             AdvanceError::NotFound => Self::not_found(),
-            AdvanceError::UnderWay => Self::new(StatusCode::CONFLICT, error.to_string()).code("UNDER_WAY"),
-            AdvanceError::BadTarget | AdvanceError::NothingDue => Self::bad(error.to_string()),
+            AdvanceError::UnderWay => conflict(&error, "UNDER_WAY"),
+            AdvanceError::BadTarget => rejected(&error, "BAD_CLOCK_TARGET"),
+            AdvanceError::NothingDue => rejected(&error, "NO_NEXT_INVOICE"),
             AdvanceError::Storage(error) => error.into(),
         }
     }
@@ -368,34 +421,32 @@ impl From<AdvanceError> for Problem {
 
 impl From<InputError> for Problem {
     fn from(error: InputError) -> Self {
-        let problem = Self::bad(error.to_string());
+        let message = error.to_string();
         match error {
-            InputError::Required(field) => problem.code("REQUIRED").param("field", field),
-            InputError::TooLong { field, max } => problem.code("TOO_LONG").param("field", field).param("max", max),
-            InputError::Control(field) => problem.code("CONTROL_CHARACTERS").param("field", field),
-            InputError::TooMany { field, max } => problem.code("TOO_MANY").param("field", field).param("max", max),
-            InputError::Address(field) => problem.code("BAD_ADDRESS").param("field", field),
-            InputError::TooLarge { field, max } => problem.code("TOO_LARGE").param("field", field).param("max", max),
+            InputError::Required(field) => Self::required(field),
+            InputError::TooLong { field, max } => Self::bad(message).code("TOO_LONG").param("field", field).param("max", max),
+            InputError::Control(field) => Self::bad(message).code("CONTROL_CHARACTERS").param("field", field),
+            InputError::TooMany { field, max } => Self::bad(message).code("TOO_MANY").param("field", field).param("max", max),
+            InputError::Address(field) => Self::bad(message).code("BAD_ADDRESS").param("field", field),
+            InputError::TooLarge { field, max } => Self::bad(message).code("TOO_LARGE").param("field", field).param("max", max),
         }
     }
 }
 
 impl From<CreditError> for Problem {
     fn from(error: CreditError) -> Self {
-        let refused = |error: &CreditError, code: &str| Self::bad(error.to_string()).code(code);
-        let conflict = |error: &CreditError, code: &str| Self::new(StatusCode::CONFLICT, error.to_string()).code(code);
         match error {
             CreditError::NotFound => Self::not_found(),
-            CreditError::NotCreditable => refused(&error, "NOT_CREDITABLE"),
-            CreditError::NothingPaid => refused(&error, "NOTHING_PAID"),
-            CreditError::OverRefund => refused(&error, "OVER_REFUND"),
-            CreditError::NoAmount => refused(&error, "NO_AMOUNT"),
-            CreditError::BadItems => refused(&error, "BAD_ITEMS"),
-            CreditError::BalanceReserved => refused(&error, "BALANCE_RESERVED"),
-            CreditError::BalanceTooSmall => refused(&error, "BALANCE_TOO_SMALL"),
-            CreditError::NoPayoutRoute => refused(&error, "NO_PAYOUT_ROUTE"),
-            CreditError::NotFailed => refused(&error, "REFUND_NOT_FAILED"),
-            CreditError::MethodNotSupported => refused(&error, METHOD_NOT_SUPPORTED),
+            CreditError::NotCreditable => rejected(&error, "NOT_CREDITABLE"),
+            CreditError::NothingPaid => rejected(&error, "NOTHING_PAID"),
+            CreditError::OverRefund => rejected(&error, "OVER_REFUND"),
+            CreditError::NoAmount => rejected(&error, "NO_AMOUNT"),
+            CreditError::BadItems => rejected(&error, "BAD_ITEMS"),
+            CreditError::BalanceReserved => rejected(&error, "BALANCE_RESERVED"),
+            CreditError::BalanceTooSmall => rejected(&error, "BALANCE_TOO_SMALL"),
+            CreditError::NoPayoutRoute => rejected(&error, "NO_PAYOUT_ROUTE"),
+            CreditError::NotFailed => rejected(&error, "REFUND_NOT_FAILED"),
+            CreditError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
             CreditError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
             CreditError::Contended => conflict(&error, "CONTENDED"),
             CreditError::Input(error) => error.into(),
@@ -404,7 +455,7 @@ impl From<CreditError> for Problem {
             CreditError::Storage(error) => error.into(),
             CreditError::Ledger(_) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "a credit note or a refund failed");
-                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
+                Self::internal()
             }
         }
     }
@@ -414,51 +465,49 @@ impl From<SuspenseError> for Problem {
     fn from(error: SuspenseError) -> Self {
         match error {
             SuspenseError::NotFound => Self::not_found(),
-            SuspenseError::NotOnHold => Self::bad(error.to_string()).code("NOT_ON_HOLD"),
-            SuspenseError::Contended => Self::new(StatusCode::CONFLICT, error.to_string()).code("CONTENDED"),
+            SuspenseError::NotOnHold => rejected(&error, "NOT_ON_HOLD"),
+            SuspenseError::Contended => conflict(&error, "CONTENDED"),
             SuspenseError::Amount(error) => error.into(),
             SuspenseError::Settlement(error) => error.into(),
             SuspenseError::Billing(error) => (*error).into(),
             SuspenseError::Storage(error) => error.into(),
             SuspenseError::Ledger(_) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "a payment on hold could not be resolved");
-                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
+                Self::internal()
             }
         }
     }
 }
 
-impl From<CatalogueError> for Problem {
-    fn from(error: CatalogueError) -> Self {
+impl From<UnsupportedInterval> for Problem {
+    fn from(error: UnsupportedInterval) -> Self {
+        rejected(&error, "INTERVAL_UNSUPPORTED")
+    }
+}
+
+impl From<EnvelopeError> for Problem {
+    fn from(error: EnvelopeError) -> Self {
         match error {
-            CatalogueError::NotFound => Self::not_found(),
-            CatalogueError::LookupKeyTaken | CatalogueError::InUse => Self::new(StatusCode::CONFLICT, error.to_string()),
-            CatalogueError::Storage(error) => error.into(),
-            other => Self::bad(other.to_string()),
+            EnvelopeError::Invalid => rejected(&error, "CONNECT_SIGNATURE"),
+            EnvelopeError::Expired => rejected(&error, "CONNECT_CLOCK"),
         }
     }
 }
 
-impl From<LinkError> for Problem {
-    fn from(error: LinkError) -> Self {
+impl From<OwnerError> for Problem {
+    fn from(error: OwnerError) -> Self {
         match error {
-            LinkError::NotFound => Self::not_found(),
-            LinkError::Storage(error) => error.into(),
-            other => Self::bad(other.to_string()),
+            OwnerError::LinkUsed => Self::forbidden_for(&error.to_string()).code("OWNER_LINK_USED"),
+            OwnerError::OwnerExists => Self::forbidden_for(&error.to_string()).code("OWNER_EXISTS"),
+            OwnerError::Storage(error) => error.into(),
         }
     }
 }
 
-impl From<MethodError> for Problem {
-    fn from(error: MethodError) -> Self {
-        match error {
-            MethodError::NotFound => Self::not_found(),
-            MethodError::CurrencyTwice | MethodError::Changed | MethodError::PaymentsInFlight => {
-                Self::new(StatusCode::CONFLICT, error.to_string())
-            }
-            MethodError::Rail(error) => error.into(),
-            MethodError::Storage(error) => error.into(),
-            other => Self::bad(other.to_string()),
-        }
-    }
+fn rejected(error: &impl fmt::Display, code: &str) -> Problem {
+    Problem::bad(error.to_string()).code(code)
+}
+
+fn conflict(error: &impl fmt::Display, code: &str) -> Problem {
+    Problem::new(StatusCode::CONFLICT, error.to_string()).code(code)
 }

@@ -1,20 +1,10 @@
 //! The errors of subscriptions, their invoices and stakes.
 
-use super::{CURRENCY_NOT_CONFIGURED, FAILED, INTERNAL, METHOD_NOT_SUPPORTED, Problem};
-use poem::http::StatusCode;
+use super::{CURRENCY_NOT_CONFIGURED, METHOD_NOT_SUPPORTED, Problem, conflict, rejected};
 use souk_domain::billing::{
-    CancelError, ClockError, CreditError, OverdraftError, OverduePaymentError, PaymentChangeError, PaymentTargetError, PlanError,
-    RechargeError, RecoverError, RestakeError, ResumeError, StakeAdminError, SubscriptionError, UsageError, VoidError,
+    CancelError, ClockError, CreditError, IllegalChange, OverdraftError, OverduePaymentError, PaymentChangeError, PaymentTargetError,
+    PlanError, RechargeError, RecoverError, RestakeError, ResumeError, StakeAdminError, SubscriptionError, UsageError, VoidError,
 };
-use std::fmt::Display;
-
-fn rejected(error: &impl Display, code: &str) -> Problem {
-    Problem::bad(error.to_string()).code(code)
-}
-
-fn conflict(error: &impl Display, code: &str) -> Problem {
-    Problem::new(StatusCode::CONFLICT, error.to_string()).code(code)
-}
 
 impl From<SubscriptionError> for Problem {
     fn from(error: SubscriptionError) -> Self {
@@ -22,7 +12,9 @@ impl From<SubscriptionError> for Problem {
             SubscriptionError::NotFound => Self::not_found(),
             SubscriptionError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
             SubscriptionError::Contended => conflict(&error, "CONTENDED"),
-            SubscriptionError::Illegal(_) => rejected(&error, "STATUS_FORBIDS"),
+            SubscriptionError::Illegal(IllegalChange { status, change }) => {
+                rejected(&error, "STATUS_FORBIDS").param("status", status.name()).param("change", format!("{change:?}"))
+            }
             SubscriptionError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
             SubscriptionError::Unbillable(_) => rejected(&error, "NOT_BILLABLE"),
             SubscriptionError::Credit(CreditError::Rail(error)) | SubscriptionError::Rail(error) => Self::of_payer(error),
@@ -32,7 +24,7 @@ impl From<SubscriptionError> for Problem {
             SubscriptionError::Storage(error) => error.into(),
             SubscriptionError::Ledger(_) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "a change of a subscription failed");
-                Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED).code(INTERNAL)
+                Self::internal()
             }
         }
     }
@@ -44,9 +36,8 @@ impl From<PaymentTargetError> for Problem {
             PaymentTargetError::Ended => rejected(&error, "SUBSCRIPTION_ENDED"),
             PaymentTargetError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
             PaymentTargetError::UnpaidInvoices => rejected(&error, "OVERDUE_FIRST"),
-            PaymentTargetError::Check(_) => rejected(&error, "SIGNATURE_MISMATCH"),
-            // The message comes from the network and has no code.
-            PaymentTargetError::Declined(message) => Self::bad(message),
+            PaymentTargetError::Check(error) => error.into(),
+            PaymentTargetError::Declined(decline) => decline.into(),
             PaymentTargetError::Subscription(error) => error.into(),
         }
     }

@@ -16,7 +16,9 @@ pub fn alive() -> Json<Value> {
 /// Checks that the database and the queue respond.
 #[handler]
 pub async fn ready(app: Data<&Arc<App>>) -> Result<Json<Value>, Problem> {
-    let unavailable = |part: &str| Problem::new(StatusCode::SERVICE_UNAVAILABLE, format!("The {part} does not answer"));
+    let unavailable = |part: &str| {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, format!("The {part} does not answer")).code("UNAVAILABLE").param("part", part)
+    };
     app.ctx.store.ping().await.map_err(|_| unavailable("database"))?;
     app.probe.ping().await.map_err(|_| unavailable("queue"))?;
     Ok(Json(json!({ "status": "ok", "database": "ok", "queue": "ok" })))

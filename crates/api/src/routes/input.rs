@@ -16,7 +16,10 @@ const PAGE_INFO: &str = "page_info";
 
 /// A page by its number, or by the last id of the previous page.
 pub fn page<I: Id>(number: Option<u32>, size: Option<u32>, starting_after: Option<String>) -> Result<Page, Problem> {
-    let after = starting_after.map(|id| I::parse(&id)).transpose().map_err(|_| Problem::bad("starting_after is not valid"))?;
+    let after = starting_after
+        .map(|id| I::parse(&id))
+        .transpose()
+        .map_err(|_| Problem::invalid_value("starting_after", "starting_after is not valid"))?;
     Ok(Page { starting_after: after.map(|id| id.to_string()), ..Page::new(number, size) })
 }
 
@@ -49,7 +52,7 @@ pub fn metadata_filter(request: &Request) -> Result<Metadata, Problem> {
 /// Reads `metadata` of a body. Strings, numbers and booleans are stored as strings, `null` entries are dropped, and `page_info` is
 /// parsed separately.
 pub fn read_metadata(value: Value) -> Result<(Metadata, Option<PageInfo>), Problem> {
-    let Value::Object(entries) = value else { return Err(Problem::bad("metadata must be an object")) };
+    let Value::Object(entries) = value else { return Err(Problem::invalid_value("metadata", "metadata must be an object")) };
     let (mut metadata, mut page_info) = (Metadata::new(), None);
     for (name, value) in entries {
         match value {
@@ -57,17 +60,20 @@ pub fn read_metadata(value: Value) -> Result<(Metadata, Option<PageInfo>), Probl
             Value::Object(_) if name == PAGE_INFO => page_info = Some(read_page_info(value)?),
             Value::String(text) => drop(metadata.insert(name, text)),
             Value::Number(_) | Value::Bool(_) => drop(metadata.insert(name, value.to_string())),
-            Value::Array(_) | Value::Object(_) => return Err(Problem::bad("metadata values must be strings, numbers or booleans")),
+            Value::Array(_) | Value::Object(_) => {
+                return Err(Problem::invalid_value("metadata", "metadata values must be strings, numbers or booleans"));
+            }
         }
     }
     Ok((metadata, page_info))
 }
 
 fn read_page_info(value: Value) -> Result<PageInfo, Problem> {
-    let model = PageInfoModel::parse_from_json(Some(value)).map_err(|error| Problem::bad(error.into_message()))?;
+    let model =
+        PageInfoModel::parse_from_json(Some(value)).map_err(|error| Problem::invalid_value("metadata.page_info", error.into_message()))?;
     let mut info = PageInfo { purpose: text(model.form_purpose_description)?, ..PageInfo::default() };
     for (name, validation) in model.field_validation {
-        let bad = |what: &str| Problem::bad(format!("page_info.field_validation: {what}"));
+        let bad = |what: &str| Problem::invalid_value("metadata.page_info", format!("page_info.field_validation: {what}"));
         let field = Field::from_name(&name).ok_or_else(|| bad("this field is not known"))?;
         let pattern = FieldPattern::new(&validation.pattern, text(validation.pattern_message)?);
         info.patterns.insert(field, pattern.ok_or_else(|| bad("this pattern is not valid"))?);

@@ -1,8 +1,7 @@
 //! PDF responses.
 
-use crate::problem::{FAILED, Problem};
+use crate::problem::Problem;
 use crate::state::{App, DocumentPrinter};
-use poem::http::StatusCode;
 use poem_openapi::payload::{Binary, Response};
 use souk_domain::billing::PrintError;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ where
 {
     let app = Arc::clone(app);
     let rendered = tokio::task::spawn_blocking(move || render(app.printer.as_ref())).await;
-    let bytes = rendered.map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED))??;
+    let bytes = rendered.map_err(|_| Problem::internal())??;
     let disposition = format!("attachment; filename=\"{name}.pdf\"");
     Ok(Response::new(Binary(bytes)).header("content-type", "application/pdf").header("content-disposition", disposition))
 }

@@ -193,7 +193,8 @@ async fn an_envelope_that_is_too_old_or_signed_by_another_key_ends_the_session()
     let mut body = forged.signed(&alice, &asked, "responseAuth", json!([]));
     body["userPk"] = json!(wallet("mallory").public_key_base58());
     assert_eq!(forged.read(&forged.post(&body).await)["errorMessage"], "Invalid JWT token");
-    assert_eq!(forged.status().await.ok()["status"], "error");
+    let seen = forged.status().await.ok();
+    assert_eq!((&seen["status"], &seen["code"]), (&"error".into(), &"CONNECT_SIGNATURE".into()));
     app.finish().await;
 }
 
@@ -210,7 +211,8 @@ async fn an_envelope_from_a_clock_that_is_behind_is_rejected_with_the_reason() {
     app.advance(Duration::from_secs(7));
     let refused = second.read(&second.post(&stale).await);
     assert_eq!(refused["errorMessage"], "JWT token expired, make sure your device time in sync with network");
-    assert_eq!(second.status().await.ok()["status"], "error");
+    let seen = second.status().await.ok();
+    assert_eq!((&seen["status"], &seen["code"]), (&"error".into(), &"CONNECT_CLOCK".into()));
     assert_eq!(first.read(&first.post(&stale).await)["errorMessage"], "Session not found or expired");
     first.status().await.refused(400);
     app.finish().await;

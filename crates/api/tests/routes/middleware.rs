@@ -44,6 +44,7 @@ async fn malformed_json_is_a_bad_request_in_the_error_format() {
     for body in ["", "{", "[]", "null", "{\"payment_method\": 5}", "{\"payment_method\":\"pm_1\"}", "\u{0}"] {
         let refused = alice.browser.call(Method::PUT, &path).body("application/json", body.as_bytes().to_vec()).send().await.refused(400);
         assert!(refused["error"].as_str().is_some_and(|error| error.starts_with("Sorry, request error")), "{refused}");
+        assert_eq!(refused["code"], "BAD_REQUEST", "{refused}");
     }
     let other = alice.browser.call(Method::PUT, &path).body("text/plain", b"hello".to_vec()).send().await;
     assert!(matches!(other.status, 400 | 415), "{}", other.status);
@@ -55,7 +56,9 @@ async fn malformed_json_is_a_bad_request_in_the_error_format() {
 async fn unknown_paths_and_methods_use_the_error_format() {
     let app = TestApp::open().await;
     let browser = app.browser();
-    assert_eq!(browser.get("/api/nonsense").await.refused(404)["error"], "Sorry, the page you visited does not exist.");
+    let unknown = browser.get("/api/nonsense").await.refused(404);
+    assert_eq!(unknown["error"], "Sorry, the page you visited does not exist.");
+    assert_eq!(unknown["code"], "NOT_FOUND");
     let answer = browser.call(Method::DELETE, "/api/settings").send().await;
     assert_eq!(answer.status, 405);
     assert!(answer.json()["error"].is_string());

@@ -41,10 +41,9 @@ async fn the_ownership_link_creates_one_owner_and_is_then_invalid() {
     assert!(offer_ownership(&app.ctx, &token_hash("the-link")).await.expect("is offered"));
     app.browser().post("/api/session/claim-owner", &json!({ "token": "the-link" })).await.refused(401);
     let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
-    assert_eq!(
-        bob.browser.post("/api/session/claim-owner", &json!({ "token": "another" })).await.refused(403)["error"],
-        "This link has been used or is not valid"
-    );
+    let another = bob.browser.post("/api/session/claim-owner", &json!({ "token": "another" })).await.refused(403);
+    assert_eq!(another["error"], "This link has been used or is not valid");
+    assert_eq!(another["code"], "OWNER_LINK_USED");
     let claimed = alice.browser.post("/api/session/claim-owner", &json!({ "token": "the-link" })).await.ok();
     assert_eq!(claimed["user"]["role"], "owner");
     bob.browser.post("/api/session/claim-owner", &json!({ "token": "the-link" })).await.refused(403);

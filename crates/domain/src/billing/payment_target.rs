@@ -5,7 +5,7 @@ use super::subscription_error::convert_subscription_errors;
 use super::{Invoice, InvoiceStatus, Subscription, SubscriptionError, SubscriptionStatus};
 use crate::access::Wallet;
 use crate::context::Context;
-use crate::payment::{Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Method, Purpose, SignedTransaction, charge_now};
+use crate::payment::{Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Decline, Method, Purpose, SignedTransaction, charge_now};
 use crate::shared::{Amount, AttemptId, CurrencyId, MethodId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 
@@ -20,8 +20,8 @@ pub enum PaymentTargetError {
     #[error("Please pay your overdue invoices first")]
     UnpaidInvoices,
     /// The network declined, with its own message.
-    #[error("{0}")]
-    Declined(String),
+    #[error("{}", .0.message)]
+    Declined(Decline),
     #[error(transparent)]
     Check(#[from] CheckError),
     #[error(transparent)]
@@ -134,7 +134,7 @@ pub(super) async fn send_now(ctx: &Context, attempt: &AttemptId) -> Result<(), P
     let _ = charge_now(ctx, attempt).await;
     let found = ctx.store.read().await?.attempts().find(attempt).await?;
     match found.filter(|attempt| attempt.status == AttemptStatus::Declined) {
-        Some(declined) => Err(PaymentTargetError::Declined(declined.last_error.map(|error| error.message).unwrap_or_default())),
+        Some(declined) => Err(PaymentTargetError::Declined(declined.last_error.unwrap_or_default())),
         None => Ok(()),
     }
 }

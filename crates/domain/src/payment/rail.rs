@@ -35,7 +35,7 @@ pub struct Settlement {
 }
 
 /// Why a network declined, in its own terms. `message` may be shown to the payer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decline {
     pub code: String,
     pub message: String,

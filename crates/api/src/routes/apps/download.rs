@@ -1,7 +1,7 @@
 //! Responses that send a file with its type, length and digest.
 
 use crate::middleware::RequestMethod;
-use crate::problem::{FAILED, Problem};
+use crate::problem::Problem;
 use crate::state::App;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -71,7 +71,7 @@ pub async fn picture(app: &App, sha256: &str) -> Result<Response, Problem> {
 async fn open(app: &App, sha256: &str) -> Result<OpenedFile, Problem> {
     app.files.open(sha256).await?.ok_or_else(|| {
         tracing::error!(sha256, "a file that the database refers to is missing");
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED)
+        Problem::internal()
     })
 }
 

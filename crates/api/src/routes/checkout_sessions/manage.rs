@@ -49,7 +49,7 @@ impl NewSessionModel {
             mode,
             kind,
             items: self.line_items.into_iter().map(LineItemInputModel::read).collect::<Result<_, _>>()?,
-            currency_id: currency_id.map_err(|_| Problem::bad("currency_id is not the id of a currency"))?,
+            currency_id: currency_id.map_err(|_| Problem::invalid_value("currency_id", "currency_id is not the id of a currency"))?,
             form: FormOptions {
                 collect_phone: self.phone_number_collection.is_some_and(|collection| collection.enabled),
                 require_address: self.billing_address_collection == Some(AddressCollection::Required),
@@ -113,11 +113,12 @@ impl ManageSessionsApi {
     ) -> Result<Json<SessionListModel>, Problem> {
         let page = page::<SessionId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
         let statuses = status.0.as_deref().unwrap_or_default().split(',').map(str::trim).filter(|status| !status.is_empty());
-        let statuses = statuses.map(|name| SessionStatus::from_name(name).ok_or_else(|| Problem::bad("status is not known")));
+        let statuses =
+            statuses.map(|name| SessionStatus::from_name(name).ok_or_else(|| Problem::invalid_value("status", "status is not known")));
         let link = payment_link_id.0.map(|id| PaymentLinkId::parse(&id)).transpose();
         let filter = SessionFilter {
             statuses: statuses.collect::<Result<_, _>>()?,
-            link: link.map_err(|_| Problem::bad("payment_link_id is not the id of a payment link"))?,
+            link: link.map_err(|_| Problem::invalid_value("payment_link_id", "payment_link_id is not the id of a payment link"))?,
             metadata: metadata_filter(request)?,
         };
         let now = app.ctx.now();

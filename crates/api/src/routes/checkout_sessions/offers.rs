@@ -181,11 +181,11 @@ impl OffersApi {
     ) -> Result<Json<FastPaidModel>, Problem> {
         let agreed = match (&kind.0, &amount.0) {
             (Some(kind), Some(amount)) => Some(FastConsent {
-                by: FastPaySource::from_name(kind).ok_or_else(|| Problem::bad("type is credit or delegation"))?,
+                by: FastPaySource::from_name(kind).ok_or_else(|| Problem::invalid_value("type", "type is credit or delegation"))?,
                 amount: Amount::parse_base_units(amount)?,
             }),
             (None, None) => None,
-            _ => return Err(Problem::bad("type and amount must be sent together")),
+            _ => return Err(Problem::invalid_value("amount", "type and amount must be sent together")),
         };
         let fast_paid = checkout::pay_fast(&app.ctx, &SessionId::parse(&id)?, &caller.0.user.did, agreed).await?;
         Ok(Json(FastPaidModel { fast_paid }))

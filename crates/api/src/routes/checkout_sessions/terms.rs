@@ -38,7 +38,9 @@ impl SubscriptionDataInputModel {
             trial: TrialTerms {
                 days: self.trial_period_days.unwrap_or_default(),
                 end: self.trial_end.filter(|end| *end > 0).map(Timestamp::from_seconds),
-                currencies: currencies.map_err(|_| Problem::bad("trial_currency must be ids of currencies, separated by commas"))?,
+                currencies: currencies.map_err(|_| {
+                    Problem::invalid_value("trial_currency", "trial_currency must be ids of currencies, separated by commas")
+                })?,
             },
             no_stake: self.no_stake.unwrap_or_default(),
             min_stake_amount: self.min_stake_amount.map(|amount| amount.0),
@@ -185,6 +187,8 @@ impl From<&Subscription> for SessionSubscriptionModel {
 
 /// Parses the wire name of a session mode; absent: the mode is derived from the items.
 pub fn read_mode(name: Option<&str>) -> Result<Option<SessionMode>, Problem> {
-    let mode = |name: &str| SessionMode::from_name(name).ok_or_else(|| Problem::bad("mode must be payment, subscription or setup"));
+    let mode = |name: &str| {
+        SessionMode::from_name(name).ok_or_else(|| Problem::invalid_value("mode", "mode must be payment, subscription or setup"))
+    };
     name.map(mode).transpose()
 }

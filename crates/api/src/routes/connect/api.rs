@@ -5,7 +5,7 @@ use super::{claims, wallet_actions};
 use crate::auth::{BROWSER_COOKIE, LOGIN_COOKIE, LinkHolder, MaybeUser, RequestContext, browser_cookie, cookie, login_cookie, token_hash};
 use crate::problem::Problem;
 use crate::state::App;
-use poem::http::{StatusCode, header};
+use poem::http::header;
 use poem::web::{Data, Json, Path, Query};
 use poem::{IntoResponse, Request, Response, Route, get, handler};
 use serde::Deserialize;
@@ -166,7 +166,7 @@ async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, q
 
 /// The parameters of the page, from the query or the body (JSON or a form); the query takes precedence.
 async fn params_of(request: &Request, body: poem::Body) -> Result<BTreeMap<String, String>, Problem> {
-    let body = body.into_bytes_limit(PARAMS_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
+    let body = body.into_bytes_limit(PARAMS_MAX).await.map_err(|_| Problem::body_too_large())?;
     let text = |value: Value| match value {
         Value::String(text) => Some(text),
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
@@ -175,7 +175,7 @@ async fn params_of(request: &Request, body: poem::Body) -> Result<BTreeMap<Strin
     let is_json = request.content_type().is_some_and(|kind| kind.starts_with("application/json"));
     let mut params: BTreeMap<String, String> = match is_json && !body.is_empty() {
         true => serde_json::from_slice::<BTreeMap<String, Value>>(&body)
-            .map_err(|error| Problem::bad(format!("Sorry, request error: {error}")))?
+            .map_err(Problem::malformed)?
             .into_iter()
             .filter_map(|(name, value)| Some((name, text(value)?)))
             .collect(),
@@ -247,9 +247,8 @@ async fn wallet_response(
     body: poem::Body,
 ) -> Result<Json<Value>, Problem> {
     let action = action_of(&action)?;
-    let bytes =
-        body.into_bytes_limit(RESPONSE_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
-    let answer: WalletResponse = serde_json::from_slice(&bytes).map_err(|error| Problem::bad(format!("Sorry, request error: {error}")))?;
+    let bytes = body.into_bytes_limit(RESPONSE_MAX).await.map_err(|_| Problem::body_too_large())?;
+    let answer: WalletResponse = serde_json::from_slice(&bytes).map_err(Problem::malformed)?;
     Ok(Json(step::submit(&app, action, &query.token, &answer.user_pk, &answer.user_info).await?))
 }
 

@@ -130,7 +130,7 @@ pub async fn submit(app: &App, action: ConnectAction, token: &str, public_key: &
     let opened = match app.did_auth_tokens.open(envelope, public_key, now) {
         Ok(opened) => opened,
         Err(error) => {
-            let problem = Problem::bad(error.to_string()).code("CONNECT_SIGNATURE");
+            let problem = Problem::from(error);
             fail(app, &session, ConnectStatus::Error, &problem).await?;
             return Ok(claims::rejected(app, &problem, now));
         }

@@ -19,7 +19,10 @@ use souk_domain::shared::{
 };
 use std::collections::BTreeMap;
 
-const OWNER_REQUIRED: &str = "Either subscriptionId or customerId must be provided";
+/// The payer is not named.
+fn owner_required() -> Problem {
+    Problem::bad("Either subscriptionId or customerId must be provided").code("OWNER_REQUIRED")
+}
 
 /// Returns whether an action concerns an existing subscription.
 pub const fn is_wallet_action(action: ConnectAction) -> bool {
@@ -55,12 +58,11 @@ pub async fn open(
             params.insert("customerId".to_owned(), id.to_string());
             (id, Vec::new())
         }
-        (ConnectAction::CollectBatch, None, None) => return Err(Problem::bad(OWNER_REQUIRED)),
-        (..) => return Err(Problem::bad("subscriptionId is required")),
+        (ConnectAction::CollectBatch, None, None) => return Err(owner_required()),
+        (..) => return Err(Problem::required("subscriptionId")),
     };
     if matches!(action, ConnectAction::CollectBatch | ConnectAction::ChangePayment) {
-        CurrencyId::parse(params.get("currencyId").map(String::as_str).unwrap_or_default())
-            .map_err(|_| Problem::bad("currencyId is required"))?;
+        CurrencyId::parse(params.get("currencyId").map(String::as_str).unwrap_or_default()).map_err(|_| Problem::required("currencyId"))?;
     }
     let customer = unit.customers().find(&customer).await?.ok_or_else(Problem::not_found)?;
     drop(unit);
@@ -79,10 +81,10 @@ pub async fn open(
     }
     if action == ConnectAction::Recharge {
         let subscription = SubscriptionId::parse(params.get("subscriptionId").map(String::as_str).unwrap_or_default())?;
-        billing::check_recharge(&app.ctx, &subscription, amount_of(&params).map_err(|error| Problem::bad(error.to_string()))?).await?;
+        billing::check_recharge(&app.ctx, &subscription, amount_of(&params)?).await?;
     }
     if action == ConnectAction::OverdraftProtection {
-        stake_amount(&params).map_err(|error| Problem::bad(error.to_string()))?;
+        stake_amount(&params)?;
     }
     Ok(params)
 }

@@ -108,7 +108,7 @@ async fn authorize_overdue(
             let currency = unit.methods().find_currency(&CurrencyId::parse(&payment.currency_id)?).await?.ok_or_else(Problem::not_found)?;
             named_customer(app, unit.as_mut(), currency.mode, named).await?
         }
-        (None, None) => return Err(Problem::bad(OWNER_REQUIRED)),
+        (None, None) => return Err(Problem::bad(OWNER_REQUIRED).code("OWNER_REQUIRED")),
     };
     let customer = customer.ok_or_else(Problem::not_found)?;
     let links: Vec<_> = subscription.iter().map(SubscriptionId::as_str).collect();

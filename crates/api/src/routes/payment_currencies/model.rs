@@ -29,9 +29,10 @@ impl CurrencyInputModel {
     pub fn identity(&self) -> Result<NewCurrency, Problem> {
         let method = self.payment_method_id.as_deref().and_then(|id| MethodId::parse(id).ok());
         Ok(NewCurrency {
-            method_id: method.ok_or_else(|| Problem::bad("payment_method_id is not the id of a payment method"))?,
+            method_id: method
+                .ok_or_else(|| Problem::invalid_value("payment_method_id", "payment_method_id is not the id of a payment method"))?,
             decimals: self.decimal,
-            contract: self.contract.clone().ok_or_else(|| Problem::bad("contract is required"))?,
+            contract: self.contract.clone().ok_or_else(|| Problem::required("contract"))?,
         })
     }
 }

@@ -25,7 +25,8 @@ fn one() -> u64 {
 
 impl LineItemInputModel {
     pub fn read(self) -> Result<LineItem, Problem> {
-        let price_id = PriceId::parse(&self.price_id).map_err(|_| Problem::bad("price_id is not the id of a price"))?;
+        let price_id =
+            PriceId::parse(&self.price_id).map_err(|_| Problem::invalid_value("price_id", "price_id is not the id of a price"))?;
         let adjustable = self.adjustable_quantity.filter(|adjustable| adjustable.enabled);
         let adjustable = adjustable.map(|adjustable| QuantityRange { minimum: adjustable.minimum, maximum: adjustable.maximum });
         Ok(LineItem { adjustable, ..LineItem::new(price_id, self.quantity) })
@@ -94,7 +95,7 @@ impl PaymentLinkInputModel {
         };
         let redirect_url = match &self.after_completion {
             Some(after) if after.kind == AfterCompletionKind::Redirect => {
-                let redirect = after.redirect.as_ref().ok_or_else(|| Problem::bad("after_completion.redirect is required"))?;
+                let redirect = after.redirect.as_ref().ok_or_else(|| Problem::required("after_completion.redirect"))?;
                 Some(Some(redirect.url.clone()))
             }
             Some(_) => Some(None),
@@ -109,7 +110,7 @@ impl PaymentLinkInputModel {
             active: self.active,
             name: self.name,
             items: items.transpose()?,
-            currency_id: currency_id.map_err(|_| Problem::bad("currency_id is not the id of a currency"))?,
+            currency_id: currency_id.map_err(|_| Problem::invalid_value("currency_id", "currency_id is not the id of a currency"))?,
             collect_phone: self.phone_number_collection.map(|collection| collection.enabled),
             require_address: self.billing_address_collection.map(|collection| collection == AddressCollection::Required),
             custom_message,

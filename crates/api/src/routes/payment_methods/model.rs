@@ -60,7 +60,7 @@ impl MethodInputModel {
     /// The type of a new method.
     pub fn kind(&self) -> Result<MethodKind, Problem> {
         let known = self.kind.as_deref().and_then(MethodKind::from_name);
-        known.ok_or_else(|| Problem::bad("type must be one of arcblock, bitcoin, ethereum, base, stripe"))
+        known.ok_or_else(|| Problem::invalid_value("type", "type must be one of arcblock, bitcoin, ethereum, base, stripe"))
     }
 
     pub fn read(self, kind: MethodKind) -> Result<MethodFields, Problem> {
@@ -68,7 +68,7 @@ impl MethodInputModel {
         let settings = match self.settings {
             Some(mut settings) => {
                 let fields = settings.remove(kind.name());
-                Some(fields.ok_or_else(|| Problem::bad(format!("settings.{} is required", kind.name())))?.read())
+                Some(fields.ok_or_else(|| Problem::required(&format!("settings.{}", kind.name())))?.read())
             }
             None => None,
         };
@@ -78,7 +78,8 @@ impl MethodInputModel {
             description: self.description,
             logo: self.logo,
             settings,
-            default_currency_id: currency_id.map_err(|_| Problem::bad("default_currency_id is not the id of a currency"))?,
+            default_currency_id: currency_id
+                .map_err(|_| Problem::invalid_value("default_currency_id", "default_currency_id is not the id of a currency"))?,
         })
     }
 }

@@ -25,8 +25,9 @@ impl PricesApi {
         writes: Writes<resources::Prices>,
         price: LosslessJson<PriceInputModel>,
     ) -> Result<Json<PriceModel>, Problem> {
-        let product = price.0.product_id.as_deref().ok_or_else(|| Problem::bad("product_id is required"))?;
-        let product = ProductId::parse(product).map_err(|_| Problem::bad("product_id is not the id of a product"))?;
+        let product = price.0.product_id.as_deref().ok_or_else(|| Problem::required("product_id"))?;
+        let product =
+            ProductId::parse(product).map_err(|_| Problem::invalid_value("product_id", "product_id is not the id of a product"))?;
         let id = pricing::create_price(&app.ctx, writes.mode, &product, price.0.read(true)?).await?;
         show(&app, writes.mode, id.as_str()).await
     }
@@ -49,7 +50,7 @@ impl PricesApi {
     ) -> Result<Json<PriceListModel>, Problem> {
         let page = page::<PriceId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
         let product = product_id.0.map(|id| ProductId::parse(&id)).transpose();
-        let product = product.map_err(|_| Problem::bad("product_id is not the id of a product"))?;
+        let product = product.map_err(|_| Problem::invalid_value("product_id", "product_id is not the id of a product"))?;
         let filter = CatalogueFilter { active: active.0, query: words(q.0), product, metadata: metadata_filter(request)? };
         listed(&app, reads.mode, &filter, &page).await
     }
@@ -108,7 +109,7 @@ impl PricesApi {
         id: Path<String>,
         change: Json<InventoryModel>,
     ) -> Result<Json<PriceModel>, Problem> {
-        let step = i64::try_from(change.quantity).map_err(|_| Problem::bad("quantity is out of range"))?;
+        let step = i64::try_from(change.quantity).map_err(|_| Problem::invalid_value("quantity", "quantity is out of range"))?;
         let step = if change.action == InventoryAction::Increment { step } else { -step };
         let id = pricing::restock(&app.ctx, writes.mode, &id, step).await?;
         show(&app, writes.mode, id.as_str()).await

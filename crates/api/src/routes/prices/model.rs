@@ -60,16 +60,15 @@ pub struct RecurringInputModel {
 impl RecurringInputModel {
     fn read(&self) -> Result<Recurring, Problem> {
         let anchoring = Anchoring::from_name(self.anchoring.as_deref().unwrap_or("fixed"));
-        let anchoring = anchoring.ok_or_else(|| Problem::bad("anchoring must be fixed or calendar"))?;
-        let cycle = RecurringInterval::named(&self.interval, self.interval_count.unwrap_or(1), anchoring);
-        let cycle = cycle.map_err(|error| Problem::bad(error.to_string()))?;
+        let anchoring = anchoring.ok_or_else(|| Problem::invalid_value("anchoring", "anchoring must be fixed or calendar"))?;
+        let cycle = RecurringInterval::named(&self.interval, self.interval_count.unwrap_or(1), anchoring)?;
         let usage = match (self.usage_type.as_deref().unwrap_or("licensed"), self.aggregate_usage.as_deref().unwrap_or("sum")) {
             ("licensed", _) => Usage::Licensed,
             ("metered", name) => {
-                let aggregate = Aggregate::from_name(name);
-                Usage::Metered(aggregate.ok_or_else(|| Problem::bad("aggregate_usage must be sum, last_during_period or max"))?)
+                let invalid = || Problem::invalid_value("aggregate_usage", "aggregate_usage must be sum, last_during_period or max");
+                Usage::Metered(Aggregate::from_name(name).ok_or_else(invalid)?)
             }
-            _ => return Err(Problem::bad("usage_type must be licensed or metered")),
+            _ => return Err(Problem::invalid_value("usage_type", "usage_type must be licensed or metered")),
         };
         Ok(Recurring { cycle, usage })
     }
@@ -115,20 +114,22 @@ impl PriceInputModel {
         let recurs = self.recurring.is_some();
         match self.kind.as_deref() {
             Some("recurring") if recurs || !is_new => {}
-            Some("recurring") => return Err(Problem::bad("recurring is required")),
-            Some("one_time") if recurs => return Err(Problem::bad("recurring is not for prices of type one_time")),
+            Some("recurring") => return Err(Problem::required("recurring")),
+            Some("one_time") if recurs => return Err(Problem::invalid_value("recurring", "recurring is not for prices of type one_time")),
             None | Some("one_time") => {}
-            Some(_) => return Err(Problem::bad("type must be one_time or recurring")),
+            Some(_) => return Err(Problem::invalid_value("type", "type must be one_time or recurring")),
         }
         let tiered = self.tiers.as_ref().is_some_and(|tiers| !tiers.is_empty());
         match self.billing_scheme.as_deref() {
             Some("tiered") if tiered || !is_new => {}
-            Some("tiered") => return Err(Problem::bad("tiers are required")),
-            Some("per_unit") if tiered => return Err(Problem::bad("billing_scheme must be tiered")),
+            Some("tiered") => return Err(Problem::bad("tiers are required").code("REQUIRED").param("field", "tiers")),
+            Some("per_unit") if tiered => return Err(Problem::invalid_value("billing_scheme", "billing_scheme must be tiered")),
             None | Some("per_unit") => {}
-            Some(_) => return Err(Problem::bad("billing_scheme must be per_unit or tiered")),
+            Some(_) => return Err(Problem::invalid_value("billing_scheme", "billing_scheme must be per_unit or tiered")),
         }
-        let mode = |name: String| TiersMode::from_name(&name).ok_or_else(|| Problem::bad("tiers_mode must be graduated or volume"));
+        let mode = |name: String| {
+            TiersMode::from_name(&name).ok_or_else(|| Problem::invalid_value("tiers_mode", "tiers_mode must be graduated or volume"))
+        };
         let option = |option: OptionInputModel| {
             Ok((currency(&option.currency_id)?, pricing(option.unit_amount, option.tiers, option.custom_unit_amount)))
         };
@@ -143,7 +144,7 @@ impl PriceInputModel {
             currency_options: options.transpose()?,
             recurring: self.recurring.map(|recurring| recurring.read()).transpose()?,
             tiers_mode: self.tiers_mode.map(mode).transpose()?,
-            upsells_to: upsell.map_err(|_| Problem::bad("upsells_to_id is not the id of a price"))?,
+            upsells_to: upsell.map_err(|_| Problem::invalid_value("upsells_to_id", "upsells_to_id is not the id of a price"))?,
             quantity_available: self.quantity_available,
             quantity_limit_per_checkout: self.quantity_limit_per_checkout,
             metadata: self.metadata.map(read_metadata).transpose()?.map(|(metadata, _)| metadata),
@@ -165,7 +166,7 @@ fn pricing(unit_amount: Option<Decimal>, tiers: Option<Vec<TierInputModel>>, cus
 }
 
 fn currency(text: &str) -> Result<CurrencyId, Problem> {
-    CurrencyId::parse(text).map_err(|_| Problem::bad("currency_id is not the id of a currency"))
+    CurrencyId::parse(text).map_err(|_| Problem::invalid_value("currency_id", "currency_id is not the id of a currency"))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]

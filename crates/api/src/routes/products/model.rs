@@ -36,7 +36,9 @@ pub struct ProductInputModel {
 impl ProductInputModel {
     pub fn read(self, app: &App) -> Result<(ProductFields, Vec<PriceFields>), Problem> {
         let price_id = self.default_price_id.map(|id| PriceId::parse(&id)).transpose();
-        let did = self.app_did.map(|did| app.did_auth_tokens.parse_did(&did).ok_or_else(|| Problem::bad("app_did is not an address")));
+        let did = self
+            .app_did
+            .map(|did| app.did_auth_tokens.parse_did(&did).ok_or_else(|| Problem::invalid_value("app_did", "app_did is not an address")));
         let other = self.cross_sell.map(|cross_sell| clearable_id(&cross_sell.cross_sells_to_id)).transpose();
         let fields = ProductFields {
             active: self.active,
@@ -49,9 +51,11 @@ impl ProductInputModel {
             unit_label: self.unit_label,
             unit_label_zh: self.unit_label_zh,
             statement_descriptor: self.statement_descriptor,
-            default_price_id: price_id.map_err(|_| Problem::bad("default_price_id is not the id of a price"))?,
+            default_price_id: price_id
+                .map_err(|_| Problem::invalid_value("default_price_id", "default_price_id is not the id of a price"))?,
             app: did.transpose()?,
-            cross_sells_to: other.map_err(|_| Problem::bad("cross_sells_to_id is not the id of a product"))?,
+            cross_sells_to: other
+                .map_err(|_| Problem::invalid_value("cross_sells_to_id", "cross_sells_to_id is not the id of a product"))?,
             metadata: self.metadata.map(read_metadata).transpose()?.map(|(metadata, _)| metadata),
         };
         let prices = self.prices.unwrap_or_default().into_iter().map(|price| price.read(true)).collect::<Result<_, _>>()?;

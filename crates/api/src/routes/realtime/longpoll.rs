@@ -87,8 +87,8 @@ pub async fn poll(
 #[handler]
 pub async fn push(sessions: Data<&LongPollSessions>, query: Query<PollQuery>, body: Body) -> Result<Json<Value>, Problem> {
     let Some(session) = sessions.find(&query.token) else { return Ok(Json(json!({ "status": 410 }))) };
-    let body = body.into_bytes_limit(PUSH_MAX).await.map_err(|_| Problem::bad("The frames are too long"))?;
-    let text = std::str::from_utf8(&body).map_err(|_| Problem::bad("The frames are not UTF-8"))?;
+    let body = body.into_bytes_limit(PUSH_MAX).await.map_err(|_| Problem::bad("The frames are too long").code("BODY_TOO_LARGE"))?;
+    let text = std::str::from_utf8(&body).map_err(|_| Problem::bad("The frames are not UTF-8").code("BAD_FRAMES"))?;
     session.active.notify_one();
     for frame in text.lines().filter(|frame| !frame.trim().is_empty()) {
         if frame.len() > FRAME_MAX || !session.receive(frame) {

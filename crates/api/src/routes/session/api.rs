@@ -3,11 +3,10 @@ use crate::problem::Problem;
 use crate::routes::payments::AddressModel;
 use crate::state::App;
 use poem::Request;
-use poem::http::StatusCode;
 use poem::web::Data;
 use poem_openapi::payload::{Json, Response};
 use poem_openapi::{ApiResponse, Object, OpenApi};
-use souk_domain::access::{self, Caller, OwnerError};
+use souk_domain::access::{self, Caller};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -126,10 +125,7 @@ impl SessionApi {
         claim: Json<OwnerClaimModel>,
     ) -> Result<Json<SessionModel>, Problem> {
         let link = token_hash(&claim.token);
-        access::claim_ownership(&app.ctx, &caller.0.user.did, &link).await.map_err(|error| match error {
-            OwnerError::Storage(error) => Problem::from(error),
-            error => Problem::new(StatusCode::FORBIDDEN, error.to_string()),
-        })?;
+        access::claim_ownership(&app.ctx, &caller.0.user.did, &link).await?;
         let passports = app.ctx.store.read().await?.users().passports(&caller.0.user.did).await?;
         let caller = Caller { user: caller.0.user, passports };
         Ok(Json(SessionModel { user: Some(UserModel::from(&caller)) }))

@@ -37,15 +37,15 @@ impl CancelModel {
     fn read(self) -> Result<CancelTerms, Problem> {
         fn choice<T>(name: &str, value: Option<String>, fallback: T, read: fn(&str) -> Option<T>) -> Result<T, Problem> {
             match value.filter(|value| !value.is_empty()) {
-                Some(value) => read(&value).ok_or_else(|| Problem::bad(format!("{name} is invalid"))),
+                Some(value) => read(&value).ok_or_else(|| Problem::invalid(name)),
                 None => Ok(fallback),
             }
         }
         let at = match self.at.as_deref() {
             None | Some("" | "current_period_end") => CancelAt::PeriodEnd,
             Some("now") => CancelAt::Now,
-            Some("custom") => CancelAt::Time(self.time.map(Timestamp::from_seconds).ok_or_else(|| Problem::bad("time is required"))?),
-            Some(_) => return Err(Problem::bad("at is invalid")),
+            Some("custom") => CancelAt::Time(self.time.map(Timestamp::from_seconds).ok_or_else(|| Problem::required("time"))?),
+            Some(_) => return Err(Problem::invalid("at")),
         };
         Ok(CancelTerms {
             at,
@@ -220,8 +220,7 @@ impl ManageApi {
         let currency = unit.methods().find_currency(&subscription.currency_id).await?.ok_or_else(Problem::not_found)?;
         drop(unit);
         let amount = slash.0.amount.map(|amount| Amount::parse_decimal(&amount.0, currency.decimals, currency.decimals)).transpose();
-        let amount = amount.map_err(|error| Problem::bad(error.to_string()))?;
-        billing::slash_stake(&app.ctx, &id, amount, &slash.0.reason).await?;
+        billing::slash_stake(&app.ctx, &id, amount?, &slash.0.reason).await?;
         show(&app, &id).await
     }
 }

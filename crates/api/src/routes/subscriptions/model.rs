@@ -114,7 +114,7 @@ pub struct ThresholdsModel {
 
 impl ThresholdsModel {
     pub fn read(self) -> Result<Threshold, Problem> {
-        let amount = Amount::parse_base_units(&self.amount_gte).map_err(|error| Problem::bad(error.to_string()))?;
+        let amount = Amount::parse_base_units(&self.amount_gte)?;
         Ok(Threshold { amount, resets_anchor: self.reset_billing_cycle_anchor.unwrap_or_default() })
     }
 }

@@ -200,7 +200,7 @@ impl PlansApi {
     ) -> Result<Json<PlanSwitchModel>, Problem> {
         let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
         let choice = read_choice(&change.price_id, change.quantity, change.item_id.as_deref())?;
-        let amount = |text: &String| Amount::parse_base_units(text).map_err(|error| Problem::bad(error.to_string()));
+        let amount = |text: &String| Amount::parse_base_units(text);
         let credited = change.expected_credited.as_ref().map(amount).transpose()?;
         let at = Timestamp::from_seconds(change.proration_date);
         let order = PlanOrder { choice, at, expected: amount(&change.expected_total)?, credited };

@@ -140,7 +140,8 @@ impl TestClocksApi {
         input: Json<ClockInputModel>,
     ) -> Result<Json<ClockModel>, Problem> {
         let found = named_customer(&app, app.ctx.store.read().await?.as_mut(), writes.mode, input.customer_id.trim()).await?;
-        let customer = found.ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, "There is no such customer in test mode"))?;
+        let customer =
+            found.ok_or_else(|| Problem::new(StatusCode::NOT_FOUND, "There is no such customer in test mode").code("NO_TEST_CUSTOMER"))?;
         let clock = billing::create_clock(&app.ctx, writes.mode, &customer.id, &input.name).await?;
         shown(&app, &clock).await
     }
@@ -194,7 +195,7 @@ impl TestClocksApi {
             (None, Some("day")) => Step::Day,
             (None, Some("year")) => Step::Year,
             (None, Some("next_invoice")) => Step::NextInvoice,
-            (None, _) => return Err(Problem::bad("Either to or by must be provided")),
+            (None, _) => return Err(Problem::bad("Either to or by must be provided").code("CLOCK_TARGET_REQUIRED")),
         };
         let clock = billing::step_clock(&app.ctx, &clock.id, step).await?;
         shown(&app, &clock).await

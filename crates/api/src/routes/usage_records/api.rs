@@ -95,7 +95,7 @@ impl UsageRecordsApi {
         let report = UsageReport {
             item: SubscriptionItemId::parse(&input.subscription_item_id)?,
             quantity: input.quantity,
-            action: action.ok_or_else(|| Problem::bad("action must be increment or set"))?,
+            action: action.ok_or_else(|| Problem::invalid_value("action", "action must be increment or set"))?,
             at: input.timestamp.map(Timestamp::from_seconds),
             identifier: input.identifier.clone(),
         };

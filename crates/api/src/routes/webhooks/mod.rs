@@ -18,13 +18,13 @@ const EVENT_MAX: usize = 512 * 1024;
 #[handler]
 pub async fn receive(app: Data<&Arc<App>>, request: &Request, method: Path<String>, body: Body) -> Result<StatusCode, Problem> {
     let method = MethodId::parse(&method)?;
-    let signature = request.header("stripe-signature").ok_or_else(|| Problem::bad("Bad Request"))?;
-    let body = body.into_bytes_limit(EVENT_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
+    let signature = request.header("stripe-signature").ok_or_else(|| Problem::bad("Bad Request").code("BAD_SIGNATURE"))?;
+    let body = body.into_bytes_limit(EVENT_MAX).await.map_err(|_| Problem::body_too_large())?;
     let method = app.ctx.store.read().await?.methods().find(&method).await?.ok_or_else(Problem::not_found)?;
     let rail = app.ctx.networks.card(method.kind).ok_or_else(Problem::not_found)?;
     let event = rail.read_event(&method, &body, signature, app.ctx.now()).map_err(|error| match error {
-        EventError::BadSignature => Problem::new(StatusCode::UNAUTHORIZED, error.to_string()),
-        EventError::Malformed => Problem::bad(error.to_string()),
+        EventError::BadSignature => Problem::new(StatusCode::UNAUTHORIZED, error.to_string()).code("BAD_SIGNATURE"),
+        EventError::Malformed => Problem::bad(error.to_string()).code("BAD_EVENT"),
     })?;
     receive_card_event(&app.ctx, &method, &event).await?;
     Ok(StatusCode::OK)

@@ -56,9 +56,8 @@ struct PageView {
 /// Records a page view in the log, without identifying the visitor.
 #[handler]
 async fn page_view(body: Body) -> Result<StatusCode, Problem> {
-    let bytes =
-        body.into_bytes_limit(PAGE_VIEW_MAX).await.map_err(|_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"))?;
-    let view: PageView = serde_json::from_slice(&bytes).map_err(|_| Problem::bad(crate::problem::BAD_REQUEST))?;
+    let bytes = body.into_bytes_limit(PAGE_VIEW_MAX).await.map_err(|_| Problem::body_too_large())?;
+    let view: PageView = serde_json::from_slice(&bytes).map_err(Problem::malformed)?;
     // The query may contain a credential; the path does not.
     let path = |text: &str| text.split(['?', '#']).next().unwrap_or_default().chars().take(500).collect::<String>();
     tracing::info!(target: "souk::page_view", path = path(&view.path), referrer = path(&view.referrer), locale = view.locale.get(..2));

@@ -150,6 +150,8 @@ async fn a_wallet_that_declines_or_cannot_pay_leaves_nothing_behind() {
     let (connect, friend, question) = request_top_up(&app, &alice, TOKEN).await;
     let refused = connect.answer(&friend, &question, claim_of(&friend, &question)).await;
     assert_eq!(refused["status"], "error", "it holds nothing");
+    let seen = connect.status().await.ok();
+    assert_eq!((&seen["code"], &seen["params"]), (&json!("NETWORK_DECLINED"), &json!({ "reason": "INSUFFICIENT_FUND" })));
     assert!(statements(&alice).await.is_empty());
     let owes = alice.buyer.browser.get(&format!("/api/subscriptions/{}/overdue/invoices", alice.id)).await.ok();
     assert_eq!(owes["summary"], json!({}));

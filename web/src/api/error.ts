@@ -21,6 +21,17 @@ export class ApiError extends Error {
   }
 }
 
+/** An error that the page finds itself, with the code of its text. */
+export class CodedError extends Error {
+  readonly code: string;
+
+  constructor(message: string, code: string) {
+    super(message);
+    this.name = 'CodedError';
+    this.code = code;
+  }
+}
+
 interface ErrorLike {
   message?: string;
   errors?: { message: string }[];

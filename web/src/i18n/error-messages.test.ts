@@ -2,109 +2,145 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import en from './en/error-messages.json';
-import { codeMessage, declineText, translateMessage } from './error-messages';
-import { textFor } from './light';
+import { codeMessage, declineText, unknownMessage } from './error-messages';
 import zh from './zh/error-messages.json';
 
-const root = join(import.meta.dirname, '../../..');
+const catalogues: Record<string, string>[] = [en, zh];
+const root = join(import.meta.dirname, '../../../crates/api/src');
 
-/** Sources whose messages no page shows, because they are for integrators and logs only. */
-const HIDDEN_SOURCES: [path: string, why: string][] = [
-  ['crates/domain/src/payment/method_admin.rs', 'payment methods are managed with an API key'],
-  ['crates/domain/src/pricing/manage.rs', 'products and prices are managed with an API key'],
-  ['crates/domain/src/pricing/tiers.rs', 'prices are managed with an API key'],
-  ['crates/domain/src/checkout/manage_link.rs', 'payment links are managed with an API key'],
-  ['crates/domain/src/payment/settlement.rs', 'logged by the worker'],
-  ['crates/domain/src/billing/errors.rs', 'logged by the worker'],
-  ['crates/domain/src/billing/unbillable.rs', 'logged by the worker'],
-  ['crates/domain/src/billing/invoice/', 'each use case has its own message'],
-  ['crates/domain/src/billing/stake/entity.rs', 'the caller retries'],
-  ['crates/domain/src/billing/credit/card_check.rs', 'logged by the worker'],
-  ['crates/domain/src/billing/credit/dispute.rs', 'logged by the worker'],
-  ['crates/domain/src/billing/credit/provider_refund.rs', 'logged by the worker'],
-  ['crates/domain/src/billing/invoice_document.rs', 'sent as a server error, and logged'],
-  ['crates/domain/src/shared/storage_error.rs', 'sent as a server error, and logged'],
-  ['crates/domain/src/shared/ids.rs', 'sent as 404'],
-  ['crates/domain/src/ledger/', 'sent as a server error, and logged'],
-  ['crates/domain/src/events/', 'logged by the worker'],
-  ['crates/api/src/routes/payment_methods/', 'called with an API key'],
-  ['crates/api/src/routes/payment_currencies/', 'called with an API key'],
-  ['crates/api/src/routes/payment_links/', 'called with an API key'],
-  ['crates/api/src/routes/prices/', 'called with an API key'],
-  ['crates/api/src/routes/products/', 'called with an API key'],
-  ['crates/api/src/routes/usage_records/', 'called with an API key'],
-  ['crates/api/src/routes/checkout_sessions/manage.rs', 'called with an API key'],
-  ['crates/api/src/routes/checkout_sessions/terms.rs', 'called with an API key'],
-  ['crates/api/src/routes/webhooks/', 'called by the card processor'],
-  ['crates/api/src/routes/health.rs', 'called by monitoring'],
-  ['crates/api/src/routes/realtime/', 'read by the relay client, not by people'],
-  ['crates/api/src/routes/input.rs', 'parameters that no page sends'],
+/** Sources whose own codes need no text, because no page calls them. */
+const API_ONLY: [path: string, why: string][] = [
+  ['problem/admin.rs', 'products, prices, payment links and payment methods are managed with an API key'],
+  ['routes/webhooks/', 'called by card processors'],
+  ['routes/health.rs', 'called by monitoring'],
+  ['routes/realtime/', 'read by the relay client, not by people'],
 ];
 
-/** Messages that no page shows, from files whose other messages are shown. */
-const HIDDEN_MESSAGES = new Set([
-  'verify sig failed',
-  // The page always sends both as the server offered them.
-  'type is credit or delegation',
-  'type and amount must be sent together',
-  'the event is not JSON of the expected shape',
-  'Idempotency-Key must be 1 to 255 printable characters',
-]);
+/** Codes without a text of their own. */
+const WITHOUT_TEXT: Record<string, string> = {
+  NETWORK_DECLINED: 'the text is that of its parameter `reason`, the code of the network',
+  IDEMPOTENCY_KEY_INVALID: 'the pages generate valid keys',
+};
 
-const MESSAGE_PATTERNS = [
-  /#\[error\("((?:[^"\\]|\\.)*)"/g,
-  /Problem::bad\((?:format!\()?"((?:[^"\\]|\\.)*)"/g,
-  /Problem::new\(StatusCode::\w+, (?:format!\()?"((?:[^"\\]|\\.)*)"/g,
-  /too_many\((?:format!\()?"((?:[^"\\]|\\.)*)"/g,
-  /^(?:pub )?const \w+: &str = "((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)";/gm,
-];
+/** Codes that the pages themselves give. */
+const CLIENT_CODES: Record<string, string> = { SIGNED_OUT: 'the code `forbidden` with status 401' };
 
-/** The message with each placeholder filled. */
-const filled = (message: string) => message.replace(/\{[^}]*\}/g, '7');
+/** Constructors that set no code; every use of them is checked instead. */
+const CONSTRUCTORS = ['Self::new(StatusCode::BAD_REQUEST, error)', 'Self::new(StatusCode::FORBIDDEN, reason)'];
+/** Helpers that receive the code as their last argument; every use of them is checked instead. */
+const HELPERS = ['rejected', 'conflict'];
 
-function messagesIn(folder: string): { path: string; message: string }[] {
-  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter(
-    (name) => name.endsWith('.rs') && !name.endsWith('tests.rs'),
-  );
-  return files.flatMap((name) => {
-    const path = `${folder}/${name}`;
-    const source = readFileSync(join(root, path), 'utf8').split('#[cfg(test)]')[0] ?? '';
-    // Constants of the domain crate are not messages.
-    const patterns = folder.includes('/api/') ? MESSAGE_PATTERNS : MESSAGE_PATTERNS.slice(0, 1);
-    return patterns.flatMap((pattern) => [...source.matchAll(pattern)].map(([, message = '']) => ({ path, message })));
+interface Source {
+  path: string;
+  text: string;
+}
+
+const sources: Source[] = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.rs') && !path.endsWith('tests.rs'))
+  .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8').split('#[cfg(test)]\nmod tests')[0] ?? '' }));
+
+/** The index after the parenthesis that closes the one at `open`. */
+function endOfCall(text: string, open: number): number {
+  let depth = 0;
+  const tokens = /"(?:[^"\\]|\\.)*"|[()]/g;
+  tokens.lastIndex = open;
+  for (let token = tokens.exec(text); token; token = tokens.exec(text)) {
+    if (token[0] === '(') depth += 1;
+    else if (token[0] === ')') depth -= 1;
+    if (depth === 0) return tokens.lastIndex;
+  }
+  throw new Error(`unbalanced: ${text.slice(open, open + 60)}`);
+}
+
+const callOf = (text: string, { 0: match, index }: RegExpExecArray) =>
+  text.slice(index, endOfCall(text, index + match.length - 1));
+
+/** The calls that make a `Problem` without a code. */
+function withoutCode({ path, text }: Source): string[] {
+  const owner = path.startsWith('problem/') ? '(?:Problem|Self)' : 'Problem';
+  return [...text.matchAll(new RegExp(`\\b${owner}::(?:bad|new|forbidden_for)\\(`, 'g'))]
+    .map((match) => ({ call: callOf(text, match), index: match.index }))
+    .filter(({ call, index }) => !CONSTRUCTORS.includes(call) && !/^\s*\.code\(/.test(text.slice(index + call.length)))
+    .map(({ call }) => call);
+}
+
+const constants = Object.fromEntries(
+  sources.flatMap(({ text }) =>
+    [...text.matchAll(/const (\w+): &str = "([A-Z][A-Z_]+)";/g)].map(([, name = '', value = '']) => [name, value]),
+  ),
+);
+
+interface Use {
+  path: string;
+  code: string;
+  params: string[];
+}
+
+/** Each place that gives a code, with the parameters that follow it. */
+function usesIn({ path, text }: Source): Use[] {
+  const calls = new RegExp(`\\.code\\(|(?<!fn )\\b(?:${HELPERS.join('|')})\\(`, 'g');
+  return [...text.matchAll(calls)].flatMap((match) => {
+    const call = callOf(text, match);
+    const [, literal, constant] = /(?:"(\w+)"|\b([A-Z][A-Z_]+)),?\s*\)$/.exec(call) ?? [];
+    const code = literal ?? (constant && constants[constant]);
+    if (!code) return [];
+    const params: string[] = [];
+    let end = match.index + call.length;
+    for (let param = nextParam(text, end); param; param = nextParam(text, end)) {
+      params.push(param.name);
+      end = param.end;
+    }
+    return [{ path, code, params }];
   });
 }
 
-const all = ['crates/domain/src', 'crates/api/src'].flatMap(messagesIn);
-const shown = all.filter(
-  ({ path, message }) =>
-    message.replace(/\{[^}]*\}/g, '').trim() !== '' &&
-    !HIDDEN_MESSAGES.has(message) &&
-    !HIDDEN_SOURCES.some(([source]) => path.startsWith(source)),
-);
+function nextParam(text: string, from: number): { name: string; end: number } | undefined {
+  const [found, name] = /^\s*\.param\(\s*"(\w+)"/.exec(text.slice(from)) ?? [];
+  return found && name ? { name, end: endOfCall(text, text.indexOf('(', from)) } : undefined;
+}
 
-describe('the catalogue of error messages', () => {
-  it('is compared with the messages of the server', () => {
-    const found = all.map(({ message }) => message);
-    for (const known of ['Nothing is overdue', 'Session not found or expired', 'The body is too large'])
-      expect(found).toContain(known);
-    expect(shown.length).toBeGreaterThan(90);
+const uses = sources.flatMap(usesIn);
+const shown = uses.filter(
+  ({ path, code }) => !API_ONLY.some(([source]) => path.startsWith(source)) && !WITHOUT_TEXT[code],
+);
+const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+
+describe('the errors of the server', () => {
+  it('have a code', () => {
+    const missing = sources.flatMap((source) => withoutCode(source).map((call) => `${source.path}: ${call}`));
+    expect(missing).toEqual([]);
+    expect(withoutCode({ path: 'routes/x.rs', text: 'Err(Problem::bad(format!("{x} :)")))' })).toHaveLength(1);
+    expect(withoutCode({ path: 'routes/x.rs', text: 'Problem::new(A, b())\n    .code("C")' })).toEqual([]);
   });
 
-  it('has every message that a page can show, and its Chinese translation', () => {
-    const missing = shown.filter(({ message }) => {
-      const text = translateMessage(filled(message), 'zh');
-      return (
-        !/\p{Script=Han}/u.test(text) || text === textFor({ en, zh }, 'zh', 'unknown', { sentence: filled(message) })
-      );
-    });
+  it('are found by this test', () => {
+    expect(uses).toContainEqual({ path: 'limits.rs', code: 'TOO_MANY_REQUESTS', params: ['seconds'] });
+    expect(uses).toContainEqual({ path: 'problem/mod.rs', code: 'TOO_LONG', params: ['field', 'max'] });
+    expect(uses).toContainEqual({ path: 'problem/subscriptions.rs', code: 'AMOUNT_TOO_LARGE', params: ['maximum'] });
+    expect(uses).toContainEqual({ path: 'problem/mod.rs', code: 'NETWORK_DECLINED', params: ['reason'] });
+    expect(uses.map(({ code }) => code)).toContain('METHOD_NOT_SUPPORTED');
+    expect(new Set(uses.map(({ code }) => code)).size).toBeGreaterThan(110);
+  });
+
+  it('have a text per code in both languages', () => {
+    const missing = shown.filter(({ code }) => catalogues.some((texts) => !texts[`error.${code}`]));
     expect(missing).toEqual([]);
   });
 
-  it('excludes only sources and messages that exist', () => {
-    const unused = HIDDEN_SOURCES.filter(([source]) => !all.some(({ path }) => path.startsWith(source)));
+  it('give every value that the text of their code has', () => {
+    const missing = shown.filter(({ code, params }) =>
+      catalogues.some((texts) => placeholders(texts[`error.${code}`] ?? '').some((name) => !params.includes(name))),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('have all texts and exceptions of this catalogue', () => {
+    const known = [...shown.map(({ code }) => code), ...Object.keys(CLIENT_CODES)];
+    const unused = Object.keys(en).filter((key) => key.startsWith('error.') && !known.includes(key.slice(6)));
     expect(unused).toEqual([]);
-    for (const message of HIDDEN_MESSAGES) expect(all.map((each) => each.message)).toContain(message);
+    for (const [source] of API_ONLY) expect(uses.some(({ path }) => path.startsWith(source))).toBe(true);
+    for (const code of Object.keys(WITHOUT_TEXT)) expect(uses.map((use) => use.code)).toContain(code);
+    for (const call of CONSTRUCTORS) expect(sources.some(({ text }) => text.includes(call))).toBe(true);
   });
 });
 
@@ -123,31 +159,20 @@ describe('an error code', () => {
   });
 });
 
-describe('a server message', () => {
-  it('keeps its values', () => {
-    expect(translateMessage('Too many requests, please try again in 12 s', 'zh')).toBe(
-      '请求过于频繁，请在 12 秒后重试。',
-    );
-    expect(translateMessage('Please enter an amount between 1 and 50 SKT.', 'zh')).toBe(
-      '请输入 1 到 50 SKT 之间的金额。',
-    );
-    expect(translateMessage('Validate failed: customer_email: Invalid; customer_name: Required', 'en')).toBe(
-      'Some details are missing or not valid.',
-    );
-  });
-
-  it('of a network decline is translated by its code', () => {
-    expect(translateMessage('The network declined the payment (INSUFFICIENT_FUND).', 'en')).toBe(
-      'Your wallet has insufficient funds.',
-    );
-    expect(translateMessage('The network declined the payment (INVALID_TX).', 'zh')).toBe('支付网络拒绝了此付款。');
+describe('the decline of a network or a bank', () => {
+  it('is translated by its code', () => {
+    expect(declineText('INSUFFICIENT_FUND', false, 'en')).toBe('Your wallet has insufficient funds.');
     expect(declineText('INSUFFICIENT_FUND', true, 'en')).toBe('Your card has insufficient funds.');
     expect(declineText('INVALID_DELEGATION_TYPE_URL', false, 'zh')).toBe('你的钱包扣款授权已被撤销。');
+    expect(declineText('INVALID_TX', false, 'zh')).toBe('支付网络拒绝了此付款。');
+    expect(declineText(undefined, true, 'zh')).toBe('你的银行卡被拒绝。');
   });
+});
 
-  it('that is unknown stays as it is, and is marked on a Chinese page', () => {
-    expect(translateMessage('The moon is full', 'en')).toBe('The moon is full');
-    expect(translateMessage('The moon is full', 'zh')).toBe('操作未成功（The moon is full）');
-    expect(translateMessage('余额不足', 'zh')).toBe('余额不足');
+describe('a message without a known code', () => {
+  it('stays as it is, and is marked on a Chinese page', () => {
+    expect(unknownMessage('Nothing is overdue', 'en')).toBe('Nothing is overdue');
+    expect(unknownMessage('Nothing is overdue', 'zh')).toBe('操作未成功（Nothing is overdue）');
+    expect(unknownMessage('余额不足', 'zh')).toBe('余额不足');
   });
 });

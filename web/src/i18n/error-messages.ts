@@ -3,36 +3,9 @@ import en from './en/error-messages.json';
 import { textFor, type Values } from './light';
 import zh from './zh/error-messages.json';
 
-/**
- * Translated error messages of the server, networks and card processors. The keys are the server's English messages
- * with `{name}` placeholders, or start with `code.` or `error.` for codes.
- */
+/** Texts for the codes of the server (`error.`), and for the codes of networks and banks (`code.`). */
 const catalogues: { en: Record<string, string>; zh: Record<string, string> } = { en, zh };
 type CodeKey = Extract<keyof typeof en, `code.${string}`>;
-
-const escapeRegExp = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-
-interface Pattern {
-  key: string;
-  pattern: RegExp;
-  names: string[];
-}
-
-/** Messages with placeholders, the most specific first. */
-const PATTERNS: Pattern[] = Object.keys(en)
-  .filter((key) => key.includes('{'))
-  .sort((a, b) => b.replace(/\{\w+\}/g, '').length - a.replace(/\{\w+\}/g, '').length)
-  .map((key) => ({
-    key,
-    pattern: new RegExp(
-      `^${key
-        .split(/\{\w+\}/)
-        .map(escapeRegExp)
-        .join('(.*?)')}$`,
-      's',
-    ),
-    names: [...key.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ''),
-  }));
 
 const textIn = (language: Locale, key: string, values?: Values) => textFor(catalogues, language, key, values);
 
@@ -52,6 +25,8 @@ const CODES: Record<string, CodeKey> = {
   pickup_card: 'code.cardGone',
   resource_missing: 'code.cardGone',
   authentication_required: 'code.confirm',
+  abandoned: 'code.canceled',
+  amount_differs: 'code.amountDiffers',
 };
 
 /** The reason of a decline. Codes and messages of networks are not shown to people. */
@@ -75,21 +50,8 @@ export function codeMessage(
   return isComplete ? textIn(language, key, params) : undefined;
 }
 
-/** A decline by a network carries only a code. */
-const NETWORK_DECLINE = /^The network declined the payment \((.*)\)\.$/;
-
-const hasMessage = (message: string) => Object.hasOwn(en, message) && !/^(code|error)\./.test(message);
-
-/** Translates a message of the server. A Chinese page marks an unknown English message as such. */
-export function translateMessage(message: string, language: Locale): string {
-  const [, code] = NETWORK_DECLINE.exec(message) ?? [];
-  if (code !== undefined) return declineText(code, false, language);
-  if (hasMessage(message)) return textIn(language, message);
-  for (const { key, pattern, names } of PATTERNS) {
-    const match = pattern.exec(message);
-    if (match)
-      return textIn(language, key, Object.fromEntries(names.map((name, index) => [name, match[index + 1] ?? ''])));
-  }
+/** A message without a known code. A Chinese page marks an English one as such. */
+export function unknownMessage(message: string, language: Locale): string {
   return language === 'zh' && !/\p{Script=Han}/u.test(message)
     ? textIn(language, 'unknown', { sentence: message })
     : message;

@@ -1,5 +1,5 @@
 import en from '@/i18n/en/card.json';
-import { translate } from '@/i18n/translate';
+import { unknownMessage } from '@/i18n/translate';
 import { type Key, t } from './text';
 
 /** The subset of Stripe's client API that browsers use, for the sandbox's card processor. */
@@ -31,7 +31,7 @@ export function declineText({ code, decline_code, message }: CardError): string 
     const key = `code.${known}`;
     if (known && key in en) return t(key as Key);
   }
-  return message ? translate(message) : t('code.card_declined');
+  return message ? unknownMessage(message) : t('code.card_declined');
 }
 
 export interface CardDetails {

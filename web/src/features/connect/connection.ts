@@ -1,5 +1,5 @@
-import { ApiError, errorText } from '@/api/error';
-import type { Problem } from '@/i18n/translate';
+import { ApiError } from '@/api/error';
+import { type Problem, problemOf } from '@/i18n/translate';
 
 /** The poll interval, and the time in which a code must be scanned. */
 export const POLL_MS = 2000;
@@ -136,8 +136,7 @@ export function connect(calls: ConnectCalls, report: (state: ConnectState) => vo
     (error: unknown) => {
       if (ended) return;
       if (!(error instanceof ApiError)) return end({ name: 'network' });
-      const { code, params } = error;
-      end({ name: 'error', problem: { error: errorText(error), code, params } });
+      end({ name: 'error', problem: problemOf(error) });
     },
   );
 

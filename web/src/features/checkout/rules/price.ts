@@ -1,3 +1,4 @@
+import { CodedError } from '@/api/error';
 import { amountText, isCustom, isMetered, isTiered, priceSuffix, priceText, recurringText } from '@/i18n/price';
 import { formatMoney, parseDecimal, toUnits } from '@/lib/amount';
 import type { Locale } from '@/lib/locale';
@@ -75,7 +76,7 @@ export interface OrderAmount {
 /** The amounts due now and at each renewal. Metered and trialing items are due later. */
 export function orderAmount(items: LineItem[], currencyId: string, trialing: boolean): OrderAmount {
   if (items.length > 1 && items.some((item) => isCustom(effectivePrice(item)))) {
-    throw new Error('Multiple items with custom unit amount are not supported');
+    throw new CodedError('Multiple items with custom unit amount are not supported', 'SEVERAL_CUSTOM_AMOUNTS');
   }
   let total = 0n;
   let renew = 0n;

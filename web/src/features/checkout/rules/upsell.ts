@@ -1,3 +1,4 @@
+import { CodedError } from '@/api/error';
 import { toUnits } from '@/lib/amount';
 import type { Recurring } from '../types';
 
@@ -13,7 +14,7 @@ const SECONDS: Record<string, number> = {
 /** The length of a period in seconds, with fixed-length intervals. */
 export function periodSeconds({ interval, interval_count }: Recurring): number {
   const length = SECONDS[interval];
-  if (!length) throw new Error(`Unsupported recurring interval: ${interval}`);
+  if (!length) throw new CodedError(`Unsupported recurring interval: ${interval}`, 'INTERVAL_UNSUPPORTED');
   return length * interval_count;
 }
 

@@ -1,5 +1,5 @@
 import { Component, type ReactNode } from 'react';
-import { loadErrorMessages, translate } from '@/i18n/translate';
+import { loadErrorMessages, problemOf, translateProblem } from '@/i18n/translate';
 import { ErrorState } from './states';
 
 interface ErrorBoundaryProps {
@@ -27,6 +27,6 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, { error: Error 
       this.setState({ error: null });
       this.props.onRetry();
     };
-    return <ErrorState text={translate(error.message)} onRetry={retry} />;
+    return <ErrorState text={translateProblem(problemOf(error))} onRetry={retry} />;
   }
 }

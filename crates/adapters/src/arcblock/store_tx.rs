@@ -12,7 +12,7 @@ use souk_domain::payment::{Currency, RailError, SignedTransaction, StoreTransact
 
 /// The messages of transactions that move a stake, which chains require.
 const RETURNED: &str = "deposit returned";
-const SLASHED: &str = "deposit forfeited for unpaid invoices";
+const SLASHED: &str = "deposit taken for what is owed";
 
 /// Builds and signs a transaction. Equal requests give equal bytes, because ed25519 signatures are deterministic.
 pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {

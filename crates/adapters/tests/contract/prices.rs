@@ -234,7 +234,7 @@ on_both! {
             let select = "SELECT state FROM stock_reservations WHERE session_id = $1";
             let row = connection.query(select).bind(buyer(number)).one().await.expect("reads");
             let state: String = row.get("state").expect("state");
-            let expected = u64::from(state == "sold");
+            let expected = u64::from(state == "committed");
             assert_eq!(sold(db, &format!("price_{number}")).await, expected, "{state}");
         }
     }

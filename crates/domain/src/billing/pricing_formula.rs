@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn a_share_is_shown_in_the_largest_unit_that_divides_both_times() {
         assert_eq!(both(&prorated(12 * DAY, 30 * DAY)), ["12 of 30 days of 10 TBA", "10 TBA × 12/30 天"]);
-        assert_eq!(both(&prorated(1_800, 3_600)), ["30 of 60 minutes of 10 TBA", "10 TBA 的 60 分钟中的 30 分钟"]);
+        assert_eq!(both(&prorated(1_800, 3_600)), ["30 of 60 minutes of 10 TBA", "10 TBA × 30/60 分钟"]);
         assert_eq!(
             both(&prorated(12 * DAY + 3_605, 30 * DAY)),
             ["12 days 1 hour 5 seconds of 30 days of 10 TBA", "10 TBA，按 12 天 1 小时 5 秒/30 天计"]

@@ -252,7 +252,7 @@ impl<'a> Books<'a> {
             let (session, price, quantity) = (text(&row, "session_id"), text(&row, "price_id"), number(&row, "quantity"));
             match text(&row, "state").as_str() {
                 "released" => {}
-                "sold" => {
+                "committed" => {
                     *held.entry(price.clone()).or_default() += quantity;
                     sold.insert((session, price), quantity);
                 }

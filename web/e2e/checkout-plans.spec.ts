@@ -101,7 +101,10 @@ const STATES: Record<string, State> = {
     },
   },
   'past due failed': {
-    backend: { submit: limited, overdue: { errorStatus: 500, body: { error: 'Sorry, something went wrong.' } } },
+    backend: {
+      submit: limited,
+      overdue: { errorStatus: 500, body: { error: 'Sorry, something went wrong.', code: 'INTERNAL' } },
+    },
     act: pay,
     text: { en: "We couldn't load your invoices", zh: '无法加载账单' },
   },
@@ -263,7 +266,10 @@ test.describe('a change of the order', () => {
   test('shows why it was rejected', async ({ page }) => {
     await serve(page, { checkout: subscription({ line_items: [upsells()] }) });
     await page.route('**/upsell?*', (route) =>
-      route.fulfill({ status: 400, json: { error: 'Currency not configured for price' } }),
+      route.fulfill({
+        status: 400,
+        json: { error: 'Currency not configured for price', code: 'CURRENCY_NOT_CONFIGURED' },
+      }),
     );
     await go(page);
     await page.getByRole('switch').click();
@@ -620,7 +626,7 @@ test.describe('past-due invoices', () => {
   test('can be reloaded after an error, and dismissed', async ({ page }) => {
     const { backend } = await serve(page, {
       submit: limited,
-      overdue: { errorStatus: 500, body: { error: 'Sorry, something went wrong.' } },
+      overdue: { errorStatus: 500, body: { error: 'Sorry, something went wrong.', code: 'INTERNAL' } },
     });
     await go(page);
     await pay(page);

@@ -55,7 +55,9 @@ const STATES: Record<string, State> = {
     text: { en: 'Sign in to pay', zh: '登录后付款' },
   },
   oops: {
-    backend: { checkout: { errorStatus: 404, body: { error: 'Sorry, the page you visited does not exist.' } } },
+    backend: {
+      checkout: { errorStatus: 404, body: { error: 'Sorry, the page you visited does not exist.', code: 'NOT_FOUND' } },
+    },
     text: { en: 'Oops', zh: '出错了' },
   },
   'wrong id': {
@@ -307,7 +309,7 @@ test.describe('the page', () => {
 
   test('shows the error message, and retries', async ({ page }) => {
     const { backend } = await serve(page, {
-      checkout: { errorStatus: 404, body: { error: 'Sorry, the page you visited does not exist.' } },
+      checkout: { errorStatus: 404, body: { error: 'Sorry, the page you visited does not exist.', code: 'NOT_FOUND' } },
     });
     await go(page);
     await expect(page.getByRole('alert')).toContainText('Sorry, the page you visited does not exist.');
@@ -763,7 +765,9 @@ test.describe('the form', () => {
   });
 
   test('translates the server’s messages', async ({ page }) => {
-    await serve(page, { submit: { status: 400, body: { error: 'This payment method is not supported' } } });
+    await serve(page, {
+      submit: { status: 400, body: { error: 'This payment method is not supported', code: 'METHOD_NOT_SUPPORTED' } },
+    });
     await go(page, '?locale=zh');
     await submit(page).click();
     await expect(page.getByRole('alert')).toContainText('不支持此支付方式');

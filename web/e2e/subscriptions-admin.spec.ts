@@ -210,7 +210,7 @@ test('a rejected action shows the translated reason in the dialog', async ({ pag
   await page.route(/\/pause\?/, (route) =>
     route.fulfill({
       status: 400,
-      json: { error: 'a subscription that is canceled does not allow: Pause' },
+      json: { error: 'a subscription that is canceled does not allow: Pause', code: 'STATUS_FORBIDS' },
     }),
   );
   await page.getByRole('button', { name: '暂停' }).click();

@@ -212,7 +212,10 @@ test('a rejected cancellation shows the translated reason', async ({ page }) => 
   await applyDisplaySettings(page, { locale: 'zh' });
   await openPage(page, detail('sub_active'));
   await page.route(/\/cancel\?/, (route) =>
-    route.fulfill({ status: 400, json: { error: 'The store has set the end date of this subscription' } }),
+    route.fulfill({
+      status: 400,
+      json: { error: 'The store has set the end date of this subscription', code: 'ENDED_BY_STORE' },
+    }),
   );
   await page.getByRole('button', { name: '取消订阅' }).click();
   await page.getByRole('radio').first().check();

@@ -7,11 +7,13 @@ use super::network_client::NetworkClient;
 use super::rng::Rng;
 use crate::Failure;
 use serde_json::Value;
-use souk_domain::billing;
+use souk_domain::billing::{self, CardCheckError};
 use souk_domain::payment::{Intent, IntentStatus};
 use souk_domain::shared::Page;
 use std::collections::BTreeSet;
 
+/// Number of repeated checks of a payment. An injected fault fails one request.
+const TRIES: u32 = 5;
 /// Number of a customer's newest payments to choose from.
 const NEWEST: u32 = 50;
 
@@ -24,9 +26,15 @@ async fn card_payments(client: &NetworkClient, fixtures: &Fixtures) -> Result<Ve
     Ok(paid)
 }
 
-/// Simulates the processor's event about a payment.
+/// Simulates the processor's event about a payment. It is checked again after a network error, as the worker of such events does.
 async fn notify(client: &NetworkClient, payment: &str) -> Result<(), Failure> {
-    tolerate_expected(billing::check_card_payment(&client.store.ctx, client.payment_option(true).0, payment).await)
+    let mut tries = 0;
+    loop {
+        match billing::check_card_payment(&client.store.ctx, client.payment_option(true).0, payment).await {
+            Err(CardCheckError::Rail(_)) if tries < TRIES => tries += 1,
+            checked => return tolerate_expected(checked),
+        }
+    }
 }
 
 /// A random part of a payment, or all of it, in the processor's units.

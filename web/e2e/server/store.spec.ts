@@ -72,6 +72,9 @@ test('a buyer finds app, payment, invoice and PDFs in the portal, and downloads 
   await respondInWallet(page, [/^Sign in/, /^Sign in/]);
   await expect(page).toHaveURL('/customer');
   await expect(page.getByText("You haven't bought any apps yet.")).toBeVisible();
+  // Signing in replaces the content of the page. The load of the page is measured.
+  await page.reload();
+  await expect(page.getByText("You haven't bought any apps yet.")).toBeVisible();
   await expect(page.getByText('No invoices yet.')).toBeVisible();
   await expectStable(page);
   await expectAccessible(page);

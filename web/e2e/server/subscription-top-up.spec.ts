@@ -33,7 +33,7 @@ forEachDisplay(({ locale }) => {
     await customer.button('subscription:topUp.actionFor', { amount }).click();
     expect((await customer.approve()).at(-1)).toMatch(translate('sandbox:acceptPay', { amount }));
     await expect(page.getByText(translate('subscription:topUp.done'))).toBeVisible(SETTLED);
-    await expect(page.getByText(translate('subscription:known.recharge')).first()).toBeVisible(SETTLED);
+    await expect(page.getByText(translate('subscription:description.topUp')).first()).toBeVisible(SETTLED);
     expect(BigInt((await balance()).balance)).toBe(BigInt(before.balance) + added);
     await customer.expectValidPage();
   });

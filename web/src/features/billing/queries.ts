@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { api } from '@/api/client';
+import { ApiError } from '@/api/error';
 import type {
   BalanceTransaction,
   Customer,
@@ -130,12 +131,20 @@ export const overdueQuery = (of: { subscriptionId: string } | { customerId: stri
   queryOptions({
     queryKey: ['overdue', of],
     queryFn: () =>
-      api.get<Overdue>(
-        'subscriptionId' in of
-          ? `/api/subscriptions/${segment(of.subscriptionId)}/overdue/invoices`
-          : `/api/customers/${segment(of.customerId)}/overdue/invoices`,
-      ),
+      'subscriptionId' in of
+        ? api.get<Overdue>(`/api/subscriptions/${segment(of.subscriptionId)}/overdue/invoices`)
+        : overdueOfCustomer(of.customerId),
   });
+
+/** Someone who has signed in and never ordered anything is no customer yet, and owes nothing. */
+async function overdueOfCustomer(id: string): Promise<Overdue> {
+  try {
+    return await api.get<Overdue>(`/api/customers/${segment(id)}/overdue/invoices`);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return { summary: {}, invoices: [] };
+    throw error;
+  }
+}
 
 export const recoverQuery = (id: string) =>
   queryOptions({

@@ -14,13 +14,19 @@ const OPEN: [&str; 4] = [
     "SELECT 'subscription ' || id AS description FROM subscriptions WHERE status <> 'canceled' AND on_hold IS NULL",
 ];
 
-/// Counts the work that is due at `$1`. Messages that a killed process had claimed count until their leases expire.
+/// A test clock that was written within this time is being advanced.
+const CLOCK_STEP_MAX: Duration = Duration::from_secs(2);
+
+/// Counts the work that is due at `$1`. Messages that a killed process had claimed count until their leases expire. Clocks count while they
+/// are being advanced: since `$2`.
 const DUE: &str = "SELECT (SELECT count(*) FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1)
         + (SELECT count(*) FROM outbox WHERE dead_at IS NULL AND (run_at <= $1 OR claimed_until > $1))
         + (SELECT count(*) FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL AND on_hold IS NULL)
-        + (SELECT count(*) FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL) AS n";
+        + (SELECT count(*) FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL)
+        + (SELECT count(*) FROM test_clocks WHERE target IS NOT NULL AND touched_at >= $2) AS n";
 
-const IN_FLIGHT: &str = "SELECT count(*) AS n FROM attempts WHERE status IN ('open', 'unknown')";
+const UNDECIDED: &str = "SELECT (SELECT count(*) FROM attempts WHERE status IN ('open', 'unknown'))
+        + (SELECT count(*) FROM test_clocks WHERE target IS NOT NULL) AS n";
 
 const RELEASED_STAKES: &str = "SELECT count(*) AS n FROM stakes s WHERE s.status = 'releasing' AND s.return_at <= $1
     AND NOT EXISTS (SELECT 1 FROM test_clocks c WHERE c.customer_id = s.customer_id)";
@@ -38,13 +44,14 @@ pub async fn unfinished(store: &Store) -> Result<Vec<String>, Failure> {
 
 /// The amount of work that is due now.
 pub async fn due(store: &Store) -> Result<u64, Failure> {
-    let row = store.database.read().await?.query(DUE).bind(store.ctx.now()).one().await?;
+    let now = store.ctx.now();
+    let row = store.database.read().await?.query(DUE).bind(now).bind(now.minus(CLOCK_STEP_MAX)).one().await?;
     Ok(row.get("n")?)
 }
 
-/// The number of attempts without a result.
-pub async fn in_flight(store: &Store) -> Result<u64, Failure> {
-    let row = store.database.read().await?.query(IN_FLIGHT).one().await?;
+/// The number of attempts without a result and of clocks that have not reached their target.
+pub async fn undecided(store: &Store) -> Result<u64, Failure> {
+    let row = store.database.read().await?.query(UNDECIDED).one().await?;
     Ok(row.get("n")?)
 }
 

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 /// Number of retries of a step, because injected network faults are transient.
 const TRIES: u32 = 5;
 const POLL: Duration = Duration::from_millis(20);
-/// If nothing is due for this long, attempts in flight are waiting for a later time, and the clock jumps.
+/// If nothing is due for this long, undecided attempts and clocks are waiting for a later time, and the clock jumps.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(300);
 /// Length of a clock jump in seconds, and maximum number of jumps per step.
 const JUMP: u64 = 600;
@@ -93,14 +93,14 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Waits until nothing is due, and lets time pass for attempts that wait for a later retry. Returns whether no attempt is in flight.
+    /// Waits until nothing is due, and lets time pass for attempts and clocks that wait for a later time. Returns whether none is undecided.
     async fn wait_until_idle(&self) -> Result<bool, Failure> {
         let store = &self.networks.store;
         let started = Instant::now();
         let (mut idle_since, mut jumps) = (started, 0);
         loop {
-            let (due, in_flight) = (open_work::due(store).await?, open_work::in_flight(store).await?);
-            if due == 0 && in_flight == 0 {
+            let (due, undecided) = (open_work::due(store).await?, open_work::undecided(store).await?);
+            if due == 0 && undecided == 0 {
                 return Ok(true);
             }
             if due > 0 {

@@ -109,7 +109,9 @@ CREATE TABLE payment_methods (
     webhook_signing_secret BYTEA, -- encrypted
     default_currency_id    TEXT,
     created_at             TIMESTAMPTZ      NOT NULL,
-    updated_at             TIMESTAMPTZ      NOT NULL
+    updated_at             TIMESTAMPTZ      NOT NULL,
+    events_claimed_at      TIMESTAMPTZ      NOT NULL, -- when a process last began to read the provider's list of events
+    events_read_until      TIMESTAMPTZ      NOT NULL  -- all events until then have been read from it
 );
 
 CREATE TABLE currencies (
@@ -298,7 +300,8 @@ CREATE TABLE invoices (
     paid_at         TIMESTAMPTZ,
     updated_at      TIMESTAMPTZ      NOT NULL,
     CHECK (amount_paid <= total),
-    CHECK (amount_credited <= total)
+    CHECK (amount_credited <= total),
+    CHECK (amount_paid + amount_credited <= total)
 );
 CREATE UNIQUE INDEX invoices_number ON invoices (livemode, document, number);
 CREATE INDEX invoices_newest ON invoices (livemode, id DESC);
@@ -353,7 +356,8 @@ CREATE TABLE invoice_payments (
     created_at             TIMESTAMPTZ      NOT NULL,
     CHECK (refunded <= amount),
     CHECK (disputed <= amount),
-    CHECK (reversed <= amount)
+    CHECK (reversed <= amount),
+    CHECK (refunded + disputed + reversed <= amount)
 );
 CREATE INDEX invoice_payments_of_invoice ON invoice_payments (invoice_id, id);
 CREATE INDEX invoice_payments_of_intent ON invoice_payments (intent_id) WHERE intent_id IS NOT NULL;

@@ -110,7 +110,9 @@ CREATE TABLE payment_methods (
     webhook_signing_secret BLOB,             -- encrypted
     default_currency_id    TEXT,
     created_at             INTEGER NOT NULL,
-    updated_at             INTEGER NOT NULL
+    updated_at             INTEGER NOT NULL,
+    events_claimed_at      INTEGER NOT NULL, -- when a process last began to read the provider's list of events
+    events_read_until      INTEGER NOT NULL  -- all events until then have been read from it
 ) STRICT;
 
 CREATE TABLE currencies (
@@ -339,7 +341,8 @@ CREATE TABLE invoice_items (
 ) STRICT;
 CREATE INDEX invoice_items_billing ON invoice_items (subscription_item_id, period_start) WHERE subscription_item_id IS NOT NULL;
 
--- What one source paid towards one invoice.
+-- What one source paid towards one invoice. Amounts are text here, so a CHECK cannot add them: the sum of the used amounts is guarded by the
+-- compare-and-set under the row's lock.
 CREATE TABLE invoice_payments (
     id                     TEXT    NOT NULL PRIMARY KEY,
     invoice_id             TEXT    NOT NULL REFERENCES invoices (id),

@@ -27,6 +27,8 @@ enum RecurringJob {
     Renew,
     /// Retries declined collections of unpaid invoices.
     RetryOverdue,
+    /// Reads refunds and disputes whose webhook deliveries were lost from the card processors' lists of events.
+    ReadCardEvents,
     /// Queries the networks for stakes that their payers have revoked.
     CheckStakes,
     /// Returns and forfeits stakes that are due.
@@ -37,11 +39,13 @@ enum RecurringJob {
     Prune,
 }
 
-const TABLE: [(RecurringJob, Duration); 8] = [
+const TABLE: [(RecurringJob, Duration); 9] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     (RecurringJob::ExpireSessions, Duration::from_secs(5)),
     (RecurringJob::Renew, Duration::from_secs(1)),
     (RecurringJob::RetryOverdue, Duration::from_secs(5)),
+    // Each method's list is read every hour.
+    (RecurringJob::ReadCardEvents, Duration::from_secs(60)),
     // Each stake is due for a check every five minutes; the period and `CHUNK` bound the number of checks at a time.
     (RecurringJob::CheckStakes, Duration::from_secs(10)),
     (RecurringJob::MoveStakes, Duration::from_secs(10)),
@@ -81,6 +85,7 @@ async fn once(ctx: &Context, job: RecurringJob) -> Result<(), String> {
         RecurringJob::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::Renew => renew(ctx).await.map_err(|error| text(&error)),
         RecurringJob::RetryOverdue => retry_overdue(ctx).await.map_err(|error| text(&error)),
+        RecurringJob::ReadCardEvents => billing::read_event_lists(ctx).await.map_err(|error| text(&error)),
         RecurringJob::CheckStakes => billing::check_stakes(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::MoveStakes => {
             let moved = billing::move_due_stakes(ctx, &Scope::Wall, ctx.now(), CHUNK).await;

@@ -5,8 +5,8 @@ use super::secret_box::{SecretBox, place};
 use super::{Connection, Query, Row};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use souk_domain::payment::{Currency, Method, MethodSettings, Methods, Secret};
-use souk_domain::shared::{CurrencyId, MethodId, Mode, StorageError};
+use souk_domain::payment::{Currency, Method, MethodKind, MethodSettings, Methods, Secret, UnreadEvents};
+use souk_domain::shared::{CurrencyId, MethodId, Mode, StorageError, Timestamp};
 
 const TABLE: &str = "payment_methods";
 const SECRET_KEY: &str = "secret_key";
@@ -21,8 +21,9 @@ pub struct SqlMethods<'s> {
 impl Methods for SqlMethods<'_> {
     async fn insert(&mut self, method: &Method) -> Result<(), StorageError> {
         let insert = "INSERT INTO payment_methods (id, kind, active, name, description, logo, settings, secret_key,
-                          webhook_signing_secret, default_currency_id, updated_at, livemode, created_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+                          webhook_signing_secret, default_currency_id, updated_at, livemode, created_at, events_claimed_at,
+                          events_read_until)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $13)";
         let query = bind(self.connection.query(insert), method, self.secrets)?;
         query.bind(method.mode).bind(method.created_at).execute().await?;
         Ok(())
@@ -44,6 +45,18 @@ impl Methods for SqlMethods<'_> {
     async fn list(&mut self, mode: Mode) -> Result<Vec<Method>, StorageError> {
         let rows = self.connection.query("SELECT * FROM payment_methods WHERE livemode = $1 ORDER BY id").bind(mode).all().await?;
         rows.iter().map(|row| method(row, self.secrets)).collect()
+    }
+
+    async fn claim_unread(&mut self, before: Timestamp, now: Timestamp) -> Result<Vec<UnreadEvents>, StorageError> {
+        let claim = "UPDATE payment_methods SET events_claimed_at = $2 WHERE kind = $3 AND events_claimed_at <= $1 RETURNING *";
+        let rows = self.connection.query(claim).bind(before).bind(now).bind(MethodKind::Stripe).all().await?;
+        rows.iter().map(|row| Ok(UnreadEvents { method: method(row, self.secrets)?, since: row.get("events_read_until")? })).collect()
+    }
+
+    async fn set_events_read(&mut self, id: &MethodId, until: Timestamp) -> Result<(), StorageError> {
+        let update = "UPDATE payment_methods SET events_read_until = $2 WHERE id = $1";
+        self.connection.query(update).bind(id).bind(until).execute().await?;
+        Ok(())
     }
 
     async fn insert_currency(&mut self, currency: &Currency) -> Result<(), StorageError> {

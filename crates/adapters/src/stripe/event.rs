@@ -1,16 +1,33 @@
-//! Verifies and reads webhook events, which are signed by
-//! `Stripe-Signature: t=<unix seconds>,v1=<hex of HMAC-SHA256(secret, "t.body")>`.
+//! Reads events: from webhook deliveries, which are signed by
+//! `Stripe-Signature: t=<unix seconds>,v1=<hex of HMAC-SHA256(secret, "t.body")>`, and from the provider's list.
 
+use super::rail::StripeRail;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::Sha256;
-use souk_domain::payment::{CardEvent, CardHint, EventError, Secret};
+use souk_domain::payment::{CardEvent, CardHint, EventError, EventRange, Method, RailError, Secret};
 use souk_domain::shared::Timestamp;
 
 const TOLERANCE_SECONDS: u64 = 300;
 /// While a secret is rotated, the provider signs with both secrets. A header with more than a few signatures is not from the provider.
 const MAX_SIGNATURES: usize = 8;
+
+/// The events that can change a settled payment. The reconciler queries undecided payments itself.
+const TYPES_OF_CHANGES: [&str; 10] = [
+    "charge.dispute.created",
+    "charge.dispute.updated",
+    "charge.dispute.funds_withdrawn",
+    "charge.dispute.funds_reinstated",
+    "charge.dispute.closed",
+    "charge.refunded",
+    "charge.refund.updated",
+    "refund.created",
+    "refund.updated",
+    "refund.failed",
+];
+/// The most events of one range, in pages of 100.
+const MAX_PAGES: usize = 100;
 
 #[derive(Deserialize)]
 struct Event {
@@ -25,10 +42,26 @@ struct Data {
     object: Value,
 }
 
+impl From<Event> for CardEvent {
+    fn from(event: Event) -> Self {
+        Self { hint: hint(&event.data.object), id: event.id, kind: event.kind }
+    }
+}
+
+impl StripeRail {
+    pub(super) async fn changes_listed(&self, method: &Method, range: &EventRange) -> Result<Vec<CardEvent>, RailError> {
+        let types: String = TYPES_OF_CHANGES.iter().enumerate().map(|(index, kind)| format!("&types[{index}]={kind}")).collect();
+        let (since, until) = (range.since.seconds(), range.until.seconds());
+        let list = format!("/v1/events?created[gte]={since}&created[lte]={until}{types}");
+        let newest_first: Vec<Event> = self.objects(method, &list, MAX_PAGES).await?;
+        Ok(newest_first.into_iter().rev().map(CardEvent::from).collect())
+    }
+}
+
 pub(super) fn read(secret: &Secret, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError> {
     verify(secret, body, signature, now)?;
     let event: Event = serde_json::from_slice(body).map_err(|_| EventError::Malformed)?;
-    Ok(CardEvent { hint: hint(&event.data.object), id: event.id, kind: event.kind })
+    Ok(event.into())
 }
 
 /// Returns which object to query at the provider. The hint depends on the object and not on the type of the event, because types are

@@ -10,8 +10,8 @@ use souk_domain::payment::{Method, RailError};
 
 /// The provider's largest page size.
 const PAGE: usize = 100;
-/// If a payment has more refunds or disputes than fit on these pages, reading fails: an incomplete list could lack the relevant object.
-const MAX_PAGES: usize = 10;
+/// The most refunds or disputes of one payment, in pages.
+const MAX_PAGES_OF_PAYMENT: usize = 10;
 
 impl StripeRail {
     /// Reads one object; `None` if the provider does not know the id.
@@ -26,10 +26,16 @@ impl StripeRail {
     /// Reads all objects of `folder` that belong to a payment, newest first.
     pub(super) async fn objects_of<T: DeserializeOwned>(&self, method: &Method, folder: &str, payment: &str) -> Result<Vec<T>, RailError> {
         let payment = safe_id(payment).ok_or_else(|| unreadable("the payment's name is not one of the provider's"))?;
+        self.objects(method, &format!("{folder}?payment_intent={payment}"), MAX_PAGES_OF_PAYMENT).await
+    }
+
+    /// Reads a complete list, newest first. `list`: path and query. Fails if the list has more pages: an incomplete list could lack the
+    /// relevant object.
+    pub(super) async fn objects<T: DeserializeOwned>(&self, method: &Method, list: &str, max_pages: usize) -> Result<Vec<T>, RailError> {
         let mut objects = Vec::new();
         let mut after = String::new();
-        for _ in 0..MAX_PAGES {
-            let path = format!("{folder}?payment_intent={payment}&limit={PAGE}{after}");
+        for _ in 0..max_pages {
+            let path = format!("{list}&limit={PAGE}{after}");
             let mut page = self.call(method, Verb::GET, path, Vec::new(), None).await.map_err(rail_error)?;
             let Value::Array(list) = page["data"].take() else { return Err(unreadable("a list is not of the expected shape")) };
             let last = list.last().and_then(|object| safe_id(object["id"].as_str()?)).map(|id| format!("&starting_after={id}"));
@@ -41,7 +47,7 @@ impl StripeRail {
                 _ => return Ok(objects),
             }
         }
-        Err(unreadable("the payment has too many objects to read all of them"))
+        Err(unreadable("a list has too many objects to read all of them"))
     }
 }
 

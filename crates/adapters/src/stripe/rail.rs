@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use reqwest::Method as Verb;
 use serde_json::Value;
 use souk_domain::payment::{
-    CardEvent, CardIntent, CardRail, CardRefundRequest, CardRequest, CardSetup, ChargeRequest, Currency, Decline, EventError, Method,
-    MethodSettings, Outcome, ProviderDispute, ProviderRefund, RailError, Secret, SetupOutcome, SetupRequest,
+    CardEvent, CardIntent, CardRail, CardRefundRequest, CardRequest, CardSetup, ChargeRequest, Currency, Decline, EventError, EventRange,
+    Method, MethodSettings, Outcome, ProviderDispute, ProviderRefund, RailError, Secret, SetupOutcome, SetupRequest,
 };
 use souk_domain::shared::{Mode, Timestamp};
 
@@ -168,6 +168,10 @@ impl CardRail for StripeRail {
 
     async fn refunds_of(&self, method: &Method, payment: &str) -> Result<Vec<ProviderRefund>, RailError> {
         self.refunds_found(method, payment).await
+    }
+
+    async fn list_changes(&self, method: &Method, range: &EventRange) -> Result<Vec<CardEvent>, RailError> {
+        self.changes_listed(method, range).await
     }
 
     fn read_event(&self, method: &Method, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError> {

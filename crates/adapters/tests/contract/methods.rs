@@ -3,10 +3,11 @@
 use crate::checkout_fixtures::{at, begin, card_method, currency, id, insert_checkout, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
-use souk_domain::payment::{Currency, Method, MethodKind, MethodSettings, Secret};
+use souk_domain::payment::{Currency, Method, MethodKind, MethodSettings, Secret, UnreadEvents};
 use souk_domain::shared::{Mode, StorageError};
 use souk_domain::storage::Store;
 use std::sync::Arc;
+use std::time::Duration;
 
 fn with(name: &str, kind: MethodKind, settings: MethodSettings) -> Method {
     Method { id: id(name), kind, settings, default_currency_id: None, ..card_method() }
@@ -43,6 +44,22 @@ on_both! {
         let mut unit = begin(db).await;
         unit.methods().update(&changed).await.expect("updates");
         assert_eq!(unit.methods().find(&changed.id).await.expect("reads"), Some(changed));
+    }
+
+    async fn the_events_of_a_card_method_are_claimed_once_in_an_interval(db: &TestDatabase) {
+        insert_checkout(db, &[]).await;
+        let created = card_method().created_at;
+        let now = created.plus(Duration::from_secs(60));
+        let mut unit = begin(db).await;
+        assert_eq!(unit.methods().claim_unread(created.minus(Duration::from_secs(1)), now).await.expect("claims"), [], "too early");
+        let first = UnreadEvents { method: card_method(), since: created };
+        assert_eq!(unit.methods().claim_unread(created, now).await.expect("claims"), [first.clone()]);
+        assert_eq!(unit.methods().claim_unread(created, now).await.expect("claims"), [], "claimed already");
+        assert_eq!(unit.methods().claim_unread(now, now).await.expect("claims"), [first], "nothing was read");
+        unit.methods().set_events_read(&card_method().id, now).await.expect("updates");
+        unit.methods().update(&Method { active: false, ..card_method() }).await.expect("updates");
+        let inactive = UnreadEvents { method: Method { active: false, ..card_method() }, since: now };
+        assert_eq!(unit.methods().claim_unread(now, now).await.expect("claims"), [inactive], "payments of inactive methods can be disputed");
     }
 
     async fn the_database_contains_no_plain_secret(db: &TestDatabase) {

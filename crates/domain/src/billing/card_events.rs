@@ -1,12 +1,15 @@
-//! Webhook events of card processors. An event is only a hint: a job asks the network what has changed (invariant 10).
+//! Events of card processors, from webhook deliveries and from the processors' lists. An event is only a hint: a job asks the network what
+//! has changed (invariant 10).
 
 use super::credit::{CardCheckError, check_card_payment, record_dispute, record_provider_refund};
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::payment::{CardEvent, CardHint, Method};
+use crate::payment::{CardEvent, CardHint, EventRange, Method, UnreadEvents};
 use crate::shared::{EventId, MethodId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
-use std::collections::BTreeMap;
+use futures_util::future::join_all;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// Handles an event whose signature is verified. If it concerns a payment of this store, publishes a message for a job that queries the
 /// network.
@@ -17,9 +20,58 @@ use std::collections::BTreeMap;
 pub async fn receive_card_event(ctx: &Context, method: &Method, event: &CardEvent) -> Result<(), StorageError> {
     let Some(hint) = &event.hint else { return Ok(()) };
     let mut unit = ctx.store.begin().await?;
-    let Some(message) = message_for(unit.as_mut(), method, hint, ctx.now()).await? else { return Ok(()) };
-    unit.outbox().publish(&EventId::new(ctx.now(), ctx.random.as_ref()), &message, ctx.now()).await?;
+    publish(ctx, unit.as_mut(), method, hint).await?;
     unit.commit().await
+}
+
+/// The interval in which the list of events of each card method is read.
+pub const EVENT_LIST_INTERVAL: Duration = Duration::from_secs(3_600);
+/// An event can appear in the provider's list after a younger one. Ranges overlap by this time.
+const EVENT_LIST_OVERLAP: Duration = Duration::from_secs(300);
+/// The longest range read at once: an outage of weeks is read day by day.
+const EVENT_LIST_RANGE: Duration = Duration::from_secs(24 * 3_600);
+/// How long card processors list events.
+const EVENT_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
+
+/// Reads the providers' lists of events about refunds and disputes, and handles each like a webhook delivery: deliveries can be lost. The
+/// lists of unresponsive providers do not delay the others.
+///
+/// # Errors
+/// The first failure, after all lists were read. What was not read is read at the next interval.
+#[tracing::instrument(skip_all)]
+pub async fn read_event_lists(ctx: &Context) -> Result<(), CardCheckError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let claimed = unit.methods().claim_unread(now.minus(EVENT_LIST_INTERVAL), now).await?;
+    unit.commit().await?;
+    let results = join_all(claimed.iter().map(|unread| read_event_list(ctx, unread, now))).await;
+    results.into_iter().collect()
+}
+
+async fn read_event_list(ctx: &Context, unread: &UnreadEvents, now: Timestamp) -> Result<(), CardCheckError> {
+    let method = &unread.method;
+    let rail = ctx.networks.card(method.kind).ok_or(CardCheckError::NoCardNetwork)?;
+    let mut read_until = unread.since.max(now.minus(EVENT_RETENTION));
+    while read_until < now {
+        let range = EventRange { since: read_until.minus(EVENT_LIST_OVERLAP), until: now.min(read_until.plus(EVENT_LIST_RANGE)) };
+        let events = rail.list_changes(method, &range).await?;
+        // A change has several events; one message is enough.
+        let hints: BTreeSet<_> = events.into_iter().filter_map(|event| event.hint).collect();
+        let mut unit = ctx.store.begin().await?;
+        for hint in &hints {
+            publish(ctx, unit.as_mut(), method, hint).await?;
+        }
+        unit.methods().set_events_read(&method.id, range.until).await?;
+        unit.commit().await?;
+        read_until = range.until;
+    }
+    Ok(())
+}
+
+/// Publishes a message for a job that queries the network, if the hint concerns a payment of this store.
+async fn publish(ctx: &Context, unit: &mut dyn UnitOfWork, method: &Method, hint: &CardHint) -> Result<(), StorageError> {
+    let Some(message) = message_for(unit, method, hint, ctx.now()).await? else { return Ok(()) };
+    unit.outbox().publish(&EventId::new(ctx.now(), ctx.random.as_ref()), &message, ctx.now()).await
 }
 
 /// `None`: the event concerns no payment of this store, or a payment that is settled already.

@@ -404,12 +404,25 @@ pub trait Attempts: Send {
     async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError>;
 }
 
+/// A method whose provider may have recorded events that this store has not received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadEvents {
+    pub method: super::Method,
+    /// All events until then have been read from the provider's list.
+    pub since: Timestamp,
+}
+
 #[async_trait]
 pub trait Methods: Send {
     async fn insert(&mut self, method: &super::Method) -> Result<(), StorageError>;
     async fn update(&mut self, method: &super::Method) -> Result<(), StorageError>;
     async fn find(&mut self, id: &MethodId) -> Result<Option<super::Method>, StorageError>;
     async fn list(&mut self, mode: Mode) -> Result<Vec<super::Method>, StorageError>;
+    /// Claims the methods of card networks whose list of events was last claimed at `before` or earlier. Must return a method to one of
+    /// several concurrent callers only.
+    async fn claim_unread(&mut self, before: Timestamp, now: Timestamp) -> Result<Vec<UnreadEvents>, StorageError>;
+    /// Records that all events until `until` have been read.
+    async fn set_events_read(&mut self, id: &MethodId, until: Timestamp) -> Result<(), StorageError>;
     async fn insert_currency(&mut self, currency: &super::Currency) -> Result<(), StorageError>;
     async fn update_currency(&mut self, currency: &super::Currency) -> Result<(), StorageError>;
     async fn find_currency(&mut self, id: &CurrencyId) -> Result<Option<super::Currency>, StorageError>;

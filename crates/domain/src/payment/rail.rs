@@ -394,7 +394,7 @@ impl CardEvent {
 }
 
 /// An object that may have changed. Hints can be late, duplicated or lost, and do not describe the change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CardHint {
     /// A payment intent or a setup intent: see [`CardRail::find`] and [`CardRail::find_setup`].
     Intent { provider_id: String },
@@ -404,6 +404,13 @@ pub enum CardHint {
     Dispute { provider_id: String, payment: Option<String> },
     /// See [`CardRail::find_refund`]. `payment` is the refunded payment intent, where the event names one.
     Refund { provider_id: String, payment: Option<String> },
+}
+
+/// A range of time in which a provider recorded events; both ends are part of it, in whole seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventRange {
+    pub since: Timestamp,
+    pub until: Timestamp,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -467,6 +474,10 @@ pub trait CardRail: Send + Sync {
 
     /// All refunds of a payment intent, newest first: made by this store, or in the provider's dashboard.
     async fn refunds_of(&self, method: &Method, payment: &str) -> Result<Vec<ProviderRefund>, RailError>;
+
+    /// The events about refunds and disputes that the provider recorded in a range, oldest first. Finds changes whose webhook deliveries
+    /// were lost.
+    async fn list_changes(&self, method: &Method, range: &EventRange) -> Result<Vec<CardEvent>, RailError>;
 
     /// Checks the signature of a delivered event in constant time, with a tolerance of five minutes.
     fn read_event(&self, method: &Method, body: &[u8], signature: &str, now: Timestamp) -> Result<CardEvent, EventError>;

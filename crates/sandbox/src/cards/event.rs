@@ -30,10 +30,14 @@ pub struct Webhook {
     pub secret: Secret,
 }
 
-/// Lists events, newest first, with pages by `starting_after`.
+/// The greatest time of a filter, in seconds, that can be given in microseconds.
+const MAX_SECONDS: i64 = i64::MAX / MICROS_PER_SECOND - 1;
+const MICROS_PER_SECOND: i64 = 1_000_000;
+
+/// Lists events, newest first, with pages by `starting_after`. `created` is compared in whole seconds.
 pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     let form = &call.form;
-    form.allow(&["limit", "starting_after", "type"])?;
+    form.allow(&["limit", "starting_after", "type", "types[", "created[gte]", "created[lte]"])?;
     let limit = form.amount("limit")?.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
     let (mut before, mut id) = (i64::MAX, "");
     if let Some(after) = form.text("starting_after") {
@@ -41,10 +45,18 @@ pub(super) async fn list(state: &mut State<'_>, call: &Call) -> Result<Answer, C
         before = rows.first().ok_or_else(|| ApiError::missing("event", after))?.int(0)?;
         id = after;
     }
-    let sql = "SELECT body FROM card_events WHERE (created_at < $1 OR created_at = $1 AND id < $2) AND ($3 = '' OR kind = $3) \
-               ORDER BY created_at DESC, id DESC LIMIT $4";
-    let kind = form.text("type").unwrap_or_default();
-    let rows = state.tx.rows(sql, &[before.into(), id.into(), kind.into(), (limit + 1).into()]).await?;
+    let seconds = |name| Ok::<_, CallError>(form.amount(name)?.map(|seconds| seconds.min(MAX_SECONDS)));
+    let since = seconds("created[gte]")?.map_or(i64::MIN, |seconds| seconds * MICROS_PER_SECOND);
+    let until = seconds("created[lte]")?.map_or(i64::MAX, |seconds| (seconds + 1) * MICROS_PER_SECOND);
+    let kinds: Vec<_> = form.text("type").into_iter().chain(form.values("types[")).collect();
+    if kinds.iter().any(|kind| !kind.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'.' | b'_'))) {
+        return Err(ApiError::invalid("parameter_invalid", "This is no event type.".to_owned()).with_param("types").into());
+    }
+    let kinds = kinds.join(",");
+    let sql = "SELECT body FROM card_events WHERE (created_at < $1 OR created_at = $1 AND id < $2) AND created_at >= $3 AND created_at < $4 \
+               AND ($5 = '' OR ',' || $5 || ',' LIKE '%,' || kind || ',%') ORDER BY created_at DESC, id DESC LIMIT $6";
+    let values = [before.into(), id.into(), since.into(), until.into(), kinds.as_str().into(), (limit + 1).into()];
+    let rows = state.tx.rows(sql, &values).await?;
     let mut data = Vec::new();
     for row in rows.iter().take(limit as usize) {
         data.push(serde_json::from_str::<Value>(&row.text(0)?)?);

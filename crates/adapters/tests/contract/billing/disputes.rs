@@ -254,6 +254,33 @@ on_both! {
         buyer.billing.is_sound().await;
     }
 
+    async fn a_dispute_without_webhook_delivery_is_found_in_the_list_of_events(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(1_000).await;
+        let ctx = &buyer.billing.ctx;
+        let scheduled = async || {
+            let mut connection = buyer.billing.database().read().await.expect("reads");
+            let rows = connection.query("SELECT payload FROM outbox WHERE topic = 'check_card'").all().await.expect("reads");
+            rows.iter().map(|row| row.get::<serde_json::Value>("payload").expect("ids")["dispute"].clone()).collect::<Vec<_>>()
+        };
+        // A list that could not be read is read again from the same time.
+        for cut_off in [true, false] {
+            if cut_off {
+                buyer.cards.fault(serde_json::json!({ "mode": "error_500" })).await;
+            } else {
+                buyer.dispute(&payment, 1_000).await;
+            }
+            buyer.billing.networks.clock.advance(billing::EVENT_LIST_INTERVAL);
+            assert_eq!(billing::read_event_lists(ctx).await.is_err(), cut_off);
+        }
+        let provider_id = buyer.provider_dispute(&payment).await.provider_id;
+        assert_eq!(scheduled().await, [provider_id.as_str()], "one message, however many events");
+        let hint = CardHint::Dispute { provider_id, payment: None };
+        billing::check_card_hint(ctx, &buyer.method.id, &hint).await.expect("is recorded");
+        assert_eq!(buyer.used(&invoice).await, (0, 1_000, 0));
+        buyer.billing.is_sound().await;
+    }
+
     async fn a_dispute_received_before_its_payment_is_recorded_after_it(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let invoice = buyer.invoice("in_1", 1_000).await;

@@ -1,8 +1,9 @@
 //! Signed webhook deliveries: the rail reads them, and the processor retries them up to a limit.
 
 use super::bench::{ACCEPTED, Bench, DECLINES_LATER, until};
+use reqwest::Method as Verb;
 use souk_adapters::on_both;
-use souk_domain::payment::{CardRail, EventError};
+use souk_domain::payment::{CardHint, CardRail, EventError, EventRange};
 use souk_domain::shared::Clock;
 use std::time::Duration;
 
@@ -35,6 +36,33 @@ on_both! {
         bench.confirm(&intent, DECLINES_LATER).await;
         bench.clock.advance(Duration::from_secs(2));
         until("the decline arrived", async || bench.kinds().iter().any(|kind| kind == "payment_intent.payment_failed")).await;
+    }
+
+    async fn changes_of_settled_payments_are_listed_over_several_pages(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let intent = bench.open_intent("att_1", 10_000).await;
+        bench.confirm(&intent, ACCEPTED).await;
+        bench.clock.advance(Duration::from_secs(10));
+        let since = bench.clock.now();
+        // Each refund causes two events.
+        for number in 0..60 {
+            let form = [("payment_intent", intent.provider_id.as_str()), ("amount", "100")];
+            let refunded = bench.server(Verb::POST, "/v1/refunds", &form).await;
+            assert_eq!(refunded.status, 200, "refund {number}: {}", refunded.body);
+            bench.clock.advance(Duration::from_secs(1));
+        }
+        bench.clock.advance(Duration::from_secs(10));
+        let until = bench.clock.now();
+        bench.post_test_endpoint("disputes", &[("payment_intent", &intent.provider_id), ("amount", "100")]).await;
+        let list = async |since, until| bench.rail.list_changes(&bench.method, &EventRange { since, until }).await.expect("lists");
+        let events = list(since, until.minus(Duration::from_secs(1))).await;
+        assert_eq!(events.len(), 120, "the dispute is younger, the payment older");
+        let first = bench.rail.refunds_of(&bench.method, &intent.provider_id).await.expect("lists").pop().expect("a refund");
+        let payment = Some(intent.provider_id.clone());
+        let oldest = events.iter().find_map(|event| event.hint.clone().filter(|hint| matches!(hint, CardHint::Refund { .. })));
+        assert_eq!(oldest, Some(CardHint::Refund { provider_id: first.provider_id, payment }), "oldest first");
+        let disputes = list(until, until).await;
+        assert!(!disputes.is_empty() && disputes.iter().all(|event| event.kind.starts_with("charge.dispute.")), "{disputes:?}");
     }
 
     async fn a_rejected_delivery_is_retried_later(db: &TestDatabase) {

@@ -342,6 +342,10 @@ impl CardRail for Network {
         Ok(Vec::new())
     }
 
+    async fn list_changes(&self, _: &Method, _: &EventRange) -> Result<Vec<CardEvent>, RailError> {
+        Ok(Vec::new())
+    }
+
     fn read_event(&self, _: &Method, _: &[u8], _: &str, _: Timestamp) -> Result<CardEvent, EventError> {
         Err(EventError::Malformed)
     }

@@ -136,7 +136,7 @@ async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &
     if !unit.refunds().find_by_reference(&method.id, &provider.provider_id).await?.is_empty() {
         return Ok(());
     }
-    // Refunds and payouts that were reserved while this one waited reduce what is left.
+    // Refunds and payouts that were reserved meanwhile reduce the remaining amount.
     let intent = &unit.intents().find(&intent.id).await?.ok_or(BillingError::Orphan)?;
     let at = time_of_customer(ctx, unit.as_mut(), &intent.customer_id).await?;
     DashboardRefund { method, intent, provider, at }.record(ctx, unit.as_mut(), &paid).await?;

@@ -113,7 +113,7 @@ impl PurposeHandler for StakeForfeit {
     }
 }
 
-/// The current time of a stake's customer.
+/// Applies a settled return.
 async fn returned(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &StakeId, reference: &str) -> Result<(), BillingError> {
     let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of_customer(ctx, unit, &before.customer_id).await?;

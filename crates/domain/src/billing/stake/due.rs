@@ -2,7 +2,7 @@
 //! holds nothing of it, so that no deposit is forgotten.
 
 use super::overdue::{OverdueInvoices, OverdueScope, overdue_of_stake};
-use super::settlement::post_claim;
+use super::posting::post_claim;
 use super::transfer::{StakeTransfer, transfer};
 use super::{ReleaseReason, STAKE_RETRY_DELAY, STAKE_RETRY_DOUBLINGS, Stake, StakePurpose, StakeStatus, ask_network, retry_delay};
 use crate::billing::charges::publish_charges;

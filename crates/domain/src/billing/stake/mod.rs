@@ -9,6 +9,7 @@ mod overdraft;
 mod overdue;
 mod place;
 mod port;
+mod posting;
 mod release;
 mod settlement;
 mod transfer;
@@ -29,7 +30,7 @@ pub(in crate::billing) use place::{
     Placement, ask_network, growth, held_with, lock_security, required_stake, stake_for_plan, stake_to_replace, stake_to_share,
 };
 pub use port::{StakeFilter, Stakes};
+pub(crate) use posting::{post_stake, record_placement};
 pub(crate) use release::abandon_stake;
 pub(in crate::billing) use release::{ReleaseTime, release_if_unused};
 pub use settlement::{StakeForfeit, StakePlacement, StakeReturn};
-pub(crate) use settlement::{post_stake, record_placement};

@@ -1,7 +1,7 @@
 //! Detects stakes that their payers revoke at the network: each stake is queried every [`STAKE_CHECK_INTERVAL`].
 
 use super::due::is_unchanged;
-use super::settlement::post_claim;
+use super::posting::post_claim;
 use super::{Stake, StakePurpose, StakeStatus, ask_network};
 use crate::billing::clock::time_of_customer;
 use crate::billing::{BillingError, CancelReason, Cancellation, Notification, Subscription, SubscriptionStatus, notify};

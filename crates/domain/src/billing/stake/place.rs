@@ -1,7 +1,7 @@
 //! Payments into stakes outside a checkout, and the stake that a subscription's terms require.
 
+use super::posting::{post_stake, record_stake_statement};
 use super::release::{ReleaseTime, release_if_unused};
-use super::settlement::{post_stake, record_stake_statement};
 use super::{ReleaseReason, RequestedStake, Stake, StakeKey, StakePurpose, StakeSubject};
 use crate::access::{Did, Wallet};
 use crate::billing::clock::time_of_customer;

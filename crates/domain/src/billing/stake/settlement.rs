@@ -2,17 +2,18 @@
 
 use super::overdraft::{charge_fee, reschedule_overdraft};
 use super::place::placed;
+use super::posting::{post_stake, record_stake_statement};
 use super::{Stake, StakePurpose};
 use crate::billing::balance::apply_after_decline;
 use crate::billing::clock::time_of_customer;
 use crate::billing::invoice::{PaidInvoice, Receipt, settle};
 use crate::billing::recovery::recovered;
-use crate::billing::statement::{Statement, StatementOwner, record_statement};
+use crate::billing::statement::Statement;
 use crate::billing::{BillingError, BillingReason, PricingFormula};
 use crate::context::Context;
-use crate::ledger::{Account, Entry, EntryType, Posting};
+use crate::ledger::EntryType;
 use crate::payment::{Attempt, Decline, Description, Purpose, PurposeHandler, Settlement, SettlementError};
-use crate::shared::{Amount, AttemptId, EntryId, StakeId, Timestamp};
+use crate::shared::{Amount, AttemptId, StakeId};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 use std::collections::BTreeSet;
@@ -178,74 +179,4 @@ async fn declined(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, i
         true => Ok(()),
         false => Err(BillingError::Contended),
     }
-}
-
-/// Posts a payment into a stake or a return. A forfeit is posted by [`settle`].
-pub(crate) async fn post_stake(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    attempt: &Attempt,
-    stake: &Stake,
-    kind: EntryType,
-    now: Timestamp,
-) -> Result<(), BillingError> {
-    post_movement(ctx, unit, stake, kind, (attempt.id.as_str(), attempt.amount), now).await
-}
-
-/// Posts an amount that a payer claimed back at the network. `stake` is the state before it.
-pub(super) async fn post_claim(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    stake: &Stake,
-    amount: Amount,
-    now: Timestamp,
-) -> Result<(), BillingError> {
-    // A payer can claim several parts, each with its own journal entry.
-    let subject = format!("{}:{}", stake.id, stake.amount_returned.plus(amount)?);
-    post_movement(ctx, unit, stake, EntryType::StakeClaimed, (&subject, amount), now).await
-}
-
-async fn post_movement(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    stake: &Stake,
-    kind: EntryType,
-    (subject, amount): (&str, Amount),
-    now: Timestamp,
-) -> Result<(), BillingError> {
-    let (held, payable) = (Account::stakes_held(&stake.method_id), Account::StakesPayable);
-    let (debit, credit) = if kind == EntryType::StakePlaced { (held, payable) } else { (payable, held) };
-    let postings = vec![Posting::debit(debit, amount, &stake.currency_id), Posting::credit(credit, amount, &stake.currency_id)];
-    let id = EntryId::new(ctx.now(), ctx.random.as_ref());
-    unit.journal().post(&Entry::new(id, stake.mode, kind, subject, now, postings)?).await?;
-    Ok(())
-}
-
-/// Documents a transaction of a stake for the subscription that it was placed for. A checkout that was never completed has no subscription
-/// and gets no statement.
-pub(crate) async fn record_stake_statement(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    stake: &Stake,
-    statement: Statement<'_>,
-    now: Timestamp,
-) -> Result<(), BillingError> {
-    let Some(subject) = stake.subject.subscription() else { return Ok(()) };
-    let Some(subscription) = unit.subscriptions().find(subject).await? else { return Ok(()) };
-    // The subscription's method may have changed meanwhile.
-    let owner = StatementOwner { method_id: &stake.method_id, currency_id: &stake.currency_id, ..StatementOwner::from(&subscription) };
-    record_statement(ctx, unit, owner, statement, now).await
-}
-
-/// Documents the payment into the stake of a checkout that has completed.
-pub(crate) async fn record_placement(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    stake: &Stake,
-    pricing_formula: PricingFormula,
-    now: Timestamp,
-) -> Result<(), BillingError> {
-    let reference = stake.reference.clone().unwrap_or_default();
-    let statement = Statement { reason: BillingReason::Stake, description: Description::Deposit, reference: &reference, pricing_formula };
-    record_stake_statement(ctx, unit, stake, statement, now).await
 }

@@ -1,4 +1,4 @@
-# Thin: the work is in cargo, npm and scripts/. CARGO_TARGET_DIR is honored where it is set.
+# Thin wrappers around cargo, npm and scripts/. CARGO_TARGET_DIR is used if it is set.
 .PHONY: run test check build release bench crash storm histories e2e-all lighthouse openapi web
 
 SOUK := $(or $(CARGO_TARGET_DIR),target)/debug/souk

@@ -48,7 +48,7 @@ enum Action {
     Recover,
     Pause,
     Resume,
-    Collect,
+    PayOverdue,
     Refund,
     Credit,
     RetryRefund,
@@ -88,7 +88,7 @@ const STORMY: &[(u64, Action)] = {
         (1, Recover),
         (1, Pause),
         (2, Resume),
-        (1, Collect),
+        (1, PayOverdue),
         (3, Refund),
         (3, Credit),
         (2, RetryRefund),
@@ -136,7 +136,7 @@ const CALM: &[(u64, Action)] = {
         (2, FailRefund),
         (1, DashboardRefund),
         (6, ChangePlan),
-        (1, Collect),
+        (1, PayOverdue),
         (2, Buy),
         (1, Protect),
     ]
@@ -161,7 +161,7 @@ pub async fn act(client: &NetworkClient, fixtures: &Fixtures, step: u32) -> Resu
         Action::Recover => tolerate_expected(billing::recover(ctx, Requester::Customer, &id).await),
         Action::Pause => tolerate_expected(billing::pause(ctx, &id).await),
         Action::Resume => tolerate_expected(billing::resume(ctx, &id).await),
-        Action::Collect => collect(client, fixtures).await,
+        Action::PayOverdue => pay_overdue(client, fixtures).await,
         Action::Refund => refund(client, fixtures, &mut rng).await,
         Action::Credit => credit(client, fixtures, &mut rng).await,
         Action::RetryRefund => decide_refund(client, fixtures, true).await,
@@ -298,7 +298,7 @@ async fn cancel(ctx: &Context, id: &SubscriptionId, rng: &mut Rng) -> Result<(),
 }
 
 /// Pays everything that is overdue with one transfer.
-async fn collect(client: &NetworkClient, fixtures: &Fixtures) -> Result<(), Failure> {
+async fn pay_overdue(client: &NetworkClient, fixtures: &Fixtures) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
     let payer = fixtures.payer();
     let target = OverdueTarget::OfCustomer(fixtures.customer.clone(), client.payment_option(false).1.id.clone());

@@ -14,7 +14,7 @@ const REFUNDS: &str = "SELECT r.id, r.status, r.amount, r.reference FROM refunds
     WHERE r.id > $1 AND m.kind = 'stripe' ORDER BY r.id LIMIT $2";
 const CASH: &str = "SELECT side, amount FROM journal_postings WHERE account = $1 AND currency_id = $2";
 
-/// Counts of reached cases, so that a rule that no history exercised is not taken for tested.
+/// Counts of reached cases: they show which rules no history has exercised.
 const REACHED: [&str; 7] = [
     "SELECT 'settled ' || purpose || ' (' || kind || ')' AS what, count(*) AS n FROM attempts WHERE status = 'settled' GROUP BY purpose, kind",
     "SELECT 'invoices for ' || reason || ' (' || status || ')' AS what, count(*) AS n FROM invoices WHERE number IS NOT NULL GROUP BY reason, status",

@@ -32,7 +32,7 @@ impl ExpectedErrors for SubscriptionError {
     }
 }
 
-/// The rules of a use case are expected; what it passes on from below is decided there.
+/// Errors of a use case are expected, except those that it passes on from another use case: for these, that use case decides.
 macro_rules! expect_all_but {
     ($($error:ident: $($variant:ident)|+;)+) => {$(
         impl ExpectedErrors for $error {

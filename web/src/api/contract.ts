@@ -2,7 +2,7 @@ import type { components } from './schema';
 import type * as client from './types';
 
 /**
- * Fails the type check when openapi.json lacks a field that the pages client. `npm run api:types` generates
+ * Fails the type check when openapi.json lacks a field that the pages use. `npm run api:types` generates
  * `schema.d.ts`.
  */
 type Schemas = components['schemas'];

@@ -30,7 +30,7 @@ class Socket {
   }
 }
 
-/** The store's long-poll endpoint: returns the queued frames, or isWaiting 5 s for one. */
+/** The store's long-poll endpoint: returns the queued frames, or waits up to 5 s for one. */
 function pollingStore() {
   const store = {
     down: false,

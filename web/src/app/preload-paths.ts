@@ -1,4 +1,4 @@
-/** The API paths that a store page makes first. Keep them in sync with the queries of the features. */
+/** The API paths that a store page requests first. Keep them in sync with the queries of the features. */
 export function preloadPaths(path: string, search: string): string[] {
   const paths = ['/api/session'];
   const page = path.replace(/^\/payment(?=\/|$)/, '').replace(/(.)\/$/, '$1') || '/';

@@ -8,7 +8,7 @@ import styles from './search-box.module.css';
 /** SPEC.md 9. */
 const SEARCH_DEBOUNCE_MS = 300;
 
-/** Searches while typing on isListing pages. Other pages wait for Enter, so that typing does not navigate away. */
+/** Searches while typing on list pages. Other pages wait for Enter, so that typing does not navigate away. */
 export function SearchBox() {
   const { t } = useTexts();
   const navigate = useNavigate();

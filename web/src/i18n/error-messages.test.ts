@@ -22,7 +22,7 @@ const WITHOUT_TEXT: Record<string, string> = {
   IDEMPOTENCY_KEY_INVALID: 'the pages generate valid keys',
 };
 
-/** Codes that the pages themselves give. */
+/** Codes that the pages create themselves. */
 const CLIENT_CODES: Record<string, string> = { SIGNED_OUT: 'the code `forbidden` with status 401' };
 
 /** Constructors that set no code; every use of them is checked instead. */
@@ -76,7 +76,7 @@ interface Use {
   params: string[];
 }
 
-/** Each place that gives a code, with the parameters that follow it. */
+/** Each place that sets a code, with the parameters that follow it. */
 function usesIn({ path, text }: Source): Use[] {
   const calls = new RegExp(`\\.code\\(|(?<!fn )\\b(?:${HELPERS.join('|')})\\(`, 'g');
   return [...text.matchAll(calls)].flatMap((match) => {

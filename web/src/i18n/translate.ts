@@ -26,7 +26,7 @@ export interface Problem {
   params?: Record<string, string>;
 }
 
-/** The parts of any error. The kit's code `forbidden` also stands for a request without a login. */
+/** The parts of any error. The kit uses the code `forbidden` for requests without a login as well. */
 export function problemOf(error: unknown): Problem {
   const text = errorText(error);
   if (error instanceof CodedError) return { error: text, code: error.code };

@@ -9,7 +9,7 @@ export async function copyText(text: string): Promise<boolean> {
   return copySelection(text);
 }
 
-/** The textarea is added to the dialogs dialog, because nothing outside of it can be selected. */
+/** The textarea is added to the open dialog, because nothing outside of it can be selected. */
 function copySelection(text: string): boolean {
   const previousFocus = document.activeElement;
   const dialogs = document.querySelectorAll('dialog[open]');

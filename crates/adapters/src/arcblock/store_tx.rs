@@ -12,7 +12,7 @@ use souk_domain::payment::{Currency, RailError, SignedTransaction, StoreTransact
 
 /// The messages of transactions that move a stake, which chains require.
 const RETURNED: &str = "deposit returned";
-const SLASHED: &str = "deposit taken for what is owed";
+const FORFEITED: &str = "deposit forfeited";
 
 /// Builds and signs a transaction. Equal requests give equal bytes, because ed25519 signatures are deterministic.
 pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
@@ -61,7 +61,7 @@ fn inner(app: &Did, currency: &Currency, request: &StoreTransactionRequest) -> I
         StoreTransaction::Slash { payer, subject } => SlashStakeTx {
             address: stake_address(payer, app, subject).to_string(),
             outputs: vec![tokens_of(app, currency, request.amount)],
-            message: SLASHED.to_owned(),
+            message: FORFEITED.to_owned(),
             data,
         }
         .into(),

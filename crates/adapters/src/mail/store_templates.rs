@@ -51,7 +51,7 @@ impl TemplateWriter<'_> {
             body: vec![
                 self.paragraph(
                     format!("The refund of {amount} to {customer} via {method} failed."),
-                    format!("通过{method}向客户 {customer}退款 {amount} 失败。"),
+                    format!("通过{method}退款 {amount} 失败，客户：{customer}。"),
                 ),
                 next,
                 Block::Rows { rows, sum: true },
@@ -65,7 +65,7 @@ impl TemplateWriter<'_> {
         let (heading, text) = self.dispute_status(dispute);
         let mut body = vec![self.paragraph(
             format!("This is about a payment of {amount} by {customer}."),
-            format!("客户 {customer}的一笔 {amount} 付款有新进展。"),
+            format!("一笔 {amount} 的付款有新进展，客户：{customer}。"),
         )];
         body.push(Block::Paragraph(text));
         let mut rows = vec![

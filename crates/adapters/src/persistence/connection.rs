@@ -29,7 +29,7 @@ pub struct Connection {
     publishes: bool,
     /// Deferred statements, in order. Always empty on PostgreSQL and after the transaction has begun.
     deferred: Vec<Statement>,
-    /// True once a deferred statement failed or was interrupted. The commit is then refused.
+    /// True once a deferred statement failed or was interrupted. The commit then fails.
     failed: bool,
 }
 
@@ -113,7 +113,7 @@ impl Connection {
             return Err(StorageError::Conflict);
         }
         if let ConnectionState::NotBegun(engine) = &self.state {
-            // If the caller's future is dropped at an await below, the deferred statements are lost: refuse the commit.
+            // If the caller's future is dropped at an await below, the deferred statements are lost, so the commit must fail.
             self.failed = true;
             self.state = engine.begin().await?;
             for statement in std::mem::take(&mut self.deferred) {

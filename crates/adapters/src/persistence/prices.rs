@@ -220,7 +220,7 @@ impl Prices for SqlPrices<'_> {
         // If the session never bought the old price's stock, there is none to return.
         let had_stock = reduce.execute().await? == 1;
         self.0.query(ADD_COMMITTED).bind(session).bind(&to.price_id).bind(to.quantity).bind(now).execute().await?;
-        // Lock the prices in the order of their ids, as every checkout does, to avoid a deadlock between two opposite exchanges.
+        // Lock the prices in the order of their ids, as every checkout does, to avoid a deadlock between two opposite swaps.
         let mut fits = true;
         for step in if from.price_id <= to.price_id { [false, true] } else { [true, false] } {
             if step {

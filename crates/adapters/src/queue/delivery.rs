@@ -60,7 +60,7 @@ pub enum QueueError {
     Migration(#[from] sqlx::migrate::MigrateError),
     #[error("Redis failed: {0}")]
     Redis(#[from] redis::RedisError),
-    #[error("the queue refused a delivery: {0}")]
+    #[error("the queue rejected a delivery: {0}")]
     Push(String),
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -221,7 +221,7 @@ on_both! {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
-        unit.attempts().reschedule(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(6)).await.expect("postpones");
+        unit.attempts().reschedule(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(6)).await.expect("reschedules");
         let second = unit.attempts().insert(&card_attempt("att_2", "pi_1"), &[]).await;
         assert!(matches!(second, Err(StorageError::Duplicate(_))), "{second:?}");
         // A duplicate leaves the unit of work usable.
@@ -254,7 +254,7 @@ on_both! {
         });
         assert_eq!(finished.await.into_iter().filter(|won| *won).count(), 1);
         let mut unit = begin(db).await;
-        unit.attempts().reschedule(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(8)).await.expect("postpones");
+        unit.attempts().reschedule(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(8)).await.expect("reschedules");
         assert_eq!(unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there").status, AttemptStatus::Settled);
     }
 
@@ -288,8 +288,8 @@ on_both! {
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         for now in [6, 7] {
-            let postponed = unit.attempts().reschedule(&id("att_1"), AttemptStatus::Unknown, Some(&decline()), Some(at(20)), at(now)).await;
-            assert!(postponed.expect("postpones"));
+            let rescheduled = unit.attempts().reschedule(&id("att_1"), AttemptStatus::Unknown, Some(&decline()), Some(at(20)), at(now)).await;
+            assert!(rescheduled.expect("reschedules"));
         }
         let found = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
         let expected = Attempt {
@@ -335,7 +335,7 @@ on_both! {
         assert!(!unit.attempts().decline(&late, &decline(), at(7)).await.expect("answers"));
         let held = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
         assert_eq!((held.status, &held.last_error), (AttemptStatus::Open, &None));
-        assert!(unit.attempts().decline(&held, &decline(), at(8)).await.expect("refuses"));
+        assert!(unit.attempts().decline(&held, &decline(), at(8)).await.expect("declines"));
         assert!(!unit.attempts().decline(&held, &decline(), at(9)).await.expect("answers"), "it has ended");
         let ended = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
         assert_eq!((ended.status, ended.last_error, ended.updated_at), (AttemptStatus::Declined, Some(decline()), at(8)));

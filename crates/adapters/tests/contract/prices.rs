@@ -53,7 +53,7 @@ async fn commit(db: &Database, session_id: &SessionId) {
     connection.commit().await.expect("commits");
 }
 
-/// Exchanges stock in one unit of work, which commits if there is enough. Returns whether it committed.
+/// Swaps stock in one unit of work, which commits if there is enough. Returns whether it committed.
 async fn swap(db: &Database, session_id: &SessionId, from: &StockReservation, to: &StockReservation) -> bool {
     let mut connection = db.begin().await.expect("begins");
     let fits = SqlPrices(&mut connection).swap(session_id, from, to, at(2)).await.expect("answers");

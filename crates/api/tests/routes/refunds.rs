@@ -10,7 +10,7 @@ fn tokens(whole: u128) -> Value {
 }
 
 /// Makes a purchase whose refund the network declines. Returns the path of the refund.
-async fn refused(app: &TestApp, buyer: &Buyer, owner: &Buyer) -> String {
+async fn declined_refund(app: &TestApp, buyer: &Buyer, owner: &Buyer) -> String {
     let session = buyer.buy(app, &app.shop.atlas).await;
     let invoice = buyer.retrieve(&session).await["checkoutSession"]["invoice_id"].clone();
     let refund = owner.browser.post("/api/refunds", &json!({ "invoice_id": invoice, "amount": "4" })).await.ok();
@@ -24,7 +24,7 @@ on_both! {
     async fn a_declined_refund_can_be_retried_or_moved_to_the_balance(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
-        let path = refused(&app, &alice, &owner).await;
+        let path = declined_refund(&app, &alice, &owner).await;
         let failed = alice.browser.get(&path).await.ok();
         assert_eq!((&failed["status"], &failed["failure_count"]), (&json!("failed"), &json!(1)));
         assert!(failed["failure"]["code"].as_str().is_some_and(|code| !code.is_empty()), "{failed}");
@@ -42,7 +42,7 @@ on_both! {
 
         // Two starts by one visitor within three seconds give one session.
         app.advance(Duration::from_secs(4));
-        let path = refused(&app, &alice, &owner).await;
+        let path = declined_refund(&app, &alice, &owner).await;
         let moved = owner.browser.post(&format!("{path}/move-to-balance"), &json!({})).await.ok();
         assert_eq!(moved["status"], "canceled");
         assert_eq!(alice.browser.get("/api/customers/me/balance").await.ok()["list"][0]["amount"], tokens(4));
@@ -57,7 +57,7 @@ on_both! {
 async fn only_the_store_decides_about_a_failed_refund() {
     let app = TestApp::open().await;
     let (alice, bob, owner) = (app.sign_in("alice").await, app.sign_in("bob").await, app.owner().await);
-    let path = refused(&app, &alice, &owner).await;
+    let path = declined_refund(&app, &alice, &owner).await;
     bob.browser.get(&path).await.refused(404);
     for action in ["retry", "move-to-balance"] {
         let path = format!("{path}/{action}");

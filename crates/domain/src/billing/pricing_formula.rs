@@ -155,7 +155,7 @@ impl PricingFormula {
                 }
             }
             Self::Rest { whole, billed } if chinese => {
-                format!("{}，减去已计费 {}", whole.text(language, decimals, symbol), money(*billed))
+                format!("{}，减去已计费的 {}", whole.text(language, decimals, symbol), money(*billed))
             }
             Self::Rest { whole, billed } => format!("{}, less {} already billed", whole.text(language, decimals, symbol), money(*billed)),
             Self::Flat { amount } => money(*amount),
@@ -323,7 +323,7 @@ mod tests {
     fn text_of_a_rest_shows_the_whole_and_what_was_billed() {
         let whole = Box::new(PricingFormula::PerUnit { unit: Amount::new(15), quantity: 3 });
         let rest = PricingFormula::Rest { whole: whole.clone(), billed: Amount::new(30) };
-        assert_eq!(both(&rest), ["3 × 1.5 TBA, less 3 TBA already billed", "3 × 1.5 TBA，减去已计费 3 TBA"]);
+        assert_eq!(both(&rest), ["3 × 1.5 TBA, less 3 TBA already billed", "3 × 1.5 TBA，减去已计费的 3 TBA"]);
         assert_eq!((rest.amount(), rest.is_credit()), (Ok(Amount::new(15)), false));
         assert_eq!(PricingFormula::Rest { whole, billed: Amount::new(50) }.amount(), Ok(Amount::ZERO));
     }

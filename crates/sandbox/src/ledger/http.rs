@@ -72,7 +72,7 @@ impl Wire {
         let fault = if request.is_mutation { self.0.faults.as_ref().and_then(Faults::next) } else { None };
         match fault {
             Some(Fault::DropRequest) => return lost(),
-            Some(Fault::Decline) => return json(StatusCode::OK, &graphql_error("FORBIDDEN", "refused on demand")),
+            Some(Fault::Decline) => return json(StatusCode::OK, &graphql_error("FORBIDDEN", "declined on demand")),
             _ => {}
         }
         let mut data = Map::new();

@@ -1,16 +1,16 @@
-//! Canonical CBOR (RFC 8949 4.2.1): maps with field numbers as keys, ascending; defaults absent.
+//! Canonical CBOR (RFC 8949 4.2.1). A message is a map whose keys are field numbers in ascending order; default values are omitted.
 
 use super::schema::{Field, INNER, Kind, Schema};
 use super::{DecodeError, Message, Value, utf8};
 use serde_json::{Map, Number, Value as Json};
 
-/// The tag "this is CBOR", by which chains tell the encodings apart.
+/// The self-described CBOR tag, by which chains distinguish the two encodings.
 pub const PREFIX: [u8; 3] = [0xd9, 0xd9, 0xf7];
 const POSITIVE_BIGNUM: u64 = 2;
-/// How deep the JSON that travels with a transaction may nest.
+/// Maximum nesting of the JSON in a transaction.
 const MAX_DEPTH: u8 = 16;
 
-/// The major types.
+/// The major types of CBOR.
 const UINT: u8 = 0;
 const NEGATIVE: u8 = 1;
 const BYTES: u8 = 2;
@@ -34,12 +34,12 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// Major type and argument of the next value.
+    /// Reads the major type and the argument of the next value.
     fn head(&mut self) -> Result<(u8, u64), DecodeError> {
         let first = self.take(1)?[0];
         let argument = match first & 0x1f {
             low @ 0..24 => u64::from(low),
-            // Floats are written as simple values with 2, 4 or 8 bytes: they have no place in a transaction.
+            // Simple values of 2, 4 or 8 bytes are floats, which a transaction must not contain.
             _ if first >> 5 == SIMPLE => return Err(DecodeError::Malformed),
             low @ 24..28 => self.take(1 << (low - 24))?.iter().fold(0, |number, byte| (number << 8) | u64::from(*byte)),
             _ => return Err(DecodeError::Malformed),
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         Ok(message)
     }
 
-    /// `None`: the default, which a canonical message leaves out.
+    /// Reads the value of a field. `None`: the default value, which a canonical message omits.
     fn value(&mut self, field: &Field) -> Result<Option<Value>, DecodeError> {
         Ok(Some(match field.kind {
             Kind::Text => match self.text()? {
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// An `Any` is a map whose key 0, the first, is the type; the other fields follow. Also returns how many they are.
+    /// Reads the head of an `Any`: a map whose first key, 0, holds the type. Returns the type and the number of fields that follow.
     fn any(&mut self) -> Result<(String, u64), DecodeError> {
         let count = self.expect(MAP)?.checked_sub(1).ok_or(DecodeError::Malformed)?;
         match self.expect(UINT)? {
@@ -163,14 +163,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads what follows [`PREFIX`].
+/// Decodes a message. `bytes` begin after [`PREFIX`].
 pub fn decode(schema: &'static Schema, bytes: &[u8]) -> Result<Message, DecodeError> {
     let mut reader = Reader(bytes);
     let message = reader.message(schema)?;
     if reader.0.is_empty() { Ok(message) } else { Err(DecodeError::Malformed) }
 }
 
-/// With [`PREFIX`], which belongs to what is signed and hashed.
+/// Encodes a message, including [`PREFIX`], which is signed and hashed as well.
 pub fn encode(message: &Message) -> Vec<u8> {
     let mut out = PREFIX.to_vec();
     write_message(message, None, &mut out);
@@ -190,7 +190,7 @@ fn write_message(message: &Message, type_url: Option<&str>, out: &mut Vec<u8>) {
     }
 }
 
-/// A big number of zero is a default here, though not in protobuf.
+/// Returns whether a big number is zero: the default in CBOR, but not in protobuf.
 fn is_zero(value: &Value) -> bool {
     matches!(value, Value::BigUint(digits) if digits.iter().all(|digit| *digit == 0))
 }
@@ -235,7 +235,7 @@ fn write_json(value: &Json, out: &mut Vec<u8>) {
         Json::Object(members) => {
             write_head(MAP, members.len() as u64, out);
             let mut members: Vec<_> = members.iter().collect();
-            // By encoded key: the length of a text comes before its letters.
+            // Keys are sorted by their encoding, in which the length of a text precedes its characters.
             members.sort_by_key(|(name, _)| (name.len(), name.as_bytes()));
             for (name, value) in members {
                 write_text(name, out);
@@ -245,7 +245,7 @@ fn write_json(value: &Json, out: &mut Vec<u8>) {
     }
 }
 
-/// A fraction is never read from CBOR, so none is written.
+/// Writes an integer. Fractions become null: the decoder rejects them, so they do not occur.
 fn write_number(number: &Number, out: &mut Vec<u8>) {
     match (number.as_u64(), number.as_i64()) {
         (Some(number), _) => write_head(UINT, number, out),
@@ -264,7 +264,7 @@ fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(bytes);
 }
 
-/// The argument in as few bytes as it needs.
+/// Writes a major type and its argument in as few bytes as possible.
 fn write_head(major: u8, argument: u64, out: &mut Vec<u8>) {
     let bytes = argument.to_be_bytes();
     let (low, length) = match argument {

@@ -1,4 +1,4 @@
-//! Messages as JSON: every field of the schema, defaults included, as a chain's GraphQL shows them.
+//! Messages as JSON. Contains every field of the schema, including default values, like the GraphQL API of a chain.
 
 use super::schema::{Field, Kind};
 use super::{Message, Value};
@@ -39,7 +39,7 @@ fn to_json(value: &Value) -> Json {
     }
 }
 
-/// Decimal text of big-endian digits. What exceeds 128 bits is no amount, and reads as hex, which no amount does.
+/// Formats big-endian digits as decimal text. Numbers above 128 bits are formatted as hex, which is not a valid amount.
 fn decimal(digits: &[u8]) -> String {
     let start = digits.iter().position(|digit| *digit != 0).unwrap_or(digits.len());
     match &digits[start..] {

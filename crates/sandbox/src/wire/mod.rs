@@ -1,6 +1,6 @@
-//! The wire of ArcBlock's chains (chains.md 3.1 and 3.2): transactions in protobuf and in canonical CBOR.
+//! The wire format of ArcBlock's chains (chains.md 3.1 and 3.2): transactions in protobuf and in canonical CBOR.
 //!
-//! A message is a tree of values that follows a schema; one table of schemas serves both encodings and the JSON that is shown.
+//! A message is a tree of values that follows a schema; one table of schemas defines both encodings and the JSON output.
 
 mod cbor;
 mod json;
@@ -13,7 +13,7 @@ pub use transaction::{SignedTransaction, TransactionError, hash_of};
 use schema::{Inner, Schema};
 use std::collections::BTreeMap;
 
-/// Why bytes are not a transaction that this ledger reads.
+/// Why bytes cannot be decoded as a transaction of this ledger.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     #[error("the bytes end too early or are not well formed")]
@@ -34,13 +34,13 @@ enum Value {
     /// Big-endian. Some protobuf writers send zero as one zero byte, which is kept.
     BigUint(Vec<u8>),
     Message(Message),
-    /// JSON that travels with a transaction, as text.
+    /// The JSON data of a transaction, as text.
     Json(String),
     Inner(&'static Inner, Message),
     List(Vec<Self>),
 }
 
-/// A message: values by the names of its schema.
+/// A message: its values by field name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Message {
     schema: &'static Schema,
@@ -52,7 +52,7 @@ impl Message {
         Self { schema, values: BTreeMap::new() }
     }
 
-    /// Adds what was read of a field: once, or one more element.
+    /// Sets the value of a field; for a repeated field, appends an element.
     fn add(&mut self, field: &'static schema::Field, value: Value) {
         if field.repeated {
             match self.values.entry(field.name).or_insert_with(|| Value::List(Vec::new())) {
@@ -64,7 +64,7 @@ impl Message {
         }
     }
 
-    /// The fields that are not absent, ascending.
+    /// The fields that have a value, in ascending order.
     fn fields(&self) -> impl Iterator<Item = (&'static schema::Field, &Value)> {
         self.schema.iter().filter_map(|field| Some((field, self.values.get(field.name)?)))
     }

@@ -1,4 +1,4 @@
-//! protobuf: fields ascending, defaults absent.
+//! Canonical protobuf: fields in ascending order; default values are omitted.
 
 use super::schema::{Field, INNER, Kind, Schema};
 use super::{DecodeError, Message, Value, utf8};
@@ -6,7 +6,7 @@ use super::{DecodeError, Message, Value, utf8};
 const VARINT: u64 = 0;
 const DELIMITED: u64 = 2;
 
-/// One field as it stands in the bytes.
+/// The encoded value of a field.
 enum Raw<'a> {
     Number(u64),
     Bytes(&'a [u8]),
@@ -40,7 +40,7 @@ pub fn decode(schema: &'static Schema, bytes: &[u8]) -> Result<Message, DecodeEr
     Ok(message)
 }
 
-/// `None`: the default, which a canonical message leaves out.
+/// Decodes the value of a field. `None`: the default value, which a canonical message omits.
 fn value_of(field: &Field, raw: Raw<'_>) -> Result<Option<Value>, DecodeError> {
     Ok(Some(match field.kind {
         Kind::Text => match utf8(raw.bytes()?)? {
@@ -86,7 +86,7 @@ fn value_of(field: &Field, raw: Raw<'_>) -> Result<Option<Value>, DecodeError> {
     }))
 }
 
-/// `{1 type url, 2 value}`
+/// Reads an `Any`: `{1 type url, 2 value}`.
 fn any(bytes: &[u8]) -> Result<(String, &[u8]), DecodeError> {
     let (mut type_url, mut value) = (String::new(), [].as_slice());
     let mut rest = bytes;

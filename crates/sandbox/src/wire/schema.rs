@@ -1,4 +1,4 @@
-//! The messages of ArcBlock's chains: chains.md 3.1, from the `spec.core.json` of the published packages.
+//! The messages of ArcBlock's chains (chains.md 3.1), taken from `spec.core.json` of the published packages.
 
 use Kind::{BigUint, Bytes, Flag, Itx, Json, Message, Text, Uint32, Uint64};
 
@@ -20,7 +20,7 @@ pub enum Kind {
 #[derive(Debug)]
 pub struct Field {
     pub number: u32,
-    /// As JSON names it.
+    /// The name in JSON.
     pub name: &'static str,
     pub kind: Kind,
     pub repeated: bool,
@@ -34,7 +34,7 @@ impl PartialEq for Field {
 
 impl Eq for Field {}
 
-/// Fields, ascending by number.
+/// Fields in ascending order of their numbers.
 pub type Schema = [Field];
 
 /// An inner transaction.
@@ -121,7 +121,7 @@ static ASSET_LIMIT: [Field; 7] = [
     one(7, "lastTx", Uint64),
 ];
 
-// The published descriptor numbers the anchor 3.
+// In the published descriptor, the number of `anchor` is 3.
 static RATE_LIMIT: [Field; 2] = [one(1, "interval", Uint64), one(3, "anchor", Uint64)];
 
 static REVOKE_DELEGATE: [Field; 4] = [one(1, "address", Text), one(2, "to", Text), many(3, "typeUrls", Text), one(15, "data", Json)];
@@ -144,7 +144,7 @@ static CLAIM_STAKE: [Field; 3] = [one(1, "address", Text), one(2, "evidence", Me
 
 static EVIDENCE: [Field; 1] = [one(1, "hash", Text)];
 
-/// Of a slash and of a return.
+/// The body of a slash or a return.
 static STAKE_OUTPUTS: [Field; 4] =
     [one(1, "address", Text), many(2, "outputs", Message(&TRANSACTION_INPUT)), one(3, "message", Text), one(50, "data", Json)];
 
@@ -152,7 +152,7 @@ const fn inner(type_url: &'static str, multisig: bool, schema: &'static Schema) 
     Inner { type_url, multisig, schema }
 }
 
-/// What this ledger executes.
+/// The inner transactions that this ledger executes.
 pub static INNER: [Inner; 9] = [
     inner("fg:t:transfer_v2", false, &TRANSFER_V2),
     inner("fg:t:transfer_v3", true, &TRANSFER_V3),

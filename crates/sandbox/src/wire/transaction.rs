@@ -1,4 +1,4 @@
-//! A transaction as it was sent: its fields, its hash, and who signed it.
+//! A received transaction: its fields, its hash and its signatures.
 
 use super::schema::{Inner, TRANSACTION};
 use super::{DecodeError, Message, Value, cbor, protobuf};
@@ -6,12 +6,12 @@ use crate::did::Address;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-/// Why the bytes that were sent are refused.
+/// Why a transaction is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TransactionError {
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// One message has one encoding: a second one would be a second transaction with the same signature.
+    /// A second encoding of the same message would have another hash, and so would count as a second transaction with the same signature.
     #[error("the bytes are not the canonical encoding of the transaction")]
     NotCanonical,
     #[error("the sender's signature is not valid")]
@@ -42,13 +42,13 @@ pub struct SignedTransaction {
     encoding: Encoding,
 }
 
-/// The name of a transaction: upper-case hex of the SHA-256 of its bytes.
+/// The hash of a transaction: the SHA-256 of its bytes in upper-case hex.
 pub fn hash_of(bytes: &[u8]) -> String {
     hex::encode_upper(Sha256::digest(bytes))
 }
 
 impl SignedTransaction {
-    /// Reads either encoding.
+    /// Decodes a transaction in either encoding.
     pub fn decode(bytes: &[u8]) -> Result<Self, TransactionError> {
         let (message, encoding) = match bytes.strip_prefix(&cbor::PREFIX) {
             Some(rest) => (cbor::decode(&TRANSACTION, rest)?, Encoding::Cbor),
@@ -88,7 +88,7 @@ impl SignedTransaction {
         !self.message.bytes("signature").is_empty()
     }
 
-    /// Who signed inside the transaction, and in whose name if not in their own.
+    /// Returns `signer` and `delegator` of each signature inside the transaction. `delegator` may be empty.
     pub fn parties(&self) -> impl Iterator<Item = (&str, &str)> {
         self.message.messages("signatures").map(|party| (party.text("signer"), party.text("delegator")))
     }
@@ -110,7 +110,7 @@ impl SignedTransaction {
         self.inner().map_or(Json::Null, |(_, message)| Json::Object(message.to_json()))
     }
 
-    /// Verifies the sender's signature and those of all parties, over the transaction as this ledger encodes it (chains.md 3.2).
+    /// Verifies the signatures of the sender and of all parties over this ledger's own encoding of the transaction (chains.md 3.2).
     pub fn verify_signatures(&self) -> Result<(), TransactionError> {
         let mut unsigned = self.message.clone();
         unsigned.values.remove("signature");
@@ -131,7 +131,7 @@ impl SignedTransaction {
         }
     }
 
-    /// The transaction as `getTx` shows it.
+    /// The transaction in the format of `getTx`.
     pub fn to_json(&self, receiver: &str) -> Json {
         let mut shown = self.message.to_json();
         let itx = shown.remove("itx").unwrap_or_default();
@@ -151,7 +151,8 @@ impl SignedTransaction {
     }
 }
 
-/// Whether `signer`, a field of the message, signed `data`. The key is that of the delegator where one acts in the signer's name.
+/// Returns whether the account in the field `signer` has signed `data`. If the message names a delegator, the key must belong to the
+/// delegator instead.
 fn has_signed(message: &Message, signer: &str, data: &[u8]) -> bool {
     let delegator = message.text("delegator");
     let signer = if delegator.is_empty() { message.text(signer) } else { delegator };
@@ -205,13 +206,13 @@ mod tests {
     fn only_the_canonical_bytes_are_read() {
         let bytes = hex::decode(PROTOBUF).expect("hex");
         let error = |bytes: &[u8]| SignedTransaction::decode(bytes).expect_err("an error");
-        // The nonce written a second time, a default that is not left out, a varint that is longer than it needs to be.
+        // A repeated nonce, an encoded default value, and a varint with unnecessary bytes.
         assert_eq!(error(&[bytes.as_slice(), &[0x10, 1]].concat()), TransactionError::NotCanonical);
         assert_eq!(error(&[bytes.as_slice(), &[0x28, 0]].concat()), TransactionError::NotCanonical);
         assert_eq!(error(&[0x10, 0x81, 0x00]), TransactionError::NotCanonical);
         assert_eq!(error(&[0x40, 1]), TransactionError::Decode(DecodeError::UnknownField(8)));
         assert_eq!(error(&bytes[..bytes.len() - 1]), TransactionError::Decode(DecodeError::Malformed));
-        // CBOR: a map whose keys descend, a byte too many, and a float in the JSON that travels with a transfer.
+        // CBOR: a map with descending keys, an extra byte, and a float in the JSON data of a transfer.
         assert_eq!(error(&hex::decode("d9d9f7a20201016161").expect("hex")), TransactionError::NotCanonical);
         assert_eq!(error(&hex::decode("d9d9f7a1020100").expect("hex")), TransactionError::Decode(DecodeError::Malformed));
         let float = ["d9d9f7a10fa20070", &hex::encode("fg:t:transfer_v2"), "0fa20064", &hex::encode("json"), "01f93c00"].concat();

@@ -141,7 +141,7 @@ impl Buyer {
         let (info, key) = (text(&body["authInfo"]), text(&body["appPk"]));
         let claims = verify(&info, &key, RunningClock.now()).unwrap_or_else(|error| panic!("the store's own envelope: {error}: {body}"));
         match claims.body.get("status").and_then(Value::as_str) {
-            Some("error") => Err(CallError::Refused { status: 200, code: "WALLET".to_owned(), error: text(&claims.body["errorMessage"]) }),
+            Some("error") => Err(CallError::Rejected { status: 200, code: "WALLET".to_owned(), error: text(&claims.body["errorMessage"]) }),
             _ => Ok(claims.body),
         }
     }
@@ -298,7 +298,7 @@ impl Buyer {
             let paid = self.pay(&page, plan, round).await;
             match paid {
                 Ok(()) if matches!(plan, Plan::LeavesCardForm | Plan::LeavesWallet) => return End::Left,
-                Err(CallError::Refused { ref error, .. }) if error.contains("Exceed inventory") => return End::SoldOut,
+                Err(CallError::Rejected { ref error, .. }) if error.contains("Exceed inventory") => return End::SoldOut,
                 _ => {}
             }
             let begun = Instant::now();

@@ -17,7 +17,7 @@ pub enum CallError {
     /// No response arrived. Whether the request had an effect is unknown.
     Lost(String),
     /// The store rejected the request.
-    Refused { status: u16, code: String, error: String },
+    Rejected { status: u16, code: String, error: String },
 }
 
 pub type CallResult<T> = Result<T, CallError>;
@@ -101,7 +101,7 @@ impl StoreClient {
         }
         let word = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         let error = body["error"]["message"].as_str().map_or_else(|| word("error"), ToOwned::to_owned);
-        Err(CallError::Refused { status: status.as_u16(), code: word("code"), error })
+        Err(CallError::Rejected { status: status.as_u16(), code: word("code"), error })
     }
 
     pub async fn get(&self, path: &str, cookies: Option<&str>) -> CallResult<Value> {

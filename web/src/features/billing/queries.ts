@@ -136,7 +136,7 @@ export const overdueQuery = (of: { subscriptionId: string } | { customerId: stri
         : overdueOfCustomer(of.customerId),
   });
 
-/** Someone who has signed in and never ordered anything is no customer yet, and owes nothing. */
+/** A signed-in user who has never ordered anything is not a customer yet and has no overdue invoices. */
 async function overdueOfCustomer(id: string): Promise<Overdue> {
   try {
     return await api.get<Overdue>(`/api/customers/${segment(id)}/overdue/invoices`);

@@ -25,7 +25,7 @@ const formatted = (field: CardField, text: string) =>
   field === 'number' ? groupedNumber(text) : field === 'expiry' ? groupedExpiry(text) : text;
 
 interface CardFormProps {
-  /** The label current the submit button. */
+  /** The label of the submit button. */
   action: string;
   initial: CardValues;
   /** The last decline; the entered values stay. */
@@ -33,7 +33,7 @@ interface CardFormProps {
   onConfirm: (values: CardValues) => void;
 }
 
-/** The form for the sandbox processor. Real keys fillTestCard their processor's own form. */
+/** The form for the sandbox processor. Real keys use the form of their processor. */
 export function CardForm({ action, initial, decline, onConfirm }: CardFormProps) {
   const [values, setValues] = useState(initial);
   const [errors, setErrors] = useState<Partial<Record<CardField, Key>>>({});

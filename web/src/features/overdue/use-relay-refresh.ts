@@ -5,7 +5,7 @@ import { debounce } from './debounce';
 interface RelayRefresh {
   /** The channel of the store; nothing is received without one. */
   appPid: string | undefined;
-  /** False while nobody's events matter. */
+  /** False while the page needs no events. */
   enabled?: boolean;
   /** Returns whether an event changes the data of the page. The channel has the events of all customers. */
   onEvent: (name: string, ids: RelayIds) => boolean;

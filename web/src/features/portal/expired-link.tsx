@@ -3,7 +3,7 @@ import { signIn } from '@/app/sign-in';
 import { PageResult } from '@/features/billing/states';
 import { useTexts } from '@/features/billing/texts';
 
-/** The link of a mail has expired; its customer can still sign in. */
+/** The link of an email has expired; its customer can still sign in. */
 export function ExpiredLink() {
   const { t } = useTexts();
   return (

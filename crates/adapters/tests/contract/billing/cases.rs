@@ -272,7 +272,7 @@ on_both! {
         shop.billing().is_sound().await;
     }
 
-    async fn case_9_a_refund_that_the_network_refuses(db: &TestDatabase) {
+    async fn case_9_a_refund_that_the_network_declines(db: &TestDatabase) {
         let shop = Shop::open(db).await;
         let small = shop.plan("price_small", 1_000, MONTHLY).await;
         shop.subscribe(&small, |one| one).await;

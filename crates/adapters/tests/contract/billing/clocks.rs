@@ -160,10 +160,10 @@ on_one! {
         billing::create_credit_note(&billing.ctx, Mode::Test, &note).await.expect("is issued");
         let order = PayoutOrder { customer_id: id("cus_1"), currency_id: invoice.currency_id.clone(), amount: None, memo: String::new() };
         let refunded = billing.refund(&invoice, Some(10 * UNIT)).await.expect("is ordered").refunds.remove(0);
-        for refused in [true, false] {
+        for is_declined in [true, false] {
             let paid_out = billing::pay_out_balance(&billing.ctx, Mode::Test, &order).await.expect("is ordered").remove(0);
             assert_eq!((paid_out.created_at, paid_out.updated_at), (target, target));
-            if refused {
+            if is_declined {
                 billing.networks.fault("decline").await;
                 billing.send(&Purpose::Refund(paid_out.id)).await;
             }

@@ -75,7 +75,7 @@ on_both! {
             billing.wait(HOUR);
             billing.networks.fault("decline").await;
             assert_eq!(payment::check_due(&billing.ctx, 10).await.expect("queries"), 1);
-            assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible], "its refusal is believed");
+            assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible], "the decline is final");
             gate.is_free.notify_one();
         };
         let (first, ()) = tokio::join!(payment::check_due(&slow, 10), second);

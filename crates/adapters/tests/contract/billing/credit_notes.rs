@@ -126,15 +126,15 @@ on_one! {
         let listed: Vec<_> = items.iter().map(|item| (item.amount.base_units() / UNIT, item.revokes)).collect();
         assert_eq!(listed, [(60, true), (7, false)], "a line that is credited in full ends what it paid for");
         assert_eq!((credited(&billing, &invoice).await, billing.customer_balance().await), (vec![7 * UNIT, 60 * UNIT], 67 * UNIT));
-        for (items, refusal) in [
+        for (items, expected) in [
             (vec![item(0, 24)], CreditError::OverRefund),
             (vec![item(1, 1)], CreditError::OverRefund),
             (vec![item(0, 1), item(0, 1)], CreditError::BadItems),
             (vec![OrderedItem { invoice_item_id: id("ii_another"), ..item(0, 1) }], CreditError::BadItems),
             (vec![item(0, 0)], CreditError::NoAmount),
         ] {
-            let refused = create(&billing, &named(items)).await.expect_err("is refused");
-            assert_eq!(refused.to_string(), refusal.to_string());
+            let refused = create(&billing, &named(items)).await.expect_err("is rejected");
+            assert_eq!(refused.to_string(), expected.to_string());
         }
         billing.is_sound().await;
     }

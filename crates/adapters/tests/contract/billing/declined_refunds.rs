@@ -32,7 +32,7 @@ impl Billing {
 }
 
 /// A customer whose month of 30 tokens was paid, and a refund of `tokens` tokens that the network declined.
-async fn refused(db: &TestDatabase, tokens: u128) -> (Billing, Invoice, RefundId) {
+async fn declined_refund(db: &TestDatabase, tokens: u128) -> (Billing, Invoice, RefundId) {
     let billing = subscribed(db, 30, 1, MONTHLY).await;
     let invoice = billing.last().await;
     let refund = billing.refund(&invoice, Some(tokens * UNIT)).await.expect("is ordered").refunds.remove(0);
@@ -45,7 +45,7 @@ async fn refused(db: &TestDatabase, tokens: u128) -> (Billing, Invoice, RefundId
 
 on_both! {
     async fn a_declined_refund_stays_reserved_until_it_is_retried(db: &TestDatabase) {
-        let (billing, invoice, refund) = refused(db, 20).await;
+        let (billing, invoice, refund) = declined_refund(db, 20).await;
         assert_eq!((billing.reserved(&invoice).await, billing.customer_balance().await), ((20, 20), 0));
         assert_eq!(billing.accounts().await.get("liabilities:refunds_payable"), Some(&-i128::try_from(20 * UNIT).expect("fits")));
         let beyond = billing.refund(&invoice, Some(11 * UNIT)).await;
@@ -68,7 +68,7 @@ on_both! {
     }
 
     async fn concurrent_decisions_retry_a_declined_refund_or_move_it_to_the_balance_once(db: &TestDatabase) {
-        let (billing, invoice, refund) = refused(db, 20).await;
+        let (billing, invoice, refund) = declined_refund(db, 20).await;
         let ctx = billing.ctx.clone();
         let original = refund.clone();
         let attempted = all_at_once(db, 6, move |db, place| {
@@ -94,7 +94,7 @@ on_both! {
 
 on_one! {
     async fn a_refund_moved_to_the_balance_pays_the_next_invoice_and_is_not_refunded_again(db: &TestDatabase) {
-        let (billing, invoice, refund) = refused(db, 30).await;
+        let (billing, invoice, refund) = declined_refund(db, 30).await;
         billing::move_refund_to_balance(&billing.ctx, Mode::Test, &refund).await.expect("moves");
         let amounts = (billing.reserved(&invoice).await, billing.customer_balance().await);
         assert_eq!(amounts, ((30, 0), 30 * UNIT), "the network payment has room for a payout");
@@ -138,7 +138,7 @@ on_one! {
     }
 
     async fn a_plan_change_credits_no_amount_reserved_for_a_refund(db: &TestDatabase) {
-        let (billing, _, refund) = refused(db, 30).await;
+        let (billing, _, refund) = declined_refund(db, 30).await;
         billing.price("price_2", 60, MONTHLY).await;
         let shown = billing.preview("price_2", 1).await;
         assert_eq!((shown.credit, shown.total), (Amount::ZERO, Amount::new(60 * UNIT)));

@@ -215,13 +215,13 @@ on_one! {
         billing.networks.fault("decline").await;
         billing.round().await;
         billing.overpay(50 * UNIT).await;
-        for (amount, refusal) in [
+        for (amount, expected) in [
             (Some(10 * UNIT + 1), CreditError::BalanceReserved),
             (Some(50 * UNIT + 1), CreditError::BalanceTooSmall),
             (Some(0), CreditError::NoAmount),
         ] {
-            let refused = billing.pay_out(amount).await.expect_err("is refused");
-            assert_eq!(refused.to_string(), refusal.to_string());
+            let refused = billing.pay_out(amount).await.expect_err("is rejected");
+            assert_eq!(refused.to_string(), expected.to_string());
         }
         billing.pay_out(None).await.expect("is ordered");
         assert_eq!((billing.refunded().await, billing.customer_balance().await), (vec![10 * UNIT], 40 * UNIT));

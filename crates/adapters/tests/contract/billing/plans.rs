@@ -105,15 +105,15 @@ on_one! {
         scarce.quantity_limit_per_checkout = 3;
         unit.prices().update(&scarce).await.expect("limits");
         unit.commit().await.expect("commits");
-        for (quantity, refusal) in [(4, QuantityError::ExceedInventory), (3, QuantityError::ExceedPurchaseLimit)] {
-            if refusal == QuantityError::ExceedPurchaseLimit {
+        for (quantity, expected) in [(4, QuantityError::ExceedInventory), (3, QuantityError::ExceedPurchaseLimit)] {
+            if expected == QuantityError::ExceedPurchaseLimit {
                 let mut unit = billing.ctx.store.begin().await.expect("begins");
                 scarce.quantity_limit_per_checkout = 2;
                 unit.prices().update(&scarce).await.expect("limits");
                 unit.commit().await.expect("commits");
             }
             let refused = billing::preview_plan(&billing.ctx, &sub(), &choice("price_2", quantity)).await;
-            assert!(matches!(&refused, Err(PlanError::Quantity(error)) if *error == refusal), "{quantity}: {refused:?}");
+            assert!(matches!(&refused, Err(PlanError::Quantity(error)) if *error == expected), "{quantity}: {refused:?}");
         }
         billing.accept("price_2", 2).await;
     }

@@ -149,7 +149,7 @@ on_one! {
         billing.wait(HOUR * 2);
         billing.networks.fault("decline").await;
         payment::check_due(&billing.ctx, 10).await.expect("queries");
-        assert_eq!(billing.statuses().await, [InvoiceStatus::Open], "one refusal decides nothing yet");
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Open], "one decline is not final yet");
         payment::charge(&billing.ctx, &round.attempts).await.expect("leaves it to the reconciler");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Open], 0));
         billing.wait(DAY);

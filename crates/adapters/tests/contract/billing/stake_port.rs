@@ -119,8 +119,8 @@ on_both! {
     async fn stakes_are_listed_by_customer_subscription_purpose_and_status(db: &TestDatabase) {
         let (_, stake) = held(db).await;
         let mut unit = begin(db).await;
-        let refused = Stake { id: id("stk_2"), purpose: StakePurpose::Overdraft, failure_count: 6, status: StakeStatus::Releasing, ..stake };
-        unit.stakes().insert(&refused).await.expect("inserts");
+        let declined = Stake { id: id("stk_2"), purpose: StakePurpose::Overdraft, failure_count: 6, status: StakeStatus::Releasing, ..stake };
+        unit.stakes().insert(&declined).await.expect("inserts");
         let filters = [
             (StakeFilter::default(), vec!["stk_2", "stk_1"]),
             (StakeFilter { customer_id: Some(id("cus_1")), ..StakeFilter::default() }, vec!["stk_2", "stk_1"]),

@@ -26,12 +26,12 @@ async fn staked(db: &TestDatabase, change: impl FnOnce(&mut Subscription)) -> Bi
 }
 
 /// The network declines the due return, and accepts it six hours later.
-async fn refused_then_returned(billing: &Billing, reason: ReleaseReason) {
+async fn declined_then_returned(billing: &Billing, reason: ReleaseReason) {
     billing.networks.fault("decline").await;
     assert_eq!(billing.process_due_stakes().await, 1);
-    let refused = billing.find_stake("stk_1").await;
-    assert_eq!((refused.status, refused.release_reason, refused.failure_count), (StakeStatus::Releasing, Some(reason), 1));
-    assert_eq!((refused.remaining(), refused.amount_reserved()), (Amount::new(50 * UNIT), Amount::ZERO));
+    let declined = billing.find_stake("stk_1").await;
+    assert_eq!((declined.status, declined.release_reason, declined.failure_count), (StakeStatus::Releasing, Some(reason), 1));
+    assert_eq!((declined.remaining(), declined.amount_reserved()), (Amount::new(50 * UNIT), Amount::ZERO));
     assert_eq!(billing.process_due_stakes().await, 0, "it is not tried again at once");
     billing.wait(STAKE_RETRY_DELAY);
     assert_eq!(billing.process_due_stakes().await, 1);
@@ -51,7 +51,7 @@ on_both! {
         unit.sessions().insert(&abandoned).await.expect("inserts");
         unit.commit().await.expect("commits");
         checkout::expire_session(&billing.ctx, &abandoned.id).await.expect("expires");
-        refused_then_returned(&billing, ReleaseReason::Abandoned).await;
+        declined_then_returned(&billing, ReleaseReason::Abandoned).await;
     }
 
     async fn the_stake_of_an_ended_subscription_is_returned_by_a_retry(db: &TestDatabase) {
@@ -60,7 +60,7 @@ on_both! {
         billing::cancel(&billing.ctx, Requester::Store, &id("sub_1"), &terms).await.expect("ends");
         assert_eq!(billing.process_due_stakes().await, 0, "the last usage may still be billed");
         billing.wait(STAKE_WAITING);
-        refused_then_returned(&billing, ReleaseReason::Ended).await;
+        declined_then_returned(&billing, ReleaseReason::Ended).await;
         billing.is_sound().await;
     }
 
@@ -94,7 +94,7 @@ on_both! {
         billing::submit_signed_restake(&billing.ctx, &sub, what, &payer, 5, &signed).await.expect("takes");
         let placed = billing.stake_of("sub_1").await;
         assert_eq!((&placed.payer, placed.status, placed.remaining()), (other.did(), StakeStatus::Held, Amount::new(50 * UNIT)));
-        refused_then_returned(&billing, ReleaseReason::Revoked).await;
+        declined_then_returned(&billing, ReleaseReason::Revoked).await;
         assert_eq!(billing.stake_of("sub_1").await.status, StakeStatus::Held, "the new one stays");
     }
 }

@@ -99,7 +99,7 @@ async fn pay_overdue(billing: &Billing) -> Result<u128, OverduePaymentError> {
 }
 
 /// A customer with an ended subscription, whose deposit's return was declined once.
-async fn refused_once(db: &souk_adapters::testing::TestDatabase) -> Billing {
+async fn declined_once(db: &souk_adapters::testing::TestDatabase) -> Billing {
     let billing = Billing::open(db, 10).await;
     let price = billing.price("price_1", 5, MONTHLY).await;
     let mut one = billing.subscription("sub_1", &price, DAY);
@@ -109,8 +109,8 @@ async fn refused_once(db: &souk_adapters::testing::TestDatabase) -> Billing {
     billing.wait(STAKE_WAITING);
     billing.networks.fault("decline").await;
     billing.round().await;
-    let refused = billing.stake_of("sub_1").await;
-    assert_eq!((refused.status, refused.failure_count, refused.reservation), (StakeStatus::Releasing, 1, None));
+    let declined = billing.stake_of("sub_1").await;
+    assert_eq!((declined.status, declined.failure_count, declined.reservation), (StakeStatus::Releasing, 1, None));
     billing.wait(HOURS);
     billing
 }
@@ -258,7 +258,7 @@ on_one! {
     }
 
     async fn a_deposit_whose_return_was_declined_is_returned_by_a_manual_retry(db: &TestDatabase) {
-        let billing = refused_once(db).await;
+        let billing = declined_once(db).await;
         billing::return_stake(&billing.ctx, &sub()).await.expect("is tried again");
         billing.send(&Purpose::ReturnStake(stk())).await;
         assert_eq!(billing.stake_of("sub_1").await.status, StakeStatus::Final);
@@ -268,7 +268,7 @@ on_one! {
     }
 
     async fn a_deposit_whose_return_was_declined_is_returned_by_an_automatic_retry(db: &TestDatabase) {
-        let billing = refused_once(db).await;
+        let billing = declined_once(db).await;
         assert_eq!((billing.round().await, billing.networks.balance().await), (1, 1_000));
         assert_eq!((billing.stake_of("sub_1").await.status, billing.round().await), (StakeStatus::Final, 0));
         billing.is_sound().await;

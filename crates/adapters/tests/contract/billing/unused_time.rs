@@ -112,9 +112,9 @@ on_one! {
         billing.price("price_2", 60, MONTHLY).await;
         billing.networks.fault("decline").await;
         billing.accept("price_2", 1).await;
-        let refused = billing.last().await;
-        assert_eq!((refused.status, refused.remaining()), (InvoiceStatus::Uncollectible, Amount::new(30 * UNIT)));
-        billing::void_invoice(&billing.ctx, &refused.id).await.expect("is void");
+        let declined = billing.last().await;
+        assert_eq!((declined.status, declined.remaining()), (InvoiceStatus::Uncollectible, Amount::new(30 * UNIT)));
+        billing::void_invoice(&billing.ctx, &declined.id).await.expect("is void");
         assert_eq!(billing.customer_balance().await, 30 * UNIT, "30 were paid");
         assert_eq!(amounts(&billing.preview("price_1", 1).await), (0, 30, 0));
         billing.end_with(RefundChoice::Proration).await.expect("ends");

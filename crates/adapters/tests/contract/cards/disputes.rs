@@ -125,7 +125,7 @@ on_both! {
         bench.post_test_endpoint("disputes", &[("payment_intent", &payment), ("amount", "1500")]).await;
         match bench.refund("re_2", &payment, 501).await {
             Outcome::Declined(decline) => assert_eq!(decline.code, "charge_disputed"),
-            other => panic!("not refused: {other:?}"),
+            other => panic!("not declined: {other:?}"),
         }
         assert!(matches!(bench.refund("re_3", &payment, 500).await, Outcome::Settled(_)), "the rest is not disputed");
         assert_eq!(bench.held().await, -FEE);

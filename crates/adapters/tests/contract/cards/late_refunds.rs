@@ -87,7 +87,7 @@ on_both! {
         assert_eq!(bench.held().await, 2_500);
         match bench.refund("re_2", &payment, 2_501).await {
             Outcome::Declined(decline) => assert_eq!(decline.code, "amount_too_large"),
-            other => panic!("not refused: {other:?}"),
+            other => panic!("not declined: {other:?}"),
         }
     }
 

@@ -72,8 +72,8 @@ on_both! {
         assert_eq!(answer.body["next_action"]["type"], "use_sandbox_challenge");
         assert_eq!(bench.find(&intent).await, waiting(None));
 
-        let refused = bench.answer_second_step(&intent, "false").await;
-        assert_eq!((refused.status, &refused.body["error"]["code"]), (402, &"payment_intent_authentication_failure".into()));
+        let failed = bench.answer_second_step(&intent, "false").await;
+        assert_eq!((failed.status, &failed.body["error"]["code"]), (402, &"payment_intent_authentication_failure".into()));
         assert!(matches!(bench.find(&intent).await, Outcome::Pending { requires_payer: true, last_error: Some(_) }));
         assert!(bench.charged().await.is_empty());
 

@@ -20,7 +20,7 @@ fn settled(reference: &str, cents: u128, card: Option<&SavedCard>) -> Outcome {
 fn decline_code(outcome: &Outcome) -> &str {
     match outcome {
         Outcome::Declined(Decline { code, .. }) => code,
-        other => panic!("not refused: {other:?}"),
+        other => panic!("not declined: {other:?}"),
     }
 }
 
@@ -206,7 +206,7 @@ on_both! {
             assert_eq!(status_of(&bench, &charge.provider_id).await, "canceled");
             assert_eq!(bench.find(&charge).await, charge.outcome, "the provider says the same afterwards");
             bench.set_bank_decline(&card, "").await;
-            assert_eq!(bench.charge(attempt, 900, &card).await, charge, "an attempt that was refused stays refused");
+            assert_eq!(bench.charge(attempt, 900, &card).await, charge, "a declined attempt stays declined");
         }
         assert!(bench.charged().await.is_empty());
         assert!(matches!(bench.charge("att_7", 900, &card).await.outcome, Outcome::Settled(_)), "the card has recovered");

@@ -79,10 +79,10 @@ on_both! {
         assert_eq!(describe(&bench.send(&signed).await).0, "unknown");
         assert_eq!(describe(&bench.find(&signed).await), ("settled", 10));
         assert_eq!(describe(&bench.send(&signed).await), ("settled", 10));
-        let refused = bench.signed_store_tx(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 11, 3);
+        let declined = bench.signed_store_tx(StoreTransaction::Pull { payer: bench.wallet.did().clone() }, 11, 3);
         bench.fault("drop_answer").await;
-        assert_eq!(describe(&bench.send(&refused).await).0, "unknown");
-        assert_eq!(describe(&bench.find(&refused).await).0, "INSUFFICIENT_DELEGATION");
+        assert_eq!(describe(&bench.send(&declined).await).0, "unknown");
+        assert_eq!(describe(&bench.find(&declined).await).0, "INSUFFICIENT_DELEGATION");
         assert_eq!((bench.balance().await, bench.transfers().await.len()), (990, 1));
     }
 
@@ -104,9 +104,9 @@ on_both! {
         bench.faucet().await;
         bench.grant_mandate(10, 1).await;
         let outcome = bench.pull(11, 2).await;
-        let Outcome::Declined(refused) = &outcome else { panic!("{outcome:?}") };
-        assert!(refused.is_for_mandate() && !refused.is_for_funds());
-        assert_eq!(refused.code, "INSUFFICIENT_DELEGATION");
+        let Outcome::Declined(decline) = &outcome else { panic!("{outcome:?}") };
+        assert!(decline.is_for_mandate() && !decline.is_for_funds());
+        assert_eq!(decline.code, "INSUFFICIENT_DELEGATION");
         bench.grant_mandate(20, 3).await;
         assert_eq!(bench.pull(11, 2).await, outcome);
         assert_eq!(describe(&bench.pull(11, 4).await), ("settled", 11));
@@ -118,7 +118,7 @@ on_both! {
         bench.faucet().await;
         assert!(!bench.mandate_allows(1).await);
         let outcome = bench.pull(1, 1).await;
-        assert!(matches!(&outcome, Outcome::Declined(refused) if refused.is_for_mandate()), "{outcome:?}");
+        assert!(matches!(&outcome, Outcome::Declined(decline) if decline.is_for_mandate()), "{outcome:?}");
         assert_eq!(describe(&outcome).0, "INVALID_DELEGATION");
     }
 
@@ -129,7 +129,7 @@ on_both! {
         assert_eq!(bench.wallet_sends(2, revoke(&bench)).await.0, "OK");
         assert!(!bench.mandate_allows(1).await);
         let outcome = bench.pull(1, 3).await;
-        assert!(matches!(&outcome, Outcome::Declined(refused) if refused.is_for_mandate()), "{outcome:?}");
+        assert!(matches!(&outcome, Outcome::Declined(decline) if decline.is_for_mandate()), "{outcome:?}");
         assert_eq!(describe(&outcome).0, "INVALID_DELEGATION_TYPE_URL");
         bench.grant_mandate(10, 4).await;
         assert!(bench.mandate_allows(10).await);
@@ -140,7 +140,7 @@ on_both! {
         let bench = Bench::open(db).await;
         bench.grant_mandate(10, 1).await;
         let outcome = bench.pull(10, 2).await;
-        assert!(matches!(&outcome, Outcome::Declined(refused) if refused.is_for_funds() && !refused.is_for_mandate()), "{outcome:?}");
+        assert!(matches!(&outcome, Outcome::Declined(decline) if decline.is_for_funds() && !decline.is_for_mandate()), "{outcome:?}");
         bench.faucet().await;
         assert_eq!(bench.pull(10, 2).await, outcome);
         assert_eq!(describe(&bench.pull(10, 3).await), ("settled", 10));
@@ -170,8 +170,8 @@ on_both! {
                 assert_eq!(describe(&bench.pull(1, nonce + charge).await), ("settled", 1), "{reason}: charge {charge}");
             }
             assert!(!bench.mandate_allows(1).await, "{reason}");
-            let refused = rejection(&bench, 1, nonce + 9).await;
-            assert_eq!(refused, ("INSUFFICIENT_DELEGATION".to_owned(), reason.to_owned()));
+            let declined = rejection(&bench, 1, nonce + 9).await;
+            assert_eq!(declined, ("INSUFFICIENT_DELEGATION".to_owned(), reason.to_owned()));
         }
         for (code, delegation) in [
             ("DELEGATION_EXPIRED", DelegateTx { valid_until: now - 1, ..delegation(&bench, Vec::new()) }),

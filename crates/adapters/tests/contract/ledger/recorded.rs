@@ -57,7 +57,7 @@ on_both! {
             assert!(matches!(&protobuf, Outcome::Settled(settled) if settled.payer == recorded.payer && settled.amount == request(recorded).amount), "{protobuf:?}");
             // The other encoding is another transaction. Only the nonce prevents it from moving money again.
             let cbor = bench.send(&check(recorded.cbor)).await;
-            assert!(matches!(&cbor, Outcome::Declined(refusal) if refusal.code == "INVALID_NONCE"), "{cbor:?}");
+            assert!(matches!(&cbor, Outcome::Declined(decline) if decline.code == "INVALID_NONCE"), "{cbor:?}");
         }
         assert_eq!(bench.transfers().await.len(), 3);
     }

@@ -183,7 +183,7 @@ impl TestApp {
     pub async fn refused(&self, who: &Who, verb: Verb, path: &str, body: Value) -> (u16, String) {
         let (status, answer) = self.call(who, verb, path, &body).await;
         assert!(status >= 400, "{answer}");
-        (status, answer["error"].as_str().expect("every refusal has a text").to_owned())
+        (status, answer["error"].as_str().expect("every error has a text").to_owned())
     }
 
     /// Creates a wallet method with a token of 18 decimals, and a card method with dollars. Returns the ids of both currencies.

@@ -3,7 +3,7 @@
 use crate::app::{TestApp, form};
 use serde_json::{Value, json};
 
-async fn refusals(app: &TestApp, change: impl Fn(&mut Value)) -> (Value, Value) {
+async fn validation_errors(app: &TestApp, change: impl Fn(&mut Value)) -> (Value, Value) {
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.strict).await;
     let mut filled = form(&app.shop, "alice", true);
@@ -21,7 +21,7 @@ async fn refusals(app: &TestApp, change: impl Fn(&mut Value)) -> (Value, Value) 
 #[tokio::test]
 async fn an_empty_form_is_rejected_with_every_missing_field() {
     let app = TestApp::open().await;
-    let (english, chinese) = refusals(&app, |form| {
+    let (english, chinese) = validation_errors(&app, |form| {
         form["customer_name"] = json!(" ");
         form["customer_email"] = json!("");
         form["customer_phone"] = json!("");
@@ -46,7 +46,7 @@ async fn an_empty_form_is_rejected_with_every_missing_field() {
 #[tokio::test]
 async fn invalid_fields_are_named_and_seller_patterns_use_their_own_message() {
     let app = TestApp::open().await;
-    let (english, chinese) = refusals(&app, |form| {
+    let (english, chinese) = validation_errors(&app, |form| {
         form["customer_name"] = json!("Alice");
         form["customer_email"] = json!("alice@nowhere");
         form["customer_phone"] = json!("12");

@@ -157,7 +157,7 @@ on_one! {
         app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 0, "count": 2 })).await;
         app.networks.ledger_fault(json!({ "mode": "decline" })).await;
         alice.sign_all(&app, &session, "subscription").await;
-        assert_eq!(alice.retrieve(&session).await["paymentIntent"]["status"], "requires_action", "the charge was refused");
+        assert_eq!(alice.retrieve(&session).await["paymentIntent"]["status"], "requires_action", "the charge was declined");
         let more = json!({ "itemId": plans.monthly.as_str(), "quantity": 3 });
         alice.browser.put(&format!("/api/checkout-sessions/{session}/adjust-quantity"), &more).await.ok();
         alice.submit_for_wallet(&app, &session).await;
@@ -192,7 +192,7 @@ on_one! {
         let (done, kinds) = alice.sign_all(&app, &session, "subscription").await;
         assert_eq!((&done["status"], kinds.len()), (&"ok".into(), 2), "{done}");
         let found = alice.retrieve(&session).await;
-        assert_eq!(found["paymentIntent"]["status"], "requires_action", "the charge was refused");
+        assert_eq!(found["paymentIntent"]["status"], "requires_action", "the charge was declined");
         expire_session(&app.ctx, &SessionId::parse(&session).expect("an id")).await.expect("expires");
         app.move_stakes().await;
         let back = app.count("SELECT count(*) AS n FROM journal_entries WHERE type IN ('stake_placed', 'stake_returned')").await;

@@ -121,7 +121,7 @@ async fn process_stake(ctx: &Context, scope: &Scope, queried: &Stake) -> Result<
         Ok(Some(state)) => state,
         // The network does not respond or is not supported: the stake is retried as after a decline, so that it does not block the batch.
         unanswered => {
-            postpone(ctx, queried).await?;
+            reschedule(ctx, queried).await?;
             return unanswered.map(|_| None);
         }
     };
@@ -177,7 +177,7 @@ async fn take_step(
 }
 
 /// Schedules another query after the network did not respond, with growing delays.
-async fn postpone(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
+async fn reschedule(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
     let mut unit = ctx.store.begin().await?;
     let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(()) };
     let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;

@@ -123,11 +123,11 @@ impl BillingBatch {
         amount_in(&self.balances, &subscription.customer_id, &subscription.currency_id)
     }
 
-    /// Returns how much of `total` a balance pays: see [`Currency::applied_balance`].
+    /// Returns how much of `total` a balance pays: see [`MethodKind::applied_balance`].
     pub fn applied(&self, subscription: &Subscription, total: Amount, balance: Amount) -> Amount {
         let method = self.methods.get(&subscription.method_id);
         match (method, self.currencies.get(&subscription.currency_id)) {
-            (Some(method), Some(currency)) => currency.applied_balance(method.kind, total, balance),
+            (Some(method), Some(currency)) => method.kind.applied_balance(currency, total, balance),
             _ => Amount::ZERO,
         }
     }

@@ -5,7 +5,7 @@ use super::charges::{nonce, publish_charges};
 use super::credit::{CreditNoteReason, Destination};
 use super::issue_invoice::{Bill, issue};
 use super::plan_mandate::permits;
-use super::plan_preview::{Draft, draft, shown_for};
+use super::plan_preview::{PlanDraft, draft, shown_for};
 use super::stake::lock_security;
 use super::subscription_admin::{lock, save};
 use super::{BillingReason, InvoiceItem, Period, PlanError, PlanOrder, Requester, Subscription, time_of};
@@ -42,7 +42,7 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     let changed_in_same_second = changed_at.filter(|changed_at| changed_at.seconds() == at.seconds());
     let start = changed_in_same_second.map_or(at, |changed_at| changed_at.plus(Duration::from_micros(1)).max(at));
     let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
-    let Draft { mut subscription, mut batch, invoice, preview, unused, corrections, moves: (stock_returned, stock_taken) } = drafted;
+    let PlanDraft { mut subscription, mut batch, invoice, preview, unused, corrections, moves: (stock_returned, stock_taken) } = drafted;
     if !order.fits(&preview) {
         return Err(PlanError::PreviewChanged);
     }

@@ -96,7 +96,7 @@ struct Plan {
 }
 
 /// A plan change that is ready to be written.
-pub(super) struct Draft {
+pub(super) struct PlanDraft {
     pub subscription: Subscription,
     pub batch: BillingBatch,
     pub invoice: InvoiceId,
@@ -227,7 +227,7 @@ pub(super) async fn planned(
 ) -> Result<(Subscription, Amount), PlanError> {
     let now = time_of(ctx, unit, before.clock_id.as_ref()).await?;
     let at = shown_for(unit, order, &before, now).await?;
-    let Draft { subscription, preview, .. } = draft(ctx, unit, before, &order.choice, at).await?;
+    let PlanDraft { subscription, preview, .. } = draft(ctx, unit, before, &order.choice, at).await?;
     match order.fits(&preview) {
         true => Ok((subscription, preview.total)),
         false => Err(PlanError::PreviewChanged),
@@ -264,7 +264,7 @@ pub(super) async fn draft(
     before: Subscription,
     choice: &PlanChoice,
     at: Timestamp,
-) -> Result<Draft, PlanError> {
+) -> Result<PlanDraft, PlanError> {
     let plans = plans_of(unit, &before).await?;
     let Plan { price, product, place, .. } = chosen(plans, &before, choice).ok_or(PlanError::NoPlans)?;
     let item = before.items[place].clone();
@@ -313,7 +313,7 @@ pub(super) async fn draft(
     let stake = stake_for_plan(unit, &before, &after).await?;
     let parts = Parts { change: &change, usage, unused: &unused, corrections: &corrections, stake };
     let preview = preview(ctx, unit, &batch, &after, parts, (&price, &product, &invoice), at).await?;
-    Ok(Draft { subscription: after, batch, invoice, preview, unused, corrections, moves: (stock_returned, stock_taken) })
+    Ok(PlanDraft { subscription: after, batch, invoice, preview, unused, corrections, moves: (stock_returned, stock_taken) })
 }
 
 /// The usage of a metered item until a plan change.

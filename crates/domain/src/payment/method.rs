@@ -1,6 +1,6 @@
 //! Payment methods and the currencies they settle in.
 
-use crate::shared::{Amount, CurrencyId, MAX_DECIMALS, MethodId, Mode, Timestamp};
+use crate::shared::{Amount, Currency, CurrencyId, MAX_DECIMALS, MethodId, Mode, Timestamp};
 use std::fmt;
 
 /// A secret of a method: encrypted at rest, and never part of a response, a log or debug output.
@@ -93,34 +93,14 @@ pub const DEFAULT_MAXIMUM_PRECISION: u32 = 6;
 /// The default number of token decimals (SPEC.md 9).
 pub const DEFAULT_TOKEN_DECIMALS: u32 = 18;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Currency {
-    pub id: CurrencyId,
-    pub method_id: MethodId,
-    pub mode: Mode,
-    pub active: bool,
-    pub name: String,
-    pub symbol: String,
-    pub logo: String,
-    /// The number of decimals of one unit.
-    pub decimals: u32,
-    /// The number of decimals that people can enter.
-    pub maximum_precision: u32,
-    /// The token's address on its chain; for cards the lower-case ISO 4217 code.
-    pub contract: String,
-    pub is_base: bool,
-    pub created_at: Timestamp,
-    pub updated_at: Timestamp,
-}
-
-impl Currency {
-    /// The minimum charge in this currency, in base units; networks decline smaller payments.
+impl MethodKind {
+    /// The minimum charge in a currency, in base units; networks decline smaller payments.
     #[must_use]
-    pub fn minimum_charge(&self, kind: MethodKind) -> Amount {
-        if !kind.is_card() {
+    pub fn minimum_charge(self, currency: &Currency) -> Amount {
+        if !self.is_card() {
             return Amount::new(1);
         }
-        match self.decimals {
+        match currency.decimals {
             0 => Amount::new(CARD_MINIMUM_HUNDREDTHS),
             1 => Amount::new(CARD_MINIMUM_HUNDREDTHS / 10),
             decimals => Amount::new(CARD_MINIMUM_HUNDREDTHS * 10u128.pow(decimals.min(MAX_DECIMALS) - 2)),
@@ -129,9 +109,9 @@ impl Currency {
 
     /// The part of an invoice that a balance pays: as much as possible, unless the remainder would fall below the network's minimum charge.
     #[must_use]
-    pub fn applied_balance(&self, kind: MethodKind, total: Amount, balance: Amount) -> Amount {
+    pub fn applied_balance(self, currency: &Currency, total: Amount, balance: Amount) -> Amount {
         let rest = total.minus(balance).unwrap_or_default();
-        let minimum = self.minimum_charge(kind);
+        let minimum = self.minimum_charge(currency);
         if rest.is_zero() {
             total
         } else if rest >= minimum {
@@ -168,19 +148,20 @@ mod tests {
 
     #[test]
     fn a_balance_leaves_the_minimum_charge_or_nothing() {
-        let applied = |total, balance| dollars().applied_balance(MethodKind::Stripe, Amount::new(total), Amount::new(balance)).base_units();
+        let applied =
+            |total, balance| MethodKind::Stripe.applied_balance(&dollars(), Amount::new(total), Amount::new(balance)).base_units();
         assert_eq!(applied(1_000, 300), 300);
         assert_eq!(applied(1_000, 1_000), 1_000);
         assert_eq!(applied(1_000, 2_000), 1_000);
         assert_eq!(applied(1_000, 980), 950, "the card is charged the minimum");
         assert_eq!(applied(30, 10), 0, "the invoice itself is below the minimum");
-        assert_eq!(dollars().applied_balance(MethodKind::Arcblock, Amount::new(1_000), Amount::new(999)), Amount::new(999));
+        assert_eq!(MethodKind::Arcblock.applied_balance(&dollars(), Amount::new(1_000), Amount::new(999)), Amount::new(999));
     }
 
     proptest! {
         #[test]
         fn the_applied_balance_never_exceeds_the_balance_or_the_total(total in 0u128..2_000, balance in 0u128..2_000) {
-            let applied = dollars().applied_balance(MethodKind::Stripe, Amount::new(total), Amount::new(balance)).base_units();
+            let applied = MethodKind::Stripe.applied_balance(&dollars(), Amount::new(total), Amount::new(balance)).base_units();
             prop_assert!(applied <= total.min(balance));
             let rest = total - applied;
             prop_assert!(rest == 0 || rest >= 50 || total < 50);

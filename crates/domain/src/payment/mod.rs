@@ -20,6 +20,7 @@ mod refund;
 mod settlement;
 mod update_metadata;
 
+pub use crate::shared::Currency;
 pub use cancel::*;
 pub use charge::*;
 pub use description::*;

@@ -1,8 +1,7 @@
 //! Parses the amounts of a price, which are decimal text in the price's currencies.
 
 use super::{CatalogueError, CurrencyOption, CustomAmount, LIST_MAX, Price, Tier, check_tiers};
-use crate::payment::Currency;
-use crate::shared::{Amount, CurrencyId, InputError, check_count};
+use crate::shared::{Amount, Currency, CurrencyId, InputError, check_count};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TierFields {

@@ -2,6 +2,7 @@
 
 mod address;
 mod amount;
+mod currency;
 mod ids;
 mod input;
 mod page;
@@ -11,6 +12,7 @@ mod timestamp;
 
 pub use address::Address;
 pub use amount::{Amount, AmountError, MAX_DECIMALS};
+pub use currency::Currency;
 pub use ids::*;
 pub use input::*;
 pub use page::{DEFAULT_PAGE_SIZE, Listed, MAX_PAGE_SIZE, Page};

@@ -160,7 +160,7 @@ pub(crate) async fn apply_balance(
     let mut balance_left = crate::billing::balance::amount_in(&balances, &first.customer_id, &currency.id);
     let (mut paid, mut payments) = (Vec::new(), Vec::new());
     for before in invoices {
-        let amount = currency.applied_balance(method.kind, payable(&before), balance_left);
+        let amount = method.kind.applied_balance(currency, payable(&before), balance_left);
         if amount.is_zero() {
             continue;
         }

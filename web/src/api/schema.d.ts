@@ -5740,13 +5740,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Refunds, newest first: the caller's own, or all of the store; optionally of one invoice or with one status. */
+        /**
+         * Refunds and payouts, newest first: the caller's own, or all of the store; optionally of one invoice, with one status or of one
+         *     type. Returned deposits are a list of their own: `type=stake_return`.
+         */
         get: {
             parameters: {
                 query?: {
                     customer_id?: string;
                     invoice_id?: string;
                     status?: string;
+                    type?: string;
                     page?: number;
                     pageSize?: number;
                     limit?: number;
@@ -6882,7 +6886,7 @@ export interface components {
             description: components["schemas"]["Text"];
             /**
              * Format: uint32
-             * @description Length of the free trial in days; 0: no trial.
+             * @description Length of the free trial in days; 0: no trial, or the caller has used it.
              */
             trial_days: number;
             /** @description The name of one unit. */
@@ -8318,6 +8322,7 @@ export interface components {
         };
         /** Refund */
         Refund: {
+            /** @description The id of the refund; for a `stake_return` the id of the stake. */
             id: string;
             object: string;
             livemode: boolean;
@@ -8335,7 +8340,7 @@ export interface components {
             customer_id: string;
             currency_id: string;
             payment_method_id: string;
-            /** @description The reason of the credit note, or `balance_payout`. */
+            /** @description The reason of the credit note, `balance_payout`, or why the deposit was released. */
             reason: string;
             description: string;
             /** @description The network's reference of the refund, once it has one. */

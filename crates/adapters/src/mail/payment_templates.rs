@@ -77,10 +77,6 @@ impl TemplateWriter<'_> {
         let (amount, store, method) = (self.money(refund.amount), self.store(), self.method());
         let title = invoice.map(|invoice| one_line(&describe(&invoice.description, self.language))).filter(|title| !title.is_empty());
         let what = match (refund.kind, title) {
-            (RefundType::StakeReturn, _) => self.paragraph(
-                format!("{store} returned your refundable deposit of {amount} via {method}."),
-                format!("{store} 已通过{method}退还你的押金 {amount}。"),
-            ),
             (RefundType::BalancePayout, _) => self.paragraph(
                 format!("{store} paid out {amount} of your account balance via {method}."),
                 format!("{store} 已通过{method}将你的账户余额 {amount} 提现给你。"),
@@ -109,7 +105,6 @@ impl TemplateWriter<'_> {
         }
         let label = match refund.kind {
             RefundType::Refund => self.translate("Refunded", "退款金额"),
-            RefundType::StakeReturn => self.translate("Returned", "退还金额"),
             RefundType::BalancePayout => self.translate("Paid out", "提现金额"),
         };
         rows.push((label, amount.clone()));
@@ -119,10 +114,6 @@ impl TemplateWriter<'_> {
             body.push(Block::Link { label: self.translate("View invoice online", "在线查看账单"), url });
         }
         let (subject, heading) = match refund.kind {
-            RefundType::StakeReturn => (
-                self.translate(format!("{store} returned your refundable deposit"), format!("{store} 已退还你的押金")),
-                self.translate(format!("Deposit of {amount} returned"), format!("已退还押金 {amount}")),
-            ),
             RefundType::Refund => (
                 self.translate(format!("Your refund from {store}"), format!("{store} 退款通知")),
                 self.translate(format!("{amount} refunded"), format!("已退款 {amount}")),

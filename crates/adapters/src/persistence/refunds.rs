@@ -8,7 +8,7 @@ use souk_domain::shared::{CreditNoteId, Listed, MethodId, Mode, Page, RefundId, 
 
 /// One list per index, as for invoices.
 macro_rules! refunds {
-    ($($conditions:tt)+) => { listing!("refunds", $($conditions)+ " AND ($7 IS NULL OR status = $7)") };
+    ($($conditions:tt)+) => { listing!("refunds", $($conditions)+ " AND ($7 IS NULL OR status = $7) AND ($8 IS NULL OR kind = $8)") };
 }
 pub(super) const ALL: Listing = refunds!("livemode = $4 AND $5 IS NULL AND $6 IS NULL");
 pub(super) const OF_CUSTOMER: Listing = refunds!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL");
@@ -68,8 +68,14 @@ impl Refunds for SqlRefunds<'_> {
             (None, Some(_)) => &OF_CUSTOMER,
             (None, None) => &ALL,
         };
-        list(self.0, listing, page, |query| query.bind(mode).bind(&filter.customer_id).bind(&filter.invoice_id).bind(filter.status), refund)
-            .await
+        list(
+            self.0,
+            listing,
+            page,
+            |query| query.bind(mode).bind(&filter.customer_id).bind(&filter.invoice_id).bind(filter.status).bind(filter.kind),
+            refund,
+        )
+        .await
     }
 }
 

@@ -5,7 +5,7 @@ use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{STAKE_RETRY_DOUBLINGS, Scope, Stake, StakeFilter, StakeKey, StakeReservation, StakeTransferKind, Stakes};
-use souk_domain::shared::{AttemptId, ClockId, Listed, Mode, Page, StakeId, StorageError, Timestamp};
+use souk_domain::shared::{Amount, AttemptId, ClockId, Listed, Mode, Page, StakeId, StorageError, Timestamp};
 
 /// One list per index, as for invoices.
 macro_rules! stakes {
@@ -14,7 +14,7 @@ macro_rules! stakes {
             "stakes",
             $($conditions)+
             " AND ($7 IS NULL OR purpose = $7) AND ($8 IS NULL OR status IN " (listed "$8") ")
-              AND ($9 IS NULL OR (failure_count > $9 AND status <> 'final'))"
+              AND ($9 IS NULL OR (failure_count > $9 AND status <> 'final')) AND ($10 IS NULL OR amount_returned > $10)"
         )
     };
 }
@@ -135,7 +135,7 @@ impl Stakes for SqlStakes<'_> {
             page,
             |query| {
                 let query = query.bind(mode).bind(&filter.customer_id).bind(&filter.subscription_id).bind(filter.purpose);
-                query.bind(statuses.clone()).bind(failures)
+                query.bind(statuses.clone()).bind(failures).bind(filter.is_returned.then_some(Amount::ZERO))
             },
             stake,
         )

@@ -162,6 +162,8 @@ on_both! {
             (RefundFilter { invoice_id: Some(id("in_1")), ..all.clone() }, vec!["re_1"]),
             (RefundFilter { invoice_id: Some(id("in_1")), customer_id: Some(id("cus_2")), ..all.clone() }, vec![]),
             (RefundFilter { status: Some(RefundStatus::Failed), ..all.clone() }, vec!["re_2"]),
+            (RefundFilter { kind: Some(RefundType::BalancePayout), ..all.clone() }, vec!["re_3"]),
+            (RefundFilter { kind: Some(RefundType::Refund), customer_id: Some(id("cus_1")), ..all.clone() }, vec!["re_2", "re_1"]),
             (RefundFilter { status: Some(RefundStatus::Pending), customer_id: Some(id("cus_1")), ..all }, vec!["re_1"]),
         ];
         let mut unit = read(db).await;

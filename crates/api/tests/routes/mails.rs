@@ -404,7 +404,7 @@ async fn a_refund_sends_an_email_once_it_has_succeeded_and_unknown_objects_send_
     let refund = Refund {
         id: id("re_1"),
         mode: Mode::Test,
-        kind: RefundType::StakeReturn,
+        kind: RefundType::BalancePayout,
         status: RefundStatus::Pending,
         amount: Amount::new(5_000_000_000_000_000_000),
         currency_id: app.shop.token.clone(),
@@ -437,6 +437,6 @@ async fn a_refund_sends_an_email_once_it_has_succeeded_and_unknown_objects_send_
     unit.commit().await.expect("commits");
     request(&app, &Notification::Refunded(refund.id)).await;
     app.drain().await;
-    assert_eq!(subjects(&app), ["[Test] Souk returned your refundable deposit"]);
+    assert_eq!(subjects(&app), ["[Test] Your account balance at Souk was paid out"]);
     app.finish().await;
 }

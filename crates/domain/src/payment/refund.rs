@@ -7,12 +7,11 @@ use crate::shared::{
 };
 use async_trait::async_trait;
 
-/// The types of refunds (SPEC.md 3).
+/// The types of refunds that have a row of their own. SPEC.md 3 also names `stake_return`, which is read from stakes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RefundType {
     /// A refund of a payment, by a credit note.
     Refund,
-    StakeReturn,
     /// A payout of the customer's balance.
     BalancePayout,
 }
@@ -22,14 +21,13 @@ impl RefundType {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Refund => "refund",
-            Self::StakeReturn => "stake_return",
             Self::BalancePayout => "balance_payout",
         }
     }
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Refund, Self::StakeReturn, Self::BalancePayout].into_iter().find(|kind| kind.name() == name)
+        [Self::Refund, Self::BalancePayout].into_iter().find(|kind| kind.name() == name)
     }
 }
 
@@ -99,6 +97,7 @@ pub struct RefundFilter {
     pub customer_id: Option<CustomerId>,
     pub invoice_id: Option<InvoiceId>,
     pub status: Option<RefundStatus>,
+    pub kind: Option<RefundType>,
 }
 
 #[async_trait]

@@ -119,7 +119,7 @@ on_both! {
     async fn stakes_are_listed_by_customer_subscription_purpose_and_status(db: &TestDatabase) {
         let (_, stake) = held(db).await;
         let mut unit = begin(db).await;
-        let declined = Stake { id: id("stk_2"), purpose: StakePurpose::Overdraft, failure_count: 6, status: StakeStatus::Releasing, ..stake };
+        let declined = Stake { id: id("stk_2"), purpose: StakePurpose::Overdraft, failure_count: 6, status: StakeStatus::Releasing, amount_returned: Amount::new(1), ..stake };
         unit.stakes().insert(&declined).await.expect("inserts");
         let filters = [
             (StakeFilter::default(), vec!["stk_2", "stk_1"]),
@@ -129,6 +129,7 @@ on_both! {
             (StakeFilter { purpose: Some(StakePurpose::Security), ..StakeFilter::default() }, vec!["stk_1"]),
             (StakeFilter { statuses: vec![StakeStatus::Releasing, StakeStatus::Final], ..StakeFilter::default() }, vec!["stk_2"]),
             (StakeFilter { needs_attention: true, ..StakeFilter::default() }, vec!["stk_2"]),
+            (StakeFilter { is_returned: true, ..StakeFilter::default() }, vec!["stk_2"]),
         ];
         for (filter, expected) in filters {
             let found = unit.stakes().list(Mode::Test, &filter, &Page::new(None, None)).await.expect("reads");

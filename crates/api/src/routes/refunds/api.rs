@@ -1,4 +1,4 @@
-use super::model::{RefundAnswerModel, RefundInputModel, RefundModel, order_refund};
+use super::model::{RefundAnswerModel, RefundInputModel, RefundModel, STAKE_RETURN, order_refund};
 use crate::auth::{Reader, Reads, Writes, resources};
 use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
@@ -9,9 +9,9 @@ use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use souk_domain::billing::{self, refundable};
-use souk_domain::payment::{Refund, RefundFilter, RefundStatus};
-use souk_domain::shared::{InvoiceId, RefundId};
+use souk_domain::billing::{self, StakeFilter, refundable};
+use souk_domain::payment::{Refund, RefundFilter, RefundStatus, RefundType};
+use souk_domain::shared::{InvoiceId, RefundId, StakeId};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -53,7 +53,8 @@ impl RefundsApi {
         Ok(Json(order_refund(&app, writes.mode, intent.as_deref(), input.0).await?))
     }
 
-    /// Refunds, newest first: the caller's own, or all of the store; optionally of one invoice or with one status.
+    /// Refunds and payouts, newest first: the caller's own, or all of the store; optionally of one invoice, with one status or of one
+    /// type. Returned deposits are a list of their own: `type=stake_return`.
     #[expect(clippy::too_many_arguments, reason = "each is a parameter of the address")]
     #[oai(path = "/", method = "get")]
     async fn list(
@@ -63,12 +64,13 @@ impl RefundsApi {
         customer_id: Query<Option<String>>,
         invoice_id: Query<Option<String>>,
         status: Query<Option<String>>,
+        #[oai(name = "type")] kind: Query<Option<String>>,
         #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
         limit: Query<Option<u32>>,
         starting_after: Query<Option<String>>,
     ) -> Result<Json<RefundListModel>, Problem> {
-        let page = page::<RefundId>(number.0, page_size.0.or(limit.0), starting_after.0)?;
+        let size = page_size.0.or(limit.0);
         let nothing = || Ok(Json(RefundListModel { count: 0, list: Vec::new() }));
         let mut unit = app.ctx.store.read().await?;
         let Some(customer_id) = list_owner(&app, unit.as_mut(), &reader, customer_id.0).await?.filter() else { return nothing() };
@@ -81,7 +83,24 @@ impl RefundsApi {
             },
             None => None,
         };
-        let found = unit.refunds().list(reader.mode(), &RefundFilter { customer_id, invoice_id, status }, &page).await?;
+        let kind = match kind.0.as_deref().filter(|named| !named.is_empty()) {
+            Some(STAKE_RETURN) => {
+                if invoice_id.is_some() || status.is_some_and(|status| status != RefundStatus::Succeeded) {
+                    return nothing();
+                }
+                let page = page::<StakeId>(number.0, size, starting_after.0)?;
+                let filter = StakeFilter { customer_id, is_returned: true, ..StakeFilter::default() };
+                let found = unit.stakes().list(reader.mode(), &filter, &page).await?;
+                return Ok(Json(RefundListModel { count: found.count, list: found.list.iter().map(RefundModel::from).collect() }));
+            }
+            Some(named) => match RefundType::from_name(named) {
+                Some(kind) => Some(kind),
+                None => return nothing(),
+            },
+            None => None,
+        };
+        let page = page::<RefundId>(number.0, size, starting_after.0)?;
+        let found = unit.refunds().list(reader.mode(), &RefundFilter { customer_id, invoice_id, status, kind }, &page).await?;
         Ok(Json(RefundListModel { count: found.count, list: found.list.iter().map(RefundModel::from).collect() }))
     }
 

@@ -5,8 +5,8 @@ use crate::problem::Problem;
 use crate::routes::credit_notes::{CreditNoteModel, credit_note};
 use crate::state::App;
 use poem_openapi::{Object, Union};
-use souk_domain::billing::{self, CreditNoteReason, RefundOrder, RefundedNote};
-use souk_domain::payment::{Decline, Refund};
+use souk_domain::billing::{self, CreditNoteReason, RefundOrder, RefundedNote, Stake};
+use souk_domain::payment::{Decline, Refund, RefundStatus};
 use souk_domain::shared::{Amount, InvoiceId, Mode, PaymentIntentId};
 
 /// Why the network declined a refund.
@@ -26,6 +26,7 @@ impl From<&Decline> for FailureModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "Refund", skip_serializing_if_is_none)]
 pub struct RefundModel {
+    /// The id of the refund; for a `stake_return` the id of the stake.
     pub id: String,
     pub object: String,
     pub livemode: bool,
@@ -44,7 +45,7 @@ pub struct RefundModel {
     pub customer_id: String,
     pub currency_id: String,
     pub payment_method_id: String,
-    /// The reason of the credit note, or `balance_payout`.
+    /// The reason of the credit note, `balance_payout`, or why the deposit was released.
     pub reason: String,
     pub description: String,
     /// The network's reference of the refund, once it has one.
@@ -80,6 +81,37 @@ impl From<&Refund> for RefundModel {
             failure_count: refund.failure_count,
             created_at: refund.created_at.to_iso(),
             updated_at: refund.updated_at.to_iso(),
+        }
+    }
+}
+
+/// The type of a stake's return among the refunds.
+pub(super) const STAKE_RETURN: &str = "stake_return";
+
+/// The part of a stake that was returned.
+impl From<&Stake> for RefundModel {
+    fn from(stake: &Stake) -> Self {
+        Self {
+            id: stake.id.to_string(),
+            object: "refund".to_owned(),
+            livemode: stake.mode.is_live(),
+            kind: STAKE_RETURN.to_owned(),
+            status: RefundStatus::Succeeded.name().to_owned(),
+            amount: stake.amount_returned.to_string(),
+            payment_intent_id: None,
+            credit_note_id: None,
+            invoice_id: None,
+            subscription_id: stake.subject.subscription().map(ToString::to_string),
+            customer_id: stake.customer_id.to_string(),
+            currency_id: stake.currency_id.to_string(),
+            payment_method_id: stake.method_id.to_string(),
+            reason: stake.release_reason.map(|reason| reason.name().to_owned()).unwrap_or_default(),
+            description: String::new(),
+            reference: String::new(),
+            failure: None,
+            failure_count: 0,
+            created_at: stake.created_at.to_iso(),
+            updated_at: stake.updated_at.to_iso(),
         }
     }
 }

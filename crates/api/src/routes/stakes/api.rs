@@ -57,6 +57,7 @@ impl StakesApi {
             customer_id,
             subscription_id,
             needs_attention: needs_attention.0.unwrap_or_default(),
+            is_returned: false,
         };
         let found = unit.stakes().list(reader.mode(), &filter, &page).await?;
         let currencies = unit.methods().currencies(reader.mode()).await?;

@@ -42,6 +42,13 @@ async fn the_store_can_forfeit_a_part_of_a_stake_and_return_the_rest() {
     let amount = |base: u128| json!(base.to_string());
     let expected = [("return_stake", 3 * SKT / 2), ("slash_stake", SKT / 2), ("stake", 2 * SKT)];
     assert_eq!(statements(&alice).await, expected.map(|(reason, base)| (json!(reason), amount(base))));
+    let returns = alice.browser.get("/api/refunds?type=stake_return").await.ok();
+    assert_eq!((&returns["count"], &returns["list"][0]["type"]), (&json!(1), &json!("stake_return")));
+    assert_eq!((&returns["list"][0]["amount"], &returns["list"][0]["status"]), (&amount(3 * SKT / 2), &json!("succeeded")));
+    assert_eq!(app.sign_in("bob").await.browser.get("/api/refunds?type=stake_return").await.ok()["count"], 0);
+    for other in ["type=refund", "type=nonsense", "type=stake_return&status=failed"] {
+        assert_eq!(alice.browser.get(&format!("/api/refunds?{other}")).await.ok()["count"], 0, "{other}");
+    }
     let seen = alice.browser.get(&path).await.ok();
     let details = &seen["payment_details"]["arcblock"];
     let payer = alice.wallet.did().as_str();

@@ -1,6 +1,6 @@
 //! Manual returns and forfeits of stakes by the store, and the release of stakes when a subscription ends.
 
-use super::overdue::{OverdueScope, overdue_of_stake, overdue_of_subscription};
+use super::overdue::{overdue_of_stake, overdue_of_subscription};
 use super::release::{ReleaseTime, release_if_unused};
 use super::transfer::{StakeTransfer, transfer};
 use super::{ReleaseReason, Stake, StakeStatus, ask_network};
@@ -51,7 +51,7 @@ pub(in crate::billing) async fn stake_at_end(
     if stake.reservation.is_some() || stake.is_revoked() || !matches!(stake.status, StakeStatus::Held | StakeStatus::Releasing) {
         return Ok(None);
     }
-    let overdue = overdue_of_stake(unit, &stake, OverdueScope::Ended).await?;
+    let overdue = overdue_of_stake(unit, &stake).await?;
     let to_forfeit = match choice {
         StakeChoice::Slash => stake.available(),
         _ => overdue.sum()?.min(stake.available()),
@@ -202,7 +202,7 @@ async fn overdue_for_slash(
     stake: &Stake,
     subscription: &Subscription,
 ) -> Result<super::OverdueInvoices, BillingError> {
-    let mut overdue = overdue_of_stake(unit, stake, OverdueScope::Ended).await?;
+    let mut overdue = overdue_of_stake(unit, stake).await?;
     if subscription.ended_at.is_none() {
         let of_subscription = overdue_of_subscription(unit, stake, subscription).await?;
         overdue.invoices.extend(of_subscription.invoices);
@@ -237,7 +237,7 @@ pub(in crate::billing) async fn release_at_end(
     let collects = is_for_overdue || stake.is_revoked();
     let stake = release_if_unused(unit, &stake, ReleaseReason::Ended, at, now).await?;
     if collects && stake.reservation.is_none() {
-        let overdue = overdue_of_stake(unit, &stake, OverdueScope::Ended).await?;
+        let overdue = overdue_of_stake(unit, &stake).await?;
         let amount = overdue.sum()?.min(stake.available());
         attempts.extend(transfer(ctx, unit, &stake, StakeTransfer::forfeiting(amount, &overdue), now).await?);
     }

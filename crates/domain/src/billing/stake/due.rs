@@ -1,7 +1,7 @@
 //! Processes due stakes: forfeits what subscriptions owe, and returns the rest of released stakes. A stake stays due until its network
 //! holds nothing of it, so that no deposit is forgotten.
 
-use super::overdue::{OverdueInvoices, OverdueScope, overdue_of_stake};
+use super::overdue::{OverdueInvoices, overdue_of_stake};
 use super::posting::post_claim;
 use super::transfer::{StakeTransfer, transfer};
 use super::{ReleaseReason, STAKE_RETRY_DELAY, STAKE_RETRY_DOUBLINGS, Stake, StakePurpose, StakeStatus, ask_network, retry_delay};
@@ -128,7 +128,7 @@ async fn process_stake(ctx: &Context, scope: &Scope, queried: &Stake) -> Result<
     let mut unit = ctx.store.begin().await?;
     let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(None) };
     let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
-    let overdue = overdue_of_stake(unit.as_mut(), &stake, OverdueScope::Ended).await?;
+    let overdue = overdue_of_stake(unit.as_mut(), &stake).await?;
     let is_being_placed = unit.attempts().open_of(&Purpose::Stake(stake.id.clone())).await?.is_some();
     let step = next_step(&StepInput { stake: &stake, state, overdue: &overdue, is_being_placed }, now)?;
     let attempt = take_step(ctx, unit.as_mut(), &stake, &step, &overdue, now).await?;

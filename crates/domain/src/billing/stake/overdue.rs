@@ -7,14 +7,6 @@ use crate::payment::PlannedPayment;
 use crate::shared::{Amount, AmountError, InvoiceId};
 use crate::storage::UnitOfWork;
 
-/// The subscriptions whose overdue invoices a stake pays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::billing) enum OverdueScope {
-    /// Ended subscriptions only: running ones are charged by their mandate.
-    Ended,
-    All,
-}
-
 /// The overdue invoices that a stake can pay, in its currency.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::billing) struct OverdueInvoices {
@@ -60,14 +52,11 @@ impl OverdueInvoices {
     }
 }
 
-/// Reads the overdue invoices of the subscriptions that name a stake. The caller has locked the stake.
-pub(in crate::billing) async fn overdue_of_stake(
-    unit: &mut dyn UnitOfWork,
-    stake: &Stake,
-    scope: OverdueScope,
-) -> Result<OverdueInvoices, BillingError> {
+/// Reads the overdue invoices of the ended subscriptions that name a stake; running ones are charged by their mandate. The caller has
+/// locked the stake.
+pub(in crate::billing) async fn overdue_of_stake(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<OverdueInvoices, BillingError> {
     let mut subscriptions = unit.subscriptions().of_stake(&stake.id).await?;
-    subscriptions.retain(|one| scope == OverdueScope::All || one.ended_at.is_some());
+    subscriptions.retain(|one| one.ended_at.is_some());
     let mut unpaid = Vec::new();
     for subscription in &subscriptions {
         unpaid.extend(unit.invoices().unpaid_of(&subscription.id).await?);

@@ -15,6 +15,8 @@ pub struct StakeFilter {
     pub subscription_id: Option<SubscriptionId>,
     /// Only stakes that an owner should check: [`Stake::needs_attention`].
     pub needs_attention: bool,
+    /// Only stakes of which a part was returned.
+    pub is_returned: bool,
 }
 
 #[async_trait]

@@ -289,6 +289,8 @@ CREATE TABLE invoices (
     intent_id       TEXT,
     reference       TEXT, -- the network transaction of a statement
     bill_to         JSONB            NOT NULL,
+    discount        NUMERIC(78,0)    NOT NULL DEFAULT 0, -- the sums of the lines' discounts and taxes; the subtotal is total + discount - tax
+    tax             NUMERIC(78,0)    NOT NULL DEFAULT 0,
     total           NUMERIC(78,0)    NOT NULL,
     amount_paid     NUMERIC(78,0)    NOT NULL, -- payments less reversals
     amount_credited NUMERIC(78,0)    NOT NULL, -- credit that reduced the amount due
@@ -357,7 +359,7 @@ CREATE TABLE invoice_payments (
     CHECK (refunded <= amount),
     CHECK (disputed <= amount),
     CHECK (reversed <= amount),
-    CHECK (refunded + disputed + reversed <= amount)
+    CONSTRAINT invoice_payments_used CHECK (refunded + disputed + reversed <= amount)
 );
 CREATE INDEX invoice_payments_of_invoice ON invoice_payments (invoice_id, id);
 CREATE INDEX invoice_payments_of_intent ON invoice_payments (intent_id) WHERE intent_id IS NOT NULL;

@@ -191,6 +191,8 @@ CREATE TABLE credit_note_items (
     position        BIGINT           NOT NULL,
     invoice_item_id TEXT             NOT NULL,
     amount          NUMERIC(78,0)    NOT NULL,
+    discount        NUMERIC(78,0)    NOT NULL DEFAULT 0, -- the parts of the line's discount and tax
+    tax             NUMERIC(78,0)    NOT NULL DEFAULT 0,
     revokes         BOOLEAN          NOT NULL, -- whether access to what the line paid for ends
     pricing_formula JSONB, -- as in invoice_items, if unused time was credited
     PRIMARY KEY (note_id, position)

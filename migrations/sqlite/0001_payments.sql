@@ -290,6 +290,8 @@ CREATE TABLE invoices (
     intent_id       TEXT,
     reference       TEXT, -- the network transaction of a statement
     bill_to         TEXT    NOT NULL,
+    discount        TEXT    NOT NULL DEFAULT '000000000000000000000000000000000000000', -- the sums of the lines' discounts and taxes; the subtotal is total + discount - tax
+    tax             TEXT    NOT NULL DEFAULT '000000000000000000000000000000000000000',
     total           TEXT    NOT NULL,
     amount_paid     TEXT    NOT NULL, -- payments less reversals
     amount_credited TEXT    NOT NULL, -- credit that reduced the amount due

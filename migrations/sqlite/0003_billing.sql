@@ -191,6 +191,8 @@ CREATE TABLE credit_note_items (
     position        INTEGER NOT NULL,
     invoice_item_id TEXT    NOT NULL,
     amount          TEXT    NOT NULL,
+    discount        TEXT    NOT NULL DEFAULT '000000000000000000000000000000000000000', -- the parts of the line's discount and tax
+    tax             TEXT    NOT NULL DEFAULT '000000000000000000000000000000000000000',
     revokes         INTEGER NOT NULL, -- whether access to what the line paid for ends
     pricing_formula TEXT, -- as in invoice_items, if unused time was credited
     PRIMARY KEY (note_id, position)

@@ -658,6 +658,12 @@ on_both! {
     async fn each_breach_is_reported_under_its_rule(db: &TestDatabase) {
         consistent_books(db).await;
         change(db, "INSERT INTO customers SELECT 'cus_2', livemode, 'z1other', name, email, phone, address, language, created_at, updated_at FROM customers").await;
+        // PostgreSQL itself rejects a payment of which too much is used; amounts of SQLite are text, which cannot be added.
+        if db.address().starts_with("postgres") {
+            let mut connection = db.begin().await.expect("begins");
+            connection.query("ALTER TABLE invoice_payments DROP CONSTRAINT invoice_payments_used").execute().await.expect("alters");
+            connection.commit().await.expect("commits");
+        }
         for Case { change: sql, undo, breaks } in CASES {
             change(db, sql).await;
             let found = titles(db).await;

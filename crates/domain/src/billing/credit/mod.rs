@@ -82,7 +82,7 @@ impl CreditNoteReason {
     }
 }
 
-/// A final document: it never changes, and a mistake is corrected by a manual invoice.
+/// A final document: it never changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditNote {
     pub id: CreditNoteId,

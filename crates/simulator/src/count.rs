@@ -6,7 +6,8 @@ use souk_adapters::persistence::Connection;
 use souk_adapters::verify::Check;
 use souk_domain::payment::{AttemptStatus, Currency, Method, MethodKind, RefundStatus};
 use souk_domain::shared::{Amount, Mode};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 
 const PAGE: u32 = 2_000;
 const ATTEMPTS: &str = "SELECT id, kind, purpose, hash, amount, status FROM attempts WHERE id > $1 ORDER BY id LIMIT $2";
@@ -14,7 +15,7 @@ const REFUNDS: &str = "SELECT r.id, r.status, r.amount, r.reference FROM refunds
     WHERE r.id > $1 AND m.kind = 'stripe' ORDER BY r.id LIMIT $2";
 const CASH: &str = "SELECT side, amount FROM journal_postings WHERE account = $1 AND currency_id = $2";
 
-/// Counts of reached cases: they show which rules no history has exercised.
+/// Counts of reached cases: they show which rules the histories have exercised.
 const REACHED: [&str; 7] = [
     "SELECT 'settled ' || purpose || ' (' || kind || ')' AS what, count(*) AS n FROM attempts WHERE status = 'settled' GROUP BY purpose, kind",
     "SELECT 'invoices for ' || reason || ' (' || status || ')' AS what, count(*) AS n FROM invoices WHERE number IS NOT NULL GROUP BY reason, status",
@@ -24,6 +25,51 @@ const REACHED: [&str; 7] = [
     "SELECT 'entries ' || type AS what, count(*) AS n FROM journal_entries GROUP BY type",
     "SELECT 'refunds ' || kind || ' (' || status || ')' AS what, count(*) AS n FROM refunds GROUP BY kind, status",
     "SELECT 'disputes ' || status AS what, count(*) AS n FROM disputes GROUP BY status",
+];
+
+/// From this number of histories on, each case of [`EXPECTED`] must be reached: otherwise a green run would prove nothing about it.
+pub const COVERAGE_FROM: u32 = 500;
+/// The cases that histories must reach.
+const EXPECTED: [&str; 39] = [
+    "balance applied_to_invoice",
+    "balance credit_note",
+    "balance overpayment (payment)",
+    "balance payout",
+    "balance payout_restored",
+    "balance refund_moved",
+    "credit notes for cancellation",
+    "credit notes for dispute",
+    "credit notes for other",
+    "credit notes for plan_change",
+    "credit notes for usage_correction",
+    "disputes inquiry_closed",
+    "disputes lost",
+    "disputes won",
+    "entries dashboard_refund",
+    "entries refund_failed",
+    "invoices for manual (paid)",
+    "invoices for recharge (paid)",
+    "invoices for return_stake (paid)",
+    "invoices for slash_stake (paid)",
+    "invoices for stake_overdraft_protection (paid)",
+    "invoices for subscription_cancel (paid)",
+    "invoices for subscription_cycle (paid)",
+    "invoices for subscription_cycle (uncollectible)",
+    "invoices for subscription_cycle (void)",
+    "invoices for subscription_threshold (paid)",
+    "invoices for subscription_update (paid)",
+    "refunds balance_payout (failed)",
+    "refunds balance_payout (succeeded)",
+    "refunds refund (canceled)",
+    "refunds refund (succeeded)",
+    "settled mandate (card_setup)",
+    "settled mandate (wallet)",
+    "settled payment (card)",
+    "settled payment (off_session)",
+    "settled payment (wallet)",
+    "settled refund (card_refund)",
+    "settled refund (wallet)",
+    "settled slash (wallet)",
 ];
 
 /// What a network moved for an attempt or a refund.
@@ -37,13 +83,35 @@ struct Moved {
 
 pub struct Counted {
     pub checks: Vec<Check>,
-    /// The counts of reached cases, in one line.
-    pub reached: String,
+    pub reached: Reached,
     pub transfers: usize,
     pub charges: usize,
     pub card_refunds: usize,
     /// Number of attempts and refunds that were executed more than once.
     pub duplicated: usize,
+}
+
+/// How often the histories reached each case.
+#[derive(Default)]
+pub struct Reached(BTreeMap<String, u64>);
+
+impl Reached {
+    /// Checks that every expected case was reached.
+    #[must_use]
+    pub fn check(&self) -> Check {
+        let mut check = Check::of("the histories reached every expected case");
+        check.of = EXPECTED.len() as u64;
+        let missing = EXPECTED.iter().filter(|case| !self.0.contains_key(**case));
+        check.breaches.extend(missing.map(|case| format!("no history reached: {case}")));
+        check
+    }
+}
+
+impl fmt::Display for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts: Vec<_> = self.0.iter().map(|(case, count)| format!("{count} {case}")).collect();
+        f.write_str(&counts.join(", "))
+    }
 }
 
 /// The movements at the networks. Failed card refunds are excluded, because their money returned.
@@ -118,14 +186,13 @@ pub async fn count(store: &Store, networks: &str) -> Result<Counted, Failure> {
     let mut connection = store.database.snapshot().await?;
     let holdings = holdings(store, &mut connection, movements.card_funds).await?;
     let checks = vec![refunds(&mut connection, &mut movements).await?, attempts(&mut connection, movements).await?, holdings];
-    let mut reached = Vec::new();
+    let mut reached = Reached::default();
     for sql in REACHED {
         for row in connection.query(sql).all().await? {
-            reached.push(format!("{} {}", row.get::<u64>("n")?, row.get::<String>("what")?));
+            reached.0.insert(row.get("what")?, row.get("n")?);
         }
     }
-    reached.sort_by(|one, other| one.split_once(' ').map(|(_, what)| what).cmp(&other.split_once(' ').map(|(_, what)| what)));
-    Ok(Counted { checks, reached: reached.join(", "), transfers, charges, card_refunds, duplicated })
+    Ok(Counted { checks, reached, transfers, charges, card_refunds, duplicated })
 }
 
 fn amount(value: &Value) -> Result<Amount, Failure> {

@@ -130,7 +130,7 @@ pub async fn run(host: &dyn Host, count: u32, args: &HistoryArgs) -> Result<(), 
     supervisor.run_all().await?;
     supervisor.run_until_nothing_is_open().await?;
     let (kills, steps) = (supervisor.kills, supervisor.steps);
-    let totals = report(&networks, &supervisor.troubles).await?;
+    let totals = report(&networks, &supervisor.troubles, count).await?;
     networks.stop.cancel();
     println!(
         "{count} histories of {steps} steps, each killed {} times at least, by {kills} kills{}: {} invoices, {} transfers, {} card charges \
@@ -165,7 +165,7 @@ struct Totals {
 }
 
 /// Runs all checks and prints their results.
-async fn report(networks: &Networks, troubles: &[String]) -> Result<Totals, Failure> {
+async fn report(networks: &Networks, troubles: &[String], histories: u32) -> Result<Totals, Failure> {
     let mut breaches = 0;
     let mut print = |check: Check| {
         breaches += problems(&check).count();
@@ -173,7 +173,8 @@ async fn report(networks: &Networks, troubles: &[String]) -> Result<Totals, Fail
     };
     verify(&networks.store.database, &mut print).await?;
     let comparison = count::count(&networks.store, &networks.address).await?;
-    for check in &comparison.checks {
+    let coverage = (histories >= count::COVERAGE_FROM).then(|| comparison.reached.check());
+    for check in comparison.checks.iter().chain(&coverage) {
         breaches += check.breaches.len();
         println!("{check}");
     }

@@ -54,6 +54,15 @@ pub async fn subscribed(
     }
 }
 
+/// The products among these whose free trial a user has used.
+pub async fn tried(unit: &mut dyn UnitOfWork, mode: Mode, did: &Did, products: &[ProductId]) -> Result<Vec<ProductId>, StorageError> {
+    let customer = unit.customers().find_by_did(mode, did).await?;
+    match customer {
+        Some(customer) => unit.trials().used(&customer.id, products).await,
+        None => Ok(Vec::new()),
+    }
+}
+
 /// Whether the customer has used a trial of one of the session's subscription products, so that the session grants none.
 pub(super) async fn has_used_trial(
     unit: &mut dyn UnitOfWork,

@@ -23,7 +23,7 @@ mod update_items;
 mod wallet_authorization;
 
 pub use advance::advance;
-pub use buyer::{Buyer, buyer_of, subscribed};
+pub use buyer::{Buyer, buyer_of, subscribed, tried};
 pub use card::{CardForm, cancel_card};
 pub use cross_sell::{add_cross_sell, offered_cross_sell, remove_cross_sell};
 pub use expand::{Expanded, expand};

@@ -205,7 +205,7 @@ pub struct AppPlanModel {
     pub payment_link_id: String,
     pub name: TextModel,
     pub description: TextModel,
-    /// Length of the free trial in days; 0: no trial.
+    /// Length of the free trial in days; 0: no trial, or the caller has used it.
     pub trial_days: u32,
     /// The name of one unit.
     pub unit_label: Option<TextModel>,
@@ -223,13 +223,14 @@ impl AppPlanModel {
         product: &Product,
         recurring: Recurring,
         prices: Vec<AppPriceModel>,
+        trial_days: u32,
         subscription: Option<&SubscriptionId>,
     ) -> Self {
         Self {
             payment_link_id: link.id.to_string(),
             name: TextModel::from(&product.localized_name()),
             description: TextModel::from(&product.localized_description()),
-            trial_days: link.terms.trial.days,
+            trial_days,
             unit_label: product.localized_unit_label().as_ref().map(TextModel::from),
             recurring: RecurringModel::from(recurring),
             prices,

@@ -28,6 +28,10 @@ pub async fn plans_of(unit: &mut dyn UnitOfWork, mode: Mode, app: &Did, caller: 
         Some(caller) => checkout::subscribed(unit, mode, caller, &ids).await?,
         None => Vec::new(),
     };
+    let tried = match caller {
+        Some(caller) => checkout::tried(unit, mode, caller, &ids).await?,
+        None => Vec::new(),
+    };
     let methods = unit.methods().list(mode).await?;
     let currencies = unit.methods().currencies(mode).await?;
     let plans = links.iter().rev().filter_map(|link| {
@@ -38,7 +42,8 @@ pub async fn plans_of(unit: &mut dyn UnitOfWork, mode: Mode, app: &Did, caller: 
             Some(AppPriceModel::new(price.unit_amount_in(&currency.id)?, currency, method))
         });
         let subscription = held.iter().find(|(product_id, _)| *product_id == product.id).map(|(_, subscription)| subscription);
-        Some(AppPlanModel::new(link, product, price.recurring?, amounts.collect(), subscription))
+        let trial_days = if tried.contains(&product.id) { 0 } else { link.terms.trial.days };
+        Some(AppPlanModel::new(link, product, price.recurring?, amounts.collect(), trial_days, subscription))
     });
     Ok(plans.collect())
 }

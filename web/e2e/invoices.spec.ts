@@ -25,7 +25,7 @@ test('an invoice shows its lines, total and payments', async ({ page }) => {
   await openPage(page, '/customer/invoice/in_change');
   await expect(page.getByRole('table', { name: 'Invoice items' }).getByRole('row')).toHaveText([
     /^Item/,
-    /^Remaining time on Chorus Pro, by the year.*30 of 30 days of 48 SKT.*48 SKT$/,
+    /^Remaining time on Chorus Pro, by the year.*48 SKT × 30\/30 days.*48 SKT$/,
     'Total48 SKT',
     'Account balance−3 SKT',
     'Amount paid45 SKT',

@@ -472,11 +472,6 @@ fn a_pay_out_of_the_account_balance_says_so() {
 }
 
 #[test]
-fn a_returned_stake_is_a_returned_deposit() {
-    insta::assert_snapshot!(both(&refunded(refund(RefundType::StakeReturn), None), MethodKind::Arcblock));
-}
-
-#[test]
 fn an_email_as_html() {
     let content = payment_failed(past_due(), invoice(7, InvoiceStatus::Uncollectible), "INSUFFICIENT_FUND");
     insta::assert_snapshot!(render(&email(content, MethodKind::Arcblock, Language::English)).html);
@@ -544,7 +539,7 @@ fn the_email_about_a_start_names_the_deposit() {
     let content = BillingEmailContent::Started { plan, first_invoice: None };
     let mail = render(&email(content, MethodKind::Arcblock, Language::English));
     assert!(
-        mail.text.contains("You also paid a refundable deposit of 1 ABT. It is returned after the subscription ends."),
+        mail.text.contains("You also paid a refundable deposit of 1 ABT. It is returned 14 days after the subscription ends."),
         "{}",
         mail.text
     );

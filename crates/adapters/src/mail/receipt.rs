@@ -5,7 +5,7 @@ use super::mailbox::one_line;
 use super::strings::{footer, format_period, greeting, mark_test, test_banner, translate};
 use super::{Attached, Outgoing};
 use crate::pdf::format_time;
-use souk_domain::billing::{BillingReason, Period};
+use souk_domain::billing::{BillingReason, Period, STAKE_WAITING_DAYS};
 use souk_domain::shared::{Language, Timestamp};
 
 /// The content of a receipt. All amounts are formatted with their currency.
@@ -174,7 +174,9 @@ fn purpose(subscription: &ReceiptSubscription, language: Language) -> String {
 
 /// Returns the heading, and the sentence that states the amount and the date of the payment.
 fn heading_and_summary(receipt: &Receipt, paid_on: &str, language: Language) -> [String; 2] {
-    let Receipt { store_name, total, .. } = receipt;
+    let store_name = &receipt.store_name;
+    // The page, the button and the receipt name one amount: the deposit is included.
+    let total = receipt.deposit.as_ref().map_or(&receipt.total, |deposit| &deposit.sum);
     match &receipt.paid_by {
         PaidBy::Method(_) => [
             translate(language, format!("Payment successful: {total}"), format!("付款成功：{total}")),
@@ -242,8 +244,8 @@ fn blocks(receipt: &Receipt, language: Language) -> Vec<Block> {
         ];
         blocks.push(Block::Rows { rows, sum: true });
         blocks.push(Block::Paragraph(translate(
-            "The deposit isn't part of the price. It is returned after the subscription ends.",
-            "押金不属于价款，订阅结束后退还。",
+            &format!("The deposit isn't part of the price. It is returned {STAKE_WAITING_DAYS} days after the subscription ends."),
+            &format!("押金不属于价款，订阅结束 {STAKE_WAITING_DAYS} 天后退还。"),
         )));
     }
 

@@ -2,8 +2,9 @@
 
 use super::email_service::EmailService;
 use super::receipt::{Deduction, PaidBy, ReceiptDeduction, ReceiptDeposit, ReceiptSubscription};
+use super::strings::money;
 use super::{Attached, Download, MailError, Mailbox, Outgoing, Receipt, ReceiptItem, receipt_mail};
-use crate::pdf::{PdfPrinter, describe, method_name, money};
+use crate::pdf::{PdfPrinter, describe, method_name};
 use async_trait::async_trait;
 use souk_domain::access::SignedLinks;
 use souk_domain::billing::{

@@ -2,7 +2,8 @@
 
 use crate::pdf::format_time;
 use souk_domain::billing::Period;
-use souk_domain::shared::{Language, Timestamp};
+use souk_domain::payment::{Currency, DEFAULT_MAXIMUM_PRECISION};
+use souk_domain::shared::{Amount, Language, Timestamp};
 
 const DAY_SECONDS: u64 = 24 * 3_600;
 
@@ -12,6 +13,11 @@ pub(super) fn translate(language: Language, english: impl Into<String>, chinese:
         Language::English => english.into(),
         Language::Chinese => chinese.into(),
     }
+}
+
+/// Formats an amount as the pages do: `1,234.56789 SKT`. The attached PDF shows it exactly.
+pub(super) fn money(amount: Amount, currency: &Currency) -> String {
+    format!("{} {}", amount.to_display(currency.decimals, DEFAULT_MAXIMUM_PRECISION), currency.symbol)
 }
 
 /// Formats a date: `21 November 2026`, `2026年11月21日`.

@@ -2,7 +2,9 @@
 
 use super::email_layout::Block;
 use super::template_writer::{Strings, TemplateWriter};
-use souk_domain::billing::{CancelReason, Invoice, InvoiceStatus, ResumedFrom, SubscribedPlan, Subscription, SubscriptionStatus};
+use souk_domain::billing::{
+    CancelReason, Invoice, InvoiceStatus, ResumedFrom, STAKE_WAITING_DAYS, SubscribedPlan, Subscription, SubscriptionStatus,
+};
 
 fn cancel_reason(subscription: &Subscription) -> Option<CancelReason> {
     subscription.cancellation.as_ref().map(|cancellation| cancellation.reason)
@@ -18,8 +20,8 @@ impl TemplateWriter<'_> {
             (Some(trial), _) => {
                 let end = self.time(trial.end);
                 self.paragraph(
-                    format!("Your free trial of {title} has started. You won't be charged until {end}."),
-                    format!("你的 {title} 免费试用已开始，{end} 之前不会扣款。"),
+                    format!("Your free trial of {title} has started. Your first payment is due on {end}."),
+                    format!("你的 {title} 免费试用已开始，首次付款时间为 {end}。"),
                 )
             }
             (None, Some(invoice)) => {
@@ -45,8 +47,10 @@ impl TemplateWriter<'_> {
         let deposit = plan.deposit.map(|amount| {
             let amount = self.money(amount);
             self.paragraph(
-                format!("You also paid a refundable deposit of {amount}. It is returned after the subscription ends."),
-                format!("你另外支付了押金 {amount}（可退），订阅结束后退还。"),
+                format!(
+                    "You also paid a refundable deposit of {amount}. It is returned {STAKE_WAITING_DAYS} days after the subscription ends."
+                ),
+                format!("你另外支付了押金 {amount}（可退），订阅结束 {STAKE_WAITING_DAYS} 天后退还。"),
             )
         });
         let mut body = vec![first];

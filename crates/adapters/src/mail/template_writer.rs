@@ -3,8 +3,8 @@
 use super::email_layout::Block;
 use super::email_service::EmailService;
 use super::mailbox::one_line;
-use super::strings::{format_day, translate};
-use crate::pdf::{format_time, method_name, money};
+use super::strings::{format_day, money, translate};
+use crate::pdf::{format_time, method_name};
 use souk_domain::billing::{BillingEmail, BillingReason, Invoice, SubscribedPlan, Subscription, SubscriptionStatus};
 use souk_domain::pricing::IntervalStyle;
 use souk_domain::shared::{Amount, Language, Timestamp};

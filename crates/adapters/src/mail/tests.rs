@@ -48,8 +48,13 @@ fn a_receipt_shows_the_deposit_and_the_sum_that_was_paid() {
     let deposit = || Some(ReceiptDeposit { amount: "1 SKT".to_owned(), sum: "10 SKT".to_owned() });
     for language in [Language::English, Language::Chinese] {
         let mail = receipt_mail(&Receipt { deposit: deposit(), ..receipt() }, language);
-        assert!(mail.text.contains("1 SKT") && mail.text.contains("10 SKT"), "{}", mail.text);
-        let returned = if language == Language::English { "It is returned after the subscription ends." } else { "订阅结束后退还" };
+        let heading = if language == Language::English { "Payment successful: 10 SKT" } else { "付款成功：10 SKT" };
+        assert!(mail.text.contains("1 SKT") && mail.text.contains(heading), "{}", mail.text);
+        let returned = if language == Language::English {
+            "It is returned 14 days after the subscription ends."
+        } else {
+            "订阅结束 14 天后退还"
+        };
         assert!(mail.text.contains(returned), "{}", mail.text);
     }
 }

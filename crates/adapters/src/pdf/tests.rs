@@ -192,7 +192,7 @@ fn credit_note() -> CreditNoteDocument {
         reason: "Cancellation".to_owned(),
         lines: vec![CreditNoteLine {
             description: "Larder: a pantry of passwords for the whole family".to_owned(),
-            detail: Some("12 of 30 days of 12.5 SKT".to_owned()),
+            detail: Some("12.5 SKT × 12/30 days".to_owned()),
             amount: "5 SKT".to_owned(),
         }],
         total: "5 SKT".to_owned(),

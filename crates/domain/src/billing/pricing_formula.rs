@@ -127,7 +127,7 @@ impl PricingFormula {
         matches!(self, Self::Prorated { what: Prorated::Credit, .. })
     }
 
-    /// Formats the formula for the customer: `3 × 1.5 TBA`, `12 of 30 days of 10 TBA`. `decimals` and `symbol` are the currency's.
+    /// Formats the formula for the customer: `3 × 1.5 TBA`, `10 TBA × 12/30 days`. `decimals` and `symbol` are the currency's.
     #[must_use]
     pub fn text(&self, language: Language, decimals: u32, symbol: &str) -> String {
         let money = |amount: Amount| format!("{} {symbol}", amount.to_decimal(decimals));
@@ -212,12 +212,12 @@ fn share_text(seconds: u64, of_seconds: u64, whole: &str, language: Language) ->
         UNITS.iter().find(|(length, ..)| of_seconds >= *length && seconds.is_multiple_of(*length) && of_seconds.is_multiple_of(*length));
     match (unit, language) {
         (Some((length, name, _)), Language::English) if *length > 1 => {
-            format!("{} of {} of {whole}", seconds / length, counted(of_seconds / length, name))
+            format!("{whole} × {}/{}", seconds / length, counted(of_seconds / length, name))
         }
         (Some((length, _, name)), Language::Chinese) if *length > 1 => {
             format!("{whole} × {}/{} {name}", seconds / length, of_seconds / length)
         }
-        (_, Language::English) => format!("{} of {} of {whole}", duration(seconds, language), duration(of_seconds, language)),
+        (_, Language::English) => format!("{whole} for {} of {}", duration(seconds, language), duration(of_seconds, language)),
         (_, Language::Chinese) => format!("{whole}，按 {}/{}计", duration(seconds, language), duration(of_seconds, language)),
     }
 }
@@ -282,13 +282,13 @@ mod tests {
 
     #[test]
     fn a_share_is_shown_in_the_largest_unit_that_divides_both_times() {
-        assert_eq!(both(&prorated(12 * DAY, 30 * DAY)), ["12 of 30 days of 10 TBA", "10 TBA × 12/30 天"]);
-        assert_eq!(both(&prorated(1_800, 3_600)), ["30 of 60 minutes of 10 TBA", "10 TBA × 30/60 分钟"]);
+        assert_eq!(both(&prorated(12 * DAY, 30 * DAY)), ["10 TBA × 12/30 days", "10 TBA × 12/30 天"]);
+        assert_eq!(both(&prorated(1_800, 3_600)), ["10 TBA × 30/60 minutes", "10 TBA × 30/60 分钟"]);
         assert_eq!(
             both(&prorated(12 * DAY + 3_605, 30 * DAY)),
-            ["12 days 1 hour 5 seconds of 30 days of 10 TBA", "10 TBA，按 12 天 1 小时 5 秒/30 天计"]
+            ["10 TBA for 12 days 1 hour 5 seconds of 30 days", "10 TBA，按 12 天 1 小时 5 秒/30 天计"]
         );
-        assert_eq!(prorated(0, 30 * DAY).text(Language::English, 1, "TBA"), "0 of 30 days of 10 TBA");
+        assert_eq!(prorated(0, 30 * DAY).text(Language::English, 1, "TBA"), "10 TBA × 0/30 days");
         assert_eq!(both(&prorated(0, 0)), ["10 TBA", "10 TBA"]);
     }
 

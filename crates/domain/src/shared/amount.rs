@@ -118,6 +118,26 @@ impl Amount {
         if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
     }
 
+    /// The decimal text for display: rounded half up to `precision` decimals, with commas between thousands. The pages round alike.
+    #[must_use]
+    pub fn to_display(self, decimals: u32, precision: u32) -> String {
+        let mut shown = (self, decimals);
+        if decimals > precision {
+            let step = 10u128.pow((decimals - precision).min(MAX_DECIMALS));
+            shown = (Self(self.0 / step + u128::from(self.0 % step >= step / 2)), precision);
+        }
+        let text = shown.0.to_decimal(shown.1);
+        let (whole, fraction) = text.split_once('.').map_or((text.as_str(), None), |(whole, fraction)| (whole, Some(fraction)));
+        let mut grouped = String::new();
+        for (place, digit) in whole.chars().enumerate() {
+            if place > 0 && (whole.len() - place).is_multiple_of(3) {
+                grouped.push(',');
+            }
+            grouped.push(digit);
+        }
+        fraction.map_or(grouped.clone(), |fraction| format!("{grouped}.{fraction}"))
+    }
+
     /// Splits into parts proportional to `weights` by the largest remainder, so that the parts sum to the whole. Ties go to the earlier
     /// part. If all weights are zero, the first part gets the whole; without weights there are no parts.
     pub fn split(self, weights: &[u64]) -> Result<Vec<Self>, AmountError> {
@@ -181,6 +201,17 @@ mod tests {
         assert_eq!(Amount::parse_decimal("0.001", 2, 6), Err(AmountError::TooPrecise(2)));
         assert_eq!(Amount::parse_decimal(&"9".repeat(39), 18, 6), Err(AmountError::Overflow));
         assert_eq!(Amount::parse_base_units("1.0"), Err(AmountError::NotANumber));
+    }
+
+    #[test]
+    fn displayed_amounts_are_rounded_half_up_and_grouped() {
+        let shown = |units, decimals| Amount::new(units).to_display(decimals, 6);
+        assert_eq!(shown(27_999_998_842_592_592_593, 18), "27.999999");
+        assert_eq!(shown(1_234_567_890_123_456_789_012, 18), "1,234.56789");
+        assert_eq!(shown(1, 18), "0");
+        assert_eq!(shown(500_000_000_000, 18), "0.000001");
+        assert_eq!(shown(199, 2), "1.99");
+        assert_eq!(shown(1_000_000, 0), "1,000,000");
     }
 
     proptest! {

@@ -8321,7 +8321,10 @@ export interface components {
             id: string;
             object: string;
             livemode: boolean;
-            /** @description `refund` (of a payment), `stake_return` (of a deposit) or `balance_payout` (of the customer's balance). */
+            /**
+             * @description `refund` (of a payment), `stake_return` (of a deposit), `balance_payout` (of the customer's balance) or `dashboard_refund` (the part
+             *     of a refund in the provider's dashboard that the invoices could not give).
+             */
             type: string;
             /** @description `pending`, `succeeded`, `failed`, or `canceled` (it failed, and its amount was moved to the customer's balance). */
             status: string;

@@ -21,6 +21,11 @@ const RULES: &[Rule] = &[
                 "is a payout of a balance and names a credit note or a payment",
             ),
             finding(
+                "SELECT r.id FROM refunds r LEFT JOIN journal_entries e ON e.subject = r.reference AND e.type = 'dashboard_refund'
+                 WHERE r.kind = 'dashboard_refund' AND (e.id IS NULL OR r.intent_id IS NULL OR r.credit_note_id IS NOT NULL)",
+                "is of no dashboard refund with money in suspense",
+            ),
+            finding(
                 "SELECT r.id FROM refunds r WHERE r.status = 'pending' AND NOT EXISTS
                      (SELECT 1 FROM attempts a WHERE a.subject = r.id AND a.purpose = 'refund' AND a.status IN ('open', 'unknown'))",
                 "is pending without an open attempt",

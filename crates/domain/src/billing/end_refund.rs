@@ -4,7 +4,7 @@ use super::billing_batch::BillingBatch;
 use super::credit::{CreditNoteReason, Destination, refund_fully};
 use super::stake::is_paying;
 use super::unused_time::UnusedTimes;
-use super::{BillingError, Invoice, InvoiceFilter, InvoiceStatus, Subscription, SubscriptionError};
+use super::{BillingError, BillingReason, Invoice, InvoiceFilter, InvoiceStatus, Subscription, SubscriptionError};
 use crate::context::Context;
 use crate::shared::{AttemptId, Page, Timestamp};
 use crate::storage::UnitOfWork;
@@ -69,7 +69,8 @@ pub(super) async fn refund_at_end(
     }
 }
 
-/// The newest paid invoice of a subscription with a total above zero; statements do not count.
+/// The newest paid invoice of a subscription with a total above zero. Statements do not count, and neither does the fee of the overdraft
+/// protection: it is paid after the renewal that it is for.
 async fn last_paid(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Option<Invoice>, SubscriptionError> {
     let filter = InvoiceFilter {
         subscription_id: Some(subscription.id.clone()),
@@ -78,5 +79,5 @@ async fn last_paid(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Re
         ..InvoiceFilter::default()
     };
     let found = unit.invoices().list(subscription.mode, &filter, &Page::new(None, Some(NEWEST))).await?;
-    Ok(found.list.into_iter().find(|invoice| !invoice.reason.is_statement()))
+    Ok(found.list.into_iter().find(|invoice| !invoice.reason.is_statement() && invoice.reason != BillingReason::OverdraftProtection))
 }

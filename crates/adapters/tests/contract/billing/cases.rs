@@ -11,7 +11,7 @@ use souk_adapters::persistence::SqlPrices;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
     self, BalanceTransactionType, CreditNoteReason, Invoice, InvoiceStatus, PayoutOrder, PlanChoice, PlanOrder, PlanPreview, PlanSwitch,
-    RefundChoice, RefundedNote, Requester, Subscription, Threshold, UsageAction, UsageReport,
+    RefundChoice, RefundedNote, Requester, Subscription, SubscriptionStatus, Threshold, UsageAction, UsageReport,
 };
 use souk_domain::payment::{Decline, Mandate, MandateDetails, MandateStatus, Refund, RefundStatus};
 use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Usage};
@@ -263,12 +263,28 @@ on_both! {
         shop.buyer.check(&payment).await;
         let accounts = shop.billing().accounts().await;
         assert_eq!((accounts["assets:disputes"], accounts["expenses:fees"]), (1_000, 1_500));
+        shop.wait(DAY);
         shop.buyer.cards.post_test_endpoint(&format!("disputes/{dispute}"), &[("status", "lost")]).await;
         shop.buyer.check(&payment).await;
         assert_eq!(shop.last_note().await, (500, CreditNoteReason::Dispute, [500, 0, 0]));
         let first = shop.billing().reload(&first).await;
         assert_eq!((first.remaining().base_units(), first.status), (500, InvoiceStatus::Uncollectible));
         assert_eq!(shop.billing().customer_balance().await, 0);
+        let standing = async || {
+            let one = shop.billing().find("sub_1").await;
+            (one.status, one.past_due_since)
+        };
+        let since = shop.billing().ctx.now();
+        assert_eq!(standing().await, (SubscriptionStatus::PastDue, Some(since)));
+        assert_eq!(shop.buyer.emails("overdue").await, 1);
+        shop.billing().is_sound().await;
+
+        shop.wait(DAY * 14);
+        shop.billing().round().await;
+        assert_eq!(shop.last_invoice().await.status, InvoiceStatus::Paid, "the next month");
+        assert_eq!(standing().await, (SubscriptionStatus::PastDue, Some(since)), "the disputed month is still owed");
+        shop.buyer.pay("owed", std::slice::from_ref(&first)).await;
+        assert_eq!(standing().await, (SubscriptionStatus::Active, None));
         shop.billing().is_sound().await;
     }
 

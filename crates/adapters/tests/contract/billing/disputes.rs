@@ -68,7 +68,7 @@ impl CardBuyer {
     }
 
     /// Counts the requested emails of a kind in the outbox.
-    async fn emails(&self, kind: &str) -> usize {
+    pub async fn emails(&self, kind: &str) -> usize {
         let mut connection = self.billing.database().read().await.expect("reads");
         let rows = connection.query("SELECT payload FROM outbox WHERE topic = 'billing_mail'").all().await.expect("reads");
         let is_kind = |row: &souk_adapters::persistence::Row| row.get::<serde_json::Value>("payload").expect("ids")["kind"] == kind;

@@ -6,6 +6,7 @@ use super::dispute_change::DisputeChange;
 use super::issue::{ItemOrder, NoteOrder, issue_note};
 use super::undo::{PaidByIntent, subscriptions_of, take_newest_first};
 use super::{CreditError, CreditNoteReason};
+use crate::billing::recovery::match_invoices;
 use crate::billing::{InvoiceItem, InvoicePayment};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting, Side};
@@ -70,7 +71,7 @@ impl DisputePosting {
     }
 
     /// Reverses the disputed payments, so that the invoices' due grows, and credits the creditable amount of their lines. The rest
-    /// stays due.
+    /// stays due, and makes its subscription past due.
     async fn lose(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
         let held = self.held(unit).await?;
         if held.is_zero() {
@@ -84,10 +85,13 @@ impl DisputePosting {
         let currency = &self.dispute.currency_id;
         let postings = vec![Posting::debit(Account::Receivable, held, currency), Posting::credit(Account::Disputes, held, currency)];
         self.post(ctx, unit, EntryType::DisputeLost, postings).await?;
-        for invoice in self.paid.touched(&taken.parts) {
-            self.credit(ctx, unit, &invoice).await?;
+        let invoices = self.paid.touched(&taken.parts);
+        for invoice in &invoices {
+            self.credit(ctx, unit, invoice).await?;
         }
-        Ok(())
+        let lost = self.paid.invoices.iter().filter(|invoice| invoices.contains(&invoice.id));
+        let subscriptions = lost.filter_map(|invoice| invoice.subscription_id.clone()).collect();
+        Ok(match_invoices(ctx, unit, &subscriptions, self.at).await?)
     }
 
     async fn credit(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, id: &InvoiceId) -> Result<(), CreditError> {

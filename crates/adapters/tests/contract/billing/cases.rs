@@ -21,12 +21,12 @@ use std::time::Duration;
 const METERED: Recurring = Recurring { usage: Usage::Metered(Aggregate::Sum), ..MONTHLY };
 
 /// A customer whose card pays a subscription.
-struct Shop {
-    buyer: CardBuyer,
+pub struct Shop {
+    pub buyer: CardBuyer,
 }
 
 impl Shop {
-    async fn open(db: &TestDatabase) -> Self {
+    pub async fn open(db: &TestDatabase) -> Self {
         let buyer = CardBuyer::open(db).await;
         let card = buyer.cards.saved("att_saved", ACCEPTED).await;
         let mandate = Mandate {
@@ -45,11 +45,11 @@ impl Shop {
         Self { buyer }
     }
 
-    fn billing(&self) -> &Billing {
+    pub fn billing(&self) -> &Billing {
         &self.buyer.billing
     }
 
-    async fn plan(&self, name: &str, cents: u128, recurring: Recurring) -> Price {
+    pub async fn plan(&self, name: &str, cents: u128, recurring: Recurring) -> Price {
         let currency_id = self.buyer.currency.id.clone();
         let price = Price { unit_amount: Amount::new(cents), currency_id, recurring: Some(recurring), ..price(name, 0) };
         let mut connection = self.billing().database().begin().await.expect("begins");
@@ -59,7 +59,7 @@ impl Shop {
     }
 
     /// Day 0: the card pays for the month that begins now.
-    async fn subscribe(&self, price: &Price, change: impl FnOnce(Subscription) -> Subscription) {
+    pub async fn subscribe(&self, price: &Price, change: impl FnOnce(Subscription) -> Subscription) {
         let month = Duration::from_secs(30 * 24 * 3_600);
         let one = Subscription {
             method_id: self.buyer.method.id.clone(),
@@ -71,13 +71,13 @@ impl Shop {
         self.billing().round().await;
     }
 
-    fn wait(&self, time: Duration) {
+    pub fn wait(&self, time: Duration) {
         self.billing().wait(time);
         self.buyer.cards.clock.advance(time);
     }
 
     /// The customer accepts the plan change that the page shows.
-    async fn change_plan(&self, price: &str) -> PlanPreview {
+    pub async fn change_plan(&self, price: &str) -> PlanPreview {
         let choice = PlanChoice { price: id(price), quantity: Some(1), item: None };
         let shown = billing::preview_plan(&self.billing().ctx, &id("sub_1"), &choice).await.expect("is shown");
         let order = PlanOrder { choice, at: shown.at, expected: shown.total, credited: Some(shown.credited) };
@@ -100,7 +100,7 @@ impl Shop {
         (note.total.base_units(), note.reason, to)
     }
 
-    async fn last_invoice(&self) -> Invoice {
+    pub async fn last_invoice(&self) -> Invoice {
         self.billing().last().await
     }
 

@@ -25,6 +25,7 @@ pub use create::{
     preview_credit_note, refund_invoice, refund_payment, refundable,
 };
 pub use dispute::{DisputeError, record_dispute};
+pub(super) use dispute_posting::is_contested;
 pub(crate) use issue::{ItemOrder, NoteOrder, credit_everything, issue_note};
 pub use payout::{PayoutOrder, pay_out_balance, payout_limit};
 pub use provider_refund::{ProviderRefundError, record_provider_refund};

@@ -10,10 +10,10 @@ use souk_adapters::on_both;
 use souk_adapters::persistence::SqlPrices;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
-    self, BalanceTransactionType, CreditNoteReason, Invoice, InvoiceStatus, PayoutOrder, PlanChoice, PlanOrder, PlanPreview, PlanSwitch,
-    RefundChoice, RefundedNote, Requester, Subscription, SubscriptionStatus, Threshold, UsageAction, UsageReport,
+    self, BalanceTransactionType, CreditError, CreditNoteReason, Invoice, InvoiceStatus, PayoutOrder, PlanChoice, PlanOrder, PlanPreview,
+    PlanSwitch, RefundChoice, RefundedNote, Requester, Subscription, SubscriptionStatus, Threshold, UsageAction, UsageReport,
 };
-use souk_domain::payment::{Decline, Mandate, MandateDetails, MandateStatus, Refund, RefundStatus};
+use souk_domain::payment::{Mandate, MandateDetails, MandateStatus, Refund, RefundStatus};
 use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Usage};
 use souk_domain::shared::{Amount, Mode, Page};
 use std::time::Duration;
@@ -104,6 +104,13 @@ impl Shop {
         self.billing().last().await
     }
 
+    /// Returns the provider's id of the payment of an invoice.
+    pub async fn payment_of(&self, invoice: &Invoice) -> String {
+        let paid = invoice.intent_id.clone().expect("a payment");
+        let mut unit = self.billing().ctx.store.read().await.expect("reads");
+        unit.intents().find(&paid).await.expect("reads").expect("exists").reference
+    }
+
     async fn refunds(&self) -> Vec<(u128, RefundStatus)> {
         let mut unit = self.billing().ctx.store.read().await.expect("reads");
         let listed = unit.refunds().list(Mode::Test, &Default::default(), &Page::new(None, Some(100))).await.expect("reads").list;
@@ -112,6 +119,13 @@ impl Shop {
 
     async fn refund(&self, invoice: &Invoice) -> RefundedNote {
         billing::refund_invoice(&self.billing().ctx, Mode::Test, &invoice.id, &refund_order(None)).await.expect("is ordered")
+    }
+
+    async fn pay_out_balance(&self) {
+        let order =
+            PayoutOrder { customer_id: id("cus_1"), currency_id: self.buyer.currency.id.clone(), amount: None, memo: String::new() };
+        billing::pay_out_balance(&self.billing().ctx, Mode::Test, &order).await.expect("is ordered");
+        self.billing().send_all().await;
     }
 
     /// Runs case 2 up to the balance of 13.34.
@@ -251,10 +265,7 @@ on_both! {
         shop.plan("price_other", 1_000, MONTHLY).await;
         shop.subscribe(&small, |one| one).await;
         let first = shop.last_invoice().await;
-        let paid = first.intent_id.clone().expect("a payment");
-        let mut unit = shop.billing().ctx.store.read().await.expect("reads");
-        let payment = unit.intents().find(&paid).await.expect("reads").expect("exists").reference;
-        drop(unit);
+        let payment = shop.payment_of(&first).await;
         shop.wait(DAY * 15);
         shop.change_plan("price_other").await;
         assert_eq!((shop.last_note().await.0, shop.billing().customer_balance().await), (500, 0), "the new plan used it");
@@ -283,7 +294,10 @@ on_both! {
         shop.billing().round().await;
         assert_eq!(shop.last_invoice().await.status, InvoiceStatus::Paid, "the next month");
         assert_eq!(standing().await, (SubscriptionStatus::PastDue, Some(since)), "the disputed month is still owed");
-        shop.buyer.pay("owed", std::slice::from_ref(&first)).await;
+        // The mandate charges it as soon as it is tried again, here as after a change of the payment method.
+        shop.billing().write("UPDATE invoices SET retry_at = finalized_at WHERE status = 'uncollectible'").await;
+        assert_eq!(shop.billing().retry().await, 1);
+        assert_eq!(shop.billing().paid_by(&first).await, [("network", 1_000), ("network", 500)]);
         assert_eq!(standing().await, (SubscriptionStatus::Active, None));
         shop.billing().is_sound().await;
     }
@@ -292,30 +306,30 @@ on_both! {
         let shop = Shop::open(db).await;
         let small = shop.plan("price_small", 1_000, MONTHLY).await;
         shop.subscribe(&small, |one| one).await;
-        let ordered = shop.refund(&shop.last_invoice().await).await;
-        let decline = Decline { code: "refund_failed".to_owned(), message: "The card is closed.".to_owned() };
-        let mut unit = shop.billing().ctx.store.begin().await.expect("begins");
-        let refund = &ordered.refunds[0];
-        let open = unit.attempts().open_of(&souk_domain::payment::Purpose::Refund(refund.id.clone())).await.expect("reads").expect("open");
-        let outcome = souk_domain::payment::Outcome::Declined(decline);
-        let (method, currency) = (shop.buyer.method.clone(), shop.buyer.currency.clone());
-        let context = souk_domain::payment::AttemptContext { attempt: open, method, currency };
-        let trigger = souk_domain::payment::Trigger::Reconciler;
-        souk_domain::payment::record(&shop.billing().ctx, unit.as_mut(), &context, &outcome, trigger).await.expect("is recorded");
-        unit.commit().await.expect("commits");
+        let invoice = shop.last_invoice().await;
+        // The bank has withdrawn the payment, and the store has not heard of it yet: the processor declines refunds.
+        let dispute = shop.buyer.dispute(&shop.payment_of(&invoice).await, 1_000).await;
+        let ordered = shop.refund(&invoice).await;
+        shop.billing().send_all().await;
         assert_eq!(shop.refunds().await, [(1_000, RefundStatus::Failed)]);
         assert_eq!(shop.billing().payments(&shop.last_invoice().await).await[0].room(), Amount::ZERO, "it stays reserved");
-        billing::move_refund_to_balance(&shop.billing().ctx, Mode::Test, &refund.id).await.expect("moves");
+        billing::move_refund_to_balance(&shop.billing().ctx, Mode::Test, &ordered.refunds[0].id).await.expect("moves");
         assert_eq!((shop.billing().customer_balance().await, shop.refunds().await), (1_000, vec![(1_000, RefundStatus::Canceled)]));
+        shop.billing().is_sound().await;
+
+        shop.buyer.decide(&dispute, "won").await;
+        assert!(matches!(shop.billing().refund(&invoice, None).await, Err(CreditError::NothingPaid)), "the lines are fully credited");
+        shop.pay_out_balance().await;
+        let mut refunds = shop.refunds().await;
+        refunds.sort_by_key(|(_, status)| status.name());
+        assert_eq!(refunds, [(1_000, RefundStatus::Canceled), (1_000, RefundStatus::Succeeded)], "10.00 can be refunded again");
+        assert_eq!(shop.billing().customer_balance().await, 0);
         shop.billing().is_sound().await;
     }
 
     async fn case_10_paying_the_balance_out(db: &TestDatabase) {
         let shop = Shop::downgraded(db).await;
-        let order =
-            PayoutOrder { customer_id: id("cus_1"), currency_id: shop.buyer.currency.id.clone(), amount: None, memo: String::new() };
-        billing::pay_out_balance(&shop.billing().ctx, Mode::Test, &order).await.expect("is ordered");
-        shop.billing().send_all().await;
+        shop.pay_out_balance().await;
         assert_eq!((shop.refunds().await, shop.billing().customer_balance().await), (vec![(1_334, RefundStatus::Succeeded)], 0));
         let mut unit = shop.billing().ctx.store.read().await.expect("reads");
         let paid = unit.intents().last_paid(&id("cus_1"), &shop.buyer.currency.id).await.expect("reads").expect("a payment");

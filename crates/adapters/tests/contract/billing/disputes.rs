@@ -9,7 +9,7 @@ use souk_adapters::persistence::SqlProducts;
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{self, CreditNoteOrder, CreditNoteReason, CreditTo, Invoice, InvoiceStatus, PLAN_GROUP, Subscription};
-use souk_domain::checkout::Session;
+use souk_domain::checkout::{Session, SubscriptionTerms};
 use souk_domain::ledger::EntryType;
 use souk_domain::payment::{CardEvent, CardHint, DisputeStatus, ProviderDispute};
 use souk_domain::pricing::{Product, Products};
@@ -29,7 +29,7 @@ impl CardBuyer {
         self.cards.post_test_endpoint("disputes", &form).await["id"].as_str().expect("an id").to_owned()
     }
 
-    async fn decide(&self, dispute: &str, status: &str) {
+    pub async fn decide(&self, dispute: &str, status: &str) {
         self.cards.post_test_endpoint(&format!("disputes/{dispute}"), &[("status", status)]).await;
     }
 
@@ -154,14 +154,11 @@ on_both! {
         shop.plan("price_large", 3_000, MONTHLY).await;
         shop.billing().write("UPDATE prices SET product_id = REPLACE(id, 'price_', 'prod_')").await;
         let mut unit = shop.billing().ctx.store.begin().await.expect("begins");
-        let bought = Session { subscription_ids: vec![id("sub_1")], mandate_id: None, stake_id: None, ..session("cs_1") };
-        unit.sessions().insert(&bought).await.expect("inserts");
+        unit.sessions().insert(&Session { terms: SubscriptionTerms::default(), ..session("cs_1") }).await.expect("inserts");
         unit.commit().await.expect("commits");
+        shop.billing().write("UPDATE checkout_sessions SET status = 'complete', invoice_id = NULL").await;
         shop.subscribe(&small, |one| Subscription { session_id: Some(id("cs_1")), ..one }).await;
-        let paid = shop.last_invoice().await.intent_id.expect("a payment");
-        let mut unit = shop.billing().ctx.store.read().await.expect("reads");
-        let payment = unit.intents().find(&paid).await.expect("reads").expect("exists").reference;
-        drop(unit);
+        let payment = shop.payment_of(&shop.last_invoice().await).await;
         let holder = shop.billing().networks.wallet.did().clone();
         let may_download = async |contained: &str| {
             let mut unit = shop.billing().ctx.store.read().await.expect("reads");

@@ -210,6 +210,7 @@ CREATE TABLE payment_intents (
     last_error      JSONB,
     reference       TEXT             NOT NULL,
     payer           TEXT             NOT NULL,
+    held_attempt_id TEXT,                     -- the payment on hold whose money this intent received
     metadata        JSONB            NOT NULL DEFAULT '{}',
     created_at      TIMESTAMPTZ      NOT NULL,
     updated_at      TIMESTAMPTZ      NOT NULL,
@@ -218,6 +219,7 @@ CREATE TABLE payment_intents (
 CREATE INDEX payment_intents_newest ON payment_intents (livemode, id DESC);
 CREATE INDEX payment_intents_of_customer ON payment_intents (customer_id, id DESC);
 CREATE INDEX payment_intents_reference ON payment_intents (method_id, reference) WHERE reference <> '';
+CREATE UNIQUE INDEX payment_intents_held ON payment_intents (held_attempt_id) WHERE held_attempt_id IS NOT NULL;
 
 -- Attempts to move money; committed before anything is sent.
 CREATE TABLE attempts (

@@ -211,6 +211,7 @@ CREATE TABLE payment_intents (
     last_error      TEXT,
     reference       TEXT    NOT NULL,
     payer           TEXT    NOT NULL,
+    held_attempt_id TEXT,            -- the payment on hold whose money this intent received
     metadata        TEXT    NOT NULL DEFAULT '{}',
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
@@ -219,6 +220,7 @@ CREATE TABLE payment_intents (
 CREATE INDEX payment_intents_newest ON payment_intents (livemode, id DESC);
 CREATE INDEX payment_intents_of_customer ON payment_intents (customer_id, id DESC);
 CREATE INDEX payment_intents_reference ON payment_intents (method_id, reference) WHERE reference <> '';
+CREATE UNIQUE INDEX payment_intents_held ON payment_intents (held_attempt_id) WHERE held_attempt_id IS NOT NULL;
 
 -- Attempts to move money; committed before anything is sent.
 CREATE TABLE attempts (

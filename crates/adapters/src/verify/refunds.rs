@@ -13,7 +13,8 @@ const RULES: &[Rule] = &[
             finding(
                 "SELECT r.id FROM refunds r LEFT JOIN credit_notes n ON n.id = r.credit_note_id AND n.invoice_id = r.invoice_id
                      LEFT JOIN invoice_payments p ON p.id = r.payment_id AND p.invoice_id = r.invoice_id
-                 WHERE r.kind = 'refund' AND (n.id IS NULL OR p.id IS NULL OR (r.intent_id IS NOT NULL AND r.intent_id <> p.intent_id))",
+                     LEFT JOIN payment_intents h ON h.id = r.intent_id AND h.held_attempt_id IS NOT NULL
+                 WHERE r.kind = 'refund' AND (h.id IS NULL OR r.credit_note_id IS NOT NULL) AND (n.id IS NULL OR p.id IS NULL OR (r.intent_id IS NOT NULL AND r.intent_id <> p.intent_id))",
                 "is of no credit note and payment of its invoice",
             ),
             finding(

@@ -25,7 +25,7 @@ pub use charge::*;
 pub use description::*;
 pub use dispute::*;
 pub use handler::*;
-pub use hold::{AMOUNT_DIFFERS, end_hold};
+pub use hold::{AMOUNT_DIFFERS, end_hold, release_held};
 pub use intent::*;
 pub use mandate::*;
 pub use method::*;

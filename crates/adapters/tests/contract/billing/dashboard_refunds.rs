@@ -9,12 +9,12 @@ use souk_domain::shared::{Amount, Mode, Page};
 
 impl CardBuyer {
     /// Refunds `cents` cents in the provider's dashboard. Returns the provider's id of the refund.
-    async fn refund_in_dashboard(&self, payment: &str, cents: u128) -> String {
+    pub async fn refund_in_dashboard(&self, payment: &str, cents: u128) -> String {
         let form = [("payment_intent", payment), ("amount", &cents.to_string()), ("reason", "duplicate")];
         self.cards.post_test_endpoint("refunds", &form).await["id"].as_str().expect("an id").to_owned()
     }
 
-    async fn fail_refund(&self, refund: &str) {
+    pub async fn fail_refund(&self, refund: &str) {
         self.cards.post_test_endpoint(&format!("refunds/{refund}"), &[("failure_reason", "lost_or_stolen_card")]).await;
     }
 

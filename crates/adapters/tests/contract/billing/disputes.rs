@@ -33,7 +33,7 @@ impl CardBuyer {
         self.cards.post_test_endpoint(&format!("disputes/{dispute}"), &[("status", status)]).await;
     }
 
-    async fn credit_to_balance(&self, invoice: &Invoice, cents: u128) {
+    pub async fn credit_to_balance(&self, invoice: &Invoice, cents: u128) {
         let order = CreditNoteOrder {
             invoice_id: invoice.id.clone(),
             items: Vec::new(),

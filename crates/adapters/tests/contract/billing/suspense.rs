@@ -1,8 +1,9 @@
 //! Payments that settle with an amount other than the requested one, and payments that a network reverses.
 
 use super::card_bench::CardBuyer;
+use crate::checkout_fixtures::id;
 use souk_adapters::{on_both, on_one};
-use souk_domain::billing::{self, InvoiceStatus, SuspenseError};
+use souk_domain::billing::{self, Invoice, InvoiceStatus, PayoutOrder, SuspenseError, SuspenseTo};
 use souk_domain::ledger::EntryType;
 use souk_domain::payment::{
     self, AMOUNT_DIFFERS, AttemptContext, AttemptStatus, Decline, Origin, Outcome, PurposeHandlers, Reversal, Settlement, Trigger,
@@ -31,8 +32,22 @@ impl CardBuyer {
 }
 
 fn settled(cents: u128) -> Outcome {
+    settled_as("pi_provider", cents)
+}
+
+fn settled_as(reference: &str, cents: u128) -> Outcome {
     let amount = Amount::new(cents);
-    Outcome::Settled(Settlement { reference: "pi_provider".to_owned(), payer: String::new(), amount, card: None })
+    Outcome::Settled(Settlement { reference: reference.to_owned(), payer: String::new(), amount, card: None })
+}
+
+/// The customer's payment of an invoice of 10.00 moves another amount. Returns the invoice, the attempt, and the provider's id of the
+/// payment.
+async fn on_hold(buyer: &CardBuyer, name: &str, cents: u128) -> (Invoice, AttemptId, String) {
+    let invoice = buyer.invoice(&format!("in_{name}"), 1_000).await;
+    let attempt = buyer.begin(name, std::slice::from_ref(&invoice)).await;
+    let payment = buyer.enter_card(&attempt).await;
+    buyer.record_outcome(&attempt, &settled_as(&payment, cents)).await;
+    (invoice, attempt, payment)
 }
 
 on_both! {
@@ -53,8 +68,8 @@ on_both! {
         assert_eq!(buyer.entries(attempt.as_str()).await, [EntryType::SuspenseReceived]);
         buyer.billing.is_sound().await;
 
-        let resolve = async || billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt).await;
-        assert!(matches!(billing::resolve_suspense(&buyer.billing.ctx, Mode::Live, &attempt).await, Err(SuspenseError::NotFound)));
+        let resolve = async || billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, SuspenseTo::Balance).await;
+        assert!(matches!(billing::resolve_suspense(&buyer.billing.ctx, Mode::Live, &attempt, SuspenseTo::Balance).await, Err(SuspenseError::NotFound)));
         assert_eq!(resolve().await.expect("is resolved").amount, Amount::new(700));
         assert!(matches!(resolve().await, Err(SuspenseError::NotOnHold)));
         assert_eq!(buyer.attempt(&attempt).await.status, AttemptStatus::Declined);
@@ -66,6 +81,67 @@ on_both! {
         let invoice = buyer.billing.reload(&invoice).await;
         buyer.pay("2", std::slice::from_ref(&invoice)).await;
         assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 1_000, 1_000, 0), "the rest can be paid again");
+        buyer.billing.is_sound().await;
+    }
+
+    async fn money_of_a_resolved_hold_is_paid_out_over_its_payment(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, attempt, _) = on_hold(&buyer, "1", 700).await;
+        let ctx = &buyer.billing.ctx;
+        buyer.credit_to_balance(&invoice, 1_000).await;
+        let payout = PayoutOrder { customer_id: id("cus_1"), currency_id: buyer.currency.id.clone(), amount: None, memo: String::new() };
+        billing::resolve_suspense(ctx, Mode::Test, &attempt, SuspenseTo::Balance).await.expect("is resolved");
+        assert_eq!(buyer.billing.customer_balance().await, 700);
+        billing::pay_out_balance(ctx, Mode::Test, &payout).await.expect("is ordered");
+        buyer.billing.send_all().await;
+        assert_eq!((buyer.billing.customer_balance().await, buyer.cards.held().await), (0, 300));
+        buyer.billing.is_sound().await;
+    }
+
+    async fn a_hold_is_resolved_to_its_invoice_and_the_rest_to_the_balance(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (paid, partly) = ((InvoiceStatus::Paid, 1_000, 1_000, 0), (InvoiceStatus::Open, 1_000, 700, 0));
+        for (name, cents, standing) in [("1", 1_200, paid), ("2", 700, partly)] {
+            let (invoice, attempt, _) = on_hold(&buyer, name, cents).await;
+            let resolved = billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, SuspenseTo::Invoices).await.expect("is resolved");
+            assert_eq!((resolved.amount, resolved.invoices), (Amount::new(cents), vec![invoice.id.clone()]));
+            assert_eq!((buyer.standing(&invoice).await, buyer.billing.customer_balance().await), (standing, 200));
+            assert!(buyer.accounts().await.iter().all(|(name, _)| name != "liabilities:suspense"));
+            buyer.billing.is_sound().await;
+        }
+    }
+
+    async fn a_hold_is_refunded_over_its_payment(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, attempt, _) = on_hold(&buyer, "1", 700).await;
+        let resolved = billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, SuspenseTo::Refund).await.expect("is resolved");
+        assert_eq!(resolved.refund.expect("a refund").amount, Amount::new(700));
+        buyer.billing.is_sound().await;
+        buyer.billing.send_all().await;
+        assert_eq!((buyer.cards.held().await, buyer.standing(&invoice).await.2), (300, 0));
+        assert_eq!(buyer.accounts().await, [("assets:receivable".to_owned(), 1_000), ("income:revenue".to_owned(), -1_000)]);
+        buyer.billing.is_sound().await;
+    }
+
+    async fn a_dashboard_refund_of_a_payment_on_hold_is_posted(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (_, attempt, payment) = on_hold(&buyer, "1", 700).await;
+        let refund = buyer.refund_in_dashboard(&payment, 500).await;
+        buyer.check(&payment).await;
+        let suspense = async || {
+            let accounts = buyer.accounts().await;
+            accounts.iter().find(|(name, _)| name == "liabilities:suspense").map_or(0, |(_, sum)| *sum)
+        };
+        assert_eq!(suspense().await, -200);
+        buyer.billing.is_sound().await;
+        buyer.fail_refund(&refund).await;
+        buyer.check(&payment).await;
+        assert_eq!(suspense().await, -700);
+        buyer.refund_in_dashboard(&payment, 300).await;
+        buyer.check(&payment).await;
+        let resolve = async || billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, SuspenseTo::Balance).await;
+        assert_eq!(resolve().await.expect("is resolved").amount, Amount::new(400), "what is left");
+        assert_eq!((suspense().await, buyer.billing.customer_balance().await), (0, 400));
         buyer.billing.is_sound().await;
     }
 
@@ -87,7 +163,7 @@ on_one! {
         let buyer = CardBuyer::open(db).await;
         buyer.paid(1_000).await;
         let attempt = AttemptId::parse("att_1").expect("an id");
-        let resolved = billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt).await;
+        let resolved = billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, SuspenseTo::Balance).await;
         assert!(matches!(resolved, Err(SuspenseError::NotOnHold)));
     }
 }

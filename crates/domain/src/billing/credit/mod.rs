@@ -31,7 +31,7 @@ pub use payout::{PayoutOrder, pay_out_balance, payout_limit};
 pub use provider_refund::{ProviderRefundError, record_provider_refund};
 pub(crate) use refund::refund_declined;
 pub use refund::{move_refund_to_balance, refund_failed_later, refund_settled, retry_refund};
-pub use suspense::{SuspenseError, resolve_suspense};
+pub use suspense::{ResolvedSuspense, SuspenseError, SuspenseTo, resolve_suspense};
 pub(super) use undo::{lock_paid_by, take_newest_first};
 
 use super::PricingFormula;

@@ -1,6 +1,6 @@
 //! Payment intents and the attempts to settle them.
 
-use super::{CardHolder, Decline, Description, SavedCard};
+use super::{CardHolder, Decline, Description, Recheck, SavedCard};
 use crate::access::Did;
 use crate::pricing::Metadata;
 use crate::shared::{
@@ -367,6 +367,15 @@ pub trait Attempts: Send {
     async fn in_flight(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
     /// Keeps other units of work from covering an invoice until this one ends. False: an open attempt covers it.
     async fn lock_not_in_flight(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError>;
+    /// Claims settled payments of wallets that are due for another look ([`super::RECHECK_AFTER`] after they settled), at most `limit`:
+    /// each is returned to one caller, and due again at `next`.
+    async fn claim_rechecks(&mut self, now: Timestamp, next: Timestamp, limit: u32) -> Result<Vec<Recheck>, StorageError>;
+    /// Records that a settled payment was not found, and when it is looked up again.
+    async fn doubt(&mut self, id: &AttemptId, next: Timestamp) -> Result<(), StorageError>;
+    /// Records that a settled payment is final.
+    async fn end_rechecks(&mut self, id: &AttemptId) -> Result<(), StorageError>;
+    /// Marks a settled attempt as reversed. Returns true to exactly one caller.
+    async fn claim_reversal(&mut self, id: &AttemptId, now: Timestamp) -> Result<bool, StorageError>;
     /// Claims attempts for their first sending: records that they are about to be sent, and returns those that were not claimed before.
     /// Each is returned to one caller, and skipped by [`Attempts::claim_due`] until `check_at`.
     async fn claim_unsent(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError>;

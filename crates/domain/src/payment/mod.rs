@@ -17,6 +17,7 @@ mod query;
 mod rail;
 mod reconcile;
 mod refund;
+mod reversal;
 mod settlement;
 mod update_metadata;
 
@@ -35,5 +36,6 @@ pub use query::*;
 pub use rail::*;
 pub use reconcile::*;
 pub use refund::*;
+pub use reversal::*;
 pub use settlement::*;
 pub use update_metadata::*;

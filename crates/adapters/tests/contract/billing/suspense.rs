@@ -1,12 +1,15 @@
 //! Payments that settle with an amount other than the requested one, and payments that a network reverses.
 
+use super::bench::MONTHLY;
 use super::card_bench::CardBuyer;
+use super::plans::subscribed;
 use crate::checkout_fixtures::id;
 use souk_adapters::{on_both, on_one};
-use souk_domain::billing::{self, Invoice, InvoiceStatus, PayoutOrder, SuspenseError, SuspenseTo};
+use souk_domain::billing::{self, Invoice, InvoiceStatus, PayoutOrder, SubscriptionStatus, SuspenseError, SuspenseTo};
 use souk_domain::ledger::EntryType;
 use souk_domain::payment::{
-    self, AMOUNT_DIFFERS, AttemptContext, AttemptStatus, Decline, Origin, Outcome, PurposeHandlers, Reversal, Settlement, Trigger,
+    self, AMOUNT_DIFFERS, AttemptContext, AttemptStatus, CardHint, Decline, Origin, Outcome, PurposeHandlers, RECHECK_AFTER, Reversal,
+    Settlement, Trigger,
 };
 use souk_domain::shared::{Amount, AttemptId, Mode};
 
@@ -155,6 +158,60 @@ on_both! {
         assert_eq!(buyer.billing.reload(&invoice).await.retry_at, None);
         assert_eq!(buyer.entries("att_1").await.last(), Some(&EntryType::PaymentReversed));
         buyer.billing.is_sound().await;
+    }
+
+    async fn a_card_payment_that_fails_after_it_succeeded_is_reversed_once(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(1_000).await;
+        let ctx = &buyer.billing.ctx;
+        let hint = CardHint::Failure { payment: payment.clone() };
+        billing::check_card_hint(ctx, &buyer.method.id, &hint).await.expect("is asked");
+        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 1_000, 1_000, 0), "an event is only a hint");
+
+        buyer.cards.post_test_endpoint(&format!("payment_intents/{payment}"), &[]).await;
+        buyer.billing.wait(billing::EVENT_LIST_INTERVAL);
+        billing::read_event_lists(ctx).await.expect("reads");
+        let mut connection = buyer.billing.database().read().await.expect("reads");
+        let rows = connection.query("SELECT payload FROM outbox WHERE topic = 'check_card'").all().await.expect("reads");
+        let failures: Vec<_> = rows.iter().map(|row| row.get::<serde_json::Value>("payload").expect("ids")["failure"].clone()).collect();
+        assert_eq!(failures, [payment.as_str()], "found without a webhook delivery");
+        drop(connection);
+        for _ in 0..2 {
+            billing::check_card_hint(ctx, &buyer.method.id, &hint).await.expect("is reversed");
+        }
+        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Uncollectible, 1_000, 0, 0));
+        assert_eq!(buyer.entries("att_1").await, [EntryType::Payment, EntryType::PaymentReversed]);
+        buyer.billing.is_sound().await;
+
+        let owed = buyer.billing.reload(&invoice).await;
+        buyer.pay("2", std::slice::from_ref(&owed)).await;
+        assert_eq!((buyer.standing(&invoice).await, buyer.cards.held().await), ((InvoiceStatus::Paid, 1_000, 1_000, 0), 1_000));
+        buyer.billing.is_sound().await;
+    }
+
+    async fn a_wallet_payment_that_its_network_forgot_is_reversed_after_a_second_look(db: &TestDatabase) {
+        let billing = subscribed(db, 30, 1, MONTHLY).await;
+        let invoice = billing.last().await;
+        let recheck = async || payment::recheck_settled(&billing.ctx, 100).await.expect("looks");
+        let hash = billing.networks.transfers().await[0]["hash"].as_str().expect("a hash").to_owned();
+        assert_eq!(recheck().await, 0, "not final yet");
+        billing.networks.forget(&hash).await;
+        for (looks, status) in [(1, InvoiceStatus::Paid), (1, InvoiceStatus::Uncollectible), (0, InvoiceStatus::Uncollectible)] {
+            billing.wait(RECHECK_AFTER);
+            assert_eq!((recheck().await, billing.reload(&invoice).await.status), (looks, status));
+        }
+        let one = billing.find("sub_1").await;
+        assert_eq!((one.status, one.past_due_since), (SubscriptionStatus::PastDue, Some(billing.ctx.now().minus(RECHECK_AFTER))));
+        billing.is_sound().await;
+    }
+
+    async fn a_wallet_payment_that_stands_is_looked_up_once(db: &TestDatabase) {
+        let billing = subscribed(db, 30, 1, MONTHLY).await;
+        for looks in [1, 0] {
+            billing.wait(RECHECK_AFTER);
+            assert_eq!(payment::recheck_settled(&billing.ctx, 100).await.expect("looks"), looks);
+        }
+        assert_eq!(billing.last().await.status, InvoiceStatus::Paid);
     }
 }
 

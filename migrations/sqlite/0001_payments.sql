@@ -211,6 +211,7 @@ CREATE TABLE payment_intents (
     last_error      TEXT,
     reference       TEXT    NOT NULL,
     payer           TEXT    NOT NULL,
+    held_attempt_id TEXT,            -- the payment on hold whose money this intent received
     metadata        TEXT    NOT NULL DEFAULT '{}',
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
@@ -219,6 +220,7 @@ CREATE TABLE payment_intents (
 CREATE INDEX payment_intents_newest ON payment_intents (livemode, id DESC);
 CREATE INDEX payment_intents_of_customer ON payment_intents (customer_id, id DESC);
 CREATE INDEX payment_intents_reference ON payment_intents (method_id, reference) WHERE reference <> '';
+CREATE UNIQUE INDEX payment_intents_held ON payment_intents (held_attempt_id) WHERE held_attempt_id IS NOT NULL;
 
 -- Attempts to move money; committed before anything is sent.
 CREATE TABLE attempts (
@@ -241,6 +243,9 @@ CREATE TABLE attempts (
     checks        INTEGER NOT NULL,
     check_at      INTEGER NOT NULL,
     sent_at       INTEGER,
+    recheck_at    INTEGER, -- of settled payments by wallets: the next look whether the network still has it
+    doubted       INTEGER NOT NULL DEFAULT 0, -- the previous look did not find it
+    reversed_at   INTEGER, -- the network reported later that it has failed
     created_at    INTEGER NOT NULL,
     updated_at    INTEGER NOT NULL
 ) STRICT;
@@ -249,6 +254,7 @@ CREATE UNIQUE INDEX attempts_open ON attempts (subject, purpose) WHERE status IN
 CREATE UNIQUE INDEX attempts_hash ON attempts (method_id, hash) WHERE hash IS NOT NULL;
 CREATE UNIQUE INDEX attempts_provider ON attempts (method_id, provider_id) WHERE provider_id IS NOT NULL;
 CREATE INDEX attempts_due ON attempts (check_at, id) WHERE status IN ('open', 'unknown');
+CREATE INDEX attempts_recheck ON attempts (recheck_at, id) WHERE recheck_at IS NOT NULL;
 
 -- The planned payments of attempts. An invoice has at most one open attempt.
 CREATE TABLE attempt_invoices (

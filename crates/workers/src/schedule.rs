@@ -22,6 +22,8 @@ const RENEWAL_BATCH: u32 = 200;
 enum RecurringJob {
     /// Queries the networks for the result of undecided attempts.
     CheckAttempts,
+    /// Looks up settled payments of wallets again, which a chain reorganization can have removed.
+    RecheckSettled,
     ExpireSessions,
     /// Renews and ends subscriptions that are due.
     Renew,
@@ -39,8 +41,10 @@ enum RecurringJob {
     Prune,
 }
 
-const TABLE: [(RecurringJob, Duration); 9] = [
+const TABLE: [(RecurringJob, Duration); 10] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
+    // Each payment is looked up once, and again only in doubt; the period and `CHUNK` bound the number of calls.
+    (RecurringJob::RecheckSettled, Duration::from_secs(10)),
     (RecurringJob::ExpireSessions, Duration::from_secs(5)),
     (RecurringJob::Renew, Duration::from_secs(1)),
     (RecurringJob::RetryOverdue, Duration::from_secs(5)),
@@ -82,6 +86,7 @@ async fn once(ctx: &Context, job: RecurringJob) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     match job {
         RecurringJob::CheckAttempts => payment::check_due(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
+        RecurringJob::RecheckSettled => payment::recheck_settled(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::Renew => renew(ctx).await.map_err(|error| text(&error)),
         RecurringJob::RetryOverdue => retry_overdue(ctx).await.map_err(|error| text(&error)),

@@ -3979,8 +3979,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Resolve a payment on hold, whose settled amount differs from the requested one. The settled amount is added to the customer's
-         *     balance, and the invoices of the payment can be paid again.
+         * Resolve a payment on hold, whose settled amount differs from the requested one. What is still unpaid of its invoices can be paid
+         *     again.
          */
         post: {
             parameters: {
@@ -3991,14 +3991,18 @@ export interface paths {
                 };
                 cookie?: never;
             };
-            requestBody?: never;
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["ResolveInput"];
+                };
+            };
             responses: {
                 200: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json; charset=utf-8": components["schemas"]["BalanceTransaction"];
+                        "application/json; charset=utf-8": components["schemas"]["PaymentResolution"];
                     };
                 };
                 /** @description The request is rejected */
@@ -8016,6 +8020,16 @@ export interface components {
             secret_key?: string;
             webhook_signing_secret?: string;
         };
+        /** PaymentResolution */
+        PaymentResolution: {
+            /** @description What was resolved, in base units: the settled amount, less what was refunded in the provider's dashboard or disputed since. */
+            amount: string;
+            /** @description The increase of the customer's balance. */
+            balance_transaction?: components["schemas"]["BalanceTransaction"] & unknown;
+            refund?: components["schemas"]["Refund"];
+            /** @description The invoices that were paid, or paid in part. */
+            invoice_ids: string[];
+        };
         /** Period */
         Period: {
             /**
@@ -8326,7 +8340,10 @@ export interface components {
             id: string;
             object: string;
             livemode: boolean;
-            /** @description `refund` (of a payment), `stake_return` (of a deposit) or `balance_payout` (of the customer's balance). */
+            /**
+             * @description `refund` (of a payment), `stake_return` (of a deposit), `balance_payout` (of the customer's balance) or `dashboard_refund` (the part
+             *     of a refund in the provider's dashboard that the invoices could not give).
+             */
             type: string;
             /** @description `pending`, `succeeded`, `failed`, or `canceled` (it failed, and its amount was moved to the customer's balance). */
             status: string;
@@ -8399,6 +8416,14 @@ export interface components {
             amount: string;
             /** @description The part of it that returns to the customer's balance, because it was paid from the balance. */
             to_balance: string;
+        };
+        /** ResolveInput */
+        ResolveInput: {
+            /**
+             * @description Where the settled amount goes: `balance` (of the customer, the default), `invoice` (the invoices of the payment, as far as they
+             *     remain; the rest goes to the balance) or `refund` (back to the payer).
+             */
+            to?: string;
         };
         /** Screenshot */
         Screenshot: {

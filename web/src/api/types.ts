@@ -614,7 +614,7 @@ export type Refund = Narrow<
     | 'created_at'
   >,
   {
-    type: 'refund' | 'stake_return' | 'balance_payout';
+    type: 'refund' | 'stake_return' | 'balance_payout' | 'dashboard_refund';
     /** `canceled`: the refund failed, and its amount was added to the customer's balance. */
     status: 'pending' | 'succeeded' | 'failed' | 'canceled';
     payment_intent_id?: string | null;

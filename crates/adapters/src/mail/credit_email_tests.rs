@@ -158,6 +158,7 @@ fn the_owner_is_notified_of_a_dashboard_refund_that_no_item_could_give() {
         last_error: None,
         reference: "pi_provider".to_owned(),
         payer: String::new(),
+        held_attempt_id: None,
         metadata: Metadata::new(),
         created_at: at(30),
         updated_at: at(31),

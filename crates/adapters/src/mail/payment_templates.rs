@@ -81,11 +81,11 @@ impl TemplateWriter<'_> {
                 format!("{store} paid out {amount} of your account balance via {method}."),
                 format!("{store} 已通过{method}将你的账户余额 {amount} 提现给你。"),
             ),
-            (RefundType::Refund, Some(title)) => self.paragraph(
+            (RefundType::Refund | RefundType::Dashboard, Some(title)) => self.paragraph(
                 format!("{store} refunded {amount} of your payment for {title} via {method}."),
                 format!("{store} 已通过{method}退还你为 {title} 支付的 {amount}。"),
             ),
-            (RefundType::Refund, None) => self.paragraph(
+            (RefundType::Refund | RefundType::Dashboard, None) => self.paragraph(
                 format!("{store} refunded {amount} of your payment via {method}."),
                 format!("{store} 已通过{method}退还你支付的 {amount}。"),
             ),
@@ -104,7 +104,7 @@ impl TemplateWriter<'_> {
             rows.push((self.translate("Transaction", "交易编号"), one_line(&refund.reference)));
         }
         let label = match refund.kind {
-            RefundType::Refund => self.translate("Refunded", "退款金额"),
+            RefundType::Refund | RefundType::Dashboard => self.translate("Refunded", "退款金额"),
             RefundType::BalancePayout => self.translate("Paid out", "提现金额"),
         };
         rows.push((label, amount.clone()));
@@ -114,7 +114,7 @@ impl TemplateWriter<'_> {
             body.push(Block::Link { label: self.translate("View invoice online", "在线查看账单"), url });
         }
         let (subject, heading) = match refund.kind {
-            RefundType::Refund => (
+            RefundType::Refund | RefundType::Dashboard => (
                 self.translate(format!("Your refund from {store}"), format!("{store} 退款通知")),
                 self.translate(format!("{amount} refunded"), format!("已退款 {amount}")),
             ),

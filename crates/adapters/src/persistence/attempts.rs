@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use souk_domain::access::Did;
 use souk_domain::billing::InvoiceStatus;
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Attempts, Decline, PlannedPayment, Purpose};
+use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Attempts, Decline, PlannedPayment, Purpose, RECHECK_AFTER, Recheck};
 use souk_domain::shared::{Amount, AttemptId, ClockId, InvoiceId, MethodId, PaymentIntentId, StorageError, Timestamp};
 use std::collections::HashMap;
 
@@ -32,6 +32,17 @@ const CLAIM_DUE: Sql = Sql {
                    (SELECT id FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1 ORDER BY check_at, id LIMIT $3
                     FOR UPDATE SKIP LOCKED)
                UPDATE attempts SET check_at = $2, sent_at = COALESCE(attempts.sent_at, $1) FROM due WHERE attempts.id = due.id RETURNING attempts.id",
+};
+
+const CLAIM_RECHECKS: Sql = Sql {
+    sqlite: "UPDATE attempts SET recheck_at = $2 WHERE id IN
+                 (SELECT id FROM attempts WHERE recheck_at IS NOT NULL AND recheck_at <= $1 ORDER BY recheck_at, id LIMIT $3)
+             RETURNING id, updated_at, doubted",
+    postgres: "WITH due AS MATERIALIZED
+                   (SELECT id FROM attempts WHERE recheck_at IS NOT NULL AND recheck_at <= $1 ORDER BY recheck_at, id LIMIT $3
+                    FOR UPDATE SKIP LOCKED)
+               UPDATE attempts SET recheck_at = $2 FROM due WHERE attempts.id = due.id
+               RETURNING attempts.id, attempts.updated_at, attempts.doubted",
 };
 
 const FIND_OPEN: Sql =
@@ -140,6 +151,27 @@ impl Attempts for SqlAttempts<'_> {
         Ok(self.in_flight(std::slice::from_ref(invoice)).await?.is_empty())
     }
 
+    async fn claim_rechecks(&mut self, now: Timestamp, next: Timestamp, limit: u32) -> Result<Vec<Recheck>, StorageError> {
+        let rows = self.connection.query_per_dialect(CLAIM_RECHECKS).bind(now).bind(next).bind(limit).all().await?;
+        let read = |row: &Row| Ok(Recheck { id: row.get("id")?, settled_at: row.get("updated_at")?, is_doubted: row.get("doubted")? });
+        rows.iter().map(read).collect()
+    }
+
+    async fn doubt(&mut self, id: &AttemptId, next: Timestamp) -> Result<(), StorageError> {
+        let update = "UPDATE attempts SET doubted = $2, recheck_at = $3 WHERE id = $1 AND recheck_at IS NOT NULL";
+        self.connection.query(update).bind(id).bind(true).bind(next).execute().await.map(drop)
+    }
+
+    async fn end_rechecks(&mut self, id: &AttemptId) -> Result<(), StorageError> {
+        let update = "UPDATE attempts SET doubted = $2, recheck_at = NULL WHERE id = $1";
+        self.connection.query(update).bind(id).bind(false).execute().await.map(drop)
+    }
+
+    async fn claim_reversal(&mut self, id: &AttemptId, now: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE attempts SET reversed_at = $2, recheck_at = NULL WHERE id = $1 AND status = 'settled' AND reversed_at IS NULL";
+        Ok(self.connection.query(update).bind(id).bind(now).execute().await? == 1)
+    }
+
     async fn claim_unsent(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
         let rows = self.connection.query_per_dialect(CLAIM_UNSENT).bind(keys(ids)).bind(now).bind(check_at).all().await?;
         rows.iter().map(|row| row.get("id")).collect()
@@ -177,8 +209,11 @@ impl Attempts for SqlAttempts<'_> {
         error: Option<&Decline>,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
-        let update = "UPDATE attempts SET status = $2, last_error = $3, updated_at = $4 WHERE id = $1 AND status IN ('open', 'unknown')";
-        let ended = self.connection.query(update).bind(id).bind(status).bind(error).bind(now).execute().await? == 1;
+        let update = "UPDATE attempts SET status = $2, last_error = $3, updated_at = $4,
+                          recheck_at = CASE WHEN $2 = 'settled' AND purpose = 'payment' AND hash IS NOT NULL THEN $5 END
+                      WHERE id = $1 AND status IN ('open', 'unknown')";
+        let query = self.connection.query(update).bind(id).bind(status).bind(error).bind(now).bind(now.plus(RECHECK_AFTER));
+        let ended = query.execute().await? == 1;
         if ended {
             self.close(id).await?;
         }

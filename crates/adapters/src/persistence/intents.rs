@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use souk_domain::payment::{Decline, Intent, IntentStatus, Intents};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{
-    Amount, AmountError, CurrencyId, CustomerId, Listed, MethodId, Mode, Page, PaymentIntentId, SessionId, StorageError, Timestamp,
+    Amount, AmountError, AttemptId, CurrencyId, CustomerId, Listed, MethodId, Mode, Page, PaymentIntentId, SessionId, StorageError,
+    Timestamp,
 };
 
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM payment_intents WHERE id IN " (listed "$1") " ORDER BY id");
@@ -41,7 +42,7 @@ impl Intents for SqlIntents<'_> {
         let insert =
             "INSERT INTO payment_intents (id, livemode, status, description, name, name_zh, amount, amount_received, amount_refunded,
                           currency_id, method_id, customer_id, subscription_id, session_id, invoices, last_error, reference, payer,
-                          metadata, created_at, updated_at)";
+                          held_attempt_id, metadata, created_at, updated_at)";
         let update = "ON CONFLICT (id) DO UPDATE SET
                           status = excluded.status, description = excluded.description, name = excluded.name,
                           name_zh = excluded.name_zh, amount = excluded.amount,
@@ -54,7 +55,7 @@ impl Intents for SqlIntents<'_> {
             let values = values.bind(intent.amount).bind(intent.amount_received).bind(intent.amount_refunded).bind(&intent.currency_id);
             let values = values.bind(&intent.method_id).bind(&intent.customer_id).bind(&intent.subscription_id).bind(&intent.session_id);
             let values = values.bind(&intent.invoices).bind(&intent.last_error).bind(&intent.reference).bind(&intent.payer);
-            values.bind(&intent.metadata).bind(intent.created_at).bind(intent.updated_at)
+            values.bind(&intent.held_attempt_id).bind(&intent.metadata).bind(intent.created_at).bind(intent.updated_at)
         };
         self.0.insert_deferred(insert, intents.iter().map(row).collect(), update).await
     }
@@ -112,7 +113,8 @@ impl Intents for SqlIntents<'_> {
 
     async fn with_room(&mut self, customer: &CustomerId, currency: &CurrencyId, limit: u32) -> Result<Vec<Intent>, StorageError> {
         let select = "SELECT * FROM payment_intents WHERE customer_id = $1 AND currency_id = $2 AND status = 'succeeded'
-                          AND amount_refunded < amount_received
+                          AND amount_refunded < amount_received AND NOT EXISTS
+                              (SELECT 1 FROM attempts a WHERE a.id = held_attempt_id AND a.status IN ('open', 'unknown'))
                       ORDER BY id DESC LIMIT $3";
         let rows = self.0.query(select).bind(customer).bind(currency).bind(limit).all().await?;
         rows.iter().map(intent).collect()
@@ -123,6 +125,11 @@ impl Intents for SqlIntents<'_> {
                           AND amount_received > $3
                       ORDER BY id DESC LIMIT 1";
         let row = self.0.query(select).bind(customer).bind(currency).bind(Amount::ZERO).optional().await?;
+        row.as_ref().map(intent).transpose()
+    }
+
+    async fn find_held(&mut self, attempt: &AttemptId) -> Result<Option<Intent>, StorageError> {
+        let row = self.0.query("SELECT * FROM payment_intents WHERE held_attempt_id = $1").bind(attempt).optional().await?;
         row.as_ref().map(intent).transpose()
     }
 
@@ -198,6 +205,7 @@ fn intent(row: &Row) -> Result<Intent, StorageError> {
         last_error: row.get("last_error")?,
         reference: row.get("reference")?,
         payer: row.get("payer")?,
+        held_attempt_id: row.get("held_attempt_id")?,
         metadata: row.get("metadata")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,

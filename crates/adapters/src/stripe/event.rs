@@ -14,7 +14,10 @@ const TOLERANCE_SECONDS: u64 = 300;
 const MAX_SIGNATURES: usize = 8;
 
 /// The events that can change a settled payment. The reconciler queries undecided payments itself.
-const TYPES_OF_CHANGES: [&str; 10] = [
+const TYPES_OF_CHANGES: [&str; 13] = [
+    "payment_intent.payment_failed",
+    "payment_intent.canceled",
+    "charge.failed",
     "charge.dispute.created",
     "charge.dispute.updated",
     "charge.dispute.funds_withdrawn",
@@ -69,7 +72,10 @@ pub(super) fn read(secret: &Secret, body: &[u8], signature: &str, now: Timestamp
 fn hint(object: &Value) -> Option<CardHint> {
     let text = |name: &str| object[name].as_str().map(str::to_owned);
     let payment = text("payment_intent");
+    let is_failure = matches!(object["status"].as_str(), Some("requires_payment_method" | "canceled" | "failed"));
     Some(match object["object"].as_str()? {
+        "payment_intent" if is_failure => CardHint::Failure { payment: text("id")? },
+        "charge" if is_failure => CardHint::Failure { payment: payment? },
         "payment_intent" | "setup_intent" => CardHint::Intent { provider_id: text("id")? },
         "dispute" => CardHint::Dispute { provider_id: text("id")?, payment },
         "refund" => CardHint::Refund { provider_id: text("id")?, payment },

@@ -75,8 +75,15 @@ const RULES: &[Rule] = &[
             ),
             finding(
                 "SELECT i.id FROM payment_intents i LEFT JOIN attempts a ON a.subject = i.id AND a.purpose = 'payment' AND a.status = 'settled'
-                 WHERE i.status = 'succeeded' AND LTRIM(CAST(i.amount_received AS TEXT), '0') <> '' AND a.id IS NULL",
+                 WHERE i.status = 'succeeded' AND i.held_attempt_id IS NULL AND LTRIM(CAST(i.amount_received AS TEXT), '0') <> ''
+                     AND a.id IS NULL",
                 "received money without a settled attempt",
+            ),
+            finding(
+                "SELECT i.id FROM payment_intents i LEFT JOIN journal_entries e ON e.subject = i.held_attempt_id AND e.type = 'suspense_received'
+                 WHERE i.held_attempt_id IS NOT NULL AND NOT EXISTS
+                     (SELECT 1 FROM journal_postings p WHERE p.entry_id = e.id AND p.amount = i.amount_received AND p.currency_id = i.currency_id)",
+                "received the money of a payment on hold that is not in suspense",
             ),
         ],
         noted: &[],

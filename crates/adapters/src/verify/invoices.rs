@@ -39,8 +39,11 @@ const RULES: &[Rule] = &[
         of: "SELECT count(*) AS n FROM invoice_payments",
         broken: &[
             finding(
+                // The intent of a payment on hold names the attempt, which is declined once its money pays invoices.
                 "SELECT p.id FROM invoice_payments p LEFT JOIN attempts a ON a.id = p.attempt_id AND a.status = 'settled' AND a.purpose = 'payment'
-                 WHERE p.source = 'network' AND (a.id IS NULL OR p.intent_id IS NULL OR a.subject <> p.intent_id OR p.balance_transaction_id IS NOT NULL)",
+                     LEFT JOIN payment_intents h ON h.id = p.intent_id AND h.held_attempt_id = p.attempt_id
+                 WHERE p.source = 'network' AND h.id IS NULL
+                     AND (a.id IS NULL OR p.intent_id IS NULL OR a.subject <> p.intent_id OR p.balance_transaction_id IS NOT NULL)",
                 "is paid by no settled payment of its intent",
             ),
             finding(

@@ -103,7 +103,7 @@ const RULES: &[Rule] = &[
          UNION ALL SELECT r.id, r.amount, r.currency_id, r.livemode FROM refunds r
              LEFT JOIN journal_entries j ON j.subject = r.id AND j.type = 'refund_sent'
              LEFT JOIN attempts a ON a.subject = r.id AND a.purpose = 'refund' AND a.status = 'settled'
-             WHERE j.id IS NOT NULL OR (r.status = 'succeeded' AND a.id IS NULL)"
+             WHERE j.id IS NOT NULL OR (r.status = 'succeeded' AND r.kind <> 'dashboard_refund' AND a.id IS NULL)"
     ),
     posted!(
         "refunds that were moved to the balance are posted once",

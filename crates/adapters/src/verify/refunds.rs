@@ -13,12 +13,18 @@ const RULES: &[Rule] = &[
             finding(
                 "SELECT r.id FROM refunds r LEFT JOIN credit_notes n ON n.id = r.credit_note_id AND n.invoice_id = r.invoice_id
                      LEFT JOIN invoice_payments p ON p.id = r.payment_id AND p.invoice_id = r.invoice_id
-                 WHERE r.kind = 'refund' AND (n.id IS NULL OR p.id IS NULL OR (r.intent_id IS NOT NULL AND r.intent_id <> p.intent_id))",
+                     LEFT JOIN payment_intents h ON h.id = r.intent_id AND h.held_attempt_id IS NOT NULL
+                 WHERE r.kind = 'refund' AND (h.id IS NULL OR r.credit_note_id IS NOT NULL) AND (n.id IS NULL OR p.id IS NULL OR (r.intent_id IS NOT NULL AND r.intent_id <> p.intent_id))",
                 "is of no credit note and payment of its invoice",
             ),
             finding(
                 "SELECT id FROM refunds WHERE kind = 'balance_payout' AND (credit_note_id IS NOT NULL OR payment_id IS NOT NULL)",
                 "is a payout of a balance and names a credit note or a payment",
+            ),
+            finding(
+                "SELECT r.id FROM refunds r LEFT JOIN journal_entries e ON e.subject = r.reference AND e.type = 'dashboard_refund'
+                 WHERE r.kind = 'dashboard_refund' AND (e.id IS NULL OR r.intent_id IS NULL OR r.credit_note_id IS NOT NULL)",
+                "is of no dashboard refund with money in suspense",
             ),
             finding(
                 "SELECT r.id FROM refunds r WHERE r.status = 'pending' AND NOT EXISTS

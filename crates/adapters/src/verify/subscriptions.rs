@@ -15,10 +15,8 @@ const RULES: &[Rule] = &[
                 "is past due without an overdue invoice",
             ),
             finding(
-                // A lost dispute leaves the invoice unpaid, but does not end the subscription.
                 "SELECT s.id FROM subscriptions s WHERE s.status IN ('active', 'trialing') AND EXISTS
-                     (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id AND i.status = 'uncollectible' AND NOT EXISTS
-                          (SELECT 1 FROM invoice_payments p JOIN disputes d ON d.intent_id = p.intent_id WHERE p.invoice_id = i.id))",
+                     (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id AND i.status = 'uncollectible')",
                 "has an overdue invoice but is not past due",
             ),
             finding(

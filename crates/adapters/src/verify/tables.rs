@@ -27,7 +27,7 @@ const STAKES: &str = "SELECT id, method_id, currency_id, amount, amount_forfeite
 const BALANCES: &str = "SELECT customer_id || ' ' || currency_id AS id, customer_id, currency_id, amount FROM customer_balances
     WHERE customer_id || ' ' || currency_id > $1 ORDER BY customer_id || ' ' || currency_id LIMIT $2";
 const REFUNDS: &str = "SELECT id, kind, status, method_id, currency_id, customer_id, amount FROM refunds
-    WHERE id > $1 AND kind <> 'stake_return' ORDER BY id LIMIT $2";
+    WHERE id > $1 AND kind NOT IN ('stake_return', 'dashboard_refund') ORDER BY id LIMIT $2";
 const DISPUTES: &str = "SELECT id, method_id, currency_id, customer_id, amount, fee, fee_currency_id, funds_withdrawn
     FROM disputes WHERE id > $1 ORDER BY id LIMIT $2";
 // Amounts that no table holds: amounts in suspense, and cash that moved without a settled attempt.

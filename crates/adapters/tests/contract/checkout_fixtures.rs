@@ -234,6 +234,7 @@ pub fn intent(name: &str) -> Intent {
         last_error: None,
         reference: String::new(),
         payer: String::new(),
+        held_attempt_id: None,
         metadata: [("order".to_owned(), "7".to_owned())].into(),
         created_at: at(0),
         updated_at: at(0),

@@ -466,10 +466,12 @@ impl From<SuspenseError> for Problem {
         match error {
             SuspenseError::NotFound => Self::not_found(),
             SuspenseError::NotOnHold => rejected(&error, "NOT_ON_HOLD"),
+            SuspenseError::NothingOwed => rejected(&error, "NOTHING_OWED"),
             SuspenseError::Contended => conflict(&error, "CONTENDED"),
             SuspenseError::Amount(error) => error.into(),
             SuspenseError::Settlement(error) => error.into(),
             SuspenseError::Billing(error) => (*error).into(),
+            SuspenseError::Credit(error) => (*error).into(),
             SuspenseError::Storage(error) => error.into(),
             SuspenseError::Ledger(_) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "a payment on hold could not be resolved");

@@ -32,10 +32,26 @@ async fn the_store_moves_the_settled_amount_to_the_balance() {
     alice.browser.post(&path, &json!({})).await.refused(403);
     owner.browser.live().post(&path, &json!({})).await.refused(404);
     owner.browser.post("/api/payment-intents/pi_01234/resolve", &json!({})).await.refused(404);
-    let moved = owner.browser.post(&path, &json!({})).await.ok();
+    owner.browser.post(&path, &json!({ "to": "nowhere" })).await.refused(400);
+    let draft = owner.browser.post(&path, &json!({ "to": "invoice" })).await.refused(400);
+    assert_eq!(draft["code"], "NOTHING_OWED", "the invoice of a checkout is a draft");
+    let resolved = owner.browser.post(&path, &json!({})).await.ok();
+    let moved = &resolved["balance_transaction"];
     assert_eq!((&moved["type"], &moved["amount"], &moved["balance_after"]), (&json!("suspense_resolved"), &json!("300"), &json!("300")));
     assert_eq!(owner.browser.post(&path, &json!({})).await.refused(400)["code"], "NOT_ON_HOLD");
     assert_eq!(alice.browser.get("/api/customers/me/balance").await.ok()["list"][0]["amount"], "300");
     assert_eq!(app.breaches().await, [""; 0]);
     app.finish().await;
+}
+
+#[tokio::test]
+async fn the_store_refunds_the_settled_amount() {
+    let app = TestApp::open().await;
+    let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+    let intent = on_hold(&app, &alice, 300).await;
+    let resolved = owner.browser.post(&format!("/api/payment-intents/{intent}/resolve"), &json!({ "to": "refund" })).await.ok();
+    assert_eq!((&resolved["amount"], &resolved["invoice_ids"]), (&json!("300"), &json!([])));
+    let refund = &resolved["refund"];
+    assert_eq!((&refund["type"], &refund["status"], &refund["amount"]), (&json!("refund"), &json!("pending"), &json!("300")));
+    assert_eq!(app.breaches().await, [""; 0]);
 }

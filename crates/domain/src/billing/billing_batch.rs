@@ -195,6 +195,7 @@ impl BillingBatch {
             last_error: None,
             reference: String::new(),
             payer: String::new(),
+            held_attempt_id: None,
             metadata: Metadata::new(),
             // Customers on a test clock see their clock's dates.
             created_at: if invoice.clock_id.is_some() { invoice.created_at } else { wall },

@@ -82,7 +82,10 @@ pub(super) async fn bill_when_reached(
         }
     }
     subscription.updated_at = now;
-    unused.lock(unit).await?;
+    match unused.lock(unit).await {
+        Err(SubscriptionError::PaymentInFlight) => return Ok(None),
+        locked => locked?,
+    }
     let added = unused.to_balance(&subscription)?;
     let refunds = unused.issue(ctx, unit, &subscription, CreditNoteReason::PlanChange, &Destination::Balance, at).await?;
     publish_charges(ctx, unit, &refunds).await?;

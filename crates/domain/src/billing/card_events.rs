@@ -1,11 +1,12 @@
 //! Events of card processors, from webhook deliveries and from the processors' lists. An event is only a hint: a job asks the network what
 //! has changed (invariant 10).
 
+use super::PaymentSource;
 use super::credit::{CardCheckError, check_card_payment, record_dispute, record_provider_refund};
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::payment::{CardEvent, CardHint, EventRange, Method, UnreadEvents};
-use crate::shared::{EventId, MethodId, StorageError, Timestamp};
+use crate::payment::{CardEvent, CardHint, EventRange, Method, UnreadEvents, reverse_if_failed};
+use crate::shared::{AttemptId, EventId, MethodId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use futures_util::future::join_all;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,8 +34,8 @@ const EVENT_LIST_RANGE: Duration = Duration::from_secs(24 * 3_600);
 /// How long card processors list events.
 const EVENT_RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// Reads the providers' lists of events about refunds and disputes, and handles each like a webhook delivery: deliveries can be lost. The
-/// lists of unresponsive providers do not delay the others.
+/// Reads the providers' lists of events about failed payments, refunds and disputes, and handles each like a webhook delivery: deliveries
+/// can be lost. The lists of unresponsive providers do not delay the others.
 ///
 /// # Errors
 /// The first failure, after all lists were read. What was not read is read at the next interval.
@@ -81,6 +82,13 @@ async fn message_for(unit: &mut dyn UnitOfWork, method: &Method, hint: &CardHint
             let attempt = unit.attempts().find_by_provider(&method.id, provider_id).await?.filter(|attempt| attempt.status.is_open());
             Ok(attempt.map(|attempt| Message::new(Topic::SettleAttempt, now).with("attempt", &attempt.id)))
         }
+        CardHint::Failure { payment } => {
+            let attempt = unit.attempts().find_by_provider(&method.id, payment).await?;
+            match attempt.filter(|attempt| attempt.status.is_open()) {
+                Some(attempt) => Ok(Some(Message::new(Topic::SettleAttempt, now).with("attempt", &attempt.id))),
+                None => Ok(settled_attempt(unit, &method.id, payment).await?.and_then(|_| hint_message(&method.id, hint, now))),
+            }
+        }
         CardHint::Charge { payment }
         | CardHint::Dispute { payment: Some(payment), .. }
         | CardHint::Refund { payment: Some(payment), .. } => {
@@ -97,11 +105,22 @@ async fn is_ours(unit: &mut dyn UnitOfWork, method: &MethodId, payment: &str) ->
     Ok(is_known || unit.attempts().find_by_provider(method, payment).await?.is_some())
 }
 
+/// The attempt that settled a payment of invoices. An attempt knows its provider's id only if the payer entered the card.
+async fn settled_attempt(unit: &mut dyn UnitOfWork, method: &MethodId, payment: &str) -> Result<Option<AttemptId>, StorageError> {
+    let Some(intent) = unit.intents().find_by_reference(method, payment).await? else { return Ok(None) };
+    let payments = unit.invoice_payments().of_intent(&intent.id).await?;
+    Ok(payments.into_iter().find_map(|payment| match payment.source {
+        PaymentSource::Network { attempt, .. } => Some(attempt),
+        PaymentSource::Balance(_) | PaymentSource::Stake(_) => None,
+    }))
+}
+
 /// The message whose consumer calls [`check_card_hint`].
 fn hint_message(method: &MethodId, hint: &CardHint, now: Timestamp) -> Option<Message> {
     let message = Message::new(Topic::CheckCard, now).with("method", method);
     match hint {
         CardHint::Intent { .. } => None,
+        CardHint::Failure { payment } => Some(message.with("failure", payment)),
         CardHint::Charge { payment } => Some(message.with("payment", payment)),
         CardHint::Dispute { provider_id, .. } => Some(message.with("dispute", provider_id)),
         CardHint::Refund { provider_id, .. } => Some(message.with("refund", provider_id)),
@@ -113,9 +132,10 @@ fn hint_message(method: &MethodId, hint: &CardHint, now: Timestamp) -> Option<Me
 pub fn card_hint_of(payload: &BTreeMap<String, String>) -> Option<CardHint> {
     let value = |name: &str| payload.get(name).cloned();
     let payment = value("payment").map(|payment| CardHint::Charge { payment });
+    let failure = value("failure").map(|payment| CardHint::Failure { payment });
     let dispute = value("dispute").map(|provider_id| CardHint::Dispute { provider_id, payment: None });
     let refund = value("refund").map(|provider_id| CardHint::Refund { provider_id, payment: None });
-    payment.or(dispute).or(refund)
+    payment.or(failure).or(dispute).or(refund)
 }
 
 /// Queries the network for the object of a hint, and records what has changed.
@@ -129,6 +149,14 @@ pub async fn check_card_hint(ctx: &Context, method: &MethodId, hint: &CardHint) 
     match hint {
         // Attempts are settled by [`Topic::SettleAttempt`] messages.
         CardHint::Intent { .. } => {}
+        CardHint::Failure { payment } => {
+            let mut unit = ctx.store.read().await?;
+            let attempt = settled_attempt(unit.as_mut(), &method.id, payment).await?;
+            drop(unit);
+            if let Some(attempt) = attempt {
+                reverse_if_failed(ctx, &attempt, payment).await?;
+            }
+        }
         CardHint::Charge { payment } => check_card_payment(ctx, &method, payment).await?,
         CardHint::Dispute { provider_id, .. } => {
             if let Some(dispute) = rail.find_dispute(&method, provider_id).await? {
@@ -155,6 +183,8 @@ mod tests {
         let read = |hint: &CardHint| hint_message(&method, hint, at).and_then(|message| card_hint_of(&message.payload));
         let charge = CardHint::Charge { payment: "pi_1".to_owned() };
         assert_eq!(read(&charge), Some(charge.clone()));
+        let failure = CardHint::Failure { payment: "pi_1".to_owned() };
+        assert_eq!(read(&failure), Some(failure.clone()));
         let dispute = |payment: Option<&str>| CardHint::Dispute { provider_id: "du_1".to_owned(), payment: payment.map(str::to_owned) };
         assert_eq!(read(&dispute(Some("pi_1"))), Some(dispute(None)));
         let refund = |payment: Option<&str>| CardHint::Refund { provider_id: "re_1".to_owned(), payment: payment.map(str::to_owned) };

@@ -2,7 +2,7 @@
 
 use super::billing_batch::BillingBatch;
 use super::charges::{nonce, publish_charges};
-use super::credit::{CreditNoteReason, Destination};
+use super::credit::{CreditNoteReason, Destination, is_contested};
 use super::issue_invoice::{Bill, issue};
 use super::plan_mandate::permits;
 use super::plan_preview::{PlanDraft, draft, shown_for};
@@ -74,7 +74,8 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     Ok(PlanSwitch::Switched)
 }
 
-/// Grants the apps of the new plan. Access to the old plan's apps ends because no item of the subscription contains them any more.
+/// Grants the apps of the new plan, suspended while a payment of the subscription is disputed. Access to the old plan's apps ends because
+/// no item of the subscription contains them any more.
 async fn grant(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -84,6 +85,7 @@ async fn grant(
     (invoice, now): (&InvoiceId, Timestamp),
 ) -> Result<(), PlanError> {
     let (Some(session), Some(customer)) = (&subscription.session_id, batch.customers.get(&subscription.customer_id)) else { return Ok(()) };
+    let suspended_at = is_contested(unit, subscription).await?.then(|| ctx.now());
     for item in &subscription.items {
         let product = batch.prices.get(&item.price_id).and_then(|price| batch.products.get(&price.product_id));
         let Some(app) = product.and_then(|product| product.app.clone()) else { continue };
@@ -99,7 +101,7 @@ async fn grant(
             invoice_item_id: line.map(|line| line.id.clone()),
             acquired_at: now,
             revoked_at: None,
-            suspended_at: None,
+            suspended_at,
         };
         unit.entitlements().grant(&entitlement).await?;
     }

@@ -2,12 +2,12 @@
 
 use super::billing_batch::BillingBatch;
 use super::credit::{CreditNoteReason, Destination, refund_fully};
-use super::stake::is_paying;
 use super::unused_time::UnusedTimes;
-use super::{BillingError, Invoice, InvoiceFilter, InvoiceStatus, Subscription, SubscriptionError};
+use super::{BillingError, BillingReason, Invoice, InvoiceFilter, InvoiceStatus, Subscription, SubscriptionError};
 use crate::context::Context;
-use crate::shared::{AttemptId, Page, Timestamp};
+use crate::shared::{AttemptId, InvoiceId, Page, Timestamp};
 use crate::storage::UnitOfWork;
+use std::collections::BTreeSet;
 
 /// Which part of the last payment is refunded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,31 +45,53 @@ pub(super) async fn refund_at_end(
     choice: RefundChoice,
     now: Timestamp,
 ) -> Result<Vec<AttemptId>, SubscriptionError> {
-    if choice == RefundChoice::None {
-        return Ok(Vec::new());
-    }
-    if is_paying(unit, subscription).await? {
-        return Err(SubscriptionError::PaymentInFlight);
-    }
     match choice {
         RefundChoice::None => Ok(Vec::new()),
         RefundChoice::Proration => {
             let batch = BillingBatch::read(unit, std::slice::from_ref(subscription)).await?;
             let unused = UnusedTimes::read(unit, subscription, &batch, None, now).await?;
+            lock_not_in_flight(unit, subscription, unused.invoice_ids().cloned()).await?;
             unused.lock(unit).await?;
             let to = Destination::Payments;
             Ok(unused.issue(ctx, unit, subscription, CreditNoteReason::Cancellation, &to, now).await?)
         }
-        RefundChoice::Last => match last_paid(unit, subscription).await? {
-            Some(invoice) => {
-                Ok(refund_fully(ctx, unit, &invoice, CreditNoteReason::Cancellation, now).await.map_err(BillingError::from)?)
+        RefundChoice::Last => {
+            let last = last_paid(unit, subscription).await?;
+            lock_not_in_flight(unit, subscription, last.iter().map(|invoice| invoice.id.clone())).await?;
+            match last {
+                Some(invoice) => {
+                    Ok(refund_fully(ctx, unit, &invoice, CreditNoteReason::Cancellation, now).await.map_err(BillingError::from)?)
+                }
+                None => Ok(Vec::new()),
             }
-            None => Ok(Vec::new()),
-        },
+        }
     }
 }
 
-/// The newest paid invoice of a subscription with a total above zero; statements do not count.
+/// Locks the subscription's unpaid invoices and `others`, after its stakes, and checks that no payment of them is in flight. The caller has
+/// locked the subscription.
+async fn lock_not_in_flight(
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    others: impl Iterator<Item = InvoiceId>,
+) -> Result<(), SubscriptionError> {
+    let stakes: BTreeSet<_> = [&subscription.stake_id, &subscription.overdraft_stake_id].into_iter().flatten().cloned().collect();
+    if !stakes.is_empty() {
+        unit.stakes().lock_all(&stakes.into_iter().collect::<Vec<_>>()).await?;
+    }
+    let unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
+    let ids: BTreeSet<_> = unpaid.into_iter().map(|invoice| invoice.id).chain(others).collect();
+    let ids: Vec<_> = ids.into_iter().collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    unit.invoices().lock_all(&ids).await?;
+    let is_in_flight = !unit.attempts().in_flight(&ids).await?.is_empty();
+    if is_in_flight { Err(SubscriptionError::PaymentInFlight) } else { Ok(()) }
+}
+
+/// The newest paid invoice of a subscription with a total above zero. Statements do not count, and neither does the fee of the overdraft
+/// protection: it is paid after the renewal that it is for.
 async fn last_paid(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Option<Invoice>, SubscriptionError> {
     let filter = InvoiceFilter {
         subscription_id: Some(subscription.id.clone()),
@@ -78,5 +100,5 @@ async fn last_paid(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Re
         ..InvoiceFilter::default()
     };
     let found = unit.invoices().list(subscription.mode, &filter, &Page::new(None, Some(NEWEST))).await?;
-    Ok(found.list.into_iter().find(|invoice| !invoice.reason.is_statement()))
+    Ok(found.list.into_iter().find(|invoice| !invoice.reason.is_statement() && invoice.reason != BillingReason::OverdraftProtection))
 }

@@ -226,6 +226,7 @@ pub(super) fn intent_of(
         last_error: None,
         reference: String::new(),
         payer: String::new(),
+        held_attempt_id: None,
         metadata: Metadata::new(),
         created_at: now,
         updated_at: now,

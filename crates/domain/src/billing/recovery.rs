@@ -1,11 +1,14 @@
-//! Recovery of past-due subscriptions once their overdue invoices are paid or credited.
+//! Recovery of past-due subscriptions once their overdue invoices are paid or credited, and the opposite: a payment that a network or a
+//! bank has taken back makes its subscription past due.
 
 use super::invoice::PaidInvoice;
 use super::notifications::notify_paid;
-use super::{BillingError, InvoiceStatus, Subscription};
+use super::reminders::notify_overdue;
+use super::{BillingError, Change, InvoiceStatus, Subscription};
 use crate::context::Context;
 use crate::shared::{SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
+use std::collections::BTreeSet;
 
 /// Handles newly paid invoices: subscriptions without overdue invoices recover, and customers are notified.
 pub(in crate::billing) async fn recovered(
@@ -53,4 +56,39 @@ pub(super) async fn recover_if_settled(
         *subscription = subscription.clone().recovered(now);
     }
     Ok(())
+}
+
+/// Makes subscriptions match their invoices after payments were taken back: past due from now on if an invoice is overdue, recovered if none
+/// is. The caller has locked them.
+///
+/// # Errors
+/// [`BillingError::Contended`] when a subscription changed after it was read.
+pub(super) async fn match_invoices(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    subscriptions: &BTreeSet<SubscriptionId>,
+    at: Timestamp,
+) -> Result<(), BillingError> {
+    for id in subscriptions {
+        let overdue = unit.invoices().overdue_of(id).await?;
+        let is_written = if overdue.is_empty() { recover_if_paid(unit, id, at).await? } else { mark_past_due(ctx, unit, id, at).await? };
+        if !is_written {
+            return Err(BillingError::Contended);
+        }
+    }
+    Ok(())
+}
+
+/// Marks a subscription as past due from now on, unless it has ended or is past due already. False: it changed meanwhile.
+async fn mark_past_due(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId, at: Timestamp) -> Result<bool, BillingError> {
+    let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(true) };
+    let Ok(status) = subscription.status.after(Change::PaymentDeclined) else { return Ok(true) };
+    if subscription.past_due_since.is_some() {
+        return Ok(true);
+    }
+    subscription.status = status;
+    subscription.past_due_since = Some(at);
+    subscription.updated_at = at;
+    notify_overdue(ctx, unit, &subscription).await?;
+    Ok(unit.subscriptions().update(&subscription).await?)
 }

@@ -2,12 +2,12 @@
 
 use super::clock::time_of_customer;
 use super::credit::{lock_paid_by, take_newest_first};
-use super::reminders::notify_overdue;
-use super::{BillingError, Change, InvoicePayment, InvoiceStatus, PaymentSource};
+use super::recovery::match_invoices;
+use super::{BillingError, InvoicePayment, PaymentSource};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{Attempt, Reversal};
-use crate::shared::{Amount, EntryId, PaymentIntentId, SubscriptionId, Timestamp};
+use crate::shared::{Amount, EntryId, PaymentIntentId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
@@ -42,24 +42,6 @@ pub(crate) async fn reverse_payment(
     let id = EntryId::new(ctx.now(), ctx.random.as_ref());
     let entry = Entry::new(id, intent.mode, EntryType::PaymentReversed, attempt.id.as_str(), at, postings)?;
     unit.journal().post(&entry).await?;
-    let overdue = paid.invoices.iter().filter(|invoice| invoice.status == InvoiceStatus::Uncollectible);
-    let overdue: BTreeSet<_> = overdue.filter_map(|invoice| invoice.subscription_id.clone()).collect();
-    for subscription in &overdue {
-        mark_past_due(ctx, unit, subscription, at).await?;
-    }
-    Ok(())
-}
-
-/// Marks a subscription as past due from now on.
-async fn mark_past_due(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId, at: Timestamp) -> Result<(), BillingError> {
-    let Some(mut subscription) = unit.subscriptions().find(id).await? else { return Ok(()) };
-    let Ok(status) = subscription.status.after(Change::PaymentDeclined) else { return Ok(()) };
-    if subscription.past_due_since.is_some() {
-        return Ok(());
-    }
-    subscription.status = status;
-    subscription.past_due_since = Some(at);
-    subscription.updated_at = at;
-    notify_overdue(ctx, unit, &subscription).await?;
-    if unit.subscriptions().update(&subscription).await? { Ok(()) } else { Err(BillingError::Contended) }
+    let subscriptions: BTreeSet<_> = paid.invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
+    match_invoices(ctx, unit, &subscriptions, at).await
 }

@@ -129,13 +129,28 @@ impl UnusedTimes {
         self.invoices.iter().filter(|one| one.invoice.currency_id == subscription.currency_id)
     }
 
-    /// Locks the invoices in id order.
-    pub async fn lock(&self, unit: &mut dyn UnitOfWork) -> Result<(), BillingError> {
-        let ids: Vec<_> = self.invoices.iter().map(|one| one.invoice.id.clone()).collect();
-        if !ids.is_empty() {
-            unit.invoices().lock_all(&ids).await?;
+    /// The credited invoices, in id order.
+    pub fn invoice_ids(&self) -> impl Iterator<Item = &InvoiceId> {
+        self.invoices.iter().map(|one| &one.invoice.id)
+    }
+
+    /// Locks the invoices in id order, and checks again what [`Self::read`] saw without locks.
+    ///
+    /// # Errors
+    /// [`SubscriptionError::PaymentInFlight`] when a payment of one of them was written meanwhile; [`SubscriptionError::Contended`] when one
+    /// was paid or credited meanwhile.
+    pub async fn lock(&self, unit: &mut dyn UnitOfWork) -> Result<(), SubscriptionError> {
+        let ids: Vec<_> = self.invoice_ids().cloned().collect();
+        if ids.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let locked = unit.invoices().lock_all(&ids).await?;
+        if !unit.attempts().in_flight(&ids).await?.is_empty() {
+            return Err(SubscriptionError::PaymentInFlight);
+        }
+        let is_unchanged =
+            |one: &CreditedInvoice| locked.iter().any(|now| now.id == one.invoice.id && now.remaining() == one.invoice.remaining());
+        if self.invoices.iter().all(is_unchanged) { Ok(()) } else { Err(SubscriptionError::Contended) }
     }
 
     /// Issues the credit notes. Money in the subscription's currency goes to `destination`; money in another currency returns to its

@@ -335,6 +335,7 @@ async fn write_submit(
         last_error: None,
         reference: String::new(),
         payer: String::new(),
+        held_attempt_id: None,
         metadata: Metadata::new(),
         created_at: known.as_ref().map_or(now, |known| known.created_at),
         updated_at: now,

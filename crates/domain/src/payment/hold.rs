@@ -1,10 +1,10 @@
 //! Payments on hold: their network moved an amount that differs from the requested one, and an owner has to decide.
 
 use super::settlement::handler_of;
-use super::{Attempt, AttemptContext, AttemptStatus, Decline, Purpose, Settlement, SettlementError};
+use super::{Attempt, AttemptContext, AttemptStatus, Decline, Intent, IntentStatus, Purpose, Settlement, SettlementError};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
-use crate::shared::EntryId;
+use crate::shared::{Amount, EntryId, PaymentIntentId, StorageError};
 use crate::storage::UnitOfWork;
 
 /// The error code of attempts whose settled amount differs from the requested one.
@@ -25,7 +25,8 @@ pub(super) fn amount_differs(attempt: &Attempt, settlement: &Settlement) -> Decl
     Decline { code: AMOUNT_DIFFERS.to_owned(), message }
 }
 
-/// Posts the money of a payment to suspense, once. The caller has locked the attempt.
+/// Posts the money of a payment to suspense, once, and writes the intent that received it, so that it can be refunded over the network and
+/// its dashboard refunds and disputes are found. The intent that was to be paid can be paid again. The caller has locked the attempt.
 pub(super) async fn post_suspense(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -33,7 +34,8 @@ pub(super) async fn post_suspense(
     settlement: &Settlement,
 ) -> Result<(), SettlementError> {
     let attempt = &context.attempt;
-    if !matches!(attempt.purpose, Purpose::Payment(_)) || settlement.amount.is_zero() {
+    let Purpose::Payment(asked) = &attempt.purpose else { return Ok(()) };
+    if settlement.amount.is_zero() {
         return Ok(());
     }
     let posted = unit.journal().of_subject(attempt.id.as_str()).await?;
@@ -49,26 +51,46 @@ pub(super) async fn post_suspense(
     let id = EntryId::new(now, ctx.random.as_ref());
     let entry = Entry::new(id, context.method.mode, EntryType::SuspenseReceived, attempt.id.as_str(), now, postings)?;
     unit.journal().post(&entry).await?;
+    let asked = unit.intents().find(asked).await?.ok_or(SettlementError::Orphan)?;
+    let held = Intent {
+        id: PaymentIntentId::new(now, ctx.random.as_ref()),
+        status: IntentStatus::Succeeded,
+        amount: settlement.amount,
+        amount_received: settlement.amount,
+        amount_refunded: Amount::ZERO,
+        subscription_id: None,
+        session_id: None,
+        invoices: Vec::new(),
+        last_error: None,
+        reference: settlement.reference.clone(),
+        payer: settlement.payer.clone(),
+        held_attempt_id: Some(attempt.id.clone()),
+        created_at: now,
+        updated_at: now,
+        ..asked
+    };
+    unit.intents().upsert(&held).await?;
     Ok(())
 }
 
-/// Ends a hold: declines the attempt, so that its invoices can be paid again. The caller posts what happens to the money. False: the
-/// attempt is no longer on hold.
-pub async fn end_hold(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<bool, SettlementError> {
+/// Ends a hold: the attempt is declined, and the caller decides what happens to the money. The caller then calls [`release_held`]. False:
+/// the attempt is no longer on hold.
+pub async fn end_hold(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<bool, StorageError> {
     let Some(error) = attempt.last_error.as_ref().filter(|_| attempt.is_on_hold()) else { return Ok(false) };
-    let handler = handler_of(ctx, attempt)?;
-    if !unit.attempts().finish(&attempt.id, AttemptStatus::Declined, Some(error), ctx.now()).await? {
-        return Ok(false);
-    }
-    handler.declined(ctx, unit, attempt, error).await?;
-    Ok(true)
+    unit.attempts().finish(&attempt.id, AttemptStatus::Declined, Some(error), ctx.now()).await
+}
+
+/// Applies the decline of a payment whose hold has ended, so that what is still unpaid can be paid again.
+pub async fn release_held(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<(), SettlementError> {
+    let Some(error) = &attempt.last_error else { return Ok(()) };
+    handler_of(ctx, attempt)?.declined(ctx, unit, attempt, error).await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::payment::AttemptKind;
-    use crate::shared::{Amount, AttemptId, CurrencyId, MethodId, PaymentIntentId, RefundId, Timestamp};
+    use crate::shared::{AttemptId, CurrencyId, MethodId, RefundId, Timestamp};
 
     #[test]
     fn only_an_unknown_payment_with_a_differing_amount_is_on_hold() {

@@ -1,6 +1,6 @@
 //! Payment intents and the attempts to settle them.
 
-use super::{CardHolder, Decline, Description, SavedCard};
+use super::{CardHolder, Decline, Description, Recheck, SavedCard};
 use crate::access::Did;
 use crate::pricing::Metadata;
 use crate::shared::{
@@ -56,13 +56,16 @@ pub struct Intent {
     pub subscription_id: Option<SubscriptionId>,
     /// The checkout session it belongs to; `None` for renewals and other collections.
     pub session_id: Option<SessionId>,
-    /// The invoices it pays; at least one.
+    /// The invoices it pays; at least one, or none if it received the money of a payment on hold.
     pub invoices: Vec<InvoiceId>,
     pub last_error: Option<Decline>,
     /// The network's reference of the payment, once settled.
     pub reference: String,
     /// The payer's account at the network.
     pub payer: String,
+    /// The payment on hold whose money it received. It is of no session and no subscription; refunds and payouts use it once the hold is
+    /// resolved.
+    pub held_attempt_id: Option<AttemptId>,
     /// Metadata attached by the store.
     pub metadata: Metadata,
     pub created_at: Timestamp,
@@ -309,10 +312,13 @@ pub trait Intents: Send {
     async fn reserve_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<bool, StorageError>;
     /// Releases a reservation whose money stays with the store.
     async fn release_refund(&mut self, id: &PaymentIntentId, amount: Amount, now: Timestamp) -> Result<(), StorageError>;
-    /// A customer's succeeded payments in a currency that can still be refunded in part, newest first, at most `limit`.
+    /// A customer's succeeded payments in a currency that can still be refunded in part, newest first, at most `limit`; without those on
+    /// hold.
     async fn with_room(&mut self, customer: &CustomerId, currency: &CurrencyId, limit: u32) -> Result<Vec<Intent>, StorageError>;
     /// The customer's newest succeeded payment above zero in a currency. Its payer is the account that paid last.
     async fn last_paid(&mut self, customer: &CustomerId, currency: &CurrencyId) -> Result<Option<Intent>, StorageError>;
+    /// The intent that received the money of a payment on hold.
+    async fn find_held(&mut self, attempt: &AttemptId) -> Result<Option<Intent>, StorageError>;
     /// The payment with this reference at the provider.
     async fn find_by_reference(&mut self, method: &MethodId, reference: &str) -> Result<Option<Intent>, StorageError>;
     /// The customer's payment intents above zero, newest first.
@@ -361,6 +367,15 @@ pub trait Attempts: Send {
     async fn in_flight(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
     /// Keeps other units of work from covering an invoice until this one ends. False: an open attempt covers it.
     async fn lock_not_in_flight(&mut self, invoice: &InvoiceId) -> Result<bool, StorageError>;
+    /// Claims settled payments of wallets that are due for another look ([`super::RECHECK_AFTER`] after they settled), at most `limit`:
+    /// each is returned to one caller, and due again at `next`.
+    async fn claim_rechecks(&mut self, now: Timestamp, next: Timestamp, limit: u32) -> Result<Vec<Recheck>, StorageError>;
+    /// Records that a settled payment was not found, and when it is looked up again.
+    async fn doubt(&mut self, id: &AttemptId, next: Timestamp) -> Result<(), StorageError>;
+    /// Records that a settled payment is final.
+    async fn end_rechecks(&mut self, id: &AttemptId) -> Result<(), StorageError>;
+    /// Marks a settled attempt as reversed. Returns true to exactly one caller.
+    async fn claim_reversal(&mut self, id: &AttemptId, now: Timestamp) -> Result<bool, StorageError>;
     /// Claims attempts for their first sending: records that they are about to be sent, and returns those that were not claimed before.
     /// Each is returned to one caller, and skipped by [`Attempts::claim_due`] until `check_at`.
     async fn claim_unsent(&mut self, ids: &[AttemptId], now: Timestamp, check_at: Timestamp) -> Result<Vec<AttemptId>, StorageError>;

@@ -387,7 +387,7 @@ impl CardEvent {
     pub fn intent(&self) -> Option<&str> {
         match self.hint.as_ref()? {
             CardHint::Intent { provider_id } => Some(provider_id),
-            CardHint::Charge { payment } => Some(payment),
+            CardHint::Charge { payment } | CardHint::Failure { payment } => Some(payment),
             CardHint::Dispute { payment, .. } | CardHint::Refund { payment, .. } => payment.as_deref(),
         }
     }
@@ -398,6 +398,8 @@ impl CardEvent {
 pub enum CardHint {
     /// A payment intent or a setup intent: see [`CardRail::find`] and [`CardRail::find_setup`].
     Intent { provider_id: String },
+    /// A payment intent that has failed or was canceled, possibly after it had succeeded: see [`CardRail::find_charge`].
+    Failure { payment: String },
     /// The charge of a payment intent, which is disputed or was refunded: see [`CardRail::disputes_of`] and [`CardRail::refunds_of`].
     Charge { payment: String },
     /// See [`CardRail::find_dispute`]. `payment` is the disputed payment intent, where the event names one.
@@ -475,7 +477,7 @@ pub trait CardRail: Send + Sync {
     /// All refunds of a payment intent, newest first: made by this store, or in the provider's dashboard.
     async fn refunds_of(&self, method: &Method, payment: &str) -> Result<Vec<ProviderRefund>, RailError>;
 
-    /// The events about refunds and disputes that the provider recorded in a range, oldest first. Finds changes whose webhook deliveries
+    /// The events about failed payments, refunds and disputes that the provider recorded in a range, oldest first. Finds changes whose webhook deliveries
     /// were lost.
     async fn list_changes(&self, method: &Method, range: &EventRange) -> Result<Vec<CardEvent>, RailError>;
 

@@ -14,20 +14,25 @@ pub enum RefundType {
     Refund,
     /// A payout of the customer's balance.
     BalancePayout,
+    /// The part of a refund made in the provider's dashboard that no invoice line could give. Its money is in suspense.
+    Dashboard,
 }
 
 impl RefundType {
+    pub const ALL: [Self; 3] = [Self::Refund, Self::BalancePayout, Self::Dashboard];
+
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Refund => "refund",
             Self::BalancePayout => "balance_payout",
+            Self::Dashboard => "dashboard_refund",
         }
     }
 
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Refund, Self::BalancePayout].into_iter().find(|kind| kind.name() == name)
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
@@ -37,7 +42,7 @@ pub enum RefundStatus {
     Pending,
     Succeeded,
     /// The network declined it, or it failed after it had succeeded. The amount stays reserved until the owner retries the refund or moves
-    /// it to the customer's balance. A failed payout returns to the balance automatically.
+    /// it to the customer's balance. A failed payout returns to the balance automatically, a failed dashboard refund to the store.
     Failed,
     /// Failed, and moved to the customer's balance.
     Canceled,

@@ -49,6 +49,14 @@ impl Charge {
         self.amount - self.amount_refunded - self.amount_disputed
     }
 
+    /// The wire format of a charge that has failed.
+    pub fn failed_wire(&self) -> Value {
+        let mut wire = self.wire();
+        wire["paid"] = json!(false);
+        wire["status"] = json!("failed");
+        wire
+    }
+
     pub fn wire(&self) -> Value {
         json!({
             "id": self.id, "object": "charge", "amount": self.amount, "amount_captured": self.amount, "amount_refunded": self.amount_refunded,
@@ -57,6 +65,16 @@ impl Charge {
             "created": self.created, "livemode": false,
         })
     }
+}
+
+/// Removes a charge that has failed after it had succeeded. One that was refunded or disputed cannot fail.
+pub(super) async fn remove(state: &mut State<'_>, charge: &Charge) -> Result<(), CallError> {
+    if charge.amount_refunded > 0 || charge.disputed {
+        let message = format!("Charge {} was refunded or disputed.", charge.id);
+        return Err(ApiError::invalid("charge_unexpected_state", message).into());
+    }
+    let sql = "DELETE FROM card_charges WHERE id = $1 AND amount_refunded = 0 AND disputed = 0";
+    changed_one(state.tx.execute(sql, &[(&charge.id).into()]).await?)
 }
 
 /// Charges the intent's amount.

@@ -361,6 +361,22 @@ async fn fail(state: &mut State<'_>, intent: &mut Intent, decline: Decline) -> R
     enter(state, intent, Status::RequiresPaymentMethod).await
 }
 
+/// For tests: fails a succeeded payment later. Its charge is gone, and the intent waits for another card.
+pub(super) async fn fail_for_test(state: &mut State<'_>, call: &Call, id: &str) -> Result<Answer, CallError> {
+    call.form.allow(&[])?;
+    let mut stored = load(state, id).await?;
+    if stored.value.status != Status::Succeeded {
+        return Err(stored.value.unexpected_state(call.caller, "fail").into());
+    }
+    let charge = charge::of_payment(state, id).await?;
+    charge::remove(state, &charge).await?;
+    state.record("charge.failed", &charge.failed_wire()).await?;
+    stored.value.amount_received = 0;
+    fail(state, &mut stored.value, card::GENERIC).await?;
+    state.save(&mut stored).await?;
+    Ok(Answer::ok(stored.value.wire(call.caller)))
+}
+
 /// Sets the status and records its event.
 async fn enter(state: &mut State<'_>, intent: &mut Intent, status: Status) -> Result<(), CallError> {
     intent.status = status;

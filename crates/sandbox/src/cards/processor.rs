@@ -35,6 +35,7 @@ pub struct CardProcessorConfig {
     /// - `GET /debug/charges`, `/debug/refunds`, `/debug/disputes`: all objects, for counting;
     /// - `POST /debug/payment_methods/{id}` with `decline_code`: the decline code of a saved card for off-session charges; empty:
     ///   restores the card's normal behavior;
+    /// - `POST /debug/payment_intents/{id}`: a succeeded payment fails later;
     /// - `POST /debug/disputes` with `payment_intent`, `status` (`needs_response` or `warning_needs_response`), `amount`, `reason`: a
     ///   dispute is opened;
     /// - `POST /debug/disputes/{id}` with `status`: changes the status of a dispute;
@@ -213,6 +214,7 @@ async fn dispatch(state: &mut State<'_>, call: &Call, debug: bool) -> Result<Ans
         (true, ["v1", "setup_intents", id, "authenticate"]) => return setup::authenticate(state, call, id).await,
         (true, ["v1", "payment_methods"]) => return customer::create_method(state, call).await,
         (true, ["debug", "payment_methods", id]) if debug => return customer::force_decline(state, call, id).await,
+        (true, ["debug", "payment_intents", id]) if debug => return intent::fail_for_test(state, call, id).await,
         (false, ["debug", "charges"]) if debug => return charge::all(state).await,
         (false, ["debug", "refunds"]) if debug => return refund::all(state).await,
         (true, ["debug", "refunds"]) if debug => return refund::create_for_test(state, call).await,

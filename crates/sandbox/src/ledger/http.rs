@@ -45,6 +45,7 @@ impl Endpoint for Wire {
             (&Method::GET, ["explorer", "txs", hash]) => self.transaction_page(hash).await,
             (&Method::GET, ["explorer", "accounts", address, "tokens"]) => self.account_page(address).await,
             (&Method::GET, ["debug", "transfers"]) if self.0.faults.is_some() => self.transfers().await,
+            (&Method::POST, ["debug", "forget", hash]) if self.0.faults.is_some() => self.forget(hash).await,
             (&Method::POST, ["faults"]) => self.add_fault(&body),
             (&Method::DELETE, ["faults"]) => self.clear_faults(),
             (&Method::POST, ["time"]) => self.set_time(&body).await,
@@ -155,6 +156,15 @@ impl Wire {
     async fn transfers(&self) -> Response {
         match self.0.settled().await {
             Ok(entries) => json(StatusCode::OK, &entries.iter().map(transfer).collect()),
+            Err(error) => storage_failed(&error),
+        }
+    }
+
+    /// Removes a transaction, like a chain that was reorganized. Balances stay.
+    async fn forget(&self, hash: &str) -> Response {
+        match self.0.forget(hash).await {
+            Ok(true) => empty(),
+            Ok(false) => not_found(),
             Err(error) => storage_failed(&error),
         }
     }

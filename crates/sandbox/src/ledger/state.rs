@@ -309,6 +309,14 @@ impl Ledger {
         rows.iter().map(read_entry).collect()
     }
 
+    /// For tests: removes a transaction. False: there is none.
+    pub(super) async fn forget(&self, hash: &str) -> Result<bool, SandboxDbError> {
+        let mut tx = self.db.begin().await?;
+        let removed = tx.execute("DELETE FROM ledger_transactions WHERE hash = $1", &[hash.into()]).await?;
+        tx.commit().await?;
+        Ok(removed == 1)
+    }
+
     /// The total supply of the token.
     pub(super) async fn supply(&self) -> Result<u128, SandboxDbError> {
         let rows = self.db.rows("SELECT COUNT(*) FROM ledger_transactions WHERE type_url = $1", &[FAUCET_TYPE.into()]).await?;

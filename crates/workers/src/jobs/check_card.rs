@@ -1,4 +1,5 @@
-//! Queries a card network for the state of a payment, dispute or refund. Payload: `method`, and one of `payment`, `dispute`, `refund`.
+//! Queries a card network for the state of a payment, dispute or refund. Payload: `method`, and one of `payment`, `failure`, `dispute`,
+//! `refund`.
 
 use super::Jobs;
 use souk_domain::billing::{self, CardCheckError, CreditError, DisputeError, ProviderRefundError};
@@ -29,6 +30,9 @@ fn job_error(error: &CardCheckError) -> JobError {
         }
         CardCheckError::Dispute(DisputeError::Settlement(error)) | CardCheckError::Refund(ProviderRefundError::Settlement(error)) => {
             matches!(error, SettlementError::Rail(_))
+        }
+        CardCheckError::Reversal(error) => {
+            matches!(error, SettlementError::Rail(_) | SettlementError::Contended | SettlementError::Storage(_))
         }
         CardCheckError::NoCardNetwork
         | CardCheckError::Rail(_)

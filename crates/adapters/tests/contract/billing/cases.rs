@@ -10,10 +10,10 @@ use souk_adapters::on_both;
 use souk_adapters::persistence::SqlPrices;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
-    self, BalanceTransactionType, CreditNoteReason, Invoice, InvoiceStatus, PayoutOrder, PlanChoice, PlanOrder, PlanPreview, PlanSwitch,
-    RefundChoice, RefundedNote, Requester, Subscription, Threshold, UsageAction, UsageReport,
+    self, BalanceTransactionType, CreditError, CreditNoteReason, Invoice, InvoiceStatus, PayoutOrder, PlanChoice, PlanOrder, PlanPreview,
+    PlanSwitch, RefundChoice, RefundedNote, Requester, Subscription, SubscriptionStatus, Threshold, UsageAction, UsageReport,
 };
-use souk_domain::payment::{Decline, Mandate, MandateDetails, MandateStatus, Refund, RefundStatus};
+use souk_domain::payment::{Mandate, MandateDetails, MandateStatus, Refund, RefundStatus};
 use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Usage};
 use souk_domain::shared::{Amount, Mode, Page};
 use std::time::Duration;
@@ -21,12 +21,12 @@ use std::time::Duration;
 const METERED: Recurring = Recurring { usage: Usage::Metered(Aggregate::Sum), ..MONTHLY };
 
 /// A customer whose card pays a subscription.
-struct Shop {
-    buyer: CardBuyer,
+pub struct Shop {
+    pub buyer: CardBuyer,
 }
 
 impl Shop {
-    async fn open(db: &TestDatabase) -> Self {
+    pub async fn open(db: &TestDatabase) -> Self {
         let buyer = CardBuyer::open(db).await;
         let card = buyer.cards.saved("att_saved", ACCEPTED).await;
         let mandate = Mandate {
@@ -45,11 +45,11 @@ impl Shop {
         Self { buyer }
     }
 
-    fn billing(&self) -> &Billing {
+    pub fn billing(&self) -> &Billing {
         &self.buyer.billing
     }
 
-    async fn plan(&self, name: &str, cents: u128, recurring: Recurring) -> Price {
+    pub async fn plan(&self, name: &str, cents: u128, recurring: Recurring) -> Price {
         let currency_id = self.buyer.currency.id.clone();
         let price = Price { unit_amount: Amount::new(cents), currency_id, recurring: Some(recurring), ..price(name, 0) };
         let mut connection = self.billing().database().begin().await.expect("begins");
@@ -59,7 +59,7 @@ impl Shop {
     }
 
     /// Day 0: the card pays for the month that begins now.
-    async fn subscribe(&self, price: &Price, change: impl FnOnce(Subscription) -> Subscription) {
+    pub async fn subscribe(&self, price: &Price, change: impl FnOnce(Subscription) -> Subscription) {
         let month = Duration::from_secs(30 * 24 * 3_600);
         let one = Subscription {
             method_id: self.buyer.method.id.clone(),
@@ -71,13 +71,13 @@ impl Shop {
         self.billing().round().await;
     }
 
-    fn wait(&self, time: Duration) {
+    pub fn wait(&self, time: Duration) {
         self.billing().wait(time);
         self.buyer.cards.clock.advance(time);
     }
 
     /// The customer accepts the plan change that the page shows.
-    async fn change_plan(&self, price: &str) -> PlanPreview {
+    pub async fn change_plan(&self, price: &str) -> PlanPreview {
         let choice = PlanChoice { price: id(price), quantity: Some(1), item: None };
         let shown = billing::preview_plan(&self.billing().ctx, &id("sub_1"), &choice).await.expect("is shown");
         let order = PlanOrder { choice, at: shown.at, expected: shown.total, credited: Some(shown.credited) };
@@ -100,8 +100,15 @@ impl Shop {
         (note.total.base_units(), note.reason, to)
     }
 
-    async fn last_invoice(&self) -> Invoice {
+    pub async fn last_invoice(&self) -> Invoice {
         self.billing().last().await
+    }
+
+    /// Returns the provider's id of the payment of an invoice.
+    pub async fn payment_of(&self, invoice: &Invoice) -> String {
+        let paid = invoice.intent_id.clone().expect("a payment");
+        let mut unit = self.billing().ctx.store.read().await.expect("reads");
+        unit.intents().find(&paid).await.expect("reads").expect("exists").reference
     }
 
     async fn refunds(&self) -> Vec<(u128, RefundStatus)> {
@@ -112,6 +119,13 @@ impl Shop {
 
     async fn refund(&self, invoice: &Invoice) -> RefundedNote {
         billing::refund_invoice(&self.billing().ctx, Mode::Test, &invoice.id, &refund_order(None)).await.expect("is ordered")
+    }
+
+    async fn pay_out_balance(&self) {
+        let order =
+            PayoutOrder { customer_id: id("cus_1"), currency_id: self.buyer.currency.id.clone(), amount: None, memo: String::new() };
+        billing::pay_out_balance(&self.billing().ctx, Mode::Test, &order).await.expect("is ordered");
+        self.billing().send_all().await;
     }
 
     /// Runs case 2 up to the balance of 13.34.
@@ -251,10 +265,7 @@ on_both! {
         shop.plan("price_other", 1_000, MONTHLY).await;
         shop.subscribe(&small, |one| one).await;
         let first = shop.last_invoice().await;
-        let paid = first.intent_id.clone().expect("a payment");
-        let mut unit = shop.billing().ctx.store.read().await.expect("reads");
-        let payment = unit.intents().find(&paid).await.expect("reads").expect("exists").reference;
-        drop(unit);
+        let payment = shop.payment_of(&first).await;
         shop.wait(DAY * 15);
         shop.change_plan("price_other").await;
         assert_eq!((shop.last_note().await.0, shop.billing().customer_balance().await), (500, 0), "the new plan used it");
@@ -263,12 +274,31 @@ on_both! {
         shop.buyer.check(&payment).await;
         let accounts = shop.billing().accounts().await;
         assert_eq!((accounts["assets:disputes"], accounts["expenses:fees"]), (1_000, 1_500));
+        shop.wait(DAY);
         shop.buyer.cards.post_test_endpoint(&format!("disputes/{dispute}"), &[("status", "lost")]).await;
         shop.buyer.check(&payment).await;
         assert_eq!(shop.last_note().await, (500, CreditNoteReason::Dispute, [500, 0, 0]));
         let first = shop.billing().reload(&first).await;
         assert_eq!((first.remaining().base_units(), first.status), (500, InvoiceStatus::Uncollectible));
         assert_eq!(shop.billing().customer_balance().await, 0);
+        let standing = async || {
+            let one = shop.billing().find("sub_1").await;
+            (one.status, one.past_due_since)
+        };
+        let since = shop.billing().ctx.now();
+        assert_eq!(standing().await, (SubscriptionStatus::PastDue, Some(since)));
+        assert_eq!(shop.buyer.emails("overdue").await, 1);
+        shop.billing().is_sound().await;
+
+        shop.wait(DAY * 14);
+        shop.billing().round().await;
+        assert_eq!(shop.last_invoice().await.status, InvoiceStatus::Paid, "the next month");
+        assert_eq!(standing().await, (SubscriptionStatus::PastDue, Some(since)), "the disputed month is still owed");
+        // The mandate charges it as soon as it is tried again, here as after a change of the payment method.
+        shop.billing().write("UPDATE invoices SET retry_at = finalized_at WHERE status = 'uncollectible'").await;
+        assert_eq!(shop.billing().retry().await, 1);
+        assert_eq!(shop.billing().paid_by(&first).await, [("network", 1_000), ("network", 500)]);
+        assert_eq!(standing().await, (SubscriptionStatus::Active, None));
         shop.billing().is_sound().await;
     }
 
@@ -276,30 +306,30 @@ on_both! {
         let shop = Shop::open(db).await;
         let small = shop.plan("price_small", 1_000, MONTHLY).await;
         shop.subscribe(&small, |one| one).await;
-        let ordered = shop.refund(&shop.last_invoice().await).await;
-        let decline = Decline { code: "refund_failed".to_owned(), message: "The card is closed.".to_owned() };
-        let mut unit = shop.billing().ctx.store.begin().await.expect("begins");
-        let refund = &ordered.refunds[0];
-        let open = unit.attempts().open_of(&souk_domain::payment::Purpose::Refund(refund.id.clone())).await.expect("reads").expect("open");
-        let outcome = souk_domain::payment::Outcome::Declined(decline);
-        let (method, currency) = (shop.buyer.method.clone(), shop.buyer.currency.clone());
-        let context = souk_domain::payment::AttemptContext { attempt: open, method, currency };
-        let trigger = souk_domain::payment::Trigger::Reconciler;
-        souk_domain::payment::record(&shop.billing().ctx, unit.as_mut(), &context, &outcome, trigger).await.expect("is recorded");
-        unit.commit().await.expect("commits");
+        let invoice = shop.last_invoice().await;
+        // The bank has withdrawn the payment, and the store has not heard of it yet: the processor declines refunds.
+        let dispute = shop.buyer.dispute(&shop.payment_of(&invoice).await, 1_000).await;
+        let ordered = shop.refund(&invoice).await;
+        shop.billing().send_all().await;
         assert_eq!(shop.refunds().await, [(1_000, RefundStatus::Failed)]);
         assert_eq!(shop.billing().payments(&shop.last_invoice().await).await[0].room(), Amount::ZERO, "it stays reserved");
-        billing::move_refund_to_balance(&shop.billing().ctx, Mode::Test, &refund.id).await.expect("moves");
+        billing::move_refund_to_balance(&shop.billing().ctx, Mode::Test, &ordered.refunds[0].id).await.expect("moves");
         assert_eq!((shop.billing().customer_balance().await, shop.refunds().await), (1_000, vec![(1_000, RefundStatus::Canceled)]));
+        shop.billing().is_sound().await;
+
+        shop.buyer.decide(&dispute, "won").await;
+        assert!(matches!(shop.billing().refund(&invoice, None).await, Err(CreditError::NothingPaid)), "the lines are fully credited");
+        shop.pay_out_balance().await;
+        let mut refunds = shop.refunds().await;
+        refunds.sort_by_key(|(_, status)| status.name());
+        assert_eq!(refunds, [(1_000, RefundStatus::Canceled), (1_000, RefundStatus::Succeeded)], "10.00 can be refunded again");
+        assert_eq!(shop.billing().customer_balance().await, 0);
         shop.billing().is_sound().await;
     }
 
     async fn case_10_paying_the_balance_out(db: &TestDatabase) {
         let shop = Shop::downgraded(db).await;
-        let order =
-            PayoutOrder { customer_id: id("cus_1"), currency_id: shop.buyer.currency.id.clone(), amount: None, memo: String::new() };
-        billing::pay_out_balance(&shop.billing().ctx, Mode::Test, &order).await.expect("is ordered");
-        shop.billing().send_all().await;
+        shop.pay_out_balance().await;
         assert_eq!((shop.refunds().await, shop.billing().customer_balance().await), (vec![(1_334, RefundStatus::Succeeded)], 0));
         let mut unit = shop.billing().ctx.store.read().await.expect("reads");
         let paid = unit.intents().last_paid(&id("cus_1"), &shop.buyer.currency.id).await.expect("reads").expect("a payment");

@@ -1,19 +1,20 @@
 //! Refunds made in the provider's dashboard, and refunds that fail after they succeeded.
 
 use super::card_bench::CardBuyer;
+use crate::checkout_fixtures::id;
 use souk_adapters::{on_both, on_one};
-use souk_domain::billing::{self, CreditNoteReason, InvoiceStatus};
+use souk_domain::billing::{self, CreditError, CreditNoteReason, InvoiceStatus, PayoutOrder};
 use souk_domain::payment::{RefundFilter, RefundStatus};
 use souk_domain::shared::{Amount, Mode, Page};
 
 impl CardBuyer {
     /// Refunds `cents` cents in the provider's dashboard. Returns the provider's id of the refund.
-    async fn refund_in_dashboard(&self, payment: &str, cents: u128) -> String {
+    pub async fn refund_in_dashboard(&self, payment: &str, cents: u128) -> String {
         let form = [("payment_intent", payment), ("amount", &cents.to_string()), ("reason", "duplicate")];
         self.cards.post_test_endpoint("refunds", &form).await["id"].as_str().expect("an id").to_owned()
     }
 
-    async fn fail_refund(&self, refund: &str) {
+    pub async fn fail_refund(&self, refund: &str) {
         self.cards.post_test_endpoint(&format!("refunds/{refund}"), &[("failure_reason", "lost_or_stolen_card")]).await;
     }
 
@@ -57,16 +58,51 @@ on_both! {
         billing::create_credit_note(&buyer.billing.ctx, Mode::Test, &order).await.expect("is issued");
         let refund = buyer.refund_in_dashboard(&payment, 1_000).await;
         buyer.check(&payment).await;
-        assert_eq!(buyer.refunds().await, [(300, RefundStatus::Succeeded)]);
+        assert_eq!(buyer.refunds().await, [(300, RefundStatus::Succeeded), (700, RefundStatus::Succeeded)]);
+        let payout = PayoutOrder { customer_id: id("cus_1"), currency_id: buyer.currency.id.clone(), amount: None, memo: String::new() };
+        let nowhere = billing::pay_out_balance(&buyer.billing.ctx, Mode::Test, &payout).await;
+        assert!(matches!(nowhere, Err(CreditError::NoPayoutRoute)), "the provider holds nothing of the payment: {nowhere:?}");
         let names = |sums: &[(&str, i128)]| sums.iter().map(|(name, sum)| ((*name).to_owned(), *sum)).collect::<Vec<_>>();
         assert_eq!(buyer.accounts().await, names(&[("liabilities:customer_balance", -700), ("liabilities:suspense", 700)]));
         buyer.billing.is_sound().await;
 
         buyer.fail_refund(&refund).await;
         buyer.check(&payment).await;
-        assert_eq!(buyer.refunds().await, [(300, RefundStatus::Failed)]);
+        assert_eq!(buyer.refunds().await, [(300, RefundStatus::Failed), (700, RefundStatus::Failed)]);
         let failed = [("assets:cash", 1_000), ("liabilities:customer_balance", -700), ("liabilities:refunds_payable", -300)];
         assert_eq!(buyer.accounts().await, names(&failed));
+        buyer.billing.is_sound().await;
+
+        billing::pay_out_balance(&buyer.billing.ctx, Mode::Test, &payout).await.expect("the payment can be refunded again");
+        buyer.billing.send_all().await;
+        assert_eq!((buyer.cards.held().await, buyer.billing.customer_balance().await), (300, 0));
+        buyer.billing.is_sound().await;
+    }
+
+    async fn a_dashboard_refund_uses_the_room_that_the_stores_refunds_have_left(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(1_000).await;
+        let order = billing::CreditNoteOrder {
+            invoice_id: invoice.id.clone(),
+            items: Vec::new(),
+            amount: None,
+            reason: CreditNoteReason::Other,
+            memo: String::new(),
+            to: billing::CreditTo::Balance,
+        };
+        billing::create_credit_note(&buyer.billing.ctx, Mode::Test, &order).await.expect("is issued");
+        let payout = PayoutOrder { customer_id: id("cus_1"), currency_id: buyer.currency.id.clone(), amount: Some(Amount::new(600)), memo: String::new() };
+        // Ordered, but not sent yet.
+        billing::pay_out_balance(&buyer.billing.ctx, Mode::Test, &payout).await.expect("is ordered");
+        let refund = buyer.refund_in_dashboard(&payment, 700).await;
+        buyer.check(&payment).await;
+        assert_eq!(buyer.refunds().await, [(400, RefundStatus::Succeeded), (600, RefundStatus::Pending)], "700 less what was reserved");
+        buyer.billing.is_sound().await;
+        buyer.fail_refund(&refund).await;
+        buyer.check(&payment).await;
+        buyer.billing.send_all().await;
+        assert_eq!(buyer.refunds().await, [(400, RefundStatus::Failed), (600, RefundStatus::Succeeded)]);
+        assert_eq!(buyer.cards.held().await, 400);
         buyer.billing.is_sound().await;
     }
 

@@ -1,13 +1,18 @@
 //! Disputes: the effects of withdrawn, reinstated and lost funds.
 
+use super::bench::{DAY, MONTHLY};
 use super::card_bench::CardBuyer;
-use crate::catalogue::{app, shelve};
-use crate::checkout_fixtures::{did, id};
+use super::cases::Shop;
+use crate::catalogue::{app, product, shelve};
+use crate::checkout_fixtures::{did, id, session};
+use souk_adapters::persistence::SqlProducts;
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
-use souk_domain::billing::{self, CreditNoteOrder, CreditNoteReason, CreditTo, Invoice, InvoiceStatus};
+use souk_domain::billing::{self, CreditNoteOrder, CreditNoteReason, CreditTo, Invoice, InvoiceStatus, PLAN_GROUP, Subscription};
+use souk_domain::checkout::{Session, SubscriptionTerms};
 use souk_domain::ledger::EntryType;
 use souk_domain::payment::{CardEvent, CardHint, DisputeStatus, ProviderDispute};
+use souk_domain::pricing::{Product, Products};
 use souk_domain::shared::{Amount, Mode};
 use souk_domain::store::Entitlement;
 
@@ -24,11 +29,11 @@ impl CardBuyer {
         self.cards.post_test_endpoint("disputes", &form).await["id"].as_str().expect("an id").to_owned()
     }
 
-    async fn decide(&self, dispute: &str, status: &str) {
+    pub async fn decide(&self, dispute: &str, status: &str) {
         self.cards.post_test_endpoint(&format!("disputes/{dispute}"), &[("status", status)]).await;
     }
 
-    async fn credit_to_balance(&self, invoice: &Invoice, cents: u128) {
+    pub async fn credit_to_balance(&self, invoice: &Invoice, cents: u128) {
         let order = CreditNoteOrder {
             invoice_id: invoice.id.clone(),
             items: Vec::new(),
@@ -68,7 +73,7 @@ impl CardBuyer {
     }
 
     /// Counts the requested emails of a kind in the outbox.
-    async fn emails(&self, kind: &str) -> usize {
+    pub async fn emails(&self, kind: &str) -> usize {
         let mut connection = self.billing.database().read().await.expect("reads");
         let rows = connection.query("SELECT payload FROM outbox WHERE topic = 'billing_mail'").all().await.expect("reads");
         let is_kind = |row: &souk_adapters::persistence::Row| row.get::<serde_json::Value>("payload").expect("ids")["kind"] == kind;
@@ -133,6 +138,41 @@ on_both! {
         buyer.billing.deliver().await;
         assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 1_000, 500, 500), "the balance pays what is owed");
         buyer.billing.is_sound().await;
+    }
+
+    async fn a_plan_change_during_a_dispute_gives_no_access_to_the_apps_of_the_new_plan(db: &TestDatabase) {
+        let shop = Shop::open(db).await;
+        shelve(db, &[app("z1", "One"), app("z2", "Two")]).await;
+        let mut connection = shop.billing().database().begin().await.expect("begins");
+        for (name, contained) in [("prod_small", "z1"), ("prod_large", "z2")] {
+            let metadata = [(PLAN_GROUP.to_owned(), "apps".to_owned())].into();
+            let one = Product { app: Some(did(contained)), metadata, ..product(name) };
+            SqlProducts(&mut connection).insert(&one).await.expect("inserts");
+        }
+        connection.commit().await.expect("commits");
+        let small = shop.plan("price_small", 1_000, MONTHLY).await;
+        shop.plan("price_large", 3_000, MONTHLY).await;
+        shop.billing().write("UPDATE prices SET product_id = REPLACE(id, 'price_', 'prod_')").await;
+        let mut unit = shop.billing().ctx.store.begin().await.expect("begins");
+        unit.sessions().insert(&Session { terms: SubscriptionTerms::default(), ..session("cs_1") }).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        shop.billing().write("UPDATE checkout_sessions SET status = 'complete', invoice_id = NULL").await;
+        shop.subscribe(&small, |one| Subscription { session_id: Some(id("cs_1")), ..one }).await;
+        let payment = shop.payment_of(&shop.last_invoice().await).await;
+        let holder = shop.billing().networks.wallet.did().clone();
+        let may_download = async |contained: &str| {
+            let mut unit = shop.billing().ctx.store.read().await.expect("reads");
+            unit.entitlements().holds(Mode::Test, &holder, &did(contained), shop.billing().ctx.now()).await.expect("reads")
+        };
+        let dispute = shop.buyer.dispute(&payment, 1_000).await;
+        shop.buyer.check(&payment).await;
+        shop.wait(DAY * 15);
+        shop.change_plan("price_large").await;
+        assert!(!may_download("z2").await, "suspended until the dispute is decided");
+        shop.buyer.decide(&dispute, "won").await;
+        shop.buyer.check(&payment).await;
+        assert!(may_download("z2").await);
+        shop.billing().is_sound().await;
     }
 
     async fn an_inquiry_posts_nothing(db: &TestDatabase) {

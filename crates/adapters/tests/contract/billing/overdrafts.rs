@@ -72,6 +72,20 @@ on_one! {
         billing.is_sound().await;
     }
 
+    async fn a_refund_of_the_last_payment_refunds_the_renewal_and_not_its_overdraft_fee(db: &TestDatabase) {
+        let billing = overdue(db).await;
+        billing.wait(OVERDRAFT_GRACE);
+        billing.round().await;
+        billing.send_all().await;
+        let paid: Vec<_> = billing.invoices().await.iter().map(|one| (one.reason, one.status)).collect();
+        let newest_last = [BillingReason::SubscriptionCycle, BillingReason::OverdraftProtection].map(|reason| (reason, InvoiceStatus::Paid));
+        assert_eq!(paid, newest_last);
+        billing.end_with(RefundChoice::Last).await.expect("ends");
+        assert_eq!(billing.refunded().await, [700 * UNIT]);
+        billing.send_all().await;
+        billing.is_sound().await;
+    }
+
     async fn nothing_is_charged_if_the_customer_pays_in_time(db: &TestDatabase) {
         let billing = overdue(db).await;
         billing.networks.faucet().await;

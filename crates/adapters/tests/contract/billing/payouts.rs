@@ -184,6 +184,21 @@ on_one! {
         assert_eq!(credited.reserved().await.0, [400, 0]);
     }
 
+    async fn a_declined_payout_takes_another_payment_the_next_time(db: &TestDatabase) {
+        let credited = CreditedBuyer::open(db, &[1_000, 1_000]).await;
+        let mut unit = credited.buyer.billing.ctx.store.read().await.expect("reads");
+        let newest = unit.intents().find(&credited.payments[1]).await.expect("reads").expect("exists").reference;
+        drop(unit);
+        // The store has not heard of the dispute.
+        credited.buyer.dispute(&newest, 1_000).await;
+        credited.pay_out(Some(400)).await.expect("is ordered");
+        credited.send().await;
+        assert_eq!(credited.reserved().await, (vec![0, 0], 2_000), "the provider declined it");
+        credited.pay_out(Some(400)).await.expect("is ordered");
+        credited.send().await;
+        assert_eq!(credited.reserved().await, (vec![400, 0], 1_600));
+    }
+
     async fn a_payout_never_exceeds_the_refundable_amount_of_the_card_payments(db: &TestDatabase) {
         let credited = CreditedBuyer::open(db, &[1_000]).await;
         let mut unit = credited.buyer.billing.ctx.store.begin().await.expect("begins");

@@ -5,8 +5,8 @@ use crate::checkout_fixtures::{id, wallet_attempt};
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_both;
 use souk_domain::billing::{
-    self, DocumentType, InvoiceStatus, Period, PlanChoice, PlanOrder, PlanSwitch, Requester, Scope, Subscription, SubscriptionError,
-    SubscriptionStatus, UsageAction, UsageError, UsageReport, VoidError,
+    self, CancelError, DocumentType, Invoice, InvoiceStatus, Period, PlanChoice, PlanError, PlanOrder, PlanSwitch, RefundChoice, Requester,
+    Scope, Subscription, SubscriptionError, SubscriptionStatus, UsageAction, UsageError, UsageReport, VoidError,
 };
 use souk_domain::context::Context;
 use souk_domain::payment::{self, Attempt, AttemptContext, AttemptStatus, Decline, Outcome, Purpose, Settlement, SettlementError, Trigger};
@@ -26,6 +26,30 @@ async fn settle(
     let settlement = Settlement { reference: attempt.id.to_string(), payer: String::new(), amount: attempt.amount, card: None };
     let context = AttemptContext { attempt, method: billing.networks.method.clone(), currency: billing.networks.currency.clone() };
     payment::record(ctx, unit, &context, &Outcome::Settled(settlement), Trigger::Reconciler).await
+}
+
+/// Runs `action` while a payment of an invoice is being written, and declines the payment afterwards.
+async fn while_paying<T>(billing: &Billing, name: &str, invoice: &Invoice, action: impl Future<Output = T>) -> T {
+    let (method_id, currency_id, amount) = (invoice.method_id.clone(), invoice.currency_id.clone(), invoice.remaining());
+    let attempt = wallet_attempt(&format!("att_{name}"), "pi_own", &format!("0x{name}"));
+    let own = Attempt { method_id, currency_id, session_id: None, amount, ..attempt };
+    let mut payment = billing.ctx.store.begin().await.expect("begins");
+    payment.attempts().insert(&own, &planned(invoice)).await.expect("inserts");
+    let done = AtomicBool::new(false);
+    let acted = async {
+        let answer = action.await;
+        done.store(true, Ordering::Relaxed);
+        answer
+    };
+    let commit = async {
+        billing.until_blocked(1, || done.load(Ordering::Relaxed)).await;
+        payment.commit().await.expect("commits");
+    };
+    let (answer, ()) = tokio::join!(acted, commit);
+    let mut unit = billing.ctx.store.begin().await.expect("begins");
+    unit.attempts().finish(&own.id, AttemptStatus::Declined, None, billing.start).await.expect("finishes");
+    unit.commit().await.expect("commits");
+    answer
 }
 
 on_both! {
@@ -127,6 +151,31 @@ on_both! {
         let (answer, ()) = tokio::join!(payment, commit);
         assert!(matches!(answer, Err(StorageError::Duplicate(_))), "{answer:?}");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Void]);
+    }
+
+    async fn unused_time_is_not_credited_while_a_payment_of_its_invoice_is_being_written(db: &TestDatabase) {
+        let billing = Billing::open(db, 100).await;
+        let price = billing.price("price_1", 30, MONTHLY).await;
+        let larger = billing.price("price_2", 60, MONTHLY).await;
+        billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
+        // The month's invoice is open, and nobody is paying it.
+        let renewal = billing.round_unsent().await;
+        let mut unit = billing.ctx.store.begin().await.expect("begins");
+        unit.attempts().finish(&renewal[0], AttemptStatus::Declined, None, billing.start).await.expect("finishes");
+        unit.commit().await.expect("commits");
+        let invoice = billing.last().await;
+        let choice = PlanChoice { price: larger.id.clone(), quantity: None, item: None };
+        let shown = billing::preview_plan(&billing.ctx, &id("sub_1"), &choice).await.expect("is shown");
+        let order = PlanOrder { choice, at: shown.at, expected: shown.total, credited: Some(shown.credited) };
+        let sub = id("sub_1");
+        let changed = while_paying(&billing, "change", &invoice, billing::switch_plan(&billing.ctx, &sub, &order, Requester::Customer)).await;
+        assert!(matches!(changed, Err(PlanError::Subscription(SubscriptionError::PaymentInFlight))), "{changed:?}");
+        for (name, refund) in [("share", RefundChoice::Proration), ("last", RefundChoice::Last)] {
+            let ended = while_paying(&billing, name, &invoice, billing.end_with(refund)).await;
+            assert!(matches!(ended, Err(CancelError::Subscription(SubscriptionError::PaymentInFlight))), "{name}: {ended:?}");
+        }
+        assert_eq!((billing.statuses().await, billing.notes().await.len()), (vec![InvoiceStatus::Open], 0));
+        assert_eq!((billing.find("sub_1").await.status, &billing.find("sub_1").await.items[0].price_id), (SubscriptionStatus::Active, &price.id));
     }
 
     async fn a_renewal_and_a_plan_change_wait_for_each_others_use_of_the_balance(db: &TestDatabase) {

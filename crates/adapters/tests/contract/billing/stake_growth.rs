@@ -48,7 +48,7 @@ async fn missing(billing: &Billing, name: &str, what: StakeFor<'_>) -> Result<u1
 }
 
 /// A wallet stakes the amount that is missing for a plan.
-async fn place_missing_stake(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) -> Result<String, RestakeError> {
+pub async fn place_missing_stake(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) -> Result<String, RestakeError> {
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let (ctx, id, what) = (&billing.ctx, id::<SubscriptionId>(name), StakeFor::ChangedPlan(order));
     let prepared = billing::prepare_restake(ctx, &id, what, &payer, 5).await?;
@@ -57,7 +57,7 @@ async fn place_missing_stake(billing: &Billing, name: &str, order: &PlanOrder, w
 }
 
 /// A wallet grants the mandate for a plan: the first of the two steps of a change to a more expensive plan.
-async fn sign_mandate(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) {
+pub async fn sign_mandate(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) {
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let (ctx, id, currency) = (&billing.ctx, id::<SubscriptionId>(name), &billing.networks.currency.id);
     let prepared = billing::prepare_payment_change(ctx, &id, currency, Some(order), &payer, 7).await.expect("prepares");
@@ -79,14 +79,14 @@ async fn bills(billing: &Billing) -> (usize, u128) {
 }
 
 /// Returns the current preview of a plan as an order.
-async fn shown(billing: &Billing, name: &str, price: &str) -> PlanOrder {
+pub async fn shown(billing: &Billing, name: &str, price: &str) -> PlanOrder {
     let choice = PlanChoice { price: id(price), quantity: None, item: None };
     let preview = billing::preview_plan(&billing.ctx, &id(name), &choice).await.expect("is shown");
     PlanOrder { choice, at: preview.at, expected: preview.total, credited: Some(preview.credited) }
 }
 
 /// Two subscriptions of one checkout at 5 tokens each, secured by a stake of 50 tokens placed for the first. The mandate allows more.
-async fn permitted(db: &souk_adapters::testing::TestDatabase) -> Billing {
+pub async fn permitted(db: &souk_adapters::testing::TestDatabase) -> Billing {
     let billing = two_of_one_checkout(db).await;
     billing.networks.grant_mandate(1_000, 8).await;
     billing.write("UPDATE checkout_sessions SET status = 'complete', invoice_id = NULL").await;

@@ -1,26 +1,22 @@
 //! No deposit is forgotten: a declined return is retried, regardless of what happened to the stake's subject.
 
 use super::bench::{Billing, DAY, MONTHLY, at_once};
-use crate::checkout_fixtures::{at, id, session};
+use super::stake_growth::{permitted, place_missing_stake, shown, sign_mandate};
+use crate::checkout_fixtures::{id, session};
 use crate::ledger::bench::UNIT;
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
-use souk_domain::access::Wallet;
-use souk_domain::billing::{
-    self, CancelReason, Cancellation, RefundChoice, ReleaseReason, Requester, STAKE_RETRY_DELAY, STAKE_WAITING, StakeChoice, StakeFor,
-    StakeStatus, Subscription,
-};
+use souk_domain::billing::{self, RefundChoice, ReleaseReason, Requester, STAKE_RETRY_DELAY, STAKE_WAITING, StakeChoice, StakeStatus};
 use souk_domain::checkout::{self, Session};
-use souk_domain::shared::{Amount, SubscriptionId};
+use souk_domain::shared::Amount;
 
-/// A customer who staked 50 of 1,000 tokens for `sub_1`. `change` modifies the subscription before it is inserted.
-async fn staked(db: &TestDatabase, change: impl FnOnce(&mut Subscription)) -> Billing {
+/// A customer who staked 50 of 1,000 tokens for `sub_1`.
+async fn staked(db: &TestDatabase) -> Billing {
     let billing = Billing::open(db, 10).await;
     let price = billing.price("price_1", 5, MONTHLY).await;
     let mut one = billing.subscription("sub_1", &price, DAY);
     one.stake_id = Some(billing.stake(&one, 50).await.id);
-    change(&mut one);
     billing.insert(&one).await;
     billing
 }
@@ -55,7 +51,7 @@ on_both! {
     }
 
     async fn the_stake_of_an_ended_subscription_is_returned_by_a_retry(db: &TestDatabase) {
-        let billing = staked(db, |_| ()).await;
+        let billing = staked(db).await;
         let terms = at_once(RefundChoice::None, StakeChoice::None);
         billing::cancel(&billing.ctx, Requester::Store, &id("sub_1"), &terms).await.expect("ends");
         assert_eq!(billing.process_due_stakes().await, 0, "the last usage may still be billed");
@@ -65,36 +61,19 @@ on_both! {
     }
 
     async fn the_stake_of_a_payer_who_changed_wallets_is_returned_by_a_retry(db: &TestDatabase) {
-        let revoked = Cancellation {
-            reason: CancelReason::StakeRevoked,
-            feedback: None,
-            comment: String::new(),
-            requested_at: at(0),
-            clearing_stake: None,
-        };
-        let billing = staked(db, |one| {
-            one.session_id = Some(id("cs_1"));
-            one.cancel_at_period_end = true;
-            one.cancellation = Some(revoked);
-        })
-        .await;
-        let mut unit = billing.ctx.store.begin().await.expect("begins");
-        let terms = checkout::SubscriptionTerms::default();
-        let bought = Session { terms, subscription_ids: vec![id("sub_1")], mandate_id: None, stake_id: None, ..session("cs_1") };
-        unit.sessions().insert(&bought).await.expect("inserts");
-        unit.commit().await.expect("commits");
-        // The former wallet revoked nothing, so its stake is held until the new wallet has placed its own.
-        billing.write("UPDATE stakes SET status = 'releasing', release_reason = 'revoked'").await;
+        let billing = permitted(db).await;
         let other = TestWallet::from_seed(&[77; 32]);
         billing.networks.faucet_for(&other).await;
-        let payer = Wallet { did: other.did().clone(), public_key: other.public_key_base58() };
-        let (sub, what) = (id::<SubscriptionId>("sub_1"), StakeFor::Resuming);
-        let prepared = billing::prepare_restake(&billing.ctx, &sub, what, &payer, 5).await.expect("prepares");
-        let signed = other.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
-        billing::submit_signed_restake(&billing.ctx, &sub, what, &payer, 5, &signed).await.expect("takes");
+        let dear = shown(&billing, "sub_1", "price_2").await;
+        sign_mandate(&billing, "sub_1", &dear, &other).await;
+        let dear = shown(&billing, "sub_1", "price_2").await;
+        place_missing_stake(&billing, "sub_1", &dear, &other).await.expect("takes");
+        billing.send_all().await;
         let placed = billing.stake_of("sub_1").await;
-        assert_eq!((&placed.payer, placed.status, placed.remaining()), (other.did(), StakeStatus::Held, Amount::new(50 * UNIT)));
-        declined_then_returned(&billing, ReleaseReason::Revoked).await;
+        assert_eq!((&placed.payer, placed.status, placed.remaining()), (other.did(), StakeStatus::Held, Amount::new(65 * UNIT)));
+        billing.is_sound().await;
+        declined_then_returned(&billing, ReleaseReason::Superseded).await;
         assert_eq!(billing.stake_of("sub_1").await.status, StakeStatus::Held, "the new one stays");
+        billing.is_sound().await;
     }
 }

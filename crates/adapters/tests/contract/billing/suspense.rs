@@ -1,11 +1,15 @@
 //! Payments that settle with an amount other than the requested one, and payments that a network reverses.
 
+use super::bench::MONTHLY;
 use super::card_bench::CardBuyer;
+use super::plans::subscribed;
+use crate::checkout_fixtures::id;
 use souk_adapters::{on_both, on_one};
-use souk_domain::billing::{self, InvoiceStatus, SuspenseError};
+use souk_domain::billing::{self, Invoice, InvoiceStatus, PayoutOrder, SubscriptionStatus, SuspenseError, SuspenseTo};
 use souk_domain::ledger::EntryType;
 use souk_domain::payment::{
-    self, AMOUNT_DIFFERS, AttemptContext, AttemptStatus, Decline, Origin, Outcome, PurposeHandlers, Reversal, Settlement, Trigger,
+    self, AMOUNT_DIFFERS, AttemptContext, AttemptStatus, CardHint, Decline, Origin, Outcome, PurposeHandlers, RECHECK_AFTER, Reversal,
+    Settlement, Trigger,
 };
 use souk_domain::shared::{Amount, AttemptId, Mode};
 
@@ -31,8 +35,22 @@ impl CardBuyer {
 }
 
 fn settled(cents: u128) -> Outcome {
+    settled_as("pi_provider", cents)
+}
+
+fn settled_as(reference: &str, cents: u128) -> Outcome {
     let amount = Amount::new(cents);
-    Outcome::Settled(Settlement { reference: "pi_provider".to_owned(), payer: String::new(), amount, card: None })
+    Outcome::Settled(Settlement { reference: reference.to_owned(), payer: String::new(), amount, card: None })
+}
+
+/// The customer's payment of an invoice of 10.00 moves another amount. Returns the invoice, the attempt, and the provider's id of the
+/// payment.
+async fn on_hold(buyer: &CardBuyer, name: &str, cents: u128) -> (Invoice, AttemptId, String) {
+    let invoice = buyer.invoice(&format!("in_{name}"), 1_000).await;
+    let attempt = buyer.begin(name, std::slice::from_ref(&invoice)).await;
+    let payment = buyer.enter_card(&attempt).await;
+    buyer.record_outcome(&attempt, &settled_as(&payment, cents)).await;
+    (invoice, attempt, payment)
 }
 
 on_both! {
@@ -53,8 +71,8 @@ on_both! {
         assert_eq!(buyer.entries(attempt.as_str()).await, [EntryType::SuspenseReceived]);
         buyer.billing.is_sound().await;
 
-        let resolve = async || billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt).await;
-        assert!(matches!(billing::resolve_suspense(&buyer.billing.ctx, Mode::Live, &attempt).await, Err(SuspenseError::NotFound)));
+        let resolve = async || billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, SuspenseTo::Balance).await;
+        assert!(matches!(billing::resolve_suspense(&buyer.billing.ctx, Mode::Live, &attempt, SuspenseTo::Balance).await, Err(SuspenseError::NotFound)));
         assert_eq!(resolve().await.expect("is resolved").amount, Amount::new(700));
         assert!(matches!(resolve().await, Err(SuspenseError::NotOnHold)));
         assert_eq!(buyer.attempt(&attempt).await.status, AttemptStatus::Declined);
@@ -69,6 +87,67 @@ on_both! {
         buyer.billing.is_sound().await;
     }
 
+    async fn money_of_a_resolved_hold_is_paid_out_over_its_payment(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, attempt, _) = on_hold(&buyer, "1", 700).await;
+        let ctx = &buyer.billing.ctx;
+        buyer.credit_to_balance(&invoice, 1_000).await;
+        let payout = PayoutOrder { customer_id: id("cus_1"), currency_id: buyer.currency.id.clone(), amount: None, memo: String::new() };
+        billing::resolve_suspense(ctx, Mode::Test, &attempt, SuspenseTo::Balance).await.expect("is resolved");
+        assert_eq!(buyer.billing.customer_balance().await, 700);
+        billing::pay_out_balance(ctx, Mode::Test, &payout).await.expect("is ordered");
+        buyer.billing.send_all().await;
+        assert_eq!((buyer.billing.customer_balance().await, buyer.cards.held().await), (0, 300));
+        buyer.billing.is_sound().await;
+    }
+
+    async fn a_hold_is_resolved_to_its_invoice_and_the_rest_to_the_balance(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (paid, partly) = ((InvoiceStatus::Paid, 1_000, 1_000, 0), (InvoiceStatus::Open, 1_000, 700, 0));
+        for (name, cents, standing) in [("1", 1_200, paid), ("2", 700, partly)] {
+            let (invoice, attempt, _) = on_hold(&buyer, name, cents).await;
+            let resolved = billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, SuspenseTo::Invoices).await.expect("is resolved");
+            assert_eq!((resolved.amount, resolved.invoices), (Amount::new(cents), vec![invoice.id.clone()]));
+            assert_eq!((buyer.standing(&invoice).await, buyer.billing.customer_balance().await), (standing, 200));
+            assert!(buyer.accounts().await.iter().all(|(name, _)| name != "liabilities:suspense"));
+            buyer.billing.is_sound().await;
+        }
+    }
+
+    async fn a_hold_is_refunded_over_its_payment(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, attempt, _) = on_hold(&buyer, "1", 700).await;
+        let resolved = billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, SuspenseTo::Refund).await.expect("is resolved");
+        assert_eq!(resolved.refund.expect("a refund").amount, Amount::new(700));
+        buyer.billing.is_sound().await;
+        buyer.billing.send_all().await;
+        assert_eq!((buyer.cards.held().await, buyer.standing(&invoice).await.2), (300, 0));
+        assert_eq!(buyer.accounts().await, [("assets:receivable".to_owned(), 1_000), ("income:revenue".to_owned(), -1_000)]);
+        buyer.billing.is_sound().await;
+    }
+
+    async fn a_dashboard_refund_of_a_payment_on_hold_is_posted(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (_, attempt, payment) = on_hold(&buyer, "1", 700).await;
+        let refund = buyer.refund_in_dashboard(&payment, 500).await;
+        buyer.check(&payment).await;
+        let suspense = async || {
+            let accounts = buyer.accounts().await;
+            accounts.iter().find(|(name, _)| name == "liabilities:suspense").map_or(0, |(_, sum)| *sum)
+        };
+        assert_eq!(suspense().await, -200);
+        buyer.billing.is_sound().await;
+        buyer.fail_refund(&refund).await;
+        buyer.check(&payment).await;
+        assert_eq!(suspense().await, -700);
+        buyer.refund_in_dashboard(&payment, 300).await;
+        buyer.check(&payment).await;
+        let resolve = async || billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, SuspenseTo::Balance).await;
+        assert_eq!(resolve().await.expect("is resolved").amount, Amount::new(400), "what is left");
+        assert_eq!((suspense().await, buyer.billing.customer_balance().await), (0, 400));
+        buyer.billing.is_sound().await;
+    }
+
     async fn a_reversed_payment_is_owed_again_and_not_retried(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
         let (invoice, _) = buyer.paid(1_000).await;
@@ -80,6 +159,60 @@ on_both! {
         assert_eq!(buyer.entries("att_1").await.last(), Some(&EntryType::PaymentReversed));
         buyer.billing.is_sound().await;
     }
+
+    async fn a_card_payment_that_fails_after_it_succeeded_is_reversed_once(db: &TestDatabase) {
+        let buyer = CardBuyer::open(db).await;
+        let (invoice, payment) = buyer.paid(1_000).await;
+        let ctx = &buyer.billing.ctx;
+        let hint = CardHint::Failure { payment: payment.clone() };
+        billing::check_card_hint(ctx, &buyer.method.id, &hint).await.expect("is asked");
+        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 1_000, 1_000, 0), "an event is only a hint");
+
+        buyer.cards.post_test_endpoint(&format!("payment_intents/{payment}"), &[]).await;
+        buyer.billing.wait(billing::EVENT_LIST_INTERVAL);
+        billing::read_event_lists(ctx).await.expect("reads");
+        let mut connection = buyer.billing.database().read().await.expect("reads");
+        let rows = connection.query("SELECT payload FROM outbox WHERE topic = 'check_card'").all().await.expect("reads");
+        let failures: Vec<_> = rows.iter().map(|row| row.get::<serde_json::Value>("payload").expect("ids")["failure"].clone()).collect();
+        assert_eq!(failures, [payment.as_str()], "found without a webhook delivery");
+        drop(connection);
+        for _ in 0..2 {
+            billing::check_card_hint(ctx, &buyer.method.id, &hint).await.expect("is reversed");
+        }
+        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Uncollectible, 1_000, 0, 0));
+        assert_eq!(buyer.entries("att_1").await, [EntryType::Payment, EntryType::PaymentReversed]);
+        buyer.billing.is_sound().await;
+
+        let owed = buyer.billing.reload(&invoice).await;
+        buyer.pay("2", std::slice::from_ref(&owed)).await;
+        assert_eq!((buyer.standing(&invoice).await, buyer.cards.held().await), ((InvoiceStatus::Paid, 1_000, 1_000, 0), 1_000));
+        buyer.billing.is_sound().await;
+    }
+
+    async fn a_wallet_payment_that_its_network_forgot_is_reversed_after_a_second_look(db: &TestDatabase) {
+        let billing = subscribed(db, 30, 1, MONTHLY).await;
+        let invoice = billing.last().await;
+        let recheck = async || payment::recheck_settled(&billing.ctx, 100).await.expect("looks");
+        let hash = billing.networks.transfers().await[0]["hash"].as_str().expect("a hash").to_owned();
+        assert_eq!(recheck().await, 0, "not final yet");
+        billing.networks.forget(&hash).await;
+        for (looks, status) in [(1, InvoiceStatus::Paid), (1, InvoiceStatus::Uncollectible), (0, InvoiceStatus::Uncollectible)] {
+            billing.wait(RECHECK_AFTER);
+            assert_eq!((recheck().await, billing.reload(&invoice).await.status), (looks, status));
+        }
+        let one = billing.find("sub_1").await;
+        assert_eq!((one.status, one.past_due_since), (SubscriptionStatus::PastDue, Some(billing.ctx.now().minus(RECHECK_AFTER))));
+        billing.is_sound().await;
+    }
+
+    async fn a_wallet_payment_that_stands_is_looked_up_once(db: &TestDatabase) {
+        let billing = subscribed(db, 30, 1, MONTHLY).await;
+        for looks in [1, 0] {
+            billing.wait(RECHECK_AFTER);
+            assert_eq!(payment::recheck_settled(&billing.ctx, 100).await.expect("looks"), looks);
+        }
+        assert_eq!(billing.last().await.status, InvoiceStatus::Paid);
+    }
 }
 
 on_one! {
@@ -87,7 +220,7 @@ on_one! {
         let buyer = CardBuyer::open(db).await;
         buyer.paid(1_000).await;
         let attempt = AttemptId::parse("att_1").expect("an id");
-        let resolved = billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt).await;
+        let resolved = billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, SuspenseTo::Balance).await;
         assert!(matches!(resolved, Err(SuspenseError::NotOnHold)));
     }
 }

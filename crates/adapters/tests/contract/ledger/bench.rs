@@ -247,6 +247,11 @@ impl Bench {
         assert_eq!(self.post("/faults", &json!({"mode": mode})).await.0, 204);
     }
 
+    /// The network forgets a transaction, as after a reorganization.
+    pub async fn forget(&self, hash: &str) {
+        assert_eq!(self.post(&format!("/debug/forget/{hash}"), &json!({})).await.0, 204);
+    }
+
     pub async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         let answer = self.http.post(format!("{}{path}", self.ledger)).json(body).send().await.expect("answers");
         (answer.status().as_u16(), answer.json().await.unwrap_or_default())

@@ -5,13 +5,13 @@ use crate::routes::balances::BalanceTransactionModel;
 use crate::routes::customers::named_customer;
 use crate::routes::input::{page, read_metadata, words};
 use crate::routes::payments::IntentModel;
-use crate::routes::refunds::{RefundAnswerModel, RefundInputModel, order_refund};
+use crate::routes::refunds::{RefundAnswerModel, RefundInputModel, RefundModel, order_refund};
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use souk_domain::billing::{self, Invoice, SuspenseError};
+use souk_domain::billing::{self, Invoice, SuspenseError, SuspenseTo};
 use souk_domain::payment::{Intent, update_metadata};
 use souk_domain::shared::{Listed, Mode, Page, PaymentIntentId, StorageError};
 use souk_domain::storage::UnitOfWork;
@@ -29,6 +29,26 @@ pub struct IntentListModel {
 pub struct IntentUpdateModel {
     /// Replaces the existing metadata. The customer who paid can read it.
     pub metadata: serde_json::Value,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "ResolveInput")]
+pub struct ResolveInputModel {
+    /// Where the settled amount goes: `balance` (of the customer, the default), `invoice` (the invoices of the payment, as far as they
+    /// remain; the rest goes to the balance) or `refund` (back to the payer).
+    pub to: Option<String>,
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "PaymentResolution", skip_serializing_if_is_none)]
+pub struct ResolutionModel {
+    /// What was resolved, in base units: the settled amount, less what was refunded in the provider's dashboard or disputed since.
+    pub amount: String,
+    /// The increase of the customer's balance.
+    pub balance_transaction: Option<BalanceTransactionModel>,
+    pub refund: Option<RefundModel>,
+    /// The invoices that were paid, or paid in part.
+    pub invoice_ids: Vec<String>,
 }
 
 pub struct PaymentIntentsApi;
@@ -158,23 +178,33 @@ impl PaymentIntentsApi {
         Ok(Json(order_refund(&app, writes.mode, Some(id.as_str()), input.0).await?))
     }
 
-    /// Resolve a payment on hold, whose settled amount differs from the requested one. The settled amount is added to the customer's
-    /// balance, and the invoices of the payment can be paid again.
+    /// Resolve a payment on hold, whose settled amount differs from the requested one. What is still unpaid of its invoices can be paid
+    /// again.
     #[oai(path = "/:id/resolve", method = "post")]
     async fn resolve(
         &self,
         app: Data<&Arc<App>>,
         writes: Writes<resources::PaymentIntents>,
         id: Path<String>,
-    ) -> Result<Json<BalanceTransactionModel>, Problem> {
+        input: Json<ResolveInputModel>,
+    ) -> Result<Json<ResolutionModel>, Problem> {
         let id = PaymentIntentId::parse(&id)?;
+        let to = match input.0.to.as_deref() {
+            Some(name) => SuspenseTo::from_name(name).ok_or_else(|| Problem::invalid("to"))?,
+            None => SuspenseTo::default(),
+        };
         let mut unit = app.ctx.store.read().await?;
         let intent = unit.intents().find(&id).await?.filter(|intent| intent.mode == writes.mode).ok_or_else(Problem::not_found)?;
         let attempt = unit.attempts().open_of_intent(&intent.id).await?.ok_or(SuspenseError::NotOnHold)?;
         let currencies = unit.methods().currencies(writes.mode).await?;
         drop(unit);
-        let transaction = billing::resolve_suspense(&app.ctx, writes.mode, &attempt.id).await?;
-        Ok(Json(BalanceTransactionModel::new(&transaction, &currencies)))
+        let resolved = billing::resolve_suspense(&app.ctx, writes.mode, &attempt.id, to).await?;
+        Ok(Json(ResolutionModel {
+            amount: resolved.amount.to_string(),
+            balance_transaction: resolved.transaction.as_ref().map(|one| BalanceTransactionModel::new(one, &currencies)),
+            refund: resolved.refund.as_ref().map(RefundModel::from),
+            invoice_ids: resolved.invoices.iter().map(ToString::to_string).collect(),
+        }))
     }
 }
 

@@ -30,7 +30,8 @@ pub struct RefundModel {
     pub id: String,
     pub object: String,
     pub livemode: bool,
-    /// `refund` (of a payment), `stake_return` (of a deposit) or `balance_payout` (of the customer's balance).
+    /// `refund` (of a payment), `stake_return` (of a deposit), `balance_payout` (of the customer's balance) or `dashboard_refund` (the part
+    /// of a refund in the provider's dashboard that the invoices could not give).
     #[oai(rename = "type")]
     pub kind: String,
     /// `pending`, `succeeded`, `failed`, or `canceled` (it failed, and its amount was moved to the customer's balance).

@@ -3,7 +3,7 @@
 use super::dispute::{DisputeError, record_dispute};
 use super::provider_refund::{ProviderRefundError, record_provider_refund};
 use crate::context::Context;
-use crate::payment::{Method, ProviderDispute, ProviderRefund, RailError};
+use crate::payment::{Method, ProviderDispute, ProviderRefund, RailError, SettlementError};
 use crate::shared::{StorageError, Timestamp};
 
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +17,9 @@ pub enum CardCheckError {
     Dispute(#[from] DisputeError),
     #[error(transparent)]
     Refund(#[from] ProviderRefundError),
+    /// A settled payment that has failed could not be reversed.
+    #[error(transparent)]
+    Reversal(#[from] SettlementError),
     #[error(transparent)]
     Storage(#[from] StorageError),
 }

@@ -8,8 +8,8 @@ use super::{CreditError, CreditNoteReason};
 use crate::billing::{DocumentType, Invoice, InvoiceChange, InvoiceItem, Notification, notify};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting, Side};
-use crate::payment::{Intent, Method, ProviderRefund};
-use crate::shared::{Amount, EntryId, Timestamp};
+use crate::payment::{Intent, Method, ProviderRefund, Refund, RefundStatus, RefundType};
+use crate::shared::{Amount, EntryId, RefundId, Timestamp};
 use crate::storage::UnitOfWork;
 
 /// A dashboard refund that is not recorded yet.
@@ -40,7 +40,45 @@ impl DashboardRefund<'_> {
             credited = credited.plus(part)?;
         }
         let uncovered = self.provider.amount.minus(credited)?;
-        if uncovered.is_zero() { Ok(()) } else { self.post_to_suspense(ctx, unit, uncovered).await }
+        if uncovered.is_zero() {
+            return Ok(());
+        }
+        self.reserve(ctx, unit, uncovered.min(unallocated)).await?;
+        self.post_to_suspense(ctx, unit, uncovered).await
+    }
+
+    /// Reserves on the payment the part of the refund that no invoice line gives, so that neither a payout nor another refund asks the
+    /// provider for it again. Released by [`super::refund::refund_failed_later`].
+    async fn reserve(&self, ctx: &Context, unit: &mut dyn UnitOfWork, amount: Amount) -> Result<(), CreditError> {
+        if amount.is_zero() {
+            return Ok(());
+        }
+        if !unit.intents().reserve_refund(&self.intent.id, amount, ctx.now()).await? {
+            return Err(CreditError::Contended);
+        }
+        let refund = Refund {
+            id: RefundId::new(ctx.now(), ctx.random.as_ref()),
+            mode: self.method.mode,
+            kind: RefundType::Dashboard,
+            status: RefundStatus::Succeeded,
+            amount,
+            currency_id: self.intent.currency_id.clone(),
+            method_id: self.method.id.clone(),
+            customer_id: self.intent.customer_id.clone(),
+            intent_id: Some(self.intent.id.clone()),
+            payment_id: None,
+            credit_note_id: None,
+            invoice_id: None,
+            subscription_id: None,
+            reason: reason_of(&self.provider.reason).name().to_owned(),
+            description: String::new(),
+            reference: self.provider.provider_id.clone(),
+            failure: None,
+            failure_count: 0,
+            created_at: self.at,
+            updated_at: self.at,
+        };
+        Ok(unit.refunds().insert(&refund).await?)
     }
 
     /// How much of an invoice a credit note can return over the payment.
@@ -80,7 +118,8 @@ impl DashboardRefund<'_> {
     }
 }
 
-/// Records that a dashboard refund has failed: its part in suspense returns to the store's cash account.
+/// Records that a dashboard refund has failed: its part in suspense returns to the store's cash account. The caller records the failure of
+/// its rows.
 pub(super) async fn dashboard_refund_failed(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,

@@ -6,11 +6,14 @@ use super::dispute_change::DisputeChange;
 use super::issue::{ItemOrder, NoteOrder, issue_note};
 use super::undo::{PaidByIntent, subscriptions_of, take_newest_first};
 use super::{CreditError, CreditNoteReason};
-use crate::billing::{InvoiceItem, InvoicePayment};
+use crate::billing::recovery::match_invoices;
+use crate::billing::{InvoiceItem, InvoicePayment, Subscription};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting, Side};
 use crate::payment::{Dispute, DisputeFilter};
-use crate::shared::{Amount, EntryId, InvoiceId, MAX_PAGE_SIZE, Page, SubscriptionId, Timestamp};
+use crate::shared::{
+    Amount, CustomerId, DisputeId, EntryId, InvoiceId, MAX_PAGE_SIZE, Mode, Page, StorageError, SubscriptionId, Timestamp,
+};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
@@ -70,7 +73,7 @@ impl DisputePosting {
     }
 
     /// Reverses the disputed payments, so that the invoices' due grows, and credits the creditable amount of their lines. The rest
-    /// stays due.
+    /// stays due, and makes its subscription past due.
     async fn lose(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
         let held = self.held(unit).await?;
         if held.is_zero() {
@@ -84,10 +87,13 @@ impl DisputePosting {
         let currency = &self.dispute.currency_id;
         let postings = vec![Posting::debit(Account::Receivable, held, currency), Posting::credit(Account::Disputes, held, currency)];
         self.post(ctx, unit, EntryType::DisputeLost, postings).await?;
-        for invoice in self.paid.touched(&taken.parts) {
-            self.credit(ctx, unit, &invoice).await?;
+        let invoices = self.paid.touched(&taken.parts);
+        for invoice in &invoices {
+            self.credit(ctx, unit, invoice).await?;
         }
-        Ok(())
+        let lost = self.paid.invoices.iter().filter(|invoice| invoices.contains(&invoice.id));
+        let subscriptions = lost.filter_map(|invoice| invoice.subscription_id.clone()).collect();
+        Ok(match_invoices(ctx, unit, &subscriptions, self.at).await?)
     }
 
     async fn credit(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, id: &InvoiceId) -> Result<(), CreditError> {
@@ -140,7 +146,8 @@ impl DisputePosting {
     /// Ends the suspension of the entitlements that the payment paid for, except where another dispute holds funds of the same invoices or
     /// subscriptions.
     async fn reinstate_entitlements(&self, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
-        let contested = self.contested_by_others(unit).await?;
+        let (customer, own) = (&self.dispute.customer_id, Some(&self.dispute.id));
+        let contested = Contested::read(unit, self.dispute.mode, customer, own).await?;
         let not_contested = self.paid.invoices.iter().filter(|invoice| !contested.invoices.contains(&invoice.id));
         let invoices: Vec<_> = not_contested.map(|invoice| invoice.id.clone()).collect();
         let mut subscriptions = subscriptions_of(&self.paid.invoices);
@@ -149,20 +156,6 @@ impl DisputePosting {
             unit.entitlements().reinstate(&invoices, &subscriptions).await?;
         }
         Ok(())
-    }
-
-    async fn contested_by_others(&self, unit: &mut dyn UnitOfWork) -> Result<Contested, CreditError> {
-        let filter = DisputeFilter { customer_id: Some(self.dispute.customer_id.clone()), open: true, ..DisputeFilter::default() };
-        let open = unit.disputes().list(self.dispute.mode, &filter, &Page::new(None, Some(MAX_PAGE_SIZE))).await?.list;
-        let mut contested = Contested::default();
-        for other in open.into_iter().filter(|other| other.id != self.dispute.id && other.funds_withdrawn) {
-            let payments = unit.invoice_payments().of_intent(&other.intent_id).await?;
-            contested.invoices.extend(payments.into_iter().filter(|one| !one.disputed.is_zero()).map(|one| one.invoice_id));
-        }
-        let ids: Vec<_> = contested.invoices.iter().cloned().collect();
-        let invoices = if ids.is_empty() { Vec::new() } else { unit.invoices().find_all(&ids).await? };
-        contested.subscriptions.extend(subscriptions_of(&invoices));
-        Ok(contested)
     }
 
     async fn post(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, kind: EntryType, postings: Vec<Posting>) -> Result<(), CreditError> {
@@ -174,11 +167,35 @@ impl DisputePosting {
     }
 }
 
-/// Invoices whose funds other open disputes hold, and their subscriptions.
+/// Invoices whose funds open disputes hold, and their subscriptions.
 #[derive(Debug, Default)]
 struct Contested {
     invoices: BTreeSet<InvoiceId>,
     subscriptions: BTreeSet<SubscriptionId>,
+}
+
+impl Contested {
+    /// Reads the customer's open disputes, without `except`.
+    async fn read(unit: &mut dyn UnitOfWork, mode: Mode, customer: &CustomerId, except: Option<&DisputeId>) -> Result<Self, StorageError> {
+        let filter = DisputeFilter { customer_id: Some(customer.clone()), open: true, ..DisputeFilter::default() };
+        let open = unit.disputes().list(mode, &filter, &Page::new(None, Some(MAX_PAGE_SIZE))).await?.list;
+        let mut contested = Self::default();
+        for dispute in open.into_iter().filter(|dispute| Some(&dispute.id) != except && dispute.funds_withdrawn) {
+            let payments = unit.invoice_payments().of_intent(&dispute.intent_id).await?;
+            contested.invoices.extend(payments.into_iter().filter(|one| !one.disputed.is_zero()).map(|one| one.invoice_id));
+        }
+        let ids: Vec<_> = contested.invoices.iter().cloned().collect();
+        let invoices = if ids.is_empty() { Vec::new() } else { unit.invoices().find_all(&ids).await? };
+        contested.subscriptions.extend(subscriptions_of(&invoices));
+        Ok(contested)
+    }
+}
+
+/// Whether an open dispute holds funds of a subscription's invoices, so that what the subscription gives access to is suspended. The caller
+/// has locked the subscription, which the recording of a dispute locks as well.
+pub(in crate::billing) async fn is_contested(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<bool, StorageError> {
+    let contested = Contested::read(unit, subscription.mode, &subscription.customer_id, None).await?;
+    Ok(contested.subscriptions.contains(&subscription.id))
 }
 
 /// The journal subject of a movement. Funds can be withdrawn, reinstated and withdrawn again, so each movement has its own entry.

@@ -25,12 +25,13 @@ pub use create::{
     preview_credit_note, refund_invoice, refund_payment, refundable,
 };
 pub use dispute::{DisputeError, record_dispute};
+pub(super) use dispute_posting::is_contested;
 pub(crate) use issue::{ItemOrder, NoteOrder, credit_everything, issue_note};
 pub use payout::{PayoutOrder, pay_out_balance, payout_limit};
 pub use provider_refund::{ProviderRefundError, record_provider_refund};
 pub(crate) use refund::refund_declined;
 pub use refund::{move_refund_to_balance, refund_failed_later, refund_settled, retry_refund};
-pub use suspense::{SuspenseError, resolve_suspense};
+pub use suspense::{ResolvedSuspense, SuspenseError, SuspenseTo, resolve_suspense};
 pub(super) use undo::{lock_paid_by, take_newest_first};
 
 use super::PricingFormula;

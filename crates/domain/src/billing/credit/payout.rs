@@ -7,9 +7,10 @@ use crate::billing::clock::time_of_customer;
 use crate::billing::{COMMENT_MAX, publish_charges};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
-use crate::payment::{Intent, Method, Refund, RefundStatus, RefundType};
-use crate::shared::{Amount, CurrencyId, CustomerId, EntryId, Mode, PaymentIntentId, RefundId, Timestamp, check_text};
+use crate::payment::{Intent, Method, Refund, RefundFilter, RefundStatus, RefundType};
+use crate::shared::{Amount, CurrencyId, CustomerId, EntryId, MAX_PAGE_SIZE, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text};
 use crate::storage::UnitOfWork;
+use std::collections::HashMap;
 
 /// The most card payments that one payout is spread over.
 const MAX_PAYMENTS: u32 = 100;
@@ -102,7 +103,8 @@ pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> 
     Ok(refunds)
 }
 
-/// Splits an amount over its refund routes: card payments, newest first; for a wallet, the account that paid last.
+/// Splits an amount over its refund routes: card payments, newest first, but those whose payouts the network has declined come last; for a
+/// wallet, the account that paid last.
 async fn routes(
     unit: &mut dyn UnitOfWork,
     method: &Method,
@@ -115,7 +117,9 @@ async fn routes(
         return Ok(vec![(None, amount)]);
     }
     let (mut unallocated, mut routes) = (amount, Vec::new());
-    let intents = unit.intents().with_room(customer, currency, MAX_PAYMENTS).await?;
+    let mut intents = unit.intents().with_room(customer, currency, MAX_PAYMENTS).await?;
+    let declined = declined_payouts(unit, method.mode, customer).await?;
+    intents.sort_by_key(|intent| declined.get(&intent.id).copied().unwrap_or_default());
     for intent in intents {
         let part = unallocated.min(room_of(unit, &intent).await?);
         if part.is_zero() {
@@ -125,6 +129,21 @@ async fn routes(
         routes.push((Some(intent.id), part));
     }
     if unallocated.is_zero() { Ok(routes) } else { Err(CreditError::NoPayoutRoute) }
+}
+
+/// The number of declined payouts of each payment, among the customer's newest failed refunds.
+async fn declined_payouts(
+    unit: &mut dyn UnitOfWork,
+    mode: Mode,
+    customer: &CustomerId,
+) -> Result<HashMap<PaymentIntentId, u32>, CreditError> {
+    let filter = RefundFilter { customer_id: Some(customer.clone()), status: Some(RefundStatus::Failed), ..RefundFilter::default() };
+    let failed = unit.refunds().list(mode, &filter, &Page::new(None, Some(MAX_PAGE_SIZE))).await?.list;
+    let mut declined = HashMap::new();
+    for intent in failed.into_iter().filter(|refund| refund.kind == RefundType::BalancePayout).filter_map(|refund| refund.intent_id) {
+        *declined.entry(intent).or_default() += 1;
+    }
+    Ok(declined)
 }
 
 /// What a card payment can still refund: disputed and reversed amounts have left the store already.

@@ -244,11 +244,33 @@ pub async fn refund_failed_later(ctx: &Context, unit: &mut dyn UnitOfWork, id: &
     if refund.status != RefundStatus::Succeeded {
         return Ok(false);
     }
+    if refund.kind == RefundType::Dashboard {
+        return release_dashboard_refund(ctx, unit, &refund, decline).await;
+    }
     let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
     let subject = format!("{}/{}", refund.id, refund.failure_count.saturating_add(1));
     let accounts = (Account::cash(&refund.method_id), Account::RefundsPayable);
     post(ctx, unit, &refund, EntryType::RefundFailed, &subject, accounts, now).await?;
     fail(ctx, unit, refund, decline).await?;
+    Ok(true)
+}
+
+/// Records that a dashboard refund failed: its payment can be refunded again. The owner has nothing to decide.
+async fn release_dashboard_refund(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    refund: &Refund,
+    decline: &Decline,
+) -> Result<bool, BillingError> {
+    let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
+    let failure_count = refund.failure_count.saturating_add(1);
+    let failed = Refund { status: RefundStatus::Failed, failure: Some(decline.clone()), failure_count, updated_at: now, ..refund.clone() };
+    if !unit.refunds().update(refund, &failed).await? {
+        return Err(BillingError::Contended);
+    }
+    if let Some(intent) = &refund.intent_id {
+        unit.intents().release_refund(intent, refund.amount, now).await?;
+    }
     Ok(true)
 }
 

@@ -25,7 +25,7 @@ pub use overdraft::{
     OverdraftError, OverdraftProtection, end_overdraft_protection, overdraft_protection, prepare_overdraft_stake,
     submit_signed_overdraft_stake,
 };
-pub(in crate::billing) use overdue::{OverdueInvoices, is_paying};
+pub(in crate::billing) use overdue::OverdueInvoices;
 pub(in crate::billing) use place::{
     Placement, ask_network, growth, held_with, lock_security, required_stake, stake_for_plan, stake_to_replace, stake_to_share,
 };

@@ -19,7 +19,7 @@ const INSERT: &str =
 const UPDATE: &str = "UPDATE prices SET active = $2, nickname = $3, lookup_key = $4, recurring = $5, upsells_to = $6,
     quantity_limit_per_checkout = $7, metadata = $8, search_text = $9, updated_at = $10, replaced_by = $11 WHERE id = $1";
 
-// The row decides, not what the caller read: the first amounts of a locked price are only ever written as they are.
+// The row decides, and not what the caller has read: the currency and amounts of a locked row are only ever written unchanged.
 const SET_AMOUNTS: &str = "UPDATE prices SET currency_id = $3, unit_amount = $4, currency_options = $5, tiers_mode = $6, tiers = $7,
     custom = $8, updated_at = $9
     WHERE id = $1 AND locked = $2 AND (locked = FALSE
@@ -36,7 +36,8 @@ const LOCK_UPSELLS: Sql = Sql {
     sqlite: "UPDATE prices SET locked = TRUE WHERE locked = FALSE AND id IN
         (SELECT source.upsells_to FROM prices AS source WHERE source.id IN (SELECT value FROM json_each($1)))",
     postgres: "UPDATE prices SET locked = TRUE WHERE id IN (SELECT id FROM prices WHERE locked = FALSE AND id IN
-        (SELECT source.upsells_to FROM prices AS source WHERE source.id IN (SELECT jsonb_array_elements_text($1))) ORDER BY id FOR NO KEY UPDATE)",
+        (SELECT source.upsells_to FROM prices AS source WHERE source.id IN (SELECT jsonb_array_elements_text($1)))
+        ORDER BY id FOR NO KEY UPDATE)",
 };
 
 /// The columns of a price. A price that shares the stock of another one gets the quantities of that stock.
@@ -50,7 +51,8 @@ macro_rules! columns {
 // $2 is the price's id as a JSON string, which is searched for in the items of links and sessions.
 const DELETE: &str = "DELETE FROM prices WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM stock_reservations WHERE price_id = $1)
     AND NOT EXISTS (SELECT 1 FROM products WHERE default_price_id = $1)
-    AND NOT EXISTS (SELECT 1 FROM prices AS other WHERE (other.upsells_to = $1 OR other.replaced_by = $1 OR other.stock_of = $1) AND other.id <> $1)
+    AND NOT EXISTS (SELECT 1 FROM prices AS other
+        WHERE (other.upsells_to = $1 OR other.replaced_by = $1 OR other.stock_of = $1) AND other.id <> $1)
     AND NOT EXISTS (SELECT 1 FROM payment_links WHERE CAST(items AS TEXT) LIKE $2 ESCAPE '\\')
     AND NOT EXISTS (SELECT 1 FROM checkout_sessions WHERE CAST(items AS TEXT) LIKE $2 ESCAPE '\\')";
 
@@ -108,13 +110,22 @@ const RESERVE: &str =
     ON CONFLICT (session_id, price_id) DO UPDATE SET state = 'reserved', reserved_at = $4,
         quantity = $3 + CASE WHEN stock_reservations.state = 'reserved' THEN stock_reservations.quantity ELSE 0 END
     WHERE stock_reservations.state <> 'committed'";
-// The price that owns the stock never changes, so that reading it and locking its row need not be one step.
-const TAKE_STOCK: &str = "UPDATE prices SET quantity_sold = quantity_sold + $2
-    WHERE id = (SELECT COALESCE(sold.stock_of, sold.id) FROM prices AS sold WHERE sold.id = $1) AND (quantity_available = 0 OR quantity_sold + $2 <= quantity_available)";
+/// The id of the price that owns the stock of the price `$1`. It never changes, so that reading it and locking its row need not be one
+/// step.
+macro_rules! stock_owner {
+    () => {
+        "(SELECT COALESCE(sold.stock_of, sold.id) FROM prices AS sold WHERE sold.id = $1)"
+    };
+}
+const TAKE_STOCK: &str = concat!(
+    "UPDATE prices SET quantity_sold = quantity_sold + $2 WHERE id = ",
+    stock_owner!(),
+    " AND (quantity_available = 0 OR quantity_sold + $2 <= quantity_available)"
+);
+// Returns the price that owns the stock.
 const RELEASE: &str = "UPDATE stock_reservations SET state = 'released' WHERE session_id = $1 AND state = 'reserved' RETURNING quantity,
         (SELECT COALESCE(sold.stock_of, sold.id) FROM prices AS sold WHERE sold.id = stock_reservations.price_id) AS price_id";
-const RETURN_STOCK: &str = "UPDATE prices SET quantity_sold = quantity_sold - $2
-    WHERE id = (SELECT COALESCE(sold.stock_of, sold.id) FROM prices AS sold WHERE sold.id = $1)";
+const RETURN_STOCK: &str = concat!("UPDATE prices SET quantity_sold = quantity_sold - $2 WHERE id = ", stock_owner!());
 const REDUCE_COMMITTED: &str =
     "UPDATE stock_reservations SET quantity = quantity - $3, state = CASE WHEN quantity > $3 THEN 'committed' ELSE 'released' END
     WHERE session_id = $1 AND price_id = $2 AND state = 'committed' AND quantity >= $3";
@@ -124,12 +135,17 @@ const ADD_COMMITTED: &str =
         quantity = $3 + CASE WHEN stock_reservations.state = 'committed' THEN stock_reservations.quantity ELSE 0 END";
 const COMMIT: &str = "UPDATE stock_reservations SET state = 'committed' WHERE session_id = $1 AND state = 'reserved'";
 
-const SET_STOCK: &str = "UPDATE prices SET quantity_available = $2, updated_at = $3
-    WHERE id = (SELECT COALESCE(sold.stock_of, sold.id) FROM prices AS sold WHERE sold.id = $1) AND ($2 = 0 OR quantity_sold <= $2)";
+const SET_STOCK: &str = concat!(
+    "UPDATE prices SET quantity_available = $2, updated_at = $3 WHERE id = ",
+    stock_owner!(),
+    " AND ($2 = 0 OR quantity_sold <= $2)"
+);
 // Unlimited stock (0) cannot be restocked, and restocking cannot turn limited stock into unlimited stock.
-const RESTOCK: &str = "UPDATE prices SET quantity_available = quantity_available + $2, updated_at = $3
-    WHERE id = (SELECT COALESCE(sold.stock_of, sold.id) FROM prices AS sold WHERE sold.id = $1)
-        AND quantity_available > 0 AND quantity_available + $2 > 0 AND quantity_available + $2 >= quantity_sold";
+const RESTOCK: &str = concat!(
+    "UPDATE prices SET quantity_available = quantity_available + $2, updated_at = $3 WHERE id = ",
+    stock_owner!(),
+    " AND quantity_available > 0 AND quantity_available + $2 > 0 AND quantity_available + $2 >= quantity_sold"
+);
 
 fn search_text(price: &Price) -> String {
     searchable(&[&price.nickname, price.lookup_key.as_deref().unwrap_or_default()])

@@ -193,7 +193,7 @@ on_both! {
         let mut connection = db.begin().await.expect("begins");
         let mut prices = SqlPrices(&mut connection);
         prices.commit(&buyer(4)).await.expect("sells");
-        let (old, new) = (StockReservation { price_id: id("price_1"), quantity: 2 }, StockReservation { price_id: id("price_3"), quantity: 2 });
+        let [old, new] = ["price_1", "price_3"].map(|name| StockReservation { price_id: id(name), quantity: 2 });
         assert!(prices.swap(&buyer(4), &old, &new, at(2)).await.expect("answers"), "a change to the new price needs no more stock");
         assert!(prices.restock(&id("price_3"), 1, at(3)).await.expect("answers"));
         assert!(!prices.set_stock(&id("price_2"), 4, at(3)).await.expect("answers"), "five are sold");

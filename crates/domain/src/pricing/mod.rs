@@ -137,8 +137,8 @@ pub struct Price {
     pub stock_of: Option<PriceId>,
     /// Of the stock. 0: unlimited.
     pub quantity_available: u64,
-    /// The quantity of the stock that is sold or reserved by a checkout. Refunds and ended subscriptions do not reduce it. A plan change moves the
-    /// quantity of one price to another.
+    /// The quantity of the stock that is sold or reserved by a checkout. Refunds and ended subscriptions do not reduce it. A plan change
+    /// moves the quantity of one price to another.
     pub quantity_sold: u64,
     /// 0: unlimited.
     pub quantity_limit_per_checkout: u64,

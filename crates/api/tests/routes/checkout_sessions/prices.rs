@@ -160,7 +160,8 @@ async fn a_replacement_must_have_the_currency_of_every_link_and_keeps_the_interv
 async fn an_upsell_is_locked_and_replaced_with_its_price() {
     let app = TestApp::open().await;
     let sale = OnSale::put(&app, json!({ "unit_amount": "10", "recurring": { "interval": "month" } })).await;
-    let yearly = json!({ "product_id": sale.product, "currency_id": app.shop.token.as_str(), "unit_amount": "100", "recurring": { "interval": "year" } });
+    let token = app.shop.token.as_str();
+    let yearly = json!({ "product_id": sale.product, "currency_id": token, "unit_amount": "100", "recurring": { "interval": "year" } });
     let yearly = text(&sale.owner.browser.post("/api/prices", &yearly).await.ok()["id"]);
     assert_eq!(sale.read(&yearly).await["locked"], false);
     sale.edit(json!({ "upsell": { "upsells_to_id": yearly } })).await.ok();

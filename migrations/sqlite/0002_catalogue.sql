@@ -26,6 +26,8 @@ CREATE TABLE prices (
     livemode                    INTEGER NOT NULL CHECK (livemode IN (0, 1)),
     product_id                  TEXT    NOT NULL REFERENCES products (id),
     active                      INTEGER NOT NULL CHECK (active IN (0, 1)),
+    locked                      INTEGER NOT NULL DEFAULT 0 CHECK (locked IN (0, 1)), -- its amounts are fixed, because something refers to it
+    replaced_by                 TEXT, -- the price that new buyers get instead
     nickname                    TEXT    NOT NULL,
     lookup_key                  TEXT,
     currency_id                 TEXT    NOT NULL,
@@ -36,6 +38,7 @@ CREATE TABLE prices (
     tiers                       TEXT    NOT NULL DEFAULT '[]', -- [{"up_to": 5, "unit_amount": "base units", "flat_amount"}, ...]
     custom                      TEXT,                       -- {"preset": "base units", "presets", "minimum", "maximum"}
     upsells_to                  TEXT,
+    stock_of                    TEXT REFERENCES prices (id), -- the price whose stock it shares; NULL: it has its own
     quantity_available          INTEGER NOT NULL DEFAULT 0, -- 0: unlimited
     quantity_sold               INTEGER NOT NULL DEFAULT 0, -- sold or reserved
     quantity_limit_per_checkout INTEGER NOT NULL DEFAULT 0, -- 0: unlimited
@@ -48,6 +51,7 @@ CREATE TABLE prices (
 ) STRICT;
 
 CREATE INDEX prices_product ON prices (product_id);
+CREATE INDEX prices_stock ON prices (stock_of) WHERE stock_of IS NOT NULL;
 CREATE UNIQUE INDEX prices_lookup_key ON prices (livemode, lookup_key) WHERE lookup_key IS NOT NULL;
 
 -- Stock that a checkout session has taken. Only a reservation can be released or become a sale.

@@ -181,6 +181,8 @@ async fn sell(
         mode: Mode::Test,
         product_id: product_id.clone(),
         active: true,
+        locked: false,
+        replaced_by: None,
         nickname: app.title.en.clone(),
         lookup_key: Some(app.name.clone()),
         currency_id: token.id.clone(),
@@ -194,6 +196,7 @@ async fn sell(
         tiers: Vec::new(),
         custom: None,
         upsells_to: None,
+        stock_of: None,
         quantity_available: sale.quantity_available.unwrap_or_default().into(),
         quantity_sold: 0,
         quantity_limit_per_checkout: sale.quantity_limit_per_checkout.unwrap_or_default().into(),
@@ -244,6 +247,7 @@ async fn sell(
     unit.products().insert(&product).await?;
     unit.prices().insert(&price).await?;
     unit.links().insert(&link).await?;
+    unit.prices().lock(std::slice::from_ref(&price.id)).await?;
     Ok(link.id)
 }
 

@@ -155,6 +155,8 @@ impl Fixtures {
             let stake_id = if stake.is_some() { Some(plan.stake_id()?) } else { None };
             let subscription = plan.subscription(self, method, currency, &mandate, stake_id, now)?;
             unit.subscriptions().insert(&subscription).await?;
+            let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
+            unit.prices().lock(&ids).await?;
             if let Some((tokens, signed)) = stake {
                 self.write_stake(client, unit.as_mut(), &subscription, tokens, signed, now).await?;
             }
@@ -359,6 +361,8 @@ impl Plan {
             mode: Mode::Test,
             product_id: product.id.clone(),
             active: true,
+            locked: false,
+            replaced_by: None,
             nickname: String::new(),
             lookup_key: None,
             currency_id: base.id.clone(),
@@ -369,6 +373,7 @@ impl Plan {
             tiers: tiers(base),
             custom: None,
             upsells_to: None,
+            stock_of: None,
             quantity_available: 0,
             quantity_sold: 0,
             quantity_limit_per_checkout: 0,

@@ -40,6 +40,7 @@ pub async fn buy(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> 
         },
         method_id: method.id.clone(),
         currency_id: currency.id.clone(),
+        expected_total: None,
     };
     let submitted = match checkout::submit(ctx, &submission).await {
         Ok(submitted) => submitted,

@@ -2187,7 +2187,10 @@ export interface paths {
                 };
             };
         };
-        /** Change a price. */
+        /**
+         * Change a price. Once something refers to it (`locked`), its currency, amounts and existing currency options are fixed; a currency
+         *     can be added, and the bounds of a custom amount can change. Everything else needs a replacement.
+         */
         put: {
             parameters: {
                 query?: never;
@@ -2277,6 +2280,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/prices/{id}/replace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace a price: create one with the fields that differ, and archive the old one. The new price takes over the lookup key, upsells,
+         *     payment links, the product's default and the stock with its sold quantity. Open sessions and subscriptions keep the old price.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["PriceInput"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Price"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/prices/{id}/archive": {
         parameters: {
             query?: never;
@@ -2285,7 +2350,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Archive a price: it is no longer sold. */
+        /** Archive a price: it is no longer sold, and a replaced price no longer in open sessions either. */
         put: {
             parameters: {
                 query?: never;
@@ -7050,6 +7115,11 @@ export interface components {
              *     }
              */
             billing_address?: components["schemas"]["Address"] & unknown;
+            /**
+             * @description The total that the customer was shown, in base units of `payment_currency`, deposit included. If it differs from the total that
+             *     would be charged, nothing happens: status 409 with the code `TOTAL_CHANGED` and the new total in `params.total`.
+             */
+            expected_total?: string;
         };
         /** CheckoutSession */
         CheckoutSession: {
@@ -8128,6 +8198,10 @@ export interface components {
             object: string;
             livemode: boolean;
             active: boolean;
+            /** @description Whether something has referred to the price, so that its amounts are fixed. A locked price can be replaced. */
+            locked: boolean;
+            /** @description The price that replaced it. Sessions that were open then still sell this one. */
+            replaced_by?: string;
             type: string;
             billing_scheme: string;
             product_id: string;
@@ -8143,9 +8217,15 @@ export interface components {
             tiers?: components["schemas"]["Tier"][];
             custom_unit_amount?: components["schemas"]["CustomUnitAmount"];
             upsell?: components["schemas"]["Upsell"];
-            /** Format: uint64 */
+            /**
+             * Format: uint64
+             * @description Of the stock, which the prices that replaced each other share.
+             */
             quantity_available: number;
-            /** Format: uint64 */
+            /**
+             * Format: uint64
+             * @description Of the stock, like `quantity_available`.
+             */
             quantity_sold: number;
             /** Format: uint64 */
             quantity_limit_per_checkout: number;

@@ -6,9 +6,17 @@ use super::{Connection, Query, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::checkout::{PaymentLink, PaymentLinks};
 use souk_domain::pricing::CatalogueFilter;
-use souk_domain::shared::{Listed, Mode, Page, PaymentLinkId, StorageError};
+use souk_domain::shared::{Listed, Mode, Page, PaymentLinkId, PriceId, StorageError};
 
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM payment_links WHERE id IN " (listed "$1") " ORDER BY id");
+
+const OF_PRICE: Sql = sql_per_dialect!(
+    "SELECT * FROM payment_links WHERE $1 IN "
+    (either
+        "(SELECT item.value ->> 'price_id' FROM json_each(payment_links.items) item)"
+        "(SELECT item ->> 'price_id' FROM jsonb_array_elements(payment_links.items) item)")
+    " ORDER BY id"
+);
 
 const LIST: Listing = listing!(
     "payment_links",
@@ -47,6 +55,11 @@ impl PaymentLinks for SqlPaymentLinks<'_> {
 
     async fn find_all(&mut self, ids: &[PaymentLinkId]) -> Result<Vec<PaymentLink>, StorageError> {
         let rows = self.0.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?;
+        rows.iter().map(payment_link).collect()
+    }
+
+    async fn of_price(&mut self, price: &PriceId) -> Result<Vec<PaymentLink>, StorageError> {
+        let rows = self.0.query_per_dialect(OF_PRICE).bind(price).all().await?;
         rows.iter().map(payment_link).collect()
     }
 

@@ -1,17 +1,52 @@
-//! Invariant 8: the used stock equals what was reserved or sold, and never exceeds the available stock.
+//! Invariant 8: the used stock equals what was reserved or sold, and never exceeds the available stock. The amounts of a price that
+//! something refers to are fixed.
 
 use super::check::Checks;
 use super::rule::{Rule, finding};
 use souk_domain::shared::StorageError;
 
-const RULES: &[Rule] = &[Rule {
+const RULES: &[Rule] = &[LOCKS, STOCK];
+
+const LOCKS: Rule = Rule {
+    title: "prices that something refers to are locked",
+    of: "SELECT count(*) AS n FROM prices",
+    broken: &[
+        finding(
+            "SELECT p.id FROM prices p WHERE p.locked = FALSE AND EXISTS
+                 (SELECT 1 FROM payment_links l WHERE CAST(l.items AS TEXT) LIKE '%\"' || p.id || '\"%')",
+            "is sold by a payment link but not locked",
+        ),
+        finding(
+            "SELECT p.id FROM prices p WHERE p.locked = FALSE AND EXISTS
+                 (SELECT 1 FROM checkout_sessions s WHERE s.status = 'open' AND CAST(s.items AS TEXT) LIKE '%\"' || p.id || '\"%')",
+            "is sold by an open session but not locked",
+        ),
+        finding(
+            "SELECT p.id FROM prices p WHERE p.locked = FALSE AND EXISTS
+                 (SELECT 1 FROM prices s WHERE s.upsells_to = p.id AND s.locked = TRUE)",
+            "is the upsell of a locked price but not locked",
+        ),
+        finding(
+            "SELECT DISTINCT p.id FROM subscription_items i JOIN prices p ON p.id = i.price_id WHERE p.locked = FALSE",
+            "is billed to a subscription but not locked",
+        ),
+        finding(
+            "SELECT DISTINCT p.id FROM invoice_items i JOIN prices p ON p.id = i.price_id WHERE p.locked = FALSE",
+            "is billed by an invoice but not locked",
+        ),
+    ],
+    noted: &[],
+};
+
+const STOCK: Rule = Rule {
     title: "sold quantities match reservations and sales",
     of: "SELECT count(*) AS n FROM prices",
     broken: &[
         finding(
             "SELECT p.id FROM prices p WHERE p.quantity_sold <>
-                 COALESCE((SELECT SUM(h.quantity) FROM stock_reservations h WHERE h.price_id = p.id AND h.state <> 'released'), 0)",
-            "has a sold quantity that differs from its reservations and sales",
+                 COALESCE((SELECT SUM(h.quantity) FROM stock_reservations h JOIN prices s ON s.id = h.price_id
+                     WHERE COALESCE(s.stock_of, s.id) = p.id AND h.state <> 'released'), 0)",
+            "has a sold quantity that differs from the reservations and sales of its stock",
         ),
         finding("SELECT id FROM prices WHERE quantity_available > 0 AND quantity_sold > quantity_available", "is oversold"),
         finding(
@@ -26,7 +61,7 @@ const RULES: &[Rule] = &[Rule {
         ),
     ],
     noted: &[],
-}];
+};
 
 pub(super) async fn check(checks: &mut Checks<'_>) -> Result<(), StorageError> {
     checks.check_rules(RULES).await

@@ -24,6 +24,7 @@ mod ledger;
 mod methods;
 mod parity;
 mod payment_links;
+mod price_locks;
 mod prices;
 mod products;
 mod queue;

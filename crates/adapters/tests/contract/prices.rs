@@ -82,6 +82,7 @@ on_both! {
         assert_eq!(prices.find_by_lookup_key(Mode::Live, "gold").await.expect("reads"), None);
         one = Price { active: false, nickname: "Silver".to_owned(), unit_amount: Amount::new(1), updated_at: at(5), ..one };
         prices.update(&Price { quantity_available: 3, quantity_sold: 2, ..one.clone() }).await.expect("updates");
+        assert!(prices.set_amounts(&one).await.expect("answers"));
         assert_eq!(prices.of_products(&[ProductId::parse("prod_1").expect("an id")]).await.expect("reads"), [one.clone()]);
         let page = Page::new(None, None);
         let filter = CatalogueFilter { query: "SILV".to_owned(), product: Some(one.product_id.clone()), ..CatalogueFilter::default() };
@@ -129,6 +130,7 @@ on_both! {
         assert!(!prices.delete(&year.id).await.expect("answers"));
         month = Price { tiers_mode: None, tiers: Vec::new(), custom: None, currency_options: Vec::new(), upsells_to: None, ..month };
         prices.update(&month).await.expect("updates");
+        assert!(prices.set_amounts(&month).await.expect("answers"));
         assert_eq!(prices.find(&month.id).await.expect("reads"), Some(month));
         assert!(prices.delete(&year.id).await.expect("answers"));
     }

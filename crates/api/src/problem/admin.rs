@@ -1,7 +1,7 @@
 //! The errors of products, prices, payment links and payment methods, which are managed with an API key.
 
 use super::{BAD_EXPIRY, CURRENCY_NOT_CONFIGURED, MODE_MISMATCH, Problem, conflict, rejected};
-use souk_domain::checkout::LinkError;
+use souk_domain::checkout::{LinkError, ReplaceError};
 use souk_domain::payment::MethodError;
 use souk_domain::pricing::{CatalogueError, TiersError};
 use souk_domain::shared::AmountError;
@@ -23,6 +23,7 @@ impl From<CatalogueError> for Problem {
             CatalogueError::NotFound => Self::not_found(),
             CatalogueError::LookupKeyTaken => conflict(&error, "LOOKUP_KEY_TAKEN"),
             CatalogueError::InUse => conflict(&error, "IN_USE"),
+            CatalogueError::Locked(field) => conflict(&error, "PRICE_LOCKED").param("field", field),
             CatalogueError::NoSuchProduct => rejected(&error, "PRODUCT_UNKNOWN"),
             CatalogueError::NoSuchCurrency => rejected(&error, CURRENCY_UNKNOWN),
             CatalogueError::CurrencyTwice => rejected(&error, CURRENCY_TWICE),
@@ -41,6 +42,17 @@ impl From<CatalogueError> for Problem {
             CatalogueError::Stock => rejected(&error, "STOCK_TOO_SMALL"),
             CatalogueError::Input(error) => error.into(),
             CatalogueError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReplaceError> for Problem {
+    fn from(error: ReplaceError) -> Self {
+        match error {
+            ReplaceError::Archived => conflict(&error, "PRICE_ARCHIVED"),
+            ReplaceError::LinkCurrency => rejected(&error, "LINK_CURRENCY_MISSING"),
+            ReplaceError::Catalogue(error) => error.into(),
+            ReplaceError::Storage(error) => error.into(),
         }
     }
 }

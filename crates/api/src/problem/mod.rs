@@ -299,6 +299,7 @@ impl From<SubmitError> for Problem {
             SubmitError::CustomerLimited => Self::new(StatusCode::FORBIDDEN, error.to_string()).code("CUSTOMER_LIMITED"),
             SubmitError::RequireCrossSell => rejected(&error, "REQUIRE_CROSS_SELL"),
             SubmitError::Quantity(error) => error.into(),
+            SubmitError::TotalChanged { total, ref text } => conflict(&error, "TOTAL_CHANGED").param("total", total).param("amount", text),
             SubmitError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
             SubmitError::Rail(error) => Self::of_payer(error),
             SubmitError::Storage(error) => error.into(),

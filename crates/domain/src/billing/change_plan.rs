@@ -10,7 +10,7 @@ use super::stake::lock_security;
 use super::subscription_admin::{lock, save};
 use super::{BillingReason, InvoiceItem, Period, PlanError, PlanOrder, Requester, Subscription, time_of};
 use crate::context::Context;
-use crate::pricing::QuantityError;
+use crate::pricing::{QuantityError, lock_prices};
 use crate::shared::{EntitlementId, InvoiceId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
@@ -41,6 +41,9 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     let changed_at = unit.invoices().last_start(id, BillingReason::SubscriptionUpdate).await?;
     let changed_in_same_second = changed_at.filter(|changed_at| changed_at.seconds() == at.seconds());
     let start = changed_in_same_second.map_or(at, |changed_at| changed_at.plus(Duration::from_micros(1)).max(at));
+    // Before the draft reads its amounts.
+    let chosen = unit.prices().find_all(std::slice::from_ref(&order.choice.price)).await?;
+    lock_prices(unit.as_mut(), &chosen).await?;
     let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
     let PlanDraft { mut subscription, mut batch, invoice, preview, unused, corrections, moves: (stock_returned, stock_taken) } = drafted;
     if !order.fits(&preview) {

@@ -3,7 +3,7 @@
 use super::update_items::{UpdateItemsError, load_editable};
 use super::{LineItem, Session, SessionMode};
 use crate::context::Context;
-use crate::pricing::{Price, Product};
+use crate::pricing::{Price, Product, lock_prices};
 use crate::shared::{CurrencyId, PriceId, ProductId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
@@ -75,17 +75,28 @@ async fn offer_in(
     Ok(found.map(|(price, currency)| (price, product, currency)))
 }
 
-/// Reads the cross-sell of a session, in the currency of the page. `None`: nothing is offered.
+/// Reads the cross-sell of a session, in the currency of the page. `None`: nothing is offered. The first offer of a price locks it, so that
+/// the page sells what it shows.
 #[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn offered_cross_sell(
     ctx: &Context,
     id: &SessionId,
     currency: Option<&CurrencyId>,
 ) -> Result<Option<(Price, Product)>, UpdateItemsError> {
-    let mut unit = ctx.store.read().await?;
-    let session = unit.sessions().find(id).await?.ok_or(UpdateItemsError::NotFound)?;
-    let offer = offer_in(unit.as_mut(), &session, currency).await?;
-    Ok(offer.map(|(price, product, _)| (price, product)))
+    loop {
+        let mut unit = ctx.store.read().await?;
+        let session = unit.sessions().find(id).await?.ok_or(UpdateItemsError::NotFound)?;
+        let offer = offer_in(unit.as_mut(), &session, currency).await?;
+        drop(unit);
+        match offer {
+            Some((price, _, _)) if !price.locked => {
+                let mut unit = ctx.store.begin().await?;
+                lock_prices(unit.as_mut(), &[price]).await?;
+                unit.commit().await?;
+            }
+            offer => return Ok(offer.map(|(price, product, _)| (price, product))),
+        }
+    }
 }
 
 /// Adds the offered cross-sell. The session changes to the currency of the offer.
@@ -98,6 +109,7 @@ pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currenc
         if offer.id != *to {
             return Err(UpdateItemsError::NotOffered);
         }
+        lock_prices(unit.as_mut(), std::slice::from_ref(&offer)).await?;
         session.items.retain(|item| !item.cross_sell);
         session.items.push(LineItem { cross_sell: true, ..LineItem::new(offer.id, 1) });
         session.currency_id = currency;

@@ -115,7 +115,12 @@ pub async fn expand(
         true => unit.subscriptions().find_all(&session.subscription_ids).await?,
         false => Vec::new(),
     };
-    if let (false, Some(customer)) = (session.subscription_ids.is_empty(), &customer) {
+    let of_viewer = match viewer {
+        // A submit compares the end of the trial with the customer's time.
+        Some(did) if customer.is_none() && session.terms.trial.end.is_some() => unit.customers().find_by_did(session.mode, did).await?,
+        _ => None,
+    };
+    if let Some(customer) = of_viewer.as_ref().or(customer.as_ref().filter(|_| !session.subscription_ids.is_empty())) {
         let clock = unit.clocks().of_customer(&customer.id).await?;
         now = time_of(ctx, unit, clock.map(|clock| clock.id).as_ref()).await?;
     }

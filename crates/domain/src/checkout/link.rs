@@ -75,5 +75,7 @@ pub trait PaymentLinks: Send {
     async fn update(&mut self, link: &PaymentLink) -> Result<(), StorageError>;
     async fn find(&mut self, id: &PaymentLinkId) -> Result<Option<PaymentLink>, StorageError>;
     async fn find_all(&mut self, ids: &[PaymentLinkId]) -> Result<Vec<PaymentLink>, StorageError>;
+    /// The links that sell a price, archived ones included, in id order.
+    async fn of_price(&mut self, price: &PriceId) -> Result<Vec<PaymentLink>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<PaymentLink>, StorageError>;
 }

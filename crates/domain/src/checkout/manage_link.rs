@@ -4,7 +4,7 @@ use super::start::check_items;
 use super::{FormOptions, LineItem, NewSession, PaymentLink, Session, StartError, SubscriptionTerms, create_session};
 use crate::context::Context;
 use crate::customer::PageInfo;
-use crate::pricing::{Metadata, QUANTITY_MAX};
+use crate::pricing::{Metadata, QUANTITY_MAX, lock_prices};
 use crate::shared::{
     AmountError, CurrencyId, DESCRIPTION_MAX, InputError, Mode, PaymentLinkId, SessionId, StorageError, Text, check_address,
     check_metadata, check_name, check_text,
@@ -70,7 +70,10 @@ pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Resul
     let now = ctx.now();
     let items = fields.items.clone().ok_or(InputError::Required("line_items"))?;
     let mut unit = ctx.store.begin().await?;
-    let (currency_id, _) = check_items(unit.as_mut(), mode, &items, fields.currency_id.clone()).await?;
+    // A price that is being replaced must not get into a new link.
+    unit.lock(MANAGEMENT).await?;
+    let (currency_id, prices) = check_items(unit.as_mut(), mode, &items, fields.currency_id.clone()).await?;
+    lock_prices(unit.as_mut(), &prices).await?;
     let blank = PaymentLink {
         id: PaymentLinkId::new(now, ctx.random.as_ref()),
         mode,
@@ -108,7 +111,8 @@ pub async fn change_link(ctx: &Context, mode: Mode, id: &PaymentLinkId, fields: 
     let changes_items = fields.items.is_some() || fields.currency_id.is_some();
     let link = with_fields(PaymentLink { updated_at: ctx.now(), ..link }, fields)?;
     if changes_items {
-        check_items(unit.as_mut(), mode, &link.items, Some(link.currency_id.clone())).await?;
+        let (_, prices) = check_items(unit.as_mut(), mode, &link.items, Some(link.currency_id.clone())).await?;
+        lock_prices(unit.as_mut(), &prices).await?;
     }
     unit.links().update(&link).await?;
     unit.commit().await?;

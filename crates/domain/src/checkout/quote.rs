@@ -3,7 +3,7 @@
 use super::{LineItem, SessionMode, SubscriptionTerms};
 use crate::payment::Currency;
 use crate::pricing::{CartError, CartItem, Due, Price, Product, RecurringInterval, line_amounts, stake};
-use crate::shared::{Amount, Timestamp};
+use crate::shared::{Amount, AmountError, Timestamp};
 
 /// Items with the same billing cycle, which form one subscription. One-time items belong to the first group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,13 @@ pub struct Quote {
     /// The billing threshold; zero: there is none.
     pub threshold: Amount,
     pub trial_end: Option<Timestamp>,
+}
+
+impl Quote {
+    /// What the payer sees as the total: the amount due now and the refundable deposit.
+    pub fn total(&self) -> Result<Amount, AmountError> {
+        self.due.now.plus(self.stake)
+    }
 }
 
 /// Computes the quote of a session in a currency. `sold`: the sold prices with their products, in the order of the items.
@@ -128,6 +135,8 @@ mod tests {
             mode: Mode::Test,
             product_id: product_id.clone(),
             active: true,
+            locked: false,
+            replaced_by: None,
             nickname: String::new(),
             lookup_key: None,
             currency_id: currency().id,
@@ -138,6 +147,7 @@ mod tests {
             tiers: Vec::new(),
             custom: None,
             upsells_to: None,
+            stock_of: None,
             quantity_available: 0,
             quantity_sold: 0,
             quantity_limit_per_checkout: 0,

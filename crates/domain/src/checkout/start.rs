@@ -5,7 +5,7 @@ use super::{
     SubscriptionTerms,
 };
 use crate::context::Context;
-use crate::pricing::{ITEMS_MAX, Metadata, Price, QUANTITY_MAX};
+use crate::pricing::{ITEMS_MAX, Metadata, Price, QUANTITY_MAX, lock_prices};
 use crate::shared::{Amount, CurrencyId, Mode, PaymentLinkId, SessionId, StorageError, Timestamp};
 use std::time::Duration;
 
@@ -66,6 +66,7 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
     if claimed == id {
         let ids: Vec<_> = link.items.iter().map(|item| item.price_id.clone()).collect();
         let prices = unit.prices().find_all(&ids).await?;
+        lock_prices(unit.as_mut(), &prices).await?;
         let session = Session {
             mode: link.mode,
             kind: SessionMode::of(&prices),
@@ -97,6 +98,7 @@ pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId,
     if !kind.fits(&prices) {
         return Err(StartError::Mode);
     }
+    lock_prices(unit.as_mut(), &prices).await?;
     let session = Session {
         mode: new.mode,
         kind,

@@ -4,6 +4,7 @@ use super::buyer::{Buyer, has_used_trial, recurring_products};
 use super::card::{CardForm, card_attempt, end_card, mandate_for, open_card};
 use super::complete::{PaidBy, complete};
 use super::cross_sell::cross_sell_price;
+use super::reserve_stock::{reserve_stock, reserved_of};
 use super::stake::{assign_stake, plan_stake, stake_of, write_stake};
 use super::subscribe::{first_lines, reason_of};
 use super::{Expanded, Quote, Session, SessionMode, SessionStatus, SubmitContext, SubscriptionGroup, expand, quote};
@@ -16,8 +17,8 @@ use crate::pricing::{
     CartError, CustomAmountError, Metadata, Price, Product, QuantityError, StockReservation, UnitPricing, check_quantity, product_names,
 };
 use crate::shared::{
-    Address, Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, PriceId, SessionId,
-    StorageError, SubscriptionId, Text, Timestamp,
+    Address, Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, SessionId, StorageError,
+    SubscriptionId, Text, Timestamp,
 };
 use crate::storage::UnitOfWork;
 
@@ -32,6 +33,8 @@ pub struct Submission {
     pub form: ContactForm,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
+    /// The total that the payer saw, in base units of the currency, deposit included. A different total rejects the submit.
+    pub expected_total: Option<Amount>,
 }
 
 /// The session after a submit, and what the page does next. For a one-time payment that was just written, the session contains only what
@@ -72,6 +75,9 @@ pub enum SubmitError {
     RequireCrossSell,
     #[error(transparent)]
     Quantity(#[from] QuantityError),
+    /// Not what the payer saw. `text` is the new total with the currency's symbol.
+    #[error("The total of this order is now {text}. Please check it and confirm again.")]
+    TotalChanged { total: Amount, text: String },
     #[error("Validate failed")]
     Fields(ValidationErrors),
     /// Another payment for the same order is undecided.
@@ -238,6 +244,7 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
     let without_trial = loaded.trial_used.then(|| session.terms.without_trial());
     let terms = (session.kind, without_trial.as_ref().unwrap_or(&session.terms));
     let quote = quote(terms, &session.items, items, currency, !method.kind.is_card(), *customer_now)?;
+    check_total(submission, &quote, currency)?;
     if let Some(attempt) = attempt {
         let is_setup = matches!(attempt.kind, AttemptKind::CardSetup { .. });
         let is_same = attempt.method_id == method.id
@@ -252,6 +259,16 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
         }
     }
     write_submit(ctx, submission, loaded, contact, quote, now).await
+}
+
+/// Compares the total that the payer saw with the quote that the submit charges.
+fn check_total(submission: &Submission, quote: &Quote, currency: &Currency) -> Result<(), SubmitError> {
+    let total = quote.total()?;
+    if submission.expected_total.is_none_or(|expected| expected == total) {
+        return Ok(());
+    }
+    let text = format!("{} {}", total.to_decimal(currency.decimals), currency.symbol);
+    Err(SubmitError::TotalChanged { total, text })
 }
 
 /// Whether a card must be saved although nothing is due.
@@ -402,7 +419,7 @@ async fn write_submit(
     for obsolete in known.iter().flat_map(|known| &known.invoices).filter(|id| !invoice_ids.contains(id)) {
         unit.invoices().drop_draft(obsolete, now).await?;
     }
-    reserve_stock(unit.as_mut(), &session, &reserved, now).await?;
+    reserve_stock(unit.as_mut(), &session, &items, &reserved, now).await?;
     for (item, (price, _)) in session.items.iter().zip(&mut items) {
         price.quantity_sold = price.quantity_sold.saturating_sub(reserved_of(&reserved, &price.id)) + item.quantity;
     }
@@ -494,10 +511,11 @@ async fn check_method(
     Ok((method, currency))
 }
 
-/// The prices and products of the items, in their order; all must be active.
+/// The prices and products of the items, in their order; all must be active. A price that was replaced after the session was opened is
+/// still sold by it, because the session keeps what it showed.
 pub(super) async fn load_items(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<(Price, Product)>, SubmitError> {
     let sold = load_sold(unit, session).await?;
-    if sold.iter().all(|(price, product)| price.active && product.active) { Ok(sold) } else { Err(SubmitError::Misconfigured) }
+    if sold.iter().all(|(price, product)| price.is_payable() && product.active) { Ok(sold) } else { Err(SubmitError::Misconfigured) }
 }
 
 /// As [`load_items`], active or not.
@@ -506,35 +524,6 @@ pub(super) async fn load_sold(unit: &mut dyn UnitOfWork, session: &Session) -> R
     let mut sold = unit.prices().find_with_products(&ids).await?;
     sold.sort_by_key(|(price, _)| ids.iter().position(|id| *id == price.id));
     if sold.is_empty() || sold.len() != ids.len() { Err(SubmitError::Misconfigured) } else { Ok(sold) }
-}
-
-/// The reserved quantity of a price.
-fn reserved_of(reserved: &[StockReservation], price: &PriceId) -> u64 {
-    reserved.iter().find(|reservation| reservation.price_id == *price).map_or(0, |reservation| reservation.quantity)
-}
-
-/// Reserves exactly the quantities of the session. Prices are locked in id order to avoid deadlocks between buyers. If another buyer has
-/// taken the stock meanwhile, the unit of work conflicts, and the next try reports it.
-async fn reserve_stock(
-    unit: &mut dyn UnitOfWork,
-    session: &Session,
-    reserved: &[StockReservation],
-    now: Timestamp,
-) -> Result<(), StorageError> {
-    let mut reservations: Vec<_> =
-        session.items.iter().map(|item| StockReservation { price_id: item.sold().clone(), quantity: item.quantity }).collect();
-    reservations.sort_by(|a, b| a.price_id.cmp(&b.price_id));
-    let is_unchanged = reservations.len() == reserved.len() && reservations.iter().all(|reservation| reserved.contains(reservation));
-    if is_unchanged {
-        return Ok(());
-    }
-    if !reserved.is_empty() {
-        unit.prices().release(&session.id).await?;
-    }
-    for reservation in &reservations {
-        unit.prices().reserve(&session.id, reservation, now).await?;
-    }
-    Ok(())
 }
 
 /// Writes the customer with the form's values. Fields that the form did not ask for are kept. Writes nothing if nothing changed.

@@ -3,7 +3,7 @@
 use super::submit::open_attempt;
 use super::{Session, SessionMode, SessionStatus};
 use crate::context::Context;
-use crate::pricing::{CustomAmountError, Price, QUANTITY_MAX, QuantityError, UnitPricing, check_quantity};
+use crate::pricing::{CustomAmountError, Price, QUANTITY_MAX, QuantityError, UnitPricing, check_quantity, lock_prices};
 use crate::shared::{Amount, CurrencyId, Mode, PriceId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
@@ -116,6 +116,7 @@ pub async fn upsell(
             return Err(UpdateItemsError::CurrencyNotConfigured);
         }
         session.currency_id = currency;
+        lock_prices(unit.as_mut(), &[target]).await?;
         if write(ctx, unit, session).await? {
             return Ok(());
         }

@@ -43,6 +43,9 @@ pub enum CatalogueError {
     CustomRange,
     #[error("recurring can't be changed; create another price")]
     RecurringFixed,
+    /// The field of a price that something refers to.
+    #[error("{0} can't be changed because the price is in use; replace the price instead")]
+    Locked(&'static str),
     #[error("upsells_to_id must name a recurring price of this product with a longer interval")]
     NoSuchUpsell,
     #[error("cross_sells_to_id must name another product of this mode")]
@@ -211,29 +214,6 @@ pub async fn create_price(ctx: &Context, mode: Mode, product: &ProductId, fields
     Ok(price.id)
 }
 
-#[tracing::instrument(skip_all, fields(name))]
-pub async fn change_price(ctx: &Context, mode: Mode, name: &str, fields: PriceFields) -> Result<PriceId, CatalogueError> {
-    let now = ctx.now();
-    let mut unit = ctx.store.begin().await?;
-    unit.lock(MANAGEMENT).await?;
-    let price = find_price(unit.as_mut(), mode, name).await?;
-    let stock = fields.quantity_available;
-    let price = with_price_fields(unit.as_mut(), Price { updated_at: now, ..price }, fields).await?;
-    unit.prices().update(&price).await?;
-    if let Some(available) = stock
-        && !unit.prices().set_stock(&price.id, available, now).await?
-    {
-        return Err(CatalogueError::Stock);
-    }
-    unit.commit().await?;
-    Ok(price.id)
-}
-
-#[tracing::instrument(skip_all, fields(name))]
-pub async fn archive_price(ctx: &Context, mode: Mode, name: &str) -> Result<PriceId, CatalogueError> {
-    change_price(ctx, mode, name, PriceFields { active: Some(false), ..PriceFields::default() }).await
-}
-
 /// Deletes a price that no purchase, reservation, link or product refers to.
 #[tracing::instrument(skip_all, fields(name))]
 pub async fn delete_price(ctx: &Context, mode: Mode, name: &str) -> Result<PriceId, CatalogueError> {
@@ -288,6 +268,8 @@ async fn new_price(ctx: &Context, unit: &mut dyn UnitOfWork, product: &Product, 
         mode: product.mode,
         product_id: product.id.clone(),
         active: true,
+        locked: false,
+        replaced_by: None,
         nickname: String::new(),
         lookup_key: None,
         currency_id,
@@ -298,6 +280,7 @@ async fn new_price(ctx: &Context, unit: &mut dyn UnitOfWork, product: &Product, 
         tiers: Vec::new(),
         custom: None,
         upsells_to: None,
+        stock_of: None,
         quantity_available: 0,
         quantity_sold: 0,
         quantity_limit_per_checkout: 0,
@@ -363,9 +346,12 @@ async fn with_product_fields(unit: &mut dyn UnitOfWork, mut product: Product, fi
 }
 
 /// Applies fields to a price. The stock of an existing price is set separately.
-async fn with_price_fields(unit: &mut dyn UnitOfWork, mut price: Price, fields: PriceFields) -> Result<Price, CatalogueError> {
+pub(super) async fn with_price_fields(unit: &mut dyn UnitOfWork, mut price: Price, fields: PriceFields) -> Result<Price, CatalogueError> {
     let currencies = unit.methods().currencies(price.mode).await?;
     price.active = fields.active.unwrap_or(price.active);
+    if price.active {
+        price.replaced_by = None;
+    }
     if let Some(nickname) = fields.nickname {
         price.nickname = check_text("nickname", &nickname, NAME_MAX)?;
     }

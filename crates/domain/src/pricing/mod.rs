@@ -1,20 +1,26 @@
 //! Products, prices, carts and stock.
 
 mod cart;
+mod change_price;
 mod custom;
 mod display;
+mod locked;
 mod manage;
 mod recurring;
+mod replace;
 mod stake;
 mod tiers;
 mod unit_pricing;
 mod upsell;
 
 pub use cart::*;
+pub use change_price::*;
 pub use custom::*;
 pub use display::*;
+pub use locked::*;
 pub use manage::*;
 pub use recurring::*;
+pub use replace::*;
 pub use stake::*;
 pub use tiers::*;
 pub use unit_pricing::*;
@@ -108,6 +114,10 @@ pub struct Price {
     pub mode: Mode,
     pub product_id: ProductId,
     pub active: bool,
+    /// Whether something has referred to it. From then on its amounts are fixed ([`fixed_field_changed`]).
+    pub locked: bool,
+    /// The price that replaced it. Only sessions that were opened before can still sell this one.
+    pub replaced_by: Option<PriceId>,
     pub nickname: String,
     pub lookup_key: Option<String>,
     pub currency_id: CurrencyId,
@@ -123,10 +133,12 @@ pub struct Price {
     pub custom: Option<CustomAmount>,
     /// The price with a longer cycle that is offered as an upsell.
     pub upsells_to: Option<PriceId>,
-    /// 0: unlimited.
+    /// The price whose stock it shares, because it replaced that price. `None`: it has its own. Never changes.
+    pub stock_of: Option<PriceId>,
+    /// Of the stock. 0: unlimited.
     pub quantity_available: u64,
-    /// The quantity that is sold or reserved by a checkout. Refunds and ended subscriptions do not reduce it. A plan change moves the
-    /// quantity of one price to another.
+    /// The quantity of the stock that is sold or reserved by a checkout. Refunds and ended subscriptions do not reduce it. A plan change
+    /// moves the quantity of one price to another.
     pub quantity_sold: u64,
     /// 0: unlimited.
     pub quantity_limit_per_checkout: u64,
@@ -177,6 +189,28 @@ impl Price {
         self.custom.is_some() || self.currency_options.iter().any(|option| option.custom.is_some())
     }
 
+    /// Whether it has the same amounts as another price, in all currencies.
+    #[must_use]
+    pub fn has_amounts_of(&self, other: &Self) -> bool {
+        self.currency_id == other.currency_id
+            && self.unit_amount == other.unit_amount
+            && self.currency_options == other.currency_options
+            && (self.tiers_mode, &self.tiers) == (other.tiers_mode, &other.tiers)
+            && self.custom == other.custom
+    }
+
+    /// Whether an open session that contains it can be paid. New sessions need an active price.
+    #[must_use]
+    pub const fn is_payable(&self) -> bool {
+        self.active || self.replaced_by.is_some()
+    }
+
+    /// The price that owns its stock.
+    #[must_use]
+    pub fn stock_id(&self) -> &PriceId {
+        self.stock_of.as_ref().unwrap_or(&self.id)
+    }
+
     /// The currencies in which it can be paid, its own first.
     pub fn currencies(&self) -> impl Iterator<Item = &CurrencyId> {
         std::iter::once(&self.currency_id)
@@ -215,9 +249,16 @@ pub trait Products: Send {
 #[async_trait]
 pub trait Prices: Send {
     async fn insert(&mut self, price: &Price) -> Result<(), StorageError>;
-    /// Writes everything except the stock: `quantity_sold` (changed only by reservations and sales) and `quantity_available`.
+    /// Writes everything except the amounts ([`Prices::set_amounts`]), `locked` and the stock: `quantity_sold` (changed only by
+    /// reservations and sales) and `quantity_available`.
     /// [`StorageError::Duplicate`] when another price of the mode has its lookup key; the same applies to an insert.
     async fn update(&mut self, price: &Price) -> Result<(), StorageError>;
+    /// Writes the currency and the amounts in all currencies, if the row still has the price's `locked`, by one conditional update.
+    /// `unit_amount`, tiers and currency of a locked row are never changed, whatever the caller believes. False: nothing was written.
+    async fn set_amounts(&mut self, price: &Price) -> Result<bool, StorageError>;
+    /// Sets `locked`, for ever, on these prices and on the prices that they upsell to, by conditional updates under the rows' locks.
+    /// Called in the unit of work that refers to the prices: an edit of amounts that has not committed before it finds a locked row.
+    async fn lock(&mut self, ids: &[PriceId]) -> Result<(), StorageError>;
     /// Deletes a price. False: a reservation, a session, a link or a product refers to it.
     async fn delete(&mut self, id: &PriceId) -> Result<bool, StorageError>;
     async fn find(&mut self, id: &PriceId) -> Result<Option<Price>, StorageError>;
@@ -227,7 +268,8 @@ pub trait Prices: Send {
     async fn find_with_products(&mut self, ids: &[PriceId]) -> Result<Vec<(Price, Product)>, StorageError>;
     async fn of_products(&mut self, ids: &[ProductId]) -> Result<Vec<Price>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Price>, StorageError>;
-    /// Reserves stock for a session, by one conditional update (invariant 8). If too few units are left or the session's reservation was
+    /// Reserves stock for a session, by one conditional update (invariant 8). A reservation names the price that is sold; the stock is that
+    /// of the price or of the price that it replaced ([`Price::stock_of`]). If too few units are left or the session's reservation was
     /// sold already, the unit of work fails with [`StorageError::Conflict`], at the latest on commit.
     async fn reserve(&mut self, session: &SessionId, reservation: &StockReservation, now: Timestamp) -> Result<(), StorageError>;
     /// The session's reservations.

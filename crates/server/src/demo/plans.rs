@@ -31,6 +31,7 @@ pub async fn offer(
         }
         if let Some(first) = ids.first() {
             unit.links().insert(&link(parts, plan, first, did, currencies.0, now)).await?;
+            unit.prices().lock(std::slice::from_ref(first)).await?;
         }
     }
     Ok(())
@@ -100,6 +101,8 @@ fn recurring(
         mode: Mode::Test,
         product_id: product_id.clone(),
         active: true,
+        locked: false,
+        replaced_by: None,
         nickname: plan.name.en.clone(),
         lookup_key: Some(price.lookup_key.clone()),
         currency_id: token.id.clone(),
@@ -113,6 +116,7 @@ fn recurring(
         tiers: Vec::new(),
         custom: None,
         upsells_to: None,
+        stock_of: None,
         quantity_available: 0,
         quantity_sold: 0,
         quantity_limit_per_checkout: 0,

@@ -191,6 +191,7 @@ function OpenCheckout({
     user,
     appPid: store?.appPid,
     option: currentOrder.option,
+    total: currentOrder.total,
     form,
     walletTitle,
     setCheckout,

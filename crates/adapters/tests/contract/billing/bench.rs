@@ -102,7 +102,7 @@ impl Billing {
 
     /// Inserts a recurring price of `tokens` tokens.
     pub async fn price(&self, name: &str, tokens: u128, recurring: Recurring) -> Price {
-        let price = Price { unit_amount: Amount::new(tokens * UNIT), recurring: Some(recurring), ..price(name, 0) };
+        let price = Price { unit_amount: Amount::new(tokens * UNIT), recurring: Some(recurring), locked: true, ..price(name, 0) };
         let mut connection = self.database.begin().await.expect("begins");
         SqlPrices(&mut connection).insert(&price).await.expect("inserts");
         connection.commit().await.expect("commits");

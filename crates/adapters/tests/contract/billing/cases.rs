@@ -51,7 +51,7 @@ impl Shop {
 
     pub async fn plan(&self, name: &str, cents: u128, recurring: Recurring) -> Price {
         let currency_id = self.buyer.currency.id.clone();
-        let price = Price { unit_amount: Amount::new(cents), currency_id, recurring: Some(recurring), ..price(name, 0) };
+        let price = Price { unit_amount: Amount::new(cents), currency_id, recurring: Some(recurring), locked: true, ..price(name, 0) };
         let mut connection = self.billing().database().begin().await.expect("begins");
         SqlPrices(&mut connection).insert(&price).await.expect("inserts");
         connection.commit().await.expect("commits");

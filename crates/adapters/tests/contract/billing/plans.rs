@@ -118,6 +118,22 @@ on_one! {
         billing.accept("price_2", 2).await;
     }
 
+    async fn a_plan_change_locks_the_amounts_of_the_new_price(db: &TestDatabase) {
+        let billing = subscribed(db, 10, 1, MONTHLY).await;
+        billing.price("price_2", 20, MONTHLY).await;
+        let mut connection = billing.database().begin().await.expect("begins");
+        connection.query("UPDATE prices SET locked = FALSE WHERE id = 'price_2'").execute().await.expect("updates");
+        connection.commit().await.expect("commits");
+        let is_locked = async || {
+            let mut unit = billing.ctx.store.read().await.expect("reads");
+            unit.prices().find(&id("price_2")).await.expect("reads").expect("exists").locked
+        };
+        billing.preview("price_2", 1).await;
+        assert!(!is_locked().await, "the order names the previewed total, which is compared");
+        billing.accept("price_2", 1).await;
+        assert!(is_locked().await);
+    }
+
     async fn a_change_dated_before_the_last_change_is_rejected(db: &TestDatabase) {
         let billing = subscribed(db, 10, 5, MONTHLY).await;
         billing.wait(DAY * 15);

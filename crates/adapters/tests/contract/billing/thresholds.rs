@@ -81,7 +81,7 @@ on_one! {
         let mut prices = Vec::new();
         for (name, tokens) in [("price_1", 1), ("price_2", 2)] {
             let tiers = vec![tier(Some(100), 0), tier(None, tokens)];
-            let tiered = Price { tiers_mode: Some(TiersMode::Graduated), tiers, recurring: Some(metered(Aggregate::Sum)), ..price(name, 0) };
+            let tiered = Price { tiers_mode: Some(TiersMode::Graduated), tiers, recurring: Some(metered(Aggregate::Sum)), locked: true, ..price(name, 0) };
             SqlPrices(&mut connection).insert(&tiered).await.expect("inserts");
             prices.push(tiered);
         }

@@ -88,6 +88,7 @@ impl CheckoutApi {
             form: form.contact(),
             method_id: MethodId::parse(&form.payment_method).map_err(|_| Problem::from(SubmitError::MethodNotSupported))?,
             currency_id: CurrencyId::parse(&form.payment_currency).map_err(|_| Problem::from(SubmitError::CurrencyNotConfigured))?,
+            expected_total: expected_total(&form)?,
         };
         let submitted = checkout::submit(&app.ctx, &submission).await.map_err(|error| Problem::of_submit(error, context.language))?;
         let session = &submitted.session;
@@ -146,6 +147,11 @@ impl CheckoutApi {
         let private = may_see(&expanded, user.0.as_ref());
         Ok(Json(SessionModel::new(&expanded, &app.site, private)))
     }
+}
+
+fn expected_total(form: &FormModel) -> Result<Option<Amount>, Problem> {
+    let total = form.expected_total.as_deref().map(Amount::parse_base_units).transpose();
+    total.map_err(|error| Problem::from(error).param("field", "expected_total"))
 }
 
 /// Returns whether the order can be paid without the wallet. A network that does not answer within [`FAST_PAY_TIMEOUT`] offers no

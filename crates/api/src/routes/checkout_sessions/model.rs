@@ -431,6 +431,9 @@ pub struct FormModel {
     pub payment_currency: String,
     #[oai(default)]
     pub billing_address: AddressModel,
+    /// The total that the customer was shown, in base units of `payment_currency`, deposit included. If it differs from the total that
+    /// would be charged, nothing happens: status 409 with the code `TOTAL_CHANGED` and the new total in `params.total`.
+    pub expected_total: Option<String>,
 }
 
 impl FormModel {

@@ -9,6 +9,7 @@ use poem::web::Data;
 use poem_openapi::OpenApi;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
+use souk_domain::checkout;
 use souk_domain::pricing::{self, CatalogueFilter, Price};
 use souk_domain::shared::{Mode, Page, PriceId, ProductId, StorageError};
 use std::sync::Arc;
@@ -75,7 +76,8 @@ impl PricesApi {
         show(&app, reads.mode, &id).await
     }
 
-    /// Change a price.
+    /// Change a price. Once something refers to it (`locked`), its currency, amounts and existing currency options are fixed; a currency
+    /// can be added, and the bounds of a custom amount can change. Everything else needs a replacement.
     #[oai(path = "/:id", method = "put")]
     async fn update(
         &self,
@@ -88,7 +90,21 @@ impl PricesApi {
         show(&app, writes.mode, id.as_str()).await
     }
 
-    /// Archive a price: it is no longer sold.
+    /// Replace a price: create one with the fields that differ, and archive the old one. The new price takes over the lookup key, upsells,
+    /// payment links, the product's default and the stock with its sold quantity. Open sessions and subscriptions keep the old price.
+    #[oai(path = "/:id/replace", method = "post")]
+    async fn replace(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Prices>,
+        id: Path<String>,
+        price: LosslessJson<PriceInputModel>,
+    ) -> Result<Json<PriceModel>, Problem> {
+        let id = checkout::replace_price(&app.ctx, writes.mode, &id, price.0.read(false)?).await?;
+        show(&app, writes.mode, id.as_str()).await
+    }
+
+    /// Archive a price: it is no longer sold, and a replaced price no longer in open sessions either.
     #[oai(path = "/:id/archive", method = "put")]
     async fn archive(
         &self,

@@ -178,6 +178,10 @@ pub struct PriceModel {
     pub object: String,
     pub livemode: bool,
     pub active: bool,
+    /// Whether something has referred to the price, so that its amounts are fixed. A locked price can be replaced.
+    pub locked: bool,
+    /// The price that replaced it. Sessions that were open then still sell this one.
+    pub replaced_by: Option<String>,
     #[oai(rename = "type")]
     pub kind: String,
     pub billing_scheme: String,
@@ -194,7 +198,9 @@ pub struct PriceModel {
     pub tiers: Option<Vec<TierModel>>,
     pub custom_unit_amount: Option<CustomAmountModel>,
     pub upsell: Option<UpsellModel>,
+    /// Of the stock, which the prices that replaced each other share.
     pub quantity_available: u64,
+    /// Of the stock, like `quantity_available`.
     pub quantity_sold: u64,
     pub quantity_limit_per_checkout: u64,
     pub metadata: BTreeMap<String, String>,
@@ -210,6 +216,8 @@ impl From<&Price> for PriceModel {
             object: "price".to_owned(),
             livemode: price.mode.is_live(),
             active: price.active,
+            locked: price.locked,
+            replaced_by: price.replaced_by.as_ref().map(ToString::to_string),
             kind: if price.is_recurring() { "recurring" } else { "one_time" }.to_owned(),
             billing_scheme: if price.tiers_mode.is_some() { "tiered" } else { "per_unit" }.to_owned(),
             product_id: price.product_id.to_string(),

@@ -7,6 +7,7 @@ mod fields;
 mod free;
 mod interrupted;
 mod offers;
+mod prices;
 mod purchase;
 mod races;
 mod start;

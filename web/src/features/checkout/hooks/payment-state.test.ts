@@ -97,6 +97,16 @@ describe('a payment', () => {
     expect(reducePayment(failed, SUBMITTED).problem).toBeNull();
   });
 
+  test('of a changed total is confirmed again: the order was not sent, and the reason stays until the next submit', () => {
+    const changed: PaymentEvent = { type: 'totalChanged', text: 'now 2 SKT' };
+    const machine = reached(SUBMITTED, { type: 'sessionRead', checkout: session('open') }, changed);
+    expect(machine).toEqual({ ...at({ name: 'idle' }), problem: { kind: 'totalChanged', text: 'now 2 SKT' } });
+    expect(reducePayment(machine, SUBMITTED)).toEqual(at({ name: 'submitting', waitingFor: 'server' }));
+    expect(reached(SUBMITTED, { type: 'sessionRead', checkout: session('complete') }, changed).state.name).toBe('paid');
+    for (const state of STATES.filter(({ name }) => name !== 'submitting'))
+      expect(reducePayment(at(state), changed), state.name).toEqual(at(state));
+  });
+
   test('shakes the summary once for each missing cross-sell', () => {
     const missing: PaymentEvent = { type: 'failed', text: 'choose', crossSell: true };
     expect(reached(SUBMITTED, missing).shakes).toBe(1);

@@ -21,7 +21,11 @@ export type PaymentState =
   | { name: 'expired' };
 
 /** Why the last attempt failed; shown above the form. */
-export type Problem = { kind: 'limited' } | { kind: 'failed'; text: string; crossSell: boolean };
+export type Problem =
+  | { kind: 'limited' }
+  /** The page showed a total that is no longer charged; the customer confirms the new one by paying again. */
+  | { kind: 'totalChanged'; text: string }
+  | { kind: 'failed'; text: string; crossSell: boolean };
 
 export interface PaymentMachine {
   state: PaymentState;
@@ -34,6 +38,7 @@ export type PaymentEvent =
   | { type: 'submitted' }
   | { type: 'failed'; text: string; crossSell?: boolean }
   | { type: 'rejected' }
+  | { type: 'totalChanged'; text: string }
   | { type: 'customerLimited' }
   | { type: 'limitDismissed' }
   | { type: 'walletOpened' }
@@ -81,6 +86,8 @@ export function reducePayment(machine: PaymentMachine, event: PaymentEvent): Pay
     // The form shows the errors.
     case 'rejected':
       return state.name === 'submitting' ? to(IDLE) : machine;
+    case 'totalChanged':
+      return state.name === 'submitting' ? to(IDLE, { kind: 'totalChanged', text: event.text }) : machine;
     case 'customerLimited':
       return state.name === 'submitting' ? to({ name: 'customerLimited' }, { kind: 'limited' }) : machine;
     case 'limitDismissed':

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { useLocale } from '@/i18n/light';
 import { isMetered, recurringText, unitPriceText } from '@/i18n/price';
 import { announce } from '@/kit/announce';
-import { formatMoney, toUnits } from '@/lib/amount';
+import { formatMoney } from '@/lib/amount';
 import {
   defaultOption,
   isCard,
@@ -18,6 +18,7 @@ import {
   renewals,
   renewalText,
   type Trial,
+  totalWithStake,
   trialOf,
   withoutTrial,
 } from '../rules/price';
@@ -130,7 +131,6 @@ export function useOrder({ checkout, user, now, setCheckout }: OrderInput): Omit
     return dueOf(itemsIn(id), by, { trialing, data, quoted: id === session.currency_id ? session.due : null });
   };
   const due = option ? dueIn(option) : { total: '0', renew: '0', stake: '0' };
-  const totalWithStake = (each: typeof due) => (toUnits(each.total) + toUnits(each.stake)).toString();
   const total = totalWithStake(due);
   const totalText = currency ? formatMoney(total, currency, locale) : '';
   const renewalList = currency ? renewals(items, currency.id) : [];

@@ -6,6 +6,8 @@ import { openConnect } from '@/features/connect';
 import { translateDecline, translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
 import { toast } from '@/kit/toast';
+import { formatMoney } from '@/lib/amount';
+import { locale } from '@/lib/locale';
 import { broadcast } from '../broadcast';
 import { abortCard, confirmFast, isNetworkError, retrieve, submit, withRetries } from '../calls';
 import { outcomeModule } from '../lazy-modules';
@@ -54,6 +56,8 @@ interface PaymentInput {
   user: SessionUser | null;
   appPid: string | undefined;
   option: PayOption | null;
+  /** The total that the page shows, in base units, deposit included. */
+  total: string;
   form: Form;
   walletTitle: string;
   setCheckout: SetCheckout;
@@ -66,7 +70,16 @@ const fieldErrors = (fields: Record<string, string>): FieldErrors =>
       .map(([name, text]) => [name, { text }]),
   );
 
-export function usePayment({ checkout, user, appPid, option, form, walletTitle, setCheckout }: PaymentInput): Payment {
+export function usePayment({
+  checkout,
+  user,
+  appPid,
+  option,
+  total,
+  form,
+  walletTitle,
+  setCheckout,
+}: PaymentInput): Payment {
   const session = checkout.checkoutSession;
   const rail: Rail = option && isCard(option.method.type) ? 'card' : 'wallet';
   const [{ state, problem, shakes }, dispatch] = useReducer(reducePayment, null, () => {
@@ -134,13 +147,13 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     return () => clearInterval(timer);
   }, [isRelayUp, isWaitingElsewhere, isFollowing, refresh]);
 
-  const reject = (error: unknown): FieldErrors => {
+  const reject = async (error: unknown): Promise<FieldErrors> => {
     if (isNetworkError(error)) {
       dispatch({ type: 'failed', text: t('error.network') });
       toast(t('error.network'));
       return {};
     }
-    const { code, fields } = error as ApiError;
+    const { code, fields, params } = error as ApiError;
     const invalid = fieldErrors(fields);
     if (Object.keys(invalid).length > 0) {
       dispatch({ type: 'rejected' });
@@ -150,7 +163,12 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
     // Another tab, or this one before a reload, has already paid.
     if (code === 'PAYMENT_IN_FLIGHT') dispatch({ type: 'paymentSent', by: rail });
     else if (code === 'CUSTOMER_LIMITED') dispatch({ type: 'customerLimited' });
-    else {
+    else if (code === 'TOTAL_CHANGED') {
+      // The order changes before the explanation appears, so that both name the same amount.
+      await refresh();
+      const amount = option && params.total ? formatMoney(params.total, option.currency, locale()) : '';
+      dispatch({ type: 'totalChanged', text: t('error.totalChanged', { amount }) });
+    } else {
       const text = translateError(error);
       if (code) broadcast(`error.${code}`, { code, message: text });
       dispatch({ type: 'failed', text, crossSell: code === 'REQUIRE_CROSS_SELL' });
@@ -206,7 +224,8 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
       const { context, errors } = await form.check();
       if (Object.keys(errors).length > 0) return errors;
       dispatch({ type: 'submitted' });
-      const body = submitBody(form.values, context, option.method.id, option.currency.id);
+      const shown = { method: option.method.id, currency: option.currency.id, total };
+      const body = submitBody(form.values, context, shown);
       const key = idempotencyKey();
       const response = await withRetries(() => submit(session.id, body, key), SUBMIT_RETRIES);
       const { customer } = response;
@@ -214,7 +233,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
       await advance(response);
       return {};
     } catch (error) {
-      return reject(error);
+      return await reject(error);
     } finally {
       isSubmitting.current = false;
     }

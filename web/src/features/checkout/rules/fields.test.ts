@@ -25,6 +25,7 @@ const context = (changes: Partial<FieldContext> = {}): FieldContext => ({
   isPostalCode,
   ...changes,
 });
+const PAYMENT = { method: 'pm_1', currency: 'pc_1', total: '90' };
 const defaults = prefilled({ name: 'Mei', email: 'mei@example.com' }, null, 'us');
 
 describe('an email address', () => {
@@ -130,13 +131,14 @@ describe('the form', () => {
   test('submits only its own fields, trimmed, with an international phone number', () => {
     const configured = session({ phone_number_collection: { enabled: true } });
     const values = { ...defaults, customer_name: ' Mei ', customer_phone: '13800138000', phone_country: 'cn' };
-    expect(submitBody(values, context({ session: configured }), 'pm_1', 'pc_1')).toEqual({
+    expect(submitBody(values, context({ session: configured }), PAYMENT)).toEqual({
       customer_name: 'Mei',
       customer_email: 'mei@example.com',
       customer_phone: '+8613800138000',
       payment_method: 'pm_1',
       payment_currency: 'pc_1',
       billing_address: {},
+      expected_total: '90',
     });
   });
 
@@ -145,7 +147,7 @@ describe('the form', () => {
     expect([values['billing_address.country'], values.phone_country]).toEqual(['', 'de']);
     const card = context({ card: true });
     const typed = { ...values, customer_email: 'mei@example.com', 'billing_address.postal_code': '94103' };
-    expect(submitBody(typed, card, 'pm_1', 'pc_1').billing_address).toEqual({ postal_code: '94103' });
+    expect(submitBody(typed, card, PAYMENT).billing_address).toEqual({ postal_code: '94103' });
   });
 
   test('is prefilled from the customer first, then from the account', () => {

@@ -129,10 +129,23 @@ export interface SubmitBody {
   payment_method: string;
   payment_currency: string;
   billing_address: Record<string, string>;
+  /** The shown total in base units, deposit included. */
+  expected_total: string;
+}
+
+/** What the customer pays with and how much, as shown. */
+export interface Payment {
+  method: string;
+  currency: string;
+  total: string;
 }
 
 /** The submit body: only visible fields, with an international phone number. */
-export function submitBody(values: FormValues, context: FieldContext, method: string, currency: string): SubmitBody {
+export function submitBody(
+  values: FormValues,
+  context: FieldContext,
+  { method, currency, total }: Payment,
+): SubmitBody {
   const visible = visibleFields(context);
   const address: Record<string, string> = {};
   // Postal codes are validated for a known country.
@@ -152,5 +165,6 @@ export function submitBody(values: FormValues, context: FieldContext, method: st
     payment_method: method,
     payment_currency: currency,
     billing_address: address,
+    expected_total: total,
   };
 }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { setLocale } from '@/lib/locale';
 import { translate } from '../text';
 import type { Currency, LineItem, Price } from '../types';
-import { headline, lineAmount, lineText, offerText, orderAmount, trialOf, unitAmount } from './price';
+import { headline, lineAmount, lineText, offerText, orderAmount, totalWithStake, trialOf, unitAmount } from './price';
 
 const tba: Currency = { id: 'pc_tba', symbol: 'TBA', decimal: 18, name: 'Token', payment_method_id: 'pm_1' };
 const ONE_AND_A_HALF = '1500000000000000000';
@@ -73,6 +73,9 @@ describe('the amount of an order', () => {
   test('uses a custom amount independent of the quantity', () => {
     const custom = price({ custom_unit_amount: { preset: '1' } });
     expect(orderAmount([item(custom, { custom_amount: '70', quantity: 5 })], 'pc_tba', false).total).toBe('70');
+    expect(orderAmount([item(custom, { quantity: 5 })], 'pc_tba', false).total).toBe('1');
+    const lowest = price({ custom_unit_amount: { presets: [], minimum: '3' } });
+    expect(orderAmount([item(lowest)], 'pc_tba', false).total, 'what the server proposes').toBe('3');
   });
 
   test('excludes renewals and metered usage from the amount due now', () => {
@@ -91,6 +94,10 @@ describe('the amount of an order', () => {
       orderAmount([item(price({ unit_amount: '1' }), { upsell_price: price({ unit_amount: '9' }) })], 'pc_tba', false)
         .total,
     ).toBe('9');
+  });
+
+  test('includes the deposit in the total', () => {
+    expect(totalWithStake({ total: '20', stake: '11' })).toBe('31');
   });
 
   test('throws for several items if one has a custom amount', () => {

@@ -15,15 +15,16 @@ import type {
   Tier,
 } from '../types';
 
-function customPreset(custom: CustomUnitAmount | null | undefined): string | null {
-  return custom?.preset ?? custom?.presets?.[0] ?? null;
+/** The amount of a buyer who chooses none, as the server computes it. */
+function proposedAmount(custom: CustomUnitAmount | null | undefined): string | null {
+  return custom?.preset ?? custom?.presets?.[0] ?? custom?.minimum ?? null;
 }
 
 /** The unit amount of a price in a currency; '0' with a warning if the currency is not supported. */
 export function unitAmount(price: Price, currencyId: string): string {
   const option = price.currency_options?.find((each) => each.currency_id === currencyId);
-  if (option) return customPreset(option.custom_unit_amount) ?? option.unit_amount ?? '0';
-  if (price.currency_id === currencyId) return customPreset(price.custom_unit_amount) ?? price.unit_amount ?? '0';
+  if (option) return proposedAmount(option.custom_unit_amount) ?? option.unit_amount ?? '0';
+  if (price.currency_id === currencyId) return proposedAmount(price.custom_unit_amount) ?? price.unit_amount ?? '0';
   // biome-ignore lint/suspicious/noConsole: SPEC.md 8 requires this warning; the amount is then 0.
   console.warn(`Currency not configured for price ${price.id}: ${currencyId}`);
   return '0';
@@ -118,6 +119,8 @@ function tieredUnits(tiers: Tier[], volume: boolean, quantity: bigint): bigint {
 function lineUnits(item: LineItem, currencyId: string): bigint {
   if (item.custom_amount) return toUnits(item.custom_amount);
   const price = effectivePrice(item);
+  // A custom amount, chosen or proposed, is for the whole item.
+  if (isCustom(price)) return toUnits(unitAmount(price, currencyId));
   const quantity = BigInt(item.quantity);
   const tiers = price.tiers_mode ? tiersOf(price, currencyId) : [];
   if (tiers.length > 0) return tieredUnits(tiers, price.tiers_mode === 'volume', quantity);
@@ -200,14 +203,17 @@ export function dueOf(
   option: { currency: Currency; method: PaymentMethod },
   terms: { trialing: boolean; data: SubscriptionData | null | undefined; quoted: Due | null | undefined },
 ): OrderAmount & { stake: string } {
+  const { quoted } = terms;
+  if (quoted) {
+    return { total: quoted.now, renew: quoted.renew, stake: option.method.type === 'stripe' ? '0' : quoted.stake };
+  }
   const computed = orderAmount(items, option.currency.id, terms.trialing);
-  const stake = option.method.type === 'arcblock' ? terms.quoted?.stake : '0';
-  return {
-    total: terms.quoted?.now ?? computed.total,
-    renew: terms.quoted?.renew ?? computed.renew,
-    stake: stake ?? stakeAmount(items, option, terms.data),
-  };
+  return { ...computed, stake: stakeAmount(items, option, terms.data) };
 }
+
+/** The total that the page shows, with the deposit, in base units. A submit is rejected if the server's total differs. */
+export const totalWithStake = ({ total, stake }: { total: string; stake: string }): string =>
+  (toUnits(total) + toUnits(stake)).toString();
 
 /** The product name in the page language. */
 export function productName({ product }: Price, locale: string): string | undefined {

@@ -170,6 +170,14 @@ function ProblemBanner({ payment: { problem } }: { payment: Payment }) {
       </Alert>
     );
   }
+  if (problem.kind === 'totalChanged') {
+    return (
+      <Alert ref={banner} severity="warn" urgent title={t('error.totalChangedTitle')}>
+        <p>{problem.text}</p>
+        <p>{t('error.unchanged')}</p>
+      </Alert>
+    );
+  }
   return (
     <Alert ref={banner} severity="danger" urgent title={t('error.failedTitle')}>
       <p>{problem.text}</p>

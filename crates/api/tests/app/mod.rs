@@ -105,7 +105,7 @@ impl TestApp {
         let app_key = AppKey::from_seed(&[9; 32]);
         let networks = Networks::open(db, folder.path(), clock.clone(), Arc::clone(&random), app_key.did()).await;
         let wallets = ArcblockRail::new(app_key.clone(), clock.clone(), networks.address.clone()).expect("a rail");
-        let cards = StripeRail::new(networks.address.as_str().trim_end_matches('/')).expect("a rail");
+        let cards = StripeRail::new(&networks.address).expect("a rail");
         let ctx = Context {
             store: Arc::new(store),
             clock: clock.clone(),

@@ -142,7 +142,7 @@ impl TestApp {
             files: Arc::new(files),
             printer: Arc::new(printer),
             realtime: Arc::clone(&realtime),
-            limits: Limits::default(),
+            limits: Arc::new(Limits::default()),
             probe: Arc::new(NoQueue),
         };
         let service = Arc::new(souk_api::service(Arc::new(app), Route::new()).boxed());

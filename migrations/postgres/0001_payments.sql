@@ -75,12 +75,15 @@ CREATE TABLE idempotency_keys (
     caller      TEXT        NOT NULL,
     key         TEXT        NOT NULL,
     fingerprint TEXT        NOT NULL,
+    fenced      BOOLEAN     NOT NULL DEFAULT FALSE, -- the call has committed a unit of work
+    objects     TEXT        NOT NULL DEFAULT '', -- ids, separated by spaces
     status      BIGINT,
     body        BYTEA, -- encrypted
-    taken_at    TIMESTAMPTZ NOT NULL,
+    claimed_at  TIMESTAMPTZ NOT NULL,
+    lease_until TIMESTAMPTZ NOT NULL,
     PRIMARY KEY (caller, key)
 );
-CREATE INDEX idempotency_keys_age ON idempotency_keys (taken_at);
+CREATE INDEX idempotency_keys_age ON idempotency_keys (claimed_at);
 
 CREATE TABLE customers (
     id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
@@ -162,6 +165,7 @@ CREATE TABLE checkout_sessions (
     requires_cross_sell BOOLEAN          NOT NULL,
     success_url         TEXT,
     cancel_url          TEXT,
+    browser             TEXT, -- a hash of the visitor cookie of the browser that started or last submitted it
     payer               TEXT,
     customer_id         TEXT             REFERENCES customers (id),
     contact             JSONB,

@@ -76,12 +76,15 @@ CREATE TABLE idempotency_keys (
     caller      TEXT    NOT NULL,
     key         TEXT    NOT NULL,
     fingerprint TEXT    NOT NULL,
+    fenced      INTEGER NOT NULL DEFAULT 0, -- the call has committed a unit of work
+    objects     TEXT    NOT NULL DEFAULT '', -- ids, separated by spaces
     status      INTEGER,
     body        BLOB, -- encrypted
-    taken_at    INTEGER NOT NULL,
+    claimed_at  INTEGER NOT NULL,
+    lease_until INTEGER NOT NULL,
     PRIMARY KEY (caller, key)
 ) STRICT;
-CREATE INDEX idempotency_keys_age ON idempotency_keys (taken_at);
+CREATE INDEX idempotency_keys_age ON idempotency_keys (claimed_at);
 
 CREATE TABLE customers (
     id         TEXT    NOT NULL PRIMARY KEY,
@@ -163,6 +166,7 @@ CREATE TABLE checkout_sessions (
     requires_cross_sell INTEGER NOT NULL,
     success_url         TEXT,
     cancel_url          TEXT,
+    browser             TEXT, -- a hash of the visitor cookie of the browser that started or last submitted it
     payer               TEXT,
     customer_id         TEXT    REFERENCES customers (id),
     contact             TEXT,

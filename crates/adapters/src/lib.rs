@@ -7,6 +7,7 @@ pub mod demo;
 pub mod files;
 pub mod identity;
 pub mod mail;
+pub mod outbound;
 pub mod pdf;
 pub mod persistence;
 pub mod queue;

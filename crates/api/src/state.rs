@@ -59,6 +59,7 @@ pub trait DocumentPrinter: InvoicePrinter + CreditNotePrinter {}
 
 impl<P: InvoicePrinter + CreditNotePrinter> DocumentPrinter for P {}
 
+#[derive(Clone)]
 pub struct App {
     pub ctx: Context,
     pub site: Site,
@@ -68,7 +69,7 @@ pub struct App {
     pub files: Arc<dyn Files>,
     pub printer: Arc<dyn DocumentPrinter>,
     pub realtime: Arc<dyn Realtime>,
-    pub limits: crate::Limits,
+    pub limits: Arc<crate::Limits>,
     /// Checks the queue.
     pub probe: Arc<dyn Probe>,
 }

@@ -11,6 +11,7 @@ use crate::pricing::{Prices, Products};
 use crate::shared::{StorageError, Timestamp};
 use crate::store::{Apps, Entitlements};
 use async_trait::async_trait;
+use std::sync::Arc;
 
 /// The subject of [`UnitOfWork::lock`] that serializes administrative changes.
 pub const MANAGEMENT: &str = "management";
@@ -18,30 +19,48 @@ pub const MANAGEMENT: &str = "management";
 /// How many hours the response to a write is stored for its `Idempotency-Key`.
 pub const IDEMPOTENCY_LIFETIME_HOURS: u64 = 24;
 
-/// The stored response to a write with an `Idempotency-Key`.
+/// A write with an `Idempotency-Key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredResponse {
+pub struct KeyedCall {
+    /// Identifies who sent the key: keys of different callers are independent.
+    pub caller: String,
+    pub key: String,
+    /// When this call claimed the key. A later claim replaces it; then the first call can no longer commit.
+    pub claimed_at: Timestamp,
+    /// The id prefixes of the objects from which a lost answer is rebuilt. The first prefix with an object counts.
+    pub objects: &'static [&'static str],
+}
+
+/// What is stored for a key that another call has claimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredCall {
     /// A hash of method, path and body. A different request under the same key is rejected.
     pub fingerprint: String,
-    /// Status and body; `None` while the first call is running.
-    pub answer: Option<(u16, String)>,
+    pub claimed_at: Timestamp,
+    pub state: CallState,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallState {
+    /// The call is being processed.
+    Running,
+    /// The call has committed a unit of work, and ended or died without a stored answer. It must not run again. `objects` are the ids
+    /// of the objects that it noted, in the order of creation.
+    Fenced { objects: Vec<String> },
+    /// The stored status and body.
+    Answered { status: u16, body: String },
 }
 
 #[async_trait]
 pub trait IdempotencyKeys: Send {
-    /// Claims the key, or returns what is stored for it. A key whose first call was never answered can be claimed again if it was claimed
-    /// before `stale_before`.
-    async fn take(
-        &mut self,
-        caller: &str,
-        key: &str,
-        fingerprint: &str,
-        now: Timestamp,
-        stale_before: Timestamp,
-    ) -> Result<Option<StoredResponse>, StorageError>;
-    async fn keep(&mut self, caller: &str, key: &str, status: u16, body: &str) -> Result<(), StorageError>;
-    /// Releases a key whose call failed without effect.
-    async fn free(&mut self, caller: &str, key: &str) -> Result<(), StorageError>;
+    /// Claims the key at `call.claimed_at`, until `lease_until`, or returns what is stored for it. A key whose call neither was answered nor has committed
+    /// anything can be claimed again after its lease.
+    async fn claim(&mut self, call: &KeyedCall, fingerprint: &str, lease_until: Timestamp) -> Result<Option<StoredCall>, StorageError>;
+    /// Stores the answer of a call that has none and still holds the key.
+    async fn keep(&mut self, call: &KeyedCall, status: u16, body: &str) -> Result<(), StorageError>;
+    /// Releases the key of a call that ended without effect, and returns true. If the call has committed a unit of work, only its lease
+    /// ends, at `now`, and the result is false.
+    async fn free(&mut self, call: &KeyedCall, now: Timestamp) -> Result<bool, StorageError>;
     async fn prune(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
 }
 
@@ -49,6 +68,10 @@ pub trait IdempotencyKeys: Send {
 pub trait Store: Send + Sync {
     /// Begins a unit of work. Only one at a time, and no network call inside it (invariant 7).
     async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StorageError>;
+    /// This store for one call with an `Idempotency-Key`. Each unit of work that the call commits also writes the fence of its key, and
+    /// the objects that repositories noted, in the same commit. If another call has claimed the key meanwhile, or an answer is stored,
+    /// the commit fails with [`StorageError::Conflict`].
+    fn for_call(&self, call: KeyedCall) -> Arc<dyn Store>;
     /// Provides the repositories without a transaction, for reading.
     async fn read(&self) -> Result<Box<dyn UnitOfWork>, StorageError>;
     /// Checks that the database responds.
@@ -90,7 +113,8 @@ pub trait UnitOfWork: Send {
     /// Locks a subject until this unit of work ends. For rare operations that read before they write; frequent ones are guarded by
     /// conditional updates instead.
     async fn lock(&mut self, subject: &'static str) -> Result<(), StorageError>;
-    /// Commits all changes, and wakes the outbox relay.
+    /// Commits all changes, and wakes the outbox relay. [`StorageError::CommitUnknown`] if the database did not confirm the commit: it may
+    /// have taken effect.
     async fn commit(self: Box<Self>) -> Result<(), StorageError>;
     /// Rolls back at once, as dropping does later: all locks are released when this returns.
     async fn rollback(self: Box<Self>) -> Result<(), StorageError>;

@@ -119,8 +119,8 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     let database = open_database(common).await?;
     let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&keys::derive(&seed, "methods"))));
     let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
-    let wallets = ArcblockRail::new(app_key.clone(), Arc::clone(&clock), own_address.clone())?;
-    let cards = StripeRail::new(own_address.as_str().trim_end_matches('/'))?;
+    let wallets = ArcblockRail::reaching(app_key.clone(), Arc::clone(&clock), own_address.clone(), common.private_networks())?;
+    let cards = StripeRail::reaching(&own_address, common.private_networks())?;
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     let sandbox = sandbox::database(common).await?;
     let time = sandbox::time(&sandbox, &clock, app_key.did()).await?;

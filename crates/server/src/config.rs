@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 use souk_adapters::identity::parse_did;
+use souk_adapters::outbound::PrivateNetworks;
 use souk_domain::access::{Did, Role};
 use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, USAGE_LIMIT};
 use souk_domain::checkout::DAYS_UNTIL_CANCEL_MAX;
@@ -180,6 +181,9 @@ pub struct Common {
     /// The sender of emails.
     #[arg(long, env = "SOUK_MAIL_FROM", default_value = "Souk <store@souk.example>")]
     pub mail_from: String,
+    /// Let payment methods connect to private addresses, such as a chain in the local network. The store's own sandbox needs no permission.
+    #[arg(long, env = "SOUK_ALLOW_PRIVATE_NETWORKS")]
+    pub allow_private_networks: bool,
     /// The number of renewal charges that this process may have in flight at each network. The reconciler may have as many in addition.
     #[arg(long, env = "SOUK_CHARGE_CONCURRENCY", value_name = "N", default_value = "32", value_parser = parse_concurrency)]
     pub charge_concurrency: usize,
@@ -204,6 +208,11 @@ pub struct Common {
 }
 
 impl Common {
+    #[must_use]
+    pub const fn private_networks(&self) -> PrivateNetworks {
+        if self.allow_private_networks { PrivateNetworks::Allowed } else { PrivateNetworks::Refused }
+    }
+
     #[must_use]
     pub fn policy(&self) -> BillingPolicy {
         BillingPolicy {

@@ -105,7 +105,7 @@ fn app(args: &ServeArgs, parts: &Parts) -> App {
         files: Arc::new(parts.files.clone()),
         printer: Arc::new(parts.printer.clone()),
         realtime: Arc::clone(&parts.realtime),
-        limits: Limits::behind(args.trusted_proxy.clone()),
+        limits: Arc::new(Limits::behind(args.trusted_proxy.clone())),
         probe: Arc::new(QueueProbe(parts.queue.clone())),
     }
 }

@@ -30,6 +30,7 @@ pub async fn buy(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> 
     access::register_login(ctx, &fixtures.payer(), &profile, Language::English).await?;
     let payer = ctx.store.read().await?.users().find(fixtures.wallet.did()).await?.ok_or("the registered user is missing")?;
     let submission = Submission {
+        browser: None,
         session_id: session.clone(),
         payer,
         form: ContactForm {

@@ -1,6 +1,6 @@
 //! Calls a chain's GraphQL endpoint and classifies the errors.
 
-use reqwest::redirect::Policy;
+use crate::outbound::{BlockedAddress, Outbound, PrivateNetworks, is_blocked};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use souk_domain::payment::RailError;
@@ -82,19 +82,24 @@ fn leading_code(message: &str) -> &str {
 /// The HTTP client for all chains.
 #[derive(Clone)]
 pub struct GraphQl {
-    http: reqwest::Client,
+    outbound: Outbound,
 }
 
 impl GraphQl {
-    pub fn new() -> Result<Self, RailError> {
-        // A redirect could send a signed transaction to another server.
-        let http = reqwest::Client::builder().redirect(Policy::none()).timeout(TIMEOUT).build();
-        Ok(Self { http: http.map_err(|error| RailError::Misconfigured(error.to_string()))? })
+    pub fn new(own_address: Url, private: PrivateNetworks) -> Result<Self, RailError> {
+        let outbound = Outbound::new(own_address, private, |builder| builder.timeout(TIMEOUT));
+        Ok(Self { outbound: outbound.map_err(|error| RailError::Misconfigured(error.to_string()))? })
+    }
+
+    /// Completes a host of a method's settings: a path refers to this store.
+    pub fn address(&self, host: &str) -> Result<Url, url::ParseError> {
+        if host.starts_with('/') { self.outbound.own_address().join(host) } else { Url::parse(host) }
     }
 
     /// Sends one query and returns its `data`.
     pub async fn call(&self, endpoint: &Url, query: &str, headers: &[(&'static str, String)]) -> Result<Value, CallError> {
-        let mut request = self.http.post(endpoint.clone()).json(&json!({"query": query}));
+        let client = self.outbound.client(endpoint).map_err(|blocked| CallError::Unanswered(blocked.to_string()))?;
+        let mut request = client.post(endpoint.clone()).json(&json!({"query": query}));
         for (name, value) in headers {
             request = request.header(*name, value);
         }
@@ -122,7 +127,9 @@ impl GraphQl {
 
 /// Describes a failed request without its address, which is in the method's settings already.
 fn unanswered(error: reqwest::Error) -> CallError {
-    let kind = if error.is_timeout() {
+    let kind = if is_blocked(&error) {
+        return CallError::Unanswered(BlockedAddress.to_string());
+    } else if error.is_timeout() {
         "no answer in time"
     } else if error.is_connect() {
         "no connection"

@@ -7,6 +7,7 @@ use super::transaction::transaction_hash;
 use super::wire::Format;
 use super::{mandate, stake, states, store_tx, transfer};
 use crate::identity::{AppKey, delegation_address, encode_base58, stake_address};
+use crate::outbound::PrivateNetworks;
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -27,14 +28,18 @@ const DUPLICATE: &str = "DUPLICATE_TX";
 pub struct ArcblockRail {
     app: AppKey,
     clock: Arc<dyn Clock>,
-    base: Url,
     graphql: GraphQl,
 }
 
 impl ArcblockRail {
     /// `app` receives the payments and pays for gas. `base` is the store's own address, which completes method hosts that begin with `/`.
     pub fn new(app: AppKey, clock: Arc<dyn Clock>, base: Url) -> Result<Self, RailError> {
-        Ok(Self { app, clock, base, graphql: GraphQl::new()? })
+        Self::reaching(app, clock, base, PrivateNetworks::Refused)
+    }
+
+    /// As [`ArcblockRail::new`], with or without hosts in private networks.
+    pub fn reaching(app: AppKey, clock: Arc<dyn Clock>, base: Url, private: PrivateNetworks) -> Result<Self, RailError> {
+        Ok(Self { app, clock, graphql: GraphQl::new(base, private)? })
     }
 
     /// Returns the chain's id and its GraphQL address.
@@ -42,8 +47,7 @@ impl ArcblockRail {
         let MethodSettings::Arcblock { chain_id, api_host, .. } = &method.settings else {
             return Err(RailError::Misconfigured("not an ArcBlock method".to_owned()));
         };
-        let address = if api_host.starts_with('/') { self.base.join(api_host) } else { Url::parse(api_host) };
-        let address = address.map_err(|error| RailError::Misconfigured(format!("api_host: {error}")))?;
+        let address = self.graphql.address(api_host).map_err(|error| RailError::Misconfigured(format!("api_host: {error}")))?;
         if !matches!(address.scheme(), "http" | "https") {
             return Err(RailError::Misconfigured("api_host must begin with http:// or https://".to_owned()));
         }
@@ -56,7 +60,7 @@ impl ArcblockRail {
 
     async fn check_currency(&self, address: &Url, currency: &Currency) -> Result<(), RailError> {
         let query = format!("{{getTokenState(address: {}){{code state{{address symbol decimal}}}}}}", quoted(&currency.contract));
-        let answer = self.query(address, &query).await?;
+        let answer = self.query(address, &query).await.map_err(unechoed)?;
         let state = &answer["getTokenState"]["state"];
         let (symbol, decimals) = (state["symbol"].as_str(), state["decimal"].as_u64());
         if state.is_null() {
@@ -64,10 +68,8 @@ impl ArcblockRail {
         }
         if symbol != Some(&currency.symbol) || decimals != Some(u64::from(currency.decimals)) {
             return Err(RailError::Misconfigured(format!(
-                "the token {} is {} with {} decimals on the network",
-                currency.contract,
-                symbol.unwrap_or("nameless"),
-                decimals.unwrap_or_default()
+                "the token {} has another symbol or another number of decimals on the network",
+                currency.contract
             )));
         }
         Ok(())
@@ -88,14 +90,22 @@ impl ArcblockRail {
     }
 }
 
+/// The error of a query that checks settings, without the answer: the administrator chose who answers.
+fn unechoed(error: CallError) -> RailError {
+    match error {
+        CallError::Unanswered(reason) => RailError::Unreachable(reason),
+        CallError::Rejected { .. } => RailError::Rejected("the network rejected the query".to_owned()),
+    }
+}
+
 #[async_trait]
 impl WalletRail for ArcblockRail {
     async fn validate_settings(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
         let (chain_id, address) = self.chain(method)?;
-        let answer = self.query(&address, "{getChainInfo{code info{network}}}").await?;
+        let answer = self.query(&address, "{getChainInfo{code info{network}}}").await.map_err(unechoed)?;
         let network = answer["getChainInfo"]["info"]["network"].as_str().unwrap_or_default();
         if network != chain_id {
-            return Err(RailError::Misconfigured(format!("chain_id is {chain_id}, the network calls itself {network}")));
+            return Err(RailError::Misconfigured(format!("the network's chain_id is not {chain_id}")));
         }
         for currency in currencies {
             self.check_currency(&address, currency).await?;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::identity::{AppKey, decode_base58, encode_base58};
+use crate::outbound::PrivateNetworks;
 use souk_domain::payment::{CheckError, Currency, Method, MethodKind, MethodSettings, RailError, TransferRequest, WalletRail};
 use souk_domain::shared::{Amount, Clock, CurrencyId, MethodId, Mode, Timestamp};
 use std::sync::Arc;
@@ -25,7 +26,8 @@ pub fn wallet() -> TestWallet {
 }
 
 pub fn rail() -> ArcblockRail {
-    ArcblockRail::new(app(), Arc::new(Fixed), "http://127.0.0.1:1".parse().expect("address")).expect("rail")
+    let base = "http://127.0.0.1:1".parse().expect("address");
+    ArcblockRail::reaching(app(), Arc::new(Fixed), base, PrivateNetworks::Allowed).expect("rail")
 }
 
 pub fn method(api_host: &str) -> Method {

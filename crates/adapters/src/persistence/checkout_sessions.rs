@@ -6,7 +6,7 @@ use super::listing::{Listing, list, listing};
 use super::{Connection, Query, Row, SecretBox, Sql, methods};
 use async_trait::async_trait;
 use souk_domain::access::Did;
-use souk_domain::checkout::{self, CheckoutSessions, DueSession, SessionFilter, SubmitContext};
+use souk_domain::checkout::{self, BrowserMark, CheckoutSessions, DueSession, SessionFilter, SubmitContext};
 use souk_domain::customer::CustomerStatus;
 use souk_domain::shared::{CurrencyId, Listed, MethodId, Mode, Page, SessionId, StorageError, Timestamp};
 
@@ -18,7 +18,7 @@ const LIST: Listing = listing!(
 const UPDATE: &str = "UPDATE checkout_sessions SET version = version + 1, status = $3, payment_status = $4, items = $5, currency_id = $6,
         form = $7, success_url = $8, cancel_url = $9, payer = $10, customer_id = $11, contact = $12, method_id = $13,
         intent_id = $14, invoice_id = $15, amount_total = $16, metadata = $17, expires_at = $18, updated_at = $19,
-        terms = $20, requires_cross_sell = $21, subscription_ids = $22, mandate_id = $23, stake_id = $24, trial_end = $25
+        terms = $20, requires_cross_sell = $21, subscription_ids = $22, mandate_id = $23, stake_id = $24, trial_end = $25, browser = $26
     WHERE id = $1 AND version = $2";
 
 /// Every start deletes two expired records, so that few remain. On PostgreSQL, two concurrent starts do not wait for each other.
@@ -41,12 +41,13 @@ pub struct SqlCheckoutSessions<'s> {
 #[async_trait]
 impl CheckoutSessions for SqlCheckoutSessions<'_> {
     async fn insert(&mut self, session: &checkout::Session) -> Result<(), StorageError> {
+        self.connection.note(&session.id);
         let insert = "INSERT INTO checkout_sessions (id, version, status, payment_status, items, currency_id, form, success_url,
                           cancel_url, payer, customer_id, contact, method_id, intent_id, invoice_id, amount_total, metadata, expires_at,
-                          updated_at, terms, requires_cross_sell, subscription_ids, mandate_id, stake_id, trial_end, kind, livemode,
-                          link_id, created_at)
+                          updated_at, terms, requires_cross_sell, subscription_ids, mandate_id, stake_id, trial_end, browser, kind,
+                          livemode, link_id, created_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-                              $24, $25, $26, $27, $28, $29)";
+                              $24, $25, $26, $27, $28, $29, $30)";
         let query = bind(self.connection.query(insert), session)
             .bind(session.kind)
             .bind(session.mode)
@@ -117,7 +118,9 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
             }
             let earlier = self.connection.query("SELECT session_id FROM session_starts WHERE start_key = $1").bind(key).optional().await?;
             if let Some(row) = earlier {
-                return row.get("session_id");
+                let found = row.get("session_id")?;
+                self.connection.note(&found);
+                return Ok(found);
             }
         }
         Err(StorageError::Driver("a start could neither be claimed nor found".into()))
@@ -140,14 +143,19 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
     }
 }
 
-/// Binds `$1` to `$25`: the id, the version and the updatable columns.
+/// Binds `$1` to `$26`: the id, the version and the updatable columns.
 fn bind<'q>(query: Query<'q>, session: &checkout::Session) -> Query<'q> {
     let query = query.bind(&session.id).bind(session.version).bind(session.status).bind(session.payment_status).bind(&session.items);
     let query = query.bind(&session.currency_id).bind(&session.form).bind(&session.success_url).bind(&session.cancel_url);
     let query = query.bind(&session.payer).bind(&session.customer_id).bind(&session.contact).bind(&session.method_id);
     let query = query.bind(&session.intent_id).bind(&session.invoice_id).bind(session.amount_total).bind(&session.metadata);
     let query = query.bind(session.expires_at).bind(session.updated_at).bind(&session.terms).bind(session.requires_cross_sell);
-    query.bind(&session.subscription_ids).bind(&session.mandate_id).bind(&session.stake_id).bind(session.trial_end)
+    query
+        .bind(&session.subscription_ids)
+        .bind(&session.mandate_id)
+        .bind(&session.stake_id)
+        .bind(session.trial_end)
+        .bind(session.browser.as_ref().map(|browser| &browser.0))
 }
 
 fn customer_status(row: &Row) -> Result<CustomerStatus, StorageError> {
@@ -169,6 +177,7 @@ fn checkout_session(row: &Row) -> Result<checkout::Session, StorageError> {
         requires_cross_sell: row.get("requires_cross_sell")?,
         success_url: row.get("success_url")?,
         cancel_url: row.get("cancel_url")?,
+        browser: row.get::<Option<String>>("browser")?.map(BrowserMark),
         payer: row.get("payer")?,
         customer_id: row.get("customer_id")?,
         contact: row.get("contact")?,

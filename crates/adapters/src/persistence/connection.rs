@@ -1,10 +1,10 @@
 //! Runs one SQL text on either of the two drivers.
 
 use super::batch::{Statement, placeholders, postgres_arguments, sqlite_arguments};
-use super::database::{Engine, storage};
+use super::database::{Engine, commit_failure, storage};
 use super::row::{QueryResult, Row};
 use super::value::{Bound, Values};
-use souk_domain::shared::StorageError;
+use souk_domain::shared::{Id, StorageError};
 use sqlx::Transaction;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::Postgres;
@@ -31,7 +31,13 @@ pub struct Connection {
     deferred: Vec<Statement>,
     /// True once a deferred statement failed or was interrupted. The commit then fails.
     failed: bool,
+    /// The id prefixes that [`Connection::note`] keeps.
+    noted_kinds: &'static [&'static str],
+    noted: Vec<String>,
 }
+
+/// The most objects that a unit of work notes.
+const NOTED_MAX: usize = 100;
 
 pub(super) enum ConnectionState {
     /// The transaction begins with its first statement.
@@ -90,7 +96,29 @@ pub struct Sql {
 
 impl Connection {
     pub(super) fn new(state: ConnectionState, published: Arc<Notify>) -> Self {
-        Self { state, published, publishes: false, deferred: Vec::new(), failed: false }
+        Self { state, published, publishes: false, deferred: Vec::new(), failed: false, noted_kinds: &[], noted: Vec::new() }
+    }
+
+    /// Keeps the ids of these kinds that repositories note.
+    pub(super) fn note_kinds(&mut self, kinds: &'static [&'static str]) {
+        self.noted_kinds = kinds;
+    }
+
+    /// Notes an object that this unit of work creates, or finds created by an equal request. If the caller's answer is lost, it is
+    /// rebuilt from this object.
+    pub(super) fn note<I: Id>(&mut self, id: &I) {
+        if self.noted_kinds.contains(&I::PREFIX) && self.noted.len() < NOTED_MAX {
+            self.noted.push(id.to_string());
+        }
+    }
+
+    pub(super) fn noted(&self) -> &[String] {
+        &self.noted
+    }
+
+    /// Returns whether no statement has run or waits for the commit.
+    pub(super) fn is_unused(&self) -> bool {
+        matches!(self.state, ConnectionState::NotBegun(_)) && self.deferred.is_empty()
     }
 
     /// Prepares a statement. `$1`, `$2`, ... stand for the bound values, in order.
@@ -241,7 +269,7 @@ impl Connection {
             // No statement ran, and PostgreSQL defers none: there is nothing to commit.
             ConnectionState::NotBegun(Engine::Postgres(_)) => {}
             ConnectionState::Sqlite(handle) => handle.commit().await.map_err(storage)?,
-            ConnectionState::Postgres(handle) => handle.commit().await.map_err(storage)?,
+            ConnectionState::Postgres(handle) => handle.commit().await.map_err(commit_failure)?,
         }
         if self.publishes {
             self.published.notify_one();

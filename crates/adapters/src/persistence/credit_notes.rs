@@ -41,6 +41,7 @@ pub struct SqlCreditNotes<'s>(pub &'s mut Connection);
 #[async_trait]
 impl CreditNotes for SqlCreditNotes<'_> {
     async fn insert(&mut self, note: &CreditNote, items: &[CreditNoteItem]) -> Result<(), StorageError> {
+        self.0.note(&note.id);
         let into =
             "INSERT INTO credit_notes (id, livemode, number, invoice_id, subscription_id, customer_id, currency_id, method_id, reason,
                         memo, total, due_reduced, to_balance, refunded, created_at)";

@@ -30,6 +30,11 @@ const CHECKPOINTS: Duration = Duration::from_millis(500);
 const POSTGRES_CONNECTIONS: u32 = 16;
 /// How long `begin` and `read` wait for a free connection before they fail.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long one statement may run on PostgreSQL, and wait for a lock, so that a hanging query or a forgotten transaction does not stop the
+/// store. Migrations and snapshots of the whole database run without these limits.
+const STATEMENT_TIMEOUTS: [(&str, &str); 2] = [("statement_timeout", "30s"), ("lock_timeout", "10s")];
+/// Begins a snapshot without the limits of [`STATEMENT_TIMEOUTS`].
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0";
 /// A PostgreSQL connection that was idle for at least this long is pinged before use.
 const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
 /// Prepared statements cached per connection: enough for all that are used often.
@@ -75,6 +80,7 @@ impl Database {
             Self::open_file(Path::new(path)).await
         } else if address.starts_with("postgres://") || address.starts_with("postgresql://") {
             let options = PgConnectOptions::from_str(address).map_err(storage)?.statement_cache_capacity(STATEMENT_CACHE);
+            let options = options.options(STATEMENT_TIMEOUTS);
             let pool = PgPoolOptions::new().max_connections(POSTGRES_CONNECTIONS).acquire_timeout(ACQUIRE_TIMEOUT);
             // A ping before each use would cost as much as a statement.
             let pool = pool.test_before_acquire(false).before_acquire(|connection, usage| {
@@ -165,9 +171,7 @@ impl Database {
     pub async fn snapshot(&self) -> Result<Connection, StorageError> {
         let state = match &self.engine {
             Engine::Sqlite { reader, .. } => reader.begin_with("BEGIN").await.map_err(storage)?.into(),
-            Engine::Postgres(pool) => {
-                begin_detached(pool, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await.map_err(storage)?.into()
-            }
+            Engine::Postgres(pool) => begin_detached(pool, SNAPSHOT).await.map_err(storage)?.into(),
         };
         Ok(Connection::new(state, Arc::clone(&self.published)))
     }
@@ -218,6 +222,19 @@ fn is_locked(error: &sqlx::Error) -> bool {
 
 /// PostgreSQL's SQLSTATE codes for a deadlock and for a serialization failure.
 const CONFLICTS: [&str; 2] = ["40P01", "40001"];
+
+/// SQLSTATE classes with which PostgreSQL rejects a commit: violated constraints, invalid transaction states, and rollbacks.
+const REJECTED_COMMITS: [&str; 3] = ["23", "25", "40"];
+
+/// Converts the error of a commit on PostgreSQL. Unless the database says that it rolled back, for example after a timeout or a lost
+/// connection, the commit may have taken effect.
+pub(super) fn commit_failure(error: sqlx::Error) -> StorageError {
+    let code = error.as_database_error().and_then(|error| error.code());
+    match code.is_some_and(|code| REJECTED_COMMITS.iter().any(|class| code.starts_with(class))) {
+        true => storage(error),
+        false => StorageError::CommitUnknown(Box::new(error)),
+    }
+}
 
 /// Converts a driver's error. A unique violation becomes [`StorageError::Duplicate`] with the constraint's name on PostgreSQL, and
 /// with `table.column, table.column` on SQLite.

@@ -39,6 +39,7 @@ pub struct SqlIntents<'s>(pub &'s mut Connection);
 #[async_trait]
 impl Intents for SqlIntents<'_> {
     async fn put_all(&mut self, intents: &[Intent]) -> Result<(), StorageError> {
+        intents.iter().for_each(|intent| self.0.note(&intent.id));
         let insert =
             "INSERT INTO payment_intents (id, livemode, status, description, name, name_zh, amount, amount_received, amount_refunded,
                           currency_id, method_id, customer_id, subscription_id, session_id, invoices, last_error, reference, payer,

@@ -20,6 +20,7 @@ pub struct SqlMethods<'s> {
 #[async_trait]
 impl Methods for SqlMethods<'_> {
     async fn insert(&mut self, method: &Method) -> Result<(), StorageError> {
+        self.connection.note(&method.id);
         let insert = "INSERT INTO payment_methods (id, kind, active, name, description, logo, settings, secret_key,
                           webhook_signing_secret, default_currency_id, updated_at, livemode, created_at, events_claimed_at,
                           events_read_until)
@@ -60,6 +61,7 @@ impl Methods for SqlMethods<'_> {
     }
 
     async fn insert_currency(&mut self, currency: &Currency) -> Result<(), StorageError> {
+        self.connection.note(&currency.id);
         let insert = "INSERT INTO currencies (id, active, name, symbol, logo, decimals, maximum_precision, contract, is_base,
                           updated_at, method_id, livemode, created_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";

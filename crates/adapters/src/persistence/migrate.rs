@@ -18,7 +18,13 @@ pub async fn migrate(database: &Database) -> Result<(), StorageError> {
             SQLITE.run(&mut *transaction).await.map_err(failed)?;
             transaction.commit().await.map_err(storage)
         }
-        Engine::Postgres(pool) => POSTGRES.run(pool).await.map_err(failed),
+        Engine::Postgres(pool) => {
+            let mut connection = pool.acquire().await.map_err(storage)?;
+            // Its session must not return to the pool without the time limits.
+            connection.close_on_drop();
+            sqlx::raw_sql("SET statement_timeout = 0; SET lock_timeout = 0").execute(&mut *connection).await.map_err(storage)?;
+            POSTGRES.run(&mut *connection).await.map_err(failed)
+        }
     }
 }
 

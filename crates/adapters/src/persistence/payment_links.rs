@@ -33,6 +33,7 @@ pub struct SqlPaymentLinks<'s>(pub &'s mut Connection);
 #[async_trait]
 impl PaymentLinks for SqlPaymentLinks<'_> {
     async fn insert(&mut self, link: &PaymentLink) -> Result<(), StorageError> {
+        self.0.note(&link.id);
         let insert = "INSERT INTO payment_links (id, active, name, items, currency_id, form, custom_message, redirect_url, metadata,
                           updated_at, terms, requires_cross_sell, livemode, created_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";

@@ -190,6 +190,7 @@ fn read_reservation(row: &Row) -> Result<StockReservation, StorageError> {
 #[async_trait]
 impl Prices for SqlPrices<'_> {
     async fn insert(&mut self, price: &Price) -> Result<(), StorageError> {
+        self.0.note(&price.id);
         let query = self.0.query(INSERT).bind(&price.id).bind(price.mode.is_live()).bind(&price.product_id).bind(price.active);
         let query = query.bind(&price.nickname).bind(price.lookup_key.as_ref()).bind(&price.currency_id).bind(price.unit_amount);
         let query = query.bind(&price.currency_options).bind(price.recurring).bind(price.tiers_mode).bind(&price.tiers);

@@ -79,6 +79,7 @@ pub(super) fn read(row: &Row) -> Result<Product, StorageError> {
 #[async_trait]
 impl Products for SqlProducts<'_> {
     async fn insert(&mut self, product: &Product) -> Result<(), StorageError> {
+        self.0.note(&product.id);
         let query = self.0.query(INSERT).bind(&product.id).bind(product.mode.is_live()).bind(product.active);
         let query = query.bind(&product.name).bind(&product.description).bind(to_json(&product.images)?).bind(to_json(&product.features)?);
         let query = query.bind(product.unit_label.as_ref()).bind(product.statement_descriptor.as_ref());

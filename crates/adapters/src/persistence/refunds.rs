@@ -23,6 +23,7 @@ pub struct SqlRefunds<'s>(pub &'s mut Connection);
 #[async_trait]
 impl Refunds for SqlRefunds<'_> {
     async fn insert(&mut self, refund: &Refund) -> Result<(), StorageError> {
+        self.0.note(&refund.id);
         let into = "INSERT INTO refunds (id, livemode, kind, status, amount, currency_id, method_id, customer_id, intent_id, payment_id,
                         credit_note_id, invoice_id, subscription_id, reason, description, reference, failure, failure_count, created_at,
                         updated_at)";

@@ -1,5 +1,6 @@
 //! Implements the domain's [`Store`] port: units of work, each over one connection.
 
+use super::idempotency_keys::Fence;
 use super::{
     Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlBrowserSessions, SqlCheckoutSessions,
     SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments,
@@ -16,7 +17,7 @@ use souk_domain::ledger::Journal;
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::shared::StorageError;
-use souk_domain::storage::{IdempotencyKeys, Store, UnitOfWork};
+use souk_domain::storage::{IdempotencyKeys, KeyedCall, Store, UnitOfWork};
 use souk_domain::store::{Apps, Entitlements};
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use std::sync::Arc;
 pub struct SqlStore {
     database: Database,
     secrets: Arc<SecretBox>,
+    fence: Option<Arc<Fence>>,
 }
 
 impl SqlStore {
@@ -32,18 +34,26 @@ impl SqlStore {
     /// payments, and responses stored under idempotency keys.
     #[must_use]
     pub const fn new(database: Database, secrets: Arc<SecretBox>) -> Self {
-        Self { database, secrets }
+        Self { database, secrets, fence: None }
     }
 }
 
 #[async_trait]
 impl Store for SqlStore {
     async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StorageError> {
-        Ok(Box::new(SqlUnitOfWork { connection: self.database.begin().await?, secrets: Arc::clone(&self.secrets) }))
+        let mut connection = self.database.begin().await?;
+        if let Some(fence) = &self.fence {
+            connection.note_kinds(fence.kinds());
+        }
+        Ok(Box::new(SqlUnitOfWork { connection, secrets: Arc::clone(&self.secrets), fence: self.fence.clone() }))
+    }
+
+    fn for_call(&self, call: KeyedCall) -> Arc<dyn Store> {
+        Arc::new(Self { fence: Some(Arc::new(Fence::new(call))), ..self.clone() })
     }
 
     async fn read(&self) -> Result<Box<dyn UnitOfWork>, StorageError> {
-        Ok(Box::new(SqlUnitOfWork { connection: self.database.read().await?, secrets: Arc::clone(&self.secrets) }))
+        Ok(Box::new(SqlUnitOfWork { connection: self.database.read().await?, secrets: Arc::clone(&self.secrets), fence: None }))
     }
 
     async fn ping(&self) -> Result<(), StorageError> {
@@ -54,6 +64,8 @@ impl Store for SqlStore {
 struct SqlUnitOfWork {
     connection: Connection,
     secrets: Arc<SecretBox>,
+    /// The fence of the call with an idempotency key to which this unit of work belongs.
+    fence: Option<Arc<Fence>>,
 }
 
 macro_rules! repositories {
@@ -116,8 +128,12 @@ impl UnitOfWork for SqlUnitOfWork {
         self.connection.query_per_dialect(LOCK).bind(subject).one().await.map(drop)
     }
 
-    async fn commit(self: Box<Self>) -> Result<(), StorageError> {
-        self.connection.commit().await
+    async fn commit(mut self: Box<Self>) -> Result<(), StorageError> {
+        let Some(fence) = self.fence.take() else { return self.connection.commit().await };
+        let written = fence.write(&mut self.connection).await?;
+        self.connection.commit().await?;
+        fence.confirm(written);
+        Ok(())
     }
 
     async fn rollback(self: Box<Self>) -> Result<(), StorageError> {

@@ -17,6 +17,7 @@ pub struct SqlTestClocks<'s>(pub &'s mut Connection);
 #[async_trait]
 impl TestClocks for SqlTestClocks<'_> {
     async fn insert(&mut self, clock: &TestClock) -> Result<(), StorageError> {
+        self.0.note(&clock.id);
         let insert = "INSERT INTO test_clocks (id, name, customer_id, now_at, target, touched_at, timeline, created_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
         let query = self.0.query(insert).bind(&clock.id).bind(&clock.name).bind(&clock.customer_id).bind(clock.now).bind(clock.target);

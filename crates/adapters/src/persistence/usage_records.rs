@@ -4,7 +4,7 @@ use super::{Connection, Row};
 use async_trait::async_trait;
 use souk_domain::billing::{UsageAction, UsageRecord, UsageRecords};
 use souk_domain::pricing::Aggregate;
-use souk_domain::shared::{Listed, Page, StorageError, SubscriptionItemId, Timestamp};
+use souk_domain::shared::{Listed, Page, StorageError, SubscriptionItemId, Timestamp, UsageRecordId};
 
 /// The factor between the two parts that quantities are summed in (the lowest 20 bits and the rest). The plain sum of many quantities
 /// can exceed a 64-bit integer.
@@ -30,12 +30,21 @@ impl UsageRecords for SqlUsageRecords<'_> {
         let insert = "INSERT INTO usage_records (id, item_id, identifier, quantity, action, used_at, created_at)
                       VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING";
         let query = self.0.query(insert).bind(&record.id).bind(&record.item_id).bind(&record.identifier).bind(record.quantity);
-        Ok(query.bind(record.action).bind(record.at).bind(record.created_at).execute().await? == 1)
+        let is_new = query.bind(record.action).bind(record.at).bind(record.created_at).execute().await? == 1;
+        if is_new {
+            self.0.note(&record.id);
+        }
+        Ok(is_new)
     }
 
     async fn find(&mut self, item: &SubscriptionItemId, identifier: &str) -> Result<Option<UsageRecord>, StorageError> {
         let select = "SELECT * FROM usage_records WHERE item_id = $1 AND identifier = $2";
         let row = self.0.query(select).bind(item).bind(identifier).optional().await?;
+        row.as_ref().map(record).transpose()
+    }
+
+    async fn find_by_id(&mut self, id: &UsageRecordId) -> Result<Option<UsageRecord>, StorageError> {
+        let row = self.0.query("SELECT * FROM usage_records WHERE id = $1").bind(id).optional().await?;
         row.as_ref().map(record).transpose()
     }
 

@@ -56,11 +56,16 @@ impl Subscription for Listener {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use souk_domain::events::Audience;
 
     #[tokio::test]
     async fn every_subscriber_receives_events_and_a_slow_one_skips_the_oldest() {
         let realtime = LocalRealtime::default();
-        let event = |name: usize| PublicEvent { name: name.to_string(), ids: [("id".to_owned(), "cs_1".to_owned())].into() };
+        let event = |name: usize| PublicEvent {
+            name: name.to_string(),
+            ids: [("id".to_owned(), "cs_1".to_owned())].into(),
+            audience: Audience::default(),
+        };
         realtime.publish(&event(0)).await.expect("nobody listens, and that is well");
         let (mut quick, mut slow) = (realtime.subscribe(), realtime.subscribe());
         realtime.publish(&event(1)).await.expect("published");

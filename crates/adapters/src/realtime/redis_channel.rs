@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use redis::aio::ConnectionManager;
 use serde::{Deserialize, Serialize};
-use souk_domain::events::{PublicEvent, Realtime, RealtimeError, Subscription};
+use souk_domain::events::{Audience, PublicEvent, Realtime, RealtimeError, Subscription};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +17,8 @@ const REOPEN_DELAY: Duration = Duration::from_secs(1);
 struct Wire {
     name: String,
     ids: BTreeMap<String, String>,
+    user: Option<String>,
+    browser: Option<String>,
 }
 
 #[derive(Clone)]
@@ -60,8 +62,8 @@ impl RedisRealtime {
         let mut messages = channel.on_message();
         while let Some(message) = messages.next().await {
             let text: String = message.get_payload()?;
-            if let Ok(Wire { name, ids }) = serde_json::from_str(&text) {
-                self.local.send_local(PublicEvent { name, ids });
+            if let Ok(Wire { name, ids, user, browser }) = serde_json::from_str(&text) {
+                self.local.send_local(PublicEvent { name, ids, audience: Audience { user, browser } });
             }
         }
         Ok(())
@@ -72,7 +74,8 @@ impl RedisRealtime {
 impl Realtime for RedisRealtime {
     async fn publish(&self, event: &PublicEvent) -> Result<(), RealtimeError> {
         let broken = |error: &dyn std::fmt::Display| RealtimeError(error.to_string());
-        let text = serde_json::to_string(&Wire { name: event.name.clone(), ids: event.ids.clone() }).map_err(|error| broken(&error))?;
+        let PublicEvent { name, ids, audience: Audience { user, browser } } = event.clone();
+        let text = serde_json::to_string(&Wire { name, ids, user, browser }).map_err(|error| broken(&error))?;
         let mut connection = self.connection.clone();
         let sent = redis::cmd("PUBLISH").arg(&self.channel).arg(text).query_async::<i64>(&mut connection).await;
         sent.map(drop).map_err(|error| broken(&error))

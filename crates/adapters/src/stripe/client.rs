@@ -1,7 +1,8 @@
 //! Makes one authenticated, form-encoded call, and determines from the response whether the call had an effect.
 
+use crate::outbound::{BlockedAddress, Outbound, PrivateNetworks, is_blocked};
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
-use reqwest::{Method, StatusCode};
+use reqwest::{ClientBuilder, Method, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
 use souk_domain::payment::Secret;
@@ -59,22 +60,13 @@ pub(super) struct Call<'a> {
 }
 
 pub(super) struct Client {
-    /// For external hosts. Uses the proxy settings of the environment, which some networks require.
-    external: reqwest::Client,
-    /// For the store's own sandbox, which a proxy cannot reach.
-    own: reqwest::Client,
-    own_address: String,
+    outbound: Outbound,
 }
 
 impl Client {
-    pub fn new(own_address: &str) -> Result<Self, reqwest::Error> {
-        let builder =
-            || reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).connect_timeout(CONNECT_TIMEOUT).timeout(TIMEOUT);
-        Ok(Self {
-            external: builder().build()?,
-            own: builder().no_proxy().build()?,
-            own_address: own_address.trim_end_matches('/').to_owned(),
-        })
+    pub fn new(own_address: Url, private: PrivateNetworks) -> Result<Self, reqwest::Error> {
+        let timeouts = |builder: ClientBuilder| builder.connect_timeout(CONNECT_TIMEOUT).timeout(TIMEOUT);
+        Ok(Self { outbound: Outbound::new(own_address, private, timeouts)? })
     }
 
     pub async fn call(&self, call: Call<'_>) -> Result<Value, CallError> {
@@ -96,7 +88,7 @@ impl Client {
     fn address(&self, api_host: &str, path: &str) -> Result<(&reqwest::Client, Url), CallError> {
         let own = api_host.starts_with('/');
         let base = match api_host.trim_end_matches('/') {
-            _ if own => format!("{}{}", self.own_address, api_host.trim_end_matches('/')),
+            _ if own => format!("{}{}", self.outbound.own_address().as_str().trim_end_matches('/'), api_host.trim_end_matches('/')),
             "" => STRIPE.to_owned(),
             host => host.to_owned(),
         };
@@ -106,7 +98,8 @@ impl Client {
         if !is_confidential {
             return Err(CallError::Misconfigured("api_host must begin with https://, the secret key travels to it".to_owned()));
         }
-        Ok((if own { &self.own } else { &self.external }, address))
+        let client = self.outbound.client(&address).map_err(|blocked| CallError::Unknown(blocked.to_string()))?;
+        Ok((client, address))
     }
 }
 
@@ -130,9 +123,13 @@ fn bearer(key: &Secret) -> Result<HeaderValue, CallError> {
 }
 
 fn unknown(error: reqwest::Error) -> CallError {
-    let what = if error.is_timeout() { "it did not answer in time" } else { "the connection failed" };
+    let what = match &error {
+        error if is_blocked(error) => BlockedAddress.to_string(),
+        error if error.is_timeout() => "it did not answer in time".to_owned(),
+        _ => "the connection failed".to_owned(),
+    };
     tracing::debug!(error = ?error.without_url(), "card processor call failed");
-    CallError::Unknown(what.to_owned())
+    CallError::Unknown(what)
 }
 
 async fn read(mut response: reqwest::Response) -> Result<Vec<u8>, CallError> {

@@ -2,6 +2,7 @@
 
 use super::client::{Call, CallError, Client, Problem};
 use super::{currency, event, intent};
+use crate::outbound::PrivateNetworks;
 use async_trait::async_trait;
 use reqwest::Method as Verb;
 use serde_json::Value;
@@ -10,6 +11,7 @@ use souk_domain::payment::{
     Method, MethodSettings, Outcome, ProviderDispute, ProviderRefund, RailError, Secret, SetupOutcome, SetupRequest,
 };
 use souk_domain::shared::{Mode, Timestamp};
+use url::Url;
 
 /// Stripe rejects longer descriptions. Only the merchant sees them.
 const MAX_DESCRIPTION_CHARS: usize = 1_000;
@@ -19,6 +21,9 @@ pub(super) const INTENTS: &str = "/v1/payment_intents";
 pub(super) const EXPAND: &str = "expand[]";
 /// Requests the full payment method with the intent, not only its id.
 pub(super) const EXPANDED: &str = "?expand%5B%5D=payment_method";
+
+/// Said instead of the answer itself, because the administrator chose who answers.
+const REJECTED_KEY: &str = "the card processor rejected secret_key";
 
 /// The rail to Stripe, or to the sandbox of this store.
 pub struct StripeRail {
@@ -35,8 +40,13 @@ struct Settings<'a> {
 impl StripeRail {
     /// `own_address` is the address of the store itself, without a path (`http://127.0.0.1:8080`). It completes an `api_host` that begins
     /// with `/`.
-    pub fn new(own_address: &str) -> Result<Self, reqwest::Error> {
-        Ok(Self { client: Client::new(own_address)? })
+    pub fn new(own_address: &Url) -> Result<Self, reqwest::Error> {
+        Self::reaching(own_address, PrivateNetworks::Refused)
+    }
+
+    /// As [`StripeRail::new`], with or without hosts in private networks.
+    pub fn reaching(own_address: &Url, private: PrivateNetworks) -> Result<Self, reqwest::Error> {
+        Ok(Self { client: Client::new(own_address.clone(), private)? })
     }
 
     pub(super) async fn call(
@@ -72,7 +82,7 @@ impl CardRail for StripeRail {
         }
         // The cheapest call that requires the secret key and returns its mode.
         let balance = self.call(method, Verb::GET, "/v1/balance".to_owned(), Vec::new(), None).await.map_err(|error| match error {
-            CallError::Rejected { problem, .. } => RailError::Misconfigured(problem.message),
+            CallError::Rejected { .. } => misconfigured(REJECTED_KEY),
             other => rail_error(other),
         })?;
         match balance["livemode"].as_bool() {
@@ -232,7 +242,7 @@ fn misconfigured(sentence: &str) -> RailError {
 pub(super) fn rail_error(error: CallError) -> RailError {
     match error {
         CallError::Unknown(reason) => RailError::Unreachable(reason),
-        CallError::Rejected { status: 401 | 403, problem } => RailError::Misconfigured(problem.message),
+        CallError::Rejected { status: 401 | 403, .. } => misconfigured(REJECTED_KEY),
         CallError::Rejected { problem, .. } => RailError::Rejected(describe(*problem)),
         CallError::Misconfigured(reason) => RailError::Misconfigured(reason),
     }

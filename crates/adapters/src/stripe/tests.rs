@@ -1,6 +1,7 @@
 //! Tests the rail against a test double that returns scripted responses and records the exact requests.
 
 use super::StripeRail;
+use crate::outbound::PrivateNetworks;
 use poem::http::{Method as Verb, StatusCode};
 use poem::listener::{Acceptor, Listener, TcpListener};
 use poem::{Endpoint, Request, Response, Server};
@@ -11,6 +12,7 @@ use souk_domain::payment::{
 use souk_domain::shared::{Amount, AttemptId, CurrencyId, MethodId, Mode, Timestamp};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use url::Url;
 
 /// A recorded request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +74,8 @@ impl Bench {
         let address = *acceptor.local_addr()[0].as_socket_addr().expect("an address");
         let double = Double(Arc::default());
         tokio::spawn(Server::new_with_acceptor(acceptor).run(double.clone()));
-        let rail = StripeRail::new("http://127.0.0.1:1").expect("a client");
+        let nowhere = Url::parse("http://127.0.0.1:1").expect("an address");
+        let rail = StripeRail::reaching(&nowhere, PrivateNetworks::Allowed).expect("a client");
         Self { double, rail, method: method(mode, &format!("http://{address}/")), currency: currency("usd", 2) }
     }
 
@@ -311,7 +314,7 @@ async fn a_rejected_creation_gives_the_reason() {
     assert_eq!(rejected, Err(RailError::Rejected("Too small. (amount_too_small)".to_owned())));
     bench.will_answer(401, json!({ "error": { "type": "invalid_request_error", "message": "Invalid API Key provided." } }));
     let rejected = bench.rail.open(&bench.method, &bench.currency, &request()).await;
-    assert_eq!(rejected, Err(RailError::Misconfigured("Invalid API Key provided.".to_owned())));
+    assert_eq!(rejected, Err(RailError::Misconfigured("the card processor rejected secret_key".to_owned())));
 }
 
 #[tokio::test]
@@ -346,4 +349,23 @@ async fn invalid_settings_are_rejected_without_a_call() {
         Err(RailError::Misconfigured(_))
     ));
     assert_eq!(bench.requests(), []);
+}
+
+#[tokio::test]
+async fn a_blocked_address_is_unknown_and_nothing_is_sent_to_it() {
+    let bench = Bench::open(Mode::Test).await;
+    let guarded = StripeRail::new(&Url::parse("http://127.0.0.1:1").expect("an address")).expect("a client");
+    let blocked = guarded.open(&bench.method, &bench.currency, &request()).await;
+    assert_eq!(blocked, Err(RailError::Unreachable(crate::outbound::BlockedAddress.to_string())));
+    let outcome = guarded.cancel(&bench.method, &bench.currency, "pi_1").await;
+    assert!(matches!(outcome, Outcome::Unknown(_)), "{outcome:?}");
+    assert_eq!(bench.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn settings_are_rejected_without_the_answer_of_the_host() {
+    let bench = Bench::open(Mode::Test).await;
+    bench.will_answer(401, json!({ "error": { "type": "x", "message": "secret of the local network" } }));
+    let rejected = bench.rail.validate_settings(&bench.method, &[]).await;
+    assert_eq!(rejected, Err(RailError::Misconfigured("the card processor rejected secret_key".to_owned())));
 }

@@ -163,6 +163,7 @@ pub fn session(name: &str) -> checkout::Session {
         requires_cross_sell: true,
         success_url: Some("https://shop.example/yes".to_owned()),
         cancel_url: None,
+        browser: Some(checkout::BrowserMark("a-browser".to_owned())),
         payer: Some(did("z1buyer")),
         customer_id: None,
         contact: Some(Contact {

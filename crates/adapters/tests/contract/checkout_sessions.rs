@@ -36,6 +36,7 @@ on_both! {
             trial_end: None,
             success_url: None,
             cancel_url: Some("https://shop.example/no".to_owned()),
+            browser: None,
             payer: None,
             customer_id: Some(id("cus_1")),
             contact: None,

@@ -204,6 +204,44 @@ on_both! {
         }
     }
 
+    async fn statements_have_time_limits_except_in_snapshots(db: &TestDatabase) {
+        if db.address().starts_with("sqlite") {
+            return;
+        }
+        let limits = async |connection: &mut Connection| {
+            let row = connection.query("SELECT current_setting('statement_timeout') AS a, current_setting('lock_timeout') AS b").one().await;
+            let row = row.expect("reads");
+            (row.get::<String>("a").expect("a limit"), row.get::<String>("b").expect("a limit"))
+        };
+        let limited = ("30s".to_owned(), "10s".to_owned());
+        // The snapshot's connection returns to the pool with the limits.
+        let fresh = Database::open(db.address()).await.expect("opens");
+        assert_eq!(limits(&mut fresh.snapshot().await.expect("begins")).await, ("0".to_owned(), "0".to_owned()));
+        for mut connection in [fresh.begin().await, fresh.begin_relaxed().await, fresh.read().await].map(|begun| begun.expect("begins")) {
+            assert_eq!(limits(&mut connection).await, limited);
+        }
+        fresh.close().await;
+    }
+
+    async fn a_commit_that_timed_out_is_unknown(db: &TestDatabase) {
+        let mut connection = with_specimens(db).await;
+        if db.address().starts_with("sqlite") {
+            return;
+        }
+        let doze = "CREATE FUNCTION doze() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END'";
+        let dozes = "CREATE CONSTRAINT TRIGGER dozes AFTER INSERT ON specimens DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+                     EXECUTE FUNCTION doze()";
+        for definition in [doze, dozes] {
+            connection.query(definition).execute().await.expect("defines");
+        }
+        connection.commit().await.expect("commits");
+        let mut connection = db.begin().await.expect("begins");
+        connection.query("SET LOCAL statement_timeout = '50ms'").execute().await.expect("sets");
+        connection.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await.expect("inserts");
+        let outcome = connection.commit().await;
+        assert!(matches!(outcome, Err(StorageError::CommitUnknown(_))), "{outcome:?}");
+    }
+
     async fn many_writers_lose_no_update(db: &TestDatabase) {
         let mut connection = with_specimens(db).await;
         connection.query("INSERT INTO specimens (id, number) VALUES ('cs_1', 0)").execute().await.expect("inserts");

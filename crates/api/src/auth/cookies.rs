@@ -4,12 +4,14 @@ use poem::Request;
 use poem::http::header;
 use sha2::{Digest, Sha256};
 use souk_domain::access::{CONNECT_LIFETIME, LOGIN_LIFETIME_DAYS, TokenHash};
+use souk_domain::checkout::BrowserMark;
 
 /// Holds the token of the browser session.
 pub const LOGIN_COOKIE: &str = "login_token";
 /// Identifies the browser that began a connect session, for the lifetime of that session.
 pub const BROWSER_COOKIE: &str = "connect_browser";
-/// Identifies a browser, signed in or not, so that repeated checkout starts by one visitor give one session.
+/// Identifies a browser, signed in or not, so that repeated checkout starts by one visitor give one session, and its pages receive the
+/// realtime events of the sessions that it started. Published clients read this name. The pages set it.
 pub const VISITOR_COOKIE: &str = "vid";
 /// Maximum length of a cookie value in bytes; longer values are ignored.
 const VALUE_MAX: usize = 256;
@@ -45,6 +47,12 @@ pub fn browser_cookie(value: &str, secure: bool) -> String {
     let age = if value.is_empty() { 0 } else { CONNECT_LIFETIME.as_secs() };
     let secure = if secure { "; Secure" } else { "" };
     format!("{BROWSER_COOKIE}={value}; Path=/api/did; HttpOnly; SameSite=Lax; Max-Age={age}{secure}")
+}
+
+/// The browser of a request, by its visitor cookie.
+#[must_use]
+pub fn browser_mark(request: &Request) -> Option<BrowserMark> {
+    cookie(request, VISITOR_COOKIE).map(|value| BrowserMark(hex::encode(token_hash(value))))
 }
 
 #[cfg(test)]

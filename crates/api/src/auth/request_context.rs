@@ -6,7 +6,8 @@ use crate::state::App;
 use poem::http::header;
 use poem::{FromRequest, Request, RequestBody};
 use souk_domain::access::{self, ApiKey, Did};
-use souk_domain::shared::{Language, Mode};
+use souk_domain::context::Context;
+use souk_domain::shared::{Language, Mode, StorageError};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -279,11 +280,17 @@ async fn api_key(request: &Request) -> Result<Option<ApiKey>, Problem> {
     let mut unit = ctx.store.read().await?;
     let Some(key) = unit.api_keys().find(&token_hash(secret)).await? else { return Err(Problem::signed_out()) };
     drop(unit);
+    note_use(ctx, &key).await?;
+    Ok(Some(key))
+}
+
+/// Stores when an API key was last used, to [`TOUCH_INTERVAL`].
+pub async fn note_use(ctx: &Context, key: &ApiKey) -> Result<(), StorageError> {
     let now = ctx.now();
     if key.last_used_at.is_none_or(|used| now.since(used) > TOUCH_INTERVAL) {
         let mut unit = ctx.store.begin().await?;
         unit.api_keys().touch(&key.id, now).await?;
         unit.commit().await?;
     }
-    Ok(Some(key))
+    Ok(())
 }

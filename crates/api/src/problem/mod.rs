@@ -285,6 +285,7 @@ impl From<StartError> for Problem {
             StartError::Storage(error) => error.into(),
             StartError::BadExpiry => rejected(&error, BAD_EXPIRY),
             StartError::Mode => rejected(&error, MODE_MISMATCH),
+            StartError::Amount(error) => error.into(),
         }
     }
 }
@@ -326,6 +327,7 @@ impl From<UpdateItemsError> for Problem {
             UpdateItemsError::CustomAmount(error) => error.into(),
             UpdateItemsError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
             UpdateItemsError::Quantity(error) => error.into(),
+            UpdateItemsError::Amount(error) => error.into(),
             UpdateItemsError::Storage(error) => error.into(),
         }
     }

@@ -105,7 +105,7 @@ impl TestApp {
         let app_key = AppKey::from_seed(&[9; 32]);
         let networks = Networks::open(db, folder.path(), clock.clone(), Arc::clone(&random), app_key.did()).await;
         let wallets = ArcblockRail::new(app_key.clone(), clock.clone(), networks.address.clone()).expect("a rail");
-        let cards = StripeRail::new(networks.address.as_str().trim_end_matches('/')).expect("a rail");
+        let cards = StripeRail::new(&networks.address).expect("a rail");
         let ctx = Context {
             store: Arc::new(store),
             clock: clock.clone(),
@@ -142,7 +142,7 @@ impl TestApp {
             files: Arc::new(files),
             printer: Arc::new(printer),
             realtime: Arc::clone(&realtime),
-            limits: Limits::default(),
+            limits: Arc::new(Limits::default()),
             probe: Arc::new(NoQueue),
         };
         let service = Arc::new(souk_api::service(Arc::new(app), Route::new()).boxed());

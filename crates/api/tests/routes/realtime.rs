@@ -1,13 +1,17 @@
-//! The realtime relay, whose frames contain only names and ids.
+//! The realtime relay, whose frames contain only names and ids, and reach only the pages that they concern.
 
-use crate::app::{Browser, TestApp};
+use crate::app::{Browser, Buyer, TestApp};
 use futures_util::{SinkExt, StreamExt};
 use poem::Server;
 use poem::http::Method;
 use poem::listener::{Acceptor, Listener, TcpListener};
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::time::Duration;
+use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 /// Checks the events of a purchase, for both transports.
 fn assert_events(mut events: Vec<Value>, topic: &str, session: &str) {
@@ -19,30 +23,61 @@ fn assert_events(mut events: Vec<Value>, topic: &str, session: &str) {
     assert_eq!(events.len(), 2);
 }
 
+/// A page whose socket has the cookies of a browser.
+struct Page(WebSocketStream<MaybeTlsStream<TcpStream>>);
+
+impl Page {
+    async fn open(address: SocketAddr, cookies: &str) -> Self {
+        let mut request = format!("ws://{address}/.well-known/service/relay/websocket?vsn=2.0.0").into_client_request().expect("a request");
+        request.headers_mut().insert("cookie", cookies.parse().expect("a header"));
+        Self(tokio_tungstenite::connect_async(request).await.expect("connects").0)
+    }
+
+    async fn next(&mut self, sent: Option<Value>) -> Value {
+        if let Some(sent) = sent {
+            self.0.send(Message::text(sent.to_string())).await.expect("sends");
+        }
+        let heard =
+            tokio::time::timeout(Duration::from_secs(10), self.0.next()).await.expect("in time").expect("a frame").expect("a frame");
+        serde_json::from_str(heard.to_text().expect("text")).expect("JSON")
+    }
+
+    async fn join(&mut self, topic: &str) {
+        let joined = self.next(Some(json!(["1", "1", topic, "phx_join", {}]))).await;
+        assert_eq!(joined, json!(["1", "1", topic, "phx_reply", { "status": "ok", "response": {} }]));
+    }
+
+    /// Checks that no event is pending: the next frame is the reply to a heartbeat.
+    async fn assert_silent(&mut self) {
+        let beat = self.next(Some(json!([null, "2", "phoenix", "heartbeat", {}]))).await;
+        assert_eq!(beat, json!([null, "2", "phoenix", "phx_reply", { "status": "ok", "response": {} }]));
+    }
+}
+
 #[tokio::test]
-async fn a_page_receives_the_id_of_its_completed_session() {
+async fn a_socket_receives_only_events_of_its_login_or_of_sessions_that_its_visitor_started() {
     let app = TestApp::open().await;
     let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.expect("listens");
     let address = *acceptor.local_addr()[0].as_socket_addr().expect("an address");
     let server = tokio::spawn(Server::new_with_acceptor(acceptor).run(app.service()));
-    let (mut page, _) =
-        tokio_tungstenite::connect_async(format!("ws://{address}/.well-known/service/relay/websocket?vsn=2.0.0")).await.expect("connects");
     let topic = format!("relay:{}:events", app.app_key.did());
-    let mut next = async |sent: Option<Value>| -> Value {
-        if let Some(sent) = sent {
-            page.send(Message::text(sent.to_string())).await.expect("sends");
-        }
-        let heard = tokio::time::timeout(Duration::from_secs(10), page.next()).await.expect("in time").expect("a frame").expect("a frame");
-        serde_json::from_str(heard.to_text().expect("text")).expect("JSON")
-    };
-    let joined = next(Some(json!(["1", "1", topic, "phx_join", {}]))).await;
-    assert_eq!(joined, json!(["1", "1", topic, "phx_reply", { "status": "ok", "response": {} }]));
-    let beat = next(Some(json!([null, "2", "phoenix", "heartbeat", {}]))).await;
-    assert_eq!(beat, json!([null, "2", "phoenix", "phx_reply", { "status": "ok", "response": {} }]));
-
-    let alice = app.sign_in("alice").await;
+    let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
+    let cookie = |buyer: &Buyer, name: &str| format!("{name}={}", buyer.browser.cookie(name).expect("a cookie"));
+    let mut login = Page::open(address, &cookie(&alice, "login_token")).await;
+    let mut visitor = Page::open(address, &cookie(&alice, "vid")).await;
+    let mut other = Page::open(address, &format!("{}; {}", cookie(&bob, "login_token"), cookie(&bob, "vid"))).await;
+    let mut stranger = Page::open(address, "login_token=guessed").await;
+    for page in [&mut login, &mut visitor, &mut other, &mut stranger] {
+        page.join(&topic).await;
+        page.assert_silent().await;
+    }
     let session = alice.buy(&app, &app.shop.atlas).await;
-    assert_events(vec![next(None).await, next(None).await], &topic, &session);
+    assert_events(vec![login.next(None).await, login.next(None).await], &topic, &session);
+    let completed = json!([null, null, topic, "checkout.session.completed", { "status": "ok", "response": { "id": session } }]);
+    assert_eq!(visitor.next(None).await, completed);
+    for page in [&mut login, &mut visitor, &mut other, &mut stranger] {
+        page.assert_silent().await;
+    }
     server.abort();
     app.finish().await;
 }
@@ -56,8 +91,8 @@ struct Poller {
 }
 
 impl Poller {
-    async fn open(app: &TestApp) -> Self {
-        let browser = app.browser();
+    async fn open(browser: &Browser) -> Self {
+        let browser = browser.clone();
         let opened = browser.get(LONGPOLL).await.json();
         assert_eq!((opened["status"].as_u64(), &opened["messages"]), (Some(410), &json!([])));
         Self { browser, token: opened["token"].as_str().expect("a token").to_owned() }
@@ -89,10 +124,9 @@ impl Poller {
 async fn a_waiting_poll_receives_the_same_frames_as_a_websocket() {
     let app = TestApp::open().await;
     let topic = format!("relay:{}:events", app.app_key.did());
-    let page = Poller::open(&app).await;
-    page.join(&topic).await;
-
     let alice = app.sign_in("alice").await;
+    let page = Poller::open(&alice.browser).await;
+    page.join(&topic).await;
     let waits = async {
         let mut heard = Vec::new();
         while heard.len() < 2 {
@@ -109,21 +143,24 @@ async fn a_waiting_poll_receives_the_same_frames_as_a_websocket() {
 async fn events_between_polls_are_returned_by_the_next_and_only_to_joined_clients() {
     let app = TestApp::open().await;
     let topic = format!("relay:{}:events", app.app_key.did());
-    let (page, stranger) = (Poller::open(&app).await, Poller::open(&app).await);
+    let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
+    let (page, elsewhere, other) =
+        (Poller::open(&alice.browser).await, Poller::open(&alice.browser).await, Poller::open(&bob.browser).await);
     page.join(&topic).await;
-    stranger.join("relay:another:events").await;
-
-    let alice = app.sign_in("alice").await;
+    elsewhere.join("relay:another:events").await;
+    other.join(&topic).await;
     let session = alice.buy(&app, &app.shop.atlas).await;
     assert_events(page.poll().await.1, &topic, &session);
-    assert_eq!(stranger.poll().await, (204, Vec::new()), "its window passes");
+    let (elsewhere, other) = tokio::join!(elsewhere.poll(), other.poll());
+    assert_eq!(elsewhere, (204, Vec::new()), "its window passes");
+    assert_eq!(other, (204, Vec::new()), "another customer");
     app.finish().await;
 }
 
 #[tokio::test]
 async fn a_closed_session_is_reported_and_malformed_frames_close_a_session() {
     let app = TestApp::open().await;
-    let page = Poller::open(&app).await;
+    let page = Poller::open(&app.browser()).await;
     assert_eq!(page.push("nonsense").await, 410);
     assert_eq!(page.push("[]").await, 410);
     let again = page.browser.get(&format!("{LONGPOLL}&token={}", page.token)).await.json();

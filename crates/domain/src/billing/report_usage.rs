@@ -118,6 +118,15 @@ pub async fn usage_records(ctx: &Context, mode: Mode, item: &SubscriptionItemId,
     Ok(records)
 }
 
+/// A usage record of this mode.
+#[tracing::instrument(skip_all, fields(%id))]
+pub async fn usage_record(ctx: &Context, mode: Mode, id: &UsageRecordId) -> Result<UsageRecord, UsageError> {
+    let mut unit = ctx.store.read().await?;
+    let record = unit.usage().find_by_id(id).await?.ok_or(SubscriptionError::NotFound)?;
+    metered(unit.as_mut(), mode, &record.item_id).await?;
+    Ok(record)
+}
+
 /// The usage of an item in the current and earlier periods, newest first, at most [`SUMMARY_MAX`] periods.
 #[tracing::instrument(skip_all, fields(%item))]
 pub async fn usage_summary(ctx: &Context, mode: Mode, item: &SubscriptionItemId) -> Result<Vec<(Period, u64)>, UsageError> {

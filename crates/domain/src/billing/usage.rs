@@ -45,6 +45,7 @@ pub trait UsageRecords: Send {
     /// Inserts a record. False: the item has a record with this identifier already, which stays unchanged.
     async fn insert(&mut self, record: &UsageRecord) -> Result<bool, StorageError>;
     async fn find(&mut self, item: &SubscriptionItemId, identifier: &str) -> Result<Option<UsageRecord>, StorageError>;
+    async fn find_by_id(&mut self, id: &UsageRecordId) -> Result<Option<UsageRecord>, StorageError>;
     /// The usage of an item from `from` (inclusive) to `to` (exclusive), in the order of the records' times. A `Set` record restarts a sum
     /// at its quantity.
     async fn used(&mut self, item: &SubscriptionItemId, aggregate: Aggregate, from: Timestamp, to: Timestamp) -> Result<u64, StorageError>;

@@ -39,6 +39,24 @@ pub struct Expanded {
 }
 
 impl Expanded {
+    /// Removes what only the store may read: the metadata of products, prices and links, and its copies in a session that a link started.
+    /// The form's settings (`page_info`) are no metadata here and remain.
+    pub fn hide_store_metadata(&mut self) {
+        for (price, product) in &mut self.items {
+            price.metadata.clear();
+            product.metadata.clear();
+        }
+        self.upsells.iter_mut().for_each(|price| price.metadata.clear());
+        if let Some(link) = &mut self.link {
+            link.metadata.clear();
+            link.terms.metadata.clear();
+        }
+        if self.session.link_id.is_some() {
+            self.session.metadata.clear();
+            self.session.terms.metadata.clear();
+        }
+    }
+
     /// Whether its subscriptions start, or started, with the trial of its terms.
     #[must_use]
     pub fn gives_trial(&self) -> bool {

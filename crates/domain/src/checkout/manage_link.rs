@@ -27,6 +27,8 @@ pub enum LinkError {
     BadExpiry,
     #[error("mode does not fit the items")]
     Mode,
+    #[error("the total of line_items is out of range")]
+    Total(AmountError),
     #[error("an amount of subscription_data is not valid: {0}")]
     Amount(AmountError),
     #[error(transparent)]
@@ -41,6 +43,7 @@ impl From<StartError> for LinkError {
             StartError::CurrencyNotConfigured => Self::CurrencyNotConfigured,
             StartError::BadExpiry => Self::BadExpiry,
             StartError::Mode => Self::Mode,
+            StartError::Amount(error) => Self::Total(error),
             StartError::Storage(error) => Self::Storage(error),
         }
     }

@@ -3,7 +3,7 @@
 use super::{LineItem, SessionMode, SubscriptionTerms};
 use crate::payment::Currency;
 use crate::pricing::{CartError, CartItem, Due, Price, Product, RecurringInterval, line_amounts, stake};
-use crate::shared::{Amount, AmountError, Timestamp};
+use crate::shared::{Amount, AmountError, CurrencyId, Timestamp};
 
 /// Items with the same billing cycle, which form one subscription. One-time items belong to the first group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +60,18 @@ pub fn quote(
     Ok(Quote { groups: groups_of(sold, &amounts)?, amounts, due, stake, threshold, trial_end })
 }
 
+/// Refuses items whose total in a currency is out of range. `prices` are the sold prices, in any order. Items that cannot be priced in the
+/// currency, for another reason, are not refused here.
+pub(super) fn check_total(items: &[LineItem], prices: &[Price], currency: &CurrencyId) -> Result<(), AmountError> {
+    let find = |item: &LineItem| prices.iter().find(|price| price.id == *item.sold()).map(|price| cart_item(item, price));
+    let cart: Vec<_> = items.iter().filter_map(find).collect();
+    match line_amounts(&cart, currency) {
+        Ok(amounts) => Amount::sum(amounts).map(drop),
+        Err(CartError::Amount(error)) => Err(error),
+        Err(CartError::CurrencyNotConfigured | CartError::SeveralCustomAmounts) => Ok(()),
+    }
+}
+
 fn cart_item<'a>(item: &LineItem, price: &'a Price) -> CartItem<'a> {
     CartItem { price, quantity: item.quantity, custom_amount: item.custom_amount }
 }
@@ -103,7 +115,7 @@ mod tests {
     use super::*;
     use crate::billing::TrialTerms;
     use crate::pricing::{Aggregate, Anchoring, Interval, Metadata, Recurring, Usage};
-    use crate::shared::{CurrencyId, MethodId, Mode, PriceId, ProductId};
+    use crate::shared::{MethodId, Mode, PriceId, ProductId};
 
     fn at() -> Timestamp {
         Timestamp::from_seconds(1_000)

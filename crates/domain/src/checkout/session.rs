@@ -69,6 +69,10 @@ impl PaymentStatus {
     }
 }
 
+/// A hash of the visitor cookie of a browser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrowserMark(pub String);
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub id: SessionId,
@@ -86,6 +90,8 @@ pub struct Session {
     pub requires_cross_sell: bool,
     pub success_url: Option<String>,
     pub cancel_url: Option<String>,
+    /// The browser that started or last submitted it, as [`BrowserMark`] names it. Its pages receive the session's realtime events.
+    pub browser: Option<BrowserMark>,
     /// The user who submitted it first. Nobody else can submit it then.
     pub payer: Option<Did>,
     pub customer_id: Option<CustomerId>,

@@ -1,17 +1,22 @@
 //! Creates sessions, from a link or for an integrator.
 
+use super::quote::check_total;
 use super::{
-    FormOptions, LineItem, PaymentStatus, SESSION_LIFETIME, SESSION_LIFETIME_MAX, START_WINDOW, Session, SessionMode, SessionStatus,
-    SubscriptionTerms,
+    BrowserMark, FormOptions, LineItem, PaymentStatus, SESSION_LIFETIME, SESSION_LIFETIME_MAX, START_WINDOW, Session, SessionMode,
+    SessionStatus, SubscriptionTerms,
 };
 use crate::context::Context;
 use crate::pricing::{ITEMS_MAX, Metadata, Price, QUANTITY_MAX, lock_prices};
-use crate::shared::{Amount, CurrencyId, Mode, PaymentLinkId, SessionId, StorageError, Timestamp};
+use crate::shared::{Amount, AmountError, CurrencyId, Mode, PaymentLinkId, SessionId, StorageError, Timestamp};
 use std::time::Duration;
 
-/// Identifies who starts a link: the signed-in user, or the browser.
+/// Who starts a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Visitor(pub String);
+pub struct Visitor {
+    /// Identifies the signed-in user, or the browser.
+    pub name: String,
+    pub browser: Option<BrowserMark>,
+}
 
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -29,6 +34,9 @@ pub enum StartError {
     BadExpiry,
     #[error("mode does not fit the items")]
     Mode,
+    /// The total is out of range.
+    #[error(transparent)]
+    Amount(#[from] AmountError),
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -61,16 +69,18 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
         return Err(StartError::Inactive);
     }
     let id = SessionId::new(now, ctx.random.as_ref());
-    let key = format!("{link_id}:{}", visitor.0);
+    let key = format!("{link_id}:{}", visitor.name);
     let claimed = unit.sessions().claim_start(&key, &id, now, now.minus(START_WINDOW)).await?;
     if claimed == id {
         let ids: Vec<_> = link.items.iter().map(|item| item.price_id.clone()).collect();
         let prices = unit.prices().find_all(&ids).await?;
+        check_total(&link.items, &prices, &link.currency_id)?;
         lock_prices(unit.as_mut(), &prices).await?;
         let session = Session {
             mode: link.mode,
             kind: SessionMode::of(&prices),
             link_id: Some(link.id),
+            browser: visitor.browser.clone(),
             form: link.form,
             terms: link.terms,
             requires_cross_sell: link.requires_cross_sell,
@@ -138,6 +148,7 @@ pub async fn check_items(
     if prices.iter().any(|price| price.unit_amount_in(&currency).is_none()) {
         return Err(StartError::CurrencyNotConfigured);
     }
+    check_total(items, &prices, &currency)?;
     Ok((currency, prices))
 }
 
@@ -156,6 +167,7 @@ fn empty_session(id: SessionId, items: Vec<LineItem>, currency_id: CurrencyId, n
         requires_cross_sell: false,
         success_url: None,
         cancel_url: None,
+        browser: None,
         payer: None,
         customer_id: None,
         contact: None,

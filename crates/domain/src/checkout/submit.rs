@@ -7,7 +7,7 @@ use super::cross_sell::cross_sell_price;
 use super::reserve_stock::{reserve_stock, reserved_of};
 use super::stake::{assign_stake, plan_stake, stake_of, write_stake};
 use super::subscribe::{first_lines, reason_of};
-use super::{Expanded, Quote, Session, SessionMode, SessionStatus, SubmitContext, SubscriptionGroup, expand, quote};
+use super::{BrowserMark, Expanded, Quote, Session, SessionMode, SessionStatus, SubmitContext, SubscriptionGroup, expand, quote};
 use crate::access::User;
 use crate::billing::{BillTo, Invoice, InvoiceStatus, Stake, plan_payments, time_of};
 use crate::context::Context;
@@ -30,6 +30,7 @@ const MAX_TRIES: u32 = 8;
 pub struct Submission {
     pub session_id: SessionId,
     pub payer: User,
+    pub browser: Option<BrowserMark>,
     pub form: ContactForm,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
@@ -358,6 +359,7 @@ async fn write_submit(
         updated_at: now,
     };
     session.payer = Some(submission.payer.did.clone());
+    session.browser = submission.browser.clone().or(session.browser);
     session.customer_id = Some(customer.id.clone());
     session.contact = Some(contact.clone());
     session.currency_id = currency.id.clone();

@@ -1,10 +1,11 @@
 //! Changes the items of a session before it is paid.
 
+use super::quote::check_total;
 use super::submit::open_attempt;
 use super::{Session, SessionMode, SessionStatus};
 use crate::context::Context;
 use crate::pricing::{CustomAmountError, Price, QUANTITY_MAX, QuantityError, UnitPricing, check_quantity, lock_prices};
-use crate::shared::{Amount, CurrencyId, Mode, PriceId, SessionId, StorageError};
+use crate::shared::{Amount, AmountError, CurrencyId, Mode, PriceId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +31,9 @@ pub enum UpdateItemsError {
     CurrencyNotConfigured,
     #[error(transparent)]
     Quantity(#[from] QuantityError),
+    /// The total is out of range.
+    #[error(transparent)]
+    Amount(#[from] AmountError),
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -49,6 +53,8 @@ pub(super) async fn load_editable(ctx: &Context, unit: &mut dyn UnitOfWork, id: 
 /// Writes a changed session. Clears the chosen method, so that the session must be submitted again: a wallet must not pay the old amount
 /// for the new order. False: the session was changed meanwhile and must be read again.
 pub(super) async fn write(ctx: &Context, mut unit: Box<dyn UnitOfWork>, session: Session) -> Result<bool, UpdateItemsError> {
+    let sold: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
+    check_total(&session.items, &unit.prices().find_all(&sold).await?, &session.currency_id)?;
     let changed = Session { method_id: None, updated_at: ctx.now(), ..session };
     let written = unit.sessions().update(&changed).await?;
     if written {

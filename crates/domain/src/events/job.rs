@@ -42,7 +42,9 @@ impl From<StorageError> for JobError {
     fn from(error: StorageError) -> Self {
         match error {
             StorageError::Corrupt { .. } => Self::Fail(error.to_string()),
-            StorageError::Duplicate(_) | StorageError::Conflict | StorageError::Driver(_) => Self::Retry(error.to_string()),
+            StorageError::Duplicate(_) | StorageError::Conflict | StorageError::CommitUnknown(_) | StorageError::Driver(_) => {
+                Self::Retry(error.to_string())
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Realtime events for open pages. The channel is public, so it carries only event names and ids.
+//! Realtime events for open pages. Anybody can join the channel, so it carries only event names and ids, and each event only to the pages of
+//! its audience.
 
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -8,6 +9,25 @@ pub struct PublicEvent {
     /// `checkout.session.completed`, `invoice.paid`.
     pub name: String,
     pub ids: BTreeMap<String, String>,
+    pub audience: Audience,
+}
+
+/// Whose pages an event is for. Without a user and a browser, it is for nobody.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Audience {
+    /// The DID of a user.
+    pub user: Option<String>,
+    /// The hash of a visitor cookie.
+    pub browser: Option<String>,
+}
+
+impl Audience {
+    /// Returns whether an event for this audience may be sent to a page of `listener`.
+    #[must_use]
+    pub fn includes(&self, listener: &Self) -> bool {
+        let same = |ours: &Option<String>, theirs: &Option<String>| ours.is_some() && ours == theirs;
+        same(&self.user, &listener.user) || same(&self.browser, &listener.browser)
+    }
 }
 
 /// Delivers events to the pages that are connected to any process of this store.
@@ -27,3 +47,26 @@ pub trait Subscription: Send {
 #[derive(Debug, thiserror::Error)]
 #[error("the realtime channel failed: {0}")]
 pub struct RealtimeError(pub String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn audience(user: Option<&str>, browser: Option<&str>) -> Audience {
+        Audience { user: user.map(ToOwned::to_owned), browser: browser.map(ToOwned::to_owned) }
+    }
+
+    #[test]
+    fn an_event_is_for_pages_of_its_user_or_its_browser_only() {
+        let event = audience(Some("z1a"), Some("b1"));
+        for (listener, included) in [
+            (audience(Some("z1a"), Some("b2")), true),
+            (audience(None, Some("b1")), true),
+            (audience(Some("z1b"), Some("b2")), false),
+            (audience(None, None), false),
+        ] {
+            assert_eq!(event.includes(&listener), included, "{listener:?}");
+        }
+        assert!(!Audience::default().includes(&Audience::default()), "nobody's event");
+    }
+}

@@ -12,6 +12,10 @@ pub enum StorageError {
     /// This unit of work was rolled back because of a deadlock or a concurrent change. It had no effect and can be retried.
     #[error("storage was contended")]
     Conflict,
+    /// The database did not confirm the commit: the unit of work may have taken effect. It must not be repeated without a look at its
+    /// objects.
+    #[error("storage did not confirm a commit: {0}")]
+    CommitUnknown(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The database could not be reached, was busy, or rejected the statement.
     #[error("storage failed: {0}")]
     Driver(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -1,11 +1,33 @@
-//! Publishes an event to open pages. Payload: `event`, and the ids that belong to it.
+//! Publishes an event to the open pages that it concerns. Payload: `event`, and the ids that belong to it.
 
 use super::Jobs;
-use souk_domain::events::{Job, JobError, PublicEvent};
+use souk_domain::events::{Audience, Job, JobError, PublicEvent};
+use souk_domain::shared::{CustomerId, SessionId, StorageError};
+use souk_domain::storage::UnitOfWork;
 
 pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     let name = job.value("event")?.to_owned();
     let mut ids = job.payload.clone();
     ids.remove("event");
-    jobs.realtime.publish(&PublicEvent { name, ids }).await.map_err(|error| JobError::Retry(error.to_string()))
+    let mut unit = jobs.ctx.store.read().await?;
+    let audience = match (name.as_str(), job.payload.get("id"), job.payload.get("customer_id")) {
+        ("checkout.session.completed", Some(session), _) => of_session(unit.as_mut(), session).await?,
+        (_, _, Some(customer)) => of_customer(unit.as_mut(), customer).await?,
+        _ => Audience::default(),
+    };
+    drop(unit);
+    let event = PublicEvent { name, ids, audience };
+    jobs.realtime.publish(&event).await.map_err(|error| JobError::Retry(error.to_string()))
+}
+
+async fn of_session(unit: &mut dyn UnitOfWork, id: &str) -> Result<Audience, StorageError> {
+    let Ok(id) = SessionId::parse(id) else { return Ok(Audience::default()) };
+    let Some(session) = unit.sessions().find(&id).await? else { return Ok(Audience::default()) };
+    Ok(Audience { user: session.payer.map(|payer| payer.to_string()), browser: session.browser.map(|browser| browser.0) })
+}
+
+async fn of_customer(unit: &mut dyn UnitOfWork, id: &str) -> Result<Audience, StorageError> {
+    let Ok(id) = CustomerId::parse(id) else { return Ok(Audience::default()) };
+    let customer = unit.customers().find(&id).await?;
+    Ok(Audience { user: customer.map(|customer| customer.did.to_string()), browser: None })
 }

@@ -26,7 +26,7 @@ impl CardBuyer {
         let cards = Cards::open(db).await;
         let method = Method { id: id("pm_card"), ..cards.method.clone() };
         let currency = Currency { id: id("pc_card"), method_id: method.id.clone(), ..cards.currency.clone() };
-        let rail = StripeRail::new(&cards.address).expect("a client");
+        let rail = StripeRail::new(&cards.address.parse().expect("an address")).expect("a client");
         billing.ctx.networks = billing.ctx.networks.clone().with_card(MethodKind::Stripe, Arc::new(rail));
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         unit.methods().insert(&method).await.expect("inserts");

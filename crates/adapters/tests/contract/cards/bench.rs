@@ -99,7 +99,7 @@ impl Bench {
         tokio::spawn(stop.clone().run_until_cancelled_owned(Server::new_with_acceptor(acceptor).run(app)));
         let stopped = stop.clone();
         tokio::spawn(async move { processor.run(stopped).await });
-        let rail = StripeRail::new(&address).expect("a client");
+        let rail = StripeRail::new(&address.parse().expect("an address")).expect("a client");
         let http = reqwest::Client::builder().no_proxy().build().expect("a client");
         Self { rail, method: method(clock.now()), currency: currency(clock.now()), clock, inbox, address, http, _stop: stop.drop_guard() }
     }

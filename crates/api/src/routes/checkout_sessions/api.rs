@@ -3,7 +3,7 @@
 use super::model::{
     AdjustModel, CheckoutModel, FastPayModel, FormModel, SessionModel, StripeContextModel, SubmittedModel, SufficientModel,
 };
-use crate::auth::{Caller, MaybeUser, RequestContext, SignedIn, VISITOR_COOKIE, cookie};
+use crate::auth::{Caller, MaybeUser, RequestContext, SignedIn, VISITOR_COOKIE, browser_mark, cookie};
 use crate::problem::Problem;
 use crate::routes::payments::{CustomerModel, IntentModel};
 use crate::state::App;
@@ -13,7 +13,7 @@ use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{OpenApi, Tags};
 use souk_domain::access::Did;
-use souk_domain::checkout::{self, Expanded, FastPay, SessionStatus, Submission, SubmitError, Visitor};
+use souk_domain::checkout::{self, Expanded, FastPay, SessionStatus, Submission, SubmitError, Submitted, Visitor};
 use souk_domain::payment;
 use souk_domain::shared::{Amount, CurrencyId, Language, MethodId, PaymentLinkId, PriceId, SessionId};
 use std::collections::BTreeSet;
@@ -63,7 +63,7 @@ impl CheckoutApi {
         id: Path<String>,
     ) -> Result<Json<CheckoutModel>, Problem> {
         let id = SessionId::parse(&id).map_err(|_| either_id())?;
-        let expanded = load(&app, &id, user.0.as_ref()).await?;
+        let expanded = load_for(&app, &id, user.0.as_ref()).await?;
         let is_open = expanded.session.status == SessionStatus::Open;
         // A stranger who knows the URL must not trigger calls to the network.
         if let Some(attempt) = expanded.attempt.as_ref().filter(|_| is_open && may_see(&expanded, user.0.as_ref())) {
@@ -77,6 +77,7 @@ impl CheckoutApi {
     async fn submit(
         &self,
         app: Data<&Arc<App>>,
+        request: &Request,
         caller: SignedIn,
         context: RequestContext,
         id: Path<String>,
@@ -85,33 +86,28 @@ impl CheckoutApi {
         let submission = Submission {
             session_id: SessionId::parse(&id)?,
             payer: caller.0.user.clone(),
+            browser: browser_mark(request),
             form: form.contact(),
             method_id: MethodId::parse(&form.payment_method).map_err(|_| Problem::from(SubmitError::MethodNotSupported))?,
             currency_id: CurrencyId::parse(&form.payment_currency).map_err(|_| Problem::from(SubmitError::CurrencyNotConfigured))?,
             expected_total: expected_total(&form)?,
         };
         let submitted = checkout::submit(&app.ctx, &submission).await.map_err(|error| Problem::of_submit(error, context.language))?;
-        let session = &submitted.session;
-        let fast = if submitted.may_pay_fast { fast_pay(&app, session, &submission.payer.did).await } else { FastPay::default() };
-        let intent = session.intent.as_ref().map(|intent| IntentModel::new(intent, &session.methods, &session.currencies, &app.site));
-        Ok(Json(SubmittedModel {
-            checkout_session: SessionModel::new(session, &app.site, true),
-            payment_intent: intent,
-            customer: session.customer.as_ref().map(CustomerModel::from),
-            stripe_context: submitted.card.map(|card| StripeContextModel {
-                client_secret: card.client_secret,
-                intent_type: if card.setup { "setup_intent" } else { "payment_intent" }.to_owned(),
-                status: if card.settled { "succeeded" } else { "requires_payment_method" }.to_owned(),
-            }),
-            balance: SufficientModel { sufficient: fast.balance },
-            delegation: SufficientModel { sufficient: fast.delegation },
-            credit_sufficient: fast.credit,
-            fast_pay_info: fast.offer.map(|offer| FastPayModel {
-                kind: offer.by.name().to_owned(),
-                amount: offer.amount.to_string(),
-                payer: offer.payer.to_string(),
-            }),
-        }))
+        submitted_model(&app, submitted, &submission.payer.did).await
+    }
+
+    /// Read the answer of the last submit again, as it would be now, for a caller who lost it.
+    #[oai(path = "/:id/submit", method = "get")]
+    async fn submitted(
+        &self,
+        app: Data<&Arc<App>>,
+        caller: SignedIn,
+        context: RequestContext,
+        id: Path<String>,
+    ) -> Result<Json<SubmittedModel>, Problem> {
+        let submitted = checkout::submitted(&app.ctx, &SessionId::parse(&id)?, &caller.0.user).await;
+        let submitted = submitted.map_err(|error| Problem::of_submit(error, context.language))?;
+        submitted_model(&app, submitted, &caller.0.user.did).await
     }
 
     /// Cancel the provider's intent after the visitor closed the card form, unless it has settled.
@@ -138,12 +134,12 @@ impl CheckoutApi {
         change: Json<AdjustModel>,
     ) -> Result<Json<SessionModel>, Problem> {
         let id = SessionId::parse(&id)?;
-        let expanded = load(&app, &id, user.0.as_ref()).await?;
+        let expanded = load_for(&app, &id, user.0.as_ref()).await?;
         if expanded.session.payer.is_some() && !may_see(&expanded, user.0.as_ref()) {
             return Err(Problem::forbidden());
         }
         checkout::adjust_quantity(&app.ctx, &id, &PriceId::parse(&change.item_id)?, change.quantity).await?;
-        let expanded = load(&app, &id, user.0.as_ref()).await?;
+        let expanded = load_for(&app, &id, user.0.as_ref()).await?;
         let private = may_see(&expanded, user.0.as_ref());
         Ok(Json(SessionModel::new(&expanded, &app.site, private)))
     }
@@ -152,6 +148,31 @@ impl CheckoutApi {
 fn expected_total(form: &FormModel) -> Result<Option<Amount>, Problem> {
     let total = form.expected_total.as_deref().map(Amount::parse_base_units).transpose();
     total.map_err(|error| Problem::from(error).param("field", "expected_total"))
+}
+
+async fn submitted_model(app: &App, mut submitted: Submitted, payer: &Did) -> Result<Json<SubmittedModel>, Problem> {
+    submitted.session.hide_store_metadata();
+    let session = &submitted.session;
+    let fast = if submitted.may_pay_fast { fast_pay(app, session, payer).await } else { FastPay::default() };
+    let intent = session.intent.as_ref().map(|intent| IntentModel::new(intent, &session.methods, &session.currencies, &app.site));
+    Ok(Json(SubmittedModel {
+        checkout_session: SessionModel::new(session, &app.site, true),
+        payment_intent: intent,
+        customer: session.customer.as_ref().map(CustomerModel::from),
+        stripe_context: submitted.card.map(|card| StripeContextModel {
+            client_secret: card.client_secret,
+            intent_type: if card.setup { "setup_intent" } else { "payment_intent" }.to_owned(),
+            status: if card.settled { "succeeded" } else { "requires_payment_method" }.to_owned(),
+        }),
+        balance: SufficientModel { sufficient: fast.balance },
+        delegation: SufficientModel { sufficient: fast.delegation },
+        credit_sufficient: fast.credit,
+        fast_pay_info: fast.offer.map(|offer| FastPayModel {
+            kind: offer.by.name().to_owned(),
+            amount: offer.amount.to_string(),
+            payer: offer.payer.to_string(),
+        }),
+    }))
 }
 
 /// Returns whether the order can be paid without the wallet. A network that does not answer within [`FAST_PAY_TIMEOUT`] offers no
@@ -181,10 +202,19 @@ fn visitor(app: &App, request: &Request, user: &MaybeUser) -> Visitor {
         (None, None, Some(browser)) => format!("browser:{}", browser.chars().take(128).collect::<String>()),
         (None, None, None) => format!("nobody:{}", hex::encode(app.ctx.random.bytes::<16>())),
     };
-    Visitor(name)
+    Visitor { name, browser: browser_mark(request) }
 }
 
-/// Loads a session with everything that the caller's view of it needs.
+/// Loads a session with everything that the caller may see of it.
+pub(super) async fn load_for(app: &App, id: &SessionId, caller: Option<&Caller>) -> Result<Expanded, Problem> {
+    let mut expanded = load(app, id, caller).await?;
+    if !caller.is_some_and(Caller::is_admin) {
+        expanded.hide_store_metadata();
+    }
+    Ok(expanded)
+}
+
+/// Loads a session with everything that the store's view of it needs.
 pub(crate) async fn load(app: &App, id: &SessionId, caller: Option<&Caller>) -> Result<Expanded, Problem> {
     let mut unit = app.ctx.store.read().await?;
     checkout::expand(&app.ctx, unit.as_mut(), id, caller.map(|caller| &caller.user.did)).await?.ok_or_else(Problem::not_found)
@@ -197,7 +227,7 @@ pub(super) fn may_see(expanded: &Expanded, caller: Option<&Caller>) -> bool {
 }
 
 async fn view(app: &App, id: &SessionId, caller: Option<&Caller>, language: Language) -> Result<Json<CheckoutModel>, Problem> {
-    let expanded = load(app, id, caller).await?;
+    let expanded = load_for(app, id, caller).await?;
     let private = may_see(&expanded, caller);
     let mut model = CheckoutModel::new(&expanded, &app.site, private, caller.is_some(), language);
     if private && expanded.session.is_complete() {

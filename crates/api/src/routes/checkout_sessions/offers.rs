@@ -1,6 +1,6 @@
 //! Changes that a buyer can make to a session (upsell, cross-sell, custom amount), and payment without the wallet.
 
-use super::api::{load, may_see};
+use super::api::{load_for, may_see};
 use super::model::SessionModel;
 use crate::auth::{MaybeUser, SignedIn};
 use crate::problem::Problem;
@@ -120,7 +120,11 @@ impl OffersApi {
         let currency = currency_id.as_deref().map(CurrencyId::parse).transpose()?;
         let offered = checkout::offered_cross_sell(&app.ctx, &SessionId::parse(&id)?, currency.as_ref()).await?;
         match offered {
-            Some((price, product)) => Ok(Json(OfferedModel::Price(Box::new(PriceModel::from(&price).with_product(Some(&product)))))),
+            Some((mut price, mut product)) => {
+                price.metadata.clear();
+                product.metadata.clear();
+                Ok(Json(OfferedModel::Price(Box::new(PriceModel::from(&price).with_product(Some(&product))))))
+            }
             None if skip_error.0 == Some(true) => Ok(Json(OfferedModel::Nothing(NothingOfferedModel { error: NOTHING.to_owned() }))),
             None => Err(Problem::bad(NOTHING).code("NOT_OFFERED")),
         }
@@ -190,12 +194,19 @@ impl OffersApi {
         let fast_paid = checkout::pay_fast(&app.ctx, &SessionId::parse(&id)?, &caller.0.user.did, agreed).await?;
         Ok(Json(FastPaidModel { fast_paid }))
     }
+
+    /// Read whether the order is paid, or its payment is in flight: for a caller who lost the answer of `fast-checkout-confirm`.
+    #[oai(path = "/:id/fast-checkout-confirm", method = "get")]
+    async fn fast_paid(&self, app: Data<&Arc<App>>, caller: SignedIn, id: Path<String>) -> Result<Json<FastPaidModel>, Problem> {
+        let fast_paid = checkout::is_fast_paid(&app.ctx, &SessionId::parse(&id)?, &caller.0.user.did).await?;
+        Ok(Json(FastPaidModel { fast_paid }))
+    }
 }
 
 /// Once a session was submitted, only its payer and admins may change it.
 async fn authorize_change(app: &App, user: &MaybeUser, id: &str) -> Result<SessionId, Problem> {
     let id = SessionId::parse(id)?;
-    let expanded = load(app, &id, user.0.as_ref()).await?;
+    let expanded = load_for(app, &id, user.0.as_ref()).await?;
     if expanded.session.payer.is_some() && !may_see(&expanded, user.0.as_ref()) {
         return Err(Problem::forbidden());
     }
@@ -203,7 +214,7 @@ async fn authorize_change(app: &App, user: &MaybeUser, id: &str) -> Result<Sessi
 }
 
 async fn show(app: &App, user: &MaybeUser, id: &SessionId) -> Result<Json<SessionModel>, Problem> {
-    let expanded = load(app, id, user.0.as_ref()).await?;
+    let expanded = load_for(app, id, user.0.as_ref()).await?;
     let private = may_see(&expanded, user.0.as_ref());
     Ok(Json(SessionModel::new(&expanded, &app.site, private)))
 }

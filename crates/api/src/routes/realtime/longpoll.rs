@@ -73,8 +73,9 @@ pub async fn poll(
 ) -> Result<Json<Value>, Problem> {
     let Some(session) = sessions.find(&query.token) else {
         let permit = app.limits.admit_socket(request)?;
+        let channels = Channels::of(&app, request).await?;
         let token = hex::encode(app.ctx.random.bytes::<32>());
-        sessions.open(&token, Channels::of(app.did_auth_tokens.app_did().as_str()), app.realtime.subscribe(), permit);
+        sessions.open(&token, channels, app.realtime.subscribe(), permit);
         return Ok(Json(json!({ "status": 410, "token": token, "messages": [] })));
     };
     let messages = timeout(POLL_TIMEOUT, session.fetch()).await.unwrap_or_default();
@@ -200,6 +201,7 @@ mod tests {
     use async_trait::async_trait;
     use poem::Request;
     use poem::web::{LocalAddr, RemoteAddr};
+    use souk_domain::events::Audience;
     use tokio::sync::mpsc;
 
     struct TestSubscription(mpsc::UnboundedReceiver<PublicEvent>);
@@ -214,15 +216,19 @@ mod tests {
     fn joined() -> (LongPollSessions, Arc<LongPollSession>, mpsc::UnboundedSender<PublicEvent>) {
         let (sessions, (sender, receiver)) = (LongPollSessions::default(), mpsc::unbounded_channel());
         let permit = crate::Limits::default().admit_socket(&Request::default()).expect("a permit");
-        sessions.open("t", Channels::of("z1"), Box::new(TestSubscription(receiver)), permit);
+        sessions.open("t", Channels::new("z1", listener()), Box::new(TestSubscription(receiver)), permit);
         let session = sessions.find("t").expect("the session");
         assert!(session.receive(r#"["1","1","relay:z1:events","phx_join",{}]"#));
         assert_eq!(session.state().pending.drain(..).count(), 1);
         (sessions, session, sender)
     }
 
+    fn listener() -> Audience {
+        Audience { user: Some("z1user".to_owned()), browser: None }
+    }
+
     fn event(id: usize) -> PublicEvent {
-        PublicEvent { name: "invoice.paid".to_owned(), ids: [("id".to_owned(), format!("in_{id}"))].into() }
+        PublicEvent { name: "invoice.paid".to_owned(), ids: [("id".to_owned(), format!("in_{id}"))].into(), audience: listener() }
     }
 
     #[tokio::test]
@@ -260,7 +266,12 @@ mod tests {
         let request = Request::from_parts((parts, LocalAddr::default(), from, poem::http::uri::Scheme::HTTP).into(), Body::empty());
         let sessions = LongPollSessions { idle_timeout: Duration::from_millis(1), ..LongPollSessions::default() };
         let (_sender, receiver) = mpsc::unbounded_channel();
-        sessions.open("t", Channels::of("z1"), Box::new(TestSubscription(receiver)), limits.admit_socket(&request).expect("a permit"));
+        sessions.open(
+            "t",
+            Channels::new("z1", listener()),
+            Box::new(TestSubscription(receiver)),
+            limits.admit_socket(&request).expect("a permit"),
+        );
         while sessions.find("t").is_some() || limits.open_sockets() > 0 {
             // `find` counts as activity, so wait longer than the idle timeout before calling it again.
             timeout(Duration::from_millis(20), std::future::pending::<()>()).await.expect_err("nothing comes");

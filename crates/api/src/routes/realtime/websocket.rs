@@ -15,16 +15,16 @@ use std::time::Duration;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
 #[handler]
-pub fn relay(app: Data<&Arc<App>>, request: &Request, socket: WebSocket) -> Result<impl IntoResponse, Problem> {
+pub async fn relay(app: Data<&Arc<App>>, request: &Request, socket: WebSocket) -> Result<impl IntoResponse, Problem> {
     let permit = app.limits.admit_socket(request)?;
+    let channels = Channels::of(&app, request).await?;
     let app = Arc::clone(&app);
     // The limit applies while reading, so that an oversized frame is never assembled in memory.
     let config = WebSocketConfig::default().max_message_size(Some(FRAME_MAX)).max_frame_size(Some(FRAME_MAX));
-    Ok(socket.config(config).on_upgrade(move |stream| serve(app, stream, permit)))
+    Ok(socket.config(config).on_upgrade(move |stream| serve(app, stream, channels, permit)))
 }
 
-async fn serve(app: Arc<App>, mut stream: WebSocketStream, _permit: SocketPermit) {
-    let mut channels = Channels::of(app.did_auth_tokens.app_did().as_str());
+async fn serve(app: Arc<App>, mut stream: WebSocketStream, mut channels: Channels, _permit: SocketPermit) {
     let mut events = app.realtime.subscribe();
     loop {
         tokio::select! {

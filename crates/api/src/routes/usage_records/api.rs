@@ -2,11 +2,11 @@ use crate::auth::{Reads, Writes, resources};
 use crate::problem::Problem;
 use crate::state::App;
 use poem::web::Data;
-use poem_openapi::param::Query;
+use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::billing::{self, UsageAction, UsageRecord, UsageReport};
-use souk_domain::shared::{Page, SubscriptionItemId, Timestamp};
+use souk_domain::shared::{Page, SubscriptionItemId, Timestamp, UsageRecordId};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -100,6 +100,18 @@ impl UsageRecordsApi {
             identifier: input.identifier.clone(),
         };
         let record = billing::report_usage(&app.ctx, writes.mode, &report).await?;
+        Ok(Json(UsageRecordModel::from(&record)))
+    }
+
+    /// Read a usage record.
+    #[oai(path = "/:id", method = "get")]
+    async fn retrieve(
+        &self,
+        app: Data<&Arc<App>>,
+        reads: Reads<resources::UsageRecords>,
+        id: Path<String>,
+    ) -> Result<Json<UsageRecordModel>, Problem> {
+        let record = billing::usage_record(&app.ctx, reads.mode, &UsageRecordId::parse(&id)?).await?;
         Ok(Json(UsageRecordModel::from(&record)))
     }
 

@@ -87,7 +87,7 @@ impl TestApp {
             files: Arc::new(FileStore::open(files.path().to_owned()).await.expect("opens")),
             printer: Arc::new(printer),
             realtime: Arc::new(LocalRealtime::default()),
-            limits: Limits::default(),
+            limits: Arc::new(Limits::default()),
             probe: Arc::new(Ready),
         };
         let client = TestClient::new(service(Arc::new(app), make_sync(|_| "a page")).boxed());

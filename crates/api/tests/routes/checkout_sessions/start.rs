@@ -79,3 +79,59 @@ async fn the_payer_is_visible_only_to_the_payer_and_the_owner() {
     assert_eq!(owner.retrieve(&session).await["checkoutSession"]["customer_details"]["email"], "alice@example.com");
     app.finish().await;
 }
+
+#[tokio::test]
+async fn metadata_of_products_prices_and_links_is_shown_to_the_store_only() {
+    let app = TestApp::open().await;
+    let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+    let private = json!({ "cost": "private 3" });
+    let price = json!({ "unit_amount": "2", "currency_id": app.shop.token.as_str(), "metadata": private });
+    let product = json!({ "name": "Lamp", "metadata": private, "prices": [price] });
+    let product = owner.browser.post("/api/products", &product).await.ok();
+    let page_info = json!({ "form_purpose_description": { "en": "For the delivery", "zh": "" } });
+    let link = json!({
+        "line_items": [{ "price_id": product["prices"][0]["id"], "quantity": 1 }],
+        "metadata": { "cost": "private 3", "page_info": page_info },
+    });
+    let link = owner.browser.post("/api/payment-links", &link).await.ok();
+    let session = alice.start_link(link["id"].as_str().expect("an id")).await;
+    let path = format!("/api/checkout-sessions/retrieve/{session}");
+    let assert_hidden = |seen: &serde_json::Value, by: &str| {
+        assert!(!seen.to_string().contains("private 3"), "{by}: {seen}");
+        let purpose = &seen["checkoutSession"]["metadata"]["page_info"]["form_purpose_description"]["en"];
+        assert_eq!(purpose, "For the delivery", "{by}");
+    };
+    assert_hidden(&app.browser().get(&path).await.ok(), "a stranger before the submit");
+    assert_hidden(&alice.submit_for_wallet(&app, &session).await, "the answer of the submit");
+    assert_hidden(&alice.retrieve(&session).await, "the payer");
+    assert_hidden(&app.browser().get(&path).await.ok(), "a stranger after the submit");
+    let seen = owner.browser.get(&path).await.ok();
+    for part in ["/checkoutSession/line_items/0/price", "/checkoutSession/line_items/0/price/product", "/paymentLink", "/checkoutSession"] {
+        assert_eq!(seen.pointer(part).expect(part)["metadata"]["cost"], "private 3", "{part}");
+    }
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_total_that_overflows_is_refused_where_it_arises() {
+    let app = TestApp::open().await;
+    let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+    // 300,000,000,000,000,000,000 tokens of 18 decimals: twice as many do not fit.
+    let price = json!({ "unit_amount": "300000000000000000000", "currency_id": app.shop.token.as_str() });
+    let product = owner.browser.post("/api/products", &json!({ "name": "Moon", "prices": [price] })).await.ok();
+    let items = |quantity: u32| {
+        let adjustable = json!({ "enabled": true, "minimum": 1, "maximum": 9 });
+        json!({ "line_items": [{ "price_id": product["prices"][0]["id"], "quantity": quantity, "adjustable_quantity": adjustable }] })
+    };
+    for path in ["/api/payment-links", "/api/checkout-sessions"] {
+        assert_eq!(owner.browser.post(path, &items(2)).await.refused(400)["code"], "AMOUNT_OVERFLOW", "{path}");
+    }
+    let link = owner.browser.post("/api/payment-links", &items(1)).await.ok();
+    let session = alice.start_link(link["id"].as_str().expect("an id")).await;
+    let adjust = json!({ "itemId": product["prices"][0]["id"], "quantity": 2 });
+    let adjusted = alice.browser.put(&format!("/api/checkout-sessions/{session}/adjust-quantity"), &adjust).await;
+    assert_eq!(adjusted.refused(400)["code"], "AMOUNT_OVERFLOW");
+    let seen = alice.retrieve(&session).await;
+    assert_eq!(seen["checkoutSession"]["amount_total"], format!("3{}", "0".repeat(38)), "the order is unchanged");
+    app.finish().await;
+}

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use souk_adapters::arcblock::{Itx, Transaction, TransferV3Tx};
 use souk_adapters::on_both;
 use souk_domain::access::ConnectSession;
+use souk_domain::storage::KeyedCall;
 use std::time::Duration;
 
 #[tokio::test]
@@ -262,7 +263,8 @@ async fn one_run_prunes_a_thousand_expired_sessions_and_keys() {
     for number in 0..1_000 {
         let session = ConnectSession { token: format!("{number:032}"), ..session.clone() };
         unit.connect_sessions().insert(&session).await.expect("inserts");
-        unit.idempotency().take("anna", &format!("k{number}"), "first", now, now).await.expect("takes");
+        let call = KeyedCall { caller: "anna".to_owned(), key: format!("k{number}"), claimed_at: now, objects: &[] };
+        unit.idempotency().claim(&call, "first", now).await.expect("claims");
     }
     unit.commit().await.expect("commits");
     app.advance(Duration::from_secs(25 * 3_600));

@@ -9,6 +9,7 @@ mod apps;
 mod balances;
 mod checkout_sessions;
 mod connect;
+mod connect_confirmation;
 mod credit_notes;
 mod customers;
 mod disputes;

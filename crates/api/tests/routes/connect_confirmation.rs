@@ -8,12 +8,10 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 /// A connect session whose wallet has signed the payment of a new order, and the final message to the wallet.
-async fn pay(app: &TestApp, alice: &Buyer, locale: &str) -> (Connect, Value) {
+async fn pay(app: &TestApp, alice: &Buyer) -> (Connect, Value) {
     let session = alice.start(&app.shop.atlas).await;
     alice.submit_for_wallet(app, &session).await;
-    let query = format!("&checkoutSessionId={session}&sessionUserDid={}&locale={locale}", alice.wallet.did());
-    let connect = Connect::begin(app, &alice.browser, "payment", &query).await;
-    let asked = connect.scan().await;
+    let (connect, asked) = alice.request_payment(app, &session).await;
     let answer = connect.answer(&alice.wallet, &asked, claim_of(&alice.wallet, &asked)).await;
     (connect, answer)
 }
@@ -34,7 +32,7 @@ on_both! {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
         app.networks.ledger_fault(json!({ "mode": "decline" })).await;
-        let (connect, answer) = pay(&app, &alice, "en").await;
+        let (connect, answer) = pay(&app, &alice).await;
         assert_eq!((&answer["status"], &answer["errorCode"]), (&json!("error"), &json!("NETWORK_DECLINED")), "{answer}");
         assert_eq!(answer["errorParams"]["reason"], "FORBIDDEN");
         let seen = connect.status().await.ok();
@@ -44,13 +42,14 @@ on_both! {
 
     async fn the_wallet_is_told_that_a_payment_without_a_decision_is_being_confirmed(db: &TestDatabase) {
         let app = TestApp::on(db).await;
-        let alice = app.sign_in("alice").await;
-        for (locale, message) in [
-            ("en", "Your payment is being confirmed. The page will show the result."),
-            ("zh", "付款正在确认中，结果会显示在页面上。"),
+        let english = app.sign_in("alice").await;
+        let chinese = Buyer { browser: english.browser.in_chinese(), ..english.clone() };
+        for (alice, message) in [
+            (english, "Your payment is being confirmed. The page will show the result."),
+            (chinese, "付款正在确认中，结果会显示在页面上。"),
         ] {
             app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
-            let (connect, answer) = pay(&app, &alice, locale).await;
+            let (connect, answer) = pay(&app, &alice).await;
             assert_eq!((&answer["status"], &answer["successMessage"]), (&json!("ok"), &json!(message)), "{answer}");
             assert_eq!(connect.status().await.ok()["status"], "scanned");
             app.advance(Duration::from_secs(60));
@@ -67,7 +66,7 @@ async fn a_wallet_does_not_wait_longer_than_five_seconds_for_a_slow_network() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 7_000 })).await;
-    let (connect, answer) = pay(&app, &alice, "en").await;
+    let (connect, answer) = pay(&app, &alice).await;
     assert_eq!(answer["status"], "ok");
     assert!(answer["successMessage"].as_str().is_some_and(|message| message.contains("being confirmed")), "{answer}");
     assert_eq!(connect.status().await.ok()["status"], "scanned");

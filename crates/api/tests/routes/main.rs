@@ -19,6 +19,7 @@ mod mails;
 mod malformed;
 mod middleware;
 mod openapi;
+mod payment_method_gas;
 mod payments_on_hold;
 mod realtime;
 mod refunds;

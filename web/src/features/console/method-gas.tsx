@@ -6,6 +6,7 @@ import { ErrorAlert } from '@/features/billing/dialog';
 import styles from '@/features/billing/pages.module.css';
 import { translateError } from '@/i18n/translate';
 import { formatMoney } from '@/lib/amount';
+import own from './method-gas.module.css';
 import { methodCheckQuery } from './queries';
 import { useTexts } from './texts';
 
@@ -29,12 +30,12 @@ export function MethodGas({ id, gas }: { id: string; gas: PaymentMethodGas }) {
         title={t(`gas.${gas.status}`)}
         description={
           lacksStake ? (
-            <div className={styles.page}>
+            <div className={own.steps}>
               <span>{t('gas.why', { cost: money(gas.cost) })}</span>
               {gas.status === 'lacks_funds' ? (
                 <div>
                   <p>{t('gas.send', { amount: money(gas.missing) })}</p>
-                  <Typography.Text code copyable={{ text: gas.account }} className={styles.address}>
+                  <Typography.Text code copyable={{ text: gas.account }} className={own.address}>
                     {gas.account}
                   </Typography.Text>
                 </div>

@@ -95,6 +95,7 @@ CREATE TABLE stakes (
     released_at       TIMESTAMPTZ,
     return_at         TIMESTAMPTZ, -- when the store processes it next
     failure_count     BIGINT           NOT NULL, -- consecutive declines by its network
+    failure           JSONB, -- {"code", "message"}: the reason of the last of them
     reference         TEXT, -- the network's reference of the last payment into it
     checked_at        TIMESTAMPTZ      NOT NULL, -- when the network was last queried about it
     created_at        TIMESTAMPTZ      NOT NULL,
@@ -249,6 +250,7 @@ CREATE INDEX refunds_newest ON refunds (livemode, id DESC);
 CREATE INDEX refunds_of_customer ON refunds (customer_id, id DESC);
 CREATE INDEX refunds_of_invoice ON refunds (invoice_id, id DESC) WHERE invoice_id IS NOT NULL;
 CREATE INDEX refunds_of_note ON refunds (credit_note_id) WHERE credit_note_id IS NOT NULL;
+CREATE INDEX refunds_failed ON refunds (id) WHERE status = 'failed';
 CREATE INDEX refunds_reference ON refunds (method_id, reference) WHERE reference <> '';
 
 -- Disputes of payments.

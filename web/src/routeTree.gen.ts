@@ -24,6 +24,8 @@ import { Route as AuthCustomerIndexRouteImport } from './routes/_auth.customer.i
 import { Route as AppsDidChar123VersionChar125RouteImport } from './routes/apps.$did.{-$version}'
 import { Route as AuthConsoleCustomersIdRouteImport } from './routes/_auth.console.customers.$id'
 import { Route as AuthConsoleInvoicesIdRouteImport } from './routes/_auth.console.invoices.$id'
+import { Route as AuthConsolePaymentMethodsIndexRouteImport } from './routes/_auth.console.payment-methods.index'
+import { Route as AuthConsolePaymentMethodsIdRouteImport } from './routes/_auth.console.payment-methods.$id'
 import { Route as AuthConsoleSubscriptionsIdRouteImport } from './routes/_auth.console.subscriptions.$id'
 import { Route as AuthCustomerInvoiceIdRouteImport } from './routes/_auth.customer.invoice.$id'
 import { Route as AuthCustomerInvoicePastDueRouteImport } from './routes/_auth.customer.invoice.past-due'
@@ -104,6 +106,18 @@ const AuthConsoleInvoicesIdRoute = AuthConsoleInvoicesIdRouteImport.update({
   path: '/console/invoices/$id',
   getParentRoute: () => AuthRoute,
 } as any)
+const AuthConsolePaymentMethodsIndexRoute =
+  AuthConsolePaymentMethodsIndexRouteImport.update({
+    id: '/console/payment-methods/',
+    path: '/console/payment-methods/',
+    getParentRoute: () => AuthRoute,
+  } as any)
+const AuthConsolePaymentMethodsIdRoute =
+  AuthConsolePaymentMethodsIdRouteImport.update({
+    id: '/console/payment-methods/$id',
+    path: '/console/payment-methods/$id',
+    getParentRoute: () => AuthRoute,
+  } as any)
 const AuthConsoleSubscriptionsIdRoute =
   AuthConsoleSubscriptionsIdRouteImport.update({
     id: '/console/subscriptions/$id',
@@ -143,10 +157,12 @@ export interface FileRoutesByFullPath {
   '/customer/': typeof AuthCustomerIndexRoute
   '/console/customers/$id': typeof AuthConsoleCustomersIdRoute
   '/console/invoices/$id': typeof AuthConsoleInvoicesIdRoute
+  '/console/payment-methods/$id': typeof AuthConsolePaymentMethodsIdRoute
   '/console/subscriptions/$id': typeof AuthConsoleSubscriptionsIdRoute
   '/customer/invoice/$id': typeof AuthCustomerInvoiceIdRoute
   '/customer/invoice/past-due': typeof AuthCustomerInvoicePastDueRoute
   '/customer/subscription/$id': typeof AuthCustomerSubscriptionIdRoute
+  '/console/payment-methods/': typeof AuthConsolePaymentMethodsIndexRoute
 }
 export interface FileRoutesByTo {
   '/': typeof IndexRoute
@@ -163,10 +179,12 @@ export interface FileRoutesByTo {
   '/customer': typeof AuthCustomerIndexRoute
   '/console/customers/$id': typeof AuthConsoleCustomersIdRoute
   '/console/invoices/$id': typeof AuthConsoleInvoicesIdRoute
+  '/console/payment-methods/$id': typeof AuthConsolePaymentMethodsIdRoute
   '/console/subscriptions/$id': typeof AuthConsoleSubscriptionsIdRoute
   '/customer/invoice/$id': typeof AuthCustomerInvoiceIdRoute
   '/customer/invoice/past-due': typeof AuthCustomerInvoicePastDueRoute
   '/customer/subscription/$id': typeof AuthCustomerSubscriptionIdRoute
+  '/console/payment-methods': typeof AuthConsolePaymentMethodsIndexRoute
 }
 export interface FileRoutesById {
   __root__: typeof rootRouteImport
@@ -185,10 +203,12 @@ export interface FileRoutesById {
   '/_auth/customer/': typeof AuthCustomerIndexRoute
   '/_auth/console/customers/$id': typeof AuthConsoleCustomersIdRoute
   '/_auth/console/invoices/$id': typeof AuthConsoleInvoicesIdRoute
+  '/_auth/console/payment-methods/$id': typeof AuthConsolePaymentMethodsIdRoute
   '/_auth/console/subscriptions/$id': typeof AuthConsoleSubscriptionsIdRoute
   '/_auth/customer/invoice/$id': typeof AuthCustomerInvoiceIdRoute
   '/_auth/customer/invoice/past-due': typeof AuthCustomerInvoicePastDueRoute
   '/_auth/customer/subscription/$id': typeof AuthCustomerSubscriptionIdRoute
+  '/_auth/console/payment-methods/': typeof AuthConsolePaymentMethodsIndexRoute
 }
 export interface FileRouteTypes {
   fileRoutesByFullPath: FileRoutesByFullPath
@@ -207,10 +227,12 @@ export interface FileRouteTypes {
     | '/customer/'
     | '/console/customers/$id'
     | '/console/invoices/$id'
+    | '/console/payment-methods/$id'
     | '/console/subscriptions/$id'
     | '/customer/invoice/$id'
     | '/customer/invoice/past-due'
     | '/customer/subscription/$id'
+    | '/console/payment-methods/'
   fileRoutesByTo: FileRoutesByTo
   to:
     | '/'
@@ -227,10 +249,12 @@ export interface FileRouteTypes {
     | '/customer'
     | '/console/customers/$id'
     | '/console/invoices/$id'
+    | '/console/payment-methods/$id'
     | '/console/subscriptions/$id'
     | '/customer/invoice/$id'
     | '/customer/invoice/past-due'
     | '/customer/subscription/$id'
+    | '/console/payment-methods'
   id:
     | '__root__'
     | '/'
@@ -248,10 +272,12 @@ export interface FileRouteTypes {
     | '/_auth/customer/'
     | '/_auth/console/customers/$id'
     | '/_auth/console/invoices/$id'
+    | '/_auth/console/payment-methods/$id'
     | '/_auth/console/subscriptions/$id'
     | '/_auth/customer/invoice/$id'
     | '/_auth/customer/invoice/past-due'
     | '/_auth/customer/subscription/$id'
+    | '/_auth/console/payment-methods/'
   fileRoutesById: FileRoutesById
 }
 export interface RootRouteChildren {
@@ -372,6 +398,20 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AuthConsoleInvoicesIdRouteImport
       parentRoute: typeof AuthRoute
     }
+    '/_auth/console/payment-methods/': {
+      id: '/_auth/console/payment-methods/'
+      path: '/console/payment-methods'
+      fullPath: '/console/payment-methods/'
+      preLoaderRoute: typeof AuthConsolePaymentMethodsIndexRouteImport
+      parentRoute: typeof AuthRoute
+    }
+    '/_auth/console/payment-methods/$id': {
+      id: '/_auth/console/payment-methods/$id'
+      path: '/console/payment-methods/$id'
+      fullPath: '/console/payment-methods/$id'
+      preLoaderRoute: typeof AuthConsolePaymentMethodsIdRouteImport
+      parentRoute: typeof AuthRoute
+    }
     '/_auth/console/subscriptions/$id': {
       id: '/_auth/console/subscriptions/$id'
       path: '/console/subscriptions/$id'
@@ -411,10 +451,12 @@ interface AuthRouteChildren {
   AuthCustomerIndexRoute: typeof AuthCustomerIndexRoute
   AuthConsoleCustomersIdRoute: typeof AuthConsoleCustomersIdRoute
   AuthConsoleInvoicesIdRoute: typeof AuthConsoleInvoicesIdRoute
+  AuthConsolePaymentMethodsIdRoute: typeof AuthConsolePaymentMethodsIdRoute
   AuthConsoleSubscriptionsIdRoute: typeof AuthConsoleSubscriptionsIdRoute
   AuthCustomerInvoiceIdRoute: typeof AuthCustomerInvoiceIdRoute
   AuthCustomerInvoicePastDueRoute: typeof AuthCustomerInvoicePastDueRoute
   AuthCustomerSubscriptionIdRoute: typeof AuthCustomerSubscriptionIdRoute
+  AuthConsolePaymentMethodsIndexRoute: typeof AuthConsolePaymentMethodsIndexRoute
 }
 
 const AuthRouteChildren: AuthRouteChildren = {
@@ -425,10 +467,12 @@ const AuthRouteChildren: AuthRouteChildren = {
   AuthCustomerIndexRoute: AuthCustomerIndexRoute,
   AuthConsoleCustomersIdRoute: AuthConsoleCustomersIdRoute,
   AuthConsoleInvoicesIdRoute: AuthConsoleInvoicesIdRoute,
+  AuthConsolePaymentMethodsIdRoute: AuthConsolePaymentMethodsIdRoute,
   AuthConsoleSubscriptionsIdRoute: AuthConsoleSubscriptionsIdRoute,
   AuthCustomerInvoiceIdRoute: AuthCustomerInvoiceIdRoute,
   AuthCustomerInvoicePastDueRoute: AuthCustomerInvoicePastDueRoute,
   AuthCustomerSubscriptionIdRoute: AuthCustomerSubscriptionIdRoute,
+  AuthConsolePaymentMethodsIndexRoute: AuthConsolePaymentMethodsIndexRoute,
 }
 
 const AuthRouteWithChildren = AuthRoute._addFileChildren(AuthRouteChildren)

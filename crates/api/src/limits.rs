@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Connect sessions that one address may begin: sustained rate per second, and burst.
 const CONNECTS: (u32, u32) = (20, 200);
@@ -28,7 +29,12 @@ pub struct Limits {
     starts: DefaultKeyedRateLimiter<IpAddr>,
     sockets: OpenSockets,
     trusted_proxies: Vec<IpAddr>,
+    /// How long a wallet waits for the network's decision about its transaction.
+    pub(crate) confirmation_wait: Duration,
 }
+
+/// After this, a wallet is told that its payment is being confirmed.
+pub const CONFIRMATION_WAIT: Duration = Duration::from_secs(5);
 
 impl Default for Limits {
     fn default() -> Self {
@@ -44,7 +50,20 @@ impl Limits {
             let count = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
             RateLimiter::keyed(Quota::per_second(count(per_second)).allow_burst(count(burst)))
         };
-        Self { connects: limiter(CONNECTS), starts: limiter(STARTS), sockets: Arc::default(), trusted_proxies }
+        Self {
+            connects: limiter(CONNECTS),
+            starts: limiter(STARTS),
+            sockets: Arc::default(),
+            trusted_proxies,
+            confirmation_wait: CONFIRMATION_WAIT,
+        }
+    }
+
+    /// Changes how long a wallet waits for a decision, for tests.
+    #[must_use]
+    pub const fn with_confirmation_wait(mut self, wait: Duration) -> Self {
+        self.confirmation_wait = wait;
+        self
     }
 
     pub fn admit_connect(&self, request: &Request) -> Result<(), Problem> {

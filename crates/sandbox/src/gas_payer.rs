@@ -9,9 +9,10 @@ use serde_json::Value;
 /// Tolerated clock difference in seconds.
 const TOLERANCE: i64 = 5;
 
-/// Checks that `token` is a valid offer of the owner of `public_key` to pay for the transaction `hash` at `now`. The error is a message.
-pub fn check(token: &str, public_key: &[u8], hash: &str, now: Timestamp) -> Result<(), &'static str> {
-    let body = read(token, public_key).ok_or("the token is not valid")?;
+/// Checks that `token` is a valid offer of the owner of `public_key` to pay for the transaction `hash` at `now`, and returns that account.
+/// The error is a message.
+pub fn check(token: &str, public_key: &[u8], hash: &str, now: Timestamp) -> Result<Address, &'static str> {
+    let (issuer, body) = read(token, public_key).ok_or("the token is not valid")?;
     let time = |name: &str| seconds(&body[name]);
     let (Some(issued), Some(expires)) = (time("iat"), time("exp")) else { return Err("the token has no times") };
     let begins = issued.max(time("nbf").unwrap_or(issued));
@@ -19,11 +20,11 @@ pub fn check(token: &str, public_key: &[u8], hash: &str, now: Timestamp) -> Resu
         return Err("the token has expired");
     }
     let hashes = body["txHash"].as_str().unwrap_or_default();
-    if hashes.split(',').any(|named| named.eq_ignore_ascii_case(hash)) { Ok(()) } else { Err("it is for another transaction") }
+    if hashes.split(',').any(|named| named.eq_ignore_ascii_case(hash)) { Ok(issuer) } else { Err("it is for another transaction") }
 }
 
-/// Returns the body of a token if its signature is valid.
-fn read(token: &str, public_key: &[u8]) -> Option<Value> {
+/// Returns the issuer and the body of a token if its signature is valid.
+fn read(token: &str, public_key: &[u8]) -> Option<(Address, Value)> {
     let mut parts = token.split('.');
     let (header, body, signature) = (parts.next()?, parts.next()?, parts.next()?);
     let signed = &token[..header.len() + 1 + body.len()];
@@ -39,7 +40,7 @@ fn read(token: &str, public_key: &[u8]) -> Option<Value> {
         && algorithms.contains(&header["alg"].as_str()?.to_ascii_lowercase().as_str())
         && body["version"] == "1.1.0"
         && issuer.has_signed_token(public_key, signed.as_bytes(), &URL_SAFE_NO_PAD.decode(signature).ok()?);
-    valid.then_some(body)
+    valid.then_some((issuer, body))
 }
 
 /// Parses a time, which is decimal text or, from some signers, a number.
@@ -69,7 +70,7 @@ mod tests {
         let key = public_key("zAKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9").expect("a key");
         let body = json!({"iss": format!("did:abt:{ACCOUNT}"), "iat": "1000", "nbf": "1000", "exp": "1300", "version": "1.1.0", "txHash": "AA,bb"});
         let token = token(&body);
-        let check = |token: &str, hash, seconds| check(token, &key, hash, Timestamp::from_seconds(seconds));
+        let check = |token: &str, hash, seconds| check(token, &key, hash, Timestamp::from_seconds(seconds)).map(drop);
         assert_eq!(check(&token, "BB", 1_100), Ok(()));
         assert_eq!(check(&token, "CC", 1_100), Err("it is for another transaction"));
         assert_eq!(check(&token, "AA", 1_306), Err("the token has expired"));

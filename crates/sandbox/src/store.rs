@@ -21,6 +21,8 @@ pub enum SandboxDbError {
     Corrupt(String),
     #[error("a state cannot be stored: {0}")]
     Encode(#[from] serde_json::Error),
+    #[error("the ledger's schema is not valid: {0}")]
+    Schema(String),
 }
 
 /// An open sandbox database.

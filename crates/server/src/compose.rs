@@ -66,6 +66,16 @@ pub async fn open_store(common: &Common) -> Result<(Database, Context), Failure>
     Ok((database, ctx))
 }
 
+/// As [`open_store`], with the payment networks. `own_address` is where the store's sandbox is reached.
+pub async fn open_with_networks(common: &Common, own_address: &Url) -> Result<Context, Failure> {
+    let (_, ctx) = open_store(common).await?;
+    let app_key = AppKey::from_seed(&keys::derive(&prepare_folder(common)?, "app"));
+    let wallets = ArcblockRail::new(app_key, Arc::clone(&ctx.clock), own_address.clone())?;
+    let cards = StripeRail::new(own_address.as_str().trim_end_matches('/'))?;
+    let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
+    Ok(Context { networks, ..ctx })
+}
+
 fn prepare_folder(common: &Common) -> Result<crate::config::SecretSeed, Failure> {
     // Emails, databases and bundles in it must be private to this user. An existing folder keeps its mode.
     let mut folder = std::fs::DirBuilder::new();

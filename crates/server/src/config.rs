@@ -6,6 +6,7 @@ use souk_adapters::outbound::PrivateNetworks;
 use souk_domain::access::{Did, Role};
 use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, USAGE_LIMIT};
 use souk_domain::checkout::DAYS_UNTIL_CANCEL_MAX;
+use souk_sandbox::ledger::{ChainConfig, Generation, LedgerConfig};
 use souk_simulator::{HistoryArgs, ProcessArgs};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -50,6 +51,9 @@ pub enum Command {
         #[arg(long, value_name = "EVENT_ID")]
         retry: Option<String>,
     },
+    /// Check what the store needs outside its database: that payment methods work, and that the store has staked for gas. Says how to
+    /// provide what is missing, and exits with 1 if something is.
+    Doctor(DoctorArgs),
     /// Check the whole database without changing it. Prints each violation and exits with 1 if there is one.
     Verify(VerifyArgs),
     /// The process that `souk verify --history` kills.
@@ -129,6 +133,31 @@ pub struct HistoryProcessArgs {
 }
 
 #[derive(Debug, Clone, Args)]
+pub struct DoctorArgs {
+    #[command(flatten)]
+    pub common: Common,
+    /// Stake for gas first, at each network where the store's account has the funds.
+    #[arg(long)]
+    pub stake_for_gas: bool,
+    /// The address and port of the running store, if it has no public address; needed for the sandbox only.
+    #[arg(long, env = "SOUK_LISTEN", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
+    pub listen: SocketAddr,
+}
+
+impl DoctorArgs {
+    /// The address of the store.
+    ///
+    /// # Errors
+    /// Never, because a socket address is a valid host.
+    pub fn address(&self) -> Result<Url, url::ParseError> {
+        match &self.common.public_url {
+            Some(address) => Ok(address.clone()),
+            None => Url::parse(&format!("http://{}/", self.listen)),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Args)]
 pub struct ServeArgs {
     #[command(flatten)]
     pub common: Common,
@@ -156,6 +185,20 @@ pub struct ServeArgs {
     /// Let tests make the sandbox lose answers. Never use this in a real store.
     #[arg(long, hide = true)]
     pub sandbox_faults: bool,
+    /// The generation of the chain's software that the sandbox's ledger plays: 1.20.8 or 1.30.24.
+    #[arg(long, env = "SOUK_SANDBOX_GENERATION", hide = true, default_value = Generation::default().version())]
+    pub sandbox_generation: Generation,
+    /// The price of a unit of gas at the sandbox's ledger, in base units of its token; 0: transactions are free.
+    #[arg(long, env = "SOUK_SANDBOX_GAS_PRICE", hide = true, default_value_t = 0)]
+    pub sandbox_gas_price: u64,
+}
+
+impl ServeArgs {
+    #[must_use]
+    pub fn sandbox(&self) -> LedgerConfig {
+        let chain = ChainConfig { generation: self.sandbox_generation, gas_price: self.sandbox_gas_price };
+        LedgerConfig { chain, faults: self.sandbox_faults }
+    }
 }
 
 #[derive(Debug, Clone, Args)]

@@ -5,6 +5,7 @@ use crate::config::{Common, HistoryProcessArgs};
 use crate::sandbox;
 use async_trait::async_trait;
 use poem::Route;
+use souk_sandbox::ledger::LedgerConfig;
 use souk_simulator::{Failure, HistoryArgs, Host, Pace, Run, Sandbox, Site, Store, run_process};
 use std::sync::Arc;
 use tokio::process::Command;
@@ -57,7 +58,7 @@ impl Host for Binary {
     async fn compose_with_sandbox(&self, site: &Site, address: &Url, pace: Pace) -> Result<(Store, Sandbox), Failure> {
         let parts = self.parts(site, address, pace).await?;
         // Opened before the store has a card method, so that the processor has no webhook URL and sends no events.
-        let opened = sandbox::open(&parts, address, true).await?;
+        let opened = sandbox::open(&parts, address, LedgerConfig { faults: true, ..LedgerConfig::default() }).await?;
         sandbox::install_methods(&parts).await?;
         let routes = Route::new().nest("/sandbox/arcblock", opened.ledger).nest("/sandbox/stripe", opened.cards);
         let run: Run = Box::new(move |stop: CancellationToken| {

@@ -1,10 +1,11 @@
-//! The binary: `souk serve | work | migrate | key | passport | dead-letters | verify | ledger | openapi`.
+//! The binary: `souk serve | work | migrate | key | passport | dead-letters | doctor | verify | ledger | openapi`.
 
 mod checkout_prerender;
 mod commands;
 mod compose;
 mod config;
 mod demo;
+mod doctor;
 mod histories;
 mod html_shell;
 mod keys;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
             Command::Key { common, command } => commands::key(&common, command).await,
             Command::Passport { common, command } => commands::passport(&common, command).await,
             Command::DeadLetters { common, retry } => commands::dead_letters(&common, retry.as_deref()).await,
+            Command::Doctor(args) => doctor::run(&args).await,
             Command::Verify(VerifyArgs { common, history: None, .. }) => verify::check(&common).await,
             Command::Verify(VerifyArgs { common, history: Some(count), histories }) => histories::run(common, count, &histories).await,
             Command::HistoryProcess(args) => histories::process(args).await,

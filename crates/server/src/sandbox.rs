@@ -9,7 +9,7 @@ use souk_domain::access::Did;
 use souk_domain::payment::{Currency, DEFAULT_MAXIMUM_PRECISION, Method, MethodKind, MethodSettings, RailError, SandboxTime, Secret};
 use souk_domain::shared::{Clock, CurrencyId, IdError, MethodId, Mode, StorageError, Timestamp};
 use souk_sandbox::cards::{self, CardProcessor, CardProcessorConfig, Webhook};
-use souk_sandbox::ledger::{self, CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_NAME, TOKEN_SYMBOL};
+use souk_sandbox::ledger::{self, CHAIN_ID, Ledger, LedgerConfig, TOKEN_DECIMALS, TOKEN_NAME, TOKEN_SYMBOL};
 use souk_sandbox::store::{SandboxDb, SandboxDbError};
 use std::sync::Arc;
 use url::Url;
@@ -43,11 +43,11 @@ pub async fn database(common: &Common) -> Result<SandboxDb, Failure> {
     })
 }
 
-/// Opens the ledger and the card processor on their own storage.
-pub async fn open(parts: &Parts, own_address: &Url, faults: bool) -> Result<Opened, Failure> {
+/// Opens the ledger and the card processor on their own storage. `config.faults` opens the test endpoints of both.
+pub async fn open(parts: &Parts, own_address: &Url, config: LedgerConfig) -> Result<Opened, Failure> {
     let database = parts.sandbox.clone();
     let clock = clock_of(&parts.clock);
-    let ledger = Ledger::open(database.clone(), clock.clone(), parts.app_key.did().as_str(), faults).await?;
+    let ledger = Ledger::open(database.clone(), clock.clone(), parts.app_key.did().as_str(), config).await?;
     let methods = parts.ctx.store.read().await?.methods().list(Mode::Test).await?;
     let card = methods.iter().find(|method| method.kind == MethodKind::Stripe && is_sandbox(method));
     let webhook = card.map(|method| Webhook {
@@ -58,7 +58,7 @@ pub async fn open(parts: &Parts, own_address: &Url, faults: bool) -> Result<Open
         secret_key: cards::Secret::new(key(parts, "sk_sandbox_")),
         publishable_key: key(parts, "pk_sandbox_"),
         webhook,
-        faults,
+        faults: config.faults,
     };
     let random = Arc::clone(&parts.random);
     let random = souk_sandbox::time::Random::new(move |bytes| random.fill(bytes));
@@ -73,7 +73,7 @@ fn clock_of(clock: &Arc<dyn Clock>) -> souk_sandbox::time::Clock {
 
 /// The port through which the ledger follows customers' test clocks.
 pub async fn time(database: &SandboxDb, clock: &Arc<dyn Clock>, app: &Did) -> Result<Arc<dyn SandboxTime>, SandboxDbError> {
-    Ok(Arc::new(LedgerTime(Ledger::open(database.clone(), clock_of(clock), app.as_str(), false).await?)))
+    Ok(Arc::new(LedgerTime(Ledger::open(database.clone(), clock_of(clock), app.as_str(), LedgerConfig::default()).await?)))
 }
 
 struct LedgerTime(Ledger);

@@ -43,7 +43,7 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let public_url = args.common.public_url.clone().unwrap_or_else(|| own_address.clone());
     let parts = compose(&args.common, public_url, own_address.clone()).await?;
     sandbox::install_methods(&parts).await?;
-    let networks = sandbox::open(&parts, &own_address, args.sandbox_faults).await?;
+    let networks = sandbox::open(&parts, &own_address, args.sandbox()).await?;
     if args.demo {
         demo::load(&parts).await?;
     }

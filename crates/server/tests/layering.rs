@@ -184,6 +184,7 @@ const BILLING_LAYERS: [&[&str]; 12] = [
         "credit_note_document",
         "credited_subscription",
         "end_refund",
+        "gas_retry",
         "invoice_document",
         "issue_invoice",
         "pause",

@@ -235,6 +235,7 @@ impl Fixtures {
             released_at: None,
             return_at: None,
             failure_count: 0,
+            failure: None,
             reference: Some(signed.hash.clone()),
             checked_at: Timestamp::from_seconds(0),
             created_at: now,

@@ -35,6 +35,8 @@ enum RecurringJob {
     CheckStakes,
     /// Returns and forfeits stakes that are due.
     MoveStakes,
+    /// Sends refunds and stake transfers again that lacked gas, once the store can pay it.
+    RetryWithoutGas,
     /// Continues test clocks whose job was lost.
     AdvanceClocks,
     /// Removes expired logins, connect sessions and idempotency keys.
@@ -53,6 +55,7 @@ const TABLE: [(RecurringJob, Duration); 10] = [
     // Each stake is due for a check every five minutes; the period and `CHUNK` bound the number of checks at a time.
     (RecurringJob::CheckStakes, Duration::from_secs(10)),
     (RecurringJob::MoveStakes, Duration::from_secs(10)),
+    (RecurringJob::RetryWithoutGas, Duration::from_secs(10)),
     (RecurringJob::AdvanceClocks, Duration::from_secs(5)),
     (RecurringJob::Prune, Duration::from_secs(60)),
 ];
@@ -96,6 +99,7 @@ async fn once(ctx: &Context, job: RecurringJob) -> Result<(), String> {
             let moved = billing::move_due_stakes(ctx, &Scope::Wall, ctx.now(), CHUNK).await;
             moved.map(drop).map_err(|error| text(&error))
         }
+        RecurringJob::RetryWithoutGas => billing::retry_without_gas(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::AdvanceClocks => advance_clocks(ctx).await.map_err(|error| text(&error)),
         RecurringJob::Prune => prune(ctx).await.map_err(|error| text(&error)),
     }

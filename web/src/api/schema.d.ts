@@ -2834,7 +2834,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Create a payment method, after checking its settings with its network. */
+        /** Create a payment method, after checking its settings with its network. The answer says whether the store has staked for gas there. */
         post: {
             parameters: {
                 query?: never;
@@ -2854,6 +2854,116 @@ export interface paths {
                     };
                     content: {
                         "application/json; charset=utf-8": components["schemas"]["PaymentMethod"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payment-methods/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ask the network of a payment method whether the method works, and whether the store has staked for gas. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["PaymentMethodCheck"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payment-methods/{id}/stake-for-gas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stake for gas at the network of a payment method, from the store's account. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["PaymentMethodGas"];
                     };
                 };
                 /** @description The request is rejected */
@@ -8173,8 +8283,42 @@ export interface components {
                 [key: string]: components["schemas"]["PaymentMethodPublicSettings"];
             };
             payment_currencies: components["schemas"]["PaymentCurrency"][];
+            /** @description Only in the answer to its creation. */
+            gas?: components["schemas"]["PaymentMethodGas"] & unknown;
             created_at: string;
             updated_at: string;
+        };
+        /** PaymentMethodCheck */
+        PaymentMethodCheck: {
+            /** @description Whether the network accepts the method's settings. */
+            works: boolean;
+            /** @description Why it does not. */
+            problem?: components["schemas"]["ProblemBody"] & unknown;
+            /** @description Absent if the network has no gas. */
+            gas?: components["schemas"]["PaymentMethodGas"] & unknown;
+        };
+        /**
+         * PaymentMethodGas
+         * @description What the network charges for transactions, and what the store has staked so that nobody is charged. Amounts are base units of the
+         *     network's own token.
+         */
+        PaymentMethodGas: {
+            /** @description `free`, `staked`, `ready_to_stake`, or `lacks_funds`. */
+            status: string;
+            /** @description The store's account at the network. */
+            account: string;
+            symbol: string;
+            /** Format: uint32 */
+            decimal: number;
+            /** @description The approximate gas of one transaction. */
+            cost: string;
+            /** @description The least stake that exempts the store and its payers from gas. */
+            min_stake: string;
+            staked: string;
+            /** @description The funds of the store's account. */
+            balance: string;
+            /** @description The amount that the account lacks for the stake. */
+            missing: string;
         };
         /**
          * PaymentMethodInput
@@ -8790,6 +8934,8 @@ export interface components {
              * @description Number of consecutive transfers that the network declined. Only the store sees it.
              */
             failure_count?: number;
+            /** @description The reason of the last of these declines. Only the store sees it. */
+            failure?: components["schemas"]["RefundFailure"] & unknown;
             /** @description The network has declined repeatedly, so an admin should look into it. Only the store sees it. */
             needs_attention?: boolean;
             /** @description The hash of the last payment into the stake. */

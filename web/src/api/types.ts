@@ -180,6 +180,27 @@ export interface PaymentMethod {
   payment_currencies?: PaymentCurrency[];
 }
 
+/** The network's gas prices and the store's stake; amounts in base units of the network's own token. */
+export interface PaymentMethodGas {
+  status: 'free' | 'staked' | 'ready_to_stake' | 'lacks_funds';
+  /** The store's account at the network. */
+  account: string;
+  symbol: string;
+  decimal: number;
+  cost: string;
+  min_stake: string;
+  staked: string;
+  balance: string;
+  missing: string;
+}
+
+/** What a payment method's network says about it. */
+export interface PaymentMethodCheck {
+  works: boolean;
+  problem?: { error: string; code?: string; params?: Record<string, string> } | null;
+  gas?: PaymentMethodGas | null;
+}
+
 export interface PaymentDetails {
   arcblock?: { tx_hash: string; payer?: string; type?: string };
   ethereum?: { tx_hash: string; payer?: string; gas_price?: string; gas_used?: string };
@@ -469,6 +490,7 @@ export interface Stake {
   amount_moving: string;
   return_at?: number | null;
   failure_count?: number | null;
+  failure?: { code: string; message: string } | null;
   needs_attention?: boolean | null;
   tx_hash?: string | null;
   paymentCurrency?: PaymentCurrency | null;

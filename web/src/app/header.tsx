@@ -9,7 +9,7 @@ import { SearchBox } from '@/app/search-box';
 import { signIn, signOut } from '@/app/sign-in';
 import { switchMode } from '@/app/switch-mode';
 import { Button } from '@/kit/button';
-import { Check, Moon, Sun } from '@/kit/icons';
+import { Check, Moon, Sun, Wallet } from '@/kit/icons';
 import { Bag, Flask, Globe, Logout, Receipt, Shield, User } from '@/kit/store-icons';
 import { livemode, onLivemode } from '@/lib/livemode';
 import { type Locale, setLocale } from '@/lib/locale';
@@ -116,7 +116,12 @@ function ModeMenu() {
   );
 }
 
-type ConsolePage = '/console/credit-notes' | '/console/disputes' | '/console/stakes' | '/console/test-clocks';
+type ConsolePage =
+  | '/console/credit-notes'
+  | '/console/disputes'
+  | '/console/payment-methods'
+  | '/console/stakes'
+  | '/console/test-clocks';
 type AccountPage = '/customer' | '/profile' | ConsolePage;
 
 /** The console pages; test clocks exist in test mode only. */
@@ -124,6 +129,7 @@ const consoleEntries = (t: ReturnType<typeof useTexts>['t'], live: boolean): Men
   { key: '/console/credit-notes', icon: <Receipt />, label: t('header.creditNotes') },
   { key: '/console/disputes', icon: <Shield />, label: t('header.disputes') },
   { key: '/console/stakes', icon: <Shield />, label: t('header.stakes') },
+  { key: '/console/payment-methods', icon: <Wallet />, label: t('header.paymentMethods') },
   ...(live ? [] : [{ key: '/console/test-clocks' as const, icon: <Flask />, label: t('header.testClocks') }]),
 ];
 

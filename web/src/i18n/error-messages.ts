@@ -13,6 +13,7 @@ const textIn = (language: Locale, key: string, values?: Values) => textFor(catal
 const CODES: Record<string, CodeKey> = {
   INSUFFICIENT_FUND: 'code.insufficient',
   insufficient_funds: 'code.insufficient',
+  INSUFFICIENT_GAS: 'code.gas',
   INSUFFICIENT_DELEGATION: 'code.limit',
   DELEGATION_EXPIRED: 'code.expired',
   DELEGATION_DENIED: 'code.revoked',

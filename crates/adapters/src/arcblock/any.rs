@@ -7,6 +7,8 @@ use super::messages::{
 use super::wire::cbor::Cbor;
 use super::wire::protobuf::{Reader, Wire, write_bytes};
 use super::wire::{DecodeError, Field, Message};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::{Serialize, Serializer};
 use serde_json::{Number, Value, json};
 
@@ -150,10 +152,15 @@ impl Payload {
         serde_json::from_str(&self.0).unwrap_or(Value::Null)
     }
 
-    /// Returns whether two payloads contain the same JSON. Encodings may write the same JSON differently.
+    /// Returns whether a signed payload has the value of the requested one: the same JSON, or its bytes as JSON text, in base64 or as they
+    /// are. Published clients decode a payload to base64 and write that text back.
     #[must_use]
-    pub fn is_same_json(one: Option<&Self>, other: Option<&Self>) -> bool {
-        one.map(Self::to_json) == other.map(Self::to_json)
+    pub fn is_same_value(signed: Option<&Self>, requested: Option<&Self>) -> bool {
+        let (Some(signed), Some(requested)) = (signed, requested) else { return signed.is_none() && requested.is_none() };
+        match signed.to_json() {
+            Value::String(text) if text == requested.0 || text == STANDARD.encode(&requested.0) => true,
+            value => value == requested.to_json(),
+        }
     }
 }
 

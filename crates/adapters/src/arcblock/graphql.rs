@@ -14,6 +14,8 @@ const MAX_ANSWER: usize = 1 << 20;
 /// Codes of the chain's own failures, after which the same transaction may still succeed.
 const TRANSIENT: [&str; 7] =
     ["INTERNAL", "TIMEOUT", "CONSENSUS_RPC_ERROR", "STORAGE_RPC_ERROR", "RPC_CONNECTION_ERROR", "TOO_MANY_TXS", "INTERNAL_SERVER_ERROR"];
+/// How GraphQL servers say that a field is unknown.
+const UNKNOWN_FIELD: &str = "Cannot query field";
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
@@ -29,6 +31,11 @@ impl CallError {
     /// Returns whether the request itself caused the rejection, so that a retry cannot succeed.
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Rejected { code, .. } if !code.is_empty() && !TRANSIENT.contains(&code.as_str()))
+    }
+
+    /// Returns whether the chain does not know a field that the query names. Such a query fails as a whole.
+    pub fn is_unknown_field(&self) -> bool {
+        matches!(self, Self::Rejected { message, .. } if message.contains(UNKNOWN_FIELD))
     }
 }
 

@@ -1,6 +1,8 @@
 //! ArcBlock's chains: transactions in both encodings, and the payment rail over these chains.
 
 mod any;
+mod gas;
+mod generations;
 mod graphql;
 mod mandate;
 mod messages;

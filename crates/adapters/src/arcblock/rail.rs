@@ -1,11 +1,11 @@
 //! Payments over an ArcBlock chain. The payer signs in a wallet; this store sends the transaction and pays the gas.
 
+use super::generations::OlderNetworks;
 use super::graphql::{CallError, GraphQl, quoted};
 use super::messages::Transaction;
 use super::outcome::{self, OK};
-use super::transaction::transaction_hash;
 use super::wire::Format;
-use super::{mandate, stake, states, store_tx, transfer};
+use super::{gas, mandate, stake, states, store_tx, transfer};
 use crate::identity::{AppKey, delegation_address, encode_base58, stake_address};
 use crate::outbound::PrivateNetworks;
 use async_trait::async_trait;
@@ -14,21 +14,22 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 use souk_domain::access::Did;
 use souk_domain::payment::{
-    CheckError, Currency, Decline, MandateRequest, Method, MethodSettings, Outcome, RailError, SignedTransaction, StakeRequest, StakeState,
-    StoreTransactionRequest, TransferRequest, UnsignedTransaction, WalletRail,
+    CheckError, Currency, GasState, MandateRequest, Method, MethodSettings, Outcome, RailError, SignedTransaction, StakeRequest,
+    StakeState, StoreTransactionRequest, TransferRequest, UnsignedTransaction, WalletRail,
 };
 use souk_domain::shared::{Amount, Clock};
 use std::sync::Arc;
 use url::Url;
 
 /// The code for a transaction that the chain already knows. Its stored outcome decides.
-const DUPLICATE: &str = "DUPLICATE_TX";
+pub(super) const DUPLICATE: &str = "DUPLICATE_TX";
 
 /// The rail to ArcBlock's chains, and to the sandbox's ledger.
 pub struct ArcblockRail {
     app: AppKey,
     clock: Arc<dyn Clock>,
     graphql: GraphQl,
+    older_networks: OlderNetworks,
 }
 
 impl ArcblockRail {
@@ -39,11 +40,15 @@ impl ArcblockRail {
 
     /// As [`ArcblockRail::new`], with or without hosts in private networks.
     pub fn reaching(app: AppKey, clock: Arc<dyn Clock>, base: Url, private: PrivateNetworks) -> Result<Self, RailError> {
-        Ok(Self { app, clock, graphql: GraphQl::new(base, private)? })
+        Ok(Self { app, clock, graphql: GraphQl::new(base, private)?, older_networks: OlderNetworks::default() })
+    }
+
+    pub(super) const fn app(&self) -> &AppKey {
+        &self.app
     }
 
     /// Returns the chain's id and its GraphQL address.
-    fn chain<'m>(&self, method: &'m Method) -> Result<(&'m str, Url), RailError> {
+    pub(super) fn chain<'m>(&self, method: &'m Method) -> Result<(&'m str, Url), RailError> {
         let MethodSettings::Arcblock { chain_id, api_host, .. } = &method.settings else {
             return Err(RailError::Misconfigured("not an ArcBlock method".to_owned()));
         };
@@ -54,8 +59,26 @@ impl ArcblockRail {
         Ok((chain_id, address))
     }
 
-    async fn query(&self, address: &Url, query: &str) -> Result<Value, CallError> {
+    pub(super) async fn query(&self, address: &Url, query: &str) -> Result<Value, CallError> {
         self.graphql.call(address, query, &[]).await
+    }
+
+    /// Sends a signed transaction. This store offers to pay its gas.
+    pub(super) async fn send_bytes(&self, address: &Url, signed: &SignedTransaction) -> Result<Value, CallError> {
+        let query = format!("mutation{{sendTx(tx: {}){{code hash}}}}", quoted(&URL_SAFE_NO_PAD.encode(&signed.bytes)));
+        self.graphql.call(address, &query, &self.gas_headers(&signed.hash)).await
+    }
+
+    /// Asks for a delegation, with the newer fields if the network may know them.
+    async fn delegation_state(&self, address: &Url, delegation: &Did) -> Result<Value, CallError> {
+        let now = self.clock.now();
+        if !self.older_networks.contains(address, now) {
+            match self.query(address, &states::delegation_query(delegation, states::NEWER_DELEGATION_FIELDS)).await {
+                Err(error) if error.is_unknown_field() => self.older_networks.insert(address.clone(), now),
+                answer => return answer,
+            }
+        }
+        self.query(address, &states::delegation_query(delegation, "")).await
     }
 
     async fn check_currency(&self, address: &Url, currency: &Currency) -> Result<(), RailError> {
@@ -162,7 +185,7 @@ impl WalletRail for ArcblockRail {
     async fn mandate_allows(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError> {
         let (_, address) = self.chain(method)?;
         let delegation = delegation_address(payer, self.app.did());
-        let answer = self.query(&address, &states::delegation_query(&delegation)).await?;
+        let answer = self.delegation_state(&address, &delegation).await?;
         states::mandate_allows(&answer, self.app.did(), currency, amount, self.clock.now())
     }
 
@@ -182,9 +205,7 @@ impl WalletRail for ArcblockRail {
             Ok(chain) => chain,
             Err(error) => return Outcome::Unknown(error.to_string()),
         };
-        let hash = transaction_hash(&signed.bytes);
-        let query = format!("mutation{{sendTx(tx: {}){{code hash}}}}", quoted(&URL_SAFE_NO_PAD.encode(&signed.bytes)));
-        let decline = match self.graphql.call(&address, &query, &self.gas_headers(&hash)).await {
+        let decline = match self.send_bytes(&address, signed).await {
             Ok(answer) if answer["sendTx"]["code"] == OK => None,
             Ok(_) => return Outcome::Unknown("the network answered without a result".to_owned()),
             Err(CallError::Rejected { code, .. }) if code == DUPLICATE => None,
@@ -192,8 +213,8 @@ impl WalletRail for ArcblockRail {
             Err(error) if error.is_final() => Some(error),
             Err(error) => return Outcome::Unknown(error.to_string()),
         };
-        match (self.look_up(&address, currency, &hash).await, decline) {
-            (Outcome::NotFound, Some(CallError::Rejected { code, message })) => Outcome::Declined(Decline { code, message }),
+        match (self.look_up(&address, currency, &signed.hash).await, decline) {
+            (Outcome::NotFound, Some(CallError::Rejected { code, message })) => Outcome::Declined(gas::decline_of(code, message)),
             // Accepted, but not visible yet.
             (Outcome::NotFound, _) => Outcome::Pending { requires_payer: false, last_error: None },
             (outcome, _) => outcome,
@@ -210,6 +231,15 @@ impl WalletRail for ArcblockRail {
     async fn balance(&self, method: &Method, currency: &Currency, payer: &Did) -> Result<Amount, RailError> {
         let (_, address) = self.chain(method)?;
         states::read_balance(&self.query(&address, &states::balance_query(payer, currency)).await?, currency)
+    }
+
+    async fn gas(&self, method: &Method) -> Result<GasState, RailError> {
+        let (_, address) = self.chain(method)?;
+        self.gas_state(&address).await
+    }
+
+    async fn stake_for_gas(&self, method: &Method) -> Result<GasState, RailError> {
+        self.send_gas_stake(method).await
     }
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::identity::{AppKey, decode_base58, encode_base58};
 use crate::outbound::PrivateNetworks;
+use serde_json::{Value, json};
 use souk_domain::payment::{CheckError, Currency, Method, MethodKind, MethodSettings, RailError, TransferRequest, WalletRail};
 use souk_domain::shared::{Amount, Clock, CurrencyId, MethodId, Mode, Timestamp};
 use std::sync::Arc;
@@ -176,6 +177,20 @@ fn a_host_that_is_not_a_web_address_is_misconfigured() {
 const RECORDED_PARTIAL: &str = "zKLH7TUj8b5AjPPgjW1ZiANXfLBiX4j5PzbQQkgJX61LVXaYba56nejZFFwk9ovYzinDVVKtc9a7e3YdLDnJVA5qGCNXTQL2wpeeFZsmuU1521TEGScqKYG81bMy4mFcWnxkQh9MT5coCGYdcyGwu2hywngTmaCCWUCfSzR7CQ6F5TJvyBJhhZMG4jNqqeCxP2Gi6NqdgFkfiRKAVCPxohbL4ykS18fFnZnjqVZLP3CokpvJUHGMWnmumuF2g1aipCfyaBBnaFfP1JWMSdgWkb7kWVaEKzNhJPHm9AuuPBnofQMW24XnGsrL7X95Ytq1TauqK5goQt2A8UBJwv3rKitEZM";
 const RECORDED_PROTOBUF: &str = "z4xp37uhqCLQ75LgGnMPgEopXRov661h4ox24YSYmviqouCujxBYVB6ZSGghwvcSpdxUWgnT9iyEoPJtbcVgqAgro88G9TT45RGSG95dCvzfkTDDLPhxnEFKDu4tHmeSbQQ8s6sCg7tMC5P63NuUDLGuEuAay1ZP6ZAp2MFokQFeDXgKyqQ92CZ53HHoyL4uW5xkzi1JZJrR83oQe4fAF4EHUdoMABjvBNUKmaYiWPnwvFjv82wuJmfAqi7zMbxKeiJYvyTiagNoFKywSBfptCUq6mjp6ssGHS8yrdEy4PcLzFEW8pigVxhpXmovuHfk6KR3gyEMJUGxp6T8RTGfVsKCT4yejAJw67YM9Xyhs6vcCQ2rzeoMzSbCpAptuddZXabmWZqrwBwUuLDZkPfXpiFthSVCbwaoQSo5AMSvkz1pyQvJNmXFjfxf4qkwH1Qqv8DVsU76UUKjsATgFiqVUs8JZKFW6kjTDpgSb8NxVAVxhCTGz2LftH8qst6H1HgW7G7Y1hVNa5xRqYqaJMAEcf3NLyzzTbdsGygwjWmGRhS7QLyxwJEUXSdouBjeXXpDSkWeh7WFNBQCer4fPAYom62zxGA7CyKAoZ5nMANu89945LcqbVyqDq5h3pB5QM1ZNSrjbSpMLWvRaHpV2bvYjrLfhEwLyE88oi4JLvArxTwgx4FjT4ETNPy9F5bie7JLjHhm1FkGmUDZ1xCCARgrnqskdJq2Xw64fWeTwiWh39nR6TGhwMNddMAogkdYEtP";
 const RECORDED_CBOR: &str = "z2cBj5Drz91ow8eEtf3WQHYiDz646YVMRDrXZ898mcsB2m57FYNfdhqvBLSoEFEnn41Df4LAgBwenBuaZ6crYkKaKLxJNUd4u58VWfcefeLRzukRjZcEHmQS8LfdtZvhAwmZmEzP7mWr7ECs8zy2fqm3nSu1dXUyYYfZfGq5n55WzxDcZX7M9V7kPkUSirkfhGBbL8rSEXjY744naS6kr4qCqLPJtC1Paay92gKtoEFjvzRfKLkZzSh27qeLScC1Xh3eCkZ22Qq5voMpuf7ujGqVUY1seBzigXtHEQmNCB7jD4wpLtKkHAWuVzLj6Sv6eHHC6Gow4HY5tYzU5ESpDmBWwvL593kRR1uADRK4BjcrY9EENGqQaNJ6zePePvp296uokid8V2ppoKcm6C6HCcmss8HzzVgq3RmqUdGoUaYUFQvtq29NXrsuPMJBmE6DjFuVzrW2sp8qodCSqTemdZYhZsqKHzXwq84BpBw5WkVTtjSzF1hkRwEdmNP3F44Hj1GpdwxUuuEmwriFL4eWby5uK3mZhcarXJLBmJEwGpHgqPNBbpvWRcHr8F1idG6Z8EC6ZTtd6SWLiKsXgodLJS1FzuBaiNSdGTnSjJxWVKfrAH5VxnsN42e6BvxJtN1UHcfRWV6MCb3LhN12AKUQjLhdKpUERQkprgJnsF25MHkNvyG7YoPfJSJwrLRf4cyDPS3Y98V6qJg1htV5A4SY345n748ima4ynmYuoYhf9J9zhigkKShuGErkiv8SaH4qzQ83rkh6UHsi8VM";
+
+/// Recorded: the same transaction, decoded and signed by `@ocap/client` 1.30.24 without restoring its data, which becomes a JSON text of
+/// the base64 of its bytes.
+const RECORDED_REWRITTEN: &str = "zyzGU1egvpWmGzGrDpd6EEWESmmEw6FwsukGEEdyqebPhkfihnqaC2g4SSihXixLYKSFNtAK78TM83MnnpRKKJJpJZz4cxezYo5xeVLHaxURUhAVdUzx89AxeTxLcFTAS72q1kfJQw6WGnrUp3259jC9kueB74pQ93G4hX4cJzuDV31pUDVdxkcofuB4ogVUwYygaLTeBJoevYhSDJXzZDwBKDgLDxcoAsznGvSPuuYLLiVuVSQhdBTDPYWekhz4giMFkC3RgrVZqD9qEjQGup54Y6U1v3bNLaqt9gztxZie3syVuCC2Q5Kzq4xGv9kmK77btp3XWD1Sw1iDiHcQty5LFpeBFFpjvfaxZ2bs9gbNfvFPZUapbJnAzcBejrYk1jGP2T51jV5F1JwkpaoWaSncZ9VapmZ5tVbx1gYWsBgQAFuJE3WxFkaJmub8EMoyQgpWJYqSRBRa4UP5wZgSVboihmeNCwN5MbD1zncn5zYwmz4XJme3Bhy5zUQKNed11ArB74gbR2AAqWB7Pvv3oYf6esJ7Nhf7B3LyyG9oKCSRfA1kbKw1yNPD1wkWymbtP1thUAJY6c3f2M7QX1baExduMDgTR1T8RorKscMezox3BoXZtbGSEyiYSYAxWv6dNGe34HG2Mh2u11YTzjWeHGDbwy9owhX6qh41oVVjdyEhSDjw5aLBJxCWCgnR8X7vUxK7DArnXEpUWeuWBMSkiDss7kYBpcZ1bqakWmGNd22bSifLt712SJ2srMRJBATD93x9xbTEv5nP";
+
+#[test]
+fn data_that_the_published_client_wrote_back_as_text_of_the_same_bytes_is_accepted() {
+    assert!(check(RECORDED_REWRITTEN).is_ok());
+    let text = |value: Value| signed_after(|tx| transfer(tx).data = Some(Payload::new(&value)));
+    assert!(check(&text(json!("{\"reference\":\"cs_1\"}"))).is_ok());
+    for other in [json!("eyJyZWZlcmVuY2UiOiJjc18yIn0="), json!("cs_1"), json!({"reference": "cs_1", "more": 1}), json!(null)] {
+        assert_eq!(check(&text(other)), Err(CheckError::Differs("data")));
+    }
+}
 
 #[test]
 fn transactions_signed_by_the_published_client_are_accepted_in_both_encodings() {

@@ -46,7 +46,7 @@ pub fn check(expected: &Transaction, currency: &Currency, request: &StakeRequest
         (stake.nonce == requested.nonce, "subject"),
         (stake.slashers == requested.slashers, "slashers"),
         (stake.revoke_waiting_period == requested.revoke_waiting_period && stake.locked == requested.locked, "waiting period"),
-        (stake.message == requested.message && Payload::is_same_json(stake.data.as_ref(), requested.data.as_ref()), "data"),
+        (stake.message == requested.message && Payload::is_same_value(stake.data.as_ref(), requested.data.as_ref()), "data"),
         (stake.inputs == [tokens_of(&request.payer, currency, request.amount)], "inputs"),
         (is_signed_by_payer_alone(&response.transaction, expected), "signatures"),
     ];

@@ -13,14 +13,22 @@ pub fn balance_query(payer: &Did, currency: &Currency) -> String {
 }
 
 pub fn read_balance(answer: &Value, currency: &Currency) -> Result<Amount, RailError> {
-    let tokens = answer["getAccountTokens"]["tokens"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let Some(token) = tokens.iter().find(|token| token["address"] == currency.contract.as_str()) else { return Ok(Amount::ZERO) };
-    amount(&token["balance"])
+    balance_of(&answer["getAccountTokens"], &currency.contract)
 }
 
-pub fn delegation_query(address: &Did) -> String {
+/// Reads the balance of a token from the response about an account.
+pub fn balance_of(response: &Value, token: &str) -> Result<Amount, RailError> {
+    let Some(held) = list(&response["tokens"]).iter().find(|held| held["address"] == token) else { return Ok(Amount::ZERO) };
+    amount(&held["balance"])
+}
+
+/// The fields of a delegation that generation 1.20.8 of the chain's software does not know.
+pub const NEWER_DELEGATION_FIELDS: &str = "deny validUntil ";
+
+/// `newer`: [`NEWER_DELEGATION_FIELDS`], or nothing.
+pub fn delegation_query(address: &Did, newer: &str) -> String {
     format!(
-        "{{getDelegateState(address: {}){{code state{{deny validUntil ops{{key value{{limit{{tokens{{address to txCount txAllowance \
+        "{{getDelegateState(address: {}){{code state{{{newer}ops{{key value{{limit{{tokens{{address to txCount txAllowance \
          totalAllowance validUntil rate{{interval}} txSent spentAllowance lastTx}} assets{{address}}}}}}}}}}}}}}",
         quoted(address.as_str())
     )
@@ -60,12 +68,18 @@ pub fn stake_query(address: &Did) -> String {
 }
 
 pub fn read_stake(answer: &Value, currency: &Currency) -> Result<StakeState, RailError> {
-    let state = &answer["getStakeState"]["state"];
+    let (held, revoked) = staked_of(&answer["getStakeState"], &currency.contract)?;
+    Ok(StakeState { held, revoked })
+}
+
+/// Reads the held and the revoked amount of a token from the response about a stake.
+pub fn staked_of(response: &Value, token: &str) -> Result<(Amount, Amount), RailError> {
+    let state = &response["state"];
     let held = |tokens: &Value| {
-        let token = list(tokens).iter().find(|token| token["address"] == currency.contract.as_str());
-        token.map_or(Ok(Amount::ZERO), |token| amount(&token["value"]))
+        let held = list(tokens).iter().find(|held| held["address"] == token);
+        held.map_or(Ok(Amount::ZERO), |held| amount(&held["value"]))
     };
-    Ok(StakeState { held: held(&state["tokens"])?, revoked: held(&state["revokedTokens"])? })
+    Ok((held(&state["tokens"])?, held(&state["revokedTokens"])?))
 }
 
 /// Returns whether a pattern of a delegation covers a type: the exact type, all types below a prefix, or all types that begin with it.
@@ -87,7 +101,7 @@ fn number(value: &Value) -> Option<i64> {
 }
 
 /// Reads an amount; a missing one counts as zero.
-fn amount(value: &Value) -> Result<Amount, RailError> {
+pub fn amount(value: &Value) -> Result<Amount, RailError> {
     let text = value.as_str().filter(|text| !text.is_empty()).unwrap_or("0");
     Amount::parse_base_units(text).map_err(|_| RailError::Rejected("the network's amount is not an amount".to_owned()))
 }

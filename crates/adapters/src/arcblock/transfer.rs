@@ -28,7 +28,7 @@ pub fn check(
     };
     let inner = [
         (transfer.outputs == requested.outputs, "recipient or amount"),
-        (Payload::is_same_json(transfer.data.as_ref(), requested.data.as_ref()), "data"),
+        (Payload::is_same_value(transfer.data.as_ref(), requested.data.as_ref()), "data"),
         (transfer.inputs == [tokens_of(&request.payer, currency, request.amount)], "inputs"),
         (is_signed_by_payer_alone(&response.transaction, expected), "signatures"),
     ];

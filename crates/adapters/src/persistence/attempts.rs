@@ -104,6 +104,14 @@ impl Attempts for SqlAttempts<'_> {
         row.map(|row| attempt(&row, self.secrets)).transpose()
     }
 
+    async fn find_by_hash(&mut self, hash: &str) -> Result<Option<Attempt>, StorageError> {
+        // Hashes are unique for each method, and there are few methods.
+        let select = "SELECT attempts.* FROM payment_methods
+                      JOIN attempts ON attempts.method_id = payment_methods.id AND attempts.hash = $1";
+        let row = self.connection.query(select).bind(hash).optional().await?;
+        row.map(|row| attempt(&row, self.secrets)).transpose()
+    }
+
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError> {
         let select = "SELECT * FROM attempts WHERE method_id = $1 AND provider_id = $2";
         let row = self.connection.query(select).bind(method).bind(provider_id).optional().await?;

@@ -17,6 +17,8 @@ pub(super) const OF_INVOICE: Listing =
 const LOCK: Sql = sql_per_dialect!("SELECT * FROM refunds WHERE id = $1" (either "" " FOR UPDATE"));
 // SQLite uses a partial index only if the statement repeats the index's condition verbatim.
 pub(super) const FIND_BY_REFERENCE: &str = "SELECT * FROM refunds WHERE method_id = $1 AND reference = $2 AND reference <> '' ORDER BY id";
+pub(super) const FAILED_WITH: &str =
+    "SELECT * FROM refunds WHERE status = 'failed' AND failure ->> 'code' = $1 AND kind = 'refund' ORDER BY id LIMIT $2";
 
 pub struct SqlRefunds<'s>(pub &'s mut Connection);
 
@@ -55,6 +57,11 @@ impl Refunds for SqlRefunds<'_> {
 
     async fn find_by_reference(&mut self, method: &MethodId, reference: &str) -> Result<Vec<Refund>, StorageError> {
         let rows = self.0.query(FIND_BY_REFERENCE).bind(method).bind(reference).all().await?;
+        rows.iter().map(refund).collect()
+    }
+
+    async fn failed_with(&mut self, code: &str, limit: u32) -> Result<Vec<Refund>, StorageError> {
+        let rows = self.0.query(FAILED_WITH).bind(code).bind(limit).all().await?;
         rows.iter().map(refund).collect()
     }
 

@@ -48,6 +48,9 @@ pub(super) const CLAIM_UNCHECKED: Sql = Sql {
                UPDATE stakes SET checked_at = $2 FROM unchecked WHERE stakes.id = unchecked.id RETURNING stakes.*",
 };
 
+pub(super) const DECLINED_FOR: &str = "SELECT * FROM stakes
+    WHERE return_at IS NOT NULL AND reserved_by IS NULL AND failure ->> 'code' = $1 ORDER BY return_at, id LIMIT $2";
+
 pub struct SqlStakes<'s>(pub &'s mut Connection);
 
 #[async_trait]
@@ -56,14 +59,15 @@ impl Stakes for SqlStakes<'_> {
         let into =
             "INSERT INTO stakes (id, livemode, customer_id, payer, method_id, currency_id, subject, purpose, amount_requested, amount,
                         amount_forfeited, amount_returned, amount_reserved, reserved_by, reserved_for, status, release_reason, released_at,
-                        return_at, failure_count, reference, checked_at, created_at, updated_at)";
+                        return_at, failure_count, failure, reference, checked_at, created_at, updated_at)";
         let (reserved_by, reserved_for) = (reserved_by(stake), reserved_for(stake));
         let values = Values::default().bind(&stake.id).bind(stake.mode).bind(&stake.customer_id).bind(&stake.payer);
         let values = values.bind(&stake.method_id).bind(&stake.currency_id).bind(&stake.subject).bind(stake.purpose);
         let values = values.bind(stake.amount_requested).bind(stake.amount).bind(stake.amount_forfeited).bind(stake.amount_returned);
         let values = values.bind(stake.amount_reserved()).bind(reserved_by).bind(reserved_for).bind(stake.status);
         let values = values.bind(stake.release_reason).bind(stake.released_at).bind(stake.return_at).bind(stake.failure_count);
-        let values = values.bind(&stake.reference).bind(stake.checked_at).bind(stake.created_at).bind(stake.updated_at);
+        let values =
+            values.bind(&stake.failure).bind(&stake.reference).bind(stake.checked_at).bind(stake.created_at).bind(stake.updated_at);
         self.0.insert(into, vec![values], "").await.map(drop)
     }
 
@@ -92,16 +96,21 @@ impl Stakes for SqlStakes<'_> {
         let update =
             "UPDATE stakes SET amount_requested = $2, amount = $3, amount_forfeited = $4, amount_returned = $5, amount_reserved = $6,
                           reserved_by = $7, reserved_for = $8, status = $9, release_reason = $10, released_at = $11, return_at = $12,
-                          failure_count = $13, reference = $14, updated_at = $15
-                      WHERE id = $1 AND status = $16 AND amount = $17 AND amount_forfeited = $18 AND amount_returned = $19
-                          AND amount_reserved = $20 AND amount_requested = $21 AND failure_count = $22";
+                          failure_count = $13, failure = $14, reference = $15, updated_at = $16
+                      WHERE id = $1 AND status = $17 AND amount = $18 AND amount_forfeited = $19 AND amount_returned = $20
+                          AND amount_reserved = $21 AND amount_requested = $22 AND failure_count = $23";
         let query = self.0.query(update).bind(&before.id).bind(after.amount_requested).bind(after.amount).bind(after.amount_forfeited);
         let query = query.bind(after.amount_returned).bind(after.amount_reserved()).bind(reserved_by(after)).bind(reserved_for(after));
         let query = query.bind(after.status).bind(after.release_reason).bind(after.released_at).bind(after.return_at);
-        let query = query.bind(after.failure_count).bind(&after.reference).bind(after.updated_at);
+        let query = query.bind(after.failure_count).bind(&after.failure).bind(&after.reference).bind(after.updated_at);
         let query = query.bind(before.status).bind(before.amount).bind(before.amount_forfeited).bind(before.amount_returned);
         let query = query.bind(before.amount_reserved()).bind(before.amount_requested).bind(before.failure_count);
         Ok(query.execute().await? == 1)
+    }
+
+    async fn declined_for(&mut self, code: &str, limit: u32) -> Result<Vec<Stake>, StorageError> {
+        let rows = self.0.query(DECLINED_FOR).bind(code).bind(limit).all().await?;
+        rows.iter().map(stake).collect()
     }
 
     async fn due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Stake>, StorageError> {
@@ -173,6 +182,7 @@ fn stake(row: &Row) -> Result<Stake, StorageError> {
         released_at: row.get("released_at")?,
         return_at: row.get("return_at")?,
         failure_count: row.get("failure_count")?,
+        failure: row.get("failure")?,
         reference: row.get("reference")?,
         checked_at: row.get("checked_at")?,
         created_at: row.get("created_at")?,

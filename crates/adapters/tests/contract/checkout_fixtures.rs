@@ -210,6 +210,7 @@ pub fn held_stake(name: &str, units: u128) -> Stake {
         released_at: None,
         return_at: None,
         failure_count: 0,
+        failure: None,
         reference: Some("0x5".to_owned()),
         checked_at: at(0),
         created_at: at(0),

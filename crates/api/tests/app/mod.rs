@@ -48,6 +48,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 use url::Url;
 
+/// How long wallets of these tests wait for a decision that does not come.
+const CONFIRMATION_WAIT: Duration = Duration::from_millis(100);
 /// The public URL of the store.
 pub const PUBLIC_URL: &str = "https://souk.example/";
 
@@ -142,7 +144,7 @@ impl TestApp {
             files: Arc::new(files),
             printer: Arc::new(printer),
             realtime: Arc::clone(&realtime),
-            limits: Arc::new(Limits::default()),
+            limits: Arc::new(Limits::default().with_confirmation_wait(CONFIRMATION_WAIT)),
             probe: Arc::new(NoQueue),
         };
         let service = Arc::new(souk_api::service(Arc::new(app), Route::new()).boxed());

@@ -8,7 +8,7 @@ use souk_adapters::testing::{FixedClock, TestDatabase};
 use souk_domain::access::Did;
 use souk_domain::shared::{Clock, Random};
 use souk_sandbox::cards::{self, CardProcessor, CardProcessorConfig, Webhook};
-use souk_sandbox::ledger::{self, Ledger};
+use souk_sandbox::ledger::{self, Generation, Ledger, LedgerConfig};
 use souk_sandbox::store::SandboxDb;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -55,7 +55,9 @@ impl Networks {
         let now = Arc::clone(&clock);
         let clock = souk_sandbox::time::Clock::new(move || now.now().micros());
         let random = souk_sandbox::time::Random::new(move |bytes| random.fill(bytes));
-        let ledger = Ledger::open(store.clone(), clock.clone(), app.as_str(), true).await.expect("opens");
+        let ledger = Ledger::open(store.clone(), clock.clone(), app.as_str(), LedgerConfig { faults: true, ..LedgerConfig::default() })
+            .await
+            .expect("opens");
         let config = CardProcessorConfig {
             secret_key: cards::Secret::new(SECRET_KEY),
             publishable_key: PUBLISHABLE_KEY.to_owned(),
@@ -131,6 +133,13 @@ impl Networks {
     /// Injects a fault into the next transaction at the ledger.
     pub async fn ledger_fault(&self, order: Value) {
         let answer = self.http.post(self.at("sandbox/arcblock/faults")).json(&order).send().await;
+        assert_eq!(answer.expect("an answer").status(), 204);
+    }
+
+    /// Changes the network that the ledger plays: the generation of its software, and the price of a unit of gas in base units.
+    pub async fn set_chain(&self, generation: Generation, gas_price: u64) {
+        let body = json!({ "generation": generation.version(), "gasPrice": gas_price });
+        let answer = self.http.put(self.at("sandbox/arcblock/chain")).json(&body).send().await;
         assert_eq!(answer.expect("an answer").status(), 204);
     }
 

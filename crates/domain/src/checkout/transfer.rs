@@ -3,13 +3,13 @@
 use super::advance::planned_for;
 use super::stake::stake_of;
 use super::submit::{load_sold, names_of};
+use super::wallet_authorization::settle_now;
 use super::{Expanded, Session};
 use crate::access::{Did, Wallet};
 use crate::billing::{BillingError, Stake};
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, CheckError, Currency, Decline, Intent, Method, Purpose, RailError, TransferRequest, UnsignedTransaction,
-    settle_unsent,
 };
 use crate::shared::{AmountError, AttemptId, SessionId, StorageError, Text};
 use crate::storage::UnitOfWork;
@@ -168,7 +168,11 @@ pub async fn prepare_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, non
     Ok(TransferToSign { prepared, method, currency, intent, description })
 }
 
-/// Checks the signed transfer against the request, stores its bytes, sends it and records the outcome. Returns the transaction hash.
+/// Checks the signed transfer against the request, stores its bytes, sends it and records the outcome. Returns the transaction hash; the
+/// network may not have decided about it yet.
+///
+/// # Errors
+/// [`TransferError::Declined`] when the network declines it.
 #[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn submit_signed_transfer(
     ctx: &Context,
@@ -208,7 +212,6 @@ pub async fn submit_signed_transfer(
         Err(error) => return Err(error.into()),
     }
     unit.commit().await?;
-    // The payment is in flight now, whatever this first query returns: the reconciler queries again.
-    let _ = settle_unsent(ctx, &attempt.id).await;
+    settle_now(ctx, &attempt.id).await?;
     Ok(signed.hash)
 }

@@ -255,7 +255,7 @@ async fn write_attempt(unit: &mut dyn UnitOfWork, attempt: &Attempt, session: &S
 
 /// Sends an attempt, and returns the network's decline as an error. If the outcome is still unknown, the reconciler queries the network
 /// later.
-async fn settle_now(ctx: &Context, id: &AttemptId) -> Result<(), TransferError> {
+pub(super) async fn settle_now(ctx: &Context, id: &AttemptId) -> Result<(), TransferError> {
     let _ = settle_unsent(ctx, id).await;
     let mut unit = ctx.store.read().await?;
     match unit.attempts().find(id).await? {

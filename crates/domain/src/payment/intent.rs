@@ -356,6 +356,8 @@ pub trait Attempts: Send {
     /// As [`Attempts::insert`], for several attempts, all or none.
     async fn insert_all(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
+    /// The attempt of a transaction that a wallet or the store has signed.
+    async fn find_by_hash(&mut self, hash: &str) -> Result<Option<Attempt>, StorageError>;
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError>;
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;

@@ -216,7 +216,7 @@ pub async fn find_currency(unit: &mut dyn UnitOfWork, mode: Mode, id: &CurrencyI
     unit.methods().find_currency(id).await?.filter(|currency| currency.mode == mode).ok_or(MethodError::NotFound)
 }
 
-async fn currencies_of(unit: &mut dyn UnitOfWork, method: &Method) -> Result<Vec<Currency>, StorageError> {
+pub(super) async fn currencies_of(unit: &mut dyn UnitOfWork, method: &Method) -> Result<Vec<Currency>, StorageError> {
     let all = unit.methods().currencies(method.mode).await?;
     Ok(all.into_iter().filter(|currency| currency.method_id == method.id).collect())
 }
@@ -233,7 +233,7 @@ async fn unset_base(unit: &mut dyn UnitOfWork, to: &Currency) -> Result<(), Stor
     Ok(())
 }
 
-async fn validate_settings(ctx: &Context, method: &Method, currencies: &[Currency]) -> Result<(), MethodError> {
+pub(super) async fn validate_settings(ctx: &Context, method: &Method, currencies: &[Currency]) -> Result<(), MethodError> {
     match (ctx.networks.wallet(method.kind), ctx.networks.card(method.kind)) {
         (Some(rail), _) => rail.validate_settings(method, currencies).await?,
         (None, Some(rail)) => rail.validate_settings(method, currencies).await?,

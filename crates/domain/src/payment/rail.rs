@@ -1,6 +1,6 @@
 //! The ports to the payment networks. A rail reports what happened; the domain decides what that means.
 
-use super::{Currency, Method, ProviderDispute, ProviderRefund, Trigger};
+use super::{Currency, GasState, Method, ProviderDispute, ProviderRefund, Trigger};
 use crate::access::Did;
 use crate::shared::{Amount, AttemptId, CustomerId, MethodId, RefundId, Timestamp};
 use async_trait::async_trait;
@@ -136,6 +136,8 @@ pub const MANDATE_DECLINES: [&str; 5] =
     ["INSUFFICIENT_DELEGATION", "INVALID_DELEGATION", "INVALID_DELEGATION_TYPE_URL", "DELEGATION_EXPIRED", "DELEGATION_DENIED"];
 /// The decline code for insufficient funds of an account or a stake.
 pub const INSUFFICIENT_FUND: &str = "INSUFFICIENT_FUND";
+/// The decline code for a transaction whose sender could not pay its gas.
+pub const INSUFFICIENT_GAS: &str = "INSUFFICIENT_GAS";
 
 impl Decline {
     /// Whether the mandate caused the decline: missing, revoked, expired or insufficient.
@@ -233,6 +235,13 @@ pub trait WalletRail: Send + Sync {
 
     /// The payer's funds, to check whether a payment can succeed.
     async fn balance(&self, method: &Method, currency: &Currency, payer: &Did) -> Result<Amount, RailError>;
+
+    /// What the network charges for transactions, and whether this store has staked for gas.
+    async fn gas(&self, method: &Method) -> Result<GasState, RailError>;
+
+    /// Stakes the least amount that exempts this store from gas, and returns the state after it. Does nothing if it is exempt already. A
+    /// repeated call must not stake twice, whatever became of the first one.
+    async fn stake_for_gas(&self, method: &Method) -> Result<GasState, RailError>;
 }
 
 /// A card that is saved at the provider for later charges. Contains only what may be shown.

@@ -1,5 +1,6 @@
 //! The ledger's answers to GraphQL queries, in the format of ArcBlock's chains (chains.md 3.8).
 
+use super::chain::{GAS_OF_BYTE, GAS_OF_CREATED_STATE, GAS_OF_UPDATED_STATE, GAS_STAKE_LOCK, MAX_GAS_STAKE, MIN_GAS_STAKE};
 use super::query::RootField;
 use super::rules::{self, LedgerError};
 use super::state::{Account, Entry, SendError};
@@ -32,25 +33,26 @@ impl Ledger {
             "listDelegations" => self.list_delegations(&normal(field.text("from")), &normal(field.text("to"))).await,
             "getStakeState" => Ok(json!({"code": OK, "state": self.stake_state(&normal(field.text("address"))).await?})),
             "getTx" => self.transaction(&field.text("hash").to_uppercase()).await,
-            name => Err(unknown(name, "RootQueryType")),
+            name => Err(unsupported(name)),
         }
     }
 
     /// Executes the only mutation, which sends a transaction.
-    pub(super) async fn execute(&self, field: &RootField) -> Result<Value, SendError> {
+    pub(super) async fn execute(&self, field: &RootField, gas_payer: Option<&Address>) -> Result<Value, SendError> {
         if field.name != "sendTx" {
-            return Err(unknown(&field.name, "RootMutationType"));
+            return Err(unsupported(&field.name));
         }
         let bytes = BASE64_URL.decode(field.text("tx")).map_err(|_| LedgerError::new("INVALID_TX", "tx is not base64url"))?;
-        let transaction = rules::read(&bytes, &self.token)?;
-        self.apply(&transaction).await?;
+        let transaction = rules::read(&bytes, &self.token, self.chain().generation)?;
+        self.apply(&transaction, gas_payer).await?;
         Ok(json!({"code": OK, "hash": transaction.signed.hash}))
     }
 
     fn chain_info(&self) -> Value {
         let now = self.clock.now();
         json!({"code": OK, "info": {
-            "id": CHAIN_ID, "network": CHAIN_ID, "moniker": "Souk sandbox", "consensusVersion": "souk sandbox", "version": "1.30.24",
+            "id": CHAIN_ID, "network": CHAIN_ID, "moniker": "Souk sandbox", "consensusVersion": "souk sandbox",
+            "version": self.chain().generation.version(),
             "synced": true, "blockHeight": now.seconds().to_string(), "blockTime": now.to_iso(),
             "supportedTxs": [
                 "fg:t:transfer_v2", "fg:t:transfer_v3", "fg:t:delegate", "fg:t:revoke_delegate", "fg:t:stake", "fg:t:revoke_stake",
@@ -60,9 +62,16 @@ impl Ledger {
     }
 
     fn forge_state(&self) -> Value {
-        let gas = json!({"price": "0", "createState": 0, "updateState": 0, "dataStorage": 0, "minStake": "0", "maxStake": "0", "stakeLockPeriod": 0});
+        let chain = self.chain();
+        let is_free = chain.gas_price == 0;
+        let limit = |amount: u128| if is_free { "0".to_owned() } else { amount.to_string() };
+        let gas = json!({
+            "price": chain.gas_price.to_string(), "createState": GAS_OF_CREATED_STATE, "updateState": GAS_OF_UPDATED_STATE,
+            "dataStorage": GAS_OF_BYTE, "minStake": limit(MIN_GAS_STAKE), "maxStake": limit(MAX_GAS_STAKE),
+            "stakeLockPeriod": GAS_STAKE_LOCK,
+        });
         json!({"code": OK, "state": {
-            "address": self.token, "version": "1.30.24", "token": self.token_info(),
+            "address": self.token, "version": chain.generation.version(), "token": self.token_info(),
             "vaults": {"slashedStake": self.token, "txFee": self.token, "txGas": [self.token]},
             "txConfig": {"txFee": [], "txGas": gas, "maxMultisig": 10, "maxListSize": 128, "maxAssetSize": 1_000_000},
         }})
@@ -138,6 +147,6 @@ fn normal(address: &str) -> String {
     Address::parse(address).map_or_else(|| address.to_owned(), |address| address.as_str().to_owned())
 }
 
-fn unknown(name: &str, kind: &str) -> SendError {
-    LedgerError::new("GRAPHQL_VALIDATION_FAILED", format!("Cannot query field \"{name}\" on type \"{kind}\".")).into()
+fn unsupported(name: &str) -> SendError {
+    LedgerError::new("INTERNAL", format!("the sandbox does not answer {name}")).into()
 }

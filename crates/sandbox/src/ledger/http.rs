@@ -1,6 +1,7 @@
 //! The ledger's HTTP interface.
 
 use super::answers::hash_of;
+use super::chain::ChainConfig;
 use super::faults::{Fault, Faults};
 use super::rules::LedgerError;
 use super::state::{Entry, SendError};
@@ -49,6 +50,7 @@ impl Endpoint for Wire {
             (&Method::POST, ["faults"]) => self.add_fault(&body),
             (&Method::DELETE, ["faults"]) => self.clear_faults(),
             (&Method::POST, ["time"]) => self.set_time(&body).await,
+            (&Method::PUT, ["chain"]) => self.set_chain(&body),
             _ => not_found(),
         })
     }
@@ -70,6 +72,9 @@ impl Wire {
             Ok(request) => request,
             Err(message) => return json(StatusCode::BAD_REQUEST, &graphql_error("GRAPHQL_PARSE_FAILED", &message)),
         };
+        if let Err(error) = self.0.schema.check(self.0.chain().generation, request.root(), &request.selection) {
+            return json(StatusCode::BAD_REQUEST, &json!({"errors": [{"message": error.message}]}));
+        }
         let fault = if request.is_mutation { self.0.faults.as_ref().and_then(Faults::next) } else { None };
         match fault {
             Some(Fault::DropRequest) => return lost(),
@@ -79,8 +84,8 @@ impl Wire {
         let mut data = Map::new();
         for field in &request.fields {
             let answer = if request.is_mutation {
-                match self.check_gas_payer(headers, field.text("tx")) {
-                    Ok(()) => self.0.execute(field).await,
+                match self.gas_payer(headers, field.text("tx")) {
+                    Ok(gas_payer) => self.0.execute(field, gas_payer.as_ref()).await,
                     Err(error) => Err(error.into()),
                 }
             } else {
@@ -106,13 +111,14 @@ impl Wire {
         json(StatusCode::OK, &json!({"data": data}))
     }
 
-    /// Checks that the gas payer, if there is one, has signed for this transaction.
-    fn check_gas_payer(&self, headers: &HeaderMap, tx: &str) -> Result<(), LedgerError> {
+    /// The account that offers to pay the gas, if there is one and it has signed for this transaction.
+    fn gas_payer(&self, headers: &HeaderMap, tx: &str) -> Result<Option<Address>, LedgerError> {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let (Some(pk), Some(signature)) = (header("x-gas-payer-pk"), header("x-gas-payer-sig")) else { return Ok(()) };
+        let (Some(pk), Some(signature)) = (header("x-gas-payer-pk"), header("x-gas-payer-sig")) else { return Ok(None) };
         let hash = hash_of(tx).unwrap_or_default();
         let key = did::public_key(pk).unwrap_or_default();
         gas_payer::check(signature, &key, &hash, self.0.clock.now())
+            .map(Some)
             .map_err(|reason| LedgerError::new("INVALID_REQUEST", format!("the gas payer's signature: {reason}")))
     }
 
@@ -188,6 +194,20 @@ impl Wire {
         match self.0.set_time(address.as_str(), now).await {
             Ok(()) => empty(),
             Err(error) => storage_failed(&error),
+        }
+    }
+
+    /// Changes the generation and the gas price.
+    fn set_chain(&self, body: &[u8]) -> Response {
+        if self.0.faults.is_none() {
+            return not_found();
+        }
+        match serde_json::from_slice::<ChainConfig>(body) {
+            Ok(chain) => {
+                self.0.set_chain(chain);
+                empty()
+            }
+            Err(error) => json(StatusCode::BAD_REQUEST, &json!({"error": error.to_string()})),
         }
     }
 

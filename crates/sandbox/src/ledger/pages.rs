@@ -28,7 +28,8 @@ fn rows(facts: &[(&str, String)]) -> String {
     format!("<dl>{rows}</dl>")
 }
 
-fn tokens(base_units: u128) -> String {
+/// An amount with its symbol.
+pub fn tokens(base_units: u128) -> String {
     let unit = 10_u128.pow(TOKEN_DECIMALS);
     let fraction = format!("{:0width$}", base_units % unit, width = TOKEN_DECIMALS as usize);
     let shown = format!("{}.{fraction}", base_units / unit);

@@ -28,6 +28,14 @@ impl RootField {
 pub struct Request {
     pub is_mutation: bool,
     pub fields: Vec<RootField>,
+    pub selection: SelectionSet,
+}
+
+impl Request {
+    /// The type of the top-level fields.
+    pub const fn root(&self) -> &'static str {
+        if self.is_mutation { "RootMutationType" } else { "RootQueryType" }
+    }
 }
 
 /// Parses a request. The error is a message for the client's developer.
@@ -46,7 +54,8 @@ pub fn read(query: &str, variables: &Map<String, Value>) -> Result<Request, Stri
         let Selection::Field(field) = &selection.node else { return Err("fragments are not served here".to_owned()) };
         fields.push(root_field(&field.node, variables)?);
     }
-    Ok(Request { is_mutation: operation.ty == OperationType::Mutation, fields })
+    let selection = operation.selection_set.node.clone();
+    Ok(Request { is_mutation: operation.ty == OperationType::Mutation, fields, selection })
 }
 
 fn root_field(field: &Field, variables: &Map<String, Value>) -> Result<RootField, String> {

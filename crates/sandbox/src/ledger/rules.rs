@@ -1,6 +1,8 @@
 //! The checks of a transaction that do not need the ledger's state.
 
 use super::CHAIN_ID;
+use super::chain::Generation;
+use super::gas::Gas;
 use super::operations::{Operation, TokenInput, TransactionInput, TransferV2, TransferV3};
 use crate::did::Address;
 use crate::wire::{DecodeError, SignedTransaction, TransactionError};
@@ -59,14 +61,19 @@ pub struct ValidTransaction {
     pub type_url: &'static str,
     pub receiver: String,
     pub operation: Operation,
+    /// Bytes.
+    pub size: usize,
 }
 
 /// Decodes a transaction and runs all checks that do not need the ledger's state.
-pub fn read(bytes: &[u8], token: &str) -> Result<ValidTransaction, LedgerError> {
+pub fn read(bytes: &[u8], token: &str, generation: Generation) -> Result<ValidTransaction, LedgerError> {
     if bytes.len() > MAX_SIZE {
         return Err(LedgerError::new("INVALID_TX_SIZE", format!("a transaction has at most {MAX_SIZE} bytes")));
     }
     let signed = SignedTransaction::decode(bytes).map_err(unreadable)?;
+    if signed.is_cbor() && generation == Generation::V1_20_8 {
+        return Err(LedgerError::new("INVALID_TX", "Can not decode base64 encoded transaction"));
+    }
     let type_url = signed.type_url().ok_or_else(|| LedgerError::new("INVALID_TX", "itx is missing"))?;
     if signed.from().is_empty() || signed.public_key().is_empty() || !signed.is_signed() {
         return Err(LedgerError::new("INVALID_TX", "from, pk and signature are required"));
@@ -86,7 +93,7 @@ pub fn read(bytes: &[u8], token: &str) -> Result<ValidTransaction, LedgerError> 
         return Err(LedgerError::new("INVALID_DELEGATION", "only transfers of the second version are sent in another's name here"));
     }
     let (receiver, operation) = Operation::read(&signed, type_url, token)?;
-    Ok(ValidTransaction { signed, type_url, receiver, operation })
+    Ok(ValidTransaction { signed, type_url, receiver, operation, size: bytes.len() })
 }
 
 fn unreadable(error: TransactionError) -> LedgerError {
@@ -208,13 +215,18 @@ pub fn overflow() -> LedgerError {
     LedgerError::new("INVALID_TX", "the amount is out of range")
 }
 
-/// The changes of each address in the format of `getTx`.
-pub fn receipts(changes: &Changes, token: &str) -> Value {
-    let change = |value: String| json!({"target": token, "action": "transfer", "value": value});
-    let receipts = changes.iter().filter(|(_, moved)| **moved != Change::default()).map(|(address, moved)| {
-        let debit = (moved.debit > 0).then(|| change(format!("-{}", moved.debit)));
-        let credit = (moved.credit > 0).then(|| change(moved.credit.to_string()));
-        json!({"address": address, "changes": debit.into_iter().chain(credit).collect::<Vec<_>>()})
-    });
-    Value::Array(receipts.collect())
+/// The changes of each address in the format of `getTx`. The sender's gas goes to the network's vault, which is the token's account.
+pub fn receipts(changes: &Changes, token: &str, from: &str, Gas(gas): Gas) -> Value {
+    let change = |action: &str, value: String| json!({"target": token, "action": action, "value": value});
+    let mut receipts: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    for (address, moved) in changes.iter().filter(|(_, moved)| **moved != Change::default()) {
+        let debit = (moved.debit > 0).then(|| change("transfer", format!("-{}", moved.debit)));
+        let credit = (moved.credit > 0).then(|| change("transfer", moved.credit.to_string()));
+        receipts.entry(address).or_default().extend(debit.into_iter().chain(credit));
+    }
+    if gas > 0 {
+        receipts.entry(from).or_default().push(change("gas", format!("-{gas}")));
+        receipts.entry(token).or_default().push(change("gas", gas.to_string()));
+    }
+    receipts.into_iter().map(|(address, changes)| json!({"address": address, "changes": changes})).collect()
 }

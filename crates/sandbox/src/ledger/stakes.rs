@@ -43,6 +43,7 @@ impl Ledger {
         amount: u128,
         givers: &Changes,
     ) -> Result<StakeMoves, Halt> {
+        self.check_gas_stake(sender, terms, amount)?;
         exists(tx, &terms.receiver, "INVALID_RECEIVER_STATE").await?;
         for slasher in &terms.slashers {
             exists(tx, slasher, "INVALID_SLASHER_STATE").await?;
@@ -220,8 +221,21 @@ fn insufficient() -> LedgerError {
 }
 
 async fn exists(tx: &mut SandboxTx, address: &str, code: &'static str) -> Result<(), Halt> {
+    match is_known(tx, address).await? {
+        true => Ok(()),
+        false => Err(LedgerError::recorded(code, format!("there is no account {address}")).into()),
+    }
+}
+
+/// Whether there is an account.
+pub async fn is_known(tx: &mut SandboxTx, address: &str) -> Result<bool, SandboxDbError> {
     let rows = tx.rows("SELECT address FROM ledger_accounts WHERE address = $1", &[address.into()]).await?;
-    if rows.is_empty() { Err(LedgerError::recorded(code, format!("there is no account {address}")).into()) } else { Ok(()) }
+    Ok(!rows.is_empty())
+}
+
+/// The held and the revoked amount of a stake; `None`: there is none.
+pub async fn amounts(tx: &mut SandboxTx, address: &str) -> Result<Option<(u128, u128)>, SandboxDbError> {
+    Ok(load(tx, address).await?.map(|stake| (stake.held, stake.revoked)))
 }
 
 const SELECT: &str = "SELECT sender, held, revoked, terms FROM ledger_stakes WHERE address = $1";

@@ -1,9 +1,11 @@
 //! The ledger's state. Every ledger transaction is one database transaction of conditional updates.
 
+use super::gas::Gas;
 use super::operations::Operation;
-use super::rules::{Change, Changes, LedgerError, ValidTransaction, receipts};
+use super::rules::{Change, Changes, LedgerError, ValidTransaction, overflow, receipts};
 use super::stakes::StakeMoves;
 use super::{FAUCET_AMOUNT, FAUCET_LIMIT, Ledger, delegations, stakes, times};
+use crate::did::Address;
 use crate::store::{Row, SandboxDbError, SandboxTx};
 use crate::time::Timestamp;
 use serde_json::{Value, json};
@@ -116,9 +118,9 @@ impl From<StakeMoves> for Moves {
 
 impl Ledger {
     /// Applies a transaction once. Some rejected transactions are recorded under their hash, as on real chains.
-    pub(super) async fn apply(&self, transaction: &ValidTransaction) -> Result<(), SendError> {
+    pub(super) async fn apply(&self, transaction: &ValidTransaction, gas_payer: Option<&Address>) -> Result<(), SendError> {
         for _ in 0..MAX_RACES {
-            let result = match self.try_apply(transaction).await {
+            let result = match self.try_apply(transaction, gas_payer).await {
                 Err(Halt::Rejected(error)) if error.recorded => self.record(transaction, error.code).await.and(Err(error.into())),
                 result => result,
             };
@@ -136,7 +138,7 @@ impl Ledger {
         Err(LedgerError::new("TIMEOUT", "too many transactions of the same accounts at once").into())
     }
 
-    async fn try_apply(&self, transaction: &ValidTransaction) -> Result<(), Halt> {
+    async fn try_apply(&self, transaction: &ValidTransaction, gas_payer: Option<&Address>) -> Result<(), Halt> {
         let from = transaction.signed.from();
         let mut tx = self.db.begin().await?;
         let now = self.time_of(&mut tx, from).await?;
@@ -146,8 +148,9 @@ impl Ledger {
         }
         let mut moves = self.apply_operation(&mut tx, transaction, now).await?;
         moves.accounts.entry(from.to_owned()).or_default();
+        let gas = self.gas_of(&mut tx, transaction, gas_payer, &moves.accounts).await?;
         // Accounts are locked last and in the order of their addresses, so that transactions cannot deadlock.
-        for (address, change) in &moves.accounts {
+        for (address, change) in &with_gas(&moves.accounts, from, &self.token, gas)? {
             ensure_account(&mut tx, address, now.micros()).await?;
             if address == from {
                 take_nonce(&mut tx, transaction).await?;
@@ -155,7 +158,7 @@ impl Ledger {
             change_balance(&mut tx, address, *change).await?;
         }
         moves.accounts.extend(moves.stake);
-        let receipts = receipts(&moves.accounts, &self.token).to_string();
+        let receipts = receipts(&moves.accounts, &self.token, from, gas).to_string();
         tx.execute(
             "UPDATE ledger_transactions SET receipts = $2 WHERE hash = $1",
             &[(&transaction.signed.hash).into(), (&receipts).into()],
@@ -347,7 +350,19 @@ async fn insert_entry(tx: &mut SandboxTx, transaction: &ValidTransaction, code: 
     if added == 1 { Ok(()) } else { Err(Halt::Duplicate) }
 }
 
-async fn balance_of(tx: &mut SandboxTx, address: &str) -> Result<u128, SandboxDbError> {
+/// The changes of accounts, gas included.
+fn with_gas(accounts: &Changes, from: &str, vault: &str, Gas(gas): Gas) -> Result<Changes, LedgerError> {
+    let mut changes = accounts.clone();
+    if gas > 0 {
+        let payer = changes.entry(from.to_owned()).or_default();
+        payer.debit = payer.debit.checked_add(gas).ok_or_else(overflow)?;
+        let vault = changes.entry(vault.to_owned()).or_default();
+        vault.credit = vault.credit.checked_add(gas).ok_or_else(overflow)?;
+    }
+    Ok(changes)
+}
+
+pub async fn balance_of(tx: &mut SandboxTx, address: &str) -> Result<u128, SandboxDbError> {
     let rows = tx.rows("SELECT balance FROM ledger_accounts WHERE address = $1", &[address.into()]).await?;
     rows.first().map_or(Ok(0), |row| row.number(0))
 }

@@ -60,6 +60,10 @@ impl SignedTransaction {
         Ok(Self { hash: hash_of(bytes), message, encoding })
     }
 
+    pub fn is_cbor(&self) -> bool {
+        self.encoding == Encoding::Cbor
+    }
+
     pub fn from(&self) -> &str {
         self.message.text("from")
     }

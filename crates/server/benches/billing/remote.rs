@@ -80,6 +80,14 @@ impl WalletRail for Remote {
         self.send(method, currency, &SignedTransaction { bytes: Vec::new(), hash: hash.to_owned() }).await
     }
 
+    async fn gas(&self, method: &Method) -> Result<GasState, RailError> {
+        self.local.gas(method).await
+    }
+
+    async fn stake_for_gas(&self, method: &Method) -> Result<GasState, RailError> {
+        self.local.stake_for_gas(method).await
+    }
+
     async fn balance(&self, _: &Method, _: &Currency, _: &Did) -> Result<Amount, RailError> {
         Ok(Amount::new(u128::from(u64::MAX)))
     }

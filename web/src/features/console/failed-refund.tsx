@@ -16,6 +16,7 @@ const CODES = {
   lost_or_stolen_card: 'failedRefund.code.cardLost',
   insufficient_funds: 'failedRefund.code.insufficient',
   INSUFFICIENT_FUND: 'failedRefund.code.insufficient',
+  INSUFFICIENT_GAS: 'failedRefund.code.gas',
   charge_for_pending_refund_disputed: 'failedRefund.code.disputed',
 } as const;
 

@@ -1,6 +1,16 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, type Query } from '@/api/client';
-import type { CreditNote, Customer, Dispute, Page, Stake, Subscription, TestClock } from '@/api/types';
+import type {
+  CreditNote,
+  Customer,
+  Dispute,
+  Page,
+  PaymentMethod,
+  PaymentMethodCheck,
+  Stake,
+  Subscription,
+  TestClock,
+} from '@/api/types';
 
 /** How often the page loads a clock that is advancing. */
 const POLL_MS = 1000;
@@ -53,3 +63,22 @@ export const disputesQuery = (page: number, open: boolean) =>
 /** All deposits, or those whose transfers keep failing. */
 export const stakesQuery = (page: number, attention: boolean) =>
   consoleListQuery<Stake>('stakes', '/api/stakes', page, { needs_attention: attention || undefined });
+
+export const methodsQuery = queryOptions({
+  queryKey: ['payment-methods', 'list'],
+  queryFn: () => api.get<PaymentMethod[]>('/api/payment-methods'),
+});
+
+export const methodQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['payment-methods', 'detail', id],
+    queryFn: () => api.get<PaymentMethod>(`/api/payment-methods/${encodeURIComponent(id)}`),
+  });
+
+/** Asks the method's network, so it can take some seconds. */
+export const methodCheckQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['payment-methods', 'check', id],
+    queryFn: () => api.get<PaymentMethodCheck>(`/api/payment-methods/${encodeURIComponent(id)}/check`),
+    staleTime: 0,
+  });

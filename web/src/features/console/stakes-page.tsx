@@ -65,6 +65,9 @@ export function StakesPage({ page = 1, attention = false }: { page?: number; att
                   {stake.release_reason ? (
                     <Typography.Text type="secondary">{t(`stakes.reason.${stake.release_reason}`)}</Typography.Text>
                   ) : null}
+                  {stake.failure?.code === 'INSUFFICIENT_GAS' ? (
+                    <Typography.Text type="danger">{t('stakes.lacksGas')}</Typography.Text>
+                  ) : null}
                   {stake.needs_attention ? (
                     <Typography.Text type="danger">
                       {t('stakes.declined', { count: stake.failure_count ?? 0 })}

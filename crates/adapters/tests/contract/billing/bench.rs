@@ -187,6 +187,7 @@ impl Billing {
             released_at: None,
             return_at: None,
             failure_count: 0,
+            failure: None,
             reference: Some(format!("0x5{number}")),
             checked_at: Timestamp::from_seconds(0),
             created_at: self.start,

@@ -13,6 +13,7 @@ mod declined_refunds;
 mod delays;
 mod disputes;
 mod endings;
+mod gas_retries;
 mod overdrafts;
 mod overdue;
 mod pauses;

@@ -11,11 +11,11 @@ use souk_adapters::identity::AppKey;
 use souk_adapters::testing::{FixedClock, TestDatabase};
 use souk_domain::access::Did;
 use souk_domain::payment::{
-    Currency, Decline, MandateRequest, Method, MethodKind, MethodSettings, Outcome, RailError, SandboxTime, SignedTransaction,
+    Currency, Decline, GasState, MandateRequest, Method, MethodKind, MethodSettings, Outcome, RailError, SandboxTime, SignedTransaction,
     StakeRequest, StakeState, StoreTransaction, StoreTransactionRequest, TransferRequest, WalletRail,
 };
 use souk_domain::shared::{Amount, Clock, CurrencyId, MethodId, Mode, Timestamp};
-use souk_sandbox::ledger::{CHAIN_ID, Ledger, TOKEN_DECIMALS, TOKEN_SYMBOL, routes, token};
+use souk_sandbox::ledger::{CHAIN_ID, Generation, Ledger, LedgerConfig, TOKEN_DECIMALS, TOKEN_SYMBOL, routes, token};
 use souk_sandbox::store::SandboxDb;
 use std::path::Path;
 use std::sync::Arc;
@@ -96,7 +96,8 @@ impl Bench {
     pub async fn with(db: &TestDatabase, faults: bool) -> Self {
         let clock = Arc::new(FixedClock::default());
         let app = AppKey::from_seed(&[2; 32]);
-        let ledger = Ledger::open(sandbox_db(db).await, sandbox_clock(&clock), app.did().as_str(), faults).await.expect("opens");
+        let config = LedgerConfig { faults, ..LedgerConfig::default() };
+        let ledger = Ledger::open(sandbox_db(db).await, sandbox_clock(&clock), app.did().as_str(), config).await.expect("opens");
         let ledger = Arc::new(ledger);
         let (address, stop) = serve(Route::new().nest("/sandbox/arcblock", routes(Arc::clone(&ledger)))).await;
         let rail = Arc::new(ArcblockRail::new(app.clone(), clock.clone(), address.parse().expect("address")).expect("a rail"));
@@ -239,7 +240,15 @@ impl Bench {
     }
 
     pub async fn faucet_for(&self, wallet: &TestWallet) -> u16 {
-        self.post("/faucet", &json!({"address": format!("did:abt:{}", wallet.did())})).await.0
+        self.faucet_to(wallet.did()).await
+    }
+
+    pub async fn faucet_to(&self, account: &Did) -> u16 {
+        self.post("/faucet", &json!({"address": format!("did:abt:{account}")})).await.0
+    }
+
+    pub async fn gas(&self) -> GasState {
+        self.rail.gas(&self.method).await.expect("answers")
     }
 
     /// Orders a fault for the next transaction.
@@ -250,6 +259,13 @@ impl Bench {
     /// The network forgets a transaction, as after a reorganization.
     pub async fn forget(&self, hash: &str) {
         assert_eq!(self.post(&format!("/debug/forget/{hash}"), &json!({})).await.0, 204);
+    }
+
+    /// Changes the network that the ledger plays: the generation of its software, and the price of a unit of gas in base units.
+    pub async fn set_chain(&self, generation: Generation, gas_price: u64) {
+        let body = json!({"generation": generation.version(), "gasPrice": gas_price});
+        let answer = self.http.put(format!("{}/chain", self.ledger)).json(&body).send().await.expect("answers");
+        assert_eq!(answer.status(), 204);
     }
 
     pub async fn post(&self, path: &str, body: &Value) -> (u16, Value) {

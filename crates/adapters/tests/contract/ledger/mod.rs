@@ -1,6 +1,7 @@
 //! Tests the wallet rail and the sandbox's ledger against each other.
 
 pub mod bench;
+mod generations;
 mod hostile;
 mod mandates;
 mod payments;

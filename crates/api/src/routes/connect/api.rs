@@ -1,7 +1,7 @@
 //! The endpoints. They are plain routes, not part of the OpenAPI document, because wallets and published clients define their format.
 
 use super::step::{self, challenge};
-use super::{claims, wallet_actions};
+use super::{claims, confirmation, wallet_actions};
 use crate::auth::{BROWSER_COOKIE, LOGIN_COOKIE, LinkHolder, MaybeUser, RequestContext, browser_cookie, cookie, login_cookie, token_hash};
 use crate::problem::Problem;
 use crate::state::App;
@@ -249,7 +249,7 @@ async fn wallet_response(
     let action = action_of(&action)?;
     let bytes = body.into_bytes_limit(RESPONSE_MAX).await.map_err(|_| Problem::body_too_large())?;
     let answer: WalletResponse = serde_json::from_slice(&bytes).map_err(Problem::malformed)?;
-    Ok(Json(step::submit(&app, action, &query.token, &answer.user_pk, &answer.user_info).await?))
+    Ok(Json(confirmation::submit(&app, action, &query.token, &answer.user_pk, &answer.user_info).await?))
 }
 
 #[derive(Deserialize)]
@@ -264,5 +264,5 @@ struct Submitted {
 #[handler]
 async fn wallet_response_by_redirect(app: Data<&Arc<App>>, action: Path<String>, query: Query<Submitted>) -> Result<Json<Value>, Problem> {
     let action = action_of(&action)?;
-    Ok(Json(step::submit(&app, action, &query.token, &query.answer.user_pk, &query.answer.user_info).await?))
+    Ok(Json(confirmation::submit(&app, action, &query.token, &query.answer.user_pk, &query.answer.user_info).await?))
 }

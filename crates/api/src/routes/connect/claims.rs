@@ -4,7 +4,7 @@ use crate::problem::Problem;
 use crate::state::App;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use souk_domain::access::{ConnectAction, ConnectSession};
+use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep};
 use souk_domain::checkout::TransferToSign;
 use souk_domain::payment::{Method, MethodSettings, PreparedMandate, PreparedStake};
 use souk_domain::shared::{Language, Timestamp};
@@ -106,6 +106,21 @@ pub fn request(app: &App, session: &ConnectSession, claims: Value, chain: Value,
 pub fn accepted(app: &App, session: &ConnectSession, response: Value, now: Timestamp) -> Value {
     let body =
         json!({ "status": "ok", "response": response, "cookies": {}, "storages": {}, "appInfo": app_info(app, language_of(session)) });
+    signed(app, body, now)
+}
+
+/// The signed final message of a step whose transaction the network has not decided about yet. The page shows the result.
+pub fn confirming(app: &App, session: &ConnectSession, response: Value, now: Timestamp) -> Value {
+    let language = language_of(session);
+    let text = match (session.step, language) {
+        (ConnectStep::Mandate, Language::English) => "Your authorization is being confirmed. The page will show the result.",
+        (ConnectStep::Mandate, Language::Chinese) => "授权正在确认中，结果会显示在页面上。",
+        (_, Language::English) => "Your payment is being confirmed. The page will show the result.",
+        (_, Language::Chinese) => "付款正在确认中，结果会显示在页面上。",
+    };
+    let body = json!({
+        "status": "ok", "successMessage": text, "response": response, "cookies": {}, "storages": {}, "appInfo": app_info(app, language),
+    });
     signed(app, body, now)
 }
 

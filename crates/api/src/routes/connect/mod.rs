@@ -2,6 +2,7 @@
 
 mod api;
 mod claims;
+mod confirmation;
 mod step;
 mod wallet_actions;
 

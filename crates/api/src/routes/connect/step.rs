@@ -1,14 +1,16 @@
 //! The steps of a connect session: requests to the wallet, its responses, and the transitions between them.
 
 use super::claims::{self, Answer};
-use super::wallet_actions;
+use super::{confirmation, wallet_actions};
 use crate::problem::Problem;
 use crate::state::App;
 use poem::http::StatusCode;
 use serde_json::{Value, json};
 use souk_domain::access::{self, ConnectAction, ConnectSession, ConnectStatus, ConnectStep, ConnectTransition, Profile, Wallet};
 use souk_domain::checkout::{self, TransferError, WalletStep};
+use souk_domain::payment::Decline;
 use souk_domain::shared::{SessionId, StorageError, Timestamp};
+use std::sync::Arc;
 use subtle::ConstantTimeEq;
 
 /// The session has ended or does not exist.
@@ -121,7 +123,7 @@ fn checkout_of(session: &ConnectSession) -> Option<SessionId> {
 }
 
 /// Handles a wallet's response. The challenge is verified before anything is stored, and replaced before the step is executed.
-pub async fn submit(app: &App, action: ConnectAction, token: &str, public_key: &str, envelope: &str) -> Result<Value, StorageError> {
+pub async fn submit(app: &Arc<App>, action: ConnectAction, token: &str, public_key: &str, envelope: &str) -> Result<Value, StorageError> {
     let now = app.ctx.now();
     let found = app.ctx.store.read().await?.connect_sessions().find(token, now).await?;
     let Some(session) = found.filter(|session| session.action == action && !session.status.is_final()) else {
@@ -168,13 +170,13 @@ pub async fn submit(app: &App, action: ConnectAction, token: &str, public_key: &
     execute_step(app, working, &answer, now).await
 }
 
-async fn execute_step(app: &App, session: ConnectSession, answer: &Answer, now: Timestamp) -> Result<Value, StorageError> {
+async fn execute_step(app: &Arc<App>, session: ConnectSession, answer: &Answer, now: Timestamp) -> Result<Value, StorageError> {
     let Some(wallet) = session.wallet.clone() else { return Ok(claims::rejected(app, &expired(), now)) };
     match session.step {
         ConnectStep::Principal if session.action == ConnectAction::Login => advance_to(app, session, ConnectStep::Profile).await,
         ConnectStep::Principal if wallet_actions::action_of(&session).is_some() => advance_to(app, session, ConnectStep::Transfer).await,
         ConnectStep::Principal => match checkout_of(&session) {
-            Some(id) => next(app, session, &id, &wallet, json!({}), now).await,
+            Some(id) => next(app, session, &id, &wallet, None, now).await,
             None => Ok(claims::rejected(app, &expired(), now)),
         },
         ConnectStep::Profile => {
@@ -195,7 +197,7 @@ async fn execute_step(app: &App, session: ConnectSession, answer: &Answer, now: 
                 Ok(_) if wallet_actions::requires_stake(app, &session, &action, &wallet).await => {
                     advance_to(app, session, ConnectStep::Stake).await
                 }
-                Ok(hash) => succeed(app, session, json!({ "hash": hash }), now).await,
+                Ok(hash) => confirmation::conclude(app, SignedStep { session, hash }).await,
                 Err(error) => reject_action(app, &session, error, now).await,
             }
         }
@@ -211,8 +213,8 @@ async fn execute_step(app: &App, session: ConnectSession, answer: &Answer, now: 
                 _ => checkout::submit_signed_transfer(ctx, &id, &wallet, session.nonce, signed).await,
             };
             match result {
-                Ok(hash) if session.step == ConnectStep::Transfer => succeed(app, session, json!({ "hash": hash }), now).await,
-                Ok(hash) => next(app, session, &id, &wallet, json!({ "hash": hash }), now).await,
+                Ok(hash) if session.step == ConnectStep::Transfer => confirmation::conclude(app, SignedStep { session, hash }).await,
+                Ok(hash) => next(app, session, &id, &wallet, Some(hash), now).await,
                 Err(error) => reject(app, &session, error).await,
             }
         }
@@ -227,28 +229,43 @@ async fn reject_action(app: &App, session: &ConnectSession, problem: Problem, no
     Ok(claims::rejected(app, &problem, now))
 }
 
-/// Continues with the next signature that the checkout requires, or ends the session successfully.
+/// A step whose signed transaction was sent, and was the last one that the session requires.
+pub struct SignedStep {
+    pub session: ConnectSession,
+    pub hash: String,
+}
+
+/// Ends the session as the network has decided about its transaction.
+pub async fn conclude(app: &App, SignedStep { session, hash }: SignedStep, decline: Option<Decline>) -> Result<Value, StorageError> {
+    let now = app.ctx.now();
+    match decline {
+        Some(decline) => reject_action(app, &session, decline.into(), now).await,
+        None => succeed(app, session, json!({ "hash": hash }), now).await,
+    }
+}
+
+/// Continues with the next signature that the checkout requires, or ends the session. `hash`: the transaction that was signed last.
 async fn next(
-    app: &App,
+    app: &Arc<App>,
     session: ConnectSession,
     id: &SessionId,
     wallet: &Wallet,
-    response: Value,
+    hash: Option<String>,
     now: Timestamp,
 ) -> Result<Value, StorageError> {
-    match checkout::next_wallet_step(&app.ctx, id, &wallet.did).await {
+    match (checkout::next_wallet_step(&app.ctx, id, &wallet.did).await, hash) {
         // The last signature may have completed the session already.
-        Err(TransferError::Complete) => succeed(app, session, response, now).await,
-        Ok(WalletStep::Nothing) => {
-            // After a signature, its submission has advanced the checkout already. If this first call does not settle the
-            // payment, the reconciler continues, and the page learns the result by polling.
-            if session.step == ConnectStep::Principal {
-                let _ = checkout::advance(&app.ctx, id).await;
-            }
-            succeed(app, session, response, now).await
+        (Ok(WalletStep::Nothing) | Err(TransferError::Complete), Some(hash)) => {
+            confirmation::conclude(app, SignedStep { session, hash }).await
         }
-        Ok(wanted) => advance_to(app, session, step_for(wanted)).await,
-        Err(error) => reject(app, &session, error).await,
+        (Err(TransferError::Complete), None) => succeed(app, session, json!({}), now).await,
+        (Ok(WalletStep::Nothing), None) => {
+            // If this first call does not settle the payment, the reconciler continues, and the page learns the result by polling.
+            let _ = checkout::advance(&app.ctx, id).await;
+            succeed(app, session, json!({}), now).await
+        }
+        (Ok(wanted), _) => advance_to(app, session, step_for(wanted)).await,
+        (Err(error), _) => reject(app, &session, error).await,
     }
 }
 

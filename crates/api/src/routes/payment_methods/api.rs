@@ -1,3 +1,4 @@
+use super::check::{CheckModel, GasModel};
 use super::model::MethodInputModel;
 use crate::auth::{Reads, Writes, resources};
 use crate::problem::Problem;
@@ -15,7 +16,7 @@ pub struct PaymentMethodsApi;
 
 #[OpenApi(prefix_path = "/api/payment-methods")]
 impl PaymentMethodsApi {
-    /// Create a payment method, after checking its settings with its network.
+    /// Create a payment method, after checking its settings with its network. The answer says whether the store has staked for gas there.
     #[oai(path = "/", method = "post")]
     async fn create(
         &self,
@@ -25,7 +26,35 @@ impl PaymentMethodsApi {
     ) -> Result<Json<MethodModel>, Problem> {
         let kind = method.kind()?;
         let id = payment::create_method(&app.ctx, writes.mode, kind, method.0.read(kind)?).await?;
-        show(&app, writes.mode, &id).await
+        let mut unit = app.ctx.store.read().await?;
+        let method = payment::find_method(unit.as_mut(), writes.mode, &id).await?;
+        drop(unit);
+        let gas = payment::check_method(&app.ctx, &method).await?.gas.as_ref().map(GasModel::from);
+        Ok(Json(MethodModel { gas, ..MethodModel::new(&method, &[], &app.site) }))
+    }
+
+    /// Ask the network of a payment method whether the method works, and whether the store has staked for gas.
+    #[oai(path = "/:id/check", method = "get")]
+    async fn check(
+        &self,
+        app: Data<&Arc<App>>,
+        reads: Reads<resources::PaymentMethods>,
+        id: Path<String>,
+    ) -> Result<Json<CheckModel>, Problem> {
+        let method = payment::find_method(app.ctx.store.read().await?.as_mut(), reads.mode, &MethodId::parse(&id)?).await?;
+        Ok(Json(payment::check_method(&app.ctx, &method).await?.into()))
+    }
+
+    /// Stake for gas at the network of a payment method, from the store's account.
+    #[oai(path = "/:id/stake-for-gas", method = "post")]
+    async fn stake_for_gas(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::PaymentMethods>,
+        id: Path<String>,
+    ) -> Result<Json<GasModel>, Problem> {
+        let gas = payment::stake_for_gas(&app.ctx, writes.mode, &MethodId::parse(&id)?).await?;
+        Ok(Json(GasModel::from(&gas)))
     }
 
     /// All payment methods of the mode, with their currencies.

@@ -1,6 +1,7 @@
 //! The wire format of methods, currencies, intents and customers (payment-kit.md 2).
 
 use super::description_params;
+use crate::routes::payment_methods::GasModel;
 use crate::state::Site;
 use poem_openapi::Object;
 use souk_domain::billing::Invoice;
@@ -79,6 +80,8 @@ pub struct MethodModel {
     /// One entry, under the name of the type.
     pub settings: BTreeMap<String, NetworkModel>,
     pub payment_currencies: Vec<CurrencyModel>,
+    /// Only in the answer to its creation.
+    pub gas: Option<GasModel>,
     pub created_at: String,
     pub updated_at: String,
 }
@@ -100,6 +103,7 @@ impl MethodModel {
             default_currency_id: method.default_currency_id.as_ref().map(ToString::to_string),
             settings: [(method.kind.name().to_owned(), network(&method.settings, site))].into(),
             payment_currencies: currencies.map(CurrencyModel::from).collect(),
+            gas: None,
             created_at: method.created_at.to_iso(),
             updated_at: method.updated_at.to_iso(),
         }

@@ -1,6 +1,7 @@
 //! The wire format of stakes. Amounts are strings in base units, times are unix seconds.
 
 use crate::routes::payments::CurrencyModel;
+use crate::routes::refunds::FailureModel;
 use poem_openapi::Object;
 use souk_domain::billing::{OverdraftProtection, Stake};
 use souk_domain::payment::Currency;
@@ -40,6 +41,8 @@ pub struct StakeModel {
     pub return_at: Option<i64>,
     /// Number of consecutive transfers that the network declined. Only the store sees it.
     pub failure_count: Option<u32>,
+    /// The reason of the last of these declines. Only the store sees it.
+    pub failure: Option<FailureModel>,
     /// The network has declined repeatedly, so an admin should look into it. Only the store sees it.
     pub needs_attention: Option<bool>,
     /// The hash of the last payment into the stake.
@@ -74,6 +77,7 @@ impl StakeModel {
             amount_missing: stake.missing().to_string(),
             return_at: stake.return_at.map(Timestamp::seconds),
             failure_count: is_store.then_some(stake.failure_count),
+            failure: stake.failure.as_ref().filter(|_| is_store).map(FailureModel::from),
             needs_attention: is_store.then(|| stake.needs_attention()),
             tx_hash: stake.reference.clone(),
             payment_currency: currency.map(CurrencyModel::from),

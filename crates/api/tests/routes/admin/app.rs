@@ -229,6 +229,14 @@ fn nothing_moves() -> RailError {
     RailError::Unreachable("no money moves in these tests".to_owned())
 }
 
+/// The state of a network that charges nothing.
+fn free_of_gas() -> GasState {
+    let nothing = Amount::ZERO;
+    let account = Did::from_verified("z1e1gtMvLzDaoE31X2rYsMFZHDvc6mqZWYM".to_owned());
+    let (token, symbol) = ("z35n61rZFc1dRP8ft7tuU2gUhywNp7qZHrXei".to_owned(), "TKN".to_owned());
+    GasState { account, token, symbol, decimals: 18, cost: nothing, min_stake: nothing, staked: nothing, balance: nothing }
+}
+
 #[async_trait]
 impl WalletRail for Network {
     async fn validate_settings(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
@@ -277,6 +285,14 @@ impl WalletRail for Network {
 
     async fn find(&self, _: &Method, _: &Currency, _: &str) -> Outcome {
         Outcome::NotFound
+    }
+
+    async fn gas(&self, _: &Method) -> Result<GasState, RailError> {
+        Ok(free_of_gas())
+    }
+
+    async fn stake_for_gas(&self, _: &Method) -> Result<GasState, RailError> {
+        Ok(free_of_gas())
     }
 
     async fn balance(&self, _: &Method, _: &Currency, _: &Did) -> Result<Amount, RailError> {

@@ -34,6 +34,7 @@ async fn hold_stake(app: &TestApp, one: &Subscriber) {
         released_at: None,
         return_at: None,
         failure_count: 0,
+        failure: None,
         reference: Some("z2stake".to_owned()),
         checked_at: at,
         created_at: at,

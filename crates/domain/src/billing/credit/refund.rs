@@ -204,7 +204,11 @@ async fn fail(ctx: &Context, unit: &mut dyn UnitOfWork, refund: Refund, decline:
     if failed.kind == RefundType::BalancePayout {
         restore_payout(ctx, unit, &failed, now).await?;
     }
-    notify(ctx, unit, &Notification::RefundFailed { refund: failed.id, failures: failed.failure_count }, ctx.now()).await?;
+    // It is retried automatically; the owner is notified once.
+    let is_known = decline.is_for_gas() && refund.failure.as_ref().is_some_and(Decline::is_for_gas);
+    if !is_known {
+        notify(ctx, unit, &Notification::RefundFailed { refund: failed.id, failures: failed.failure_count }, ctx.now()).await?;
+    }
     Ok(())
 }
 

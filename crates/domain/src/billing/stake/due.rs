@@ -146,7 +146,7 @@ async fn process_stake(ctx: &Context, scope: &Scope, queried: &Stake) -> Result<
 }
 
 /// Whether a stake is unchanged since its network was queried. The network's answer does not include later changes.
-pub(super) fn is_unchanged(queried: &Stake, now: &Stake) -> bool {
+pub(in crate::billing) fn is_unchanged(queried: &Stake, now: &Stake) -> bool {
     let queried = Stake { checked_at: now.checked_at, ..queried.clone() };
     queried == *now
 }

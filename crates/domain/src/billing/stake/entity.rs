@@ -1,6 +1,7 @@
 //! The stake entity: a deposit of a customer that a network holds for this store, and its state machine.
 
 use crate::access::Did;
+use crate::payment::Decline;
 use crate::shared::{Amount, AmountError, AttemptId, CurrencyId, CustomerId, MethodId, Mode, StakeId, SubscriptionId, Timestamp};
 use std::time::Duration;
 
@@ -218,6 +219,8 @@ pub struct Stake {
     pub return_at: Option<Timestamp>,
     /// The number of consecutive declines by its network.
     pub failure_count: u32,
+    /// The reason of the last of these declines.
+    pub failure: Option<Decline>,
     /// The network's reference of the last payment into it.
     pub reference: Option<String>,
     /// When the network was last queried about it; the Unix epoch means never.
@@ -259,6 +262,7 @@ impl RequestedStake<'_> {
             released_at: None,
             return_at: give_up_at,
             failure_count: 0,
+            failure: None,
             reference: None,
             checked_at: Timestamp::from_seconds(0),
             created_at: now,
@@ -345,6 +349,7 @@ impl Stake {
             released_at: None,
             return_at: None,
             failure_count: 0,
+            failure: None,
             reference: Some(reference.to_owned()),
             updated_at: now,
             ..self.clone()
@@ -372,7 +377,7 @@ impl Stake {
     /// [`StakeError::NotReserved`] when this attempt has no reservation.
     pub fn moved(&self, attempt: &AttemptId, now: Timestamp) -> Result<Self, StakeError> {
         let reservation = self.reservation.as_ref().filter(|one| one.attempt_id == *attempt).ok_or(StakeError::NotReserved)?;
-        let mut after = Self { reservation: None, failure_count: 0, updated_at: now, ..self.clone() };
+        let mut after = Self { reservation: None, failure_count: 0, failure: None, updated_at: now, ..self.clone() };
         match reservation.kind {
             StakeTransferKind::Return => after.amount_returned = after.amount_returned.plus(reservation.amount)?,
             StakeTransferKind::Forfeit => {
@@ -388,7 +393,7 @@ impl Stake {
     ///
     /// # Errors
     /// [`StakeError::NotReserved`] when this attempt has no reservation.
-    pub fn declined(&self, attempt: &AttemptId, now: Timestamp) -> Result<Self, StakeError> {
+    pub fn declined(&self, attempt: &AttemptId, decline: &Decline, now: Timestamp) -> Result<Self, StakeError> {
         if self.reservation.as_ref().is_none_or(|one| one.attempt_id != *attempt) {
             return Err(StakeError::NotReserved);
         }
@@ -396,6 +401,7 @@ impl Stake {
             reservation: None,
             return_at: Some(now.plus(retry_delay(self.failure_count))),
             failure_count: self.failure_count.saturating_add(1),
+            failure: Some(decline.clone()),
             updated_at: now,
             ..self.clone()
         })
@@ -444,6 +450,7 @@ impl Stake {
             released_at: None,
             return_at: None,
             failure_count: 0,
+            failure: None,
             updated_at: now,
             ..self.clone()
         }
@@ -510,6 +517,7 @@ pub(in crate::billing) mod tests {
             released_at: None,
             return_at: None,
             failure_count: 0,
+            failure: None,
             reference: Some("HASH".to_owned()),
             checked_at: Timestamp::from_seconds(0),
             created_at: at(0),
@@ -536,7 +544,7 @@ pub(in crate::billing) mod tests {
         let mut stake = held(10).released(ReleaseReason::Ended, at(100), at(0));
         for failures in 1..=7u32 {
             let reserved = stake.reserve(reservation(StakeTransferKind::Return, 10), at(100)).expect("it fits");
-            stake = reserved.declined(&attempt(1), at(100)).expect("it was reserved");
+            stake = reserved.declined(&attempt(1), &Decline::default(), at(100)).expect("it was reserved");
             assert_eq!(stake.return_at, Some(at(100).plus(retry_delay(failures - 1))));
             assert_eq!((stake.status, stake.failure_count, stake.available()), (StakeStatus::Releasing, failures, Amount::new(10)));
             assert_eq!(stake.needs_attention(), failures > 5, "{failures}");
@@ -551,7 +559,7 @@ pub(in crate::billing) mod tests {
         let stake = held(10).reserve(reservation(StakeTransferKind::Forfeit, 4), at(1)).expect("it fits");
         assert_eq!(stake.reserve(reservation(StakeTransferKind::Return, 1), at(2)), Err(StakeError::InFlight));
         assert_eq!(stake.moved(&attempt(2), at(2)), Err(StakeError::NotReserved));
-        assert_eq!(stake.declined(&attempt(2), at(2)), Err(StakeError::NotReserved));
+        assert_eq!(stake.declined(&attempt(2), &Decline::default(), at(2)), Err(StakeError::NotReserved));
         let after = stake.moved(&attempt(1), at(2)).expect("it was reserved");
         assert_eq!((after.status, after.remaining(), after.missing()), (StakeStatus::Held, Amount::new(6), Amount::ZERO));
         assert_eq!(held(10).reserve(reservation(StakeTransferKind::Forfeit, 11), at(1)), Err(StakeError::TooSmall));
@@ -624,7 +632,7 @@ pub(in crate::billing) mod tests {
                     Step::Return(amount) => stake.reserve(reservation(StakeTransferKind::Return, amount), now),
                     Step::Forfeit(amount) => stake.reserve(reservation(StakeTransferKind::Forfeit, amount), now),
                     Step::Settle => stake.moved(&attempt(1), now).inspect(|_| paid_out_total += stake.amount_reserved().base_units()),
-                    Step::Decline => stake.declined(&attempt(1), now),
+                    Step::Decline => stake.declined(&attempt(1), &Decline::default(), now),
                     Step::Claim(amount) => stake.claimed(Amount::new(amount), now).inspect(|_| paid_out_total += amount),
                     Step::Release => Ok(stake.released(ReleaseReason::Ended, now, now)),
                 };

@@ -16,6 +16,7 @@ mod transfer;
 
 pub use admin::{StakeAdminError, StakeChoice, return_released, return_stake, slash_stake};
 pub(in crate::billing) use admin::{release_at_end, stake_at_end};
+pub(in crate::billing) use due::is_unchanged;
 pub use due::move_due_stakes;
 pub(crate) use entity::RequestedStake;
 pub use entity::*;

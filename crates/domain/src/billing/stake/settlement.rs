@@ -71,10 +71,10 @@ impl PurposeHandler for StakeReturn {
         ctx: &Context,
         unit: &mut dyn UnitOfWork,
         attempt: &Attempt,
-        _decline: &Decline,
+        decline: &Decline,
     ) -> Result<(), SettlementError> {
         let Purpose::ReturnStake(stake) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
-        declined(ctx, unit, attempt, stake).await?;
+        declined(ctx, unit, attempt, stake, decline).await?;
         Ok(())
     }
 }
@@ -101,7 +101,7 @@ impl PurposeHandler for StakeForfeit {
         ctx: &Context,
         unit: &mut dyn UnitOfWork,
         attempt: &Attempt,
-        _decline: &Decline,
+        decline: &Decline,
     ) -> Result<(), SettlementError> {
         let Purpose::Slash(stake) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
         let stake = unit.stakes().find(stake).await?.ok_or(SettlementError::Orphan)?;
@@ -109,7 +109,7 @@ impl PurposeHandler for StakeForfeit {
             // The subscription is locked before its stake.
             reschedule_overdraft(ctx, unit, &stake).await?;
         }
-        declined(ctx, unit, attempt, &stake.id).await?;
+        declined(ctx, unit, attempt, &stake.id, decline).await?;
         Ok(())
     }
 }
@@ -171,11 +171,17 @@ fn overdraft_paid(stake: &Stake, settled: &[PaidInvoice]) -> Amount {
 }
 
 /// Records that the network declined to move the stake; it is retried later.
-async fn declined(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &StakeId) -> Result<(), BillingError> {
+async fn declined(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    id: &StakeId,
+    decline: &Decline,
+) -> Result<(), BillingError> {
     let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of_customer(ctx, unit, &before.customer_id).await?;
     apply_after_decline(ctx, unit, &before.customer_id, &before.currency_id).await?;
-    match unit.stakes().update(&before, &before.declined(&attempt.id, now)?).await? {
+    match unit.stakes().update(&before, &before.declined(&attempt.id, decline, now)?).await? {
         true => Ok(()),
         false => Err(BillingError::Contended),
     }

@@ -1,0 +1,120 @@
+//! `/api/payment-methods/{id}/check` and `/stake-for-gas`, and payments at networks of both generations that charge gas.
+
+use crate::app::{Buyer, Plans, TOKEN, TestApp};
+use serde_json::json;
+use souk_adapters::arcblock::{TokenInput, TransferV2Tx, transaction_hash};
+use souk_adapters::on_both;
+use souk_domain::billing;
+use souk_domain::payment::{Outcome, SignedTransaction};
+use souk_sandbox::ledger::{CHAIN_ID, Generation, MIN_GAS_STAKE, token};
+use std::time::Duration;
+
+/// The price of a unit of gas, in base units.
+const GAS_PRICE: u64 = 10_000_000_000_000;
+
+fn path(app: &TestApp, end: &str) -> String {
+    format!("/api/payment-methods/{}/{end}", app.shop.wallet)
+}
+
+on_both! {
+    async fn a_method_says_what_is_missing_for_gas_until_the_store_has_staked(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let owner = app.owner().await;
+        let check = owner.browser.get(&path(&app, "check")).await.ok();
+        assert_eq!((&check["works"], &check["gas"]["status"]), (&json!(true), &json!("free")), "{check}");
+        app.networks.set_chain(Generation::Current, GAS_PRICE).await;
+        let gas = owner.browser.get(&path(&app, "check")).await.ok()["gas"].clone();
+        assert_eq!((&gas["status"], &gas["symbol"], &gas["decimal"]), (&json!("lacks_funds"), &json!("SKT"), &json!(18)), "{gas}");
+        assert_eq!((&gas["missing"], &gas["min_stake"]), (&json!(MIN_GAS_STAKE.to_string()), &json!(MIN_GAS_STAKE.to_string())));
+        assert_eq!(gas["account"], app.app_key.did().as_str());
+        let refused = owner.browser.post(&path(&app, "stake-for-gas"), &json!({})).await.refused(400);
+        assert_eq!(refused["code"], "NETWORK_REJECTED");
+        app.networks.faucet(app.app_key.did().as_str()).await;
+        assert_eq!(owner.browser.get(&path(&app, "check")).await.ok()["gas"]["status"], "ready_to_stake");
+        for _ in 0..2 {
+            let staked = owner.browser.post(&path(&app, "stake-for-gas"), &json!({})).await.ok();
+            assert_eq!((&staked["status"], &staked["staked"]), (&json!("staked"), &json!(MIN_GAS_STAKE.to_string())));
+        }
+        assert_eq!(owner.browser.get(&path(&app, "check")).await.ok()["gas"]["status"], "staked");
+        app.finish().await;
+    }
+}
+
+/// A purchase, a plan with its stake, and a refund, before and after the store has staked for gas.
+async fn sell(app: &TestApp, generation: Generation) {
+    app.networks.set_chain(generation, GAS_PRICE).await;
+    let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+    let session = alice.buy(app, &app.shop.atlas).await;
+    let invoice = alice.retrieve(&session).await["checkoutSession"]["invoice_id"].clone();
+    let refund = owner.browser.post("/api/refunds", &json!({ "invoice_id": invoice, "amount": "10" })).await.ok();
+    app.drain().await;
+    let path_of_refund = format!("/api/refunds/{}", refund["id"].as_str().expect("an id"));
+    let failed = owner.browser.get(&path_of_refund).await.ok();
+    assert_eq!((&failed["status"], &failed["failure"]["code"]), (&json!("failed"), &json!("INSUFFICIENT_GAS")), "{failed}");
+
+    app.networks.faucet(app.app_key.did().as_str()).await;
+    owner.browser.post(&path(app, "stake-for-gas"), &json!({})).await.ok();
+    assert_eq!(billing::retry_without_gas(&app.ctx, 10).await.expect("retries"), 1);
+    app.drain().await;
+    assert_eq!(owner.browser.get(&path_of_refund).await.ok()["status"], "succeeded");
+
+    app.advance(Duration::from_secs(5));
+    let plans = Plans::put(app).await;
+    let link = plans.plain(app).await;
+    alice.subscribe(app, &link).await;
+    app.advance(Duration::from_secs(5));
+    let next = alice.start(&app.shop.atlas).await;
+    let submitted = alice.submit_for_wallet(app, &next).await;
+    assert_eq!(submitted["fastPayInfo"]["type"], "delegation", "{submitted}");
+    let confirm = format!("/api/checkout-sessions/{next}/fast-checkout-confirm");
+    assert_eq!(alice.browser.post(&confirm, &json!({})).await.ok()["fastPaid"], true);
+    assert_eq!(alice.retrieve(&next).await["checkoutSession"]["status"], "complete");
+    app.drain().await;
+}
+
+#[tokio::test]
+async fn every_sale_works_at_a_network_of_generation_1_20_8_with_gas() {
+    let app = TestApp::open().await;
+    sell(&app, Generation::V1_20_8).await;
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn every_sale_works_at_a_network_of_the_current_generation_with_gas() {
+    let app = TestApp::open().await;
+    sell(&app, Generation::Current).await;
+    app.finish().await;
+}
+
+/// Moves all but ten tokens out of a buyer's wallet, which the faucet gave a thousand.
+async fn keep_ten_tokens(app: &TestApp, alice: &Buyer) {
+    let tokens = vec![TokenInput { address: token(), value: (990 * TOKEN).to_string() }];
+    let transfer = TransferV2Tx { to: app.app_key.did().to_string(), tokens, ..TransferV2Tx::default() };
+    let bytes = alice.wallet.send(CHAIN_ID, 1, transfer.into());
+    let signed = SignedTransaction { hash: transaction_hash(&bytes), bytes };
+    let mut unit = app.ctx.store.read().await.expect("reads");
+    let method = unit.methods().find(&app.shop.wallet).await.expect("reads").expect("a method");
+    let currency = unit.methods().find_currency(&app.shop.token).await.expect("reads").expect("a currency");
+    let sent = app.ctx.networks.wallet(method.kind).expect("a rail").send(&method, &currency, &signed).await;
+    assert!(matches!(sent, Outcome::Settled(_)), "{sent:?}");
+}
+
+#[tokio::test]
+async fn a_payer_who_lacks_gas_is_told_so_by_the_wallets_own_request() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    keep_ten_tokens(&app, &alice).await;
+    app.networks.set_chain(Generation::Current, GAS_PRICE).await;
+    let session = alice.start(&app.shop.atlas).await;
+    alice.submit_for_wallet(&app, &session).await;
+    let refused = alice.pay_by_wallet(&app, &session).await;
+    assert_eq!((&refused["status"], &refused["errorParams"]["reason"]), (&json!("error"), &json!("INSUFFICIENT_GAS")), "{refused}");
+    app.networks.faucet(app.app_key.did().as_str()).await;
+    app.owner().await.browser.post(&path(&app, "stake-for-gas"), &json!({})).await.ok();
+    // At another time the wallet signs another transaction.
+    app.advance(Duration::from_secs(1));
+    let paid = alice.pay_by_wallet(&app, &session).await;
+    assert_eq!(paid["status"], "ok", "{paid}");
+    assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
+    app.finish().await;
+}

@@ -1,0 +1,57 @@
+//! Checks whether a method works: its settings, and what this store needs at its network.
+
+use super::method_admin::{currencies_of, validate_settings};
+use super::{GasState, Method, MethodError, RailError, find_method};
+use crate::context::Context;
+use crate::shared::{MethodId, Mode, StorageError};
+
+/// The state of a method at its network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MethodCheck {
+    /// Why the method does not work; `None`: its network accepts its settings.
+    pub problem: Option<RailError>,
+    /// `None`: the network has no gas, or did not say.
+    pub gas: Option<GasState>,
+}
+
+/// Asks a method's network for its state. A network that does not answer is a result, not an error.
+///
+/// # Errors
+/// [`MethodError::NoRail`] when no network supports the method.
+#[tracing::instrument(skip_all, fields(method = %method.id))]
+pub async fn check_method(ctx: &Context, method: &Method) -> Result<MethodCheck, MethodError> {
+    let mut unit = ctx.store.read().await?;
+    let currencies = currencies_of(unit.as_mut(), method).await?;
+    drop(unit);
+    match validate_settings(ctx, method, &currencies).await {
+        Err(MethodError::Rail(problem)) => Ok(MethodCheck { problem: Some(problem), gas: None }),
+        Err(error) => Err(error),
+        Ok(()) => match gas(ctx, method).await {
+            Ok(gas) => Ok(MethodCheck { problem: None, gas }),
+            Err(problem) => Ok(MethodCheck { problem: Some(problem), gas: None }),
+        },
+    }
+}
+
+async fn gas(ctx: &Context, method: &Method) -> Result<Option<GasState>, RailError> {
+    match ctx.networks.wallet(method.kind) {
+        Some(rail) => rail.gas(method).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// All methods of a mode.
+pub async fn methods_of(ctx: &Context, mode: Mode) -> Result<Vec<Method>, StorageError> {
+    ctx.store.read().await?.methods().list(mode).await
+}
+
+/// Stakes for gas at a method's network, so that neither this store nor its payers pay gas there. Does nothing if it has staked already.
+///
+/// # Errors
+/// [`MethodError::Rail`] when the network declines, for example because the store's account lacks the funds.
+#[tracing::instrument(skip_all, fields(method = %id))]
+pub async fn stake_for_gas(ctx: &Context, mode: Mode, id: &MethodId) -> Result<GasState, MethodError> {
+    let method = find_method(ctx.store.read().await?.as_mut(), mode, id).await?;
+    let rail = ctx.networks.wallet(method.kind).ok_or(MethodError::NoRail(method.kind.name()))?;
+    Ok(rail.stake_for_gas(&method).await?)
+}

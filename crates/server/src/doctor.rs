@@ -1,0 +1,136 @@
+//! The command `souk doctor`: checks what the store needs outside its own database, and says how to provide what is missing.
+
+use crate::compose::{Failure, open_with_networks};
+use crate::config::DoctorArgs;
+use souk_domain::payment::{self, GasState, GasStatus, Method, MethodCheck};
+use souk_domain::shared::{Amount, Mode};
+use url::Url;
+
+/// Checks every active payment method. With `--stake-for-gas` it stakes first where the store's account has the funds.
+///
+/// # Errors
+/// Fails if a method does not work or lacks a stake for gas.
+pub async fn run(args: &DoctorArgs) -> Result<(), Failure> {
+    let store = args.address()?;
+    let ctx = open_with_networks(&args.common, &store).await?;
+    let (mut missing, mut checked) = (0, 0);
+    for mode in [Mode::Live, Mode::Test] {
+        for method in payment::methods_of(&ctx, mode).await?.into_iter().filter(|method| method.active) {
+            checked += 1;
+            let mut check = payment::check_method(&ctx, &method).await?;
+            if args.stake_for_gas && check.gas.as_ref().is_some_and(|gas| gas.status() == GasStatus::ReadyToStake) {
+                check.gas = Some(payment::stake_for_gas(&ctx, mode, &method.id).await?);
+            }
+            let report = report(&method, &check, &store);
+            missing += usize::from(!report.is_complete);
+            println!("{}", report.lines.join("\n"));
+        }
+    }
+    match (checked, missing) {
+        (0, _) => println!("There are no active payment methods."),
+        (_, 0) => println!("Everything is in place."),
+        (_, 1) => return Err("one payment method needs attention".into()),
+        (_, missing) => return Err(format!("{missing} payment methods need attention").into()),
+    }
+    Ok(())
+}
+
+/// What is printed about a method.
+#[derive(Debug, PartialEq, Eq)]
+struct Report {
+    lines: Vec<String>,
+    is_complete: bool,
+}
+
+fn report(method: &Method, check: &MethodCheck, store: &Url) -> Report {
+    let mode = if method.mode.is_live() { "live" } else { "test" };
+    let mut lines = vec![format!("{} ({}, {mode} mode)", method.name, method.id)];
+    lines.push(match &check.problem {
+        Some(problem) => format!("  not ok: {problem}"),
+        None => "  ok: the network accepts the settings".to_owned(),
+    });
+    let mut is_complete = check.problem.is_none();
+    if let Some(gas) = &check.gas {
+        let lacks_gas = matches!(gas.status(), GasStatus::ReadyToStake | GasStatus::LacksFunds);
+        is_complete &= !lacks_gas;
+        lines.extend(gas_lines(method, gas, store));
+    }
+    Report { lines, is_complete }
+}
+
+fn gas_lines(method: &Method, gas: &GasState, store: &Url) -> Vec<String> {
+    let tokens = |amount: Amount| format!("{} {}", amount.to_decimal(gas.decimals), gas.symbol);
+    let page = store.join(&format!("console/payment-methods/{}", method.id)).map_or_else(|_| store.to_string(), |page| page.to_string());
+    let stake = format!("Stake {} on {page} or with `souk doctor --stake-for-gas`.", tokens(gas.min_stake));
+    let charges = format!("the network charges about {} per transaction", tokens(gas.cost));
+    match gas.status() {
+        GasStatus::Free => vec!["  ok: the network charges nothing for transactions".to_owned()],
+        GasStatus::Staked => vec![format!("  ok: {} are staked for gas, so nobody is charged for transactions", tokens(gas.staked))],
+        GasStatus::ReadyToStake => vec![format!("  not ok: {charges}, because the store has not staked for gas"), format!("  {stake}")],
+        GasStatus::LacksFunds => vec![
+            format!("  not ok: {charges}, because the store has not staked for gas"),
+            format!("  Send {} to {}, the store's account. {stake}", tokens(gas.missing()), gas.account),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use souk_domain::access::Did;
+    use souk_domain::payment::{MethodKind, MethodSettings, RailError};
+    use souk_domain::shared::{MethodId, Timestamp};
+
+    fn method() -> Method {
+        let at = Timestamp::from_seconds(0);
+        Method {
+            id: MethodId::parse("pm_1").expect("an id"),
+            mode: Mode::Test,
+            kind: MethodKind::Arcblock,
+            active: true,
+            name: "Wallet".to_owned(),
+            description: String::new(),
+            logo: String::new(),
+            settings: MethodSettings::Bitcoin { explorer_host: String::new() },
+            default_currency_id: None,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    fn report_on(problem: Option<RailError>, staked: u128, balance: u128) -> Report {
+        let gas = GasState {
+            account: Did::from_verified("zNK".to_owned()),
+            token: "z35n".to_owned(),
+            symbol: "TKN".to_owned(),
+            decimals: 0,
+            cost: Amount::new(1),
+            min_stake: Amount::new(32),
+            staked: Amount::new(staked),
+            balance: Amount::new(balance),
+        };
+        let store = Url::parse("https://store.example/shop/").expect("an address");
+        report(&method(), &MethodCheck { gas: problem.is_none().then_some(gas), problem }, &store)
+    }
+
+    #[test]
+    fn the_report_says_what_is_missing_and_how_to_stake() {
+        let lacking = report_on(None, 0, 2);
+        assert!(!lacking.is_complete);
+        assert_eq!(
+            lacking.lines,
+            [
+                "Wallet (pm_1, test mode)",
+                "  ok: the network accepts the settings",
+                "  not ok: the network charges about 1 TKN per transaction, because the store has not staked for gas",
+                "  Send 30 TKN to zNK, the store's account. Stake 32 TKN on https://store.example/shop/console/payment-methods/pm_1 or with \
+                 `souk doctor --stake-for-gas`.",
+            ]
+        );
+        let ready = report_on(None, 0, 40);
+        assert!(!ready.is_complete && ready.lines.iter().all(|line| !line.contains("Send")), "{ready:?}");
+        assert!(report_on(None, 32, 0).is_complete);
+        let unreachable = report_on(Some(RailError::Unreachable("no connection".to_owned())), 0, 0);
+        assert_eq!((unreachable.is_complete, unreachable.lines.len()), (false, 2));
+    }
+}

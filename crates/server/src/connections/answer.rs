@@ -62,8 +62,7 @@ impl Answers {
         let request = Request::from_parts((parts, local, remote, Scheme::HTTP).into(), body);
         let mut response = self.endpoint.get_response(request).await;
         if self.seat.is_slow.swap(false, Ordering::Relaxed) {
-            let message = "The request arrived too slowly";
-            response = Problem::new(StatusCode::REQUEST_TIMEOUT, message).code("REQUEST_TOO_SLOW").into_response();
+            response = Problem::too_slow().into_response();
         }
         let turn = if response.status() == StatusCode::SWITCHING_PROTOCOLS { turn.upgrade() } else { Some(turn) };
         let response = hyper::Response::<BoxBody<Bytes, Error>>::from(response);

@@ -4,6 +4,7 @@ use crate::buyer::{Buyer, End, Plan};
 use crate::crash::links;
 use crate::souk::{Settings, Souk};
 use crate::store_client::StoreClient;
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -118,6 +119,34 @@ async fn a_body_that_is_too_long_gets_a_413_that_its_sender_can_read() {
         assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
         assert!(answer.contains("BODY_TOO_LARGE") && answer.contains("The body is too large"), "{answer}");
     }
+    souk.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn out_of_descriptors_the_loop_pauses_and_then_goes_on() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let souk = Settings::sqlite(folder.path()).start().await;
+    let address = souk.address.socket_addrs(|| None).expect("an address")[0];
+    let pid = Pid::from_raw(i32::try_from(souk.pid()).expect("a process id")).expect("a process id");
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    // Only the standard streams fit, whatever gaps there are among the open descriptors.
+    let few = Rlimit { current: Some(3), maximum };
+    let usual = prlimit(Some(pid), Resource::Nofile, few).expect("limits the process");
+    let failures = || souk.whole_log().matches("a connection could not be accepted").count();
+    let begun = Instant::now();
+    let mut stream = TcpStream::connect(address).await.expect("the system accepts it");
+    while failures() < 3 {
+        assert!(begun.elapsed() < CLOSED, "the loop did not try again; the log ends:\n{}", souk.log());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let (count, lasted) = (failures(), begun.elapsed());
+    assert!(count as u128 <= lasted.as_millis() / 200 + 2, "{count} tries in {lasted:?}: the loop spins");
+    prlimit(Some(pid), Resource::Nofile, usual).expect("restores the limit");
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await.expect("sends");
+    let mut answer = String::new();
+    let read = tokio::time::timeout(CLOSED, stream.read_to_string(&mut answer)).await;
+    read.expect("an answer in time").expect("reads");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     souk.kill().await;
 }
 

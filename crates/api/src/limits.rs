@@ -15,19 +15,23 @@ use std::time::Duration;
 const CONNECTS: (u32, u32) = (20, 200);
 /// Checkout sessions that one address may start: sustained rate per second, and burst.
 const STARTS: (u32, u32) = (200, 2_000);
+/// Requests that one client may have in progress behind a trusted proxy. Without a proxy, its connections are limited instead.
+const FORWARDED_REQUESTS_EACH: usize = 100;
 /// Realtime connections that one address may hold open, and the limit for all addresses together.
 const SOCKETS_EACH: usize = 50;
 const SOCKETS_MAX: usize = 5_000;
 /// Above this number of tracked addresses, those whose quota has fully recovered are dropped.
 const ADDRESSES_MAX: usize = 10_000;
 
-/// The number of open connections by address.
+/// The number of open connections, or of requests in progress, by address.
 type OpenSockets = Arc<Mutex<HashMap<IpAddr, usize>>>;
 
 pub struct Limits {
     connects: DefaultKeyedRateLimiter<IpAddr>,
     starts: DefaultKeyedRateLimiter<IpAddr>,
     sockets: OpenSockets,
+    sockets_max: usize,
+    forwarded: OpenSockets,
     trusted_proxies: Vec<IpAddr>,
     /// How long a wallet waits for the network's decision about its transaction.
     pub(crate) confirmation_wait: Duration,
@@ -54,6 +58,8 @@ impl Limits {
             connects: limiter(CONNECTS),
             starts: limiter(STARTS),
             sockets: Arc::default(),
+            sockets_max: SOCKETS_MAX,
+            forwarded: Arc::default(),
             trusted_proxies,
             confirmation_wait: CONFIRMATION_WAIT,
         }
@@ -64,6 +70,32 @@ impl Limits {
     pub const fn with_confirmation_wait(mut self, wait: Duration) -> Self {
         self.confirmation_wait = wait;
         self
+    }
+
+    /// Lowers the limit of realtime connections of all addresses together, because each takes one of the server's connections.
+    #[must_use]
+    pub fn with_sockets(mut self, max: usize) -> Self {
+        self.sockets_max = SOCKETS_MAX.min(max);
+        self
+    }
+
+    /// Counts a request that a trusted proxy forwards, until the result is dropped. Requests without a proxy need no permit.
+    ///
+    /// # Errors
+    /// 429 if the forwarded address has reached the limit.
+    pub fn admit_request(&self, request: &Request) -> Result<Option<SocketPermit>, Problem> {
+        let Addr::SocketAddr(peer) = &request.remote_addr().0 else { return Ok(None) };
+        if self.trusted_proxies.is_empty() || !self.trusted_proxies.contains(&peer.ip().to_canonical()) {
+            return Ok(None);
+        }
+        let Some(address) = self.client_address(request) else { return Ok(None) };
+        let mut open = self.forwarded.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = open.entry(address).or_default();
+        if *count >= FORWARDED_REQUESTS_EACH {
+            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests in progress").code("TOO_MANY_CONNECTIONS"));
+        }
+        *count += 1;
+        Ok(Some(SocketPermit(Some((address, Arc::clone(&self.forwarded))))))
     }
 
     pub fn admit_connect(&self, request: &Request) -> Result<(), Problem> {
@@ -82,7 +114,7 @@ impl Limits {
         let Some(address) = self.client_address(request) else { return Ok(SocketPermit(None)) };
         let mut open = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.get(&address).copied().unwrap_or_default();
-        if count >= SOCKETS_EACH || open.values().sum::<usize>() >= SOCKETS_MAX {
+        if count >= SOCKETS_EACH || open.values().sum::<usize>() >= self.sockets_max {
             return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "Too many open connections").code("TOO_MANY_CONNECTIONS"));
         }
         open.insert(address, count + 1);
@@ -176,9 +208,27 @@ mod tests {
     #[test]
     fn open_sockets_of_all_addresses_together_are_limited() {
         let limits = Limits::default();
+        let small = Limits::default().with_sockets(2);
+        let few: Vec<_> = (0..4).filter_map(|n| small.admit_socket(&from(&format!("10.0.0.{n}:1"))).ok()).collect();
+        assert_eq!(few.len(), 2);
         let open: Vec<_> =
             (0..SOCKETS_MAX + 1).filter_map(|n| limits.admit_socket(&from(&format!("10.0.{}.{}:1", n / 250, n % 250))).ok()).collect();
         assert_eq!(open.len(), SOCKETS_MAX);
+    }
+
+    #[test]
+    fn requests_in_progress_behind_a_proxy_are_limited_by_forwarded_address() {
+        let limits = Limits::behind(vec!["192.0.2.9".parse().expect("address")]);
+        let admit = |client: &str| limits.admit_request(&forwarded("192.0.2.9:1", client));
+        let mut open: Vec<_> = (0..FORWARDED_REQUESTS_EACH).filter_map(|_| admit("198.51.100.7").ok()).collect();
+        assert_eq!(open.len(), FORWARDED_REQUESTS_EACH);
+        assert!(admit("198.51.100.7").is_err());
+        assert!(admit("198.51.100.8").is_ok(), "another client of the same proxy");
+        assert!(limits.admit_request(&forwarded("192.0.2.1:1", "198.51.100.7")).is_ok(), "no proxy");
+        open.pop();
+        assert!(admit("198.51.100.7").is_ok());
+        open.clear();
+        assert!(limits.forwarded.lock().expect("no panic").is_empty(), "addresses without a request are not remembered");
     }
 
     #[test]

@@ -6,13 +6,17 @@ use crate::problem::{BAD_REQUEST, Problem};
 use crate::state::App;
 use poem::error::ReadBodyError;
 use poem::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
-use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
+use poem::{Endpoint, IntoResponse, Middleware, PathPattern, Request, Response};
 use std::sync::Arc;
 
 /// Integrators may mount the payment kit under this prefix (payment-kit.md 1.1).
 const MOUNT_PREFIX: &str = "/payment";
 /// Maximum body of an API request, in bytes.
 const BODY_MAX: usize = 1 << 20;
+
+/// What pages may use: payment requests, also by the card processor's form, and passkeys.
+const PERMISSIONS: &str = "payment=(self \"https://js.stripe.com\"), publickey-credentials-get=(self), publickey-credentials-create=(self), \
+    camera=(), microphone=(), geolocation=(), usb=(), serial=(), bluetooth=(), midi=(), display-capture=()";
 
 /// The method that the client sent, because routes see a HEAD request as GET.
 #[derive(Clone)]
@@ -48,7 +52,12 @@ impl<E: Endpoint> Endpoint for MiddlewareEndpoint<E> {
             add_headers(&self.app, &path, is_open, origin, &mut response);
             return Ok(response);
         }
-        let result = match admit(&self.app, &mut request, &path).await {
+        // The permit is held until the response is complete, apart from a streamed body.
+        let (permit, admitted) = match self.app.limits.admit_request(&request) {
+            Ok(permit) => (permit, admit(&self.app, &mut request, &path).await),
+            Err(problem) => (None, Err(problem)),
+        };
+        let result = match admitted {
             Ok(()) if is_api(&path) => idempotency::once(&self.app, &self.inner, request).await,
             // The sandbox stands in for an external network and has its own idempotency keys.
             Ok(()) => Ok(self.inner.get_response(request).await),
@@ -61,6 +70,7 @@ impl<E: Endpoint> Endpoint for MiddlewareEndpoint<E> {
         if is_api(&path) && response.status().is_client_error() | response.status().is_server_error() {
             response = as_problem(response).await;
         }
+        drop(permit);
         add_headers(&self.app, &path, is_open, origin, &mut response);
         Ok(response)
     }
@@ -141,6 +151,10 @@ async fn as_problem(mut response: Response) -> Response {
         _ => Problem::new(status, BAD_REQUEST).code("BAD_REQUEST"),
     };
     let mut converted = problem.into_response();
+    // Metrics count by the route's pattern.
+    if let Some(pattern) = response.data::<PathPattern>() {
+        converted.set_data(pattern.clone());
+    }
     if let Some(allow) = response.headers().get(header::ALLOW) {
         converted.headers_mut().insert(header::ALLOW, allow.clone());
     }
@@ -154,6 +168,13 @@ fn add_headers(app: &App, path: &str, is_open: bool, origin: Option<HeaderValue>
     };
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(header::REFERRER_POLICY, "strict-origin-when-cross-origin");
+    if app.site.public_url.scheme() == "https" {
+        // Without includeSubDomains: other hosts of the domain are not the store's to decide about.
+        set(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000");
+    }
+    if !is_api(path) {
+        set(HeaderName::from_static("permissions-policy"), PERMISSIONS);
+    }
     if is_api(path) {
         set(header::CACHE_CONTROL, "no-store");
     }

@@ -1,7 +1,7 @@
 //! The context of use cases: ports, settings and handlers.
 
 use crate::billing::BillingPolicy;
-use crate::payment::{CardRail, ConcurrencyLimit, MethodKind, PurposeHandlers, SandboxTime, Trigger, WalletRail};
+use crate::payment::{CardRail, ConcurrencyLimit, MethodKind, Outcome, OutcomeObserver, PurposeHandlers, SandboxTime, Trigger, WalletRail};
 use crate::shared::{Clock, MethodId, Random, Timestamp};
 use crate::storage::Store;
 use std::collections::HashMap;
@@ -14,6 +14,7 @@ pub struct Networks {
     cards: HashMap<MethodKind, Arc<dyn CardRail>>,
     sandbox_time: Option<Arc<dyn SandboxTime>>,
     limit: Option<Arc<dyn ConcurrencyLimit>>,
+    observer: Option<Arc<dyn OutcomeObserver>>,
 }
 
 impl Networks {
@@ -41,6 +42,18 @@ impl Networks {
     pub fn with_concurrency_limit(mut self, limit: Arc<dyn ConcurrencyLimit>) -> Self {
         self.limit = Some(limit);
         self
+    }
+
+    #[must_use]
+    pub fn with_observer(mut self, observer: Arc<dyn OutcomeObserver>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    pub(crate) fn observe(&self, network: MethodKind, outcome: &Outcome) {
+        if let Some(observer) = &self.observer {
+            observer.observe(network, outcome);
+        }
     }
 
     /// Waits for a slot of the method's network. Drop it when the network has answered.

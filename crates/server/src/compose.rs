@@ -1,6 +1,8 @@
 //! The composition root: the only module that names both ports and adapters.
 
-use crate::config::Common;
+use crate::config::{Common, SecretSeed, without_secrets};
+use crate::data_folder::{self, StoreMark};
+use crate::metrics::{CountedJobs, Metrics};
 use crate::{keys, sandbox};
 use souk_adapters::arcblock::ArcblockRail;
 use souk_adapters::concurrency_limit::NetworkConcurrencyLimit;
@@ -8,7 +10,7 @@ use souk_adapters::files::FileStore;
 use souk_adapters::identity::{AppKey, HmacSigner};
 use souk_adapters::mail::{Mailbox, StoreMails};
 use souk_adapters::pdf::{InvoiceFonts, Party, PdfPrinter};
-use souk_adapters::persistence::{Database, SecretBox, SqlStore, migrate};
+use souk_adapters::persistence::{Database, SecretBox, SqlStore, known_schema, migrate, schema_version};
 use souk_adapters::queue::{Queue, QueueBackend, QueueConfig, Work};
 use souk_adapters::realtime::{LocalRealtime, RedisRealtime};
 use souk_adapters::stripe::StripeRail;
@@ -20,7 +22,6 @@ use souk_domain::payment::MethodKind;
 use souk_domain::shared::{Clock, Random};
 use souk_sandbox::store::SandboxDb;
 use souk_workers::jobs::Jobs;
-use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -45,65 +46,95 @@ pub struct Parts {
     pub realtime: Arc<dyn Realtime>,
     pub redis: Option<Arc<RedisRealtime>>,
     pub jobs: Arc<Jobs>,
-    pub seed: crate::config::SecretSeed,
+    pub seed: SecretSeed,
     /// The signed links in emails.
     pub tokens: SignedLinks,
+    pub metrics: Metrics,
 }
 
 /// Opens and migrates the database only, for commands that need nothing else.
 pub async fn open_store(common: &Common) -> Result<(Database, Context), Failure> {
-    let seed = prepare_folder(common)?;
-    let database = open_database(common).await?;
-    let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&keys::derive(&seed, "methods"))));
-    let ctx = Context {
-        store: Arc::new(store),
-        clock: Arc::new(SystemClock),
-        random: Arc::new(SystemRandom),
-        networks: Networks::default(),
-        handlers: souk_domain::purpose_handlers(),
-        policy: common.policy(),
-    };
+    let (seed, database) = open_folder(common).await?;
+    let ctx = context(common, &seed, database.clone());
     Ok((database, ctx))
 }
 
 /// As [`open_store`], with the payment networks. `own_address` is where the store's sandbox is reached.
 pub async fn open_with_networks(common: &Common, own_address: &Url) -> Result<Context, Failure> {
-    let (_, ctx) = open_store(common).await?;
-    let app_key = AppKey::from_seed(&keys::derive(&prepare_folder(common)?, "app"));
-    let wallets = ArcblockRail::new(app_key, Arc::clone(&ctx.clock), own_address.clone())?;
-    let cards = StripeRail::new(own_address.as_str().trim_end_matches('/'))?;
+    let (seed, database) = open_folder(common).await?;
+    let ctx = context(common, &seed, database);
+    let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
+    let wallets = ArcblockRail::reaching(app_key, Arc::clone(&ctx.clock), own_address.clone(), common.private_networks())?;
+    let cards = StripeRail::reaching(own_address, common.private_networks())?;
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     Ok(Context { networks, ..ctx })
 }
 
-fn prepare_folder(common: &Common) -> Result<crate::config::SecretSeed, Failure> {
-    // Emails, databases and bundles in it must be private to this user. An existing folder keeps its mode.
-    let mut folder = std::fs::DirBuilder::new();
-    folder
-        .recursive(true)
-        .mode(0o700)
-        .create(&common.data)
-        .map_err(|error| format!("the data folder {}: {error}", common.data.display()))?;
-    Ok(keys::seed(common)?)
+fn context(common: &Common, seed: &SecretSeed, database: Database) -> Context {
+    Context {
+        store: Arc::new(SqlStore::new(database, Arc::new(SecretBox::new(&keys::derive(seed, "methods"))))),
+        clock: Arc::new(SystemClock),
+        random: Arc::new(SystemRandom),
+        networks: Networks::default(),
+        handlers: souk_domain::purpose_handlers(),
+        policy: common.policy(),
+    }
+}
+
+/// Opens and migrates the database and reads the store's key. Refuses before it creates anything that an existing store has lost.
+async fn open_folder(common: &Common) -> Result<(SecretSeed, Database), Failure> {
+    data_folder::create(&common.data)?;
+    let (mark, name) = (StoreMark::of(common), database_name(common));
+    mark.check_database(common.database_file().is_some_and(|file| !file.exists()), &name)?;
+    let database = open_database(common).await?;
+    let is_empty = check_schema(&database, &name).await?.is_none();
+    mark.check_database(is_empty, &name)?;
+    let seed = keys::seed(common, mark.may_create_key(is_empty))?;
+    migrate(&database).await.map_err(|error| format!("{name}: {error}"))?;
+    mark.set()?;
+    Ok((seed, database))
+}
+
+/// The database as messages name it: host and path, never a password.
+fn database_name(common: &Common) -> String {
+    match (&common.database_url, common.database_file()) {
+        (_, Some(file)) => format!("the database {}", file.display()),
+        (address, None) => format!("the database {}", without_secrets(address.as_deref().unwrap_or_default())),
+    }
 }
 
 async fn open_database(common: &Common) -> Result<Database, Failure> {
-    let database = match &common.database_url {
-        Some(address) => Database::open(address).await.map_err(|error| format!("DATABASE_URL: {error}"))?,
-        None => Database::open_file(&common.data.join("souk.db")).await.map_err(|error| format!("the database: {error}"))?,
+    let opened = match common.database_file() {
+        Some(file) => Database::open_file(&file).await,
+        None => Database::open(common.database_url.as_deref().unwrap_or_default()).await,
     };
-    migrate(&database).await?;
-    Ok(database)
+    Ok(opened.map_err(|error| format!("{}: {error}", database_name(common)))?)
+}
+
+/// The schema's version; `None` if the database has none yet.
+///
+/// # Errors
+/// A newer version of Souk has written the database.
+async fn check_schema(database: &Database, name: &str) -> Result<Option<i64>, Failure> {
+    let (version, known) = (schema_version(database).await.map_err(|error| format!("{name}: {error}"))?, known_schema());
+    match version {
+        Some(version) if version > known => Err(format!(
+            "{name} was written by a newer version of Souk (its schema is {version}, this version knows {known}): use the newer version"
+        )
+        .into()),
+        version => Ok(version),
+    }
 }
 
 /// Opens an existing database without migrating it, for commands that only read.
 pub async fn existing_database(common: &Common) -> Result<Database, Failure> {
-    let file = common.data.join("souk.db");
-    match &common.database_url {
-        Some(address) => Database::open(address).await.map_err(|error| format!("DATABASE_URL: {error}").into()),
-        None if !file.exists() => Err(format!("there is no database at {}", file.display()).into()),
-        None => Database::open_file(&file).await.map_err(|error| format!("the database: {error}").into()),
+    let name = database_name(common);
+    if common.database_file().is_some_and(|file| !file.exists()) {
+        return Err(format!("{name} does not exist").into());
     }
+    let database = open_database(common).await?;
+    check_schema(&database, &name).await?;
+    Ok(database)
 }
 
 /// The clock of a process and the timing of its queue.
@@ -124,9 +155,8 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Resu
 }
 
 pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace: Pace) -> Result<Parts, Failure> {
-    let seed = prepare_folder(common)?;
     let (clock, random): (Arc<dyn Clock>, Arc<dyn Random>) = (pace.clock, Arc::new(SystemRandom));
-    let database = open_database(common).await?;
+    let (seed, database) = open_folder(common).await?;
     let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&keys::derive(&seed, "methods"))));
     let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
     let wallets = ArcblockRail::reaching(app_key.clone(), Arc::clone(&clock), own_address.clone(), common.private_networks())?;
@@ -134,6 +164,8 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     let sandbox = sandbox::database(common).await?;
     let time = sandbox::time(&sandbox, &clock, app_key.did()).await?;
+    let metrics = Metrics::default();
+    let networks = networks.with_observer(Arc::new(metrics.clone()));
     let networks =
         networks.with_sandbox_time(time).with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(common.charge_concurrency)));
     let ctx = Context {
@@ -154,10 +186,14 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     };
     // The store's DID separates the queues of stores that share a Redis server.
     let queue_config = QueueConfig { name: format!("souk-{}", app_key.did()), ..pace.queue };
-    let queue = Queue::open(&backend, &queue_config).await.map_err(|error| format!("the queue: {error}"))?;
+    let queue = Queue::open(&backend, &queue_config).await.map_err(|error| match &common.redis_url {
+        Some(address) => format!("the queue at {}: {error}", without_secrets(address)),
+        None => format!("the queue {}: {error}", common.data.join("queue.db").display()),
+    })?;
     let (realtime, redis): (Arc<dyn Realtime>, _) = match &common.redis_url {
         Some(address) => {
-            let redis = Arc::new(RedisRealtime::open(address, app_key.did().as_str()).await?);
+            let redis = RedisRealtime::open(address, app_key.did().as_str()).await;
+            let redis = Arc::new(redis.map_err(|error| format!("{}: {error}", without_secrets(address)))?);
             (redis.clone(), Some(redis))
         }
         None => (Arc::new(LocalRealtime::default()), None),
@@ -193,6 +229,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
         jobs,
         seed,
         tokens,
+        metrics,
     })
 }
 
@@ -201,7 +238,7 @@ impl Parts {
     pub async fn work(&self, shutdown: CancellationToken) {
         let work = Work {
             database: self.database.clone(),
-            handler: self.jobs.clone(),
+            handler: Arc::new(CountedJobs { inner: self.jobs.clone(), metrics: self.metrics.clone() }),
             clock: Arc::clone(&self.clock),
             random: Arc::clone(&self.random),
             config: self.queue_config.clone(),

@@ -1,11 +1,20 @@
-//! Options and environment variables. An invalid value is rejected at start with a message that states the expected format.
+//! Options and environment variables. An invalid value is rejected at start with a message that states the expected format and, for
+//! a secret, not the value.
 
-use clap::{Args, Parser, Subcommand};
-use souk_adapters::identity::parse_did;
+mod parse;
+mod secrets;
+
+pub use parse::parse_secret;
+pub use secrets::{SecretFiles, hide_secrets, without_secrets};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use parse::{
+    parse_concurrency, parse_database, parse_days, parse_holder, parse_http, parse_listen, parse_name, parse_proxy, parse_rate,
+    parse_redis, parse_retry_days, parse_role, parse_sender, parse_smtp, parse_token,
+};
 use souk_adapters::outbound::PrivateNetworks;
 use souk_domain::access::{Did, Role};
 use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, USAGE_LIMIT};
-use souk_domain::checkout::DAYS_UNTIL_CANCEL_MAX;
 use souk_sandbox::ledger::{ChainConfig, Generation, LedgerConfig};
 use souk_simulator::{HistoryArgs, ProcessArgs};
 use std::net::{IpAddr, SocketAddr};
@@ -17,16 +26,26 @@ use url::Url;
 #[derive(Debug, Parser)]
 #[command(name = "souk", version)]
 pub struct Cli {
+    /// The format of log lines.
+    #[arg(long, global = true, env = "SOUK_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
     #[command(subcommand)]
     pub command: Command,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    Text,
+    /// One JSON object per line.
+    Json,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the store: API, web and workers in one process.
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Run workers only, beside `souk serve --no-workers`.
-    Work(Common),
+    Work(WorkArgs),
     /// Update the database schema and exit.
     Migrate(Common),
     /// Manage API keys for scripts and integrations.
@@ -132,6 +151,34 @@ pub struct HistoryProcessArgs {
     pub process: ProcessArgs,
 }
 
+impl Command {
+    /// The common options; `None` for a command without any.
+    pub fn common_mut(&mut self) -> Option<&mut Common> {
+        match self {
+            Self::Serve(args) => Some(&mut args.common),
+            Self::Work(args) => Some(&mut args.common),
+            Self::Verify(args) => Some(&mut args.common),
+            Self::HistoryProcess(args) => Some(&mut args.common),
+            Self::Doctor(args) => Some(&mut args.common),
+            Self::Migrate(common)
+            | Self::Key { common, .. }
+            | Self::Passport { common, .. }
+            | Self::DeadLetters { common, .. }
+            | Self::Ledger { common, .. } => Some(common),
+            Self::Openapi => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct WorkArgs {
+    #[command(flatten)]
+    pub common: Common,
+    /// Another address and port, for health checks and metrics only: /healthz, /readyz, /metrics. Default: none.
+    #[arg(long, env = "SOUK_HEALTH_LISTEN", value_name = "ADDRESS", value_parser = parse_listen)]
+    pub health_listen: Option<SocketAddr>,
+}
+
 #[derive(Debug, Clone, Args)]
 pub struct DoctorArgs {
     #[command(flatten)]
@@ -161,6 +208,15 @@ impl DoctorArgs {
 pub struct ServeArgs {
     #[command(flatten)]
     pub common: Common,
+    /// Another address and port, for health checks and metrics only: /healthz, /readyz, /metrics. Default: none.
+    #[arg(long, env = "SOUK_HEALTH_LISTEN", value_name = "ADDRESS", value_parser = parse_listen)]
+    pub health_listen: Option<SocketAddr>,
+    /// The bearer token with which /metrics answers on the store's own address. Default: it does not answer there.
+    #[arg(long, env = "SOUK_METRICS_TOKEN", value_name = "TOKEN", value_parser = parse_token, hide_env_values = true)]
+    pub metrics_token: Option<String>,
+    /// A file with the token for /metrics.
+    #[arg(long, env = "SOUK_METRICS_TOKEN_FILE", value_name = "FILE", conflicts_with = "metrics_token")]
+    pub metrics_token_file: Option<PathBuf>,
     /// The address and port to listen on.
     #[arg(long, env = "SOUK_LISTEN", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
     pub listen: SocketAddr,
@@ -221,8 +277,13 @@ pub struct Common {
     /// The mail server, as smtps://user:password@host:465. Default: emails are written to the data folder.
     #[arg(long, env = "SMTP_URL", value_parser = parse_smtp, hide_env_values = true)]
     pub smtp_url: Option<String>,
+    #[command(flatten)]
+    pub secret_files: SecretFiles,
+    /// Start a new store in a data folder whose former store is gone. Without it, an empty or missing database is refused there.
+    #[arg(long)]
+    pub new: bool,
     /// The sender of emails.
-    #[arg(long, env = "SOUK_MAIL_FROM", default_value = "Souk <store@souk.example>")]
+    #[arg(long, env = "SOUK_MAIL_FROM", default_value = "Souk <store@souk.example>", value_parser = parse_sender)]
     pub mail_from: String,
     /// Let payment methods connect to private addresses, such as a chain in the local network. The store's own sandbox needs no permission.
     #[arg(long, env = "SOUK_ALLOW_PRIVATE_NETWORKS")]
@@ -231,7 +292,7 @@ pub struct Common {
     #[arg(long, env = "SOUK_CHARGE_CONCURRENCY", value_name = "N", default_value = "32", value_parser = parse_concurrency)]
     pub charge_concurrency: usize,
     /// The store's name.
-    #[arg(long, env = "SOUK_NAME", default_value = "Souk")]
+    #[arg(long, env = "SOUK_NAME", default_value = "Souk", value_parser = parse_name)]
     pub name: String,
     /// Comma-separated days after the invoice at which a declined charge is retried; empty: no automatic retry.
     #[arg(long, env = "SOUK_RETRY_DAYS", default_value = "1,3,5,7,10,14", value_name = "DAYS", value_parser = parse_retry_days)]
@@ -251,6 +312,20 @@ pub struct Common {
 }
 
 impl Common {
+    /// The file of the database on SQLite; `None` on PostgreSQL.
+    #[must_use]
+    pub fn database_file(&self) -> Option<PathBuf> {
+        match &self.database_url {
+            None => Some(self.data.join("souk.db")),
+            Some(address) => address.strip_prefix("sqlite://").map(PathBuf::from),
+        }
+    }
+
+    #[must_use]
+    pub fn uses_sqlite(&self) -> bool {
+        self.database_file().is_some()
+    }
+
     #[must_use]
     pub const fn private_networks(&self) -> PrivateNetworks {
         if self.allow_private_networks { PrivateNetworks::Allowed } else { PrivateNetworks::Refused }
@@ -282,78 +357,6 @@ impl std::fmt::Debug for SecretSeed {
     }
 }
 
-fn parse_listen(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "expected an address and a port, such as 127.0.0.1:8080".to_owned())
-}
-
-fn parse_proxy(text: &str) -> Result<IpAddr, String> {
-    text.trim().parse().map_err(|_| "expected the addresses of proxies, such as 10.0.0.2,10.0.0.3".to_owned())
-}
-
-fn parse_holder(text: &str) -> Result<Did, String> {
-    parse_did(text).map_err(|error| error.to_string())
-}
-
-fn parse_role(text: &str) -> Result<Role, String> {
-    Role::from_name(text).ok_or_else(|| "expected developer, admin or owner".to_owned())
-}
-
-fn parse_http(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
-    url.ok_or_else(|| "expected an address that begins with http:// or https://".to_owned())
-}
-
-fn parse_rate(text: &str) -> Result<f64, String> {
-    let rate = text.parse::<f64>().ok().filter(|rate| (0.0..=1.0).contains(rate));
-    rate.ok_or_else(|| "expected a number from 0 to 1".to_owned())
-}
-
-fn parse_concurrency(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|limit| (1..=1_000).contains(limit)).ok_or_else(|| "expected a number from 1 to 1000".to_owned())
-}
-
-fn parse_days(text: &str) -> Result<u32, String> {
-    let days = text.trim().parse::<u32>().ok().filter(|days| (1..=DAYS_UNTIL_CANCEL_MAX).contains(days));
-    days.ok_or_else(|| format!("expected a number of days from 1 to {DAYS_UNTIL_CANCEL_MAX}"))
-}
-
-fn parse_retry_days(text: &str) -> Result<RetryDays, String> {
-    if text.trim().is_empty() {
-        return Ok(RetryDays(Vec::new()));
-    }
-    let days = text.split(',').map(parse_days).collect::<Result<Vec<_>, _>>().ok().filter(|days| days.is_sorted_by(|a, b| a < b));
-    days.map(RetryDays).ok_or_else(|| "expected ascending numbers of days, such as 1,3,5,7,10,14".to_owned())
-}
-
-fn parse_database(text: &str) -> Result<String, String> {
-    let known = ["postgres://", "postgresql://", "sqlite://"].iter().any(|scheme| text.starts_with(scheme));
-    known.then(|| text.to_owned()).ok_or_else(|| "expected postgres://user@host/name, or sqlite://path/to/file".to_owned())
-}
-
-fn parse_redis(text: &str) -> Result<String, String> {
-    let known = ["redis://", "rediss://"].iter().any(|scheme| text.starts_with(scheme));
-    known.then(|| text.to_owned()).ok_or_else(|| "expected redis://host:6379".to_owned())
-}
-
-fn parse_smtp(text: &str) -> Result<String, String> {
-    let known = ["smtp://", "smtps://"].iter().any(|scheme| text.starts_with(scheme));
-    known.then(|| text.to_owned()).ok_or_else(|| "expected smtps://user:password@host:465, or smtp://host:587?tls=required".to_owned())
-}
-
-pub fn parse_secret(text: &str) -> Result<SecretSeed, String> {
-    let expected = "expected 64 hex digits (32 random bytes)";
-    let digits = text.trim().as_bytes();
-    if digits.len() != 64 {
-        return Err(expected.to_owned());
-    }
-    let mut seed = [0; 32];
-    for (byte, pair) in seed.iter_mut().zip(digits.chunks(2)) {
-        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        *byte = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()).ok_or(expected)?;
-    }
-    Ok(SecretSeed(seed))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -373,6 +376,10 @@ mod tests {
             ("--trusted-proxy", "proxy", "such as 10.0.0.2"),
             ("--public-url", "store.example", "http:// or https://"),
             ("--secret-key", "abc", "64 hex digits"),
+            ("--health-listen", "9090", "such as 127.0.0.1:8080"),
+            ("--metrics-token", "short", "at least 16 characters"),
+            ("--mail-from", "nobody", "Our Store <store@example.com>"),
+            ("--name", " ", "at most 100 characters"),
             ("--charge-concurrency", "0", "from 1 to 1000"),
             ("--errors-sample-rate", "2", "from 0 to 1"),
             ("--smtp-url", "mail", "smtps://"),
@@ -389,8 +396,8 @@ mod tests {
     fn the_billing_policy_follows_the_options() {
         let parsed = |options: &[&str]| {
             let cli = Cli::try_parse_from([&["souk", "work"], options].concat()).expect("parses");
-            let Command::Work(common) = cli.command else { panic!("another command") };
-            common.policy()
+            let Command::Work(args) = cli.command else { panic!("another command") };
+            args.common.policy()
         };
         assert_eq!(parsed(&[]), BillingPolicy::default());
         let set = parsed(&["--retry-days", "2,4", "--days-until-cancel", "9"]);

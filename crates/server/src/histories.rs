@@ -77,7 +77,10 @@ impl Host for Binary {
                 None => command.env_remove(variable),
             };
         }
-        command.env_remove("SOUK_SECRET_KEY").env_remove("SMTP_URL").env("NO_COLOR", "1");
+        for variable in ["SOUK_SECRET_KEY", "SMTP_URL", "DATABASE_URL_FILE", "REDIS_URL_FILE", "SOUK_SECRET_KEY_FILE", "SMTP_URL_FILE"] {
+            command.env_remove(variable);
+        }
+        command.env("NO_COLOR", "1");
         Ok(command)
     }
 }

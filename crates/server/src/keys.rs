@@ -18,13 +18,20 @@ pub fn derive(seed: &SecretSeed, purpose: &str) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// The configured seed, or the one in the data folder, which is created with mode 600 on the first start.
-pub fn seed(common: &Common) -> Result<SecretSeed, String> {
+/// The configured seed, or the one in the data folder, which is created with mode 600 on the first start (`may_create`).
+///
+/// # Errors
+/// The seed is missing and must not be created, because the store that it belongs to exists.
+pub fn seed(common: &Common, may_create: bool) -> Result<SecretSeed, String> {
     if let Some(seed) = &common.secret_key {
         return Ok(seed.clone());
     }
     let path = common.data.join("secret.key");
     if !path.exists() {
+        if !may_create {
+            let path = path.display();
+            return Err(format!("the store's key {path} is missing: restore it, or set SOUK_SECRET_KEY. Stored secrets need this key"));
+        }
         create(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;

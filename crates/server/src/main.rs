@@ -4,28 +4,45 @@ mod checkout_prerender;
 mod commands;
 mod compose;
 mod config;
+mod connections;
+mod data_folder;
 mod demo;
 mod doctor;
 mod histories;
 mod html_shell;
 mod keys;
+mod metrics;
 mod pages;
 mod sandbox;
 mod serve;
 mod verify;
 
 use clap::Parser;
-use config::{Cli, Command, LedgerCommand, VerifyArgs};
+use config::{Cli, Command, LedgerCommand, LogFormat, VerifyArgs, hide_secrets};
+use rustix::fs::Mode;
+use std::env::VarError;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
+
+/// The log levels without `SOUK_LOG`.
+const LOG_DEFAULT: &str = "warn,souk=info";
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let filter = EnvFilter::try_from_env("SOUK_LOG").unwrap_or_else(|_| EnvFilter::new("warn,souk=info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let mut cli = Cli::try_parse().unwrap_or_else(|error| hide_secrets(error).exit());
+    // Whatever this process writes is for this user only: databases, mails, uploads.
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    // The locks are held until the process ends.
+    let locks = start_log(cli.log_format).and_then(|()| cli.command.read_secret_files()).and_then(|()| data_folder::lock(&cli.command));
+    let _locks = match locks {
+        Ok(locks) => locks,
+        Err(error) => {
+            eprintln!("souk: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -35,8 +52,8 @@ fn main() -> ExitCode {
     };
     let result = runtime.block_on(async {
         match cli.command {
-            Command::Serve(args) => serve::serve(args).await,
-            Command::Work(common) => serve::work(common).await,
+            Command::Serve(args) => serve::serve(*args).await,
+            Command::Work(args) => serve::work(args).await,
             Command::Migrate(common) => commands::migrate(&common).await,
             Command::Key { common, command } => commands::key(&common, command).await,
             Command::Passport { common, command } => commands::passport(&common, command).await,
@@ -59,4 +76,19 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Logs to stderr, at the levels that `SOUK_LOG` names.
+fn start_log(format: LogFormat) -> Result<(), String> {
+    let filter = match std::env::var("SOUK_LOG") {
+        Err(VarError::NotPresent) => EnvFilter::new(LOG_DEFAULT),
+        Ok(levels) => EnvFilter::try_new(levels).map_err(|error| format!("SOUK_LOG: expected levels such as {LOG_DEFAULT}: {error}"))?,
+        Err(error) => return Err(format!("SOUK_LOG: {error}")),
+    };
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
+    Ok(())
 }

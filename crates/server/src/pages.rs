@@ -116,17 +116,18 @@ impl Policy {
             Self::Store => {
                 return format!(
                     "default-src 'self'; script-src 'self' {outside}; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; \
-                     connect-src 'self' {outside}; object-src 'none'; base-uri 'self'; frame-ancestors 'self'"
+                     connect-src 'self' {outside}; object-src 'none'; base-uri 'self'; \
+                     form-action 'self'; frame-ancestors 'self'"
                 );
             }
             Self::Checkout => {
                 "default-src 'self'; script-src 'self' https://js.stripe.com; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; \
                  connect-src 'self' https://api.stripe.com; frame-src 'self' https://js.stripe.com https://hooks.stripe.com; \
-                 object-src 'none'; base-uri 'self'"
+                 object-src 'none'; base-uri 'self'; form-action 'self'"
             }
             Self::Wallet => {
                 "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; \
-                 connect-src *; object-src 'none'; base-uri 'self'; frame-ancestors 'self'"
+                 connect-src *; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
             }
         };
         rest.to_owned()
@@ -181,5 +182,18 @@ fn kind(path: &str) -> &'static str {
         "wasm" => "application/wasm",
         "txt" => "text/plain; charset=utf-8",
         _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_every_page_are_sent_to_the_store_only() {
+        for policy in [Policy::Store, Policy::Checkout, Policy::Wallet] {
+            let text = policy.text("https://analytics.example");
+            assert!(text.split("; ").any(|directive| directive == "form-action 'self'"), "{text}");
+        }
     }
 }

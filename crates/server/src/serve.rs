@@ -1,22 +1,27 @@
 //! The commands `souk serve` and `souk work`.
 
 use crate::compose::{Failure, Parts, compose};
-use crate::config::{Common, ServeArgs};
+use crate::config::{ServeArgs, WorkArgs};
+use crate::connections::{Capacity, Pace, Server};
 use crate::html_shell::HtmlShell;
+use crate::metrics::{CountedRequests, MetricsEndpoint};
 use crate::{demo, pages, sandbox};
 use async_trait::async_trait;
-use poem::listener::{Acceptor, Listener, TcpListener};
-use poem::{Route, Server};
+use poem::{EndpointExt, Route};
 use souk_adapters::identity::AppDidAuthTokens;
 use souk_adapters::queue::Queue;
 use souk_api::Limits;
 use souk_api::auth::token_hash;
+use souk_api::routes::health::{self, Health};
 use souk_api::routes::store::StoreModel;
 use souk_api::state::{App, Probe, Site};
 use souk_domain::access;
 use souk_domain::shared::Text;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -24,6 +29,9 @@ use url::Url;
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(8);
 /// Additional time for workers after the last request has finished. They are asked to stop at the signal as well.
 const WORKER_GRACE: Duration = Duration::from_secs(1);
+
+/// Time for health checks in progress after the last request has finished.
+const HEALTH_GRACE: Duration = Duration::from_millis(100);
 
 struct QueueProbe(Queue);
 
@@ -36,10 +44,10 @@ impl Probe for QueueProbe {
 
 pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     // Bind first: this resolves port 0, and reports a taken port before anything is opened.
-    let acceptor =
-        TcpListener::bind(args.listen).into_acceptor().await.map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
-    let bound = acceptor.local_addr().first().and_then(|address| address.as_socket_addr().copied()).unwrap_or(args.listen);
-    let own_address = Url::parse(&format!("http://{bound}/"))?;
+    let capacity = Capacity::of_process(args.trusted_proxy.clone())?;
+    let listener = listen(args.listen).await?;
+    let health_listener = listen_for_health(args.health_listen).await?;
+    let own_address = Url::parse(&format!("http://{}/", listener.local_addr()?))?;
     let public_url = args.common.public_url.clone().unwrap_or_else(|| own_address.clone());
     let parts = compose(&args.common, public_url, own_address.clone()).await?;
     sandbox::install_methods(&parts).await?;
@@ -48,7 +56,7 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
         demo::load(&parts).await?;
     }
 
-    let app = Arc::new(app(&args, &parts));
+    let app = Arc::new(app(&args, &parts, &capacity));
     let outside = [&args.analytics_url, &args.errors_url].into_iter().flatten().map(|url| url.origin().ascii_serialization());
     let pages = pages::Pages {
         html_shell: HtmlShell::of(&StoreModel::of(&app)),
@@ -57,11 +65,18 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
         secure: parts.public_url.scheme() == "https",
         outside: outside.collect::<Vec<_>>().join(" "),
     };
-    let routes = Route::new().nest("/sandbox/arcblock", networks.ledger).nest("/sandbox/stripe", networks.cards).nest_no_strip("/", pages);
-    let service = souk_api::service(app, routes);
+    let mut routes = Route::new().nest("/sandbox/arcblock", networks.ledger).nest("/sandbox/stripe", networks.cards);
+    if let Some(token) = &args.metrics_token {
+        routes = routes.at("/metrics", metrics_endpoint(&parts, Some(token)));
+    }
+    let service = souk_api::service(app, routes.nest_no_strip("/", pages));
+    let service = CountedRequests { inner: service, metrics: parts.metrics.clone() };
 
     let shutdown = CancellationToken::new();
-    let mut background = tokio::task::JoinSet::new();
+    let mut background = JoinSet::new();
+    // Health checks are answered until the last request has ended.
+    let served = CancellationToken::new();
+    serve_health(health_listener, &parts, &mut background, served.clone())?;
     let (processor, stop) = (networks.processor, shutdown.clone());
     background.spawn(async move { processor.run(stop).await });
     if let Some(redis) = parts.redis.clone() {
@@ -82,13 +97,45 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
             stop.cancel();
         }
     };
-    Server::new_with_acceptor(acceptor).run_with_graceful_shutdown(service, signal, Some(SHUTDOWN_GRACE)).await?;
-    shutdown.cancel();
+    background.spawn(signal);
+    Server::new(listener, capacity, Pace::default())?.run(service, shutdown, SHUTDOWN_GRACE).await;
+    served.cancel();
     finish(background, WORKER_GRACE).await;
     Ok(())
 }
 
-fn app(args: &ServeArgs, parts: &Parts) -> App {
+async fn listen_for_health(address: Option<SocketAddr>) -> Result<Option<TcpListener>, Failure> {
+    match address {
+        Some(address) => listen(address).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+fn metrics_endpoint(parts: &Parts, token: Option<&str>) -> MetricsEndpoint {
+    MetricsEndpoint::new(&parts.metrics, parts.database.clone(), Arc::clone(&parts.clock), token)
+}
+
+/// Serves health checks and metrics on a listener whose connections no client of the store can use up.
+fn serve_health(
+    listener: Option<TcpListener>,
+    parts: &Parts,
+    background: &mut JoinSet<()>,
+    stop: CancellationToken,
+) -> Result<(), Failure> {
+    let Some(listener) = listener else { return Ok(()) };
+    println!("Health checks and metrics are at http://{}/", listener.local_addr()?);
+    let health = Health { store: Arc::clone(&parts.ctx.store), queue: Arc::new(QueueProbe(parts.queue.clone())) };
+    let routes = Route::new().at("/metrics", metrics_endpoint(parts, None)).nest_no_strip("/", health::routes(health));
+    let server = Server::new(listener, Capacity::of_health(), Pace::default())?;
+    background.spawn(async move { server.run(routes.map_to_response(), stop, HEALTH_GRACE).await });
+    Ok(())
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    Ok(TcpListener::bind(address).await.map_err(|error| format!("cannot listen on {address}: {error}"))?)
+}
+
+fn app(args: &ServeArgs, parts: &Parts, capacity: &Capacity) -> App {
     App {
         ctx: parts.ctx.clone(),
         site: Site {
@@ -105,7 +152,7 @@ fn app(args: &ServeArgs, parts: &Parts) -> App {
         files: Arc::new(parts.files.clone()),
         printer: Arc::new(parts.printer.clone()),
         realtime: Arc::clone(&parts.realtime),
-        limits: Arc::new(Limits::behind(args.trusted_proxy.clone())),
+        limits: Arc::new(Limits::behind(args.trusted_proxy.clone()).with_sockets(capacity.total / 2)),
         probe: Arc::new(QueueProbe(parts.queue.clone())),
     }
 }
@@ -128,12 +175,14 @@ async fn print_welcome(args: &ServeArgs, parts: &Parts) -> Result<(), Failure> {
 }
 
 /// Runs workers without the HTTP service.
-pub async fn work(common: Common) -> Result<(), Failure> {
+pub async fn work(WorkArgs { common, health_listen }: WorkArgs) -> Result<(), Failure> {
     let address = common.public_url.clone().ok_or("souk work needs the address of the store: set SOUK_PUBLIC_URL or --public-url")?;
+    let health_listener = listen_for_health(health_listen).await?;
     let parts = compose(&common, address.clone(), address).await?;
     println!("Souk workers are running for {}. Press Ctrl-C to stop.", parts.public_url);
     let shutdown = CancellationToken::new();
-    let mut background = tokio::task::JoinSet::new();
+    let mut background = JoinSet::new();
+    serve_health(health_listener, &parts, &mut background, shutdown.clone())?;
     let stop = shutdown.clone();
     background.spawn(async move { parts.work(stop).await });
     tokio::select! {
@@ -159,7 +208,7 @@ async fn terminated() {
     }
 }
 
-async fn finish(mut background: tokio::task::JoinSet<()>, within: Duration) {
+async fn finish(mut background: JoinSet<()>, within: Duration) {
     let finished = tokio::time::timeout(within, async { while background.join_next().await.is_some() {} }).await;
     if finished.is_err() {
         tracing::warn!("some jobs did not finish in time; they are repeated after the next start");

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 /// If the server does not respond within this time, the email is retried later.
 const SMTP_TIMEOUT: Duration = Duration::from_secs(30);
+const EXPECTED_SERVER: &str = "expected a mail server like smtps://user:password@mail.example:465 or smtp://mail.example:587?tls=required";
 /// The last second of the year 9999, because the Date header of an email has four digits for the year.
 const LAST_SECOND: i64 = 253_402_300_799;
 
@@ -31,8 +32,7 @@ impl Mailbox {
     /// `url`: `smtp://user:password@host:587?tls=required`, or `smtps://...`. `sender`: `Name <name@host>`.
     /// Requires a tokio runtime, which runs the pool of connections.
     pub fn smtp(url: &str, sender: &str) -> Result<Self, MailError> {
-        let expected = "expected a mail server like smtps://user:password@mail.example:465 or smtp://mail.example:587?tls=required";
-        let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(|_| MailError::Settings(expected.to_owned()))?;
+        let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(|_| MailError::Settings(EXPECTED_SERVER.to_owned()))?;
         Ok(Self { sender: parse_sender(sender)?, delivery: Delivery::Smtp(builder.timeout(Some(SMTP_TIMEOUT)).build()) })
     }
 
@@ -81,6 +81,16 @@ impl Mailbox {
         }
         builder.multipart(mixed).map_err(|error| rejected(&error))
     }
+}
+
+/// Checks the address of a mail server as [`Mailbox::smtp`] does. The message does not contain it.
+pub fn check_smtp(url: &str) -> Result<(), MailError> {
+    AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map(drop).map_err(|_| MailError::Settings(EXPECTED_SERVER.to_owned()))
+}
+
+/// Checks a sender, such as `Our Store <store@example.com>`.
+pub fn check_sender(sender: &str) -> Result<(), MailError> {
+    parse_sender(sender).map(drop)
 }
 
 fn parse_sender(sender: &str) -> Result<Person, MailError> {

@@ -12,7 +12,7 @@ mod strings;
 mod subscription_templates;
 mod template_writer;
 
-pub use mailbox::Mailbox;
+pub use mailbox::{Mailbox, check_sender, check_smtp};
 pub use receipt::{Deduction, Download, PaidBy, Receipt, ReceiptDeduction, ReceiptItem, ReceiptSubscription, receipt_mail};
 pub use store_mails::StoreMails;
 

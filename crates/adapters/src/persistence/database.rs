@@ -6,11 +6,12 @@ use souk_domain::shared::StorageError;
 use sqlx::pool::CloseEvent;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection as _, Postgres, Transaction};
+use sqlx::{ConnectOptions, Connection as _, Pool, Postgres, Transaction};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// Begins a transaction on SQLite whose commit waits for the disk.
@@ -60,6 +61,33 @@ pub(super) enum Engine {
     Postgres(PgPool),
 }
 
+/// The use of the connections to the payment database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolUse {
+    pub connections: u32,
+    pub idle: u32,
+    /// How often this process has waited because every connection was in use.
+    pub waits: u64,
+    /// The total time of these waits.
+    pub waited: Duration,
+}
+
+/// The waits of all pools of this process. Its metrics have one series.
+static WAITS: AtomicU64 = AtomicU64::new(0);
+static WAITED_MICROS: AtomicU64 = AtomicU64::new(0);
+
+/// Measures the wait for a connection if the pool has none to spare.
+async fn measured<T, D: sqlx::Database>(pool: &Pool<D>, connection: impl Future<Output = T>) -> T {
+    if pool.num_idle() > 0 || pool.size() < pool.options().get_max_connections() {
+        return connection.await;
+    }
+    let began = Instant::now();
+    let connection = connection.await;
+    WAITS.fetch_add(1, Ordering::Relaxed);
+    WAITED_MICROS.fetch_add(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    connection
+}
+
 impl Engine {
     pub(super) async fn begin(&self) -> Result<ConnectionState, StorageError> {
         self.begin_per_engine(DURABLE, "BEGIN").await
@@ -67,8 +95,8 @@ impl Engine {
 
     async fn begin_per_engine(&self, sqlite: &'static str, postgres: &'static str) -> Result<ConnectionState, StorageError> {
         Ok(match self {
-            Self::Sqlite { writer, .. } => writer.begin_with(sqlite).await.map_err(storage)?.into(),
-            Self::Postgres(pool) => begin_detached(pool, postgres).await.map_err(storage)?.into(),
+            Self::Sqlite { writer, .. } => measured(writer, writer.begin_with(sqlite)).await.map_err(storage)?.into(),
+            Self::Postgres(pool) => measured(pool, begin_detached(pool, postgres)).await.map_err(storage)?.into(),
         })
     }
 }
@@ -161,8 +189,8 @@ impl Database {
     /// Returns a connection for reads outside a transaction: each statement stands alone. SQLite rejects writes on it.
     pub async fn read(&self) -> Result<Connection, StorageError> {
         let state = match &self.engine {
-            Engine::Sqlite { reader, .. } => reader.acquire().await.map_err(storage)?.into(),
-            Engine::Postgres(pool) => pool.acquire().await.map_err(storage)?.into(),
+            Engine::Sqlite { reader, .. } => measured(reader, reader.acquire()).await.map_err(storage)?.into(),
+            Engine::Postgres(pool) => measured(pool, pool.acquire()).await.map_err(storage)?.into(),
         };
         Ok(Connection::new(state, Arc::clone(&self.published)))
     }
@@ -179,6 +207,21 @@ impl Database {
     /// Runs a trivial query, as a readiness check.
     pub async fn ping(&self) -> Result<(), StorageError> {
         self.read().await?.query("SELECT 1 AS one").execute().await.map(|_| ())
+    }
+
+    /// The connections now, and the waits since the process began.
+    #[must_use]
+    pub fn pool_use(&self) -> PoolUse {
+        let (connections, idle) = match &self.engine {
+            Engine::Sqlite { writer, reader, .. } => (writer.size() + reader.size(), writer.num_idle() + reader.num_idle()),
+            Engine::Postgres(pool) => (pool.size(), pool.num_idle()),
+        };
+        PoolUse {
+            connections,
+            idle: u32::try_from(idle).unwrap_or(u32::MAX),
+            waits: WAITS.load(Ordering::Relaxed),
+            waited: Duration::from_micros(WAITED_MICROS.load(Ordering::Relaxed)),
+        }
     }
 
     /// Waits for this process's next commit that writes to the outbox. Returns at once if there was one since the last wait.

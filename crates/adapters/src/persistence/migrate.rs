@@ -28,6 +28,29 @@ pub async fn migrate(database: &Database) -> Result<(), StorageError> {
     }
 }
 
+/// The version of the newest migration that the database has; `None` if it has no schema yet.
+pub async fn schema_version(database: &Database) -> Result<Option<i64>, StorageError> {
+    let newest = "SELECT MAX(version) FROM _sqlx_migrations";
+    match &database.engine {
+        Engine::Sqlite { reader, .. } => {
+            let table = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '_sqlx_migrations'";
+            let exists = sqlx::query_scalar::<_, i64>(table).fetch_one(reader).await.map_err(storage)? > 0;
+            if exists { sqlx::query_scalar(newest).fetch_one(reader).await.map_err(storage) } else { Ok(None) }
+        }
+        Engine::Postgres(pool) => {
+            let table = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL";
+            let exists = sqlx::query_scalar::<_, bool>(table).fetch_one(pool).await.map_err(storage)?;
+            if exists { sqlx::query_scalar(newest).fetch_one(pool).await.map_err(storage) } else { Ok(None) }
+        }
+    }
+}
+
+/// The version of the newest migration that this binary knows. Both databases have the same.
+#[must_use]
+pub fn known_schema() -> i64 {
+    SQLITE.iter().map(|migration| migration.version).max().unwrap_or_default()
+}
+
 /// A fingerprint of the migrations. It names the templates that test databases are copied from, so that each schema has its own.
 #[cfg(feature = "testing")]
 pub(crate) fn schema_mark() -> String {

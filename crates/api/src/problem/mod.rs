@@ -105,6 +105,12 @@ impl Problem {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large").code("BODY_TOO_LARGE")
     }
 
+    /// The body arrived below the minimum rate.
+    #[must_use]
+    pub fn too_slow() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "The request arrived too slowly").code("REQUEST_TOO_SLOW")
+    }
+
     /// An error that the server caused. The caller logs its cause.
     #[must_use]
     pub fn internal() -> Self {

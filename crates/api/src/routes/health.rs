@@ -1,12 +1,24 @@
 //! Liveness and readiness probes.
 
 use crate::problem::Problem;
-use crate::state::App;
-use poem::handler;
+use crate::state::{App, Probe};
 use poem::http::StatusCode;
 use poem::web::{Data, Json};
+use poem::{EndpointExt, IntoEndpoint, Route, get, handler};
 use serde_json::{Value, json};
+use souk_domain::storage::Store;
 use std::sync::Arc;
+
+/// What readiness depends on.
+pub struct Health {
+    pub store: Arc<dyn Store>,
+    pub queue: Arc<dyn Probe>,
+}
+
+/// The probes alone, for a listener of their own.
+pub fn routes(health: Health) -> impl IntoEndpoint {
+    Route::new().at("/healthz", get(alive)).at("/readyz", get(ready_alone)).data(Arc::new(health))
+}
 
 #[handler]
 pub fn alive() -> Json<Value> {
@@ -16,10 +28,19 @@ pub fn alive() -> Json<Value> {
 /// Checks that the database and the queue respond.
 #[handler]
 pub async fn ready(app: Data<&Arc<App>>) -> Result<Json<Value>, Problem> {
+    check(app.ctx.store.as_ref(), app.probe.as_ref()).await
+}
+
+#[handler]
+async fn ready_alone(health: Data<&Arc<Health>>) -> Result<Json<Value>, Problem> {
+    check(health.store.as_ref(), health.queue.as_ref()).await
+}
+
+async fn check(store: &dyn Store, queue: &dyn Probe) -> Result<Json<Value>, Problem> {
     let unavailable = |part: &str| {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, format!("The {part} does not answer")).code("UNAVAILABLE").param("part", part)
     };
-    app.ctx.store.ping().await.map_err(|_| unavailable("database"))?;
-    app.probe.ping().await.map_err(|_| unavailable("queue"))?;
+    store.ping().await.map_err(|_| unavailable("database"))?;
+    queue.ping().await.map_err(|_| unavailable("queue"))?;
     Ok(Json(json!({ "status": "ok", "database": "ok", "queue": "ok" })))
 }

@@ -116,3 +116,29 @@ async fn a_running_store_reports_its_health() {
     assert_eq!(app.browser().get("/readyz").await.ok()["database"], "ok");
     app.finish().await;
 }
+
+#[tokio::test]
+async fn browsers_are_told_to_keep_to_https_only_where_the_store_uses_it() {
+    let secure = TestApp::open().await;
+    for path in ["/healthz", "/api/store"] {
+        assert_eq!(secure.browser().get(path).await.header("strict-transport-security"), Some("max-age=31536000"), "{path}");
+    }
+    secure.finish().await;
+    let plain = TestApp::reached_at("http://127.0.0.1:8080/").await;
+    assert_eq!(plain.browser().get("/healthz").await.header("strict-transport-security"), None);
+    plain.finish().await;
+}
+
+#[tokio::test]
+async fn pages_may_request_payments_and_passkeys_and_no_devices() {
+    let app = TestApp::open().await;
+    let answer = app.browser().get("/healthz").await;
+    let policy = answer.header("permissions-policy").expect("a policy");
+    for allowed in ["payment=(self \"https://js.stripe.com\")", "publickey-credentials-get=(self)", "publickey-credentials-create=(self)"] {
+        assert!(policy.split(", ").any(|part| part == allowed), "{policy}");
+    }
+    for denied in ["camera=()", "microphone=()", "geolocation=()"] {
+        assert!(policy.split(", ").any(|part| part == denied), "{policy}");
+    }
+    app.finish().await;
+}

@@ -1,6 +1,6 @@
 //! The ports to the payment networks. A rail reports what happened; the domain decides what that means.
 
-use super::{Currency, GasState, Method, ProviderDispute, ProviderRefund, Trigger};
+use super::{Currency, GasState, Method, MethodKind, ProviderDispute, ProviderRefund, Trigger};
 use crate::access::Did;
 use crate::shared::{Amount, AttemptId, CustomerId, MethodId, RefundId, Timestamp};
 use async_trait::async_trait;
@@ -19,6 +19,20 @@ pub enum Outcome {
     NotFound,
     /// No answer was received, or none that could be understood. Never a failure (invariant 4).
     Unknown(String),
+}
+
+impl Outcome {
+    /// A name for logs and metrics.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Settled(_) => "settled",
+            Self::Declined(_) => "declined",
+            Self::Pending { .. } => "pending",
+            Self::NotFound => "not_found",
+            Self::Unknown(_) => "unknown",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -288,6 +302,12 @@ pub struct CardHolder {
 pub trait ConcurrencyLimit: Send + Sync {
     /// Waits for a slot of the method's network, first come, first served. Dropping the result frees the slot.
     async fn take(&self, method: &MethodId, trigger: Trigger) -> Box<dyn Send>;
+}
+
+/// Counts what the networks answer, for the owner's metrics.
+pub trait OutcomeObserver: Send + Sync {
+    /// Called whenever an outcome is recorded for an attempt, so an attempt that is checked again counts again.
+    fn observe(&self, network: MethodKind, outcome: &Outcome);
 }
 
 /// Makes the sandbox follow a customer's test clock.

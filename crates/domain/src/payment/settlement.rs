@@ -93,6 +93,7 @@ pub async fn record(
     trigger: Trigger,
 ) -> Result<Vec<AttemptId>, SettlementError> {
     let attempt = &context.attempt;
+    ctx.networks.observe(context.method.kind, outcome);
     if attempt.is_on_hold() {
         let on_hold = Undecided { status: attempt.status, intent: IntentStatus::Processing, error: attempt.last_error.clone() };
         on_hold.record(ctx, unit, attempt, trigger).await?;

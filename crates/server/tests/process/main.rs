@@ -3,9 +3,12 @@
 mod audit;
 mod buyer;
 mod commands;
+mod connections;
 mod crash;
 mod drain;
+mod folder;
 mod history;
+mod metrics;
 mod plans;
 mod scale;
 mod souk;

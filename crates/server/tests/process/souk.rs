@@ -60,9 +60,28 @@ impl Settings {
 
     /// Starts the demo store on a free port, without waiting until it is open.
     pub fn spawn(&self) -> Starting {
+        self.spawn_command(self.command(&["serve", "--demo", "--sandbox-faults", "--listen", &self.listen]))
+    }
+
+    /// Starts the demo store in a process that may have this many open files.
+    pub async fn start_with_open_files(&self, limit: u32) -> Souk {
+        let limit = limit.to_string();
+        let souk = self.command(&["serve", "--demo", "--sandbox-faults", "--listen", &self.listen]);
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "ulimit -n \"$0\" && exec \"$@\"", &limit]).arg(souk.as_std().get_program()).args(souk.as_std().get_args());
+        for (variable, value) in souk.as_std().get_envs() {
+            match value {
+                Some(value) => limited.env(variable, value),
+                None => limited.env_remove(variable),
+            };
+        }
+        limited.stdin(Stdio::null()).kill_on_drop(true);
+        self.spawn_command(limited).opened().await
+    }
+
+    fn spawn_command(&self, mut command: Command) -> Starting {
         std::fs::create_dir_all(&self.data).expect("a data folder");
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.data.join(&self.log)).expect("a log");
-        let mut command = self.command(&["serve", "--demo", "--sandbox-faults", "--listen", &self.listen]);
         command.args(&self.options).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().expect("souk starts");
         let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
@@ -84,8 +103,12 @@ pub struct Starting {
 impl Starting {
     /// Waits until the process prints its URL.
     pub async fn opened(mut self) -> Souk {
+        let mut health = None;
         let address = tokio::time::timeout(START_TIMEOUT, async {
             while let Some(line) = self.lines.next_line().await.expect("reads") {
+                if let Some(address) = line.strip_prefix("Health checks and metrics are at ") {
+                    health = Some(Url::parse(address).expect("an address"));
+                }
                 if let Some(address) = line.strip_prefix("Souk is running at ") {
                     return Some(Url::parse(address).expect("an address"));
                 }
@@ -95,7 +118,7 @@ impl Starting {
         let Ok(Some(address)) = address.await else { panic!("souk did not open:\n{}", tail(&self.log)) };
         // Keep reading its output, so that the process never blocks on the pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = self.lines.next_line().await {} });
-        Souk { child: self.child, address, log: self.log }
+        Souk { child: self.child, address, health, log: self.log }
     }
 
     /// Sends SIGKILL during the start.
@@ -108,6 +131,8 @@ impl Starting {
 pub struct Souk {
     child: Child,
     pub address: Url,
+    /// The listener for health checks, if there is one.
+    pub health: Option<Url>,
     log: PathBuf,
 }
 

@@ -26,10 +26,14 @@ pub async fn relay(app: Data<&Arc<App>>, request: &Request, socket: WebSocket) -
 
 async fn serve(app: Arc<App>, mut stream: WebSocketStream, mut channels: Channels, _permit: SocketPermit) {
     let mut events = app.realtime.subscribe();
+    // Only the client's own messages count: events that are sent to it do not keep a silent client connected.
+    let mut idle = std::pin::pin!(tokio::time::sleep(IDLE_TIMEOUT));
     loop {
         tokio::select! {
-            incoming = tokio::time::timeout(IDLE_TIMEOUT, stream.next()) => {
-                let Ok(Some(Ok(message))) = incoming else { break };
+            () = &mut idle => break,
+            incoming = stream.next() => {
+                let Some(Ok(message)) = incoming else { break };
+                idle.as_mut().reset(tokio::time::Instant::now() + IDLE_TIMEOUT);
                 let text = match message {
                     Message::Text(text) => text,
                     Message::Ping(_) | Message::Pong(_) => continue,

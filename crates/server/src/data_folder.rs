@@ -1,0 +1,143 @@
+//! The data folder: who may use it at the same time, the mark of the store in it, and the modes of its files.
+
+use crate::config::{Command, Common};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Locked by every command that opens the store: shared, or exclusively by one that needs the folder for itself.
+const STORE_LOCK: &str = "store.lock";
+/// Locked by the one process that serves or works on SQLite.
+const PROCESS_LOCK: &str = "process.lock";
+/// Exists when a store was set up completely in this folder.
+const MARK: &str = "store.mark";
+const MARK_TEXT: &str =
+    "A store was set up in this folder. Without its database and its key, Souk does not start here (see souk serve --new).\n";
+/// The files that Souk writes directly into the folder begin with these names.
+const OWN_FILES: [&str; 6] = ["souk.db", "queue.db", "sandbox.db", "secret.key", "store.", "process.lock"];
+const OWN_FOLDERS: [&str; 2] = ["files", "mail"];
+
+/// The locks of a command, released when its process ends, however it ends.
+#[derive(Debug)]
+pub struct Locks {
+    _files: Vec<File>,
+}
+
+/// Creates the folder and takes the locks that the command needs.
+///
+/// # Errors
+/// Another process uses the folder in a way that excludes this command; the message names the folder.
+pub fn lock(command: &Command) -> Result<Locks, String> {
+    let (common, runs) = match command {
+        Command::Serve(args) => (&args.common, true),
+        Command::Work(args) => (&args.common, true),
+        Command::Migrate(common) | Command::Key { common, .. } | Command::Passport { common, .. } | Command::DeadLetters { common, .. } => {
+            (common, false)
+        }
+        // They read only, or use a temporary folder.
+        Command::Verify(_) | Command::HistoryProcess(_) | Command::Ledger { .. } | Command::Openapi => {
+            return Ok(Locks { _files: Vec::new() });
+        }
+    };
+    create(&common.data)?;
+    let mut locks = Vec::new();
+    let store = open_lock(&common.data, STORE_LOCK)?;
+    if common.new {
+        try_exclusive(&store, &common.data, "another souk command uses")?;
+        store.unlock().map_err(|error| describe(&common.data, error))?;
+    }
+    store.lock_shared().map_err(|error| describe(&common.data, error))?;
+    locks.push(store);
+    if runs && common.uses_sqlite() {
+        let process = open_lock(&common.data, PROCESS_LOCK)?;
+        try_exclusive(&process, &common.data, "another souk serve or souk work uses")?;
+        locks.push(process);
+    }
+    Ok(Locks { _files: locks })
+}
+
+fn open_lock(folder: &Path, name: &str) -> Result<File, String> {
+    let path = folder.join(name);
+    OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(|error| describe(&path, error))
+}
+
+fn try_exclusive(file: &File, folder: &Path, who: &str) -> Result<(), String> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => format!("{who} the data folder {}", folder.display()),
+        TryLockError::Error(error) => describe(folder, error),
+    })
+}
+
+/// Creates the folder for this user only, and makes what Souk has written there private. An existing folder keeps its mode.
+pub fn create(folder: &Path) -> Result<(), String> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(folder).map_err(|error| describe(folder, error))?;
+    let entries = std::fs::read_dir(folder).map_err(|error| describe(folder, error))?;
+    for entry in entries.flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        let name = name.to_string_lossy();
+        let mode = if OWN_FOLDERS.contains(&name.as_ref()) {
+            0o700
+        } else if OWN_FILES.iter().any(|own| name.starts_with(own)) {
+            0o600
+        } else {
+            continue;
+        };
+        let is_private = entry.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o077 == 0);
+        if !is_private {
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(|error| describe(&path, error))?;
+        }
+    }
+    Ok(())
+}
+
+fn describe(path: &Path, error: impl std::fmt::Display) -> String {
+    format!("{}: {error}", path.display())
+}
+
+/// What a start must know about the folder before it creates anything in it.
+#[derive(Debug)]
+pub struct StoreMark {
+    folder: PathBuf,
+    is_set: bool,
+    /// `--new`: the database may be empty.
+    new: bool,
+}
+
+impl StoreMark {
+    pub fn of(common: &Common) -> Self {
+        Self { folder: common.data.clone(), is_set: common.data.join(MARK).exists(), new: common.new }
+    }
+
+    /// # Errors
+    /// The folder belongs to a store whose database is missing or empty, and nobody asked for a new store.
+    pub fn check_database(&self, is_empty: bool, database: &str) -> Result<(), String> {
+        if !self.is_set || self.new || !is_empty {
+            return Ok(());
+        }
+        let folder = self.folder.display();
+        Err(format!(
+            "the data folder {folder} belongs to a store, but {database} is missing or empty. \
+             Restore the database, or start a new store with --new"
+        ))
+    }
+
+    /// Returns whether a missing key may be created: a store that exists would lose its identity and its stored secrets.
+    pub const fn may_create_key(&self, is_empty: bool) -> bool {
+        !self.is_set || (self.new && is_empty)
+    }
+
+    /// Marks the folder after a completed migration.
+    pub fn set(&self) -> Result<(), String> {
+        if self.is_set {
+            return Ok(());
+        }
+        let path = self.folder.join(MARK);
+        let written = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&path).and_then(|mut file| {
+            file.write_all(MARK_TEXT.as_bytes())?;
+            file.sync_all()
+        });
+        written.map_err(|error| describe(&path, error))
+    }
+}

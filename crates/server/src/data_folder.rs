@@ -32,6 +32,7 @@ pub fn lock(command: &Command) -> Result<Locks, String> {
     let (common, runs) = match command {
         Command::Serve(args) => (&args.common, true),
         Command::Work(args) => (&args.common, true),
+        Command::Doctor(args) => (&args.common, false),
         Command::Migrate(common) | Command::Key { common, .. } | Command::Passport { common, .. } | Command::DeadLetters { common, .. } => {
             (common, false)
         }

@@ -1,4 +1,4 @@
-use super::model::{RefundAnswerModel, RefundInputModel, RefundModel, order_refund};
+use super::model::{RefundAnswerModel, RefundInputModel, RefundModel, order_refund, refund_model, refund_models};
 use crate::auth::{Reader, Reads, Writes, resources};
 use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
@@ -10,7 +10,7 @@ use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::billing::{self, refundable};
-use souk_domain::payment::{Refund, RefundFilter, RefundStatus};
+use souk_domain::payment::{RefundFilter, RefundStatus};
 use souk_domain::shared::{InvoiceId, RefundId};
 use std::sync::Arc;
 
@@ -19,12 +19,6 @@ use std::sync::Arc;
 pub struct RefundListModel {
     pub count: u64,
     pub list: Vec<RefundModel>,
-}
-
-impl From<&[Refund]> for RefundListModel {
-    fn from(refunds: &[Refund]) -> Self {
-        Self { count: refunds.len() as u64, list: refunds.iter().map(RefundModel::from).collect() }
-    }
 }
 
 #[derive(Debug, Clone, Object)]
@@ -82,7 +76,8 @@ impl RefundsApi {
             None => None,
         };
         let found = unit.refunds().list(reader.mode(), &RefundFilter { customer_id, invoice_id, status }, &page).await?;
-        Ok(Json(RefundListModel { count: found.count, list: found.list.iter().map(RefundModel::from).collect() }))
+        let list = refund_models(&app, unit.as_mut(), &found.list).await?;
+        Ok(Json(RefundListModel { count: found.count, list }))
     }
 
     /// The maximum refund of an invoice's payments now.
@@ -108,8 +103,9 @@ impl RefundsApi {
         let mut unit = app.ctx.store.read().await?;
         let refund = unit.refunds().find(&RefundId::parse(&id)?).await?.ok_or_else(Problem::not_found)?;
         let customer = unit.customers().find(&refund.customer_id).await?.ok_or_else(Problem::not_found)?;
+        drop(unit);
         match reader.may_read(&customer.did, refund.mode) {
-            true => Ok(Json(RefundModel::from(&refund))),
+            true => Ok(Json(refund_model(&app, &refund).await?)),
             false => Err(Problem::not_found()),
         }
     }
@@ -123,7 +119,7 @@ impl RefundsApi {
         id: Path<String>,
     ) -> Result<Json<RefundModel>, Problem> {
         let refund = billing::retry_refund(&app.ctx, writes.mode, &RefundId::parse(&id)?).await?;
-        Ok(Json(RefundModel::from(&refund)))
+        Ok(Json(refund_model(&app, &refund).await?))
     }
 
     /// Move the amount of a failed refund to the customer's balance.
@@ -135,6 +131,6 @@ impl RefundsApi {
         id: Path<String>,
     ) -> Result<Json<RefundModel>, Problem> {
         let refund = billing::move_refund_to_balance(&app.ctx, writes.mode, &RefundId::parse(&id)?).await?;
-        Ok(Json(RefundModel::from(&refund)))
+        Ok(Json(refund_model(&app, &refund).await?))
     }
 }

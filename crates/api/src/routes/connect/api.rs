@@ -2,7 +2,7 @@
 
 use super::step::{self, challenge};
 use super::{claims, wallet_actions};
-use crate::auth::{BROWSER_COOKIE, LOGIN_COOKIE, LinkHolder, MaybeUser, RequestContext, browser_cookie, cookie, login_cookie, token_hash};
+use crate::auth::{BROWSER_COOKIE, LOGIN_COOKIE, LinkHolder, MaybeUser, browser_cookie, cookie, login_cookie, token_hash};
 use crate::problem::Problem;
 use crate::state::App;
 use poem::http::header;
@@ -70,14 +70,13 @@ async fn begin(
     request: &Request,
     action: Path<String>,
     user: MaybeUser,
-    context: RequestContext,
     body: poem::Body,
 ) -> Result<Response, Problem> {
     let action = action_of(&action)?;
     app.limits.admit_connect(request)?;
     let params = params_of(request, body).await?;
     let params = match wallet_actions::is_wallet_action(action) {
-        true => wallet_actions::open(&app, action, params, context.mode, &LinkHolder::of(request).await?, user.0.as_ref()).await?,
+        true => wallet_actions::open(&app, action, params, &LinkHolder::of(request).await?, user.0.as_ref()).await?,
         false => params,
     };
     let user = user.0.map(|caller| caller.user);

@@ -1,5 +1,6 @@
-//! Realtime events for open pages. The channel is public, so it carries only event names and ids.
+//! Realtime messages for open pages. The channel of events is public, so it carries only event names and ids.
 
+use crate::shared::Timestamp;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 
@@ -10,18 +11,35 @@ pub struct PublicEvent {
     pub ids: BTreeMap<String, String>,
 }
 
-/// Delivers events to the pages that are connected to any process of this store.
+/// The state of a connect session. Only pages that know the session's token receive it, on the channel of that token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectUpdate {
+    pub token: String,
+    /// A name of `access::ConnectStatus`.
+    pub status: String,
+    /// Empty unless it failed.
+    pub error: String,
+    pub updated_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RealtimeMessage {
+    Event(PublicEvent),
+    Connect(ConnectUpdate),
+}
+
+/// Delivers messages to the pages that are connected to any process of this store.
 #[async_trait]
 pub trait Realtime: Send + Sync {
-    /// Sends an event to all current subscribers. Pages that miss it read the state instead.
-    async fn publish(&self, event: &PublicEvent) -> Result<(), RealtimeError>;
+    /// Sends a message to all current subscribers. Pages that miss it read the state instead.
+    async fn publish(&self, message: &RealtimeMessage) -> Result<(), RealtimeError>;
     fn subscribe(&self) -> Box<dyn Subscription>;
 }
 
 #[async_trait]
 pub trait Subscription: Send {
-    /// The next event; `None` when the process ends. A subscriber that is too slow misses events.
-    async fn next(&mut self) -> Option<PublicEvent>;
+    /// The next message; `None` when the process ends. A subscriber that is too slow misses messages.
+    async fn next(&mut self) -> Option<RealtimeMessage>;
 }
 
 #[derive(Debug, thiserror::Error)]

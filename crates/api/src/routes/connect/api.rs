@@ -110,6 +110,7 @@ async fn begin(
         error_params: BTreeMap::new(),
         browser_session: None,
         created_at: now,
+        updated_at: now,
         expires_at: now.plus(CONNECT_LIFETIME),
     };
     let mut unit = app.ctx.store.begin().await?;
@@ -140,12 +141,8 @@ async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, q
         return Err(step::other_wallet());
     }
     let is_same_browser = cookie(request, BROWSER_COOKIE).is_some_and(|browser| token_hash(browser) == session.browser);
-    let shown = match session.status {
-        ConnectStatus::Working => ConnectStatus::Scanned,
-        status => status,
-    };
     let step = usize::from(!matches!(session.step, ConnectStep::Principal));
-    let mut body = json!({ "token": session.token, "status": shown.name(), "currentStep": step, "mfaCode": 0 });
+    let mut body = json!({ "token": session.token, "status": session.status.public_name(), "currentStep": step, "mfaCode": 0 });
     if !session.error.is_empty() {
         body["error"] = Value::String(session.error.clone());
         body["code"] = Value::String(session.error_code.clone());

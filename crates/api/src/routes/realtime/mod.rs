@@ -1,14 +1,30 @@
 //! The realtime relay in Phoenix frames (payment-kit.md 4), over a websocket or long polling. It is public, so its events contain
-//! names and ids only.
+//! names and ids only. The state of a connect session goes to the channel of its token, `relay:{store}:{token}` (did-connect.md 2.1).
 
 mod channels;
 mod frame;
 mod longpoll;
 mod websocket;
 
+use crate::state::App;
 use poem::{EndpointExt, IntoEndpoint, Route, get};
+use souk_domain::events::RealtimeMessage;
 
 pub fn routes() -> impl IntoEndpoint {
     let poll = get(longpoll::poll).post(longpoll::push);
     Route::new().at("/websocket", get(websocket::relay)).at("/longpoll", poll.data(longpoll::LongPollSessions::default()))
+}
+
+/// The current state of the connect session whose channel a client has joined. Published dialogs stop polling once their socket is open,
+/// so they would miss a change from before they joined.
+async fn state_after_join(app: &App, token: Option<String>) -> Option<RealtimeMessage> {
+    let token = token?;
+    let found = async { app.ctx.store.read().await?.connect_sessions().find(&token, app.ctx.now()).await };
+    match found.await {
+        Ok(session) => session?.update().map(RealtimeMessage::Connect),
+        Err(error) => {
+            tracing::warn!(%error, "the state of a connect session could not be read");
+            None
+        }
+    }
 }

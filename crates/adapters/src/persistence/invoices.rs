@@ -49,14 +49,15 @@ macro_rules! search {
 pub(super) const SEARCH: Listing = search!("livemode = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9)");
 pub(super) const SEARCH_OF_CUSTOMER: Listing =
     search!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
-/// Finds the numbers in the ranges of `$13` by their unique index.
+/// Finds the numbers in the ranges of `$13` by their unique index. On PostgreSQL, `OFFSET 0` makes each range a scan of its own.
 pub(super) const NUMBERED: Listing = invoices!(
     (either "+livemode" "livemode") " = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9) AND id IN (SELECT n.id FROM "
     (either
         "json_each($13) r CROSS JOIN invoices n WHERE n.livemode = $4 AND n.document = r.value ->> 'document'
          AND n.number BETWEEN r.value ->> 'low' AND r.value ->> 'high')"
-        "jsonb_to_recordset($13) AS r (document TEXT, low BIGINT, high BIGINT) JOIN invoices n
-         ON n.livemode = $4 AND n.document = r.document AND n.number BETWEEN r.low AND r.high)")
+        "jsonb_to_recordset($13) AS r (document TEXT, low BIGINT, high BIGINT) CROSS JOIN LATERAL
+         (SELECT id FROM invoices WHERE livemode = $4 AND document = r.document AND number BETWEEN r.low AND r.high
+          ORDER BY livemode, document, number OFFSET 0) n)")
 );
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
 const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));

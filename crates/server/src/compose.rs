@@ -71,7 +71,7 @@ pub async fn open_with_networks(common: &Common, own_address: &Url) -> Result<Co
     let (_, ctx) = open_store(common).await?;
     let app_key = AppKey::from_seed(&keys::derive(&prepare_folder(common)?, "app"));
     let wallets = ArcblockRail::new(app_key, Arc::clone(&ctx.clock), own_address.clone())?;
-    let cards = StripeRail::new(own_address.as_str().trim_end_matches('/'))?;
+    let cards = StripeRail::new(own_address)?;
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     Ok(Context { networks, ..ctx })
 }

@@ -43,7 +43,7 @@ enum RecurringJob {
     Prune,
 }
 
-const TABLE: [(RecurringJob, Duration); 10] = [
+const TABLE: [(RecurringJob, Duration); 11] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     // Each payment is looked up once, and again only in doubt; the period and `CHUNK` bound the number of calls.
     (RecurringJob::RecheckSettled, Duration::from_secs(10)),

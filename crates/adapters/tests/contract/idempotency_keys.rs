@@ -47,7 +47,6 @@ on_both! {
         assert_eq!(claim(&call("anna", "k1", 0), "first").await, None);
         assert_eq!(claim(&call("anna", "k1", 1), "second").await, stored(0, CallState::Running));
         assert_eq!(claim(&call("bob", "k1", 1), "second").await, None);
-        let mut keys = unit.idempotency();
         keys.keep(&call("anna", "k1", 0), 201, "{}").await.expect("keeps");
         keys.keep(&call("anna", "k1", 0), 500, "later").await.expect("keeps");
         let answered = || stored(0, CallState::Answered { status: 201, body: "{}".to_owned() });

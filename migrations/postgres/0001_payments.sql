@@ -66,6 +66,7 @@ CREATE TABLE connect_sessions (
     error_params    JSONB       NOT NULL, -- {"name": "value", ...}
     browser_session BYTEA, -- the hash of the login that it was used for
     created_at      TIMESTAMPTZ NOT NULL,
+    updated_at      TIMESTAMPTZ NOT NULL,
     expires_at      TIMESTAMPTZ NOT NULL
 );
 CREATE INDEX connect_sessions_expiry ON connect_sessions (expires_at);

@@ -67,6 +67,7 @@ CREATE TABLE connect_sessions (
     error_params    TEXT    NOT NULL, -- {"name": "value", ...}
     browser_session BLOB, -- the hash of the login that it was used for
     created_at      INTEGER NOT NULL,
+    updated_at      INTEGER NOT NULL,
     expires_at      INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX connect_sessions_expiry ON connect_sessions (expires_at);

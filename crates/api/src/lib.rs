@@ -1,6 +1,7 @@
 //! The HTTP interface: routes, permissions, and the wire format of domain objects.
 
 pub mod auth;
+mod cross_origin;
 mod idempotency;
 mod limits;
 pub mod lossless_json;

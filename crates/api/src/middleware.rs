@@ -1,6 +1,7 @@
 //! Middleware of every request: mount prefix, origin check, size limits, idempotency, response headers and the error format.
 
 use crate::auth::{LOGIN_COOKIE, cookie};
+use crate::cross_origin;
 use crate::idempotency;
 use crate::problem::{BAD_REQUEST, Problem};
 use crate::state::App;
@@ -43,22 +44,28 @@ impl<E: Endpoint> Endpoint for MiddlewareEndpoint<E> {
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
         strip_mount_prefix(&mut request);
         let path = request.uri().path().to_owned();
-        let origin = request.headers().get(header::ORIGIN).cloned();
         let method = RequestMethod(request.method().clone());
-        let is_open = is_open_to_other_origins(&path) || is_public_read(&method.0, &path);
+        let call = Call {
+            is_open: cross_origin::is_open(&cross_origin::called_method(&method.0, request.headers()), &path),
+            is_preflight: method.0 == Method::OPTIONS,
+            origin: Origin::of(&self.app, &request),
+            is_https: self.app.site.public_url.scheme() == "https",
+            path,
+        };
         request.extensions_mut().insert(method);
-        if *request.method() == Method::OPTIONS && is_open {
+        if call.is_preflight && call.is_open {
             let mut response = StatusCode::NO_CONTENT.into_response();
-            add_headers(&self.app, &path, is_open, origin, &mut response);
+            add_headers(&call, &mut response);
             return Ok(response);
         }
+        let path = &call.path;
         // The permit is held until the response is complete, apart from a streamed body.
         let (permit, admitted) = match self.app.limits.admit_request(&request) {
-            Ok(permit) => (permit, admit(&self.app, &mut request, &path).await),
+            Ok(permit) => (permit, admit(&mut request, &call).await),
             Err(problem) => (None, Err(problem)),
         };
         let result = match admitted {
-            Ok(()) if is_api(&path) => idempotency::once(&self.app, &self.inner, request).await,
+            Ok(()) if is_api(path) => idempotency::once(&self.app, &self.inner, request).await,
             // The sandbox stands in for an external network and has its own idempotency keys.
             Ok(()) => Ok(self.inner.get_response(request).await),
             Err(problem) => Err(problem.into()),
@@ -67,12 +74,42 @@ impl<E: Endpoint> Endpoint for MiddlewareEndpoint<E> {
             Ok(response) => response,
             Err(error) => error.into_response(),
         };
-        if is_api(&path) && response.status().is_client_error() | response.status().is_server_error() {
+        if is_api(path) && response.status().is_client_error() | response.status().is_server_error() {
             response = as_problem(response).await;
         }
         drop(permit);
-        add_headers(&self.app, &path, is_open, origin, &mut response);
+        add_headers(&call, &mut response);
         Ok(response)
+    }
+}
+
+/// What the middleware decides about a request before it is handled.
+struct Call {
+    /// Without the mount prefix.
+    path: String,
+    is_preflight: bool,
+    /// Whether pages of other origins may make this call.
+    is_open: bool,
+    origin: Origin,
+    /// Whether the store's address is under https.
+    is_https: bool,
+}
+
+/// The page that makes a request, by its `Origin` header.
+enum Origin {
+    /// Not a page, or a page of the same origin that reads.
+    Unnamed,
+    Own(HeaderValue),
+    Other,
+}
+
+impl Origin {
+    fn of(app: &App, request: &Request) -> Self {
+        match request.headers().get(header::ORIGIN) {
+            None => Self::Unnamed,
+            Some(origin) if origin.to_str().is_ok_and(|origin| app.site.is_own_origin(origin)) => Self::Own(origin.clone()),
+            Some(_) => Self::Other,
+        }
     }
 }
 
@@ -90,22 +127,14 @@ fn is_api(path: &str) -> bool {
     path.starts_with("/api/")
 }
 
-/// Paths that wallets and other origins may call; they do not rely on the login cookie.
-fn is_open_to_other_origins(path: &str) -> bool {
-    (path.starts_with("/api/did/") && (path.ends_with("/auth") || path.ends_with("/auth/submit"))) || path == "/__blocklet__.js"
-}
-
-/// Public data that pages of any origin may read; browsers send such requests without the login cookie.
-fn is_public_read(method: &Method, path: &str) -> bool {
-    let public = ["/api/apps", "/api/categories", "/api/store", "/api/settings"];
-    let below = |root: &&str| path.strip_prefix(*root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) && public.iter().any(below)
-}
-
-/// Rejects writes that another site makes with the login cookie, and bodies that are too large.
-async fn admit(app: &App, request: &mut Request, path: &str) -> Result<(), Problem> {
-    check_origin(app, request, path)?;
-    if !is_api(path) {
+/// Rejects writes that another site makes with the login cookie, and bodies that are too large. Removes the cookies of all other requests
+/// from other sites, so that they are anonymous.
+async fn admit(request: &mut Request, call: &Call) -> Result<(), Problem> {
+    if matches!(call.origin, Origin::Other) {
+        check_origin(request, call)?;
+        request.headers_mut().remove(header::COOKIE);
+    }
+    if !is_api(&call.path) {
         return Ok(());
     }
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
@@ -124,15 +153,11 @@ async fn admit(app: &App, request: &mut Request, path: &str) -> Result<(), Probl
     }
 }
 
-fn check_origin(app: &App, request: &Request, path: &str) -> Result<(), Problem> {
+fn check_origin(request: &Request, call: &Call) -> Result<(), Problem> {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
-    if is_read || !is_api(path) || is_open_to_other_origins(path) || cookie(request, LOGIN_COOKIE).is_none() {
-        return Ok(());
-    }
-    let origin = request.headers().get(header::ORIGIN).map(|value| value.to_str().unwrap_or_default());
-    match origin {
-        Some(origin) if !app.site.is_own_origin(origin) => Err(Problem::forbidden()),
-        _ => Ok(()),
+    match is_read || call.is_open || !is_api(&call.path) || cookie(request, LOGIN_COOKIE).is_none() {
+        true => Ok(()),
+        false => Err(Problem::forbidden()),
     }
 }
 
@@ -161,28 +186,33 @@ async fn as_problem(mut response: Response) -> Response {
     converted
 }
 
-fn add_headers(app: &App, path: &str, is_open: bool, origin: Option<HeaderValue>, response: &mut Response) {
+fn add_headers(call: &Call, response: &mut Response) {
     let headers = response.headers_mut();
     let mut set = |name: HeaderName, value: &'static str| {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     };
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(header::REFERRER_POLICY, "strict-origin-when-cross-origin");
-    if app.site.public_url.scheme() == "https" {
+    if call.is_https {
         // Without includeSubDomains: other hosts of the domain are not the store's to decide about.
         set(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000");
     }
-    if !is_api(path) {
+    if !is_api(&call.path) {
         set(HeaderName::from_static("permissions-policy"), PERMISSIONS);
     }
-    if is_api(path) {
+    if is_api(&call.path) {
         set(header::CACHE_CONTROL, "no-store");
     }
-    if is_open {
-        set(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
-        set(header::ACCESS_CONTROL_ALLOW_HEADERS, "*");
-    } else if let Some(origin) = origin.filter(|origin| origin.to_str().is_ok_and(|origin| app.site.is_own_origin(origin))) {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    match &call.origin {
+        _ if call.is_open => cross_origin::add_headers(headers, call.is_preflight),
+        Origin::Own(origin) => {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            headers.append(header::VARY, HeaderValue::from_static("Origin"));
+        }
+        Origin::Unnamed | Origin::Other => {}
+    }
+    if matches!(call.origin, Origin::Other) {
+        // An anonymous response must not replace the cookies of the visitor.
+        headers.remove(header::SET_COOKIE);
     }
 }

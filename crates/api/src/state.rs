@@ -4,6 +4,7 @@ use souk_domain::access::{DidAuthTokens, SignedLinks};
 use souk_domain::billing::{CreditNotePrinter, InvoicePrinter};
 use souk_domain::context::Context;
 use souk_domain::events::Realtime;
+use souk_domain::payment::MethodKind;
 use souk_domain::shared::Text;
 use souk_domain::store::Files;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub struct Site {
     pub public_url: Url,
     /// Whether demo data was loaded; if so, a new browser starts in test mode.
     pub demo: bool,
+    /// The store's DID, which is its account at ArcBlock networks.
+    pub did: String,
     pub analytics_script: Option<Url>,
     pub errors_url: Option<Url>,
     /// The share of client errors to report, from 0 to 1.
@@ -29,6 +32,13 @@ impl Site {
     #[must_use]
     pub fn address(&self, path: &str) -> String {
         format!("{}{path}", self.public_url.as_str().trim_end_matches('/'))
+    }
+
+    /// The store's account at the networks of a method type, which receives payments and sends refunds. `None` for cards, and for networks
+    /// whose account is not derived from the store's DID.
+    #[must_use]
+    pub fn account(&self, kind: MethodKind) -> Option<&str> {
+        (kind == MethodKind::Arcblock).then_some(self.did.as_str())
     }
 
     /// Resolves a host of a method's settings: a path that begins with `/` refers to this store.
@@ -84,6 +94,7 @@ mod tests {
             description: Text::default(),
             public_url: Url::parse(public_url).expect("address"),
             demo: false,
+            did: String::new(),
             analytics_script: None,
             errors_url: None,
             errors_sample_rate: 0.0,

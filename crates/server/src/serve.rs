@@ -143,6 +143,7 @@ fn app(args: &ServeArgs, parts: &Parts, capacity: &Capacity) -> App {
             description: Text::new("Apps worth paying for, ready to install", "来自开发者的精选应用"),
             public_url: parts.public_url.clone(),
             demo: args.demo,
+            did: parts.app_key.did().to_string(),
             analytics_script: args.analytics_url.clone(),
             errors_url: args.errors_url.clone(),
             errors_sample_rate: args.errors_sample_rate,

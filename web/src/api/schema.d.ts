@@ -4359,8 +4359,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Invoices whose description contains a text, or whose number or id equals it: all of the store, or the customer's own. Drafts are
-         *     excluded.
+         * Invoices whose description contains a text, whose number begins with it, or whose id equals it: all of the store, or the customer's
+         *     own. Drafts are excluded. A text that begins with a number's series, such as `SOUK-`, is compared with numbers only for the store.
          */
         get: {
             parameters: {
@@ -8157,12 +8157,18 @@ export interface components {
          */
         PaymentDetail: {
             tx_hash?: string;
+            /** @description The account from which the money moved, or which signed the delegation. */
             payer?: string;
+            /** @description The account to which the money moved, or to which a delegation was granted. */
+            receiver?: string;
             /** @description transfer, delegate, stake, stake_return or slash. */
             type?: string;
+            /** @description The address of the delegation. */
+            delegation_address?: string;
             /** @description The stake that accompanies a delegation. */
             staking?: components["schemas"]["StakingDetail"] & unknown;
             payment_intent_id?: string;
+            refund_id?: string;
         };
         /** PaymentError */
         PaymentError: {
@@ -8719,8 +8725,14 @@ export interface components {
             description: string;
             /** @description The network's reference of the refund, once it has one. */
             reference: string;
+            /** @description The refund on its network, under the name of the method's type; empty until the network has confirmed it. */
+            payment_details: {
+                [key: string]: components["schemas"]["PaymentDetail"];
+            };
             /** @description The reason of the last failure. */
             failure?: components["schemas"]["RefundFailure"] & unknown;
+            /** @description The code of the last failure. */
+            failure_reason?: string;
             /**
              * Format: uint32
              * @description Number of failures.
@@ -8967,6 +8979,8 @@ export interface components {
         /** StakingDetail */
         StakingDetail: {
             tx_hash: string;
+            /** @description The address of the stake at its network. */
+            address?: string;
         };
         /** Store */
         Store: {
@@ -9362,6 +9376,11 @@ export interface components {
         };
         /** UsageSummary */
         UsageSummary: {
+            /**
+             * Format: uint64
+             * @description The number of periods.
+             */
+            count: number;
             /** @description The current period first, then earlier ones. */
             list: components["schemas"]["UsageTotal"][];
         };

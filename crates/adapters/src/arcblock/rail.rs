@@ -182,6 +182,14 @@ impl WalletRail for ArcblockRail {
         stake::check(&expected, currency, request, signed_tx)
     }
 
+    fn mandate_address(&self, payer: &Did) -> Option<Did> {
+        Some(delegation_address(payer, self.app.did()))
+    }
+
+    fn stake_address(&self, payer: &Did, subject: &str) -> Option<Did> {
+        Some(stake_address(payer, self.app.did(), subject))
+    }
+
     async fn mandate_allows(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError> {
         let (_, address) = self.chain(method)?;
         let delegation = delegation_address(payer, self.app.did());

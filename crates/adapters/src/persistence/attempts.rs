@@ -10,7 +10,7 @@ use souk_domain::access::Did;
 use souk_domain::billing::InvoiceStatus;
 use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Attempts, Decline, PlannedPayment, Purpose, RECHECK_AFTER, Recheck};
 use souk_domain::shared::{Amount, AttemptId, ClockId, InvoiceId, MethodId, PaymentIntentId, StorageError, Timestamp};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 const TABLE: &str = "attempts";
 const CLIENT_SECRET: &str = "client_secret";
@@ -47,6 +47,11 @@ const CLAIM_RECHECKS: Sql = Sql {
 
 const FIND_OPEN: Sql =
     sql_per_dialect!("SELECT * FROM attempts WHERE id IN " (listed "$1") " AND status IN ('open', 'unknown') ORDER BY id");
+/// Repeats the condition of the partial index on the hash.
+pub(super) const WALLETS_OF: Sql = sql_per_dialect!(
+    "SELECT method_id, hash, payer FROM attempts WHERE method_id IN " (listed "$1") " AND hash IN " (listed "$2")
+    " AND hash IS NOT NULL AND payer IS NOT NULL"
+);
 // SQLite uses a partial index only if the statement repeats the index's condition verbatim.
 pub(super) const IN_FLIGHT: Sql = sql_per_dialect!(
     "SELECT invoice_id FROM attempt_invoices WHERE " (either "open = 1" "open") " AND invoice_id IN " (listed "$1")
@@ -140,6 +145,17 @@ impl Attempts for SqlAttempts<'_> {
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
         let rows = self.connection.query_per_dialect(FIND_OPEN).bind(keys(ids)).all().await?;
         rows.iter().map(|row| attempt(row, self.secrets)).collect()
+    }
+
+    async fn wallets_of(&mut self, transactions: &[(MethodId, String)]) -> Result<BTreeMap<(MethodId, String), Did>, StorageError> {
+        if transactions.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let methods: BTreeSet<_> = transactions.iter().map(|(method, _)| method.as_str()).collect();
+        let hashes: Vec<_> = transactions.iter().map(|(_, hash)| hash.as_str()).collect();
+        let methods: Vec<_> = methods.into_iter().collect();
+        let rows = self.connection.query_per_dialect(WALLETS_OF).bind(keys(&methods)).bind(keys(&hashes)).all().await?;
+        rows.iter().map(|row| Ok(((row.get("method_id")?, row.get("hash")?), row.get("payer")?))).collect()
     }
 
     async fn planned_by(&mut self, id: &AttemptId) -> Result<Vec<PlannedPayment>, StorageError> {

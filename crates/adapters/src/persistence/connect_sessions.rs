@@ -1,9 +1,17 @@
 //! Connect sessions between a browser and a wallet.
 
-use super::{Connection, Query, Row};
+use super::listing::sql_per_dialect;
+use super::{Connection, Query, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::access::{ConnectSession, ConnectSessions, ConnectStatus, ConnectTransition, TokenHash, Wallet};
 use souk_domain::shared::{StorageError, Timestamp};
+
+const ADVANCE: Sql = sql_per_dialect!(
+    "UPDATE connect_sessions SET action = $2, status = $3, step = $4, challenge = $5, params = $6, wallet_did = $7, wallet_key = $8,
+         nonce = $9, error = $10, error_code = $11, error_params = $12, expires_at = $14,
+         updated_at = " (either "MAX($13, updated_at + 1000)" "GREATEST($13, updated_at + INTERVAL '1 millisecond')") "
+     WHERE token = $1 AND status = $15 AND challenge = $16"
+);
 
 pub struct SqlConnectSessions<'s>(pub &'s mut Connection);
 
@@ -11,8 +19,8 @@ pub struct SqlConnectSessions<'s>(pub &'s mut Connection);
 impl ConnectSessions for SqlConnectSessions<'_> {
     async fn insert(&mut self, session: &ConnectSession) -> Result<(), StorageError> {
         let insert = "INSERT INTO connect_sessions (token, action, status, step, challenge, params, wallet_did, wallet_key, nonce,
-                          error, error_code, error_params, expires_at, browser, browser_session, created_at)
-                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+                          error, error_code, error_params, updated_at, expires_at, browser, browser_session, created_at)
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
         bind(self.0.query(insert), session).bind(session.browser).bind(session.browser_session).bind(session.created_at).execute().await?;
         Ok(())
     }
@@ -24,11 +32,8 @@ impl ConnectSessions for SqlConnectSessions<'_> {
     }
 
     async fn advance(&mut self, step: &ConnectTransition<'_>) -> Result<bool, StorageError> {
-        let update = "UPDATE connect_sessions SET action = $2, status = $3, step = $4, challenge = $5, params = $6, wallet_did = $7,
-                          wallet_key = $8, nonce = $9, error = $10, error_code = $11, error_params = $12, expires_at = $13
-                      WHERE token = $1 AND status = $14 AND challenge = $15";
         let next = ConnectSession { token: step.token.to_owned(), ..step.next.clone() };
-        Ok(bind(self.0.query(update), &next).bind(step.from).bind(step.challenge).execute().await? == 1)
+        Ok(bind(self.0.query_per_dialect(ADVANCE), &next).bind(step.from).bind(step.challenge).execute().await? == 1)
     }
 
     async fn redeem_connect_session(
@@ -55,12 +60,13 @@ impl ConnectSessions for SqlConnectSessions<'_> {
     }
 }
 
-/// Binds `$1` to `$13`: the token and the updatable columns.
+/// Binds `$1` to `$14`: the token and the updatable columns.
 fn bind<'q>(query: Query<'q>, session: &ConnectSession) -> Query<'q> {
     let (did, key) = session.wallet.as_ref().map(|wallet| (&wallet.did, &wallet.public_key)).unzip();
     let query = query.bind(&session.token).bind(session.action).bind(session.status).bind(session.step).bind(&session.challenge);
     let query = query.bind(&session.params).bind(did).bind(key).bind(session.nonce.cast_signed());
-    query.bind(&session.error).bind(&session.error_code).bind(&session.error_params).bind(session.expires_at)
+    let query = query.bind(&session.error).bind(&session.error_code).bind(&session.error_params);
+    query.bind(session.updated_at).bind(session.expires_at)
 }
 
 fn connect_session(row: &Row) -> Result<ConnectSession, StorageError> {
@@ -80,6 +86,7 @@ fn connect_session(row: &Row) -> Result<ConnectSession, StorageError> {
         error_params: row.get("error_params")?,
         browser_session: row.get("browser_session")?,
         created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
         expires_at: row.get("expires_at")?,
     })
 }

@@ -4,7 +4,9 @@ use super::columns::{bind_description, containing, keys, read_description, read_
 use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
-use souk_domain::billing::{BillingReason, DocumentType, Invoice, InvoiceFilter, InvoiceItem, Invoices, ItemCredit, Scope, read_number};
+use souk_domain::billing::{
+    BillingReason, DocumentType, Invoice, InvoiceFilter, InvoiceItem, Invoices, ItemCredit, NumberRange, NumberSearch, Scope, search_number,
+};
 use souk_domain::shared::{
     Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
 };
@@ -29,13 +31,34 @@ pub(super) const OF_CUSTOMER: Listing =
     invoices!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
 pub(super) const OF_SUBSCRIPTION: Listing =
     invoices!("subscription_id = $9 AND " (either "+livemode" "livemode") " = $4 AND ($6 IS NULL OR customer_id = $6)");
-/// Adds the conditions of a search. They are separate so that a list without a search is counted from its index alone.
+/// Adds the conditions of a search. They are separate so that a list without a search is counted from its index alone. The rows of the
+/// customer or the mode are compared with the ranges of `$14` one by one, because the descriptions have to be compared in any case.
 macro_rules! search {
-    ($($conditions:tt)+) => { invoices!($($conditions)+ " AND (id = $13 OR number = $14 OR LOWER(name || ' ' || name_zh) LIKE $15 ESCAPE '\\')") };
+    ($($conditions:tt)+) => {
+        invoices!(
+            $($conditions)+
+            " AND (id = $13 OR LOWER(name || ' ' || name_zh) LIKE $15 ESCAPE '\\' OR EXISTS (SELECT 1 FROM "
+            (either
+                "json_each($14) r WHERE invoices.document = r.value ->> 'document'
+                 AND invoices.number BETWEEN r.value ->> 'low' AND r.value ->> 'high'))"
+                "jsonb_to_recordset($14) AS r (document TEXT, low BIGINT, high BIGINT) WHERE invoices.document = r.document
+                 AND invoices.number BETWEEN r.low AND r.high))")
+        )
+    };
 }
 pub(super) const SEARCH: Listing = search!("livemode = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9)");
 pub(super) const SEARCH_OF_CUSTOMER: Listing =
     search!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
+/// Finds the numbers in the ranges of `$13` by their unique index. On PostgreSQL, `OFFSET 0` makes each range a scan of its own.
+pub(super) const NUMBERED: Listing = invoices!(
+    (either "+livemode" "livemode") " = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9) AND id IN (SELECT n.id FROM "
+    (either
+        "json_each($13) r CROSS JOIN invoices n WHERE n.livemode = $4 AND n.document = r.value ->> 'document'
+         AND n.number BETWEEN r.value ->> 'low' AND r.value ->> 'high')"
+        "jsonb_to_recordset($13) AS r (document TEXT, low BIGINT, high BIGINT) CROSS JOIN LATERAL
+         (SELECT id FROM invoices WHERE livemode = $4 AND document = r.document AND number BETWEEN r.low AND r.high
+          ORDER BY livemode, document, number OFFSET 0) n)")
+);
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
 const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
 const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM invoice_items WHERE invoice_id IN " (listed "$1") " ORDER BY invoice_id, position");
@@ -183,8 +206,11 @@ impl Invoices for SqlInvoices<'_> {
     async fn list(&mut self, mode: Mode, filter: &InvoiceFilter, page: &Page) -> Result<Listed<Invoice>, StorageError> {
         let statuses = (!filter.statuses.is_empty()).then(|| keys(&filter.statuses.iter().map(|status| status.name()).collect::<Vec<_>>()));
         let least = Amount::new(u128::from(filter.ignore_zero));
-        let (words, number, wanted) = (filter.query.as_str(), read_number(&filter.query, mode), containing(&filter.query));
+        let (words, wanted, search) = (filter.query.as_str(), containing(&filter.query), search_number(&filter.query, mode));
+        let ranges = number_ranges(&search);
+        let is_numbered = search.names_series && filter.customer_id.is_none();
         let listing = match (words.is_empty(), &filter.subscription_id, &filter.customer_id) {
+            (false, ..) if is_numbered => &NUMBERED,
             (false, _, Some(_)) => &SEARCH_OF_CUSTOMER,
             (false, _, None) => &SEARCH,
             (true, Some(_), _) => &OF_SUBSCRIPTION,
@@ -199,7 +225,11 @@ impl Invoices for SqlInvoices<'_> {
                 let query = query.bind(mode).bind(statuses.clone()).bind(&filter.customer_id).bind(&filter.currency_id).bind(least);
                 let query = query.bind(&filter.subscription_id).bind(filter.include_staking).bind(filter.include_return_staking);
                 let query = query.bind(filter.include_recovered_from);
-                if words.is_empty() { query } else { query.bind(words).bind(number).bind(wanted.as_str()) }
+                match words.is_empty() {
+                    true => query,
+                    false if is_numbered => query.bind(ranges.clone()),
+                    false => query.bind(words).bind(ranges.clone()).bind(wanted.as_str()),
+                }
             },
             invoice,
         )
@@ -267,6 +297,12 @@ fn rows_of<'i>(invoices: impl Iterator<Item = &'i [InvoiceItem]>) -> Vec<Values>
         values.bind(item.covers_until).bind(&item.pricing_formula)
     };
     invoices.flat_map(|items| (0u32..).zip(items).map(row)).collect()
+}
+
+/// The ranges of a search as a JSON array, which both databases can expand.
+fn number_ranges(search: &NumberSearch) -> serde_json::Value {
+    let range = |range: &NumberRange| serde_json::json!({ "document": range.document.name(), "low": range.first, "high": range.last });
+    search.ranges.iter().map(range).collect()
 }
 
 fn values_of(invoice: &Invoice) -> Values {

@@ -2,12 +2,12 @@
 //! must not grow with the size of the store.
 
 use super::Sql;
-use super::attempts::IN_FLIGHT;
+use super::attempts::{IN_FLIGHT, WALLETS_OF};
 use super::columns::keys;
 use super::connection::Query;
 use super::intents::{FIND_BY_REFERENCE as PAYMENT_BY_REFERENCE, SEARCH_OF_CUSTOMER as SEARCH_PAYMENTS_OF_CUSTOMER};
 use super::invoices::{
-    ALL, IS_AS_BEFORE, ITEMS_BILLING, ITEMS_COVERING, OF_CUSTOMER, OF_SUBSCRIPTION, SEARCH_OF_CUSTOMER, UNPAID_IN, UPDATE,
+    ALL, IS_AS_BEFORE, ITEMS_BILLING, ITEMS_COVERING, NUMBERED, OF_CUSTOMER, OF_SUBSCRIPTION, SEARCH_OF_CUSTOMER, UNPAID_IN, UPDATE,
 };
 use super::stakes::CLAIM_UNCHECKED;
 use super::subscriptions::{ALL as ALL_SUBSCRIPTIONS, OF_CUSTOMER as SUBSCRIPTIONS_OF_CUSTOMER};
@@ -55,6 +55,11 @@ fn filter<'q>(query: Query<'q>, customer: Option<&'static str>, subscription: Op
     query.bind(None::<String>).bind(Amount::ZERO).bind(subscription.map(str::to_owned)).bind(false).bind(false).bind(false)
 }
 
+/// A range of numbers, as a search binds it.
+fn ranges() -> serde_json::Value {
+    serde_json::json!([{ "document": "invoice", "low": 40, "high": 49 }])
+}
+
 on_both! {
     async fn open_attempts_are_found_by_the_index_on_their_invoices(db: &TestDatabase) {
         let plan = plan(db, IN_FLIGHT, |query| query.bind(keys(&["in_1"]))).await;
@@ -74,7 +79,7 @@ on_both! {
 
     async fn a_search_for_one_customer_uses_the_customer_index(db: &TestDatabase) {
         for sql in [SEARCH_OF_CUSTOMER.page, SEARCH_OF_CUSTOMER.count] {
-            let plan = plan(db, sql, |query| filter(query, Some("cus_1"), None).bind("one").bind(None::<u64>).bind("%one%")).await;
+            let plan = plan(db, sql, |query| filter(query, Some("cus_1"), None).bind("one").bind(ranges()).bind("%one%")).await;
             assert!(plan.contains("invoices_of_customer"), "{plan}");
         }
         for sql in [SEARCH_PAYMENTS_OF_CUSTOMER.page, SEARCH_PAYMENTS_OF_CUSTOMER.count] {
@@ -85,6 +90,19 @@ on_both! {
             let plan = plan.await;
             assert!(plan.contains("payment_intents_of_customer"), "{plan}");
         }
+    }
+
+    async fn a_search_for_the_beginning_of_a_number_uses_the_index_on_numbers(db: &TestDatabase) {
+        for sql in [NUMBERED.page, NUMBERED.count] {
+            let plan = plan(db, sql, |query| filter(query, None, None).bind(ranges())).await;
+            assert!(plan.contains("invoices_number"), "{plan}");
+            assert!(!plan.contains("SCAN invoices") && !plan.contains("SCAN n") && !plan.contains("Seq Scan"), "{plan}");
+        }
+    }
+
+    async fn wallets_of_transactions_are_found_by_the_index_on_hashes(db: &TestDatabase) {
+        let plan = plan(db, WALLETS_OF, |query| query.bind(keys(&["pm_1"])).bind(keys(&["ab", "cd"]))).await;
+        assert!(plan.contains("attempts_hash"), "{plan}");
     }
 
     async fn subscription_lists_of_a_customer_use_the_customer_index(db: &TestDatabase) {

@@ -1,7 +1,7 @@
-//! Realtime events within one process, over a broadcast channel.
+//! Realtime messages within one process, over a broadcast channel.
 
 use async_trait::async_trait;
-use souk_domain::events::{PublicEvent, Realtime, RealtimeError, Subscription};
+use souk_domain::events::{Realtime, RealtimeError, RealtimeMessage, Subscription};
 use tokio::sync::broadcast::{self, Receiver, Sender, error::RecvError};
 
 /// The number of events a slow subscriber may lag behind before it misses some.
@@ -9,7 +9,7 @@ const BACKLOG: usize = 256;
 
 #[derive(Debug, Clone)]
 pub struct LocalRealtime {
-    sender: Sender<PublicEvent>,
+    sender: Sender<RealtimeMessage>,
 }
 
 impl Default for LocalRealtime {
@@ -19,17 +19,17 @@ impl Default for LocalRealtime {
 }
 
 impl LocalRealtime {
-    /// Sends an event to the subscribers of this process.
-    pub(super) fn send_local(&self, event: PublicEvent) {
+    /// Sends a message to the subscribers of this process.
+    pub(super) fn send_local(&self, message: RealtimeMessage) {
         // An error means that there are no subscribers, which is fine: a page that opens later reads the current state.
-        let _ = self.sender.send(event);
+        let _ = self.sender.send(message);
     }
 }
 
 #[async_trait]
 impl Realtime for LocalRealtime {
-    async fn publish(&self, event: &PublicEvent) -> Result<(), RealtimeError> {
-        self.send_local(event.clone());
+    async fn publish(&self, message: &RealtimeMessage) -> Result<(), RealtimeError> {
+        self.send_local(message.clone());
         Ok(())
     }
 
@@ -38,14 +38,14 @@ impl Realtime for LocalRealtime {
     }
 }
 
-struct Listener(Receiver<PublicEvent>);
+struct Listener(Receiver<RealtimeMessage>);
 
 #[async_trait]
 impl Subscription for Listener {
-    async fn next(&mut self) -> Option<PublicEvent> {
+    async fn next(&mut self) -> Option<RealtimeMessage> {
         loop {
             match self.0.recv().await {
-                Ok(event) => return Some(event),
+                Ok(message) => return Some(message),
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return None,
             }
@@ -56,16 +56,13 @@ impl Subscription for Listener {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use souk_domain::events::Audience;
+    use souk_domain::events::{Audience, PublicEvent};
 
     #[tokio::test]
     async fn every_subscriber_receives_events_and_a_slow_one_skips_the_oldest() {
         let realtime = LocalRealtime::default();
-        let event = |name: usize| PublicEvent {
-            name: name.to_string(),
-            ids: [("id".to_owned(), "cs_1".to_owned())].into(),
-            audience: Audience::default(),
-        };
+        let ids = || [("id".to_owned(), "cs_1".to_owned())].into();
+        let event = |name: usize| RealtimeMessage::Event(PublicEvent { name: name.to_string(), ids: ids(), audience: Audience::default() });
         realtime.publish(&event(0)).await.expect("nobody listens, and that is well");
         let (mut quick, mut slow) = (realtime.subscribe(), realtime.subscribe());
         realtime.publish(&event(1)).await.expect("published");

@@ -5,7 +5,8 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use redis::aio::ConnectionManager;
 use serde::{Deserialize, Serialize};
-use souk_domain::events::{Audience, PublicEvent, Realtime, RealtimeError, Subscription};
+use souk_domain::events::{Audience, ConnectUpdate, PublicEvent, Realtime, RealtimeError, RealtimeMessage, Subscription};
+use souk_domain::shared::Timestamp;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -14,11 +15,34 @@ use tokio_util::sync::CancellationToken;
 const REOPEN_DELAY: Duration = Duration::from_secs(1);
 
 #[derive(Serialize, Deserialize)]
-struct Wire {
-    name: String,
-    ids: BTreeMap<String, String>,
-    user: Option<String>,
-    browser: Option<String>,
+#[serde(untagged)]
+enum Wire {
+    Event { name: String, ids: BTreeMap<String, String>, user: Option<String>, browser: Option<String> },
+    Connect { token: String, status: String, error: String, updated_at_micros: i64 },
+}
+
+impl From<Wire> for RealtimeMessage {
+    fn from(wire: Wire) -> Self {
+        match wire {
+            Wire::Event { name, ids, user, browser } => Self::Event(PublicEvent { name, ids, audience: Audience { user, browser } }),
+            Wire::Connect { token, status, error, updated_at_micros } => {
+                Self::Connect(ConnectUpdate { token, status, error, updated_at: Timestamp::from_micros(updated_at_micros) })
+            }
+        }
+    }
+}
+
+impl From<RealtimeMessage> for Wire {
+    fn from(message: RealtimeMessage) -> Self {
+        match message {
+            RealtimeMessage::Event(PublicEvent { name, ids, audience: Audience { user, browser } }) => {
+                Self::Event { name, ids, user, browser }
+            }
+            RealtimeMessage::Connect(ConnectUpdate { token, status, error, updated_at }) => {
+                Self::Connect { token, status, error, updated_at_micros: updated_at.micros() }
+            }
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -62,8 +86,8 @@ impl RedisRealtime {
         let mut messages = channel.on_message();
         while let Some(message) = messages.next().await {
             let text: String = message.get_payload()?;
-            if let Ok(Wire { name, ids, user, browser }) = serde_json::from_str(&text) {
-                self.local.send_local(PublicEvent { name, ids, audience: Audience { user, browser } });
+            if let Ok(wire) = serde_json::from_str::<Wire>(&text) {
+                self.local.send_local(wire.into());
             }
         }
         Ok(())
@@ -72,10 +96,9 @@ impl RedisRealtime {
 
 #[async_trait]
 impl Realtime for RedisRealtime {
-    async fn publish(&self, event: &PublicEvent) -> Result<(), RealtimeError> {
+    async fn publish(&self, message: &RealtimeMessage) -> Result<(), RealtimeError> {
         let broken = |error: &dyn std::fmt::Display| RealtimeError(error.to_string());
-        let PublicEvent { name, ids, audience: Audience { user, browser } } = event.clone();
-        let text = serde_json::to_string(&Wire { name, ids, user, browser }).map_err(|error| broken(&error))?;
+        let text = serde_json::to_string(&Wire::from(message.clone())).map_err(|error| broken(&error))?;
         let mut connection = self.connection.clone();
         let sent = redis::cmd("PUBLISH").arg(&self.channel).arg(text).query_async::<i64>(&mut connection).await;
         sent.map(drop).map_err(|error| broken(&error))
@@ -83,5 +106,27 @@ impl Realtime for RedisRealtime {
 
     fn subscribe(&self) -> Box<dyn Subscription> {
         self.local.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_as_they_were_sent() {
+        let audience = Audience { user: Some("z1user".to_owned()), browser: Some("0f".repeat(32)) };
+        let event = PublicEvent { name: "invoice.paid".to_owned(), ids: [("id".to_owned(), "in_1".to_owned())].into(), audience };
+        let update = ConnectUpdate {
+            token: "0f".repeat(16),
+            status: "error".to_owned(),
+            error: "Declined".to_owned(),
+            updated_at: Timestamp::from_micros(1_700_000_000_123_456),
+        };
+        for message in [RealtimeMessage::Event(event), RealtimeMessage::Connect(update)] {
+            let text = serde_json::to_string(&Wire::from(message.clone())).expect("JSON");
+            let read: Wire = serde_json::from_str(&text).expect("is read");
+            assert_eq!(RealtimeMessage::from(read), message);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Attempts: each payment is charged at most once (invariant 1).
 
-use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, id, insert_checkout, invoice, issue, read, wallet_attempt};
+use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, did, id, insert_checkout, invoice, issue, read, wallet_attempt};
 use souk_adapters::on_both;
 use souk_adapters::persistence::{Database, statement_counter};
 use souk_domain::billing::{Invoice, InvoiceStatus};
@@ -73,6 +73,20 @@ on_both! {
                 Err(error) => panic!("{error}"),
             }
         }
+    }
+
+    async fn the_wallets_of_transactions_are_found_by_method_and_hash(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1", "pi_2", "pi_3"]).await;
+        let mut unit = begin(db).await;
+        for attempt in [wallet_attempt("att_1", "pi_1", "AB"), wallet_attempt("att_2", "pi_2", "CD"), card_attempt("att_3", "pi_3")] {
+            unit.attempts().insert(&attempt, &[]).await.expect("inserts");
+        }
+        let method = card_attempt("att_1", "pi_1").method_id;
+        let asked = [(method.clone(), "AB".to_owned()), (method.clone(), "EF".to_owned()), (id("pm_other"), "CD".to_owned())];
+        let found = unit.attempts().wallets_of(&asked).await.expect("reads");
+        assert_eq!(found.get(&(method.clone(), "AB".to_owned())), Some(&did("z1buyer")));
+        assert!(asked[1..].iter().all(|transaction| !found.contains_key(transaction)), "{found:?}");
+        assert!(unit.attempts().wallets_of(&[]).await.expect("reads").is_empty());
     }
 
     async fn an_invoice_has_at_most_one_open_attempt(db: &TestDatabase) {

@@ -3,6 +3,7 @@
 use crate::checkout_fixtures::{all_at_once, at, begin, did, read};
 use souk_adapters::on_both;
 use souk_domain::access::{ConnectAction, ConnectSession, ConnectStatus, ConnectStep, ConnectTransition, Wallet};
+use std::time::Duration;
 
 fn session() -> ConnectSession {
     ConnectSession {
@@ -20,6 +21,7 @@ fn session() -> ConnectSession {
         error_params: Default::default(),
         browser_session: None,
         created_at: at(0),
+        updated_at: at(0),
         expires_at: at(300),
     }
 }
@@ -31,6 +33,7 @@ fn scanned() -> ConnectSession {
         challenge: "BB".to_owned(),
         wallet: Some(Wallet { did: did("z1anna"), public_key: "zKey".to_owned() }),
         nonce: 7,
+        updated_at: at(1),
         ..session()
     }
 }
@@ -57,6 +60,18 @@ on_both! {
         assert!(unit.connect_sessions().advance(&good).await.expect("advances"));
         assert!(!unit.connect_sessions().advance(&good).await.expect("advances"));
         assert_eq!(unit.connect_sessions().find("00ff", at(0)).await.expect("reads"), Some(next));
+    }
+
+    async fn each_step_is_later_than_the_previous_one(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.connect_sessions().insert(&session()).await.expect("inserts");
+        let scanned = ConnectSession { updated_at: at(0), ..scanned() };
+        let failed = ConnectSession { status: ConnectStatus::Error, updated_at: at(0), ..scanned.clone() };
+        for (from, challenge, next, millis) in [(ConnectStatus::Created, "AA", &scanned, 1), (ConnectStatus::Scanned, "BB", &failed, 2)] {
+            assert!(unit.connect_sessions().advance(&ConnectTransition { token: "00ff", from, challenge, next }).await.expect("advances"));
+            let found = unit.connect_sessions().find("00ff", at(0)).await.expect("reads").expect("is there");
+            assert_eq!(found.updated_at, at(0).plus(Duration::from_millis(millis)));
+        }
     }
 
     async fn of_concurrent_responses_to_one_challenge_one_is_accepted(db: &TestDatabase) {

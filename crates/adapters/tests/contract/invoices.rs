@@ -373,6 +373,39 @@ on_both! {
         assert_eq!(claimed.await.into_iter().sum::<usize>(), 1);
     }
 
+    async fn a_search_finds_invoices_by_the_beginning_of_their_number(db: &TestDatabase) {
+        insert_checkout(db, &[]).await;
+        let numbered = |name: &str, number, mode, reason| (Invoice { mode, reason, ..open_invoice(name, number).0 }, Vec::new());
+        let mut invoices: Vec<_> = [("in_1", 1), ("in_2", 42), ("in_3", 420_000), ("in_4", 1_000_000)]
+            .map(|(name, number)| numbered(name, number, Mode::Test, BillingReason::Manual))
+            .into();
+        invoices.push(numbered("in_5", 42, Mode::Test, BillingReason::Stake));
+        invoices.push(numbered("in_6", 42, Mode::Live, BillingReason::Manual));
+        let mut unit = begin(db).await;
+        unit.invoices().insert_final_all(&invoices).await.expect("inserts");
+        for (query, expected) in [
+            ("SOUK-TEST-", vec!["in_5", "in_4", "in_3", "in_2", "in_1"]),
+            ("souk-test-0000", vec!["in_2", "in_1"]),
+            ("SOUK-TEST-00004", vec!["in_2"]),
+            ("SOUK-TEST-42", vec!["in_3", "in_2"]),
+            ("SOUK-TEST-1", vec!["in_4", "in_1"]),
+            ("SOUK-TEST-ST-00", vec!["in_5"]),
+            ("00004", vec!["in_5", "in_2"]),
+            ("42", vec!["in_5", "in_3", "in_2"]),
+            ("SOUK-0000", vec![]),
+            ("SOUK-TEST-0000%", vec![]),
+            ("SOUK-TEST-______", vec![]),
+            ("00%", vec![]),
+        ] {
+            for customer_id in [None, Some(id("cus_1"))] {
+                let filter = InvoiceFilter { query: query.to_owned(), customer_id, include_staking: true, ..InvoiceFilter::default() };
+                let listed = unit.invoices().list(Mode::Test, &filter, &Page::new(None, None)).await.expect("lists");
+                let names: Vec<_> = listed.list.iter().map(|invoice| invoice.id.as_str()).collect();
+                assert_eq!((listed.count, names), (expected.len() as u64, expected.clone()), "{filter:?}");
+            }
+        }
+    }
+
     async fn a_list_is_filtered_by_status_customer_currency_and_amount(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let mut unit = begin(db).await;

@@ -138,7 +138,7 @@ impl TestApp {
         };
         let app = App {
             ctx: ctx.clone(),
-            site: site(public_url),
+            site: Site { did: app_key.did().to_string(), ..site(public_url) },
             did_auth_tokens: Arc::new(AppDidAuthTokens::new(app_key.clone())),
             tokens: page_tokens(),
             files: Arc::new(files),
@@ -339,6 +339,7 @@ fn site(public_url: &str) -> Site {
         description: Text::new("Apps", "应用"),
         public_url: Url::parse(public_url).expect("an address"),
         demo: false,
+        did: String::new(),
         analytics_script: None,
         errors_url: None,
         errors_sample_rate: 0.0,

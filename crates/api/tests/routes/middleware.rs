@@ -1,6 +1,6 @@
 //! The middleware of all requests.
 
-use crate::app::{TestApp, form};
+use crate::app::{Terms, TestApp, form, page_tokens};
 use poem::http::Method;
 use serde_json::json;
 
@@ -69,17 +69,140 @@ async fn unknown_paths_and_methods_use_the_error_format() {
 async fn cross_site_writes_with_the_login_cookie_are_forbidden() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
-    let path = format!("/api/checkout-sessions/start/{}", app.shop.atlas.link);
+    let path = "/api/session/logout";
     for origin in ["https://evil.example", "http://souk.example", "https://souk.example.evil.example", "https://souk.example:444", "null"] {
-        let answer = alice.browser.call(Method::POST, &path).header("origin", origin).json(&json!({})).send().await;
+        let answer = alice.browser.call(Method::POST, path).header("origin", origin).json(&json!({})).send().await;
         assert_eq!(answer.refused(403)["code"], "forbidden", "{origin}");
         let answer = alice.browser.call(Method::POST, &format!("/payment{path}")).header("origin", origin).json(&json!({})).send().await;
         assert_eq!(answer.status, 403, "{origin} under the prefix");
     }
-    let own = alice.browser.call(Method::POST, &path).header("origin", "https://souk.example").json(&json!({})).send().await;
-    assert_eq!(own.status, 200);
     let read = alice.browser.call(Method::GET, "/api/session").header("origin", "https://evil.example").send().await;
-    assert_eq!((read.status, read.header("access-control-allow-origin")), (200, None), "reading is left to the browser's own rule");
+    assert_eq!((read.ok()["user"].clone(), read.header("access-control-allow-origin")), (json!(null), None), "the cookie is ignored");
+    let own = alice.browser.call(Method::POST, path).header("origin", "https://souk.example").json(&json!({})).send().await;
+    assert_eq!(own.status, 204);
+    app.finish().await;
+}
+
+/// The calls of payment-kit.md 1.2 with their bodies.
+fn browser_calls(link: &str, session: &str) -> Vec<(Method, String, serde_json::Value)> {
+    let of_session = |method, call: &str, body| (method, format!("/api/checkout-sessions/{session}/{call}"), body);
+    let read = |path: &str| (Method::GET, path.to_owned(), json!(null));
+    vec![
+        (Method::POST, format!("/api/checkout-sessions/start/{link}"), json!({})),
+        read(&format!("/api/checkout-sessions/retrieve/{session}")),
+        of_session(Method::PUT, "submit", json!({ "customer_name": "Eve", "payment_method": "pm_1", "payment_currency": "pc_1" })),
+        of_session(Method::POST, "fast-checkout-confirm", json!({})),
+        of_session(Method::POST, "abort-stripe", json!({})),
+        of_session(Method::PUT, "upsell", json!({ "from": "price_1", "to": "price_2" })),
+        of_session(Method::PUT, "downsell", json!({ "from": "price_1" })),
+        of_session(Method::GET, "cross-sell?skipError=true", json!(null)),
+        of_session(Method::PUT, "cross-sell", json!({ "to": "price_1" })),
+        of_session(Method::DELETE, "cross-sell", json!(null)),
+        of_session(Method::PUT, "amount", json!({ "priceId": "price_1", "amount": "1" })),
+        of_session(Method::PUT, "adjust-quantity", json!({ "itemId": "price_1", "quantity": 1 })),
+        read("/api/settings"),
+        read("/api/customers/me"),
+        read("/api/customers/cus_1/overdue/invoices"),
+        read("/api/subscriptions/sub_1"),
+        read("/api/subscriptions/sub_1/overdue/invoices"),
+        read("/api/subscriptions/sub_1/recover-info"),
+        (Method::PUT, "/api/subscriptions/sub_1/recover".to_owned(), json!({})),
+        read("/api/invoices"),
+        (Method::POST, "/api/invoices/pay-stripe".to_owned(), json!({ "currency_id": "pc_1" })),
+        read("/api/payment-intents"),
+        read("/api/products/prod_1"),
+    ]
+}
+
+#[tokio::test]
+async fn the_calls_of_the_published_client_work_from_another_origin_without_cookies() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    let cookies = ["login_token", "vid"].map(|name| alice.browser.cookie(name));
+    for (method, path, body) in browser_calls(app.shop.atlas.link.as_str(), session.as_str()) {
+        for prefix in ["", "/payment"] {
+            let path = format!("{prefix}{path}");
+            let preflight = alice.browser.call(Method::OPTIONS, &path).header("origin", "https://app.example");
+            let preflight =
+                preflight.header("access-control-request-method", method.as_str()).header("access-control-request-headers", "x-csrf-token");
+            let preflight = preflight.send().await;
+            assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (204, Some("*")), "{method} {path}");
+            assert_eq!(preflight.header("access-control-allow-headers"), Some("*"), "{method} {path}");
+            let methods = preflight.header("access-control-allow-methods").expect("methods");
+            assert!(methods.split(", ").any(|allowed| allowed == method.as_str()), "{method} {path}: {methods}");
+
+            let call = alice.browser.call(method.clone(), &path).header("origin", "https://app.example");
+            let call = if body.is_null() { call } else { call.json(&body) };
+            let answer = call.send().await;
+            assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{method} {path}");
+            assert_eq!(answer.header("access-control-allow-credentials"), None, "{method} {path}");
+            assert_eq!(answer.header("set-cookie"), None, "{method} {path}");
+            assert_ne!(answer.status, 403, "{method} {path}: {}", answer.text());
+            // Nobody is signed in, so whatever belongs to a person requires a login.
+            let is_personal = [
+                "/submit",
+                "/fast-checkout-confirm",
+                "/abort-stripe",
+                "/api/customers/",
+                "/api/subscriptions/",
+                "/api/invoices",
+                "intents",
+            ];
+            if is_personal.iter().any(|part| path.contains(part)) {
+                assert_eq!(answer.status, 401, "{method} {path}: {}", answer.text());
+            }
+        }
+    }
+    assert_eq!(["login_token", "vid"].map(|name| alice.browser.cookie(name)), cookies);
+    let started = alice
+        .browser
+        .call(Method::POST, &format!("/api/checkout-sessions/start/{}", app.shop.atlas.link))
+        .header("origin", "https://app.example");
+    let started = started.json(&json!({})).send().await.ok();
+    assert_ne!(started["checkoutSession"]["id"], session.as_str(), "an anonymous visitor has a session of their own");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn an_email_link_gives_access_from_another_origin() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let token = page_tokens().auth_token(alice.id.as_str(), app.ctx.now());
+    let stranger = app.browser();
+    let read = async |query: &str| {
+        let path = format!("/api/subscriptions/{}/overdue/invoices?{query}", alice.id);
+        stranger.call(Method::GET, &path).header("origin", "https://app.example").send().await
+    };
+    let seen = read(&format!("authToken={token}")).await;
+    assert_eq!(seen.header("access-control-allow-origin"), Some("*"));
+    assert_eq!(seen.ok()["subscription"]["id"], alice.id.as_str());
+    let refused = read("authToken=forged").await;
+    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (401, Some("*")), "pages can read the error as well");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn other_calls_stay_closed_to_other_origins() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    for (method, path) in [
+        (Method::PUT, "/api/customers/me"),
+        (Method::POST, "/api/refunds"),
+        (Method::PUT, "/api/subscriptions/sub_1/cancel"),
+        (Method::POST, "/api/settings"),
+        (Method::GET, "/api/did/login/status"),
+        (Method::GET, "/api/refunds"),
+    ] {
+        let preflight = alice.browser.call(Method::OPTIONS, path).header("origin", "https://app.example");
+        let preflight = preflight.header("access-control-request-method", method.as_str()).send().await;
+        assert_eq!(preflight.header("access-control-allow-origin"), None, "{method} {path}");
+        let answer = alice.browser.call(method.clone(), path).header("origin", "https://app.example").json(&json!({})).send().await;
+        assert_eq!(answer.header("access-control-allow-origin"), None, "{method} {path}");
+        if method != Method::GET {
+            assert_eq!(answer.refused(403)["code"], "forbidden", "{method} {path}");
+        }
+    }
     app.finish().await;
 }
 
@@ -103,7 +226,7 @@ async fn other_origins_can_read_public_data_only() {
         assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (204, Some("*")), "{path}");
         assert_eq!(preflight.header("access-control-allow-credentials"), None);
     }
-    for path in ["/api/session", "/api/invoices", "/api/appsandmore"] {
+    for path in ["/api/session", "/api/refunds", "/api/appsandmore"] {
         assert_eq!(request(Method::GET, path).await.header("access-control-allow-origin"), None, "{path}");
     }
     app.finish().await;

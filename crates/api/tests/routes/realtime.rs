@@ -1,14 +1,14 @@
 //! The realtime relay, whose frames contain only names and ids, and reach only the pages that they concern.
 
-use crate::app::{Browser, Buyer, TestApp};
+use crate::app::{Browser, Buyer, Connect, TestApp, profile_of, wallet};
 use futures_util::{SinkExt, StreamExt};
 use poem::Server;
 use poem::http::Method;
 use poem::listener::{Acceptor, Listener, TcpListener};
 use serde_json::{Value, json};
-use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
@@ -23,62 +23,149 @@ fn assert_events(mut events: Vec<Value>, topic: &str, session: &str) {
     assert_eq!(events.len(), 2);
 }
 
-/// A page whose socket has the cookies of a browser.
-struct Page(WebSocketStream<MaybeTlsStream<TcpStream>>);
+/// A page with the cookies of a browser, which uses a websocket.
+struct Page {
+    stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    server: JoinHandle<std::io::Result<()>>,
+}
 
 impl Page {
-    async fn open(address: SocketAddr, cookies: &str) -> Self {
+    async fn open(app: &TestApp, cookies: &str) -> Self {
+        let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.expect("listens");
+        let address = *acceptor.local_addr()[0].as_socket_addr().expect("an address");
+        let server = tokio::spawn(Server::new_with_acceptor(acceptor).run(app.service()));
         let mut request = format!("ws://{address}/.well-known/service/relay/websocket?vsn=2.0.0").into_client_request().expect("a request");
-        request.headers_mut().insert("cookie", cookies.parse().expect("a header"));
-        Self(tokio_tungstenite::connect_async(request).await.expect("connects").0)
+        if !cookies.is_empty() {
+            request.headers_mut().insert("cookie", cookies.parse().expect("a header"));
+        }
+        Self { stream: tokio_tungstenite::connect_async(request).await.expect("connects").0, server }
     }
 
-    async fn next(&mut self, sent: Option<Value>) -> Value {
-        if let Some(sent) = sent {
-            self.0.send(Message::text(sent.to_string())).await.expect("sends");
-        }
-        let heard =
-            tokio::time::timeout(Duration::from_secs(10), self.0.next()).await.expect("in time").expect("a frame").expect("a frame");
+    /// Waits for the next frame.
+    async fn next(&mut self) -> Value {
+        let heard = tokio::time::timeout(Duration::from_secs(10), self.stream.next()).await;
+        let heard = heard.expect("in time").expect("a frame").expect("a frame");
         serde_json::from_str(heard.to_text().expect("text")).expect("JSON")
     }
 
+    /// Sends a frame and waits for the reply.
+    async fn send(&mut self, frame: Value) -> Value {
+        self.stream.send(Message::text(frame.to_string())).await.expect("sends");
+        self.next().await
+    }
+
     async fn join(&mut self, topic: &str) {
-        let joined = self.next(Some(json!(["1", "1", topic, "phx_join", {}]))).await;
+        let joined = self.send(json!(["1", "1", topic, "phx_join", {}])).await;
         assert_eq!(joined, json!(["1", "1", topic, "phx_reply", { "status": "ok", "response": {} }]));
     }
 
-    /// Checks that no event is pending: the next frame is the reply to a heartbeat.
+    /// Checks that no frame is pending: the next one is the reply to a heartbeat.
     async fn assert_silent(&mut self) {
-        let beat = self.next(Some(json!([null, "2", "phoenix", "heartbeat", {}]))).await;
+        let beat = self.send(json!([null, "2", "phoenix", "heartbeat", {}])).await;
         assert_eq!(beat, json!([null, "2", "phoenix", "phx_reply", { "status": "ok", "response": {} }]));
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        self.server.abort();
     }
 }
 
 #[tokio::test]
 async fn a_socket_receives_only_events_of_its_login_or_of_sessions_that_its_visitor_started() {
     let app = TestApp::open().await;
-    let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.expect("listens");
-    let address = *acceptor.local_addr()[0].as_socket_addr().expect("an address");
-    let server = tokio::spawn(Server::new_with_acceptor(acceptor).run(app.service()));
     let topic = format!("relay:{}:events", app.app_key.did());
     let (alice, bob) = (app.sign_in("alice").await, app.sign_in("bob").await);
     let cookie = |buyer: &Buyer, name: &str| format!("{name}={}", buyer.browser.cookie(name).expect("a cookie"));
-    let mut login = Page::open(address, &cookie(&alice, "login_token")).await;
-    let mut visitor = Page::open(address, &cookie(&alice, "vid")).await;
-    let mut other = Page::open(address, &format!("{}; {}", cookie(&bob, "login_token"), cookie(&bob, "vid"))).await;
-    let mut stranger = Page::open(address, "login_token=guessed").await;
+    let mut login = Page::open(&app, &cookie(&alice, "login_token")).await;
+    let mut visitor = Page::open(&app, &cookie(&alice, "vid")).await;
+    let mut other = Page::open(&app, &format!("{}; {}", cookie(&bob, "login_token"), cookie(&bob, "vid"))).await;
+    let mut stranger = Page::open(&app, "login_token=guessed").await;
     for page in [&mut login, &mut visitor, &mut other, &mut stranger] {
         page.join(&topic).await;
         page.assert_silent().await;
     }
     let session = alice.buy(&app, &app.shop.atlas).await;
-    assert_events(vec![login.next(None).await, login.next(None).await], &topic, &session);
+    assert_events(vec![login.next().await, login.next().await], &topic, &session);
     let completed = json!([null, null, topic, "checkout.session.completed", { "status": "ok", "response": { "id": session } }]);
-    assert_eq!(visitor.next(None).await, completed);
+    assert_eq!(visitor.next().await, completed);
     for page in [&mut login, &mut visitor, &mut other, &mut stranger] {
         page.assert_silent().await;
     }
-    server.abort();
+    app.finish().await;
+}
+
+/// Checks a frame with the state of a connect session, and returns the time of the state in a form that can be compared.
+fn assert_state(frame: &Value, topic: &str, status: &str, error: Option<&str>) -> String {
+    let state = frame[4]["response"].as_object().expect("a state").clone();
+    let updated_at = state["updatedAt"].as_str().expect("a time").to_owned();
+    let mut expected = json!({ "status": status, "updatedAt": updated_at, "mfaCode": 0 });
+    if let Some(error) = error {
+        expected["error"] = json!(error);
+    }
+    assert_eq!(*frame, json!([null, null, topic, "updated", { "status": "ok", "response": expected }]));
+    updated_at
+}
+
+/// Published dialogs wait for these frames and do not poll. They ignore a frame whose time is not later than that of the last one.
+#[tokio::test]
+async fn a_dialog_that_does_not_poll_learns_each_state_of_its_connect_session() {
+    let app = TestApp::open().await;
+    let alice = wallet("alice");
+    let connect = Connect::begin(&app, &app.browser(), "login", "").await;
+    let topic = format!("relay:{}:{}", app.app_key.did(), connect.token);
+    let (mut page, mut stranger) = (Page::open(&app, "").await, Page::open(&app, "").await);
+    page.join(&topic).await;
+    for other in ["events".to_owned(), "0".repeat(32)] {
+        stranger.join(&format!("relay:{}:{other}", app.app_key.did())).await;
+    }
+    let asked = connect.scan().await;
+    app.drain().await;
+    let scanned_at = assert_state(&page.next().await, &topic, "scanned", None);
+    let asked = connect.answer(&alice, &asked, json!([{ "type": "authPrincipal" }])).await;
+    assert_eq!(connect.answer(&alice, &asked, json!([profile_of("alice")])).await["status"], "ok");
+    app.drain().await;
+    let done_at = assert_state(&page.next().await, &topic, "succeed", None);
+    assert!(scanned_at < done_at, "{scanned_at} is not before {done_at}, although the clock stands still");
+    // Nothing was sent to pages without the token.
+    stranger.assert_silent().await;
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_dialog_learns_that_its_wallet_declined() {
+    let app = TestApp::open().await;
+    let connect = Connect::begin(&app, &app.browser(), "login", "").await;
+    let topic = format!("relay:{}:{}", app.app_key.did(), connect.token);
+    let page = Poller::open(&app.browser()).await;
+    page.join(&topic).await;
+    let asked = connect.scan().await;
+    app.drain().await;
+    assert_state(&page.poll().await.1[0], &topic, "scanned", None);
+    connect.post(&connect.signed(&wallet("alice"), &asked, "declineAuth", json!([]))).await;
+    app.drain().await;
+    assert_state(&page.poll().await.1[0], &topic, "error", Some("You have declined the authentication request"));
+    app.finish().await;
+}
+
+/// The wallet may be quicker than the socket, or the socket may have been lost meanwhile.
+#[tokio::test]
+async fn a_dialog_that_joins_late_receives_the_current_state() {
+    let app = TestApp::open().await;
+    let connect = Connect::begin(&app, &app.browser(), "login", "").await;
+    let topic = format!("relay:{}:{}", app.app_key.did(), connect.token);
+    let join = json!(["1", "1", topic, "phx_join", {}]);
+    connect.scan().await;
+    app.drain().await;
+    let mut page = Page::open(&app, "").await;
+    page.join(&topic).await;
+    assert_state(&page.next().await, &topic, "scanned", None);
+    let poller = Poller::open(&app.browser()).await;
+    assert_eq!(poller.push(&join.to_string()).await, 200);
+    let frames = poller.poll().await.1;
+    assert_eq!(frames[0][3], "phx_reply");
+    assert_state(&frames[1], &topic, "scanned", None);
     app.finish().await;
 }
 

@@ -1,6 +1,6 @@
 //! `/api/refunds`: declined refunds, and the store's decisions about them
 
-use crate::app::{Buyer, TOKEN, TestApp};
+use crate::app::{ACCEPTED, Buyer, TOKEN, TestApp};
 use serde_json::{Value, json};
 use souk_adapters::on_both;
 use std::time::Duration;
@@ -28,13 +28,21 @@ on_both! {
         let failed = alice.browser.get(&path).await.ok();
         assert_eq!((&failed["status"], &failed["failure_count"]), (&json!("failed"), &json!(1)));
         assert!(failed["failure"]["code"].as_str().is_some_and(|code| !code.is_empty()), "{failed}");
+        assert_eq!((&failed["failure_reason"], &failed["payment_details"]), (&failed["failure"]["code"], &json!({})), "{failed}");
         assert_eq!(owner.browser.get("/api/refunds?status=failed").await.ok()["count"], 1);
         assert_eq!(owner.browser.get("/api/refunds?status=succeeded").await.ok()["count"], 0);
         assert_eq!(owner.browser.get("/api/refunds?status=nonsense").await.ok()["count"], 0);
         let again = owner.browser.post(&format!("{path}/retry"), &json!({})).await.ok();
         assert_eq!(again["status"], "pending");
         app.drain().await;
-        assert_eq!(alice.browser.get(&path).await.ok()["status"], "succeeded");
+        let succeeded = alice.browser.get(&path).await.ok();
+        let details = json!({
+            "tx_hash": succeeded["reference"], "type": "transfer", "payer": app.app_key.did().as_str(), "receiver": alice.wallet.did().as_str(),
+        });
+        assert_eq!((&succeeded["status"], &succeeded["payment_details"]["arcblock"]), (&json!("succeeded"), &details), "{succeeded}");
+        assert!(succeeded.get("failure_reason").is_none(), "{succeeded}");
+        let listed = owner.browser.get("/api/refunds?status=succeeded").await.ok();
+        assert_eq!(listed["list"][0]["payment_details"], succeeded["payment_details"], "{listed}");
         for action in ["retry", "move-to-balance"] {
             let late = owner.browser.post(&format!("{path}/{action}"), &json!({})).await.refused(400);
             assert_eq!(late["code"], "REFUND_NOT_FAILED");
@@ -51,6 +59,25 @@ on_both! {
         assert_eq!(app.breaches().await, [""; 0]);
         app.finish().await;
     }
+}
+
+#[tokio::test]
+async fn a_refund_to_a_card_names_the_refund_and_the_payment_at_the_processor() {
+    let app = TestApp::open().await;
+    let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+    let session = alice.start(&app.shop.atlas).await;
+    let secret = alice.submit_for_card(&app, &session).await;
+    assert_eq!(app.networks.confirm(&secret, ACCEPTED).await.0, 200);
+    app.advance(Duration::from_secs(2));
+    let invoice = alice.retrieve(&session).await["checkoutSession"]["invoice_id"].clone();
+    app.drain().await;
+    let refund = owner.browser.post("/api/refunds", &json!({ "invoice_id": invoice })).await.ok();
+    app.drain().await;
+    let seen = alice.browser.get(&format!("/api/refunds/{}", refund["id"].as_str().expect("an id"))).await.ok();
+    let details = &seen["payment_details"]["stripe"];
+    assert_eq!((&seen["status"], &details["refund_id"]), (&json!("succeeded"), &seen["reference"]), "{seen}");
+    assert!(details["payment_intent_id"].as_str().is_some_and(|id| secret.starts_with(id)), "{seen}");
+    app.finish().await;
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 //! for the browser that began the session.
 
 use super::{Did, TokenHash};
+use crate::events::ConnectUpdate;
 use crate::shared::{StorageError, Timestamp};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -102,6 +103,15 @@ impl ConnectStatus {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
 
+    /// The name that pages see: a step in progress still counts as scanned.
+    #[must_use]
+    pub const fn public_name(self) -> &'static str {
+        match self {
+            Self::Working => Self::Scanned.name(),
+            status => status.name(),
+        }
+    }
+
     #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Succeed | Self::Error | Self::Busy | Self::Forbidden)
@@ -167,7 +177,22 @@ pub struct ConnectSession {
     /// The login that was issued for it: a session yields one login, however often it is polled.
     pub browser_session: Option<TokenHash>,
     pub created_at: Timestamp,
+    /// When its state last changed; see [`ConnectSessions::advance`].
+    pub updated_at: Timestamp,
     pub expires_at: Timestamp,
+}
+
+impl ConnectSession {
+    /// The update for the pages that have joined the session's channel. `None` while no wallet has scanned it.
+    #[must_use]
+    pub fn update(&self) -> Option<ConnectUpdate> {
+        (self.status != ConnectStatus::Created).then(|| ConnectUpdate {
+            token: self.token.clone(),
+            status: self.status.public_name().to_owned(),
+            error: self.error.clone(),
+            updated_at: self.updated_at,
+        })
+    }
 }
 
 /// A wallet account: its address and public key (base58).
@@ -191,7 +216,8 @@ pub trait ConnectSessions: Send {
     async fn insert(&mut self, session: &ConnectSession) -> Result<(), StorageError>;
     /// Finds a session that has not expired.
     async fn find(&mut self, token: &str, now: Timestamp) -> Result<Option<ConnectSession>, StorageError>;
-    /// Applies a transition by compare-and-set on status and challenge. False: the session has changed meanwhile.
+    /// Applies a transition by compare-and-set on status and challenge. False: the session has changed meanwhile. Its time is that of
+    /// `next`, but at least a millisecond after that of the previous transition, because pages ignore an update that is not later.
     async fn advance(&mut self, step: &ConnectTransition<'_>) -> Result<bool, StorageError>;
     /// Records the login that a succeeded session was used for. False: its login is no longer `before`.
     async fn redeem_connect_session(

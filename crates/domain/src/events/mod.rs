@@ -31,10 +31,12 @@ pub enum Topic {
     CheckCard,
     /// Notify open pages. Payload: `event` and ids only, since the channel is public.
     Realtime,
+    /// Send the state of a connect session to the pages that wait for it. Payload: `token`, which is secret.
+    ConnectUpdate,
 }
 
 impl Topic {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,
@@ -44,6 +46,7 @@ impl Topic {
         Self::EndRefunded,
         Self::CheckCard,
         Self::Realtime,
+        Self::ConnectUpdate,
     ];
 
     #[must_use]
@@ -58,6 +61,7 @@ impl Topic {
             Self::EndRefunded => "end_refunded",
             Self::CheckCard => "check_card",
             Self::Realtime => "realtime",
+            Self::ConnectUpdate => "connect_update",
         }
     }
 

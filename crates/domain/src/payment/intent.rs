@@ -8,6 +8,7 @@ use crate::shared::{
     SessionId, StakeId, StorageError, SubscriptionId, Timestamp,
 };
 use async_trait::async_trait;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The intent statuses of payment-kit.md 2 that Souk uses.
@@ -363,6 +364,9 @@ pub trait Attempts: Send {
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;
     /// The attempts among `ids` that are open.
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
+    /// The accounts of the wallets in these transactions, by method and hash: of who pays the store or receives money from it. Hashes of
+    /// other transactions are missing.
+    async fn wallets_of(&mut self, transactions: &[(MethodId, String)]) -> Result<BTreeMap<(MethodId, String), Did>, StorageError>;
     /// The planned payments of an attempt, in the order of the invoice ids: oldest first.
     async fn planned_by(&mut self, id: &AttemptId) -> Result<Vec<PlannedPayment>, StorageError>;
     /// The invoices among these that an open attempt covers.

@@ -231,6 +231,16 @@ pub trait WalletRail: Send + Sync {
         signed_tx: &str,
     ) -> Result<SignedTransaction, CheckError>;
 
+    /// The address of the payer's mandate for this store. `None`: mandates have no address on this network.
+    fn mandate_address(&self, _payer: &Did) -> Option<Did> {
+        None
+    }
+
+    /// The address of a stake; `subject` is its id. `None`: stakes have no address on this network.
+    fn stake_address(&self, _payer: &Did, _subject: &str) -> Option<Did> {
+        None
+    }
+
     /// Whether the payer's mandate allows a charge of `amount` now. Does not consider the account's funds: see [`Self::balance`].
     async fn mandate_allows(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError>;
 

@@ -7,6 +7,8 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 const MAX_METADATA_KEYS: usize = 50;
+/// The ids that a call can ask to be replaced by their objects.
+const EXPANDABLE: [&str; 2] = ["latest_charge", "payment_method"];
 
 /// The kind of API key of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,9 +86,14 @@ impl Form {
         })
     }
 
+    /// The names and values of all fields whose names start with `prefix`.
+    pub fn fields<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.0.iter().filter(move |(name, _)| name.starts_with(prefix)).map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The values of all fields whose names start with `prefix`.
     pub fn values<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0.iter().filter(move |(name, _)| name.starts_with(prefix)).map(|(_, value)| value.as_str())
+        self.fields(prefix).map(|(_, value)| value)
     }
 
     pub fn metadata(&self) -> Result<BTreeMap<String, String>, ApiError> {
@@ -103,11 +110,11 @@ impl Form {
         Ok(metadata)
     }
 
-    /// Removes and returns the `expand[]` fields, because they affect the format of the answer, not the call. Only `payment_method` can
-    /// be expanded.
+    /// Removes and returns the `expand[]` fields, because they affect the format of the answer, not the call. Only the fields of
+    /// [`EXPANDABLE`] can be expanded.
     pub fn take_expansions(&mut self) -> Result<Vec<String>, ApiError> {
         let expanded: Vec<String> = self.0.extract_if(.., |name, _| name.starts_with("expand[")).map(|(_, value)| value).collect();
-        match expanded.iter().find(|field| *field != "payment_method") {
+        match expanded.iter().find(|field| !EXPANDABLE.contains(&field.as_str())) {
             None => Ok(expanded),
             Some(field) => {
                 Err(ApiError::invalid("parameter_invalid", format!("This property cannot be expanded ({field}).")).with_param("expand"))

@@ -18,6 +18,11 @@ pub(super) enum TestCard {
     Accepted,
     Declined,
     InsufficientFunds,
+    Lost,
+    Stolen,
+    Expired,
+    IncorrectCvc,
+    ProcessingError,
     /// Requires the second step while the cardholder is present. Off-session charges succeed if the card was set up.
     NeedsSecondStep,
     /// Requires the second step for every payment, so that off-session charges are always declined.
@@ -78,6 +83,16 @@ pub(super) const GENERIC: Decline =
     Decline { code: "card_declined", decline_code: Some("generic_decline"), message: "Your card was declined." };
 const INSUFFICIENT: Decline =
     Decline { code: "card_declined", decline_code: Some("insufficient_funds"), message: "Your card has insufficient funds." };
+const LOST: Decline = Decline { code: "card_declined", decline_code: Some("lost_card"), message: "Your card was declined." };
+const STOLEN: Decline = Decline { code: "card_declined", decline_code: Some("stolen_card"), message: "Your card was declined." };
+const EXPIRED: Decline = Decline { code: "expired_card", decline_code: Some("expired_card"), message: "Your card has expired." };
+const INCORRECT_CVC: Decline =
+    Decline { code: "incorrect_cvc", decline_code: Some("incorrect_cvc"), message: "Your card's security code is incorrect." };
+const PROCESSING_ERROR: Decline = Decline {
+    code: "processing_error",
+    decline_code: Some("processing_error"),
+    message: "An error occurred while processing your card. Try again in a little bit.",
+};
 const REQUIRES_AUTHENTICATION: Decline = Decline {
     code: "authentication_required",
     decline_code: Some("authentication_required"),
@@ -101,6 +116,11 @@ impl TestCard {
             "4242424242424242" => Self::Accepted,
             "4000000000000002" => Self::Declined,
             "4000000000009995" => Self::InsufficientFunds,
+            "4000000000009987" => Self::Lost,
+            "4000000000009979" => Self::Stolen,
+            "4000000000000069" => Self::Expired,
+            "4000000000000127" => Self::IncorrectCvc,
+            "4000000000000119" => Self::ProcessingError,
             "4000002500003155" => Self::NeedsSecondStep,
             "4000002760003184" => Self::AlwaysNeedsSecondStep,
             "4000000000000341" => Self::DeclinesLater,
@@ -130,6 +150,11 @@ impl TestCard {
             | (Self::NeedsSecondStep, Presence::Away { set_up: true }) => Verdict::Paid,
             (Self::Declined, _) => Verdict::Declined(GENERIC),
             (Self::InsufficientFunds, _) | (Self::DeclinesLater, Presence::Away { .. }) => Verdict::Declined(INSUFFICIENT),
+            (Self::Lost, _) => Verdict::Declined(LOST),
+            (Self::Stolen, _) => Verdict::Declined(STOLEN),
+            (Self::Expired, _) => Verdict::Declined(EXPIRED),
+            (Self::IncorrectCvc, _) => Verdict::Declined(INCORRECT_CVC),
+            (Self::ProcessingError, _) => Verdict::Declined(PROCESSING_ERROR),
             (Self::NeedsSecondStep | Self::AlwaysNeedsSecondStep, Presence::There) => Verdict::SecondStep,
             (Self::NeedsSecondStep | Self::AlwaysNeedsSecondStep, Presence::Away { .. }) => Verdict::Declined(REQUIRES_AUTHENTICATION),
             (Self::DeclinesLater, Presence::There) => Verdict::Later { after: DECLINE_AFTER, paid: false, answer_waits: false },
@@ -141,8 +166,13 @@ impl TestCard {
     /// The bank's response when the card is saved without a payment. Cards that fail only on payment do not fail here.
     pub const fn save(self) -> Verdict {
         match self {
-            Self::Declined => Verdict::Declined(GENERIC),
-            Self::InsufficientFunds => Verdict::Declined(INSUFFICIENT),
+            Self::Declined
+            | Self::InsufficientFunds
+            | Self::Lost
+            | Self::Stolen
+            | Self::Expired
+            | Self::IncorrectCvc
+            | Self::ProcessingError => self.pay(Presence::There),
             Self::NeedsSecondStep | Self::AlwaysNeedsSecondStep => Verdict::SecondStep,
             _ => Verdict::Paid,
         }
@@ -180,15 +210,16 @@ pub(super) enum Presence {
 
 /// The decline codes that a saved card can be set to return.
 pub(super) fn decline(decline_code: &str) -> Option<Decline> {
-    let declined = |decline_code, message| Decline { code: "card_declined", decline_code: Some(decline_code), message };
     Some(match decline_code {
         "insufficient_funds" => INSUFFICIENT,
         "generic_decline" => GENERIC,
         "authentication_required" => REQUIRES_AUTHENTICATION,
-        "expired_card" => Decline { code: "expired_card", decline_code: Some("expired_card"), message: "Your card has expired." },
-        "stolen_card" => declined("stolen_card", "Your card was declined."),
-        "lost_card" => declined("lost_card", "Your card was declined."),
-        "do_not_honor" => declined("do_not_honor", "Your card was declined."),
+        "expired_card" => EXPIRED,
+        "stolen_card" => STOLEN,
+        "lost_card" => LOST,
+        "incorrect_cvc" => INCORRECT_CVC,
+        "processing_error" => PROCESSING_ERROR,
+        "do_not_honor" => Decline { decline_code: Some("do_not_honor"), ..GENERIC },
         _ => return None,
     })
 }

@@ -201,14 +201,3 @@ pub(super) async fn force_decline(state: &mut State<'_>, call: &Call, id: &str) 
     state.save(&mut method).await?;
     Ok(Answer::ok(method.value.wire()))
 }
-
-/// Replaces the id of the card by the card if `expand[]=payment_method` was requested.
-pub(super) async fn expand(state: &mut State<'_>, fields: &[String], answer: &mut Answer) -> Result<(), CallError> {
-    if fields.is_empty() || answer.status != 200 {
-        return Ok(());
-    }
-    if let Some(id) = answer.body["payment_method"].as_str() {
-        answer.body["payment_method"] = state.need::<PaymentMethod>(id).await?.value.wire();
-    }
-    Ok(())
-}

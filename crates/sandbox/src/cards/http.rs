@@ -31,7 +31,7 @@ impl Endpoint for Wire {
         }
         let path = request.uri().path().trim_matches('/').to_owned();
         let Ok(body) = request.take_body().into_bytes_limit(MAX_BODY_BYTES).await else {
-            return Ok(json(&ApiError::too_large().answer()));
+            return Ok(self.json(&ApiError::too_large().answer()));
         };
         let query = request.uri().query().unwrap_or_default();
         let segments: Vec<&str> = path.split('/').collect();
@@ -47,7 +47,7 @@ impl Endpoint for Wire {
             }
             ("POST", ["faults"]) if self.0.has_faults() => Ok(match self.0.faults.add(&body) {
                 Ok(()) => Response::builder().status(StatusCode::NO_CONTENT).finish(),
-                Err(error) => json(&error.answer()),
+                Err(error) => self.json(&error.answer()),
             }),
             ("DELETE", ["faults"]) if self.0.has_faults() => {
                 self.0.faults.clear();
@@ -57,7 +57,7 @@ impl Endpoint for Wire {
                 let form = Form::parse(query, &body);
                 Ok(self.api(method == Method::POST, path, form, request.headers()).await)
             }
-            _ => Ok(json(&ApiError::unknown_path().answer())),
+            _ => Ok(self.json(&ApiError::unknown_path().answer())),
         }
     }
 }
@@ -69,7 +69,7 @@ impl Wire {
         let caller = match self.0.caller(header("authorization").and_then(|value| value.strip_prefix("Bearer "))) {
             Ok(caller) => caller,
             Err(_) if open => Caller::Publishable,
-            Err(error) => return json(&error.answer()),
+            Err(error) => return self.json(&error.answer()),
         };
         let idempotency_key = header("idempotency-key").map(str::to_owned);
         let call = Call { caller, post, path, form, idempotency_key };
@@ -77,14 +77,28 @@ impl Wire {
         let answer = self.0.delay(answer, caller).await;
         let fault = if caller == Caller::Secret && !open { self.0.faults.next() } else { None };
         match fault {
-            None => json(&answer),
-            Some(Fault::Error500) => json(&ApiError::internal().answer()),
+            None => self.json(&answer),
+            Some(Fault::Error500) => self.json(&ApiError::internal().answer()),
             Some(Fault::Delay { millis }) => {
                 tokio::time::sleep(Duration::from_millis(millis)).await;
-                json(&answer)
+                self.json(&answer)
             }
             Some(Fault::DropAnswer) => lost(),
         }
+    }
+
+    /// Each answer has an id of its own, a replayed one too.
+    fn json(&self, answer: &Answer) -> Response {
+        let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = Response::builder()
+            .status(status)
+            .content_type("application/json")
+            .header(header::CACHE_CONTROL, "no-store")
+            .header("request-id", self.0.request_id());
+        if answer.replayed {
+            response = response.header("idempotent-replayed", "true");
+        }
+        response.body(answer.body.to_string())
     }
 
     async fn dashboard(&self, id: &str) -> Response {
@@ -100,15 +114,6 @@ impl Wire {
             Err(_) => html(StatusCode::INTERNAL_SERVER_ERROR, page::missing()),
         }
     }
-}
-
-fn json(answer: &Answer) -> Response {
-    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = Response::builder().status(status).content_type("application/json").header(header::CACHE_CONTROL, "no-store");
-    if answer.replayed {
-        response = response.header("idempotent-replayed", "true");
-    }
-    response.body(answer.body.to_string())
 }
 
 fn html(status: StatusCode, page: String) -> Response {

@@ -4,15 +4,15 @@ use super::call::{Answer, ApiError, Call, CallError, Caller, Form, Wait};
 use super::card::{self, Decline, TestCard, Verdict};
 use super::customer::{Customer, PaymentMethod};
 use super::state::{Object, State, Stored, page};
-use super::{charge, dispute};
+use super::{charge, currency, dispute};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use subtle::ConstantTimeEq;
 
-/// Maximum amount: eight digits, as at Stripe.
-const MAX_AMOUNT: i64 = 99_999_999;
+/// The fields of `automatic_payment_methods`.
+const AUTOMATIC_FIELDS: [&str; 2] = ["automatic_payment_methods[enabled]", "automatic_payment_methods[allow_redirects]"];
 /// The path at which the store mounts the endpoints, for the URL of the challenge page in the payer's browser.
 const MOUNT: &str = "/sandbox/stripe";
 
@@ -45,6 +45,13 @@ impl Status {
     }
 }
 
+/// `automatic_payment_methods` of an intent. The processor chooses the methods, and it knows only cards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct AutomaticMethods {
+    enabled: bool,
+    allow_redirects: String,
+}
+
 /// The scheduled result of a processing intent.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Due {
@@ -66,6 +73,8 @@ pub(super) struct Intent {
     pub customer: Option<String>,
     receipt_email: Option<String>,
     setup_future_usage: Option<String>,
+    #[serde(default)]
+    automatic_payment_methods: Option<AutomaticMethods>,
     amount_received: i64,
     latest_charge: Option<String>,
     last_payment_error: Option<Value>,
@@ -92,6 +101,7 @@ impl Intent {
         let next_action = (self.status == Status::RequiresAction).then(|| challenge(Self::KIND, &self.id, &self.client_secret));
         let mut wire = json!({
             "id": self.id, "object": Self::KIND, "amount": self.amount, "amount_capturable": 0, "amount_received": self.amount_received,
+            "automatic_payment_methods": self.automatic_payment_methods,
             "canceled_at": self.canceled_at, "cancellation_reason": self.cancellation_reason, "capture_method": "automatic",
             "client_secret": self.client_secret, "confirmation_method": "automatic", "created": self.created, "currency": self.currency,
             "customer": self.customer, "description": self.description, "last_payment_error": self.last_payment_error,
@@ -150,15 +160,16 @@ pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer,
         "receipt_email",
         "setup_future_usage",
         "payment_method_types[",
+        "automatic_payment_methods[",
         "metadata[",
         "return_url",
     ])?;
     check_usage(form)?;
-    let currency = form.need("currency")?.to_owned();
+    let currency = currency::parse(form.need("currency")?)?;
     form.need("amount")?;
     let amount = form.amount("amount")?.unwrap_or_default();
-    check_amount(amount, &currency)?;
-    only_cards(call)?;
+    currency::check_amount(amount, &currency)?;
+    let automatic_payment_methods = payment_methods(form)?;
     let (confirm, off_session) = (form.flag("confirm")?, form.flag("off_session")?);
     if off_session && !confirm {
         return Err(ApiError::invalid("parameter_invalid", "off_session needs confirm=true.".to_owned()).with_param("off_session").into());
@@ -184,6 +195,7 @@ pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer,
         customer: form.owned("customer"),
         receipt_email: form.owned("receipt_email"),
         setup_future_usage: form.owned("setup_future_usage"),
+        automatic_payment_methods,
         amount_received: 0,
         latest_charge: None,
         last_payment_error: None,
@@ -416,32 +428,27 @@ pub(super) fn one_of<'a>(form: &'a Form, name: &str, values: &[&str]) -> Result<
     }
 }
 
-pub(super) fn only_cards(call: &Call) -> Result<(), ApiError> {
-    match call.form.values("payment_method_types[").find(|kind| *kind != "card") {
-        None => Ok(()),
-        Some(_) => Err(ApiError::invalid("parameter_invalid", "Only payment_method_types card are known here.".to_owned())
-            .with_param("payment_method_types")),
+/// Reads `payment_method_types` and `automatic_payment_methods`, which exclude each other.
+pub(super) fn payment_methods(form: &Form) -> Result<Option<AutomaticMethods>, ApiError> {
+    let invalid = |message: &str, param: &str| ApiError::invalid("parameter_invalid", message.to_owned()).with_param(param);
+    if form.values("payment_method_types[").any(|kind| kind != "card") {
+        return Err(invalid("Only payment_method_types card are known here.", "payment_method_types"));
     }
-}
-
-fn check_amount(amount: i64, currency: &str) -> Result<(), ApiError> {
-    if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        return Err(ApiError::invalid("parameter_invalid", format!("Invalid currency: {currency}.")).with_param("currency"));
+    if let Some(unknown) = form.fields("automatic_payment_methods[").map(|(name, _)| name).find(|name| !AUTOMATIC_FIELDS.contains(name)) {
+        return Err(ApiError::invalid("parameter_unknown", format!("Received unknown parameter: {unknown}")).with_param(unknown));
     }
-    // Stripe's minimum charges for common currencies.
-    let minimum = match currency {
-        "usd" | "eur" | "jpy" => 50,
-        "gbp" => 30,
-        _ => 1,
+    if form.values("automatic_payment_methods[").next().is_none() {
+        return Ok(None);
+    }
+    let [enabled, redirects] = AUTOMATIC_FIELDS;
+    form.need(enabled)?;
+    let methods = AutomaticMethods {
+        enabled: form.flag(enabled)?,
+        allow_redirects: one_of(form, redirects, &["always", "never"])?.unwrap_or("always").to_owned(),
     };
-    match amount {
-        _ if amount < minimum => {
-            let message = format!("Amount must be at least {minimum} minor units of {currency}.");
-            Err(ApiError::invalid("amount_too_small", message).with_param("amount"))
-        }
-        _ if amount > MAX_AMOUNT => {
-            Err(ApiError::invalid("amount_too_large", format!("Amount must be no more than {MAX_AMOUNT}.")).with_param("amount"))
-        }
-        _ => Ok(()),
+    if methods.enabled && form.values("payment_method_types[").next().is_some() {
+        let message = "You may only specify one of these parameters: automatic_payment_methods, payment_method_types.";
+        return Err(invalid(message, "payment_method_types"));
     }
+    Ok(Some(methods))
 }

@@ -6,6 +6,7 @@
 mod call;
 mod card;
 mod charge;
+mod currency;
 mod customer;
 mod dispute;
 mod event;

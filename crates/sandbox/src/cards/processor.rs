@@ -1,6 +1,7 @@
 //! The processor: permissions of calls, one transaction per call, and background work.
 
 use super::call::{Answer, ApiError, Call, CallError, Caller};
+use super::customer::PaymentMethod;
 use super::event::{self, Webhook};
 use super::fault::Faults;
 use super::secret::Secret;
@@ -107,6 +108,11 @@ impl CardProcessor {
         Ok(())
     }
 
+    /// A new id of an answer, for its `request-id` header.
+    pub(super) fn request_id(&self) -> String {
+        format!("req_{}", hex::encode(self.random.bytes::<7>()))
+    }
+
     pub(super) const fn has_faults(&self) -> bool {
         self.config.faults
     }
@@ -192,7 +198,7 @@ impl CardProcessor {
         let expansions = bare.form.take_expansions()?;
         let mut answer = dispatch(&mut state, &bare, self.config.faults).await?;
         if call.caller == Caller::Secret {
-            customer::expand(&mut state, &expansions, &mut answer).await?;
+            expand(&mut state, &expansions, &mut answer).await?;
         }
         if let Some(key) = key {
             idempotency::keep(&mut state, key, &answer).await?;
@@ -200,6 +206,21 @@ impl CardProcessor {
         state.close().await?;
         Ok(answer)
     }
+}
+
+/// Replaces the ids that the call asked to expand by their objects.
+async fn expand(state: &mut State<'_>, fields: &[String], answer: &mut Answer) -> Result<(), CallError> {
+    if answer.status != 200 {
+        return Ok(());
+    }
+    for field in fields {
+        let Some(id) = answer.body[field].as_str() else { continue };
+        answer.body[field] = match field.as_str() {
+            "latest_charge" => charge::load(state, id).await?.wire(),
+            _ => state.need::<PaymentMethod>(id).await?.value.wire(),
+        };
+    }
+    Ok(())
 }
 
 /// Dispatches a call. The operations of the first block may be called with the publishable key.

@@ -3,7 +3,7 @@
 use super::call::{Answer, ApiError, Call, CallError, Caller};
 use super::card::{self, Decline, Verdict};
 use super::customer::{Customer, PaymentMethod};
-use super::intent::{Status, challenge, check_secret, one_of, only_cards};
+use super::intent::{AutomaticMethods, Status, challenge, check_secret, one_of, payment_methods};
 use super::state::{Object, State, Stored};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,6 +17,8 @@ pub(super) struct SetupIntent {
     customer: Option<String>,
     payment_method: Option<String>,
     usage: String,
+    #[serde(default)]
+    automatic_payment_methods: Option<AutomaticMethods>,
     description: Option<String>,
     metadata: BTreeMap<String, String>,
     last_setup_error: Option<Value>,
@@ -38,6 +40,7 @@ impl SetupIntent {
         let mut wire = json!({
             "id": self.id, "object": Self::KIND, "client_secret": self.client_secret, "status": self.status.name(),
             "customer": self.customer, "payment_method": self.payment_method, "payment_method_types": ["card"], "usage": self.usage,
+            "automatic_payment_methods": self.automatic_payment_methods,
             "description": self.description, "metadata": self.metadata, "last_setup_error": self.last_setup_error,
             "cancellation_reason": self.cancellation_reason, "next_action": next_action, "created": self.created, "livemode": false,
         });
@@ -55,8 +58,8 @@ impl SetupIntent {
 
 pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer, CallError> {
     let form = &call.form;
-    form.allow(&["customer", "usage", "description", "payment_method_types[", "metadata["])?;
-    only_cards(call)?;
+    form.allow(&["customer", "usage", "description", "payment_method_types[", "automatic_payment_methods[", "metadata["])?;
+    let automatic_payment_methods = payment_methods(form)?;
     if let Some(customer) = form.text("customer") {
         state.need::<Customer>(customer).await?;
     }
@@ -69,6 +72,7 @@ pub(super) async fn create(state: &mut State<'_>, call: &Call) -> Result<Answer,
         customer: form.owned("customer"),
         payment_method: None,
         usage: usage.to_owned(),
+        automatic_payment_methods,
         description: form.owned("description"),
         metadata: form.metadata()?,
         last_setup_error: None,

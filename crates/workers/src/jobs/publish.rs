@@ -1,7 +1,7 @@
 //! Publishes an event to the open pages that it concerns. Payload: `event`, and the ids that belong to it.
 
 use super::Jobs;
-use souk_domain::events::{Audience, Job, JobError, PublicEvent};
+use souk_domain::events::{Audience, Job, JobError, PublicEvent, RealtimeMessage};
 use souk_domain::shared::{CustomerId, SessionId, StorageError};
 use souk_domain::storage::UnitOfWork;
 
@@ -16,8 +16,8 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
         _ => Audience::default(),
     };
     drop(unit);
-    let event = PublicEvent { name, ids, audience };
-    jobs.realtime.publish(&event).await.map_err(|error| JobError::Retry(error.to_string()))
+    let message = RealtimeMessage::Event(PublicEvent { name, ids, audience });
+    jobs.realtime.publish(&message).await.map_err(|error| JobError::Retry(error.to_string()))
 }
 
 async fn of_session(unit: &mut dyn UnitOfWork, id: &str) -> Result<Audience, StorageError> {

@@ -28,6 +28,11 @@ pub const WEBHOOK_SECRET: &str = "whsec_1";
 pub const ACCEPTED: &str = "4242424242424242";
 pub const DECLINED: &str = "4000000000000002";
 pub const INSUFFICIENT: &str = "4000000000009995";
+pub const LOST: &str = "4000000000009987";
+pub const STOLEN: &str = "4000000000009979";
+pub const EXPIRED: &str = "4000000000000069";
+pub const INCORRECT_CVC: &str = "4000000000000127";
+pub const PROCESSING_ERROR: &str = "4000000000000119";
 pub const SECOND_STEP: &str = "4000002500003155";
 pub const ALWAYS_SECOND_STEP: &str = "4000002760003184";
 pub const DECLINES_LATER: &str = "4000000000000341";
@@ -56,6 +61,8 @@ pub struct Bench {
 pub struct HttpResponse {
     pub status: u16,
     pub replayed: bool,
+    /// The `request-id` header; empty if there is none.
+    pub request_id: String,
     pub body: Value,
 }
 
@@ -248,9 +255,10 @@ impl Bench {
         request = if verb == Verb::GET { request.query(form) } else { request.form(form) };
         let response = request.send().await.expect("an answer");
         let (status, replayed) = (response.status().as_u16(), response.headers().contains_key("idempotent-replayed"));
+        let request_id = response.headers().get("request-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
         let text = response.text().await.expect("a body");
         let body = if text.is_empty() { Value::Null } else { serde_json::from_str(&text).expect("JSON") };
-        HttpResponse { status, replayed, body }
+        HttpResponse { status, replayed, request_id, body }
     }
 
     pub async fn page(&self, path: &str) -> (u16, String) {

@@ -1,6 +1,9 @@
 //! The outcome that the rail reports for each test card, and that no payment is charged twice.
 
-use super::bench::{ACCEPTED, Bench, DECLINED, DECLINES_LATER, INSUFFICIENT, SECOND_STEP, SILENT, SLOW, until};
+use super::bench::{
+    ACCEPTED, Bench, DECLINED, DECLINES_LATER, EXPIRED, INCORRECT_CVC, INSUFFICIENT, LOST, PROCESSING_ERROR, SECOND_STEP, SILENT, SLOW,
+    STOLEN, until,
+};
 use souk_adapters::on_both;
 use souk_domain::payment::{CardRail, Decline, MethodSettings, Outcome, RailError, Secret, Settlement};
 use souk_domain::shared::{Amount, Mode};
@@ -51,6 +54,11 @@ on_both! {
         for (number, code, message) in [
             (DECLINED, "generic_decline", "Your card was declined."),
             (INSUFFICIENT, "insufficient_funds", "Your card has insufficient funds."),
+            (LOST, "lost_card", "Your card was declined."),
+            (STOLEN, "stolen_card", "Your card was declined."),
+            (EXPIRED, "expired_card", "Your card has expired."),
+            (INCORRECT_CVC, "incorrect_cvc", "Your card's security code is incorrect."),
+            (PROCESSING_ERROR, "processing_error", "An error occurred while processing your card. Try again in a little bit."),
         ] {
             let answer = bench.confirm(&intent, number).await;
             let error = &answer.body["error"];

@@ -72,7 +72,7 @@ on_both! {
         let seen = bench.server(Verb::GET, &format!("/v1/payment_intents/{}", intent.provider_id), &[]).await.body;
         let expected = json!({
             "id": intent.provider_id, "object": "payment_intent", "amount": 1000, "amount_capturable": 0, "amount_received": 0,
-            "canceled_at": null, "cancellation_reason": null, "capture_method": "automatic", "client_secret": intent.client_secret,
+            "automatic_payment_methods": null, "canceled_at": null, "cancellation_reason": null, "capture_method": "automatic", "client_secret": intent.client_secret,
             "confirmation_method": "automatic", "created": 1_768_478_400, "currency": "usd", "customer": null, "description": "An app",
             "last_payment_error": null, "latest_charge": null, "livemode": false, "metadata": { "attempt": "att_1" }, "next_action": null,
             "payment_method": null, "payment_method_types": ["card"], "receipt_email": null, "setup_future_usage": null,
@@ -105,9 +105,14 @@ on_both! {
             (("amount", "10.5"), 400, "parameter_invalid_integer"),
             (("amount", "49"), 400, "amount_too_small"),
             (("amount", "100000000"), 400, "amount_too_large"),
-            (("currency", "USD"), 400, "parameter_invalid"),
+            (("currency", "xyz"), 400, "parameter_invalid"),
+            (("currency", "usdc"), 400, "parameter_invalid"),
             (("currency", ""), 400, "parameter_missing"),
             (("payment_method_types[]", "sepa_debit"), 400, "parameter_invalid"),
+            (("automatic_payment_methods[allow_redirects]", "never"), 400, "parameter_missing"),
+            (("automatic_payment_methods[enabled]", "maybe"), 400, "parameter_invalid_boolean"),
+            (("automatic_payment_methods[color]", "red"), 400, "parameter_unknown"),
+            (("expand[]", "invoice"), 400, "parameter_invalid"),
             (("off_session", "true"), 400, "parameter_invalid"),
             (("confirm", "yes"), 400, "parameter_invalid_boolean"),
             (("color", "red"), 400, "parameter_unknown"),
@@ -125,6 +130,63 @@ on_both! {
         let live = bench.confirm(&intent, "5555555555554444").await;
         assert_eq!(live.body["error"]["decline_code"], "test_mode_live_card");
         assert!(bench.charged().await.is_empty());
+    }
+
+    async fn a_currency_is_read_in_upper_case_and_shown_in_lower_case(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        for currency in ["USD", "Eur", "jpy"] {
+            let seen = bench.server(Verb::POST, "/v1/payment_intents", &[("amount", "1000"), ("currency", currency)]).await;
+            assert_eq!((seen.status, &seen.body["currency"]), (200, &currency.to_lowercase().into()), "{}", seen.body);
+        }
+    }
+
+    async fn automatic_payment_methods_exclude_a_list_of_types(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let automatic = ("automatic_payment_methods[enabled]", "true");
+        let form = [("amount", "1000"), ("currency", "usd"), automatic, ("automatic_payment_methods[allow_redirects]", "never")];
+        let opened = bench.server(Verb::POST, "/v1/payment_intents", &form).await;
+        let expected = json!({ "enabled": true, "allow_redirects": "never" });
+        assert_eq!((opened.status, &opened.body["automatic_payment_methods"]), (200, &expected), "{}", opened.body);
+        let (path, secret) = (format!("/v1/payment_intents/{}/confirm", text(&opened, "id")), text(&opened, "client_secret"));
+        let mut form = vec![("client_secret", secret.as_str())];
+        form.extend(card(ACCEPTED));
+        assert_eq!(bench.browser(Verb::POST, &path, &form).await.body["status"], "succeeded");
+
+        let setup = bench.server(Verb::POST, "/v1/setup_intents", &[automatic]).await;
+        assert_eq!(setup.body["automatic_payment_methods"], json!({ "enabled": true, "allow_redirects": "always" }), "{}", setup.body);
+        let both = [("amount", "1000"), ("currency", "usd"), automatic, ("payment_method_types[]", "card")];
+        assert_eq!(code(&bench.server(Verb::POST, "/v1/payment_intents", &both).await), (400, "parameter_invalid"));
+        assert_eq!(code(&bench.server(Verb::POST, "/v1/setup_intents", &both[2..]).await), (400, "parameter_invalid"));
+    }
+
+    async fn the_latest_charge_can_be_expanded(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let intent = bench.open_intent("att_1", 1_000).await;
+        let path = format!("/v1/payment_intents/{}", intent.provider_id);
+        let read = async || bench.server(Verb::GET, &path, &[("expand[]", "latest_charge")]).await.body["latest_charge"].clone();
+        assert_eq!(read().await, json!(null), "nothing was charged");
+        bench.confirm(&intent, ACCEPTED).await;
+        let charge = read().await;
+        assert_eq!((&charge["object"], &charge["amount"], &charge["payment_intent"]), (&"charge".into(), &1000.into(), &json!(intent.provider_id)));
+        let plain = bench.server(Verb::GET, &path, &[]).await.body["latest_charge"].clone();
+        assert_eq!(plain, charge["id"]);
+        let form = [("client_secret", intent.client_secret.as_str()), ("expand[]", "latest_charge")];
+        assert!(bench.browser(Verb::GET, &path, &form).await.body.get("latest_charge").is_none(), "a browser does not see the charge");
+    }
+
+    async fn each_answer_has_its_own_request_id(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        let form = [("amount", "1000"), ("currency", "usd")];
+        let mut ids = Vec::new();
+        for _ in 0..2 {
+            ids.push(bench.call(SECRET_KEY, Verb::POST, "/v1/payment_intents", &form, Some("key_1")).await.request_id);
+        }
+        ids.push(bench.server(Verb::GET, "/v1/unheard_of", &[]).await.request_id);
+        ids.push(bench.call("", Verb::GET, "/v1/balance", &[], None).await.request_id);
+        assert!(ids.iter().all(|id| id.starts_with("req_") && id.len() > 10), "{ids:?}");
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), 4);
     }
 
     async fn refunds_never_exceed_the_charge(db: &TestDatabase) {

@@ -1,7 +1,8 @@
 //! Saved cards: saved by a setup or a payment, then charged off-session and refunded.
 
 use super::bench::{
-    ACCEPTED, ALWAYS_SECOND_STEP, Bench, DECLINED, DECLINES_LATER, INSUFFICIENT, SECOND_STEP, SECRET_KEY, SILENT, SLOW, holder, until,
+    ACCEPTED, ALWAYS_SECOND_STEP, Bench, DECLINED, DECLINES_LATER, EXPIRED, INSUFFICIENT, SECOND_STEP, SECRET_KEY, SILENT, SLOW, holder,
+    until,
 };
 use reqwest::Method as Verb;
 use serde_json::json;
@@ -86,7 +87,7 @@ on_both! {
     async fn a_failed_setup_gives_the_reason(db: &TestDatabase) {
         let bench = Bench::open(db).await;
         let setup = bench.open_setup("att_1").await;
-        for (number, code) in [(DECLINED, "generic_decline"), (INSUFFICIENT, "insufficient_funds")] {
+        for (number, code) in [(DECLINED, "generic_decline"), (INSUFFICIENT, "insufficient_funds"), (EXPIRED, "expired_card")] {
             assert_eq!(bench.confirm_setup(&setup, number).await.status, 402);
             let SetupOutcome::Pending { requires_payer: true, last_error: Some(error) } = bench.find_setup(&setup).await else { panic!("waits") };
             assert_eq!(error.code, code);

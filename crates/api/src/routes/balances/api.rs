@@ -4,7 +4,7 @@ use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
 use crate::routes::customers::{named_customer, readable_customer};
 use crate::routes::input::{id_filter, page};
-use crate::routes::refunds::RefundListModel;
+use crate::routes::refunds::{RefundListModel, refund_models};
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::OpenApi;
@@ -107,7 +107,8 @@ impl BalancesApi {
         let amount = input.amount.map(|amount| Amount::parse_decimal(&amount.0, currency.decimals, currency.decimals)).transpose()?;
         let order = PayoutOrder { customer_id: customer.id, currency_id: currency.id, amount, memo: input.memo.unwrap_or_default() };
         let refunds = billing::pay_out_balance(&app.ctx, writes.mode, &order).await?;
-        Ok(Json(RefundListModel::from(refunds.as_slice())))
+        let list = refund_models(&app, app.ctx.store.read().await?.as_mut(), &refunds).await?;
+        Ok(Json(RefundListModel { count: list.len() as u64, list }))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::step::{self, challenge};
 use super::{claims, confirmation, wallet_actions};
-use crate::auth::{BROWSER_COOKIE, LOGIN_COOKIE, LinkHolder, MaybeUser, RequestContext, browser_cookie, cookie, login_cookie, token_hash};
+use crate::auth::{BROWSER_COOKIE, LOGIN_COOKIE, LinkHolder, MaybeUser, browser_cookie, cookie, login_cookie, token_hash};
 use crate::problem::Problem;
 use crate::state::App;
 use poem::http::header;
@@ -70,14 +70,13 @@ async fn begin(
     request: &Request,
     action: Path<String>,
     user: MaybeUser,
-    context: RequestContext,
     body: poem::Body,
 ) -> Result<Response, Problem> {
     let action = action_of(&action)?;
     app.limits.admit_connect(request)?;
     let params = params_of(request, body).await?;
     let params = match wallet_actions::is_wallet_action(action) {
-        true => wallet_actions::open(&app, action, params, context.mode, &LinkHolder::of(request).await?, user.0.as_ref()).await?,
+        true => wallet_actions::open(&app, action, params, &LinkHolder::of(request).await?, user.0.as_ref()).await?,
         false => params,
     };
     let user = user.0.map(|caller| caller.user);
@@ -111,6 +110,7 @@ async fn begin(
         error_params: BTreeMap::new(),
         browser_session: None,
         created_at: now,
+        updated_at: now,
         expires_at: now.plus(CONNECT_LIFETIME),
     };
     let mut unit = app.ctx.store.begin().await?;
@@ -141,12 +141,8 @@ async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, q
         return Err(step::other_wallet());
     }
     let is_same_browser = cookie(request, BROWSER_COOKIE).is_some_and(|browser| token_hash(browser) == session.browser);
-    let shown = match session.status {
-        ConnectStatus::Working => ConnectStatus::Scanned,
-        status => status,
-    };
     let step = usize::from(!matches!(session.step, ConnectStep::Principal));
-    let mut body = json!({ "token": session.token, "status": shown.name(), "currentStep": step, "mfaCode": 0 });
+    let mut body = json!({ "token": session.token, "status": session.status.public_name(), "currentStep": step, "mfaCode": 0 });
     if !session.error.is_empty() {
         body["error"] = Value::String(session.error.clone());
         body["code"] = Value::String(session.error_code.clone());

@@ -8,8 +8,9 @@ use poem::http::StatusCode;
 use serde_json::{Value, json};
 use souk_domain::access::{self, ConnectAction, ConnectSession, ConnectStatus, ConnectStep, ConnectTransition, Profile, Wallet};
 use souk_domain::checkout::{self, TransferError, WalletStep};
+use souk_domain::events::{Message, Topic};
 use souk_domain::payment::Decline;
-use souk_domain::shared::{SessionId, StorageError, Timestamp};
+use souk_domain::shared::{EventId, SessionId, StorageError, Timestamp};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
 
@@ -292,11 +293,18 @@ async fn fail(app: &App, session: &ConnectSession, status: ConnectStatus, proble
     advance(app, session, &failed).await.map(|_| ())
 }
 
-/// Replaces the session's state by `next` if it has not changed since `session` was read. Returns whether it did.
+/// Replaces the session's state by `next` if it has not changed since `session` was read, and notifies the pages that wait for it.
+/// Returns whether it did.
 pub async fn advance(app: &App, session: &ConnectSession, next: &ConnectSession) -> Result<bool, StorageError> {
+    let now = app.ctx.now();
+    let next = ConnectSession { updated_at: now, ..next.clone() };
     let mut unit = app.ctx.store.begin().await?;
-    let step = ConnectTransition { token: &session.token, from: session.status, challenge: &session.challenge, next };
+    let step = ConnectTransition { token: &session.token, from: session.status, challenge: &session.challenge, next: &next };
     let moved = unit.connect_sessions().advance(&step).await?;
+    if moved && next.status.public_name() != session.status.public_name() {
+        let message = Message::new(Topic::ConnectUpdate, now).with("token", &session.token);
+        unit.outbox().publish(&EventId::new(now, app.ctx.random.as_ref()), &message, now).await?;
+    }
     unit.commit().await?;
     Ok(moved)
 }

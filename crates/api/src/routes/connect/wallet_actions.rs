@@ -15,7 +15,7 @@ use souk_domain::billing::{
 };
 use souk_domain::payment::UnsignedTransaction;
 use souk_domain::shared::{
-    Amount, AmountError, CurrencyId, CustomerId, InvoiceId, Language, Mode, PriceId, SubscriptionId, SubscriptionItemId, Timestamp,
+    Amount, AmountError, CurrencyId, CustomerId, InvoiceId, Language, PriceId, SubscriptionId, SubscriptionItemId, Timestamp,
 };
 use std::collections::BTreeMap;
 
@@ -31,12 +31,11 @@ pub const fn is_wallet_action(action: ConnectAction) -> bool {
 }
 
 /// Validates the parameters of a page and the permission of its visitor. Returns the parameters, with a customer's DID replaced by
-/// the customer's id.
+/// the customer's id. The mode is that of the named object; for a customer, who can exist in both modes, that of the named currency.
 pub async fn open(
     app: &App,
     action: ConnectAction,
     params: BTreeMap<String, String>,
-    mode: Mode,
     visitor: &LinkHolder<resources::Invoices>,
     caller: Option<&Caller>,
 ) -> Result<BTreeMap<String, String>, Problem> {
@@ -54,7 +53,9 @@ pub async fn open(
             (subscription.customer_id, vec![id.clone()])
         }
         (ConnectAction::CollectBatch, None, Some(named)) => {
-            let id = named_customer(app, unit.as_mut(), mode, named).await?.ok_or_else(Problem::not_found)?.id;
+            let mode = unit.methods().find_currency(&currency_of(&params)?).await?.ok_or_else(Problem::not_found)?.mode;
+            let customer = named_customer(app, unit.as_mut(), mode, named).await?.filter(|customer| customer.mode == mode);
+            let id = customer.ok_or_else(Problem::not_found)?.id;
             params.insert("customerId".to_owned(), id.to_string());
             (id, Vec::new())
         }
@@ -62,7 +63,7 @@ pub async fn open(
         (..) => return Err(Problem::required("subscriptionId")),
     };
     if matches!(action, ConnectAction::CollectBatch | ConnectAction::ChangePayment) {
-        CurrencyId::parse(params.get("currencyId").map(String::as_str).unwrap_or_default()).map_err(|_| Problem::required("currencyId"))?;
+        currency_of(&params)?;
     }
     let customer = unit.customers().find(&customer).await?.ok_or_else(Problem::not_found)?;
     drop(unit);
@@ -87,6 +88,10 @@ pub async fn open(
         stake_amount(&params)?;
     }
     Ok(params)
+}
+
+fn currency_of(params: &BTreeMap<String, String>) -> Result<CurrencyId, Problem> {
+    CurrencyId::parse(params.get("currencyId").map(String::as_str).unwrap_or_default()).map_err(|_| Problem::required("currencyId"))
 }
 
 /// The stake for the overdraft protection in base units; `None`: the missing amount.

@@ -3,7 +3,7 @@ use crate::problem::Problem;
 use crate::routes::checkout_sessions::TextModel;
 use crate::routes::invoices::{formula, formula_text};
 use crate::routes::payments::{CurrencyModel, MethodModel, description_params};
-use crate::routes::refunds::RefundModel;
+use crate::routes::refunds::{RefundModel, refund_models};
 use crate::state::App;
 use poem_openapi::Object;
 use souk_domain::billing::{CreditNote, CreditNoteItem, CreditNotePreview, ExpandedCreditNote, Invoice, InvoiceItem, expand_credit_note};
@@ -136,9 +136,11 @@ pub async fn credit_note(app: &App, unit: &mut dyn UnitOfWork, id: &CreditNoteId
     let expanded = expand_credit_note(unit, id).await?.ok_or_else(Problem::not_found)?;
     let ExpandedCreditNote { note, items, currency, refunds, .. } = &expanded;
     let model = credit_notes(app, unit, note.mode, std::slice::from_ref(note)).await?.pop().ok_or_else(Problem::not_found)?;
+    let refunds: Vec<_> = refunds.iter().map(|route| route.refund.clone()).collect();
+    let refunds = refund_models(app, unit, &refunds).await?;
     Ok(CreditNoteModel {
         items: Some(items.iter().map(|credited| CreditNoteItemModel::new(&credited.item, &credited.line, currency)).collect()),
-        refunds: Some(refunds.iter().map(|route| RefundModel::from(&route.refund)).collect()),
+        refunds: Some(refunds),
         ..model
     })
 }

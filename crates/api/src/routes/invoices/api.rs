@@ -1,4 +1,4 @@
-use super::model::{InvoiceListModel, InvoiceModel};
+use super::model::{InvoiceListModel, InvoiceModel, transaction_of};
 use super::payments::InvoicePaymentModel;
 use crate::auth::{LinkHolder, Reader, RequestContext, resources};
 use crate::problem::Problem;
@@ -75,8 +75,8 @@ impl InvoicesApi {
         listed(&app, reader.mode(), &filter, &page).await
     }
 
-    /// Invoices whose description contains a text, or whose number or id equals it: all of the store, or the customer's own. Drafts are
-    /// excluded.
+    /// Invoices whose description contains a text, whose number begins with it, or whose id equals it: all of the store, or the customer's
+    /// own. Drafts are excluded. A text that begins with a number's series, such as `SOUK-`, is compared with numbers only for the store.
     #[oai(path = "/search", method = "get")]
     async fn search(
         &self,
@@ -146,9 +146,12 @@ async fn listed(app: &App, mode: Mode, filter: &InvoiceFilter, page: &Page) -> R
     let subscriptions = if ids.is_empty() { Vec::new() } else { unit.subscriptions().find_all(&ids).await? };
     let ids: Vec<_> = found.list.iter().map(|invoice| invoice.id.clone()).collect();
     let payments = if ids.is_empty() { Vec::new() } else { unit.invoice_payments().of_invoices(&ids).await? };
+    let transactions: Vec<_> = found.list.iter().filter_map(transaction_of).collect();
+    let wallets = unit.attempts().wallets_of(&transactions).await?;
     let model = |invoice: &Invoice| {
         let intent = intents.iter().find(|intent| Some(&intent.id) == invoice.intent_id.as_ref());
-        InvoiceModel::new(invoice, intent, &methods, &currencies, &app.site).within(&subscriptions).with_payments(&payments)
+        let model = InvoiceModel::new(invoice, intent, &methods, &currencies, &app.site).with_wallets(invoice, &wallets, &app.site);
+        model.within(&subscriptions).with_payments(&payments)
     };
     let is_requested = |candidate: &&Subscription| {
         let is_of_customer = filter.customer_id.as_ref().is_none_or(|customer| candidate.customer_id == *customer);
@@ -172,12 +175,14 @@ pub(super) async fn detail(app: &App, invoice: &ExpandedInvoice, for_store: bool
     };
     let notes = credit_notes(app, unit.as_mut(), mode, &invoice.notes).await?;
     let disputes = disputes(app, unit.as_mut(), mode, &disputed).await?;
+    let transactions: Vec<_> = transaction_of(&invoice.invoice).into_iter().collect();
+    let wallets = unit.attempts().wallets_of(&transactions).await?;
     let model = |payment| InvoicePaymentModel::new(payment, &intents, &methods, &app.site);
     Ok(InvoiceModel {
         payments: Some(invoice.payments.iter().map(model).collect()),
         credit_notes: Some(notes),
         disputes: Some(disputes).filter(|_| for_store),
-        ..InvoiceModel::expanded(invoice, &app.site).with_payments(&invoice.payments)
+        ..InvoiceModel::expanded(invoice, &app.site).with_wallets(&invoice.invoice, &wallets, &app.site).with_payments(&invoice.payments)
     })
 }
 

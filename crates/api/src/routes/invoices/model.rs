@@ -9,9 +9,10 @@ use crate::routes::payments::{
 use crate::routes::subscriptions::SubscriptionReference;
 use crate::state::Site;
 use poem_openapi::Object;
+use souk_domain::access::Did;
 use souk_domain::billing::{BillingReason, ExpandedInvoice, Invoice, InvoiceItem, InvoicePayment, PaymentSource, Period, Subscription};
-use souk_domain::payment::{Currency, Intent, Method};
-use souk_domain::shared::{Amount, Timestamp};
+use souk_domain::payment::{Currency, Intent, Method, MethodKind};
+use souk_domain::shared::{Amount, MethodId, Timestamp};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Object)]
@@ -159,6 +160,15 @@ pub struct InvoiceModel {
     pub updated_at: String,
 }
 
+/// The accounts of wallets by method and transaction hash.
+pub type Wallets = BTreeMap<(MethodId, String), Did>;
+
+/// The transaction that a statement documents.
+#[must_use]
+pub fn transaction_of(statement: &Invoice) -> Option<(MethodId, String)> {
+    Some((statement.method_id.clone(), statement.reference.clone()?))
+}
+
 /// The type of the transaction that a statement with this reason documents.
 const fn transaction_type(reason: BillingReason) -> &'static str {
     match reason {
@@ -175,9 +185,9 @@ impl InvoiceModel {
         let method = methods.iter().find(|method| method.id == invoice.method_id);
         let currency = currencies.iter().find(|currency| currency.id == invoice.currency_id);
         let details = match (method, intent, &invoice.reference) {
-            (Some(method), Some(intent), _) => payment_details(intent, method.kind),
+            (Some(method), Some(intent), _) => payment_details(intent, method.kind, site),
             (Some(method), None, Some(moved)) => {
-                PaymentDetailModel::of_transaction(method.kind, moved, None, transaction_type(invoice.reason))
+                PaymentDetailModel::of_transaction(moved, transaction_type(invoice.reason)).under(method.kind)
             }
             _ => BTreeMap::new(),
         };
@@ -236,6 +246,25 @@ impl InvoiceModel {
     pub fn within(self, subscriptions: &[Subscription]) -> Self {
         let subscription = subscriptions.iter().find(|candidate| self.subscription_id.as_deref() == Some(candidate.id.as_str()));
         Self { subscription: subscription.map(SubscriptionReference::from), ..self }
+    }
+
+    /// Adds the accounts between which the transaction of a statement moved money, if its wallet is among `wallets`.
+    #[must_use]
+    pub fn with_wallets(mut self, invoice: &Invoice, wallets: &Wallets, site: &Site) -> Self {
+        let wallet = transaction_of(invoice).and_then(|transaction| wallets.get(&transaction)).map(Did::as_str);
+        if let Some(wallet) = wallet {
+            for (network, detail) in &mut self.metadata.payment_details {
+                let store = MethodKind::from_name(network).and_then(|kind| site.account(kind));
+                let (payer, receiver) = match invoice.reason {
+                    BillingReason::ReturnStake => (store, Some(wallet)),
+                    // The money goes to the account that pays the subscription.
+                    BillingReason::Recharge => (Some(wallet), None),
+                    _ => (Some(wallet), store),
+                };
+                *detail = detail.clone().between(payer, receiver);
+            }
+        }
+        self
     }
 
     /// Adds the sums of the invoice's payments; `payments` may contain those of other invoices.

@@ -44,7 +44,7 @@ impl InvoicePaymentModel {
             reversed: payment.reversed.to_string(),
             payment_intent_id: payment.source.intent().map(ToString::to_string),
             payment_method: method.map(|method| MethodModel::new(method, &[], site)),
-            payment_details: intent.zip(method).map(|(intent, method)| payment_details(intent, method.kind)).unwrap_or_default(),
+            payment_details: intent.zip(method).map(|(intent, method)| payment_details(intent, method.kind, site)).unwrap_or_default(),
             created_at: payment.created_at.to_iso(),
         }
     }

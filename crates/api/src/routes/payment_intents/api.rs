@@ -5,7 +5,7 @@ use crate::routes::balances::BalanceTransactionModel;
 use crate::routes::customers::named_customer;
 use crate::routes::input::{page, read_metadata, words};
 use crate::routes::payments::IntentModel;
-use crate::routes::refunds::{RefundAnswerModel, RefundInputModel, RefundModel, order_refund};
+use crate::routes::refunds::{RefundAnswerModel, RefundInputModel, RefundModel, order_refund, refund_model};
 use crate::state::App;
 use poem::web::Data;
 use poem_openapi::param::{Path, Query};
@@ -199,10 +199,14 @@ impl PaymentIntentsApi {
         let currencies = unit.methods().currencies(writes.mode).await?;
         drop(unit);
         let resolved = billing::resolve_suspense(&app.ctx, writes.mode, &attempt.id, to).await?;
+        let refund = match &resolved.refund {
+            Some(refund) => Some(refund_model(&app, refund).await?),
+            None => None,
+        };
         Ok(Json(ResolutionModel {
             amount: resolved.amount.to_string(),
             balance_transaction: resolved.transaction.as_ref().map(|one| BalanceTransactionModel::new(one, &currencies)),
-            refund: resolved.refund.as_ref().map(RefundModel::from),
+            refund,
             invoice_ids: resolved.invoices.iter().map(ToString::to_string).collect(),
         }))
     }

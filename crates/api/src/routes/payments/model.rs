@@ -223,46 +223,64 @@ impl From<&Decline> for PaymentErrorModel {
 }
 
 /// References to a payment on its network. Fields of other networks are absent.
-#[derive(Debug, Clone, Object)]
+#[derive(Debug, Clone, Default, Object)]
 #[oai(rename = "PaymentDetail", skip_serializing_if_is_none)]
 pub struct PaymentDetailModel {
     pub tx_hash: Option<String>,
+    /// The account from which the money moved, or which signed the delegation.
     pub payer: Option<String>,
+    /// The account to which the money moved, or to which a delegation was granted.
+    pub receiver: Option<String>,
     /// transfer, delegate, stake, stake_return or slash.
     #[oai(rename = "type")]
     pub kind: Option<String>,
+    /// The address of the delegation.
+    pub delegation_address: Option<String>,
     /// The stake that accompanies a delegation.
     pub staking: Option<StakingDetailModel>,
     pub payment_intent_id: Option<String>,
+    pub refund_id: Option<String>,
 }
 
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "StakingDetail")]
+#[oai(rename = "StakingDetail", skip_serializing_if_is_none)]
 pub struct StakingDetailModel {
     pub tx_hash: String,
+    /// The address of the stake at its network.
+    pub address: Option<String>,
 }
 
 impl PaymentDetailModel {
-    /// The `payment_details` of a wallet transaction: one entry under the name of the method's type.
+    /// The details of a wallet transaction without its accounts.
     #[must_use]
-    pub fn of_transaction(method: MethodKind, tx_hash: &str, payer: Option<&str>, kind: &str) -> BTreeMap<String, Self> {
-        let (tx_hash, payer, kind) = (Some(tx_hash.to_owned()), payer.map(ToOwned::to_owned), Some(kind.to_owned()));
-        [(method.name().to_owned(), Self { tx_hash, payer, kind, staking: None, payment_intent_id: None })].into()
+    pub fn of_transaction(tx_hash: &str, kind: &str) -> Self {
+        Self { tx_hash: Some(tx_hash.to_owned()), kind: Some(kind.to_owned()), ..Self::default() }
+    }
+
+    /// Adds the accounts between which the money moved.
+    #[must_use]
+    pub fn between(self, payer: Option<&str>, receiver: Option<&str>) -> Self {
+        Self { payer: payer.map(ToOwned::to_owned), receiver: receiver.map(ToOwned::to_owned), ..self }
+    }
+
+    /// `payment_details`: one entry under the name of the method's type.
+    #[must_use]
+    pub fn under(self, method: MethodKind) -> BTreeMap<String, Self> {
+        [(method.name().to_owned(), self)].into()
     }
 }
 
 /// The `payment_details` of an intent: one entry under the name of the method's type; empty until paid.
 #[must_use]
-pub fn payment_details(intent: &Intent, kind: MethodKind) -> BTreeMap<String, PaymentDetailModel> {
+pub fn payment_details(intent: &Intent, kind: MethodKind, site: &Site) -> BTreeMap<String, PaymentDetailModel> {
     if intent.reference.is_empty() {
         return BTreeMap::new();
     }
-    if kind != MethodKind::Stripe {
-        return PaymentDetailModel::of_transaction(kind, &intent.reference, Some(&intent.payer), "transfer");
-    }
-    let payment_intent_id = Some(intent.reference.clone());
-    let detail = PaymentDetailModel { tx_hash: None, payer: None, kind: None, staking: None, payment_intent_id };
-    [(kind.name().to_owned(), detail)].into()
+    let detail = match kind {
+        MethodKind::Stripe => PaymentDetailModel { payment_intent_id: Some(intent.reference.clone()), ..PaymentDetailModel::default() },
+        kind => PaymentDetailModel::of_transaction(&intent.reference, "transfer").between(Some(&intent.payer), site.account(kind)),
+    };
+    detail.under(kind)
 }
 
 #[derive(Debug, Clone, Object)]
@@ -338,7 +356,7 @@ impl IntentModel {
             subscription_id: intent.subscription_id.as_ref().map(ToString::to_string),
             amount_refunded: intent.amount_refunded.to_string(),
             last_payment_error: intent.last_error.as_ref().map(PaymentErrorModel::from),
-            payment_details: method.map(|method| payment_details(intent, method.kind)).unwrap_or_default(),
+            payment_details: method.map(|method| payment_details(intent, method.kind, site)).unwrap_or_default(),
             payment_currency: currency.map(CurrencyModel::from),
             payment_method: method.map(|method| MethodModel::new(method, &[], site)),
             metadata: None,

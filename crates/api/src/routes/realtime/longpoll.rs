@@ -5,6 +5,7 @@
 //! joins its channels again.
 
 use super::channels::{Channels, FRAME_MAX};
+use super::state_after_join;
 use crate::limits::SocketPermit;
 use crate::problem::Problem;
 use crate::state::App;
@@ -12,7 +13,7 @@ use poem::web::{Data, Json, Query};
 use poem::{Body, Request, handler};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use souk_domain::events::{PublicEvent, Subscription};
+use souk_domain::events::{RealtimeMessage, Subscription};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -86,7 +87,12 @@ pub async fn poll(
 
 /// Accepts frames, one per line of the body; the next poll returns the replies.
 #[handler]
-pub async fn push(sessions: Data<&LongPollSessions>, query: Query<PollQuery>, body: Body) -> Result<Json<Value>, Problem> {
+pub async fn push(
+    app: Data<&Arc<App>>,
+    sessions: Data<&LongPollSessions>,
+    query: Query<PollQuery>,
+    body: Body,
+) -> Result<Json<Value>, Problem> {
     let Some(session) = sessions.find(&query.token) else { return Ok(Json(json!({ "status": 410 }))) };
     let body = body.into_bytes_limit(PUSH_MAX).await.map_err(|_| Problem::bad("The frames are too long").code("BODY_TOO_LARGE"))?;
     let text = std::str::from_utf8(&body).map_err(|_| Problem::bad("The frames are not UTF-8").code("BAD_FRAMES"))?;
@@ -95,6 +101,10 @@ pub async fn push(sessions: Data<&LongPollSessions>, query: Query<PollQuery>, bo
         if frame.len() > FRAME_MAX || !session.receive(frame) {
             sessions.close(&query.token);
             return Ok(Json(json!({ "status": 410 })));
+        }
+        let token = session.state().channels.session_joined_by(frame);
+        if let Some(state) = state_after_join(&app, token).await {
+            session.notify(&state);
         }
     }
     Ok(Json(json!({ "status": 200 })))
@@ -126,8 +136,8 @@ impl LongPollSessions {
         let (sessions, token) = (self.clone(), token.to_owned());
         tokio::spawn(async move {
             let forward_events = async {
-                while let Some(event) = events.next().await {
-                    session.notify(&event);
+                while let Some(message) = events.next().await {
+                    session.notify(&message);
                 }
             };
             let until_idle = async { while timeout(sessions.idle_timeout, session.active.notified()).await.is_ok() {} };
@@ -147,9 +157,9 @@ impl LongPollSession {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn notify(&self, event: &PublicEvent) {
+    fn notify(&self, message: &RealtimeMessage) {
         let mut state = self.state();
-        if let Some(frame) = state.channels.event_frame(event) {
+        if let Some(frame) = state.channels.frame(message) {
             state.enqueue(frame);
             self.changed.notify_waiters();
         }
@@ -201,19 +211,19 @@ mod tests {
     use async_trait::async_trait;
     use poem::Request;
     use poem::web::{LocalAddr, RemoteAddr};
-    use souk_domain::events::Audience;
+    use souk_domain::events::{Audience, PublicEvent};
     use tokio::sync::mpsc;
 
-    struct TestSubscription(mpsc::UnboundedReceiver<PublicEvent>);
+    struct TestSubscription(mpsc::UnboundedReceiver<RealtimeMessage>);
 
     #[async_trait]
     impl Subscription for TestSubscription {
-        async fn next(&mut self) -> Option<PublicEvent> {
+        async fn next(&mut self) -> Option<RealtimeMessage> {
             self.0.recv().await
         }
     }
 
-    fn joined() -> (LongPollSessions, Arc<LongPollSession>, mpsc::UnboundedSender<PublicEvent>) {
+    fn joined() -> (LongPollSessions, Arc<LongPollSession>, mpsc::UnboundedSender<RealtimeMessage>) {
         let (sessions, (sender, receiver)) = (LongPollSessions::default(), mpsc::unbounded_channel());
         let permit = crate::Limits::default().admit_socket(&Request::default()).expect("a permit");
         sessions.open("t", Channels::new("z1", listener()), Box::new(TestSubscription(receiver)), permit);
@@ -227,8 +237,9 @@ mod tests {
         Audience { user: Some("z1user".to_owned()), browser: None }
     }
 
-    fn event(id: usize) -> PublicEvent {
-        PublicEvent { name: "invoice.paid".to_owned(), ids: [("id".to_owned(), format!("in_{id}"))].into(), audience: listener() }
+    fn event(id: usize) -> RealtimeMessage {
+        let ids = [("id".to_owned(), format!("in_{id}"))].into();
+        RealtimeMessage::Event(PublicEvent { name: "invoice.paid".to_owned(), ids, audience: listener() })
     }
 
     #[tokio::test]

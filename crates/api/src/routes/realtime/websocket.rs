@@ -1,6 +1,7 @@
 //! The relay over a websocket.
 
 use super::channels::{Channels, FRAME_MAX};
+use super::state_after_join;
 use crate::limits::SocketPermit;
 use crate::problem::Problem;
 use crate::state::App;
@@ -43,10 +44,15 @@ async fn serve(app: Arc<App>, mut stream: WebSocketStream, mut channels: Channel
                 if stream.send(Message::Text(answer)).await.is_err() {
                     break;
                 }
+                let Some(state) = state_after_join(&app, channels.session_joined_by(&text)).await else { continue };
+                let Some(frame) = channels.frame(&state) else { continue };
+                if stream.send(Message::Text(frame)).await.is_err() {
+                    break;
+                }
             }
-            event = events.next() => {
-                let Some(event) = event else { break };
-                let Some(frame) = channels.event_frame(&event) else { continue };
+            message = events.next() => {
+                let Some(message) = message else { break };
+                let Some(frame) = channels.frame(&message) else { continue };
                 if stream.send(Message::Text(frame)).await.is_err() {
                     break;
                 }

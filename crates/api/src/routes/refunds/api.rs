@@ -1,4 +1,4 @@
-use super::model::{RefundAnswerModel, RefundInputModel, RefundModel, STAKE_RETURN, order_refund};
+use super::model::{RefundAnswerModel, RefundInputModel, RefundModel, STAKE_RETURN, order_refund, refund_model, refund_models};
 use crate::auth::{Reader, Reads, Writes, resources};
 use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
@@ -10,7 +10,7 @@ use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::billing::{self, StakeFilter, refundable};
-use souk_domain::payment::{Refund, RefundFilter, RefundStatus, RefundType};
+use souk_domain::payment::{RefundFilter, RefundStatus, RefundType};
 use souk_domain::shared::{InvoiceId, RefundId, StakeId};
 use std::sync::Arc;
 
@@ -19,12 +19,6 @@ use std::sync::Arc;
 pub struct RefundListModel {
     pub count: u64,
     pub list: Vec<RefundModel>,
-}
-
-impl From<&[Refund]> for RefundListModel {
-    fn from(refunds: &[Refund]) -> Self {
-        Self { count: refunds.len() as u64, list: refunds.iter().map(RefundModel::from).collect() }
-    }
 }
 
 #[derive(Debug, Clone, Object)]
@@ -101,7 +95,8 @@ impl RefundsApi {
         };
         let page = page::<RefundId>(number.0, size, starting_after.0)?;
         let found = unit.refunds().list(reader.mode(), &RefundFilter { customer_id, invoice_id, status, kind }, &page).await?;
-        Ok(Json(RefundListModel { count: found.count, list: found.list.iter().map(RefundModel::from).collect() }))
+        let list = refund_models(&app, unit.as_mut(), &found.list).await?;
+        Ok(Json(RefundListModel { count: found.count, list }))
     }
 
     /// The maximum refund of an invoice's payments now.
@@ -127,8 +122,9 @@ impl RefundsApi {
         let mut unit = app.ctx.store.read().await?;
         let refund = unit.refunds().find(&RefundId::parse(&id)?).await?.ok_or_else(Problem::not_found)?;
         let customer = unit.customers().find(&refund.customer_id).await?.ok_or_else(Problem::not_found)?;
+        drop(unit);
         match reader.may_read(&customer.did, refund.mode) {
-            true => Ok(Json(RefundModel::from(&refund))),
+            true => Ok(Json(refund_model(&app, &refund).await?)),
             false => Err(Problem::not_found()),
         }
     }
@@ -142,7 +138,7 @@ impl RefundsApi {
         id: Path<String>,
     ) -> Result<Json<RefundModel>, Problem> {
         let refund = billing::retry_refund(&app.ctx, writes.mode, &RefundId::parse(&id)?).await?;
-        Ok(Json(RefundModel::from(&refund)))
+        Ok(Json(refund_model(&app, &refund).await?))
     }
 
     /// Move the amount of a failed refund to the customer's balance.
@@ -154,6 +150,6 @@ impl RefundsApi {
         id: Path<String>,
     ) -> Result<Json<RefundModel>, Problem> {
         let refund = billing::move_refund_to_balance(&app.ctx, writes.mode, &RefundId::parse(&id)?).await?;
-        Ok(Json(RefundModel::from(&refund)))
+        Ok(Json(refund_model(&app, &refund).await?))
     }
 }

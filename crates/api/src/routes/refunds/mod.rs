@@ -4,4 +4,4 @@ mod api;
 mod model;
 
 pub use api::{RefundListModel, RefundsApi};
-pub use model::{FailureModel, RefundAnswerModel, RefundInputModel, RefundModel, order_refund};
+pub use model::{FailureModel, RefundAnswerModel, RefundInputModel, RefundModel, order_refund, refund_model, refund_models};

@@ -3,11 +3,15 @@
 use crate::lossless_json::Decimal;
 use crate::problem::Problem;
 use crate::routes::credit_notes::{CreditNoteModel, credit_note};
-use crate::state::App;
+use crate::routes::payments::PaymentDetailModel;
+use crate::state::{App, Site};
 use poem_openapi::{Object, Union};
+use souk_domain::access::Did;
 use souk_domain::billing::{self, CreditNoteReason, RefundOrder, RefundedNote, Stake};
-use souk_domain::payment::{Decline, Refund, RefundStatus};
-use souk_domain::shared::{Amount, InvoiceId, Mode, PaymentIntentId};
+use souk_domain::payment::{Decline, Intent, MethodKind, Refund, RefundStatus, RefundType};
+use souk_domain::shared::{Amount, InvoiceId, Mode, PaymentIntentId, StorageError};
+use souk_domain::storage::UnitOfWork;
+use std::collections::BTreeMap;
 
 /// Why the network declined a refund.
 #[derive(Debug, Clone, Object)]
@@ -51,16 +55,20 @@ pub struct RefundModel {
     pub description: String,
     /// The network's reference of the refund, once it has one.
     pub reference: String,
+    /// The refund on its network, under the name of the method's type; empty until the network has confirmed it.
+    pub payment_details: BTreeMap<String, PaymentDetailModel>,
     /// The reason of the last failure.
     pub failure: Option<FailureModel>,
+    /// The code of the last failure.
+    pub failure_reason: Option<String>,
     /// Number of failures.
     pub failure_count: u32,
     pub created_at: String,
     pub updated_at: String,
 }
 
-impl From<&Refund> for RefundModel {
-    fn from(refund: &Refund) -> Self {
+impl RefundModel {
+    fn new(refund: &Refund, payment_details: BTreeMap<String, PaymentDetailModel>) -> Self {
         Self {
             id: refund.id.to_string(),
             object: "refund".to_owned(),
@@ -78,7 +86,9 @@ impl From<&Refund> for RefundModel {
             reason: refund.reason.clone(),
             description: refund.description.clone(),
             reference: refund.reference.clone(),
+            payment_details,
             failure: refund.failure.as_ref().map(FailureModel::from),
+            failure_reason: refund.failure.as_ref().map(|failure| failure.code.clone()),
             failure_count: refund.failure_count,
             created_at: refund.created_at.to_iso(),
             updated_at: refund.updated_at.to_iso(),
@@ -109,12 +119,67 @@ impl From<&Stake> for RefundModel {
             reason: stake.release_reason.map(|reason| reason.name().to_owned()).unwrap_or_default(),
             description: String::new(),
             reference: String::new(),
+            payment_details: BTreeMap::new(),
             failure: None,
+            failure_reason: None,
             failure_count: 0,
             created_at: stake.created_at.to_iso(),
             updated_at: stake.updated_at.to_iso(),
         }
     }
+}
+
+/// The models of refunds of one mode.
+pub async fn refund_models(app: &App, unit: &mut dyn UnitOfWork, refunds: &[Refund]) -> Result<Vec<RefundModel>, StorageError> {
+    let Some(first) = refunds.first() else { return Ok(Vec::new()) };
+    let methods = unit.methods().list(first.mode).await?;
+    let intents: Vec<_> = refunds.iter().filter_map(|refund| refund.intent_id.clone()).collect();
+    let intents = if intents.is_empty() { Vec::new() } else { unit.intents().find_all(&intents).await? };
+    let transaction = |refund: &Refund| (refund.method_id.clone(), refund.reference.clone());
+    let transactions: Vec<_> = refunds.iter().filter(|refund| !refund.reference.is_empty()).map(transaction).collect();
+    let wallets = unit.attempts().wallets_of(&transactions).await?;
+    let model = |refund: &Refund| {
+        let method = methods.iter().find(|method| method.id == refund.method_id);
+        let intent = intents.iter().find(|intent| Some(&intent.id) == refund.intent_id.as_ref());
+        let details = method.map(|method| details(refund, method.kind, intent, wallets.get(&transaction(refund)), &app.site));
+        RefundModel::new(refund, details.unwrap_or_default())
+    };
+    Ok(refunds.iter().map(model).collect())
+}
+
+/// The model of one refund.
+pub async fn refund_model(app: &App, refund: &Refund) -> Result<RefundModel, Problem> {
+    let mut unit = app.ctx.store.read().await?;
+    let models = refund_models(app, unit.as_mut(), std::slice::from_ref(refund)).await?;
+    models.into_iter().next().ok_or_else(Problem::internal)
+}
+
+/// The `payment_details` of a refund to a card, or of a transfer to `wallet`.
+fn details(
+    refund: &Refund,
+    kind: MethodKind,
+    intent: Option<&Intent>,
+    wallet: Option<&Did>,
+    site: &Site,
+) -> BTreeMap<String, PaymentDetailModel> {
+    if refund.reference.is_empty() {
+        return BTreeMap::new();
+    }
+    let detail = match (kind, refund.kind) {
+        (MethodKind::Stripe, _) => PaymentDetailModel {
+            payment_intent_id: intent.map(|intent| intent.reference.clone()),
+            refund_id: Some(refund.reference.clone()),
+            ..PaymentDetailModel::default()
+        },
+        (_, RefundType::Refund | RefundType::BalancePayout | RefundType::Dashboard) => {
+            PaymentDetailModel::of_transaction(&refund.reference, "transfer")
+        }
+    };
+    let detail = match kind {
+        MethodKind::Stripe => detail,
+        kind => detail.between(site.account(kind), wallet.map(Did::as_str)),
+    };
+    detail.under(kind)
 }
 
 #[derive(Debug, Clone, Object)]
@@ -171,7 +236,7 @@ pub async fn order_refund(app: &App, mode: Mode, intent: Option<&str>, input: Re
 
 async fn answer(app: &App, done: &RefundedNote) -> Result<RefundAnswerModel, Problem> {
     if let Some(refund) = done.refunds.first() {
-        return Ok(RefundAnswerModel::Refund(Box::new(RefundModel::from(refund))));
+        return Ok(RefundAnswerModel::Refund(Box::new(refund_model(app, refund).await?)));
     }
     let note = done.notes.first().ok_or_else(Problem::not_found)?;
     let mut unit = app.ctx.store.read().await?;

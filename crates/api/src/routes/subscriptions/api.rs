@@ -91,7 +91,7 @@ impl SubscriptionsApi {
         // A customer who has just saved a card is waiting for it to be charged.
         match payment::poll_for_subscription(&app.ctx, &found.subscription.id).await? {
             true => show(&app, &found.subscription.id).await,
-            false => Ok(Json(SubscriptionModel::new(&found, &app.site))),
+            false => Ok(Json(SubscriptionModel::new(&found, &app))),
         }
     }
 
@@ -178,7 +178,7 @@ async fn listed(app: &App, mode: Mode, filter: &SubscriptionFilter, page: &Page)
     let mut unit = app.ctx.store.read().await?;
     let found = unit.subscriptions().list(mode, filter, page).await?;
     let expanded = expand_subscriptions(&app.ctx, unit.as_mut(), found.list).await?;
-    let list = expanded.iter().map(|subscription| SubscriptionModel::new(subscription, &app.site)).collect();
+    let list = expanded.iter().map(|subscription| SubscriptionModel::new(subscription, app)).collect();
     Ok(Json(SubscriptionListModel { count: found.count, list }))
 }
 
@@ -190,7 +190,7 @@ async fn expanded(app: &App, id: &SubscriptionId) -> Result<ExpandedSubscription
 
 /// Reads the subscription and returns its model.
 pub(super) async fn show(app: &App, id: &SubscriptionId) -> Result<Json<SubscriptionModel>, Problem> {
-    Ok(Json(SubscriptionModel::new(&expanded(app, id).await?, &app.site)))
+    Ok(Json(SubscriptionModel::new(&expanded(app, id).await?, app)))
 }
 
 /// Returns the subscription, and whether the actor changes it for the store or as its customer.

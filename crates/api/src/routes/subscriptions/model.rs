@@ -5,7 +5,7 @@ use crate::routes::checkout_sessions::TextModel;
 use crate::routes::invoices::InvoiceModel;
 use crate::routes::payments::{CurrencyModel, CustomerModel, MethodModel, PaymentDetailModel, StakingDetailModel};
 use crate::routes::prices::{PriceModel, ProductModel};
-use crate::state::Site;
+use crate::state::{App, Site};
 use poem_openapi::Object;
 use souk_domain::billing::{
     Cancellation, ExpandedItem, ExpandedSubscription, NextInvoice, Overdue, PayingBalance, Stake, StakeStatus, StakeTransferKind,
@@ -164,13 +164,22 @@ impl MandateModel {
     }
 }
 
-fn payment_details(stake: Option<&Stake>, mandate: Option<&Mandate>, method: &Method) -> BTreeMap<String, PaymentDetailModel> {
+fn payment_details(app: &App, stake: Option<&Stake>, mandate: Option<&Mandate>, method: &Method) -> BTreeMap<String, PaymentDetailModel> {
     let Some(MandateDetails::Delegation { payer, reference, .. }) = mandate.and_then(|mandate| mandate.details.as_ref()) else {
         return BTreeMap::new();
     };
-    let staking = stake.and_then(|stake| stake.reference.clone()).map(|tx_hash| StakingDetailModel { tx_hash });
-    let details = PaymentDetailModel::of_transaction(method.kind, reference, Some(payer.as_str()), "delegate");
-    details.into_iter().map(|(network, detail)| (network, PaymentDetailModel { staking: staking.clone(), ..detail })).collect()
+    let rail = app.ctx.networks.wallet(method.kind);
+    let staking = stake.and_then(|stake| {
+        let address = rail.and_then(|rail| rail.stake_address(&stake.payer, stake.id.as_str()));
+        Some(StakingDetailModel { tx_hash: stake.reference.clone()?, address: address.map(|address| address.to_string()) })
+    });
+    let delegation = rail.and_then(|rail| rail.mandate_address(payer));
+    let detail = PaymentDetailModel {
+        delegation_address: delegation.map(|address| address.to_string()),
+        staking,
+        ..PaymentDetailModel::of_transaction(reference, "delegate").between(Some(payer.as_str()), app.site.account(method.kind))
+    };
+    detail.under(method.kind)
 }
 
 #[derive(Debug, Clone, Object)]
@@ -289,7 +298,7 @@ pub struct SubscriptionModel {
 
 impl SubscriptionModel {
     #[must_use]
-    pub fn new(expanded: &ExpandedSubscription, site: &Site) -> Self {
+    pub fn new(expanded: &ExpandedSubscription, app: &App) -> Self {
         let ExpandedSubscription { subscription, items, customer, method, currency, mandate, stake, clock, next_invoice, .. } = expanded;
         // After a change to a card, the stake is of another currency and no longer secures the subscription; it is returned.
         let stake = stake.as_ref().filter(|stake| stake.currency_id == subscription.currency_id);
@@ -327,7 +336,7 @@ impl SubscriptionModel {
             staking: stake.and_then(StakeModel::of),
             overdraft_stake_id: subscription.overdraft_stake_id.as_ref().map(ToString::to_string),
             mandate: mandate.as_ref().and_then(|mandate| MandateModel::of(mandate, &subscription.currency_id)),
-            payment_details: payment_details(stake, mandate.as_ref(), method),
+            payment_details: payment_details(app, stake, mandate.as_ref(), method),
             next_invoice: next_invoice.map(NextInvoiceModel::from),
             customer: CustomerReference {
                 id: customer.id.to_string(),
@@ -336,7 +345,7 @@ impl SubscriptionModel {
                 email: customer.email.clone(),
             },
             payment_currency: CurrencyModel::from(currency),
-            payment_method: MethodModel::new(method, &[], site),
+            payment_method: MethodModel::new(method, &[], &app.site),
             test_clock: clock.as_ref().map(|clock| ClockReference { id: clock.id.to_string(), now: clock.now.seconds() }),
             metadata: subscription.metadata.clone(),
             created_at: subscription.created_at.to_iso(),

@@ -75,6 +75,8 @@ pub struct UsageTotalModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "UsageSummary")]
 pub struct UsageSummaryModel {
+    /// The number of periods.
+    pub count: u64,
     /// The current period first, then earlier ones.
     pub list: Vec<UsageTotalModel>,
 }
@@ -146,6 +148,6 @@ impl UsageRecordsApi {
             period: UsagePeriodModel { start: period.start.seconds(), end: period.end.seconds() },
             total_usage: *total_usage,
         };
-        Ok(Json(UsageSummaryModel { list: summary.iter().map(total).collect() }))
+        Ok(Json(UsageSummaryModel { count: summary.len() as u64, list: summary.iter().map(total).collect() }))
     }
 }

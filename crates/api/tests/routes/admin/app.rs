@@ -78,6 +78,7 @@ impl TestApp {
                 description: Text::default(),
                 public_url: "https://store.example".parse().expect("an address"),
                 demo: false,
+                did: String::new(),
                 analytics_script: None,
                 errors_url: None,
                 errors_sample_rate: 0.0,

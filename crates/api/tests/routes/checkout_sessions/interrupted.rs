@@ -137,7 +137,8 @@ on_one! {
         let confirm = format!("/api/checkout-sessions/{submitted}/fast-checkout-confirm");
         let refused = poor.browser.post(&confirm, &json!({})).await.refused(403);
         assert_eq!(refused["code"], "CUSTOMER_LIMITED", "what was submitted before is not paid either");
-        assert_eq!(invoices(&app).await.last().map(|invoice| invoice.1), Some(InvoiceStatus::Uncollectible));
+        // The renewal and the draft of the order have the same time, so their order is not defined.
+        assert!(invoices(&app).await.iter().any(|invoice| invoice.1 == InvoiceStatus::Uncollectible));
         let next = poor.start(&app.shop.atlas).await;
         let refused = poor.submit(&next, &form(&app.shop, &poor.name, false)).await.refused(403);
         assert_eq!(refused["code"], "CUSTOMER_LIMITED");

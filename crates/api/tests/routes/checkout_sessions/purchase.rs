@@ -60,6 +60,7 @@ on_one! {
         assert_eq!(done["response"]["hash"], transfers[0]["hash"]);
         let details = &invoice["metadata"]["payment_details"]["arcblock"];
         assert_eq!((&details["tx_hash"], &details["payer"]), (&transfers[0]["hash"], &alice.wallet.did().as_str().into()));
+        assert_eq!(details["receiver"], app.app_key.did().as_str());
         app.finish().await;
     }
 

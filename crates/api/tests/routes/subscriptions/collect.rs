@@ -26,7 +26,8 @@ async fn overdue_invoices_are_summed_by_currency_and_paid_by_one_transfer() {
     assert_eq!((&of_all["subscriptionCount"], &of_all["customer"]["id"]), (&json!(1), &json!(alice.customer.as_str())));
 
     let query = format!("&currencyId={token}&customerId={}", alice.buyer.wallet.did());
-    let connect = Connect::begin(&app, &alice.buyer.browser, "collect-batch", &query).await;
+    // The dialogs of wallets send no `livemode`, which means live mode: the currency tells the mode.
+    let connect = Connect::begin(&app, &alice.buyer.browser.live(), "collect-batch", &query).await;
     let asked = connect.scan().await;
     let done = connect.answer(&alice.buyer.wallet, &asked, claim_of(&alice.buyer.wallet, &asked)).await;
     assert_eq!(done["status"], "ok", "{done}");
@@ -70,6 +71,7 @@ async fn invoices_of_others_and_missing_parameters_are_rejected() {
     let token = app.shop.token.as_str();
     let begin = async |query: String| mallory.browser.get(&format!("/api/did/collect-batch/token?x=1{query}")).await;
     assert_eq!(begin(format!("&currencyId={token}&subscriptionId={}", alice.id)).await.status, 404);
+    assert_eq!(begin(format!("&currencyId=pc_none&customerId={}", mallory.wallet.did())).await.status, 404, "no such currency");
     let answer = begin(format!("&currencyId={token}")).await;
     assert_eq!((answer.status, answer.json()["error"].as_str()), (400, Some("Either subscriptionId or customerId must be provided")));
     assert_eq!(mallory.browser.get(&format!("/api/subscriptions/{}/overdue/invoices", alice.id)).await.status, 404);

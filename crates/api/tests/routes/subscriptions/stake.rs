@@ -1,7 +1,9 @@
 use crate::app::plans::SKT;
 use crate::app::{Buyer, Plans, TestApp};
 use serde_json::{Value, json};
+use souk_adapters::identity::{delegation_address, stake_address};
 use souk_domain::checkout::SubscriptionTerms;
+use souk_domain::shared::SubscriptionId;
 
 /// Reason and total of the stake statements.
 async fn statements(buyer: &Buyer) -> Vec<(Value, Value)> {
@@ -55,11 +57,21 @@ async fn the_store_can_forfeit_a_part_of_a_stake_and_return_the_rest() {
     assert_eq!((&details["type"], &details["payer"]), (&json!("delegate"), &json!(payer)), "{seen}");
     assert_eq!(details["staking"]["tx_hash"], seen["staking"]["tx_hash"]);
     assert!(details["tx_hash"].as_str().is_some_and(|hash| !hash.is_empty()), "{details}");
+    let (wallet, store) = (alice.wallet.did(), app.app_key.did());
+    let stake = app.stake_of(&SubscriptionId::parse(seen["id"].as_str().expect("an id")).expect("an id")).await;
+    assert_eq!(details["staking"]["address"], stake_address(wallet, store, stake.id.as_str()).as_str(), "{details}");
+    assert_eq!(details["delegation_address"], delegation_address(wallet, store).as_str(), "{details}");
+    assert_eq!(details["receiver"], store.as_str(), "{details}");
     let list = alice.browser.get("/api/invoices?include_staking=true&include_return_staking=true").await.ok()["list"].clone();
-    for (reason, kind) in [("stake", "stake"), ("return_stake", "stake_return"), ("slash_stake", "slash")] {
+    let (wallet, store) = (wallet.as_str(), store.as_str());
+    for (reason, kind, payer, receiver) in
+        [("stake", "stake", wallet, store), ("return_stake", "stake_return", store, wallet), ("slash_stake", "slash", wallet, store)]
+    {
         let one = list.as_array().and_then(|list| list.iter().find(|one| one["billing_reason"] == reason)).expect("is documented");
         let moved = &one["metadata"]["payment_details"]["arcblock"];
-        assert_eq!(moved["type"], kind, "{one}");
+        assert_eq!((&moved["type"], &moved["payer"], &moved["receiver"]), (&json!(kind), &json!(payer), &json!(receiver)), "{one}");
+        let alone = alice.browser.get(&format!("/api/invoices/{}", one["id"].as_str().expect("an id"))).await.ok();
+        assert_eq!(alone["metadata"]["payment_details"]["arcblock"], *moved, "a single invoice names the same accounts");
         assert!(moved["tx_hash"].as_str().is_some_and(|hash| !hash.is_empty()), "{one}");
     }
     assert_eq!(app.breaches().await, [""; 0]);

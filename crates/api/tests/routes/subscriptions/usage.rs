@@ -75,7 +75,7 @@ async fn usage_counts_once_per_identifier_and_is_billed_at_period_end() {
         owner.browser.post("/api/usage-records", &malformed).await.refused(400);
     }
     let summary = owner.browser.get(&format!("/api/usage-records/summary?subscription_item_id={item}")).await.ok();
-    assert_eq!(summary["list"][0]["total_usage"], 3);
+    assert_eq!((&summary["count"], &summary["list"][0]["total_usage"]), (&json!(1), &json!(3)));
     assert_eq!(owner.browser.get(&format!("/api/usage-records?subscription_item_id={item}")).await.ok()["count"], 2);
     let page = owner.browser.get(&format!("/api/usage-records?subscription_item_id={item}&page=2&pageSize=1")).await.ok();
     assert_eq!((&page["count"], page["list"].as_array().map(Vec::len)), (&json!(2), Some(1)));
@@ -86,6 +86,7 @@ async fn usage_counts_once_per_identifier_and_is_billed_at_period_end() {
     assert_eq!(alice.buyer.browser.get(&invoice).await.ok()["total"], (30 * TOKEN).to_string());
     let summary = owner.browser.get(&format!("/api/usage-records/summary?subscription_item_id={item}")).await.ok();
     assert_eq!((&summary["list"][0]["total_usage"], &summary["list"][1]["total_usage"]), (&json!(0), &json!(3)));
+    assert_eq!(summary["count"], 2);
     app.finish().await;
 }
 

@@ -1,11 +1,13 @@
 //! Invoices: drafts from submit on, numbered when they become payable or paid (invariant 11).
 
 mod finalize;
+mod number;
 mod payment;
 mod settle;
 mod status;
 
 pub(crate) use finalize::{Finalization, finalize, finalize_all};
+pub use number::*;
 pub use payment::*;
 pub(crate) use settle::{PaidInvoice, Receipt, apply_balance, plan_payments, settle, unapply_balance};
 pub use status::*;
@@ -242,17 +244,6 @@ const fn series(mode: Mode, document: DocumentType) -> &'static str {
     }
 }
 
-/// Parses a printed number of an invoice or a statement, in any letter case, or a bare number: `SOUK-000042`, `000042`, `42`.
-#[must_use]
-pub fn read_number(text: &str, mode: Mode) -> Option<u64> {
-    let text = text.trim().to_ascii_uppercase();
-    let strip_series = |document| text.strip_prefix(series(mode, document)).and_then(|rest| rest.strip_prefix('-'));
-    let digits = strip_series(DocumentType::Statement).or_else(|| strip_series(DocumentType::Invoice)).unwrap_or(&text);
-    let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten();
-    // Databases store numbers as `i64`.
-    number.filter(|number| i64::try_from(*number).is_ok())
-}
-
 /// A line of an invoice, with the inputs and the formula of its amount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvoiceItem {
@@ -312,7 +303,7 @@ pub struct InvoiceFilter {
     pub include_recovered_from: bool,
     /// Leaves out invoices of total zero.
     pub ignore_zero: bool,
-    /// Matches words of the description, the id, or the number. Empty matches all.
+    /// Matches words of the description, the id, or the beginning of the number. Empty matches all.
     pub query: String,
 }
 
@@ -378,23 +369,4 @@ pub trait Invoices: Send {
     async fn next_retry(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError>;
     /// Cancels all automatic retries of a subscription's invoices.
     async fn stop_retries(&mut self, subscription: &SubscriptionId, now: Timestamp) -> Result<(), StorageError>;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_parse_as_people_write_them_unless_they_overflow() {
-        for mode in [Mode::Live, Mode::Test] {
-            let invoice = series(mode, DocumentType::Invoice);
-            let statement = series(mode, DocumentType::Statement);
-            for text in ["42", " 000042 ", &format!("{invoice}-000042"), &format!("{}-42", statement.to_ascii_lowercase())] {
-                assert_eq!(read_number(text, mode), Some(42), "{text}");
-            }
-        }
-        for text in ["", "-42", "4 2", "9999999999999999999", "99999999999999999999999"] {
-            assert_eq!(read_number(text, Mode::Live), None, "{text}");
-        }
-    }
 }

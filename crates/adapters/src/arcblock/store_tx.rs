@@ -10,9 +10,9 @@ use serde_json::json;
 use souk_domain::access::Did;
 use souk_domain::payment::{Currency, RailError, SignedTransaction, StoreTransaction, StoreTransactionRequest};
 
-/// The messages of transactions that move a stake, which chains require.
+/// The messages of transactions that move a stake, which chains require. Recorded transactions of the published client contain them.
 const RETURNED: &str = "deposit returned";
-const FORFEITED: &str = "deposit forfeited";
+const FORFEITED: &str = "deposit taken for what is owed";
 
 /// Builds and signs a transaction. Equal requests give equal bytes, because ed25519 signatures are deterministic.
 pub fn sign(app: &AppKey, chain_id: &str, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {

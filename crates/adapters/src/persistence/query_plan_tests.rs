@@ -140,7 +140,11 @@ on_both! {
                 let plan = plan(db, sql, |query| {
                     let query = query.bind("~").bind(20u32).bind(0u64).bind(Mode::Test);
                     let query = query.bind(customer.map(str::to_owned)).bind(other.map(str::to_owned));
-                    if table == "disputes" { query.bind(true) } else { query.bind(None::<String>) }
+                    match table {
+                        "disputes" => query.bind(true),
+                        "refunds" => query.bind(None::<String>).bind(None::<String>),
+                        _ => query.bind(None::<String>),
+                    }
                 });
                 let plan = plan.await;
                 let is_of_all = customer.is_none() && other.is_none();

@@ -223,7 +223,7 @@ on_both! {
         fresh.close().await;
     }
 
-    async fn a_commit_that_timed_out_is_unknown(db: &TestDatabase) {
+    async fn a_commit_whose_connection_is_lost_is_unknown(db: &TestDatabase) {
         let mut connection = with_specimens(db).await;
         if db.address().starts_with("sqlite") {
             return;
@@ -236,9 +236,17 @@ on_both! {
         }
         connection.commit().await.expect("commits");
         let mut connection = db.begin().await.expect("begins");
-        connection.query("SET LOCAL statement_timeout = '50ms'").execute().await.expect("sets");
         connection.query(INSERT_AMOUNT).bind("cs_1").bind(Amount::ZERO).execute().await.expect("inserts");
+        let other = Database::clone(db);
+        let ending = tokio::spawn(async move {
+            // Whether the commit has begun to sleep is seen in the list of backends.
+            let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+            while other.read().await.expect("reads").query(end).all().await.expect("reads").is_empty() {
+                tokio::task::yield_now().await;
+            }
+        });
         let outcome = connection.commit().await;
+        ending.await.expect("ends the backend");
         assert!(matches!(outcome, Err(StorageError::CommitUnknown(_))), "{outcome:?}");
     }
 

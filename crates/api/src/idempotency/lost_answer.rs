@@ -73,6 +73,7 @@ impl Source {
                 retrieve(id).shaped(Shape::Field("checkoutSession"))
             }
             ("POST", ["refunds"]) | ("PUT", ["payment-intents", _, "refund"]) => Self::created(&["re_", "cn_"]),
+            ("POST", ["prices", _, "replace"]) => Self::created(&["price_"]),
             ("POST", ["customers", _, "balance", "payout"]) => Self::created(&["re_"]).shaped(Shape::List),
             ("POST", [collection]) => {
                 KINDS.iter().find(|kind| kind.collection == *collection).map_or(Self::nothing(), |kind| Self::created(kind.prefix))
@@ -177,10 +178,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Writes without a rebuilt answer: previews write nothing; the others repeat safely with a new key, or have no caller afterwards.
-    const WITHOUT: [&str; 6] = [
+    const WITHOUT: [&str; 7] = [
         "POST /api/credit-notes/preview",
         "POST /api/invoices/pay-stripe",
         "POST /api/payment-intents/{id}/resolve",
+        "POST /api/payment-methods/{id}/stake-for-gas",
         "POST /api/session/logout",
         "POST /api/subscriptions/{id}/change-payment",
         "POST /api/subscriptions/{id}/change-plan/preview",

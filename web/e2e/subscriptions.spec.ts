@@ -612,7 +612,7 @@ test.describe('the overdue balance', () => {
     const recorded = await openPage(page, detail('sub_due'));
     await page.getByRole('button', { name: 'Pay overdue balance' }).click();
     await expect(dialog(page)).toContainText(
-      'Payment failed for 2 invoices of Tidepool Watch (10 SKT, Wallet (ArcBlock)).',
+      'Payment failed for 2 invoices of Tidepool Watch: 10 SKT, Wallet (ArcBlock).',
     );
     await expect(dialog(page).getByRole('table', { name: 'Unpaid invoices' }).getByRole('row')).toHaveText([
       /Invoice SOUK-0101.*Nov 16, 20265 SKT/,

@@ -81,9 +81,12 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
   });
   const isSubmitting = useRef(false);
   const watcher = useRef<ReturnType<typeof watchSettlement>>(undefined);
+  const closeWallet = useRef<() => void>(undefined);
 
   const read = useCallback(
     (latest: Checkout) => {
+      // The open dialog would cover the completed order and keep the focus from its heading.
+      if (isComplete(latest.checkoutSession)) closeWallet.current?.();
       setCheckout(latest);
       dispatch({ type: 'sessionRead', checkout: latest });
     },
@@ -163,7 +166,7 @@ export function usePayment({ checkout, user, appPid, option, form, walletTitle, 
 
   const openWallet = () => {
     dispatch({ type: 'walletOpened' });
-    openConnect({
+    closeWallet.current = openConnect({
       action: session.mode,
       extraParams: { checkoutSessionId: session.id, ...(user ? { sessionUserDid: user.did } : {}) },
       title: walletTitle,

@@ -939,6 +939,21 @@ test.describe('paying by wallet', () => {
     await expect(page.locator('.checkout-check[data-fresh]')).toHaveCount(0);
   });
 
+  test('closes the wallet dialog when the order is paid, focuses the heading and announces it', async ({ page }) => {
+    const { backend } = await serve(page);
+    // The page polls the order; the status of the wallet arrives later.
+    await page.routeWebSocket(/\/\.well-known\/service\/relay/, (socket) => socket.close());
+    await page.route('**/.well-known/service/relay/longpoll?**', (route) => route.abort());
+    await serveConnect(page, 'scanned');
+    await go(page);
+    await submit(page).click();
+    await expect(page.getByRole('dialog', { name: 'Pay 5 SKT' })).toBeVisible();
+    backend.checkout = completed();
+    await expect(page.getByRole('heading', { name: 'Payment successful' })).toBeFocused({ timeout: 10_000 });
+    await expect(page.getByRole('dialog')).toHaveCount(0);
+    await expect(page.locator('#announcer')).toHaveText('Payment successful.');
+  });
+
   for (const [status, title] of [
     ['error', 'Something went wrong'],
     ['busy', 'The wallet is busy'],

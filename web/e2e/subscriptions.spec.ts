@@ -101,7 +101,7 @@ test.describe('a subscription', () => {
     await openPage(page, detail('sub_card'));
     await expect(page.getByText('Visa •••• 4242')).toBeVisible();
     await openPage(page, detail('sub_trial'));
-    await expect(page.getByText(/This customer is on a test clock: Nov 20, 2026/)).toBeVisible();
+    await expect(page.getByText(/Your account is on a test clock: Nov 20, 2026/)).toBeVisible();
   });
 
   test('that is missing or fails to load shows a message', async ({ page }) => {
@@ -612,7 +612,7 @@ test.describe('the overdue balance', () => {
     const recorded = await openPage(page, detail('sub_due'));
     await page.getByRole('button', { name: 'Pay overdue balance' }).click();
     await expect(dialog(page)).toContainText(
-      'Payment failed for 2 invoices of Tidepool Watch (10 SKT, Wallet (ArcBlock)).',
+      'Payment failed for 2 invoices of Tidepool Watch: 10 SKT, Wallet (ArcBlock).',
     );
     await expect(dialog(page).getByRole('table', { name: 'Unpaid invoices' }).getByRole('row')).toHaveText([
       /Invoice SOUK-0101.*Nov 16, 20265 SKT/,
@@ -732,6 +732,9 @@ test.describe('for administrators', () => {
     const recorded = await openPage(page, '/console/subscriptions/sub_trial', {}, { role: 'owner' });
     await expect(page.getByRole('region', { name: 'Invoices' })).toContainText('SOUK-0021');
     expect(last(recorded, /GET \/invoices$/)?.query.get('customer_id')).toBe('cus_1');
+    await expect(page.getByText(/This customer is on a test clock: Nov 20, 2026/)).toBeVisible();
+    await expect(page.getByRole('main').getByRole('link').first()).toHaveAttribute('href', '/console/customers/cus_1');
+    await expect(page.getByRole('link', { name: 'Mei Lin' })).toHaveAttribute('href', '/console/customers/cus_1');
   });
 });
 

@@ -29,7 +29,7 @@ forEachDisplay(({ locale }) => {
     ).toBeVisible();
     await expect(page.getByTestId('total')).toContainText('1 SKT');
     await expect(page.getByText(translate('checkout:order.depositOnly', { amount: '1 SKT' }))).toBeVisible();
-    await expect(page.getByText(translate('extras:totals.depositReturn', { count: 14 }))).toBeVisible();
+    await expect(page.getByText(translate('checkout:totals.depositReturn', { count: 14 }))).toBeVisible();
     await expect(page.getByTestId('due')).toHaveText('1 SKT');
     await expect(customer.pay).toHaveText(translate('checkout:form.startTrialDeposit', { amount: '1 SKT' }));
     await customer.expectValidPage();

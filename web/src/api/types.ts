@@ -538,6 +538,7 @@ export type Subscription = Narrow<
     | 'currency_id'
     | 'default_payment_method_id'
     | 'start_date'
+    | 'billing_cycle_anchor'
     | 'current_period_start'
     | 'current_period_end'
     | 'trial_start'

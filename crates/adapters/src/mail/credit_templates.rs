@@ -21,7 +21,7 @@ impl TemplateWriter<'_> {
         let line =
             |credited: &CreditedLine| (one_line(&describe(&credited.description(), self.language)), self.money(credited.item.amount));
         let mut lines: Vec<_> = items.iter().map(line).collect();
-        lines.push((self.translate("Total credited", "贷记合计"), total.clone()));
+        lines.push((self.translate("Total credited", "减免合计"), total.clone()));
         body.push(Block::Rows { rows: lines, sum: true });
         let mut facts = vec![
             (self.translate("Credit note number", "通知单编号"), note.number_text()),
@@ -44,7 +44,7 @@ impl TemplateWriter<'_> {
                 format!("Your credit note from {store} ({})", note.number_text()),
                 format!("{store} 贷项通知单（{}）", note.number_text()),
             ),
-            heading: self.translate(format!("{total} credited"), format!("已贷记 {total}")),
+            heading: self.translate(format!("{total} credited"), format!("已减免 {total}")),
             body,
         }
     }

@@ -230,7 +230,7 @@ fn blocks(receipt: &Receipt, language: Language) -> Vec<Block> {
     let mut items: Vec<_> = receipt.items.iter().map(item).collect();
     items.extend(receipt.deductions.iter().map(|deduction| {
         let label = match deduction.kind {
-            Deduction::CreditNotes => translate("Credit notes", "贷项抵减"),
+            Deduction::CreditNotes => translate("Credit notes", "减免"),
             Deduction::AccountBalance => translate("Account balance", "账户余额"),
         };
         (label, deduction.amount.clone())

@@ -125,7 +125,7 @@ impl TemplateWriter<'_> {
                 self.translate("Dispute lost", "争议败诉"),
                 self.translate(
                     "The funds won't be returned. A credit note was issued for the part of the invoice that could still be credited; the customer owes the rest.",
-                    "资金无法收回。已就账单中仍可贷记的部分开具贷项通知单，其余金额仍需客户支付。",
+                    "资金无法收回。已就账单中仍可减免的部分开具贷项通知单，其余金额仍需客户支付。",
                 ),
             ),
         };
@@ -150,7 +150,7 @@ impl TemplateWriter<'_> {
                 ),
                 self.paragraph(
                     format!("The invoice items that this payment paid for had already been credited, so {amount} of the refund matches no invoice item. The amount is held in the suspense account until you resolve it."),
-                    format!("这笔付款对应的账单项目此前已贷记，因此退款中有 {amount} 没有对应的账单项目。在你处理之前，该金额计入暂记账户。"),
+                    format!("这笔付款对应的账单项目此前已减免，因此退款中有 {amount} 没有对应的账单项目。在你处理之前，该金额计入暂记账户。"),
                 ),
                 Block::Rows { rows, sum: true },
                 self.console(&format!("customers/{}", intent.customer_id), "Open in console", "在控制台查看"),

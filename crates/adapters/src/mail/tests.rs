@@ -81,7 +81,7 @@ fn a_receipt_lists_what_a_credit_note_and_the_account_balance_took_off() {
     let receipt = Receipt { deductions, total: "5 SKT".to_owned(), ..receipt() };
     for (language, lines) in [
         (Language::English, ["Credit notes: −1 SKT", "Account balance: −3 SKT", "Total: 5 SKT"]),
-        (Language::Chinese, ["贷项抵减：−1 SKT", "账户余额：−3 SKT", "合计：5 SKT"]),
+        (Language::Chinese, ["减免：−1 SKT", "账户余额：−3 SKT", "合计：5 SKT"]),
     ] {
         let text = receipt_mail(&receipt, language).text;
         assert!(lines.iter().all(|line| text.contains(line)), "{text}");

@@ -173,7 +173,7 @@ fn an_invoice_shows_what_credit_notes_and_the_account_balance_took_off() {
         ..document()
     };
     for (language, words) in
-        [(Language::English, ["Credit notes", "Account balance", "Amount paid"]), (Language::Chinese, ["贷项抵减", "账户余额", "已付金额"])]
+        [(Language::English, ["Credit notes", "Account balance", "Amount paid"]), (Language::Chinese, ["减免", "账户余额", "已付金额"])]
     {
         let text = without_space(&text_of(&pdf(&credited, language)));
         let rows = [("–1SKT", words[0]), ("–3SKT", words[1]), ("1SKT", words[2])];

@@ -6,6 +6,7 @@ import { ApiError } from '@/api/error';
 import type { Customer } from '@/api/types';
 import { queryClient } from '@/app/queries';
 import { rule } from '@/features/billing/form';
+import formStyles from '@/features/billing/form.module.css';
 import { customerQuery } from '@/features/billing/queries';
 import { LoadError, Loading } from '@/features/billing/states';
 import { useTexts } from '@/features/billing/texts';
@@ -109,6 +110,7 @@ function Fields({ customer }: { customer: Customer }) {
     <Form<Values>
       name="details"
       form={form}
+      className={formStyles.form}
       layout="vertical"
       requiredMark={false}
       initialValues={valuesOf(customer)}

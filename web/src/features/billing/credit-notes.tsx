@@ -32,7 +32,7 @@ export function CreditNotes({ invoice, money }: CreditNotesProps) {
             key: 'amount',
             align: 'end',
             className: 'money',
-            render: (_, { total }) => <strong className={styles.amount}>{money(total)}</strong>,
+            render: (_, { total }) => <strong>{money(total)}</strong>,
           },
         ]}
       />

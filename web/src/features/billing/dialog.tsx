@@ -54,6 +54,8 @@ export function Dialog({ title, children, footer, isBusy = false, onClose }: Dia
       centered
       width={600}
       title={title}
+      // Keeps the title clear of the close button.
+      styles={{ header: { paddingInlineEnd: 32 } }}
       footer={footer}
       closable={isBusy ? false : { 'aria-label': t('action.close') }}
       keyboard={!isBusy}

@@ -1,5 +1,6 @@
 import { Form, type FormProps, type FormRule } from 'antd';
 import { type ReactNode, useState } from 'react';
+import styles from './form.module.css';
 
 type CheckedFormProps<Values> = Omit<FormProps<Values>, 'children'> & { name: string; children: ReactNode };
 
@@ -11,6 +12,7 @@ export function CheckedForm<Values>({ children, ...rest }: CheckedFormProps<Valu
   const [checked, setChecked] = useState(false);
   return (
     <Form<Values>
+      className={styles.form}
       layout="vertical"
       requiredMark={false}
       validateTrigger={checked ? 'onChange' : 'onSubmit'}

@@ -2,6 +2,7 @@ import { Table, Typography } from 'antd';
 import type { InvoiceDetail, InvoiceLine } from '@/api/types';
 import { toUnits } from '@/lib/amount';
 import { dateText } from '@/lib/format';
+import { usePhone } from '@/lib/use-phone';
 import { descriptionText, remainingUnits, spanText } from './invoice-text';
 import { type Texts, useTexts } from './texts';
 
@@ -35,6 +36,7 @@ function totalsOf(invoice: InvoiceDetail, money: LinesProps['money'], { t }: Pic
 export function InvoiceLines({ invoice, money }: LinesProps) {
   const texts = useTexts();
   const { t } = texts;
+  const phone = usePhone();
   return (
     <Table<InvoiceLine & { key: number }>
       aria-label={t('invoice.lines')}
@@ -47,12 +49,15 @@ export function InvoiceLines({ invoice, money }: LinesProps) {
           render: (_, line) => (
             <>
               {descriptionText(line, texts)}
+              {phone && line.quantity > 1 && !line.formula_text ? ` × ${line.quantity}` : null}
               <Calculation line={line} money={money} />
             </>
           ),
         },
         {
           key: 'quantity',
+          // The formula of the amount names it too.
+          hidden: phone,
           title: t('invoice.line.quantity'),
           align: 'end',
           className: 'figures',
@@ -69,10 +74,10 @@ export function InvoiceLines({ invoice, money }: LinesProps) {
       summary={() =>
         totalsOf(invoice, money, texts).map(([name, amount]) => (
           <Table.Summary.Row key={name}>
-            <Table.Summary.Cell index={0} colSpan={2}>
+            <Table.Summary.Cell index={0} colSpan={phone ? 1 : 2}>
               {name}
             </Table.Summary.Cell>
-            <Table.Summary.Cell index={2} align="end">
+            <Table.Summary.Cell index={phone ? 1 : 2} align="end">
               <strong className="money">{amount}</strong>
             </Table.Summary.Cell>
           </Table.Summary.Row>

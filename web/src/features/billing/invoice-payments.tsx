@@ -32,7 +32,7 @@ export function InvoicePayments({ invoice, money }: PaymentsProps) {
             key: 'amount',
             align: 'end',
             className: 'money',
-            render: (_, { amount }) => <strong className={styles.amount}>{money(amount)}</strong>,
+            render: (_, { amount }) => <strong>{money(amount)}</strong>,
           },
         ]}
       />

@@ -4,7 +4,6 @@ import type { ReactNode } from 'react';
 import type { InvoiceDetail, Refund } from '@/api/types';
 import { useUser } from '@/app/queries';
 import { dateText } from '@/lib/format';
-import styles from './pages.module.css';
 import { refundsQuery } from './queries';
 import { LoadError, Section } from './states';
 import { RefundTag } from './status';
@@ -57,7 +56,7 @@ export function Refunds({ invoice, money, refundAction }: RefundsProps) {
             key: 'amount',
             align: 'end',
             className: 'money',
-            render: (_, { amount }) => <strong className={styles.amount}>{money(amount)}</strong>,
+            render: (_, { amount }) => <strong>{money(amount)}</strong>,
           },
         ]}
       />

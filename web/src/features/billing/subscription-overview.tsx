@@ -43,7 +43,7 @@ export function SubscriptionOverview({ subscription, area, action, page, pageSiz
         </div>
         <SubscriptionTag subscription={subscription} />
       </header>
-      <ClockNotice subscription={subscription} />
+      <ClockNotice subscription={subscription} forStore={area === 'console'} />
       {children}
       <div className={styles.columns}>
         <Section id="timeline" title={t('subscription.timeline')}>
@@ -69,7 +69,7 @@ export function SubscriptionOverview({ subscription, area, action, page, pageSiz
 }
 
 /** The dates of a customer on a test clock follow the clock. */
-function ClockNotice({ subscription }: { subscription: Subscription }) {
+function ClockNotice({ subscription, forStore }: { subscription: Subscription; forStore: boolean }) {
   const { t, language } = useTexts();
   const user = useUser();
   const clock = subscription.test_clock;
@@ -77,8 +77,8 @@ function ClockNotice({ subscription }: { subscription: Subscription }) {
   return (
     <Note
       type="info"
-      title={t('clock.notice', { date: dateTimeText(clock.now * 1000, language) })}
-      description={t('clock.noticeText')}
+      title={t(forStore ? 'clock.noticeOf' : 'clock.notice', { date: dateTimeText(clock.now * 1000, language) })}
+      description={t(forStore ? 'clock.noticeOfText' : 'clock.noticeText')}
       action={
         isAdmin(user) ? (
           <LinkButton to="/console/test-clocks" search={{ id: clock.id }}>

@@ -11,6 +11,7 @@ const subscription = (changes: Partial<Subscription> = {}) =>
     id: 'sub_1',
     status: 'active',
     start_date: START,
+    billing_cycle_anchor: START,
     current_period_start: START + 60 * DAY,
     current_period_end: START + 90 * DAY,
     trial_start: null,
@@ -129,6 +130,16 @@ describe('the timeline', () => {
       ['started', 'renews…'],
     ],
     ['one whose end is set', { ...ending, next_invoice: null }, ['started', 'renewed', 'canceled', 'willEnd…']],
+    [
+      'one whose plan was changed to another interval',
+      { billing_cycle_anchor: START + 60 * DAY },
+      ['started', 'cycleStarted', 'renews…'],
+    ],
+    [
+      'one that renewed after its plan was changed to another interval',
+      { billing_cycle_anchor: START + 30 * DAY },
+      ['started', 'renewed', 'renews…'],
+    ],
     ['one past due', { status: 'past_due', past_due_since: NOW - DAY, next_invoice: null }, ['started', 'pastDue']],
     ['one that is paused', { status: 'paused', paused_at: NOW - DAY }, ['started', 'renewed', 'paused']],
     [

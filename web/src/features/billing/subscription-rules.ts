@@ -51,6 +51,7 @@ export type EventName =
   | 'trialEnds'
   | 'trialEnded'
   | 'renewed'
+  | 'cycleStarted'
   | 'pastDue'
   | 'paused'
   | 'canceled'
@@ -80,10 +81,13 @@ export function timeline(subscription: Subscription, now: number): TimelineEvent
   if (trialEnd !== null && (ended === null || trialEnd < ended))
     add(trialEnd <= now ? 'trialEnded' : 'trialEnds', trialEnd);
   const begun = subscription.current_period_start;
-  // An unpaid period is not a renewal.
+  // The period of an unpaid invoice is not a renewal.
   const unpaidSince = subscription.past_due_since;
   const paid = unpaidSince === null || unpaidSince < begun;
-  if (!isCanceled && paid && begun > start && begun !== trialEnd && begun <= now) add('renewed', begun);
+  // A change of the interval, among others, starts a new cycle. Renewals begin later than the anchor of their cycle.
+  const isRenewal = begun !== subscription.billing_cycle_anchor;
+  if (!isCanceled && paid && begun > start && begun !== trialEnd && begun <= now)
+    add(isRenewal ? 'renewed' : 'cycleStarted', begun);
   if (!isCanceled) add('pastDue', unpaidSince);
   if (status === 'paused') add('paused', subscription.paused_at);
   if (isCanceled) {

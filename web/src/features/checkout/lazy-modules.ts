@@ -8,9 +8,9 @@ export const outcomeModule = lazyModule(() => import('./sections/outcome'));
 export const frameModule = lazyModule(() => import('./frame'));
 export const extrasModule = lazyModule(() => import('./extras'));
 
-/** Whether the order is recurring, has a custom amount or a cross-sell. */
+/** Whether the order has a custom amount or a cross-sell, without which it cannot be shown. */
 export function needsExtras(session: CheckoutSession): boolean {
-  return session.mode !== 'payment' || session.line_items.some(({ price }) => isCustom(price)) || hasCrossSell(session);
+  return session.line_items.some(({ price }) => isCustom(price)) || hasCrossSell(session);
 }
 
 export const hasCrossSell = (session: CheckoutSession) =>

@@ -207,9 +207,10 @@ function OpenCheckout({
   const order = { ...currentOrder, locked: isBusy, shakes: payment.shakes };
   const secondsLeft = session.expires_at - now;
   const settings = currentOrder.option?.method.settings.stripe;
+  // A subscription is shown without the extras; its upsell, and often its fast payment, follow.
   const extras = useLazyModule(
     extrasModule,
-    state.name === 'fastPayConfirmation' || payment.problem?.kind === 'limited',
+    session.mode !== 'payment' || state.name === 'fastPayConfirmation' || payment.problem?.kind === 'limited',
   );
 
   useEffect(() => {

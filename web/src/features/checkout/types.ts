@@ -3,22 +3,26 @@
  * strings.
  */
 
-import type { Address, Recurring, StripeContext } from '@/api/types';
+import type { components } from '@/api/schema';
+import type {
+  Address,
+  Customer as ApiCustomer,
+  Overdue as ApiOverdue,
+  PaymentIntent as ApiPaymentIntent,
+  PaymentMethod as ApiPaymentMethod,
+  Price as ApiPrice,
+  SessionUser as ApiSessionUser,
+  Invoice,
+  PaymentCurrency,
+  Recurring,
+  StripeContext,
+} from '@/api/types';
 
 export type { Address, Recurring, StripeContext };
 
 export type Localized = { en?: string; zh?: string };
 
-export interface Currency {
-  id: string;
-  symbol: string;
-  decimal: number;
-  name: string;
-  logo?: string | null;
-  active?: boolean;
-  maximum_precision?: number;
-  payment_method_id: string;
-}
+export type Currency = PaymentCurrency & Required<Pick<PaymentCurrency, 'name' | 'payment_method_id'>>;
 
 export type MethodType = 'arcblock' | 'ethereum' | 'base' | 'bitcoin' | 'stripe';
 
@@ -27,13 +31,9 @@ export interface CardSettings {
   api_host?: string;
 }
 
-export interface PaymentMethod {
-  id: string;
+export interface PaymentMethod extends ApiPaymentMethod {
   type: MethodType;
-  name: string;
   description?: string | null;
-  logo?: string | null;
-  active?: boolean;
   livemode: boolean;
   settings: { stripe?: CardSettings; arcblock?: { explorer_host?: string } };
   payment_currencies: Currency[];
@@ -60,31 +60,18 @@ export interface CurrencyOption {
   custom_unit_amount?: CustomUnitAmount | null;
 }
 
-export interface Product {
+/** `name` etc. are used for every language but Chinese. */
+export interface Product extends NonNullable<ApiPrice['product']> {
   id: string;
-  name: string;
-  /** Chinese texts of the seller; `name` etc. are used for every other language. */
-  name_zh?: string | null;
-  description?: string | null;
-  description_zh?: string | null;
-  images?: string[];
-  unit_label?: string | null;
-  unit_label_zh?: string | null;
   statement_descriptor?: string | null;
   /** The app that this product sells. */
   app_did?: string | null;
   cross_sell?: { cross_sells_to_id: string } | null;
 }
 
-export interface Price {
-  id: string;
-  type: 'one_time' | 'recurring';
-  currency_id: string;
-  unit_amount: string | null;
+export interface Price extends Omit<ApiPrice, 'currency_options'> {
   custom_unit_amount?: CustomUnitAmount | null;
   currency_options?: CurrencyOption[] | null;
-  recurring?: Recurring | null;
-  billing_scheme?: 'per_unit' | 'tiered';
   tiers_mode?: 'graduated' | 'volume' | null;
   tiers?: Tier[] | null;
   upsell?: { upsells_to_id: string; upsells_to?: Price | null } | null;
@@ -94,10 +81,8 @@ export interface Price {
   quantity_limit_per_checkout?: number | null;
 }
 
-export interface LineItem {
-  price_id: string;
+export interface LineItem extends Pick<components['schemas']['LineItem'], 'price_id' | 'quantity'> {
   price: Price;
-  quantity: number;
   upsell_price?: Price | null;
   custom_amount?: string | null;
   cross_sell?: boolean;
@@ -160,28 +145,15 @@ export interface CheckoutSession {
 }
 
 /** The reason of a decline by a network or a bank. */
-export interface PaymentError {
-  code?: string;
-  message?: string;
-}
+export type PaymentError = NonNullable<ApiPaymentIntent['last_payment_error']>;
 
-export interface PaymentIntent {
-  id: string;
-  status: string;
-  amount?: string;
+export interface PaymentIntent
+  extends Pick<ApiPaymentIntent, 'id' | 'status'>,
+    Partial<Pick<ApiPaymentIntent, 'amount' | 'last_payment_error'>> {
   currency_id?: string;
-  last_payment_error?: PaymentError | null;
 }
 
-export interface Customer {
-  id?: string;
-  did?: string;
-  name?: string | null;
-  fullName?: string | null;
-  email?: string | null;
-  phone?: string | null;
-  address?: Address | null;
-}
+export type Customer = Partial<ApiCustomer>;
 
 export interface Entitlement {
   app_did: string;
@@ -240,18 +212,15 @@ export interface Submitted {
   customer?: Customer | null;
 }
 
-export interface SessionUser {
-  did: string;
+export interface SessionUser
+  extends Pick<ApiSessionUser, 'did'>,
+    Partial<Pick<ApiSessionUser, 'email' | 'phone' | 'address'>> {
   fullName?: string | null;
-  email?: string | null;
-  phone?: string | null;
   connectedAccounts?: { provider: string; did?: string }[];
-  address?: Address | null;
 }
 
-export interface Overdue {
+export interface Overdue extends Pick<ApiOverdue, 'customer'> {
   /** By currency id. */
   summary: Record<string, { amount: string; currency: Currency; method: PaymentMethod }>;
-  invoices: { id: string; currency_id: string }[];
-  customer?: { id: string } | null;
+  invoices: Required<Pick<Invoice, 'id' | 'currency_id'>>[];
 }

@@ -53,9 +53,12 @@ function rejectedState(error: unknown): ConnectState | null {
 
 /**
  * Runs one connection and reports each state. It does not poll while the page is hidden. `stop` releases an unused
- * token.
+ * token unless its request was settled elsewhere.
  */
-export function connect(calls: ConnectCalls, report: (state: ConnectState) => void): { stop: () => void } {
+export function connect(
+  calls: ConnectCalls,
+  report: (state: ConnectState) => void,
+): { stop: (isSettled?: boolean) => void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let token: string | undefined;
   let link = '';
@@ -141,12 +144,12 @@ export function connect(calls: ConnectCalls, report: (state: ConnectState) => vo
   );
 
   return {
-    stop: () => {
+    stop: (isSettled = false) => {
       if (ended) return;
       ended = true;
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', onVisible);
-      releaseToken();
+      if (!isSettled) releaseToken();
     },
   };
 }

@@ -32,7 +32,14 @@ function openSandbox(link: string): void {
   window.open(page, '_blank', 'popup,width=420,height=720');
 }
 
-export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onEnd: (did?: string | null) => void }) {
+interface ConnectDialogProps {
+  options: ConnectOptions;
+  onEnd: (did?: string | null) => void;
+  /** Whether the page learned the outcome elsewhere. */
+  isSettled: () => boolean;
+}
+
+export function ConnectDialog({ options, onEnd, isSettled }: ConnectDialogProps) {
   useLocale();
   const [state, setState] = useState<ConnectState>({ name: 'loading' });
   const [attempt, setAttempt] = useState(0);
@@ -46,7 +53,8 @@ export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onE
       if (next.name === 'succeed') end.current(next.did);
       if (next.name === 'error') options.onError?.(reasonText(next));
     });
-    return connection.stop;
+    // The wallet may still use the token of a settled request.
+    return () => connection.stop(isSettled());
   }, [options, attempt]);
 
   // Rejections arrive as successful status responses, so the API client does not load the messages.
@@ -62,7 +70,7 @@ export function ConnectDialog({ options, onEnd }: { options: ConnectOptions; onE
 
   return (
     <Dialog title={options.title ?? t('title')} closeLabel={t('action.close')} onClose={() => onEnd(null)}>
-      <div className="connect" data-state={state.name}>
+      <div className="connect" data-state={state.name} data-sandbox={!livemode() || undefined}>
         <Body state={state} failedTitle={options.failedTitle} onRetry={retry} />
       </div>
     </Dialog>

@@ -23,21 +23,36 @@ const t = translator({ en: {}, zh: {} });
 
 let isOpen = false;
 
-/** Opens the wallet dialog on any page. It mounts its own React root; only one can be open. */
-export function openConnect(options: ConnectOptions): void {
-  if (isOpen) return;
+/**
+ * Opens the wallet dialog on any page. It mounts its own React root; only one can be open. The returned function closes
+ * the dialog at once and without a callback, for a page that learned the outcome elsewhere.
+ */
+export function openConnect(options: ConnectOptions): () => void {
+  if (isOpen) return () => undefined;
   isOpen = true;
+  let ended = false;
+  let remove: (() => void) | undefined;
+  const end = (report?: () => void) => {
+    if (ended) return;
+    ended = true;
+    isOpen = false;
+    report?.();
+  };
   import('./mount').then(
-    ({ mountDialog }) =>
-      mountDialog(options, (did) => {
-        isOpen = false;
-        if (did === null) options.onClose?.();
-        else options.onSuccess({ did });
-      }),
-    () => {
-      isOpen = false;
-      toast(t('error.500'));
-      options.onClose?.();
+    ({ mountDialog }) => {
+      if (ended) return;
+      remove = mountDialog(options, (did) =>
+        end(() => (did === null ? options.onClose?.() : options.onSuccess({ did }))),
+      );
     },
+    () =>
+      end(() => {
+        toast(t('error.500'));
+        options.onClose?.();
+      }),
   );
+  return () => {
+    end();
+    remove?.();
+  };
 }

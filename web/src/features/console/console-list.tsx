@@ -1,8 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Table, type TableColumnsType } from 'antd';
+import { Flex, Table } from 'antd';
+import type { ReactNode } from 'react';
 import { EmptyState, LoadError } from '@/features/billing/states';
+import { usePhone } from '@/lib/use-phone';
+import styles from './console-list.module.css';
 import { CONSOLE_PAGE_SIZE, type consoleListQuery } from './queries';
+
+interface ConsoleColumn<T> {
+  key: string;
+  title: ReactNode;
+  align?: 'end';
+  className?: string;
+  render: (value: unknown, entry: T) => ReactNode;
+}
 
 interface ConsoleListProps<T> {
   query: ReturnType<typeof consoleListQuery<T>>;
@@ -11,10 +22,10 @@ interface ConsoleListProps<T> {
   label: string;
   empty: string;
   failed: string;
-  columns: TableColumnsType<T>;
+  columns: ConsoleColumn<T>[];
 }
 
-/** A paginated list of the store. The page is in the URL. */
+/** A paginated list of the store. The page is in the URL. On a phone, each entry lists its columns below each other. */
 export function ConsoleList<T extends { id: string }>({
   query,
   page,
@@ -24,6 +35,7 @@ export function ConsoleList<T extends { id: string }>({
   columns,
 }: ConsoleListProps<T>) {
   const navigate = useNavigate();
+  const phone = usePhone();
   const { data, error, isFetching, isPlaceholderData, refetch } = useQuery(query);
   if (error && !data) return <LoadError title={failed} error={error} onRetry={() => void refetch()} />;
   if (data?.count === 0) return <EmptyState text={empty} />;
@@ -37,10 +49,11 @@ export function ConsoleList<T extends { id: string }>({
     <Table<T>
       aria-label={label}
       rowKey="id"
-      columns={columns}
+      columns={phone ? [{ key: 'entry', render: (_, entry) => <Entry columns={columns} entry={entry} /> }] : columns}
+      showHeader={!phone}
       dataSource={data?.list ?? []}
       loading={isFetching && (!data || isPlaceholderData)}
-      scroll={{ x: 'max-content' }}
+      scroll={phone ? undefined : { x: 'max-content' }}
       pagination={
         data && data.count > CONSOLE_PAGE_SIZE
           ? {
@@ -53,5 +66,26 @@ export function ConsoleList<T extends { id: string }>({
           : false
       }
     />
+  );
+}
+
+/** The first column of an entry, followed by the others with their titles. */
+function Entry<T>({ columns: [first, ...others], entry }: { columns: ConsoleColumn<T>[]; entry: T }) {
+  return (
+    <Flex vertical gap={8}>
+      {first?.render(undefined, entry)}
+      <dl className={styles.facts}>
+        {others.map(({ key, title, className, render }) => {
+          const content = render(undefined, entry);
+          if (!content) return null;
+          return (
+            <div key={key}>
+              <dt>{title}</dt>
+              <dd className={className}>{content}</dd>
+            </div>
+          );
+        })}
+      </dl>
+    </Flex>
   );
 }

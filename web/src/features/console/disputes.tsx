@@ -1,6 +1,5 @@
 import { Flex, Table, Typography } from 'antd';
 import type { Dispute, InvoiceDetail } from '@/api/types';
-import styles from '@/features/billing/pages.module.css';
 import { Section } from '@/features/billing/states';
 import { DisputeTag } from '@/features/billing/status';
 import { useTexts } from '@/features/billing/texts';
@@ -35,7 +34,7 @@ export function InvoiceDisputes({ invoice }: { invoice: InvoiceDetail }) {
             align: 'end',
             className: 'money',
             render: (_, { amount, paymentCurrency }) => (
-              <strong className={styles.amount}>{formatMoney(amount, paymentCurrency, language)}</strong>
+              <strong>{formatMoney(amount, paymentCurrency, language)}</strong>
             ),
           },
         ]}

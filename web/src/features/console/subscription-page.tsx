@@ -31,7 +31,13 @@ export function AdminSubscriptionPage({ id, ...rest }: SubscriptionPageProps) {
   if (user && !isAdmin(user)) return <Navigate to="/customer/subscription/$id" params={{ id }} replace />;
   return (
     <div className={styles.page}>
-      <BackLink to="/customer">{t('subscription.back')}</BackLink>
+      {data ? (
+        <BackLink to="/console/customers/$id" params={{ id: data.customer_id }}>
+          {data.customer.name || data.customer.email || t('invoice.customerPage')}
+        </BackLink>
+      ) : (
+        <span className={styles.back} />
+      )}
       {data ? (
         <SubscriptionOverview subscription={data} area="console" {...rest}>
           <CardNotice subscription={data} reader="store" />

@@ -1,7 +1,7 @@
 import './extras.css';
 
 /**
- * Components for recurring, custom-amount and cross-sell orders. Loaded on demand, so that a plain payment does not
+ * Components for custom amounts, upsells and cross-sells, and dialogs. Loaded on demand, so that most orders do not
  * wait for them.
  */
 export { fetchCrossSell } from './calls';
@@ -10,4 +10,3 @@ export { FastPay } from './fast-pay';
 export { ItemExtras } from './item-extras';
 export { OverdueDialog } from './overdue';
 export { RequiredExtras } from './required-extras';
-export { Totals } from './totals';

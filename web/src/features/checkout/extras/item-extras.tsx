@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { useLocale } from '@/i18n/light';
 import type { Order } from '../hooks/use-order';
 import { customOf } from '../rules/custom';
-import { lineAmount, renewalText, supportsCurrency } from '../rules/price';
+import { lineAmount, renewalText, upsellOf } from '../rules/price';
 import { upsellPercent } from '../rules/upsell';
 import type { CheckoutSession, Currency, LineItem, Price } from '../types';
 import { downsell, removeCrossSell, upsell } from './calls';
@@ -20,11 +20,10 @@ export interface ItemExtrasProps {
 export function ItemExtras(props: ItemExtrasProps) {
   const { item, order, currency, sessionId } = props;
   const custom = customOf(item.price, currency.id);
-  const target = item.upsell_price ?? (order.items.length === 1 ? item.price.upsell?.upsells_to : null);
   return (
     <>
       {custom && <CustomAmount key={currency.id} {...props} custom={custom} />}
-      {target?.recurring && supportsCurrency(target, currency.id) && <Upsell {...props} />}
+      {upsellOf(item, order.items, currency.id) && <Upsell {...props} />}
       {item.cross_sell && (
         <ChangeButton order={order} send={() => removeCrossSell(sessionId)} className="extras-remove">
           {t('crossSell.remove')}

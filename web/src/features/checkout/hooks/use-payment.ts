@@ -94,9 +94,12 @@ export function usePayment({
   });
   const isSubmitting = useRef(false);
   const watcher = useRef<ReturnType<typeof watchSettlement>>(undefined);
+  const closeWallet = useRef<() => void>(undefined);
 
   const read = useCallback(
     (latest: Checkout) => {
+      // The open dialog would cover the completed order and keep the focus from its heading.
+      if (isComplete(latest.checkoutSession)) closeWallet.current?.();
       setCheckout(latest);
       dispatch({ type: 'sessionRead', checkout: latest });
     },
@@ -181,7 +184,7 @@ export function usePayment({
 
   const openWallet = () => {
     dispatch({ type: 'walletOpened' });
-    openConnect({
+    closeWallet.current = openConnect({
       action: session.mode,
       extraParams: { checkoutSessionId: session.id, ...(user ? { sessionUserDid: user.did } : {}) },
       title: walletTitle,

@@ -36,6 +36,12 @@ export function supportsCurrency(price: Price, currencyId: string): boolean {
   );
 }
 
+/** The longer interval that the buyer can choose for an item, or has chosen, if it is sold in the currency. */
+export function upsellOf(item: LineItem, items: LineItem[], currencyId: string): Price | null {
+  const target = item.upsell_price ?? (items.length === 1 ? item.price.upsell?.upsells_to : null);
+  return target?.recurring && supportsCurrency(target, currencyId) ? target : null;
+}
+
 /** The effective price: an accepted upsell replaces the original price. */
 export function effectivePrice(item: LineItem): Price {
   return item.upsell_price ?? item.price;

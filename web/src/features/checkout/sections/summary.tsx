@@ -7,11 +7,12 @@ import { formatAmount, formatMoney, isNational } from '@/lib/amount';
 import { usePhone } from '@/lib/use-phone';
 import type { Order } from '../hooks/use-order';
 import { extrasModule } from '../lazy-modules';
-import { effectivePrice, lineText, productDescription, productName } from '../rules/price';
+import { effectivePrice, lineText, productDescription, productName, upsellOf } from '../rules/price';
 import { parseQuantity, type QuantityError, quantityRange } from '../rules/quantity';
 import { t, translate } from '../text';
 import type { Currency, LineItem, Price } from '../types';
 import { Picture } from './picture';
+import { Totals } from './totals';
 
 /** SPEC.md 9: on a phone the list is collapsible from this many items. */
 const COLLAPSE_FROM = 3;
@@ -81,7 +82,7 @@ export function Summary({ order, sessionId, crossSell, offers, required }: Summa
         {extras && currency && offers && (
           <extras.CrossSell offer={crossSell} order={order} sessionId={sessionId} required={required} />
         )}
-        {extras && currency && order.recurring && <extras.Totals order={order} currency={currency} />}
+        {currency && order.recurring && <Totals order={order} currency={currency} />}
         {items.length > 1 && currency && !order.recurring && (
           <dl className="checkout-totals">
             <dt>{t('order.total')}</dt>
@@ -179,7 +180,11 @@ function Item({ item, order, currency, sessionId }: ItemProps) {
             )}
           </>
         )}
-        {extras && <extras.ItemExtras item={item} order={order} currency={currency} sessionId={sessionId} />}
+        {extras ? (
+          <extras.ItemExtras item={item} order={order} currency={currency} sessionId={sessionId} />
+        ) : (
+          upsellOf(item, order.items, currency.id) && <div className="checkout-switch-space" />
+        )}
       </div>
       <p className="checkout-item-amount money">
         {lineText(item, currency, locale)}

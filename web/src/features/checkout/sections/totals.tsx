@@ -1,24 +1,24 @@
 import { useLocale } from '@/i18n/light';
 import { formatMoney } from '@/lib/amount';
 import type { Order } from '../hooks/use-order';
+import { t } from '../text';
 import type { Currency } from '../types';
-import { t } from './text';
 
 /** The amount due now, its refundable deposit, and the renewal amount. */
 export function Totals({ order, currency }: { order: Order; currency: Currency }) {
   const locale = useLocale();
   return (
     <>
-      <dl className="checkout-totals extras-totals">
+      <dl className="checkout-totals checkout-due">
         {order.stake !== '0' && (
           <>
-            <dt className="extras-row">{t('totals.payment')}</dt>
-            <dd className="extras-row money">{formatMoney(order.payment, currency, locale)}</dd>
-            <dt className="extras-row">
+            <dt className="checkout-row">{t('totals.payment')}</dt>
+            <dd className="checkout-row money">{formatMoney(order.payment, currency, locale)}</dd>
+            <dt className="checkout-row">
               {t('totals.deposit')}
               <small className="checkout-detail">{t('totals.depositReturn', { count: order.stakeReturnDays })}</small>
             </dt>
-            <dd className="extras-row money">{formatMoney(order.stake, currency, locale)}</dd>
+            <dd className="checkout-row money">{formatMoney(order.stake, currency, locale)}</dd>
           </>
         )}
         <dt>{t('totals.total')}</dt>
@@ -27,7 +27,7 @@ export function Totals({ order, currency }: { order: Order; currency: Currency }
         </dd>
       </dl>
       {order.renewal && (
-        <p className="checkout-detail extras-renews">
+        <p className="checkout-detail checkout-renews">
           {t(order.trial ? 'totals.renewsAfterTrial' : 'totals.renews', { amount: order.renewal })}
         </p>
       )}

@@ -181,7 +181,7 @@ on_both! {
         let alice = app.sign_in("alice").await;
         let session = alice.start(&app.shop.atlas).await;
         let filled = form(&app.shop, "alice", true);
-        app.networks.card_fault(json!({ "mode": "delay_ms", "value": 600_000 })).await;
+        app.networks.card_fault(json!({ "mode": "delay_ms", "value": 100_000 })).await;
         let fenced = async {
             while app.count("SELECT count(*) AS n FROM idempotency_keys WHERE fenced").await == 0 {
                 tokio::task::yield_now().await;

@@ -89,7 +89,8 @@ async fn every_sale_works_at_a_network_of_the_current_generation_with_gas() {
 /// Moves all but ten tokens out of a buyer's wallet, which the faucet gave a thousand.
 async fn keep_ten_tokens(app: &TestApp, alice: &Buyer) {
     let tokens = vec![TokenInput { address: token(), value: (990 * TOKEN).to_string() }];
-    let transfer = TransferV2Tx { to: app.app_key.did().to_string(), tokens, ..TransferV2Tx::default() };
+    // To another account than the store's, which would count it as a payment.
+    let transfer = TransferV2Tx { to: app.sign_in("bob").await.wallet.did().to_string(), tokens, ..TransferV2Tx::default() };
     let bytes = alice.wallet.send(CHAIN_ID, 1, transfer.into());
     let signed = SignedTransaction { hash: transaction_hash(&bytes), bytes };
     let mut unit = app.ctx.store.read().await.expect("reads");

@@ -54,4 +54,5 @@ async fn the_store_refunds_the_settled_amount() {
     let refund = &resolved["refund"];
     assert_eq!((&refund["type"], &refund["status"], &refund["amount"]), (&json!("refund"), &json!("pending"), &json!("300")));
     assert_eq!(app.breaches().await, [""; 0]);
+    app.finish().await;
 }

@@ -74,6 +74,12 @@ forEachDisplay(({ locale }) => {
     });
 
     await test.step('the overdue balance is paid, and the failed attempt requires no action', async () => {
+      const payments = page.getByRole('region', { name: translate('portal:portal.payments') });
+      const urgent = payments.getByRole('table', { name: translate('portal:portal.payments.action') });
+      await page.goto('/customer');
+      await expect(urgent.getByText(translate('portal:intent.requires_action'))).toBeVisible();
+      await customer.expectValidPage();
+      await page.goto(`/customer/subscription/${id}`);
       await customer.button('subscription:action.pay').click();
       const dialog = page.getByRole('dialog', { name: translate('subscription:overdue.title') });
       await customer.expectValidPage();
@@ -86,9 +92,10 @@ forEachDisplay(({ locale }) => {
         }, SETTLED)
         .toBe(0);
       await page.goto('/customer');
-      const payments = page.getByRole('region', { name: translate('portal:portal.payments') });
-      await expect(payments.getByRole('table', { name: translate('portal:portal.payments.history') })).toBeVisible();
+      const history = payments.getByRole('table', { name: translate('portal:portal.payments.history') });
+      await expect(history.getByText(translate('portal:intent.failed'))).toBeVisible();
       await expect(payments.getByText(translate('portal:portal.payments.action'))).toHaveCount(0);
+      await expect(urgent).toHaveCount(0);
       await customer.expectValidPage();
     });
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test';
-import type { Customer as Account, App, AppDetail, Page as List, Price } from '../../src/api/types';
+import type { Customer as Account, App, AppDetail, InvoiceDetail, Page as List, Price } from '../../src/api/types';
 import { Customer, forEachDisplay, SETTLED } from './customer';
 import { emailsAbout } from './emails';
 import { Owner } from './owner';
@@ -59,6 +59,66 @@ forEachDisplay(({ locale }) => {
     await customer.expectValidPage();
     await page.getByRole('link', { name: translate('checkout:buyer.manage') }).click();
     await expect(page).toHaveURL(new RegExp(`/customer/subscription/${subscription.id}`));
+  });
+
+  test('a payment with a deposit is completed and receipted in total', async ({ page }) => {
+    const customer = new Customer(page, locale);
+    const { translate } = customer;
+    await customer.subscribe(PLAN_APP);
+    const trial = await customer.subscription();
+
+    await test.step('without the trial, payment and deposit are due together', async () => {
+      const { list } = await customer.get<List<AppDetail>>('/api/apps', { keyword: PLAN_APP });
+      const app = await customer.get<AppDetail>(`/api/apps/${list.find(({ name }) => name === PLAN_APP)?.did}`);
+      await page.goto(`/checkout/pay/${app.plans[0]?.payment_link_id}`);
+      await expect(page.getByTestId('due')).toHaveText('4 SKT');
+      await customer.pay.click();
+      await customer.approve();
+      const heading = page.getByRole('heading', { level: 1, name: translate('completed:subscribed') });
+      await expect(heading).toBeFocused(SETTLED);
+      await expect(page.getByRole('dialog')).toHaveCount(0);
+      await expect(page.locator('.checkout-total')).toHaveText('4 SKT');
+      await expect(
+        page.getByText(translate('completed:depositIncluded', { amount: '1 SKT', count: 14 })),
+      ).toBeVisible();
+      await expect(page.getByText(translate('completed:receipt'))).toBeVisible();
+      await customer.expectValidPage();
+    });
+
+    await test.step('the receipt names the total with the deposit and its return', async () => {
+      const { id } = await customer.subscription();
+      expect(id).not.toBe(trial.id);
+      const { list } = await customer.get<List<InvoiceDetail>>('/api/invoices', { subscription_id: id });
+      const paid = list.find(({ total }) => total !== '0');
+      await expect
+        .poll(async () => (await emailsAbout(paid?.id ?? 'no invoice')).length, SETTLED)
+        .toBeGreaterThanOrEqual(1);
+      const [receipt] = await emailsAbout(paid?.id ?? '');
+      // The first line says that it is test mode, the third one greets.
+      const [, headline, , sentence] = (receipt?.text ?? '').split('\n').filter((line) => line.trim());
+      expect(headline).toContain('4 SKT');
+      expect(sentence).toContain('4 SKT');
+      expect(receipt?.text).toMatch({ en: /14 days after the subscription ends/, zh: /14 天/ }[locale]);
+      expect(receipt?.text).toContain('1 SKT');
+    });
+  });
+
+  test('the app page does not offer a used trial again', async ({ page }) => {
+    const customer = new Customer(page, locale);
+    const { translate } = customer;
+    await customer.subscribe(PLAN_APP);
+    await customer.button('subscription:action.cancelSubscription').click();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: translate('subscription:cancel.nowAction') })
+      .click();
+    await expect(page.getByText(translate('subscription:cancel.doneNow'))).toBeVisible(SETTLED);
+    const { list } = await customer.get<List<AppDetail>>('/api/apps', { keyword: PLAN_APP });
+    await page.goto(`/apps/${list.find(({ name }) => name === PLAN_APP)?.did}`);
+    const plans = page.getByRole('region', { name: translate('plans:plans.title') });
+    await expect(plans.getByRole('link', { name: translate('plans:plans.subscribeTo') })).toBeVisible();
+    await expect(plans.getByRole('link', { name: translate('plans:plans.tryOf') })).toHaveCount(0);
+    await customer.expectValidPage();
   });
 
   test('buying an owned app again requires confirmation, and no country is invented', async ({ page }) => {

@@ -204,7 +204,7 @@ on_both! {
     async fn buyers_of_old_and_new_prices_race_for_five_items_and_five_are_sold(db: &TestDatabase) {
         stock(db, &[price("price_1", 5)]).await;
         let sell = |number: u32| {
-            let (db, name) = (Database::clone(db), if number % 2 == 0 { "price_1" } else { "price_2" });
+            let (db, name) = (Database::clone(db), if number.is_multiple_of(2) { "price_1" } else { "price_2" });
             tokio::spawn(async move { reserve(&db, number, name, 1).await })
         };
         // The first buyers race with the replacement itself.

@@ -1,7 +1,7 @@
 import { expect, test } from '@playwright/test';
 import type { Category, CreditNote, InvoiceDetail, Page as List } from '../../src/api/types';
 import { expectAccessible } from '../fixtures/axe';
-import { expectStable, recordLayoutShifts } from '../fixtures/layout-shift';
+import { expectStable } from '../fixtures/layout-shift';
 import { Customer, forEachDisplay } from './customer';
 import { Owner } from './owner';
 
@@ -43,14 +43,6 @@ forEachDisplay(({ locale }) => {
     await claim.click();
     await expect(page.getByRole('heading', { level: 1, name: translate('portal:owner.rejected') })).toBeVisible();
     await expectAccessible(page);
-
-    const wallet = await page.context().newPage();
-    await recordLayoutShifts(wallet);
-    await wallet.goto('/sandbox/wallet');
-    await expect(wallet.getByTestId('balance')).toHaveText(/SKT$/);
-    await wallet.waitForLoadState('networkidle');
-    await expectStable(wallet);
-    await wallet.close();
   });
 
   test('the pages of the console do not shift and fit the screen', async ({ page, browser }) => {

@@ -1,7 +1,9 @@
 //! The port to the database: units of work that provide the repositories.
 
 use crate::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
-use crate::billing::{Balances, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords};
+use crate::billing::{
+    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords,
+};
 use crate::checkout::{CheckoutSessions, PaymentLinks};
 use crate::customer::Customers;
 use crate::events::Outbox;
@@ -77,6 +79,7 @@ pub trait UnitOfWork: Send {
     fn mandates(&mut self) -> Box<dyn Mandates + '_>;
     fn invoice_payments(&mut self) -> Box<dyn InvoicePayments + '_>;
     fn credit_notes(&mut self) -> Box<dyn CreditNotes + '_>;
+    fn charge_counts(&mut self) -> Box<dyn ChargeCounts + '_>;
     fn balances(&mut self) -> Box<dyn Balances + '_>;
     fn refunds(&mut self) -> Box<dyn Refunds + '_>;
     fn disputes(&mut self) -> Box<dyn Disputes + '_>;

@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 use souk_adapters::identity::parse_did;
 use souk_domain::access::{Did, Role};
-use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, USAGE_LIMIT};
+use souk_domain::billing::{BillingPolicy, Bounds, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, USAGE_LIMIT};
 use souk_domain::checkout::DAYS_UNTIL_CANCEL_MAX;
 use souk_simulator::{HistoryArgs, ProcessArgs};
 use std::net::{IpAddr, SocketAddr};
@@ -212,6 +212,7 @@ impl Common {
             usage_limit: self.usage_limit,
             overdraft_grace: Duration::from_secs(u64::from(self.overdraft_grace_days) * 24 * 3_600),
             overdraft_fee_points: self.overdraft_fee,
+            bounds: Some(Bounds::default()),
         }
     }
 }

@@ -497,6 +497,9 @@ export type HoldReason =
   | 'amount_out_of_range'
   | 'already_billed'
   | 'unreadable'
+  | 'unbilled_periods'
+  | 'invoice_limit'
+  | 'charge_limit'
   | 'payment_method'
   | 'other';
 
@@ -529,6 +532,8 @@ export type Subscription = Narrow<
     | 'paused_at'
     | 'on_hold'
     | 'on_hold_reason'
+    | 'on_hold_until'
+    | 'unbilled_periods'
     | 'items'
     | 'staking'
     | 'mandate'

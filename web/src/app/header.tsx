@@ -116,7 +116,12 @@ function ModeMenu() {
   );
 }
 
-type ConsolePage = '/console/credit-notes' | '/console/disputes' | '/console/stakes' | '/console/test-clocks';
+type ConsolePage =
+  | '/console/credit-notes'
+  | '/console/disputes'
+  | '/console/on-hold'
+  | '/console/stakes'
+  | '/console/test-clocks';
 type AccountPage = '/customer' | '/profile' | ConsolePage;
 
 /** The console pages; test clocks exist in test mode only. */
@@ -124,6 +129,7 @@ const consoleEntries = (t: ReturnType<typeof useTexts>['t'], live: boolean): Men
   { key: '/console/credit-notes', icon: <Receipt />, label: t('header.creditNotes') },
   { key: '/console/disputes', icon: <Shield />, label: t('header.disputes') },
   { key: '/console/stakes', icon: <Shield />, label: t('header.stakes') },
+  { key: '/console/on-hold', icon: <Receipt />, label: t('header.onHold') },
   ...(live ? [] : [{ key: '/console/test-clocks' as const, icon: <Flask />, label: t('header.testClocks') }]),
 ];
 

@@ -1,14 +1,16 @@
 //! Implements the domain's [`Store`] port: units of work, each over one connection.
 
 use super::{
-    Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlBrowserSessions, SqlCheckoutSessions,
-    SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments,
-    SqlInvoices, SqlJournal, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPrices, SqlProducts, SqlRefunds, SqlStakes,
-    SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
+    Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlBrowserSessions, SqlChargeCounts,
+    SqlCheckoutSessions, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements,
+    SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks,
+    SqlPrices, SqlProducts, SqlRefunds, SqlStakes, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
-use souk_domain::billing::{Balances, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords};
+use souk_domain::billing::{
+    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords,
+};
 use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
@@ -83,6 +85,7 @@ impl UnitOfWork for SqlUnitOfWork {
         mandates: Mandates as SqlMandates;
         invoice_payments: InvoicePayments as SqlInvoicePayments;
         credit_notes: CreditNotes as SqlCreditNotes;
+        charge_counts: ChargeCounts as SqlChargeCounts;
         balances: Balances as SqlBalances;
         refunds: Refunds as SqlRefunds;
         disputes: Disputes as SqlDisputes;

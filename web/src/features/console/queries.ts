@@ -46,6 +46,10 @@ export const consoleListQuery = <T>(key: string, path: string, page: number, fil
 export const creditNotesQuery = (page: number) =>
   consoleListQuery<CreditNote>('credit-notes', '/api/credit-notes', page, {});
 
+/** The subscriptions whose billing is on hold. */
+export const onHoldQuery = (page: number) =>
+  consoleListQuery<Subscription>('subscriptions', '/api/subscriptions', page, { customer_id: 'all', on_hold: true });
+
 /** All disputes, or those that are not decided. */
 export const disputesQuery = (page: number, open: boolean) =>
   consoleListQuery<Dispute>('disputes', '/api/disputes', page, { open: open || undefined });

@@ -13,6 +13,8 @@ mod declined_refunds;
 mod delays;
 mod disputes;
 mod endings;
+mod holds;
+mod limits;
 mod overdrafts;
 mod overdue;
 mod pauses;

@@ -12,11 +12,12 @@ use souk_adapters::persistence::{Database, SecretBox, SqlStore, migrate};
 use souk_adapters::queue::{Queue, QueueBackend, QueueConfig, Work};
 use souk_adapters::realtime::{LocalRealtime, RedisRealtime};
 use souk_adapters::stripe::StripeRail;
-use souk_adapters::system::{SystemClock, SystemRandom};
+use souk_adapters::system::{SystemClock, SystemRandom, SystemUptime, host_name};
 use souk_domain::access::SignedLinks;
 use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
+use souk_domain::operation::ClockWatch;
 use souk_domain::payment::MethodKind;
 use souk_domain::shared::{Clock, Random};
 use souk_sandbox::store::SandboxDb;
@@ -33,6 +34,8 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 pub struct Parts {
     pub ctx: Context,
     pub clock: Arc<dyn Clock>,
+    /// `None`: the clock is simulated.
+    pub watch: Option<Arc<ClockWatch>>,
     pub random: Arc<dyn Random>,
     pub database: Database,
     /// The database of the sandbox's networks.
@@ -122,8 +125,12 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     let database = open_database(common).await?;
     let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&keys::derive(&seed, "methods"))));
     let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
-    let wallets = ArcblockRail::new(app_key.clone(), Arc::clone(&clock), own_address.clone())?;
-    let cards = StripeRail::new(own_address.as_str().trim_end_matches('/'))?;
+    let mut wallets = ArcblockRail::new(app_key.clone(), Arc::clone(&clock), own_address.clone())?;
+    let mut cards = StripeRail::new(own_address.as_str().trim_end_matches('/'))?;
+    let watch = (!pace.is_simulated).then(|| Arc::new(ClockWatch::new(Arc::clone(&clock), Arc::new(SystemUptime), host_name())));
+    if let Some(watch) = &watch {
+        (wallets, cards) = (wallets.watched_by(Arc::clone(watch)), cards.watched_by(Arc::clone(watch)));
+    }
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     let sandbox = sandbox::database(common).await?;
     let time = sandbox::time(&sandbox, &clock, app_key.did()).await?;
@@ -172,6 +179,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     Ok(Parts {
         ctx,
         clock,
+        watch,
         random,
         database,
         sandbox,
@@ -200,7 +208,7 @@ impl Parts {
             config: self.queue_config.clone(),
         };
         let jobs = souk_adapters::queue::run(self.queue.clone(), work, shutdown.clone());
-        let recurring = souk_workers::schedule::run(self.ctx.clone(), shutdown);
+        let recurring = souk_workers::schedule::run(self.ctx.clone(), self.watch.clone(), shutdown);
         tokio::join!(jobs, recurring);
     }
 }

@@ -49,6 +49,13 @@ pub enum Command {
         #[arg(long, value_name = "EVENT_ID")]
         retry: Option<String>,
     },
+    /// Show whether the clock is trusted, or confirm it. Automatic billing stops while it is not trusted.
+    Clock {
+        #[command(flatten)]
+        common: Common,
+        #[command(subcommand)]
+        command: ClockCommand,
+    },
     /// Check the whole database without changing it. Prints each violation and exits with 1 if there is one.
     Verify(VerifyArgs),
     /// The process that `souk verify --history` kills.
@@ -63,6 +70,14 @@ pub enum Command {
     },
     /// Print the OpenAPI document.
     Openapi,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ClockCommand {
+    /// Show whether the clock is trusted, and why not.
+    Status,
+    /// Confirm that the clocks of all machines of the store are right. Automatic billing continues.
+    Confirm,
 }
 
 #[derive(Debug, Subcommand)]

@@ -58,7 +58,7 @@ fn the_domain_has_no_runtime_no_database_and_no_http() {
 /// The modules of the domain in layers, lowest first. A module may use modules of lower layers.
 const LAYERS: [&[&str]; 6] = [
     &["shared"],
-    &["events", "ledger"],
+    &["events", "ledger", "operation"],
     &["access", "customer", "pricing", "store"],
     &["payment"],
     &["billing"],

@@ -487,6 +487,14 @@ export interface OverdraftProtection {
   currency_id: string;
 }
 
+/** Whether the clock of the store is trusted. */
+export interface Clock {
+  trusted: boolean;
+  source: 'uptime' | 'database' | 'network' | 'mark' | null;
+  ahead_seconds: number | null;
+  host: string | null;
+}
+
 /** Why billing of a subscription is on hold. */
 export type HoldReason =
   | 'price_missing'

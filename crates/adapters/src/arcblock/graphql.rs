@@ -1,5 +1,6 @@
 //! Calls a chain's GraphQL endpoint and classifies the errors.
 
+use crate::date_header::DateListener;
 use reqwest::redirect::Policy;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -83,13 +84,18 @@ fn leading_code(message: &str) -> &str {
 #[derive(Clone)]
 pub struct GraphQl {
     http: reqwest::Client,
+    dates: DateListener,
 }
 
 impl GraphQl {
     pub fn new() -> Result<Self, RailError> {
         // A redirect could send a signed transaction to another server.
         let http = reqwest::Client::builder().redirect(Policy::none()).timeout(TIMEOUT).build();
-        Ok(Self { http: http.map_err(|error| RailError::Misconfigured(error.to_string()))? })
+        Ok(Self { http: http.map_err(|error| RailError::Misconfigured(error.to_string()))?, dates: DateListener::none() })
+    }
+
+    pub(super) fn report_dates(&mut self, dates: DateListener) {
+        self.dates = dates;
     }
 
     /// Sends one query and returns its `data`.
@@ -99,6 +105,7 @@ impl GraphQl {
             request = request.header(*name, value);
         }
         let mut response = request.send().await.map_err(unanswered)?;
+        self.dates.hear(&response);
         let status = response.status();
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(unanswered)? {

@@ -6,12 +6,14 @@ use super::outcome::{self, OK};
 use super::transaction::transaction_hash;
 use super::wire::Format;
 use super::{mandate, stake, states, store_tx, transfer};
+use crate::date_header::DateListener;
 use crate::identity::{AppKey, delegation_address, encode_base58, stake_address};
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 use souk_domain::access::Did;
+use souk_domain::operation::ClockWatch;
 use souk_domain::payment::{
     CheckError, Currency, Decline, MandateRequest, Method, MethodSettings, Outcome, RailError, SignedTransaction, StakeRequest, StakeState,
     StoreTransactionRequest, TransferRequest, UnsignedTransaction, WalletRail,
@@ -35,6 +37,13 @@ impl ArcblockRail {
     /// `app` receives the payments and pays for gas. `base` is the store's own address, which completes method hosts that begin with `/`.
     pub fn new(app: AppKey, clock: Arc<dyn Clock>, base: Url) -> Result<Self, RailError> {
         Ok(Self { app, clock, base, graphql: GraphQl::new()? })
+    }
+
+    /// Reports the time of the chains' gateways.
+    #[must_use]
+    pub fn watched_by(mut self, watch: Arc<ClockWatch>) -> Self {
+        self.graphql.report_dates(DateListener::new(watch, Some(self.base.clone())));
+        self
     }
 
     /// Returns the chain's id and its GraphQL address.

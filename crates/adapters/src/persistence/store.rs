@@ -2,7 +2,7 @@
 
 use super::{
     Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlBrowserSessions, SqlChargeCounts,
-    SqlCheckoutSessions, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements,
+    SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements,
     SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks,
     SqlPrices, SqlProducts, SqlRefunds, SqlStakes, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
 };
@@ -15,6 +15,7 @@ use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
+use souk_domain::operation::ClockStates;
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::shared::StorageError;
@@ -94,6 +95,7 @@ impl UnitOfWork for SqlUnitOfWork {
         journal: Journal as SqlJournal;
         apps: Apps as SqlApps;
         entitlements: Entitlements as SqlEntitlements;
+        clock_states: ClockStates as SqlClockStates;
         outbox: Outbox as SqlOutbox;
     }
 

@@ -1,10 +1,13 @@
 //! Makes one authenticated, form-encoded call, and determines from the response whether the call had an effect.
 
+use crate::date_header::DateListener;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
+use souk_domain::operation::ClockWatch;
 use souk_domain::payment::Secret;
+use std::sync::Arc;
 use std::time::Duration;
 use url::{Host, Url};
 
@@ -64,6 +67,7 @@ pub(super) struct Client {
     /// For the store's own sandbox, which a proxy cannot reach.
     own: reqwest::Client,
     own_address: String,
+    dates: DateListener,
 }
 
 impl Client {
@@ -74,7 +78,12 @@ impl Client {
             external: builder().build()?,
             own: builder().no_proxy().build()?,
             own_address: own_address.trim_end_matches('/').to_owned(),
+            dates: DateListener::none(),
         })
+    }
+
+    pub fn report_dates(&mut self, watch: Arc<ClockWatch>) {
+        self.dates = DateListener::new(watch, Url::parse(&self.own_address).ok());
     }
 
     pub async fn call(&self, call: Call<'_>) -> Result<Value, CallError> {
@@ -88,6 +97,7 @@ impl Client {
             request = request.form(&call.form);
         }
         let response = request.send().await.map_err(unknown)?;
+        self.dates.hear(&response);
         let status = response.status();
         let body = read(response).await?;
         interpret(status, &body)

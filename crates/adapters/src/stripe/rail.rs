@@ -5,11 +5,13 @@ use super::{currency, event, intent};
 use async_trait::async_trait;
 use reqwest::Method as Verb;
 use serde_json::Value;
+use souk_domain::operation::ClockWatch;
 use souk_domain::payment::{
     CardEvent, CardIntent, CardRail, CardRefundRequest, CardRequest, CardSetup, ChargeRequest, Currency, Decline, EventError, EventRange,
     Method, MethodSettings, Outcome, ProviderDispute, ProviderRefund, RailError, Secret, SetupOutcome, SetupRequest,
 };
 use souk_domain::shared::{Mode, Timestamp};
+use std::sync::Arc;
 
 /// Stripe rejects longer descriptions. Only the merchant sees them.
 const MAX_DESCRIPTION_CHARS: usize = 1_000;
@@ -37,6 +39,13 @@ impl StripeRail {
     /// with `/`.
     pub fn new(own_address: &str) -> Result<Self, reqwest::Error> {
         Ok(Self { client: Client::new(own_address)? })
+    }
+
+    /// Reports the time of the card processor.
+    #[must_use]
+    pub fn watched_by(mut self, watch: Arc<ClockWatch>) -> Self {
+        self.client.report_dates(watch);
+        self
     }
 
     pub(super) async fn call(

@@ -13,7 +13,7 @@ pub fn alive() -> Json<Value> {
     Json(json!({ "status": "ok" }))
 }
 
-/// Checks that the database and the queue respond.
+/// Checks that the database and the queue respond. `degraded` names what an owner should look at while the store serves requests.
 #[handler]
 pub async fn ready(app: Data<&Arc<App>>) -> Result<Json<Value>, Problem> {
     let unavailable = |part: &str| {
@@ -21,5 +21,11 @@ pub async fn ready(app: Data<&Arc<App>>) -> Result<Json<Value>, Problem> {
     };
     app.ctx.store.ping().await.map_err(|_| unavailable("database"))?;
     app.probe.ping().await.map_err(|_| unavailable("queue"))?;
-    Ok(Json(json!({ "status": "ok", "database": "ok", "queue": "ok" })))
+    let clock = app.ctx.store.read().await.map_err(|_| unavailable("database"))?.clock_states().read().await;
+    let doubt = clock.map_err(|_| unavailable("database"))?.doubt;
+    let mut answer = json!({ "status": "ok", "database": "ok", "queue": "ok" });
+    if doubt.is_some() {
+        answer["degraded"] = json!("clock");
+    }
+    Ok(Json(answer))
 }

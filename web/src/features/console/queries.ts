@@ -1,10 +1,19 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, type Query } from '@/api/client';
-import type { CreditNote, Customer, Dispute, Page, Stake, Subscription, TestClock } from '@/api/types';
+import type { Clock, CreditNote, Customer, Dispute, Page, Stake, Subscription, TestClock } from '@/api/types';
 
 /** How often the page loads a clock that is advancing. */
 const POLL_MS = 1000;
 const MAX_PAGE_SIZE = 100;
+/** How often a page of the console asks whether the clock is trusted. */
+const CLOCK_POLL_MS = 60_000;
+
+/** Whether the clock of the store is trusted. */
+export const storeClockQuery = queryOptions({
+  queryKey: ['clock'],
+  queryFn: () => api.get<Clock>('/api/clock'),
+  refetchInterval: CLOCK_POLL_MS,
+});
 
 export const clocksQuery = queryOptions({
   queryKey: ['test-clocks', 'list'],

@@ -43,11 +43,13 @@ on_both! {
     async fn a_claimed_key_returns_its_fingerprint_and_later_the_first_response(db: &TestDatabase) {
         let mut unit = begin(db).await;
         let mut keys = unit.idempotency();
-        let mut claim = async |call: &KeyedCall, fingerprint: &str| keys.claim(call, fingerprint, lease(call)).await.expect("claims");
-        assert_eq!(claim(&call("anna", "k1", 0), "first").await, None);
-        assert_eq!(claim(&call("anna", "k1", 1), "second").await, stored(0, CallState::Running));
-        assert_eq!(claim(&call("bob", "k1", 1), "second").await, None);
-        let mut keys = unit.idempotency();
+        for (call, fingerprint, found) in [
+            (call("anna", "k1", 0), "first", None),
+            (call("anna", "k1", 1), "second", stored(0, CallState::Running)),
+            (call("bob", "k1", 1), "second", None),
+        ] {
+            assert_eq!(keys.claim(&call, fingerprint, lease(&call)).await.expect("claims"), found);
+        }
         keys.keep(&call("anna", "k1", 0), 201, "{}").await.expect("keeps");
         keys.keep(&call("anna", "k1", 0), 500, "later").await.expect("keeps");
         let answered = || stored(0, CallState::Answered { status: 201, body: "{}".to_owned() });

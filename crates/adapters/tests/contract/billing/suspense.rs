@@ -143,7 +143,7 @@ on_both! {
         buyer.refund_in_dashboard(&payment, 300).await;
         buyer.check(&payment).await;
         let resolve = async || billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, SuspenseTo::Balance).await;
-        assert_eq!(resolve().await.expect("is resolved").amount, Amount::new(400), "what is left");
+        assert_eq!(resolve().await.expect("is resolved").amount, Amount::new(400), "the remaining amount");
         assert_eq!((suspense().await, buyer.billing.customer_balance().await), (0, 400));
         buyer.billing.is_sound().await;
     }

@@ -22,7 +22,9 @@ test('a used link shows an error', async ({ page }) => {
   await serve(page, { signedIn: true });
   await page.goto('/claim-owner?token=used');
   // Opening the link does not check it, so the page must not claim that the store has no owner.
-  await expect(page.getByText('If the store has no owner yet, the person who uses the link becomes its owner.')).toBeVisible();
+  await expect(
+    page.getByText('If the store has no owner yet, the person who uses the link becomes its owner.'),
+  ).toBeVisible();
   await page.getByRole('button', { name: 'Claim ownership as Mei Lin' }).click();
   await expect(page.getByRole('alert')).toContainText("This link has already been used or isn't valid.");
   await expect(page.getByRole('heading', { level: 1, name: "This link can't be used" })).toBeVisible();

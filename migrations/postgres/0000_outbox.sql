@@ -17,3 +17,14 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_due ON outbox (run_at) WHERE dead_at IS NULL;
 CREATE INDEX outbox_claimed ON outbox (claimed_until) WHERE claimed_until IS NOT NULL;
 CREATE INDEX outbox_dead ON outbox (dead_at) WHERE dead_at IS NOT NULL;
+
+-- What the store knows about the clocks of its machines.
+CREATE TABLE clock_state (
+    id            BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+    marked_at     TIMESTAMPTZ, -- the latest time at which the clock was trusted
+    confirmations BIGINT NOT NULL, -- how often an owner has confirmed the clock
+    doubt         TEXT, -- what the clock differs from; NULL: it is trusted
+    ahead_seconds BIGINT,
+    doubted_host  TEXT,
+    doubted_at    TIMESTAMPTZ
+);

@@ -61,6 +61,11 @@ CREATE TABLE subscriptions (
     due_at               INTEGER, -- when the engine processes it next
     on_hold              TEXT, -- why the engine does not bill it
     on_hold_detail       TEXT,
+    held_at              INTEGER, -- since when it is on hold
+    approved_until       INTEGER, -- an owner decided that every period that began by this time is billed
+    resumes_at           INTEGER, -- when a limit no longer holds it
+    invoiced_on          INTEGER, -- the last day (UTC) with automatic invoices, and their number
+    invoiced_count       INTEGER NOT NULL,
     metadata             TEXT    NOT NULL,
     created_at           INTEGER NOT NULL,
     updated_at           INTEGER NOT NULL,
@@ -70,8 +75,17 @@ CREATE INDEX subscriptions_due ON subscriptions (due_at, id) WHERE due_at IS NOT
 CREATE INDEX subscriptions_due_by_clock ON subscriptions (clock_id, due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NOT NULL;
 CREATE INDEX subscriptions_of_stake ON subscriptions (stake_id, id) WHERE stake_id IS NOT NULL;
 CREATE INDEX subscriptions_of_overdraft_stake ON subscriptions (overdraft_stake_id, id) WHERE overdraft_stake_id IS NOT NULL;
+CREATE INDEX subscriptions_on_hold ON subscriptions (livemode, id) WHERE on_hold IS NOT NULL;
 CREATE INDEX subscriptions_newest ON subscriptions (livemode, id DESC);
 CREATE INDEX subscriptions_of_customer ON subscriptions (customer_id, id DESC);
+
+-- Automatic charges per customer: those of the last hour (UTC) with one.
+CREATE TABLE charge_counts (
+    customer_id  TEXT NOT NULL PRIMARY KEY REFERENCES customers (id),
+    hour         INTEGER NOT NULL,
+    charges      INTEGER NOT NULL,
+    charge_limit INTEGER NOT NULL
+) STRICT;
 
 -- Stakes: refundable deposits that networks hold for this store. The id is the nonce of the stake's address at its network.
 -- Amounts are text here, so a CHECK cannot add them: forfeited + returned + reserved is guarded by the compare-and-set under the row's lock.

@@ -174,6 +174,70 @@ test('billing on hold shows the reason and can be resumed', async ({ page }) => 
   expect(last(recorded, /PUT .*resume-billing/)).toBeTruthy();
 });
 
+const unbilled = { on_hold: true, on_hold_reason: 'unbilled_periods', unbilled_periods: 5 } as const;
+
+test('billing with unbilled periods is resumed only after a decision', async ({ page }) => {
+  const recorded = await openPage(page, unbilled);
+  await expect(admin(page)).toContainText('5 periods have begun without an invoice');
+  await expect(admin(page)).toContainText('Access continues');
+  await press(page, 'Resume billing');
+  const submit = dialog(page).getByRole('button', { name: 'Resume billing' });
+  await submit.click();
+  await expect(dialog(page).getByRole('alert')).toContainText('Choose what should be billed');
+  await dialog(page)
+    .getByRole('radio', { name: /The current period/ })
+    .check();
+  await expectAccessible(page);
+  await submit.click();
+  await expect(admin(page)).toContainText('Billing resumed.');
+  expect(last(recorded, /PUT .*resume-billing/)?.body).toEqual({ mode: 'current_period' });
+});
+
+for (const display of displaySettings) {
+  test(`unbilled periods are decided one by one or for all, in ${display.locale}, ${display.scheme}`, async ({
+    page,
+  }) => {
+    await applyDisplaySettings(page, display);
+    await page.clock.setFixedTime(NOW * 1000);
+    const held = [1, 2, 3].map((number) =>
+      customerSubscription({
+        id: `sub_${number}`,
+        ...unbilled,
+        ...(number === 3 ? { on_hold_reason: 'price_missing' } : {}),
+      }),
+    );
+    const subscriptions = [...held, customerSubscription()];
+    const recorded = await serve(page, { signedIn: true, role: 'owner', billing: { subscriptions } });
+    await page.goto('/console/on-hold');
+    const rows = page.getByRole('table').getByRole('row');
+    await expect(rows).toHaveCount(4);
+    await expect(page.getByRole('button', { name: /^(Decide|处理)$/ })).toHaveCount(2);
+    await expectAccessible(page);
+    await page
+      .getByRole('button', { name: /^(Decide|处理)$/ })
+      .first()
+      .click();
+    await dialog(page)
+      .getByRole('radio', { name: /Nothing|都不计费/ })
+      .check();
+    await dialog(page)
+      .getByRole('button', { name: /Resume billing|恢复计费/ })
+      .click();
+    await expect(rows).toHaveCount(3);
+    expect(last(recorded, /PUT .*sub_1.resume-billing/)?.body).toEqual({ mode: 'skip' });
+    await page.getByRole('button', { name: /Decide for all|统一处理/ }).click();
+    await dialog(page)
+      .getByRole('radio', { name: /Every period|所有周期/ })
+      .check();
+    await expectAccessible(page);
+    await dialog(page)
+      .getByRole('button', { name: /Resume billing|恢复计费/ })
+      .click();
+    await expect(rows).toHaveCount(2);
+    expect(last(recorded, /PUT .subscriptions.resume-billing/)?.body).toEqual({ mode: 'every_period' });
+  });
+}
+
 test('a deposit is forfeited only after a confirmation that names the amount', async ({ page }) => {
   const recorded = await openPage(page);
   await press(page, 'Forfeit deposit');

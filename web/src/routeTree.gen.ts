@@ -18,6 +18,7 @@ import { Route as AppDidRouteImport } from './routes/app.$did'
 import { Route as CategoryCategoryRouteImport } from './routes/category.$category'
 import { Route as AuthConsoleCreditNotesRouteImport } from './routes/_auth.console.credit-notes'
 import { Route as AuthConsoleDisputesRouteImport } from './routes/_auth.console.disputes'
+import { Route as AuthConsoleOnHoldRouteImport } from './routes/_auth.console.on-hold'
 import { Route as AuthConsoleStakesRouteImport } from './routes/_auth.console.stakes'
 import { Route as AuthConsoleTestClocksRouteImport } from './routes/_auth.console.test-clocks'
 import { Route as AuthCustomerIndexRouteImport } from './routes/_auth.customer.index'
@@ -73,6 +74,11 @@ const AuthConsoleCreditNotesRoute = AuthConsoleCreditNotesRouteImport.update({
 const AuthConsoleDisputesRoute = AuthConsoleDisputesRouteImport.update({
   id: '/console/disputes',
   path: '/console/disputes',
+  getParentRoute: () => AuthRoute,
+} as any)
+const AuthConsoleOnHoldRoute = AuthConsoleOnHoldRouteImport.update({
+  id: '/console/on-hold',
+  path: '/console/on-hold',
   getParentRoute: () => AuthRoute,
 } as any)
 const AuthConsoleStakesRoute = AuthConsoleStakesRouteImport.update({
@@ -151,6 +157,7 @@ export interface FileRoutesByFullPath {
   '/category/$category': typeof CategoryCategoryRoute
   '/console/credit-notes': typeof AuthConsoleCreditNotesRoute
   '/console/disputes': typeof AuthConsoleDisputesRoute
+  '/console/on-hold': typeof AuthConsoleOnHoldRoute
   '/console/stakes': typeof AuthConsoleStakesRoute
   '/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
@@ -173,6 +180,7 @@ export interface FileRoutesByTo {
   '/category/$category': typeof CategoryCategoryRoute
   '/console/credit-notes': typeof AuthConsoleCreditNotesRoute
   '/console/disputes': typeof AuthConsoleDisputesRoute
+  '/console/on-hold': typeof AuthConsoleOnHoldRoute
   '/console/stakes': typeof AuthConsoleStakesRoute
   '/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
@@ -197,6 +205,7 @@ export interface FileRoutesById {
   '/category/$category': typeof CategoryCategoryRoute
   '/_auth/console/credit-notes': typeof AuthConsoleCreditNotesRoute
   '/_auth/console/disputes': typeof AuthConsoleDisputesRoute
+  '/_auth/console/on-hold': typeof AuthConsoleOnHoldRoute
   '/_auth/console/stakes': typeof AuthConsoleStakesRoute
   '/_auth/console/test-clocks': typeof AuthConsoleTestClocksRoute
   '/apps/$did/{-$version}': typeof AppsDidChar123VersionChar125Route
@@ -221,6 +230,7 @@ export interface FileRouteTypes {
     | '/category/$category'
     | '/console/credit-notes'
     | '/console/disputes'
+    | '/console/on-hold'
     | '/console/stakes'
     | '/console/test-clocks'
     | '/apps/$did/{-$version}'
@@ -243,6 +253,7 @@ export interface FileRouteTypes {
     | '/category/$category'
     | '/console/credit-notes'
     | '/console/disputes'
+    | '/console/on-hold'
     | '/console/stakes'
     | '/console/test-clocks'
     | '/apps/$did/{-$version}'
@@ -266,6 +277,7 @@ export interface FileRouteTypes {
     | '/category/$category'
     | '/_auth/console/credit-notes'
     | '/_auth/console/disputes'
+    | '/_auth/console/on-hold'
     | '/_auth/console/stakes'
     | '/_auth/console/test-clocks'
     | '/apps/$did/{-$version}'
@@ -354,6 +366,13 @@ declare module '@tanstack/react-router' {
       path: '/console/disputes'
       fullPath: '/console/disputes'
       preLoaderRoute: typeof AuthConsoleDisputesRouteImport
+      parentRoute: typeof AuthRoute
+    }
+    '/_auth/console/on-hold': {
+      id: '/_auth/console/on-hold'
+      path: '/console/on-hold'
+      fullPath: '/console/on-hold'
+      preLoaderRoute: typeof AuthConsoleOnHoldRouteImport
       parentRoute: typeof AuthRoute
     }
     '/_auth/console/stakes': {
@@ -446,6 +465,7 @@ declare module '@tanstack/react-router' {
 interface AuthRouteChildren {
   AuthConsoleCreditNotesRoute: typeof AuthConsoleCreditNotesRoute
   AuthConsoleDisputesRoute: typeof AuthConsoleDisputesRoute
+  AuthConsoleOnHoldRoute: typeof AuthConsoleOnHoldRoute
   AuthConsoleStakesRoute: typeof AuthConsoleStakesRoute
   AuthConsoleTestClocksRoute: typeof AuthConsoleTestClocksRoute
   AuthCustomerIndexRoute: typeof AuthCustomerIndexRoute
@@ -462,6 +482,7 @@ interface AuthRouteChildren {
 const AuthRouteChildren: AuthRouteChildren = {
   AuthConsoleCreditNotesRoute: AuthConsoleCreditNotesRoute,
   AuthConsoleDisputesRoute: AuthConsoleDisputesRoute,
+  AuthConsoleOnHoldRoute: AuthConsoleOnHoldRoute,
   AuthConsoleStakesRoute: AuthConsoleStakesRoute,
   AuthConsoleTestClocksRoute: AuthConsoleTestClocksRoute,
   AuthCustomerIndexRoute: AuthCustomerIndexRoute,

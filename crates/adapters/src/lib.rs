@@ -3,6 +3,7 @@
 pub mod arcblock;
 pub mod beancount;
 pub mod concurrency_limit;
+mod date_header;
 pub mod demo;
 pub mod files;
 pub mod identity;

@@ -1,9 +1,10 @@
-//! The system clock and the system's random number generator. No other code reads either.
+//! The system's clocks and its random number generator. No other code reads them.
 
 use rand::rand_core::UnwrapErr;
 use rand::rngs::SysRng;
+use souk_domain::operation::UptimeClock;
 use souk_domain::shared::{Clock, Random, Timestamp};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
@@ -14,6 +15,23 @@ impl Clock for SystemClock {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
     }
+}
+
+/// The time since the machine was started, time asleep included. Unlike the wall clock, nobody can set it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemUptime;
+
+impl UptimeClock for SystemUptime {
+    fn uptime(&self) -> Duration {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        Duration::new(u64::try_from(time.tv_sec).unwrap_or_default(), u32::try_from(time.tv_nsec).unwrap_or_default())
+    }
+}
+
+/// The name of this machine; empty if it has none.
+#[must_use]
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// The operating system's random number generator.

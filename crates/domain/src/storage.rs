@@ -1,11 +1,14 @@
 //! The port to the database: units of work that provide the repositories.
 
 use crate::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
-use crate::billing::{Balances, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords};
+use crate::billing::{
+    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords,
+};
 use crate::checkout::{CheckoutSessions, PaymentLinks};
 use crate::customer::Customers;
 use crate::events::Outbox;
 use crate::ledger::Journal;
+use crate::operation::ClockStates;
 use crate::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use crate::pricing::{Prices, Products};
 use crate::shared::{StorageError, Timestamp};
@@ -100,6 +103,7 @@ pub trait UnitOfWork: Send {
     fn mandates(&mut self) -> Box<dyn Mandates + '_>;
     fn invoice_payments(&mut self) -> Box<dyn InvoicePayments + '_>;
     fn credit_notes(&mut self) -> Box<dyn CreditNotes + '_>;
+    fn charge_counts(&mut self) -> Box<dyn ChargeCounts + '_>;
     fn balances(&mut self) -> Box<dyn Balances + '_>;
     fn refunds(&mut self) -> Box<dyn Refunds + '_>;
     fn disputes(&mut self) -> Box<dyn Disputes + '_>;
@@ -109,6 +113,7 @@ pub trait UnitOfWork: Send {
     fn apps(&mut self) -> Box<dyn Apps + '_>;
     fn entitlements(&mut self) -> Box<dyn Entitlements + '_>;
     fn idempotency(&mut self) -> Box<dyn IdempotencyKeys + '_>;
+    fn clock_states(&mut self) -> Box<dyn ClockStates + '_>;
     fn outbox(&mut self) -> Box<dyn Outbox + '_>;
     /// Locks a subject until this unit of work ends. For rare operations that read before they write; frequent ones are guarded by
     /// conditional updates instead.

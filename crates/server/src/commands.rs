@@ -1,9 +1,10 @@
-//! The commands `migrate`, `key`, `passport` and `dead-letters`.
+//! The commands `migrate`, `key`, `passport`, `clock` and `dead-letters`.
 
 use crate::compose::{Failure, open_store};
-use crate::config::{Common, KeyCommand, PassportCommand};
+use crate::config::{ClockCommand, Common, KeyCommand, PassportCommand};
 use souk_api::auth::{NewKey, create_key};
 use souk_domain::access::{self, Scope};
+use souk_domain::operation::{StoredDoubt, confirm_clock};
 use souk_domain::shared::{ApiKeyId, EventId, Mode, PassportId};
 
 /// Maximum number of dead letters in one listing.
@@ -66,6 +67,26 @@ pub async fn passport(common: &Common, command: PassportCommand) -> Result<(), F
             }
             unit.commit().await?;
             println!("{id} is revoked.");
+        }
+    }
+    Ok(())
+}
+
+pub async fn clock(common: &Common, command: ClockCommand) -> Result<(), Failure> {
+    let (_, ctx) = open_store(common).await?;
+    match command {
+        ClockCommand::Status => match ctx.store.read().await?.clock_states().read().await?.doubt {
+            None => println!("The clock is trusted."),
+            Some(StoredDoubt { doubt, host, at }) => println!(
+                "The clock of {host} is not trusted since {}: it differs from {} by {} s. Automatic billing has stopped.",
+                at.to_iso(),
+                doubt.source.name(),
+                doubt.ahead_seconds
+            ),
+        },
+        ClockCommand::Confirm => {
+            confirm_clock(&ctx).await?;
+            println!("The clock is confirmed. Automatic billing continues within a few seconds.");
         }
     }
     Ok(())

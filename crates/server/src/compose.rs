@@ -14,10 +14,12 @@ use souk_adapters::persistence::{Database, SecretBox, SqlStore, known_schema, mi
 use souk_adapters::queue::{Queue, QueueBackend, QueueConfig, Work};
 use souk_adapters::realtime::{LocalRealtime, RedisRealtime};
 use souk_adapters::stripe::StripeRail;
-use souk_adapters::system::{SystemClock, SystemRandom};
+use souk_adapters::system::{SystemClock, SystemRandom, SystemUptime, host_name};
 use souk_domain::access::SignedLinks;
+use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
+use souk_domain::operation::ClockWatch;
 use souk_domain::payment::MethodKind;
 use souk_domain::shared::{Clock, Random};
 use souk_sandbox::store::SandboxDb;
@@ -33,6 +35,8 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 pub struct Parts {
     pub ctx: Context,
     pub clock: Arc<dyn Clock>,
+    /// `None`: the clock is simulated.
+    pub watch: Option<Arc<ClockWatch>>,
     pub random: Arc<dyn Random>,
     pub database: Database,
     /// The database of the sandbox's networks.
@@ -140,12 +144,14 @@ pub async fn existing_database(common: &Common) -> Result<Database, Failure> {
 /// The clock of a process and the timing of its queue.
 pub struct Pace {
     pub clock: Arc<dyn Clock>,
+    /// Whether the clock can be wrong. A simulated clock jumps on purpose, so its billing has no bounds.
+    pub is_simulated: bool,
     pub queue: QueueConfig,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { clock: Arc::new(SystemClock), queue: QueueConfig::default() }
+        Self { clock: Arc::new(SystemClock), is_simulated: false, queue: QueueConfig::default() }
     }
 }
 
@@ -159,8 +165,12 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     let (seed, database) = open_folder(common).await?;
     let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&keys::derive(&seed, "methods"))));
     let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
-    let wallets = ArcblockRail::reaching(app_key.clone(), Arc::clone(&clock), own_address.clone(), common.private_networks())?;
-    let cards = StripeRail::reaching(&own_address, common.private_networks())?;
+    let mut wallets = ArcblockRail::reaching(app_key.clone(), Arc::clone(&clock), own_address.clone(), common.private_networks())?;
+    let mut cards = StripeRail::reaching(&own_address, common.private_networks())?;
+    let watch = (!pace.is_simulated).then(|| Arc::new(ClockWatch::new(Arc::clone(&clock), Arc::new(SystemUptime), host_name())));
+    if let Some(watch) = &watch {
+        (wallets, cards) = (wallets.watched_by(Arc::clone(watch)), cards.watched_by(Arc::clone(watch)));
+    }
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     let sandbox = sandbox::database(common).await?;
     let time = sandbox::time(&sandbox, &clock, app_key.did()).await?;
@@ -174,7 +184,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
         random: Arc::clone(&random),
         networks,
         handlers: souk_domain::purpose_handlers(),
-        policy: common.policy(),
+        policy: if pace.is_simulated { BillingPolicy { bounds: None, ..common.policy() } } else { common.policy() },
     };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
@@ -215,6 +225,7 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     Ok(Parts {
         ctx,
         clock,
+        watch,
         random,
         database,
         sandbox,
@@ -244,7 +255,7 @@ impl Parts {
             config: self.queue_config.clone(),
         };
         let jobs = souk_adapters::queue::run(self.queue.clone(), work, shutdown.clone());
-        let recurring = souk_workers::schedule::run(self.ctx.clone(), shutdown);
+        let recurring = souk_workers::schedule::run(self.ctx.clone(), self.watch.clone(), shutdown);
         tokio::join!(jobs, recurring);
     }
 }

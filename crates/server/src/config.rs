@@ -14,7 +14,7 @@ use parse::{
 };
 use souk_adapters::outbound::PrivateNetworks;
 use souk_domain::access::{Did, Role};
-use souk_domain::billing::{BillingPolicy, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, USAGE_LIMIT};
+use souk_domain::billing::{BillingPolicy, Bounds, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, USAGE_LIMIT};
 use souk_sandbox::ledger::{ChainConfig, Generation, LedgerConfig};
 use souk_simulator::{HistoryArgs, ProcessArgs};
 use std::net::{IpAddr, SocketAddr};
@@ -70,6 +70,13 @@ pub enum Command {
         #[arg(long, value_name = "EVENT_ID")]
         retry: Option<String>,
     },
+    /// Show whether the clock is trusted, or confirm it. Automatic billing stops while it is not trusted.
+    Clock {
+        #[command(flatten)]
+        common: Common,
+        #[command(subcommand)]
+        command: ClockCommand,
+    },
     /// Check what the store needs outside its database: that payment methods work, and that the store has staked for gas. Says how to
     /// provide what is missing, and exits with 1 if something is.
     Doctor(DoctorArgs),
@@ -87,6 +94,14 @@ pub enum Command {
     },
     /// Print the OpenAPI document.
     Openapi,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ClockCommand {
+    /// Show whether the clock is trusted, and why not.
+    Status,
+    /// Confirm that the clocks of all machines of the store are right. Automatic billing continues.
+    Confirm,
 }
 
 #[derive(Debug, Subcommand)]
@@ -163,6 +178,7 @@ impl Command {
             Self::Migrate(common)
             | Self::Key { common, .. }
             | Self::Passport { common, .. }
+            | Self::Clock { common, .. }
             | Self::DeadLetters { common, .. }
             | Self::Ledger { common, .. } => Some(common),
             Self::Openapi => None,
@@ -339,6 +355,7 @@ impl Common {
             usage_limit: self.usage_limit,
             overdraft_grace: Duration::from_secs(u64::from(self.overdraft_grace_days) * 24 * 3_600),
             overdraft_fee_points: self.overdraft_fee,
+            bounds: Some(Bounds::default()),
         }
     }
 }

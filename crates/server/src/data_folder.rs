@@ -33,9 +33,11 @@ pub fn lock(command: &Command) -> Result<Locks, String> {
         Command::Serve(args) => (&args.common, true),
         Command::Work(args) => (&args.common, true),
         Command::Doctor(args) => (&args.common, false),
-        Command::Migrate(common) | Command::Key { common, .. } | Command::Passport { common, .. } | Command::DeadLetters { common, .. } => {
-            (common, false)
-        }
+        Command::Migrate(common)
+        | Command::Key { common, .. }
+        | Command::Passport { common, .. }
+        | Command::Clock { common, .. }
+        | Command::DeadLetters { common, .. } => (common, false),
         // They read only, or use a temporary folder.
         Command::Verify(_) | Command::HistoryProcess(_) | Command::Ledger { .. } | Command::Openapi => {
             return Ok(Locks { _files: Vec::new() });

@@ -31,7 +31,7 @@ impl Binary {
     async fn parts(&self, site: &Site, networks: &Url, Pace { clock, queue }: Pace) -> Result<Parts, Failure> {
         let Site { data, database_url } = site.clone();
         let common = Common { data, database_url, secret_key: None, ..self.0.clone() };
-        compose_at(&common, networks.clone(), networks.clone(), compose::Pace { clock, queue }).await
+        compose_at(&common, networks.clone(), networks.clone(), compose::Pace { clock, is_simulated: true, queue }).await
     }
 }
 

@@ -1,4 +1,4 @@
-//! The binary: `souk serve | work | migrate | key | passport | dead-letters | doctor | verify | ledger | openapi`.
+//! The binary: `souk serve | work | migrate | key | passport | clock | dead-letters | doctor | verify | ledger | openapi`.
 
 mod checkout_prerender;
 mod commands;
@@ -57,6 +57,7 @@ fn main() -> ExitCode {
             Command::Migrate(common) => commands::migrate(&common).await,
             Command::Key { common, command } => commands::key(&common, command).await,
             Command::Passport { common, command } => commands::passport(&common, command).await,
+            Command::Clock { common, command } => commands::clock(&common, command).await,
             Command::DeadLetters { common, retry } => commands::dead_letters(&common, retry.as_deref()).await,
             Command::Doctor(args) => doctor::run(&args).await,
             Command::Verify(VerifyArgs { common, history: None, .. }) => verify::check(&common).await,

@@ -56,8 +56,14 @@ fn the_domain_has_no_runtime_no_database_and_no_http() {
 }
 
 /// The modules of the domain in layers, lowest first. A module may use modules of lower layers.
-const LAYERS: [&[&str]; 6] =
-    [&["shared"], &["events", "ledger"], &["access", "customer", "pricing", "store"], &["payment"], &["billing"], &["checkout"]];
+const LAYERS: [&[&str]; 6] = [
+    &["shared"],
+    &["events", "ledger", "operation"],
+    &["access", "customer", "pricing", "store"],
+    &["payment"],
+    &["billing"],
+    &["checkout"],
+];
 
 /// Allowed dependencies between modules of the same layer.
 const WITHIN_A_LAYER: [(&str, &str); 3] = [("customer", "access"), ("pricing", "access"), ("store", "access")];
@@ -156,7 +162,7 @@ const BILLING_LAYERS: [&[&str]; 12] = [
     &["invoice"],
     &["notifications"],
     &["subscription", "unbillable"],
-    &["recovery", "reminders"],
+    &["hold", "limits", "recovery", "reminders"],
     &["credit"],
     &[
         "billing_batch",
@@ -196,6 +202,7 @@ const BILLING_LAYERS: [&[&str]; 12] = [
         "renew",
         "report_usage",
         "restake",
+        "resume_billing",
         "settlement",
         "store_emails",
         "termination",

@@ -440,6 +440,7 @@ impl Plan {
             clock_id: fixtures.clock.clone(),
             due_at: None,
             on_hold: None,
+            bounds: Default::default(),
             metadata: Metadata::new(),
             created_at: now,
             updated_at: now,

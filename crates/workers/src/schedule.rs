@@ -4,9 +4,11 @@
 use souk_domain::billing::{self, Scope};
 use souk_domain::checkout;
 use souk_domain::context::Context;
+use souk_domain::operation::{ClockTrust, ClockWatch, check_clock};
 use souk_domain::payment;
 use souk_domain::shared::StorageError;
 use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -41,9 +43,24 @@ enum RecurringJob {
     AdvanceClocks,
     /// Removes expired logins, connect sessions and idempotency keys.
     Prune,
+    /// Compares the clock with the database and the stored mark.
+    CheckClock,
 }
 
-const TABLE: [(RecurringJob, Duration); 11] = [
+impl RecurringJob {
+    /// Whether the job charges, ends or deletes something because a time has come, or makes something due now. Such jobs wait while the
+    /// clock is not trusted; the others only learn what has happened, or follow test clocks.
+    const fn depends_on_clock(self) -> bool {
+        match self {
+            // A second look at a doubted payment reverses it, so the time between the looks must have passed.
+            Self::RecheckSettled => true,
+            Self::ExpireSessions | Self::Renew | Self::RetryOverdue | Self::MoveStakes | Self::RetryWithoutGas | Self::Prune => true,
+            Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::CheckClock => false,
+        }
+    }
+}
+
+const TABLE: [(RecurringJob, Duration); 12] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     // Each payment is looked up once, and again only in doubt; the period and `CHUNK` bound the number of calls.
     (RecurringJob::RecheckSettled, Duration::from_secs(10)),
@@ -58,16 +75,21 @@ const TABLE: [(RecurringJob, Duration); 11] = [
     (RecurringJob::RetryWithoutGas, Duration::from_secs(10)),
     (RecurringJob::AdvanceClocks, Duration::from_secs(5)),
     (RecurringJob::Prune, Duration::from_secs(60)),
+    (RecurringJob::CheckClock, Duration::from_secs(5)),
 ];
 
 /// Runs every job at its period until `shutdown`. Running jobs are canceled then: each of their steps is crash-safe, and a network
-/// that hangs could delay the shutdown by a minute.
-pub async fn run(ctx: Context, shutdown: CancellationToken) {
-    let jobs = TABLE.into_iter().map(|(job, period)| repeat(ctx.clone(), job, period, shutdown.clone()));
+/// that hangs could delay the shutdown by a minute. `watch`: `None` if the clock is simulated, and jumps on purpose.
+pub async fn run(ctx: Context, watch: Option<Arc<ClockWatch>>, shutdown: CancellationToken) {
+    let watch = watch.as_deref();
+    if let Err(error) = check(&ctx, watch).await {
+        tracing::error!(error, "the clock could not be checked; it is checked again in a few seconds");
+    }
+    let jobs = TABLE.into_iter().map(|(job, period)| repeat(ctx.clone(), watch, job, period, shutdown.clone()));
     futures_util::future::join_all(jobs).await;
 }
 
-async fn repeat(ctx: Context, job: RecurringJob, period: Duration, shutdown: CancellationToken) {
+async fn repeat(ctx: Context, watch: Option<&ClockWatch>, job: RecurringJob, period: Duration, shutdown: CancellationToken) {
     let mut ticks = tokio::time::interval(period);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -75,9 +97,12 @@ async fn repeat(ctx: Context, job: RecurringJob, period: Duration, shutdown: Can
             () = shutdown.cancelled() => return,
             _ = ticks.tick() => {}
         }
+        if job.depends_on_clock() && !is_trusted(watch) {
+            continue;
+        }
         let result = tokio::select! {
             () = shutdown.cancelled() => return,
-            result = once(&ctx, job) => result,
+            result = once(&ctx, watch, job) => result,
         };
         if let Err(error) = result {
             tracing::error!(?job, error, "a recurring job failed; it runs again at its next time");
@@ -85,13 +110,24 @@ async fn repeat(ctx: Context, job: RecurringJob, period: Duration, shutdown: Can
     }
 }
 
-async fn once(ctx: &Context, job: RecurringJob) -> Result<(), String> {
+async fn check(ctx: &Context, watch: Option<&ClockWatch>) -> Result<(), String> {
+    match watch {
+        Some(watch) => check_clock(ctx, watch).await.map_err(|error| error.to_string()),
+        None => Ok(()),
+    }
+}
+
+fn is_trusted(watch: Option<&ClockWatch>) -> bool {
+    watch.is_none_or(ClockTrust::is_trusted)
+}
+
+async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     match job {
         RecurringJob::CheckAttempts => payment::check_due(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::RecheckSettled => payment::recheck_settled(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
-        RecurringJob::Renew => renew(ctx).await.map_err(|error| text(&error)),
+        RecurringJob::Renew => renew(ctx, watch).await.map_err(|error| text(&error)),
         RecurringJob::RetryOverdue => retry_overdue(ctx).await.map_err(|error| text(&error)),
         RecurringJob::ReadCardEvents => billing::read_event_lists(ctx).await.map_err(|error| text(&error)),
         RecurringJob::CheckStakes => billing::check_stakes(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
@@ -102,20 +138,23 @@ async fn once(ctx: &Context, job: RecurringJob) -> Result<(), String> {
         RecurringJob::RetryWithoutGas => billing::retry_without_gas(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::AdvanceClocks => advance_clocks(ctx).await.map_err(|error| text(&error)),
         RecurringJob::Prune => prune(ctx).await.map_err(|error| text(&error)),
+        RecurringJob::CheckClock => check(ctx, watch).await,
     }
 }
 
-/// Renews batch after batch until nothing is due, because a whole day's renewals can be due after an outage.
-async fn renew(ctx: &Context) -> Result<(), billing::BillingError> {
-    loop {
+/// Renews batch after batch until nothing is due, because a whole day's renewals can be due after an outage. The clock is compared before
+/// each.
+async fn renew(ctx: &Context, watch: Option<&ClockWatch>) -> Result<(), billing::BillingError> {
+    while is_trusted(watch) {
         let batch = billing::renew_due(ctx, &Scope::Wall, ctx.now(), RENEWAL_BATCH).await?;
         if let Some(error) = batch.trouble {
             tracing::error!(%error, "cannot sign the charges of a payment method");
         }
         if batch.due < RENEWAL_BATCH as usize {
-            return Ok(());
+            break;
         }
     }
+    Ok(())
 }
 
 /// Retries collections batch after batch until nothing is due, because all retries of a day become due together.

@@ -509,6 +509,14 @@ export interface OverdraftProtection {
   currency_id: string;
 }
 
+/** Whether the clock of the store is trusted. */
+export interface Clock {
+  trusted: boolean;
+  source: 'uptime' | 'database' | 'network' | 'mark' | null;
+  ahead_seconds: number | null;
+  host: string | null;
+}
+
 /** Why billing of a subscription is on hold. */
 export type HoldReason =
   | 'price_missing'
@@ -519,6 +527,9 @@ export type HoldReason =
   | 'amount_out_of_range'
   | 'already_billed'
   | 'unreadable'
+  | 'unbilled_periods'
+  | 'invoice_limit'
+  | 'charge_limit'
   | 'payment_method'
   | 'other';
 
@@ -552,6 +563,8 @@ export type Subscription = Narrow<
     | 'paused_at'
     | 'on_hold'
     | 'on_hold_reason'
+    | 'on_hold_until'
+    | 'unbilled_periods'
     | 'items'
     | 'staking'
     | 'mandate'

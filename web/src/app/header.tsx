@@ -119,6 +119,7 @@ function ModeMenu() {
 type ConsolePage =
   | '/console/credit-notes'
   | '/console/disputes'
+  | '/console/on-hold'
   | '/console/payment-methods'
   | '/console/stakes'
   | '/console/test-clocks';
@@ -129,6 +130,7 @@ const consoleEntries = (t: ReturnType<typeof useTexts>['t'], live: boolean): Men
   { key: '/console/credit-notes', icon: <Receipt />, label: t('header.creditNotes') },
   { key: '/console/disputes', icon: <Shield />, label: t('header.disputes') },
   { key: '/console/stakes', icon: <Shield />, label: t('header.stakes') },
+  { key: '/console/on-hold', icon: <Receipt />, label: t('header.onHold') },
   { key: '/console/payment-methods', icon: <Wallet />, label: t('header.paymentMethods') },
   ...(live ? [] : [{ key: '/console/test-clocks' as const, icon: <Flask />, label: t('header.testClocks') }]),
 ];

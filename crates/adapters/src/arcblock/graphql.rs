@@ -1,9 +1,12 @@
 //! Calls a chain's GraphQL endpoint and classifies the errors.
 
+use crate::date_header::DateListener;
 use crate::outbound::{BlockedAddress, Outbound, PrivateNetworks, is_blocked};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use souk_domain::operation::ClockWatch;
 use souk_domain::payment::RailError;
+use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
@@ -90,12 +93,17 @@ fn leading_code(message: &str) -> &str {
 #[derive(Clone)]
 pub struct GraphQl {
     outbound: Outbound,
+    dates: DateListener,
 }
 
 impl GraphQl {
     pub fn new(own_address: Url, private: PrivateNetworks) -> Result<Self, RailError> {
         let outbound = Outbound::new(own_address, private, |builder| builder.timeout(TIMEOUT));
-        Ok(Self { outbound: outbound.map_err(|error| RailError::Misconfigured(error.to_string()))? })
+        Ok(Self { outbound: outbound.map_err(|error| RailError::Misconfigured(error.to_string()))?, dates: DateListener::none() })
+    }
+
+    pub(super) fn report_dates(&mut self, watch: Arc<ClockWatch>) {
+        self.dates = DateListener::new(watch, Some(self.outbound.own_address().clone()));
     }
 
     /// Completes a host of a method's settings: a path refers to this store.
@@ -111,6 +119,7 @@ impl GraphQl {
             request = request.header(*name, value);
         }
         let mut response = request.send().await.map_err(unanswered)?;
+        self.dates.hear(&response);
         let status = response.status();
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(unanswered)? {

@@ -13,6 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 use souk_domain::access::Did;
+use souk_domain::operation::ClockWatch;
 use souk_domain::payment::{
     CheckError, Currency, GasState, MandateRequest, Method, MethodSettings, Outcome, RailError, SignedTransaction, StakeRequest,
     StakeState, StoreTransactionRequest, TransferRequest, UnsignedTransaction, WalletRail,
@@ -45,6 +46,13 @@ impl ArcblockRail {
 
     pub(super) const fn app(&self) -> &AppKey {
         &self.app
+    }
+
+    /// Reports the time of the chains' gateways.
+    #[must_use]
+    pub fn watched_by(mut self, watch: Arc<ClockWatch>) -> Self {
+        self.graphql.report_dates(watch);
+        self
     }
 
     /// Returns the chain's id and its GraphQL address.

@@ -129,6 +129,7 @@ fn subscription() -> Subscription {
         clock_id: None,
         due_at: None,
         on_hold: None,
+        bounds: Default::default(),
         metadata: Metadata::new(),
         created_at: at(0),
         updated_at: at(0),

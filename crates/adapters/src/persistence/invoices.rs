@@ -91,10 +91,14 @@ pub(super) const UNPAID_IN: &str = "SELECT * FROM invoices
                                     WHERE customer_id = $1 AND currency_id = $2 AND status IN ('open', 'uncollectible') ORDER BY id LIMIT $3";
 const CLAIM_RETRIES: Sql = Sql {
     sqlite: "UPDATE invoices SET retry_at = NULL WHERE id IN
-                 (SELECT id FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL ORDER BY retry_at, id LIMIT $2)
+                 (SELECT id FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL AND NOT EXISTS
+                      (SELECT 1 FROM subscriptions s WHERE s.id = invoices.subscription_id AND s.on_hold IS NOT NULL)
+                  ORDER BY retry_at, id LIMIT $2)
              RETURNING *",
     postgres: "WITH due AS MATERIALIZED
-                   (SELECT id FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL ORDER BY retry_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)
+                   (SELECT id FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL AND NOT EXISTS
+                        (SELECT 1 FROM subscriptions s WHERE s.id = invoices.subscription_id AND s.on_hold IS NOT NULL)
+                    ORDER BY retry_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)
                UPDATE invoices SET retry_at = NULL FROM due WHERE invoices.id = due.id RETURNING invoices.*",
 };
 const CLAIM_RETRIES_BY_CLOCK: Sql = Sql {

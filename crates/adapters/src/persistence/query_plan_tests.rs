@@ -10,7 +10,7 @@ use super::invoices::{
     ALL, IS_AS_BEFORE, ITEMS_BILLING, ITEMS_COVERING, NUMBERED, OF_CUSTOMER, OF_SUBSCRIPTION, SEARCH_OF_CUSTOMER, UNPAID_IN, UPDATE,
 };
 use super::stakes::CLAIM_UNCHECKED;
-use super::subscriptions::{ALL as ALL_SUBSCRIPTIONS, OF_CUSTOMER as SUBSCRIPTIONS_OF_CUSTOMER};
+use super::subscriptions::{ALL as ALL_SUBSCRIPTIONS, LOCK_HELD, OF_CUSTOMER as SUBSCRIPTIONS_OF_CUSTOMER, ON_HOLD};
 use super::usage_records::{LAST, MAX, SUM};
 use super::{credit_notes, disputes, entitlements, refunds};
 use crate::on_both;
@@ -106,7 +106,7 @@ on_both! {
     }
 
     async fn subscription_lists_of_a_customer_use_the_customer_index(db: &TestDatabase) {
-        for (listing, customer, index) in [(SUBSCRIPTIONS_OF_CUSTOMER, Some("cus_1"), "subscriptions_of_customer"), (ALL_SUBSCRIPTIONS, None, "subscriptions_")] {
+        for (listing, customer, index) in [(SUBSCRIPTIONS_OF_CUSTOMER, Some("cus_1"), "subscriptions_of_customer"), (ALL_SUBSCRIPTIONS, None, "subscriptions_"), (ON_HOLD, None, "subscriptions_on_hold")] {
             let nothing: Option<serde_json::Value> = None;
             let plan = plan(db, listing.page, |query| {
                 let query = query.bind("~").bind(20u32).bind(0u64).bind(Mode::Test).bind(nothing.clone());
@@ -115,6 +115,11 @@ on_both! {
             let plan = plan.await;
             assert!(plan.contains(index), "{plan}");
         }
+    }
+
+    async fn subscriptions_on_hold_are_found_by_their_partial_index(db: &TestDatabase) {
+        let plan = plan(db, LOCK_HELD, |query| query.bind(Mode::Test).bind("unbilled_periods").bind("").bind(20u32)).await;
+        assert!(plan.contains("subscriptions_on_hold"), "{plan}");
     }
 
     async fn unchecked_stakes_are_found_by_their_partial_index(db: &TestDatabase) {

@@ -2,18 +2,21 @@
 
 use super::idempotency_keys::Fence;
 use super::{
-    Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlBrowserSessions, SqlCheckoutSessions,
-    SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements, SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments,
-    SqlInvoices, SqlJournal, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks, SqlPrices, SqlProducts, SqlRefunds, SqlStakes,
-    SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
+    Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlBrowserSessions, SqlChargeCounts,
+    SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements,
+    SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks,
+    SqlPrices, SqlProducts, SqlRefunds, SqlStakes, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
-use souk_domain::billing::{Balances, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords};
+use souk_domain::billing::{
+    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords,
+};
 use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::customer::Customers;
 use souk_domain::events::Outbox;
 use souk_domain::ledger::Journal;
+use souk_domain::operation::ClockStates;
 use souk_domain::payment::{Attempts, Disputes, Intents, Mandates, Methods, Refunds};
 use souk_domain::pricing::{Prices, Products};
 use souk_domain::shared::StorageError;
@@ -95,6 +98,7 @@ impl UnitOfWork for SqlUnitOfWork {
         mandates: Mandates as SqlMandates;
         invoice_payments: InvoicePayments as SqlInvoicePayments;
         credit_notes: CreditNotes as SqlCreditNotes;
+        charge_counts: ChargeCounts as SqlChargeCounts;
         balances: Balances as SqlBalances;
         refunds: Refunds as SqlRefunds;
         disputes: Disputes as SqlDisputes;
@@ -103,6 +107,7 @@ impl UnitOfWork for SqlUnitOfWork {
         journal: Journal as SqlJournal;
         apps: Apps as SqlApps;
         entitlements: Entitlements as SqlEntitlements;
+        clock_states: ClockStates as SqlClockStates;
         outbox: Outbox as SqlOutbox;
     }
 

@@ -5,7 +5,8 @@ use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{
-    HoldReason, OnHold, Period, Scope, Subscription, SubscriptionFilter, SubscriptionItem, Subscriptions, Threshold,
+    DailyInvoices, HoldReason, OnHold, Period, Scope, Subscription, SubscriptionBounds, SubscriptionFilter, SubscriptionItem,
+    Subscriptions, Threshold,
 };
 use souk_domain::shared::{
     Amount, ClockId, CustomerId, Listed, Mode, Page, StakeId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
@@ -28,6 +29,10 @@ macro_rules! subscriptions {
 }
 pub(super) const ALL: Listing = subscriptions!("livemode = $4 AND $6 IS NULL");
 pub(super) const OF_CUSTOMER: Listing = subscriptions!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4");
+pub(super) const ON_HOLD: Listing = subscriptions!("livemode = $4 AND on_hold IS NOT NULL AND ($6 IS NULL OR customer_id = $6)");
+pub(super) const LOCK_HELD: Sql = sql_per_dialect!(
+    "SELECT * FROM subscriptions WHERE livemode = $1 AND on_hold = $2 AND id > $3 ORDER BY id LIMIT $4" (either "" " FOR UPDATE")
+);
 const LOCK: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR UPDATE"));
 const LOCK_SHARED: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR SHARE"));
 const LOCK_DUE: Sql = Sql {
@@ -41,7 +46,7 @@ const LOCK_DUE_BY_CLOCK: Sql = Sql {
 const INSERT: &str = "INSERT INTO subscriptions (id, livemode, status, description, name, name_zh, customer_id, method_id, currency_id, mandate_id,
                           session_id, cycle, anchor, period_index, period_start, period_end, trial_start, trial_end, cancel_at_period_end,
                           cancel_at, canceled_at, ended_at, cancellation, past_due_since, paused_at, days_until_cancel, billing_threshold,
-                          resets_anchor, stake_id, overdraft_stake_id, overdraft_at, latest_invoice_id, clock_id, due_at, on_hold, on_hold_detail, metadata, created_at, updated_at, version)";
+                          resets_anchor, stake_id, overdraft_stake_id, overdraft_at, latest_invoice_id, clock_id, due_at, on_hold, on_hold_detail, held_at, approved_until, resumes_at, invoiced_on, invoiced_count, metadata, created_at, updated_at, version)";
 /// The columns that [`Subscriptions::update`] writes.
 const REPLACE: &str = "ON CONFLICT (id) DO UPDATE SET
                            status = excluded.status, description = excluded.description, name = excluded.name,
@@ -54,7 +59,9 @@ const REPLACE: &str = "ON CONFLICT (id) DO UPDATE SET
                            paused_at = excluded.paused_at, stake_id = excluded.stake_id, overdraft_stake_id = excluded.overdraft_stake_id,
                            overdraft_at = excluded.overdraft_at, latest_invoice_id = excluded.latest_invoice_id,
                            due_at = excluded.due_at, on_hold = excluded.on_hold,
-                           on_hold_detail = excluded.on_hold_detail, metadata = excluded.metadata,
+                           on_hold_detail = excluded.on_hold_detail, held_at = excluded.held_at,
+                           approved_until = excluded.approved_until, resumes_at = excluded.resumes_at,
+                           invoiced_on = excluded.invoiced_on, invoiced_count = excluded.invoiced_count, metadata = excluded.metadata,
                            updated_at = excluded.updated_at, billing_threshold = excluded.billing_threshold,
                            resets_anchor = excluded.resets_anchor, version = subscriptions.version + 1
                        WHERE subscriptions.version = excluded.version";
@@ -97,9 +104,14 @@ impl Subscriptions for SqlSubscriptions<'_> {
         let statuses = (!filter.statuses.is_empty()).then(|| keys(&filter.statuses.iter().map(|status| status.name()).collect::<Vec<_>>()));
         let metadata = (!filter.metadata.is_empty()).then(|| filter.metadata.clone());
         let pattern = containing(&filter.query);
+        let listing = match &filter.customer_id {
+            _ if filter.on_hold => &ON_HOLD,
+            Some(_) => &OF_CUSTOMER,
+            None => &ALL,
+        };
         let listed = list(
             self.0,
-            if filter.customer_id.is_some() { &OF_CUSTOMER } else { &ALL },
+            listing,
             page,
             |query| {
                 let query = query.bind(mode).bind(statuses.clone()).bind(&filter.customer_id).bind(metadata.clone());
@@ -125,13 +137,25 @@ impl Subscriptions for SqlSubscriptions<'_> {
             match subscription(row, items.remove(id).unwrap_or_default()) {
                 Ok(subscription) => due.push(subscription),
                 Err(error) => {
-                    let put_on_hold =
-                        "UPDATE subscriptions SET on_hold = $2, on_hold_detail = $3, due_at = NULL, version = version + 1 WHERE id = $1";
-                    self.0.query(put_on_hold).bind(id).bind(HoldReason::Unreadable).bind(error.to_string()).execute().await?;
+                    let put_on_hold = "UPDATE subscriptions SET on_hold = $2, on_hold_detail = $3, held_at = $4, resumes_at = NULL, due_at = NULL, version = version + 1 WHERE id = $1";
+                    let query = self.0.query(put_on_hold).bind(id).bind(HoldReason::Unreadable).bind(error.to_string());
+                    query.bind(now).execute().await?;
                 }
             }
         }
         Ok(due)
+    }
+
+    async fn lock_held(
+        &mut self,
+        mode: Mode,
+        reason: HoldReason,
+        after: Option<&SubscriptionId>,
+        limit: u32,
+    ) -> Result<Vec<Subscription>, StorageError> {
+        let after = after.map_or("", SubscriptionId::as_str);
+        let rows = self.0.query_per_dialect(LOCK_HELD).bind(mode).bind(reason).bind(after).bind(limit).all().await?;
+        self.with_items(rows).await
     }
 
     async fn of_stake(&mut self, stake: &StakeId) -> Result<Vec<Subscription>, StorageError> {
@@ -228,12 +252,14 @@ fn values_of(s: &Subscription) -> Values {
         .bind(due_at(s));
     let values =
         values.bind(s.on_hold.as_ref().map(|on_hold| on_hold.reason)).bind(s.on_hold.as_ref().map(|on_hold| on_hold.detail.clone()));
+    let values = values.bind(s.bounds.held_at).bind(s.bounds.approved_until).bind(s.bounds.resumes_at);
+    let values = values.bind(s.bounds.invoices.map(|invoices| invoices.day)).bind(s.bounds.invoices.map_or(0, |invoices| invoices.count));
     values.bind(&s.metadata).bind(s.created_at).bind(s.updated_at).bind(s.version)
 }
 
-/// A subscription on hold is never due.
+/// A subscription on hold is due only when a limit no longer holds it.
 fn due_at(subscription: &Subscription) -> Option<Timestamp> {
-    if subscription.on_hold.is_some() { None } else { subscription.next_due() }
+    if subscription.on_hold.is_some() { subscription.bounds.resumes_at } else { subscription.next_due() }
 }
 
 fn subscription(row: &Row, items: Vec<SubscriptionItem>) -> Result<Subscription, StorageError> {
@@ -275,6 +301,15 @@ fn subscription(row: &Row, items: Vec<SubscriptionItem>) -> Result<Subscription,
         on_hold: match row.get::<Option<HoldReason>>("on_hold")? {
             Some(reason) => Some(OnHold { reason, detail: row.get::<Option<String>>("on_hold_detail")?.unwrap_or_default() }),
             None => None,
+        },
+        bounds: SubscriptionBounds {
+            held_at: row.get("held_at")?,
+            approved_until: row.get("approved_until")?,
+            resumes_at: row.get("resumes_at")?,
+            invoices: match row.get::<Option<Timestamp>>("invoiced_on")? {
+                Some(day) => Some(DailyInvoices { day, count: row.get("invoiced_count")? }),
+                None => None,
+            },
         },
         metadata: row.get("metadata")?,
         created_at: row.get("created_at")?,

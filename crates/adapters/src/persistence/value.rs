@@ -18,6 +18,7 @@ use souk_domain::billing::{
 };
 use souk_domain::checkout::{PaymentStatus, SessionMode, SessionStatus};
 use souk_domain::ledger::{Account, EntryType, Side};
+use souk_domain::operation::TimeSource;
 use souk_domain::payment::{AttemptStatus, DisputeStatus, IntentStatus, MandateStatus, MethodKind, RefundStatus, RefundType};
 use souk_domain::pricing::TiersMode;
 use souk_domain::shared::*;
@@ -168,7 +169,7 @@ stored_names! {
     Role, ConnectAction, ConnectStatus, ConnectStep, SessionMode, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
     BillingReason, DocumentType, EntryType, SubscriptionStatus, MandateStatus, RefundStatus, RefundType, DisputeStatus, UsageAction,
     TiersMode, HoldReason, BalanceTransactionType, CreditNoteReason, StakePurpose, StakeStatus,
-    StakeTransferKind, ReleaseReason,
+    StakeTransferKind, ReleaseReason, TimeSource,
 }
 
 macro_rules! stored_ids {

@@ -1,11 +1,14 @@
 //! Makes one authenticated, form-encoded call, and determines from the response whether the call had an effect.
 
+use crate::date_header::DateListener;
 use crate::outbound::{BlockedAddress, Outbound, PrivateNetworks, is_blocked};
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use reqwest::{ClientBuilder, Method, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
+use souk_domain::operation::ClockWatch;
 use souk_domain::payment::Secret;
+use std::sync::Arc;
 use std::time::Duration;
 use url::{Host, Url};
 
@@ -61,12 +64,17 @@ pub(super) struct Call<'a> {
 
 pub(super) struct Client {
     outbound: Outbound,
+    dates: DateListener,
 }
 
 impl Client {
     pub fn new(own_address: Url, private: PrivateNetworks) -> Result<Self, reqwest::Error> {
         let timeouts = |builder: ClientBuilder| builder.connect_timeout(CONNECT_TIMEOUT).timeout(TIMEOUT);
-        Ok(Self { outbound: Outbound::new(own_address, private, timeouts)? })
+        Ok(Self { outbound: Outbound::new(own_address, private, timeouts)?, dates: DateListener::none() })
+    }
+
+    pub fn report_dates(&mut self, watch: Arc<ClockWatch>) {
+        self.dates = DateListener::new(watch, Some(self.outbound.own_address().clone()));
     }
 
     pub async fn call(&self, call: Call<'_>) -> Result<Value, CallError> {
@@ -80,6 +88,7 @@ impl Client {
             request = request.form(&call.form);
         }
         let response = request.send().await.map_err(unknown)?;
+        self.dates.hear(&response);
         let status = response.status();
         let body = read(response).await?;
         interpret(status, &body)

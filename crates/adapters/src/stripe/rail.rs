@@ -6,11 +6,13 @@ use crate::outbound::PrivateNetworks;
 use async_trait::async_trait;
 use reqwest::Method as Verb;
 use serde_json::Value;
+use souk_domain::operation::ClockWatch;
 use souk_domain::payment::{
     CardEvent, CardIntent, CardRail, CardRefundRequest, CardRequest, CardSetup, ChargeRequest, Currency, Decline, EventError, EventRange,
     Method, MethodSettings, Outcome, ProviderDispute, ProviderRefund, RailError, Secret, SetupOutcome, SetupRequest,
 };
 use souk_domain::shared::{Mode, Timestamp};
+use std::sync::Arc;
 use url::Url;
 
 /// Stripe rejects longer descriptions. Only the merchant sees them.
@@ -47,6 +49,13 @@ impl StripeRail {
     /// As [`StripeRail::new`], with or without hosts in private networks.
     pub fn reaching(own_address: &Url, private: PrivateNetworks) -> Result<Self, reqwest::Error> {
         Ok(Self { client: Client::new(own_address.clone(), private)? })
+    }
+
+    /// Reports the time of the card processor.
+    #[must_use]
+    pub fn watched_by(mut self, watch: Arc<ClockWatch>) -> Self {
+        self.client.report_dates(watch);
+        self
     }
 
     pub(super) async fn call(

@@ -9,6 +9,7 @@ mod cards;
 mod catalogue;
 mod checkout_fixtures;
 mod checkout_sessions;
+mod clock_states;
 mod connect_sessions;
 mod credit_notes;
 mod customers;

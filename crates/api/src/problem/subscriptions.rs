@@ -3,7 +3,8 @@
 use super::{CURRENCY_NOT_CONFIGURED, METHOD_NOT_SUPPORTED, Problem, conflict, rejected};
 use souk_domain::billing::{
     CancelError, ClockError, CreditError, IllegalChange, OverdraftError, OverduePaymentError, PaymentChangeError, PaymentTargetError,
-    PlanError, RechargeError, RecoverError, RestakeError, ResumeError, StakeAdminError, SubscriptionError, UsageError, VoidError,
+    PlanError, RechargeError, RecoverError, RestakeError, ResumeBillingError, ResumeError, StakeAdminError, SubscriptionError, UsageError,
+    VoidError,
 };
 
 impl From<SubscriptionError> for Problem {
@@ -26,6 +27,15 @@ impl From<SubscriptionError> for Problem {
                 tracing::error!(error = &error as &dyn std::error::Error, "a change of a subscription failed");
                 Self::internal()
             }
+        }
+    }
+}
+
+impl From<ResumeBillingError> for Problem {
+    fn from(error: ResumeBillingError) -> Self {
+        match error {
+            ResumeBillingError::ChoiceRequired => rejected(&error, "CHOICE_REQUIRED"),
+            ResumeBillingError::Subscription(error) => error.into(),
         }
     }
 }

@@ -25,7 +25,7 @@ pub fn alive() -> Json<Value> {
     Json(json!({ "status": "ok" }))
 }
 
-/// Checks that the database and the queue respond.
+/// Checks that the database and the queue respond. `degraded` names what an owner should look at while the store serves requests.
 #[handler]
 pub async fn ready(app: Data<&Arc<App>>) -> Result<Json<Value>, Problem> {
     check(app.ctx.store.as_ref(), app.probe.as_ref()).await
@@ -42,5 +42,11 @@ async fn check(store: &dyn Store, queue: &dyn Probe) -> Result<Json<Value>, Prob
     };
     store.ping().await.map_err(|_| unavailable("database"))?;
     queue.ping().await.map_err(|_| unavailable("queue"))?;
-    Ok(Json(json!({ "status": "ok", "database": "ok", "queue": "ok" })))
+    let clock = store.read().await.map_err(|_| unavailable("database"))?.clock_states().read().await;
+    let doubt = clock.map_err(|_| unavailable("database"))?.doubt;
+    let mut answer = json!({ "status": "ok", "database": "ok", "queue": "ok" });
+    if doubt.is_some() {
+        answer["degraded"] = json!("clock");
+    }
+    Ok(Json(answer))
 }

@@ -3,6 +3,7 @@
 pub mod apps;
 pub mod balances;
 pub mod checkout_sessions;
+pub mod clock;
 pub mod connect;
 pub mod credit_notes;
 pub mod customers;

@@ -173,6 +173,7 @@ impl TestApp {
             clock_id: None,
             due_at: None,
             on_hold: None,
+            bounds: Default::default(),
             metadata: Metadata::new(),
             created_at: now,
             updated_at: now,

@@ -72,6 +72,7 @@ fn running(app: &TestApp) -> Subscription {
         clock_id: None,
         due_at: None,
         on_hold: None,
+        bounds: Default::default(),
         metadata: Metadata::new(),
         created_at: now,
         updated_at: now,

@@ -8,6 +8,7 @@ mod api_keys;
 mod apps;
 mod balances;
 mod checkout_sessions;
+mod clock;
 mod connect;
 mod connect_confirmation;
 mod credit_notes;

@@ -4,6 +4,7 @@ use super::billing_batch::BillingBatch;
 use super::charges::{nonce, publish_charges};
 use super::credit::{CreditNoteReason, Destination};
 use super::issue_invoice::{Bill, issue};
+use super::limits::ChargeBudget;
 use super::period_lines::{Lines, lines, read_usage, usage_of};
 use super::plan_preview::prorated_item;
 use super::subscription_admin::save;
@@ -50,6 +51,12 @@ pub(super) async fn bill_when_reached(
     if usage < threshold.amount || at >= subscription.period.end {
         return Ok(None);
     }
+    // At a limit the usage waits: a later report, or the invoice of the period, bills it.
+    let bounds = ctx.policy.bounds.as_ref().filter(|_| subscription.clock_id.is_none());
+    let mut budget = ChargeBudget::read(unit, bounds, std::iter::once(&subscription.customer_id), now).await?;
+    if !budget.has_room(&subscription.customer_id) || bounds.is_some_and(|bounds| !subscription.may_invoice(bounds, now)) {
+        return Ok(None);
+    }
     let corrections = UsageCorrections::plan(unit, &subscription, &overbilled).await?;
     let full_usage_totals = metered.items.iter().zip(&billed).map(|(item, line)| Ok((item.id.clone(), line.pricing_formula.whole()?)));
     let full_usage_totals = full_usage_totals.collect::<Result<Vec<_>, AmountError>>()?;
@@ -92,8 +99,13 @@ pub(super) async fn bill_when_reached(
     let reason = BillingReason::SubscriptionThreshold;
     let bill = Bill { id, reason, period: invoice_period, lines: billed, corrections, added };
     let attempt = issue(ctx, unit, &mut batch, &mut subscription, bill, nonce(ctx), at).await?;
+    subscription.count_invoice(now);
+    if attempt.is_some() {
+        budget.take(&subscription.customer_id);
+    }
     save(unit, &subscription).await?;
     unit.subscriptions().put_items(&subscription).await?;
+    budget.write(unit).await?;
     Ok(attempt)
 }
 

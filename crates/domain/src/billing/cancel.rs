@@ -258,6 +258,7 @@ pub(super) mod tests {
             clock_id: None,
             due_at: None,
             on_hold: None,
+            bounds: Default::default(),
             metadata: Metadata::new(),
             created_at: at(0),
             updated_at: at(0),

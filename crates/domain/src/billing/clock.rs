@@ -51,6 +51,8 @@ pub enum TimelineEvent {
     /// A subscription became past due.
     PastDue,
     Canceled,
+    /// The engine put a subscription on hold.
+    PutOnHold,
     /// A stake waits for the time of its return.
     StakeWaits,
     StakeSlashed,
@@ -58,7 +60,7 @@ pub enum TimelineEvent {
 }
 
 impl TimelineEvent {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Renewed,
         Self::TrialEnded,
         Self::Paid,
@@ -66,6 +68,7 @@ impl TimelineEvent {
         Self::Retried,
         Self::PastDue,
         Self::Canceled,
+        Self::PutOnHold,
         Self::StakeWaits,
         Self::StakeSlashed,
         Self::StakeReturned,
@@ -81,6 +84,7 @@ impl TimelineEvent {
             Self::Retried => "retried",
             Self::PastDue => "past_due",
             Self::Canceled => "canceled",
+            Self::PutOnHold => "put_on_hold",
             Self::StakeWaits => "stake_waits",
             Self::StakeSlashed => "stake_slashed",
             Self::StakeReturned => "stake_returned",

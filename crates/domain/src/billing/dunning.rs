@@ -2,6 +2,7 @@
 
 use super::billing_batch::{BillingBatch, Charge};
 use super::charges::{nonces, publish_charges};
+use super::limits::ChargeBudget;
 use super::reminders::notify_overdue;
 use super::{
     BatchResult, BillingError, Change, ClockEvent, Invoice, InvoiceChange, Notification, Scope, Subscription, TimelineEvent, notify,
@@ -55,8 +56,19 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
     if due.is_empty() {
         return Ok(round);
     }
+    let bounds = ctx.policy.bounds.as_ref().filter(|_| *scope == Scope::Wall);
+    let mut budget = ChargeBudget::read(unit.as_mut(), bounds, due.iter().map(|invoice| &invoice.customer_id), now).await?;
+    let customers: HashMap<_, _> = due.iter().map(|invoice| (invoice.id.clone(), invoice.customer_id.clone())).collect();
+    let mut expected = budget.clone();
+    let (due, excess): (Vec<_>, Vec<_>) = due.into_iter().partition(|invoice| expected.take(&invoice.customer_id));
+    for invoice in excess {
+        unit.invoices().schedule(&invoice.id, budget.next_hour()).await?;
+    }
     let retried = retry(ctx, unit.as_mut(), due).await?;
     for (invoice, attempt) in retried.charges {
+        if let Some(customer) = customers.get(&invoice) {
+            budget.take(customer);
+        }
         round.timeline.push(ClockEvent { at: now, what: TimelineEvent::Retried, subject: invoice.to_string() });
         round.attempts.push(attempt);
     }
@@ -66,6 +78,7 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
         unit.invoices().schedule(&invoice.id, ctx.policy.next_retry(written_at, now)).await?;
     }
     round.trouble = retried.trouble;
+    budget.write(unit.as_mut()).await?;
     if *scope == Scope::Wall {
         publish_charges(ctx, unit.as_mut(), &round.attempts).await?;
     }

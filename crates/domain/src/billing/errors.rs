@@ -134,6 +134,12 @@ pub enum HoldReason {
     AlreadyBilled,
     /// Its stored data cannot be decoded.
     Unreadable,
+    /// More periods are unbilled than the engine bills without an owner's decision.
+    UnbilledPeriods,
+    /// It has reached the limit of automatic invoices of a day.
+    InvoiceLimit,
+    /// Its customer has reached the limit of automatic charges of an hour.
+    ChargeLimit,
     /// The settings of its payment method do not fit the network.
     PaymentMethod,
     /// Anything else; [`OnHold::detail`] says what.
@@ -141,7 +147,7 @@ pub enum HoldReason {
 }
 
 impl HoldReason {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::PriceMissing,
         Self::ProductMissing,
         Self::CustomerMissing,
@@ -150,6 +156,9 @@ impl HoldReason {
         Self::AmountOutOfRange,
         Self::AlreadyBilled,
         Self::Unreadable,
+        Self::UnbilledPeriods,
+        Self::InvoiceLimit,
+        Self::ChargeLimit,
         Self::PaymentMethod,
         Self::Other,
     ];
@@ -165,6 +174,9 @@ impl HoldReason {
             Self::AmountOutOfRange => "amount_out_of_range",
             Self::AlreadyBilled => "already_billed",
             Self::Unreadable => "unreadable",
+            Self::UnbilledPeriods => "unbilled_periods",
+            Self::InvoiceLimit => "invoice_limit",
+            Self::ChargeLimit => "charge_limit",
             Self::PaymentMethod => "payment_method",
             Self::Other => "other",
         }

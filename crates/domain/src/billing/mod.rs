@@ -19,9 +19,11 @@ mod dunning;
 mod end_refund;
 mod errors;
 mod gas_retry;
+mod hold;
 mod invoice;
 mod invoice_document;
 mod issue_invoice;
+mod limits;
 mod mandate_limit;
 mod notifications;
 mod pause;
@@ -41,6 +43,7 @@ mod reminders;
 mod renew;
 mod report_usage;
 mod restake;
+mod resume_billing;
 mod reversal;
 mod settlement;
 mod stake;
@@ -80,8 +83,11 @@ pub use dunning::retry_due;
 pub use end_refund::RefundChoice;
 pub use errors::*;
 pub use gas_retry::retry_without_gas;
+pub use hold::CatchUp;
+pub(crate) use hold::Hold;
 pub use invoice::*;
 pub use invoice_document::*;
+pub use limits::{ChargeCount, ChargeCounts, LiveSubscriptions};
 pub use mandate_limit::*;
 pub(crate) use notifications::paid_messages;
 pub use notifications::{Notification, OVERDUE_REMINDER, ResumedFrom, TRIAL_REMINDER, notify};
@@ -93,7 +99,10 @@ pub use period::*;
 pub use plan_preview::{
     PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanChoice, PlanError, PlanOrder, PlanPreview, plans, preview_plan,
 };
-pub use policy::{BillingPolicy, COMMENT_MAX, DAYS_UNTIL_CANCEL, OVERDRAFT_FEE_POINTS, OVERDRAFT_GRACE, USAGE_LIMIT};
+pub use policy::{
+    BillingPolicy, Bounds, COMMENT_MAX, DAYS_UNTIL_CANCEL, DailyInvoices, OVERDRAFT_FEE_POINTS, OVERDRAFT_GRACE, SubscriptionBounds,
+    USAGE_LIMIT,
+};
 pub use pricing_formula::*;
 pub use proration::*;
 pub use recharge::{
@@ -104,13 +113,14 @@ pub use reminders::notify_trial_end;
 pub use renew::renew_due;
 pub use report_usage::*;
 pub use restake::{RestakeError, StakeFor, lacks_stake, prepare_restake, submit_signed_restake};
+pub use resume_billing::{ResumeBillingError, resume_all_billing, resume_billing};
 pub(crate) use reversal::reverse_payment;
 pub use settlement::{InvoiceCollection, MandateChange, Recharge, RefundPayment};
 pub(crate) use settlement::{mandate_declined, mandate_settled};
 pub use stake::*;
 pub(crate) use stake::{RequestedStake, abandon_stake, post_stake, record_placement};
 pub use subscription::*;
-pub use subscription_admin::{Requester, SubscriptionFields, find_subscription, resume_billing, update_subscription};
+pub use subscription_admin::{Requester, SubscriptionFields, find_subscription, update_subscription};
 pub use subscription_error::SubscriptionError;
 pub use test_clock_admin::*;
 pub use test_clock_runner::*;

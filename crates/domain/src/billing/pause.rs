@@ -58,6 +58,10 @@ fn apply_resume(subscription: &mut Subscription, now: Timestamp) -> Result<(), R
         subscription.status = subscription.status.after(Change::PaymentDeclined)?;
         subscription.past_due_since = Some(since.plus(now.since(paused_at.max(since))));
     }
+    // Time that was paused and on hold counts as one delay of the dunning deadline.
+    if let Some(held_at) = &mut subscription.bounds.held_at {
+        *held_at = held_at.plus(now.since(paused_at.max(*held_at)));
+    }
     Ok(())
 }
 

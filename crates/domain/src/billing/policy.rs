@@ -21,6 +21,48 @@ pub struct BillingPolicy {
     pub overdraft_grace: Duration,
     /// The fee of the overdraft protection, in basis points (0.01 %) of what it pays.
     pub overdraft_fee_points: u32,
+    /// What the engine bills without an owner's decision. `None`: without bounds, for simulations whose time jumps on purpose. Customers on
+    /// a test clock are never bounded.
+    pub bounds: Option<Bounds>,
+}
+
+/// The bounds of automatic billing: they keep a long outage or a wrong clock from charging many periods at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// A subscription with more unbilled periods than this is put on hold, if they began more than `span` ago.
+    pub periods: u32,
+    pub span: Duration,
+    /// The automatic invoices of a subscription in a day, beyond those of the periods of one day.
+    pub extra_invoices: u32,
+    /// The automatic charges of a customer in an hour, for each subscription that has not ended.
+    pub hourly_charges: u32,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { periods: 2, span: DAY, extra_invoices: 15, hourly_charges: 6 }
+    }
+}
+
+/// What bounds the automatic billing of one subscription.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SubscriptionBounds {
+    /// Since when it is on hold. Dunning waits from then on.
+    pub held_at: Option<Timestamp>,
+    /// An owner decided that every period that began by this time is billed.
+    pub approved_until: Option<Timestamp>,
+    /// When the engine ends the hold itself, because a limit applies until then. `None`: an owner ends it.
+    pub resumes_at: Option<Timestamp>,
+    /// The automatic invoices of the last day with one.
+    pub invoices: Option<DailyInvoices>,
+}
+
+/// The automatic invoices of a subscription in a day of UTC. Invoices of periods that an owner has approved do not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DailyInvoices {
+    /// The start of the day.
+    pub day: Timestamp,
+    pub count: u32,
 }
 
 /// The default of [`BillingPolicy::usage_limit`].
@@ -42,6 +84,7 @@ impl Default for BillingPolicy {
             usage_limit: USAGE_LIMIT,
             overdraft_grace: OVERDRAFT_GRACE,
             overdraft_fee_points: OVERDRAFT_FEE_POINTS,
+            bounds: Some(Bounds::default()),
         }
     }
 }

@@ -2,15 +2,17 @@
 
 use super::billing_batch::{BillingBatch, Charge};
 use super::charges::{BatchResult, nonces, publish_charges};
+use super::hold::Hold;
 use super::invoice::{Finalization, finalize_all};
+use super::limits::{self, ChargeBudget, over_limit};
 use super::notifications::notify_paid;
 use super::pause::reported;
 use super::period_lines::{Lines, lines, read_usage};
 use super::stake::{STAKE_RETRY_DELAY, pay_by_overdraft};
 use super::usage_correction::UsageCorrections;
 use super::{
-    BillingError, BillingReason, CancelReason, Change, ClockEvent, Due, Invoice, InvoiceStatus, OnHold, Period, Scope, Subscription,
-    TimelineEvent, Unbillable, period, termination,
+    BillingError, BillingReason, Bounds, CancelReason, Change, ClockEvent, Due, Invoice, InvoiceStatus, OnHold, Period, Scope,
+    Subscription, TimelineEvent, Unbillable, period, termination,
 };
 use crate::context::Context;
 use crate::payment::{Decline, RailError};
@@ -47,7 +49,7 @@ pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
             Err(BillingError::Unwritable { subscription, on_hold }) => {
                 let mut unit = ctx.store.begin().await?;
                 let failing = unit.subscriptions().lock(&subscription).await?.ok_or(BillingError::Orphan)?;
-                put_on_hold(unit.as_mut(), failing, on_hold, now).await?;
+                total.timeline.push(put_on_hold(unit.as_mut(), failing, on_hold.into(), now).await?);
                 unit.commit().await?;
                 total.due += 1;
             }
@@ -106,6 +108,8 @@ async fn write_due(
     due: Vec<Subscription>,
 ) -> Result<BatchResult, BillingError> {
     let mut round = BatchResult { due: due.len(), ..BatchResult::default() };
+    let bounds = ctx.policy.bounds.as_ref().filter(|_| *scope == Scope::Wall);
+    let mut budget = ChargeBudget::read(unit, bounds, due.iter().map(|one| &one.customer_id), now).await?;
     let mut batch = BillingBatch::read(unit, &due).await?;
     let mut used = read_usage(unit, &batch, &due).await?;
     for paused in due.iter().filter(|one| one.paused_at.is_some_and(|paused_at| paused_at >= one.period.end)) {
@@ -114,7 +118,13 @@ async fn write_due(
     }
     let (mut renewals, mut others) = (Vec::with_capacity(due.len()), Vec::new());
     for (nonce, subscription) in (nonces(ctx)..).zip(due) {
+        // A limit held it until now.
+        let subscription = if subscription.on_hold.is_some() { subscription.released(now) } else { subscription };
         let (subscription, due) = resolve_due(unit, subscription, now).await?;
+        if let Some(hold) = bounds.and_then(|bounds| over_bounds(bounds, &budget, &subscription, due, now)) {
+            round.timeline.push(put_on_hold(unit, subscription, hold, now).await?);
+            continue;
+        }
         match due {
             Due::Renew => {
                 let next = next_period(ctx, &batch, &used, &subscription);
@@ -123,11 +133,12 @@ async fn write_due(
                     Err(_) => UsageCorrections::default(),
                 };
                 match next.and_then(|next| renewal(ctx, &mut batch, subscription.clone(), next, corrections, nonce, now)) {
-                    Ok(RenewalResult { renewal, trouble }) => {
+                    Ok(RenewalResult { mut renewal, trouble }) => {
+                        limits::count_renewal(&subscription, &mut renewal.subscription, renewal.charge.is_some(), &mut budget, now);
                         renewals.push(renewal);
                         round.trouble = round.trouble.take().or(trouble);
                     }
-                    Err(on_hold) => put_on_hold(unit, subscription, on_hold, now).await?,
+                    Err(on_hold) => round.timeline.push(put_on_hold(unit, subscription, on_hold.into(), now).await?),
                 }
             }
             due => others.push((nonce, due, subscription)),
@@ -153,13 +164,17 @@ async fn write_due(
                 round.attempts.extend(pay_by_overdraft(ctx, unit, &mut subscription, now).await?);
                 unit.subscriptions().update(&subscription).await?;
             }
-            Due::Wait => unit.subscriptions().reschedule(&subscription.id, now.plus(STAKE_RETRY_DELAY)).await?,
+            Due::Wait => {
+                unit.subscriptions().update(&subscription).await?;
+                unit.subscriptions().reschedule(&subscription.id, now.plus(STAKE_RETRY_DELAY)).await?;
+            }
             Due::Renew | Due::Nothing => {
                 unit.subscriptions().update(&subscription).await?;
             }
         }
     }
     write(ctx, unit, renewals, &mut round, now).await?;
+    budget.write(unit).await?;
     if *scope == Scope::Wall {
         publish_charges(ctx, unit, &round.attempts).await?;
     }
@@ -188,11 +203,26 @@ async fn resolve_due(unit: &mut dyn UnitOfWork, subscription: Subscription, now:
     Ok((subscription, due))
 }
 
+/// Why the engine does not continue with a due subscription. A requested end is never held.
+fn over_bounds(bounds: &Bounds, budget: &ChargeBudget, subscription: &Subscription, due: Due, now: Timestamp) -> Option<Hold> {
+    let undecided = || subscription.exceeds(bounds, now).unwrap_or_else(|error| Some(OnHold::from(error))).map(Hold::from);
+    match due {
+        Due::Renew => undecided().or_else(|| over_limit(subscription, bounds, budget, now)),
+        Due::PayByOverdraft | Due::Wait | Due::End(CancelReason::PaymentFailed) => undecided(),
+        Due::End(_) | Due::Nothing => None,
+    }
+}
+
 /// Puts a subscription that cannot be billed on hold, so that it does not block the others.
-async fn put_on_hold(unit: &mut dyn UnitOfWork, subscription: Subscription, on_hold: OnHold, now: Timestamp) -> Result<(), BillingError> {
-    let held = Subscription { on_hold: Some(on_hold), updated_at: now, ..subscription };
+async fn put_on_hold(
+    unit: &mut dyn UnitOfWork,
+    subscription: Subscription,
+    hold: Hold,
+    now: Timestamp,
+) -> Result<ClockEvent, BillingError> {
+    let held = subscription.held(hold, now);
     unit.subscriptions().update(&held).await?;
-    Ok(())
+    Ok(ClockEvent { at: now, what: TimelineEvent::PutOnHold, subject: held.id.to_string() })
 }
 
 /// What a renewal bills: licensed items for the new period, metered items for the usage of the ending one.

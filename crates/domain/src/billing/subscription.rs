@@ -1,6 +1,6 @@
 //! Subscriptions and their state machine.
 
-use super::{OnHold, Period, Scope};
+use super::{HoldReason, OnHold, Period, Scope, SubscriptionBounds};
 use crate::pricing::{Metadata, RecurringInterval};
 use crate::shared::{
     Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PriceId, SessionId, StakeId, StorageError,
@@ -263,6 +263,7 @@ pub struct Subscription {
     pub due_at: Option<Timestamp>,
     /// Why the engine does not bill it until the store resumes billing.
     pub on_hold: Option<OnHold>,
+    pub bounds: SubscriptionBounds,
     pub metadata: Metadata,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -372,6 +373,8 @@ pub struct SubscriptionFilter {
     /// A part of the description, in any case, or the id. Empty matches any.
     pub query: String,
     pub metadata: Metadata,
+    /// Only subscriptions on hold.
+    pub on_hold: bool,
 }
 
 #[async_trait]
@@ -395,6 +398,14 @@ pub trait Subscriptions: Send {
     /// Due subscriptions, earliest first, locked until this unit of work ends; concurrent units of work skip them. A row that cannot be
     /// decoded is put on hold and left out.
     async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
+    /// Subscriptions on hold for this reason whose ids follow `after`, ids ascending, locked until this unit of work ends.
+    async fn lock_held(
+        &mut self,
+        mode: Mode,
+        reason: HoldReason,
+        after: Option<&SubscriptionId>,
+        limit: u32,
+    ) -> Result<Vec<Subscription>, StorageError>;
     /// The subscriptions that name a stake as their security or overdraft stake, ended or not; ids ascending.
     async fn of_stake(&mut self, stake: &StakeId) -> Result<Vec<Subscription>, StorageError>;
     /// Sets `due_at` to `until`. A later write of the subscription recomputes it. Does not change the version.

@@ -54,18 +54,6 @@ pub async fn update_subscription(
     Ok(())
 }
 
-/// Resumes the billing of a subscription on hold. Does nothing if it is not on hold.
-#[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn resume_billing(ctx: &Context, id: &SubscriptionId) -> Result<(), SubscriptionError> {
-    let mut unit = ctx.store.begin().await?;
-    let subscription = lock(unit.as_mut(), id).await?;
-    if subscription.on_hold.is_some() {
-        save(unit.as_mut(), &Subscription { on_hold: None, updated_at: ctx.now(), ..subscription }).await?;
-        unit.commit().await?;
-    }
-    Ok(())
-}
-
 pub(super) async fn load(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<Subscription, SubscriptionError> {
     unit.subscriptions().find(id).await?.ok_or(SubscriptionError::NotFound)
 }

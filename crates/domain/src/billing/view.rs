@@ -42,6 +42,8 @@ pub struct ExpandedSubscription {
     pub clock: Option<TestClock>,
     /// `None`: there is none, or it cannot be computed.
     pub next_invoice: Option<NextInvoice>,
+    /// How many periods have begun without an invoice.
+    pub unbilled_periods: u32,
 }
 
 /// Reads the objects that subscriptions refer to, with one statement per kind. Omits subscriptions that refer to missing objects.
@@ -62,6 +64,9 @@ pub async fn expand_subscriptions(
             Some(clock) => unit.clocks().find(clock).await?,
             None => None,
         };
+        let now = clock.as_ref().map_or_else(|| ctx.now(), |clock| clock.now);
+        // Periods that cannot be computed are not counted: the engine puts their subscription on hold with that reason.
+        let unbilled_periods = subscription.unbilled_periods(now).map_or(0, |unbilled| unbilled.end.saturating_sub(unbilled.start));
         let next_invoice = next_invoice(ctx, unit, &batch, &used, &subscription).await?;
         let item = |item: &SubscriptionItem| {
             let price = batch.prices.get(&item.price_id)?;
@@ -87,6 +92,7 @@ pub async fn expand_subscriptions(
             overdraft_stake: stake(&subscription.overdraft_stake_id),
             clock,
             next_invoice,
+            unbilled_periods,
             subscription,
         });
     }

@@ -106,6 +106,7 @@ pub(super) async fn start(
             clock_id: clock_id.clone(),
             due_at: None,
             on_hold: None,
+            bounds: Default::default(),
             metadata: session.terms.metadata.clone(),
             created_at: now,
             updated_at: now,

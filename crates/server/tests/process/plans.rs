@@ -275,6 +275,7 @@ fn subscription(payer: &Payer, now: Timestamp) -> Subscription {
         clock_id: None,
         due_at: None,
         on_hold: None,
+        bounds: Default::default(),
         metadata: Metadata::new(),
         created_at: now,
         updated_at: now,

@@ -12,14 +12,16 @@ import { refreshAfterPayment } from '@/features/billing/refresh';
 import { formatMoney } from '@/lib/amount';
 import { dateText } from '@/lib/format';
 import { AdminCancelDialog } from './admin-cancel-dialog';
-import { type AdminAction, adminActions } from './admin-rules';
-import { type AdminTexts, useAdminTexts } from './admin-texts';
+import { type AdminAction, adminActions, onHoldText } from './admin-rules';
+import { useAdminTexts } from './admin-texts';
 import { ForfeitDepositDialog } from './forfeit-deposit-dialog';
 import { RefundButton } from './refund-button';
+import { ResumeBillingDialog } from './resume-billing-dialog';
 
 /** The actions of an administrator for a customer's subscription. None of them needs the customer's wallet. */
 export function AdminActions({ subscription }: { subscription: Subscription }) {
-  const { t } = useAdminTexts();
+  const texts = useAdminTexts();
+  const { t } = texts;
   const [open, setOpen] = useState<AdminAction | null>(null);
   const [done, setDone] = useState<AdminAction | null>(null);
   const close = () => setOpen(null);
@@ -52,8 +54,8 @@ export function AdminActions({ subscription }: { subscription: Subscription }) {
               title={t('onHold.title')}
               description={
                 <>
-                  <p>{onHoldText(subscription, t)}</p>
-                  <p>{t('onHold.text')}</p>
+                  <p>{onHoldText(subscription, texts)}</p>
+                  <p>{t(adviceFor(subscription))}</p>
                 </>
               }
             />
@@ -83,6 +85,13 @@ export function AdminActions({ subscription }: { subscription: Subscription }) {
         <AdminCancelDialog {...dialog} />
       ) : open === 'forfeitDeposit' ? (
         <ForfeitDepositDialog {...dialog} />
+      ) : open === 'resumeBilling' && needsChoice(subscription) ? (
+        <ResumeBillingDialog
+          id={subscription.id}
+          count={subscription.unbilled_periods}
+          onClose={close}
+          onDone={dialog.onDone}
+        />
       ) : open ? (
         <Confirm action={open} {...dialog} />
       ) : null}
@@ -90,10 +99,14 @@ export function AdminActions({ subscription }: { subscription: Subscription }) {
   );
 }
 
-/** Why billing has stopped. */
-function onHoldText({ on_hold_reason: reason, paymentCurrency, paymentMethod }: Subscription, t: AdminTexts['t']) {
-  return t(`onHold.${reason ?? 'other'}`, { symbol: paymentCurrency.symbol, method: paymentMethod.name });
-}
+/** What the owner can do about the hold. */
+const adviceFor = (subscription: Subscription) => {
+  if (needsChoice(subscription)) return 'onHold.decide';
+  return subscription.on_hold_until ? 'onHold.limited' : 'onHold.text';
+};
+
+/** Whether the owner has to decide about unbilled periods. */
+const needsChoice = ({ on_hold_reason: reason }: Subscription) => reason === 'unbilled_periods';
 
 const PATHS = {
   resumeBilling: 'resume-billing',
@@ -117,7 +130,7 @@ function Confirm({ action, subscription, onClose, onDone }: ConfirmProps) {
   const day = (at: number) => dateText(at * 1000, language);
   const run = async () => {
     const path = `/api/subscriptions/${encodeURIComponent(subscription.id)}/${PATHS[action]}`;
-    const response = await api.put<{ needStake?: boolean } | null>(path);
+    const response = await api.put<{ needStake?: boolean } | null>(path, {});
     // With `needStake`, the server has not changed anything.
     if (action === 'recover' && response?.needStake) throw new Error(t('recover.needStake'));
   };

@@ -1,6 +1,8 @@
 import type { Subscription } from '@/api/types';
 import { timeOf } from '@/features/billing/subscription-rules';
 import { toUnits } from '@/lib/amount';
+import { dateTimeText } from '@/lib/format';
+import type { AdminTexts } from './admin-texts';
 
 export type AdminAction =
   | 'resumeBilling'
@@ -38,6 +40,18 @@ export function adminActions(subscription: Subscription): AdminAction[] {
   ];
   return candidates.filter(([, isAllowed]) => isAllowed).map(([action]) => action);
 }
+
+/** Why billing of a subscription has stopped. */
+export const onHoldText = (
+  { on_hold_reason: reason, on_hold_until: until, unbilled_periods: count, ...subscription }: Subscription,
+  { t, language }: AdminTexts,
+): string =>
+  t(`onHold.${reason ?? 'other'}`, {
+    symbol: subscription.paymentCurrency.symbol,
+    method: subscription.paymentMethod.name,
+    count,
+    date: until ? dateTimeText(until * 1000, language) : '',
+  });
 
 export type CancelAt = 'current_period_end' | 'now' | 'custom';
 

@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, type Query } from '@/api/client';
 import type {
+  Clock,
   CreditNote,
   Customer,
   Dispute,
@@ -15,6 +16,15 @@ import type {
 /** How often the page loads a clock that is advancing. */
 const POLL_MS = 1000;
 const MAX_PAGE_SIZE = 100;
+/** How often a page of the console asks whether the clock is trusted. */
+const CLOCK_POLL_MS = 60_000;
+
+/** Whether the clock of the store is trusted. */
+export const storeClockQuery = queryOptions({
+  queryKey: ['clock'],
+  queryFn: () => api.get<Clock>('/api/clock'),
+  refetchInterval: CLOCK_POLL_MS,
+});
 
 export const clocksQuery = queryOptions({
   queryKey: ['test-clocks', 'list'],
@@ -55,6 +65,10 @@ export const consoleListQuery = <T>(key: string, path: string, page: number, fil
 
 export const creditNotesQuery = (page: number) =>
   consoleListQuery<CreditNote>('credit-notes', '/api/credit-notes', page, {});
+
+/** The subscriptions whose billing is on hold. */
+export const onHoldQuery = (page: number) =>
+  consoleListQuery<Subscription>('subscriptions', '/api/subscriptions', page, { customer_id: 'all', on_hold: true });
 
 /** All disputes, or those that are not decided. */
 export const disputesQuery = (page: number, open: boolean) =>

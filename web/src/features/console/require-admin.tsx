@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { useUser } from '@/app/queries';
 import { PageResult } from '@/features/billing/states';
 import { isAdmin } from '@/lib/roles';
+import { ClockBanner } from './clock-banner';
 import { useTexts } from './texts';
 
 /** A page of the console; other users see that it is for administrators. */
@@ -10,5 +11,10 @@ export function RequireAdmin({ children }: { children: ReactNode }) {
   const user = useUser();
   if (user && !isAdmin(user))
     return <PageResult status="warning" title={t('console.forbidden')} text={t('error.403')} />;
-  return children;
+  return (
+    <>
+      <ClockBanner />
+      {children}
+    </>
+  );
 }

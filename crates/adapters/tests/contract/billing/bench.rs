@@ -146,6 +146,7 @@ impl Billing {
             clock_id: None,
             due_at: None,
             on_hold: None,
+            bounds: Default::default(),
             metadata: Default::default(),
             created_at: anchor,
             updated_at: anchor,

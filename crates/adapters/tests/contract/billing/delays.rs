@@ -122,7 +122,7 @@ on_one! {
         assert!(billing.find("sub_1").await.on_hold.is_some());
         billing.price("price_2", 3, MONTHLY).await;
         assert_eq!(billing.round().await, 0);
-        billing::resume_billing(&billing.ctx, &id("sub_1")).await.expect("goes on");
+        billing::resume_billing(&billing.ctx, &id("sub_1"), None).await.expect("goes on");
         assert_eq!(billing.round().await, 1);
         assert_eq!((billing.find("sub_1").await.on_hold, billing.networks.store_balance().await), (None, 3));
     }

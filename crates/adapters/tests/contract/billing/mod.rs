@@ -14,6 +14,8 @@ mod delays;
 mod disputes;
 mod endings;
 mod gas_retries;
+mod holds;
+mod limits;
 mod overdrafts;
 mod overdue;
 mod pauses;

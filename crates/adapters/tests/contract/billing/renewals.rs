@@ -5,8 +5,8 @@ use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{
-    self, BillingReason, HoldReason, InvoiceStatus, OnHold, Scope, Subscription, SubscriptionItem, SubscriptionStatus, UsageAction,
-    UsageRecord,
+    self, BillingReason, CatchUp, HoldReason, InvoiceStatus, OnHold, Scope, Subscription, SubscriptionItem, SubscriptionStatus,
+    UsageAction, UsageRecord,
 };
 use souk_domain::payment;
 use souk_domain::pricing::{Aggregate, Anchoring, Interval, Recurring, RecurringInterval, Usage};
@@ -54,6 +54,10 @@ on_one! {
         let daily = Recurring { cycle: RecurringInterval::new(Interval::Day, 1, Anchoring::Fixed).expect("a cycle"), usage: Usage::Licensed };
         let price = billing.price("price_1", 2, daily).await;
         billing.insert(&billing.subscription("sub_1", &price, DAY * 4)).await;
+        // More than two days are unbilled, so an owner decides.
+        billing.round().await;
+        assert!(billing.invoices().await.is_empty());
+        billing::resume_billing(&billing.ctx, &id("sub_1"), Some(CatchUp::EveryPeriod)).await.expect("resumes");
         while billing.round().await > 0 {}
         let starts: Vec<_> = billing.invoices().await.iter().map(|invoice| invoice.period.expect("a period").start).collect();
         assert_eq!(starts, (0..4).map(|day| billing.start.minus(DAY * 3).plus(DAY * day)).collect::<Vec<_>>());

@@ -42,6 +42,8 @@ impl SubscriptionsApi {
         reader: Reader<resources::Subscriptions>,
         customer_id: Query<Option<String>>,
         status: Query<Option<String>>,
+        /// true: only subscriptions whose billing is on hold.
+        on_hold: Query<Option<bool>>,
         #[oai(name = "page")] number: Query<Option<u32>>,
         #[oai(name = "pageSize")] page_size: Query<Option<u32>>,
         limit: Query<Option<u32>>,
@@ -56,7 +58,13 @@ impl SubscriptionsApi {
         let Some(customer_id) = list_filter(&app, &reader, customer_id.0.as_deref()).await? else {
             return Ok(Json(SubscriptionListModel { count: 0, list: Vec::new() }));
         };
-        let filter = SubscriptionFilter { statuses, customer_id: customer_id.0, metadata: metadata_filter(request)?, ..Default::default() };
+        let filter = SubscriptionFilter {
+            statuses,
+            customer_id: customer_id.0,
+            metadata: metadata_filter(request)?,
+            on_hold: on_hold.0.unwrap_or_default(),
+            ..Default::default()
+        };
         listed(&app, reader.mode(), &filter, &page).await
     }
 

@@ -9,7 +9,9 @@ use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use souk_domain::billing::{self, CancelAt, CancelTerms, Feedback, RefundChoice, Requester, StakeChoice, Subscription, find_subscription};
+use souk_domain::billing::{
+    self, CancelAt, CancelTerms, CatchUp, Feedback, RefundChoice, Requester, StakeChoice, Subscription, find_subscription,
+};
 use souk_domain::shared::{Amount, SubscriptionId, Timestamp};
 use std::sync::Arc;
 
@@ -83,6 +85,29 @@ pub struct SlashModel {
     pub reason: String,
 }
 
+/// How billing continues.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "BillingResumption")]
+pub struct ResumptionModel {
+    /// What happens to the periods that have begun without an invoice. every_period: each is billed. current_period: only the current one
+    /// is billed. skip: none is billed. Required when they are the reason of the hold.
+    pub mode: Option<String>,
+}
+
+impl ResumptionModel {
+    fn read(self) -> Result<Option<CatchUp>, Problem> {
+        let named = self.mode.filter(|mode| !mode.is_empty());
+        named.map(|mode| CatchUp::from_name(&mode).ok_or_else(|| Problem::invalid("mode"))).transpose()
+    }
+}
+
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "ResumedBilling")]
+pub struct ResumedModel {
+    /// The number of subscriptions whose billing was resumed.
+    pub resumed: u64,
+}
+
 pub struct ManageApi;
 
 #[OpenApi(prefix_path = "/api/subscriptions")]
@@ -154,6 +179,18 @@ impl ManageApi {
         show(&app, &id).await
     }
 
+    /// Resume billing of all subscriptions on hold because of their unbilled periods.
+    #[oai(path = "/resume-billing", method = "put")]
+    async fn resume_all_billing(
+        &self,
+        app: Data<&Arc<App>>,
+        writes: Writes<resources::Subscriptions>,
+        resumption: Json<ResumptionModel>,
+    ) -> Result<Json<ResumedModel>, Problem> {
+        let choice = resumption.0.read()?.ok_or_else(|| Problem::required("mode"))?;
+        Ok(Json(ResumedModel { resumed: billing::resume_all_billing(&app.ctx, writes.mode, choice).await? }))
+    }
+
     /// Resume billing of a subscription on hold, after the cause was fixed.
     #[oai(path = "/:id/resume-billing", method = "put")]
     async fn resume_billing(
@@ -161,9 +198,10 @@ impl ManageApi {
         app: Data<&Arc<App>>,
         writes: Writes<resources::Subscriptions>,
         id: Path<String>,
+        resumption: Json<ResumptionModel>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
         let id = authorize_write(&app, writes, &id).await?;
-        billing::resume_billing(&app.ctx, &id).await?;
+        billing::resume_billing(&app.ctx, &id, resumption.0.read()?).await?;
         show(&app, &id).await
     }
 

@@ -274,8 +274,13 @@ pub struct SubscriptionModel {
     /// Whether billing is stopped until the store resumes it (`resume_billing`).
     pub on_hold: bool,
     /// The reason of the hold: price_missing, product_missing, customer_missing, currency_not_configured, not_recurring,
-    /// amount_out_of_range, already_billed, unreadable, payment_method or other; `souk verify` shows the technical message.
+    /// amount_out_of_range, already_billed, unreadable, unbilled_periods, invoice_limit, charge_limit,
+    /// payment_method or other; `souk verify` shows the technical message.
     pub on_hold_reason: Option<String>,
+    /// When billing continues by itself, because a limit was reached. Absent: the store resumes it.
+    pub on_hold_until: Option<i64>,
+    /// The number of periods that have begun without an invoice.
+    pub unbilled_periods: u32,
     pub latest_invoice_id: Option<String>,
     pub items: Vec<ItemModel>,
     pub staking: Option<StakeModel>,
@@ -299,7 +304,19 @@ pub struct SubscriptionModel {
 impl SubscriptionModel {
     #[must_use]
     pub fn new(expanded: &ExpandedSubscription, app: &App) -> Self {
-        let ExpandedSubscription { subscription, items, customer, method, currency, mandate, stake, clock, next_invoice, .. } = expanded;
+        let ExpandedSubscription {
+            subscription,
+            items,
+            customer,
+            method,
+            currency,
+            mandate,
+            stake,
+            clock,
+            next_invoice,
+            unbilled_periods,
+            ..
+        } = expanded;
         // After a change to a card, the stake is of another currency and no longer secures the subscription; it is returned.
         let stake = stake.as_ref().filter(|stake| stake.currency_id == subscription.currency_id);
         let seconds = |at: Option<Timestamp>| at.map(Timestamp::seconds);
@@ -331,6 +348,8 @@ impl SubscriptionModel {
             paused_at: seconds(subscription.paused_at),
             on_hold: subscription.on_hold.is_some(),
             on_hold_reason: subscription.on_hold.as_ref().map(|on_hold| on_hold.reason.name().to_owned()),
+            on_hold_until: seconds(subscription.bounds.resumes_at),
+            unbilled_periods: *unbilled_periods,
             latest_invoice_id: subscription.latest_invoice_id.as_ref().map(ToString::to_string),
             items: items.iter().map(ItemModel::from).collect(),
             staking: stake.and_then(StakeModel::of),

@@ -151,3 +151,44 @@ async fn the_store_can_resume_billing_of_a_subscription_on_hold() {
     assert_ne!(seen(&alice).await["current_period_end"], before, "it is renewed");
     app.finish().await;
 }
+
+#[tokio::test]
+async fn the_store_chooses_what_happens_to_unbilled_periods_one_by_one_or_for_all() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let bob = app.subscribe("bob", Terms::default()).await;
+    let carol = app.subscribe("carol", Terms::default()).await;
+    app.advance_and_bill(6 * WEEK).await;
+    assert_eq!(app.count("SELECT count(*) AS n FROM invoices").await, 0, "nothing is billed without a decision");
+    // The logins from before have expired.
+    let (owner, mallory) = (app.owner().await, app.sign_in("mallory").await);
+    let shown = async |one: &Subscriber| owner.browser.get(&format!("/api/subscriptions/{}", one.id)).await.ok();
+    let body = shown(&alice).await;
+    assert_eq!((&body["on_hold_reason"], &body["status"]), (&json!("unbilled_periods"), &json!("active")));
+    let unbilled = body["unbilled_periods"].as_u64().expect("a number");
+    assert!(unbilled >= 5, "{body}");
+    let held = || async { owner.browser.get("/api/subscriptions?customer_id=all&on_hold=true").await.ok()["count"].clone() };
+    assert_eq!(held().await, 3);
+    let (status, body) = put(&owner, &alice, "resume-billing", json!({})).await;
+    assert_eq!((status, &body["code"]), (400, &json!("CHOICE_REQUIRED")));
+    assert_eq!(put(&owner, &alice, "resume-billing", json!({ "mode": "later" })).await.0, 400);
+    assert_eq!(put(&mallory, &alice, "resume-billing", json!({ "mode": "skip" })).await.0, 403);
+    assert_eq!(mallory.browser.put("/api/subscriptions/resume-billing", &json!({ "mode": "skip" })).await.status, 403);
+
+    let (status, body) = put(&owner, &alice, "resume-billing", json!({ "mode": "every_period" })).await;
+    assert_eq!((status, &body["on_hold"]), (200, &json!(false)), "{body}");
+    for _ in 0..unbilled {
+        app.run_billing().await;
+    }
+    assert_eq!(app.count("SELECT count(*) AS n FROM invoices WHERE status = 'paid'").await, unbilled);
+    assert_eq!((held().await, shown(&alice).await["unbilled_periods"].as_u64()), (json!(2), Some(0)));
+
+    assert_eq!(owner.browser.put("/api/subscriptions/resume-billing", &json!({})).await.status, 400);
+    let answer = owner.browser.put("/api/subscriptions/resume-billing", &json!({ "mode": "current_period" })).await;
+    assert_eq!((answer.status, answer.json()), (200, json!({ "resumed": 2 })));
+    app.run_billing().await;
+    app.run_billing().await;
+    assert_eq!(app.count("SELECT count(*) AS n FROM invoices WHERE status = 'paid'").await, unbilled + 2);
+    assert_eq!((held().await, &shown(&bob).await["on_hold"], &shown(&carol).await["on_hold"]), (json!(0), &json!(false), &json!(false)));
+    app.finish().await;
+}

@@ -1,0 +1,5 @@
+//! Whether the clock of the store is trusted.
+
+mod api;
+
+pub use api::ClockApi;

@@ -1,0 +1,102 @@
+import { Link } from '@tanstack/react-router';
+import { Button, Flex, Typography } from 'antd';
+import { useState } from 'react';
+import type { Subscription } from '@/api/types';
+import { usePageTitle } from '@/app/page';
+import { subscriptionName } from '@/features/billing/price-text';
+import { refreshAfterPayment } from '@/features/billing/refresh';
+import { dateText } from '@/lib/format';
+import { onHoldText } from './admin-rules';
+import { useAdminTexts } from './admin-texts';
+import { ConsoleList } from './console-list';
+import { onHoldQuery } from './queries';
+import { RequireAdmin } from './require-admin';
+import { ResumeBillingDialog } from './resume-billing-dialog';
+import { useTexts } from './texts';
+
+/** The subscriptions whose billing is on hold, with the decisions about unbilled periods, one by one or for all. */
+export function OnHoldPage({ page = 1 }: { page?: number }) {
+  const { t, language } = useTexts();
+  const adminTexts = useAdminTexts();
+  // A subscription, or all of them.
+  const [open, setOpen] = useState<Subscription | 'all' | null>(null);
+  usePageTitle(t('holds.title'));
+  return (
+    <RequireAdmin>
+      <Flex vertical gap={24} align="stretch">
+        <Flex justify="space-between" gap={16} wrap>
+          <div>
+            <Typography.Title level={1}>{t('holds.title')}</Typography.Title>
+            <Typography.Text type="secondary">{t('holds.lead')}</Typography.Text>
+          </div>
+          <Button onClick={() => setOpen('all')}>{t('holds.decideAll')}</Button>
+        </Flex>
+        <ConsoleList<Subscription>
+          query={onHoldQuery(page)}
+          page={page}
+          label={t('holds.title')}
+          empty={t('holds.empty')}
+          failed={t('holds.error')}
+          columns={[
+            {
+              key: 'subscription',
+              title: t('stakes.subscription'),
+              render: (_, subscription) => (
+                <Link to="/console/subscriptions/$id" params={{ id: subscription.id }}>
+                  {subscriptionName(subscription, { language })}
+                </Link>
+              ),
+            },
+            {
+              key: 'customer',
+              title: t('list.customer'),
+              render: (_, { customer }) => (
+                <Link to="/console/customers/$id" params={{ id: customer.id }}>
+                  {customer.name || customer.email || customer.did}
+                </Link>
+              ),
+            },
+            {
+              key: 'reason',
+              title: t('holds.reason'),
+              render: (_, subscription) => onHoldText(subscription, adminTexts),
+            },
+            {
+              key: 'billed',
+              title: t('holds.billedUntil'),
+              render: (_, { current_period_end: end }) => dateText(end * 1000, language),
+            },
+            {
+              key: 'periods',
+              title: t('holds.periods'),
+              align: 'end',
+              className: 'money',
+              render: (_, { unbilled_periods: count }) => count,
+            },
+            {
+              key: 'action',
+              title: <span className="sr-only">{t('holds.action')}</span>,
+              render: (_, subscription) =>
+                subscription.on_hold_reason === 'unbilled_periods' ? (
+                  <Button size="small" onClick={() => setOpen(subscription)}>
+                    {t('holds.decide')}
+                  </Button>
+                ) : null,
+            },
+          ]}
+        />
+      </Flex>
+      {open ? (
+        <ResumeBillingDialog
+          id={open === 'all' ? undefined : open.id}
+          count={open === 'all' ? 0 : open.unbilled_periods}
+          onClose={() => setOpen(null)}
+          onDone={() => {
+            setOpen(null);
+            void refreshAfterPayment();
+          }}
+        />
+      ) : null}
+    </RequireAdmin>
+  );
+}

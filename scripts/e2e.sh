@@ -1,6 +1,6 @@
 #!/bin/bash
 # e2e.sh [PLAYWRIGHT ARGUMENTS...]: runs the browser tests against the real binary, with demo data in a temporary folder.
-# MATRIX=all covers every language, width and color scheme.
+# MATRIX=all covers every language, width and color scheme. The tests in web/e2e/gas run against a second store.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/need.sh chromium fonts
@@ -22,20 +22,41 @@ trap clean EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Created before the server starts, because the loop below reads it immediately.
-: >"$folder/out"
-"${CARGO_TARGET_DIR:-target}/debug/souk" serve --demo --data "$folder/data" --listen 127.0.0.1:0 >"$folder/out" 2>"$folder/log" &
-server=$!
-for _ in $(seq 300); do
-    SOUK_URL=$(sed -n 's/^Souk is running at \(.*\)\/$/\1/p' "$folder/out")
-    [ -z "$SOUK_URL" ] || break
-    kill -0 "$server" 2>/dev/null || { echo "e2e.sh: the store did not start" >&2; exit 1; }
-    sleep 0.1
-done
-[ -n "$SOUK_URL" ] || { echo "e2e.sh: the store did not say where it listens" >&2; exit 1; }
-export SOUK_URL
-export SOUK_OWNER_LINK; SOUK_OWNER_LINK=$(sed -n 's/.*becomes the owner: \(.*\)$/\1/p' "$folder/out")
-# The store writes emails there, because it has no mail server.
-export SOUK_MAIL_FOLDER=$folder/data/mail
+# Starts the store with the given arguments, and exports its address and its owner's link.
+start() {
+    # Created before the server starts, because the loop below reads it immediately.
+    : >"$folder/out"
+    "${CARGO_TARGET_DIR:-target}/debug/souk" serve --demo --data "$folder/data" --listen 127.0.0.1:0 "$@" >"$folder/out" 2>"$folder/log" &
+    server=$!
+    SOUK_URL=
+    for _ in $(seq 300); do
+        SOUK_URL=$(sed -n 's/^Souk is running at \(.*\)\/$/\1/p' "$folder/out")
+        [ -z "$SOUK_URL" ] || break
+        kill -0 "$server" 2>/dev/null || { echo "e2e.sh: the store did not start" >&2; exit 1; }
+        sleep 0.1
+    done
+    [ -n "$SOUK_URL" ] || { echo "e2e.sh: the store did not say where it listens" >&2; exit 1; }
+    export SOUK_URL
+    export SOUK_OWNER_LINK; SOUK_OWNER_LINK=$(sed -n 's/.*becomes the owner: \(.*\)$/\1/p' "$folder/out")
+    # The store writes emails there, because it has no mail server.
+    export SOUK_MAIL_FOLDER=$folder/data/mail
+}
+
+stop() {
+    kill "$server"
+    wait "$server" || true
+    server=
+    rm -rf "$folder/data"
+}
+
 # Browser profiles and temporary files are removed with the folder.
-(cd web && TMPDIR=$folder npx playwright test "$@")
+if [ "${NETWORK:-free}" = free ]; then
+    start
+    (cd web && TMPDIR=$folder npx playwright test "$@")
+    stop
+fi
+# A store at a network that charges gas. NETWORK=gas runs these tests only.
+if [ "${NETWORK:-gas}" = gas ] && { [ -n "${NETWORK:-}" ] || [ $# = 0 ]; }; then
+    start --sandbox-gas-price 10000000000000
+    (cd web && TMPDIR=$folder NETWORK=gas npx playwright test "$@")
+fi

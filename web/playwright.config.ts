@@ -12,6 +12,8 @@ const PHONE_SCREEN = /\bin zh, dark\b/;
 /** Flows about the width, touch input or keyboard of a phone. */
 const PHONE_FLOW = /\bon a phone\b|\bon-screen keyboard\b|\bhorizontal scroll|\b44 px\b|\bsticky bar\b/;
 const server = process.env.SOUK_URL;
+/** The server's ledger charges gas. */
+const isGas = process.env.NETWORK === 'gas';
 const preview = 'http://127.0.0.1:4173';
 const launchOptions = {
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -26,6 +28,24 @@ const launchOptions = {
   ],
 };
 
+/** Claims the store with its one-time link, so that tests can act as its owner. */
+const OWNER = {
+  name: 'owner',
+  testMatch: 'server/owner.setup.ts',
+  use: { viewport: { width: 1280, height: 800 }, launchOptions },
+};
+
+/** A store whose network charges gas, in its own server because it stakes for gas once. */
+const GAS = [
+  OWNER,
+  {
+    name: 'gas',
+    dependencies: ['owner'],
+    testMatch: 'gas/**/*.spec.ts',
+    use: { viewport: { width: 1280, height: 800 }, launchOptions },
+  },
+];
+
 export default defineConfig({
   testDir: 'e2e',
   outputDir: 'test-results',
@@ -34,33 +54,30 @@ export default defineConfig({
   // The dot reporter prints full failures at the end, where truncated logs still have them.
   reporter: process.stdout.isTTY ? 'list' : 'dot',
   use: { baseURL: server ?? preview, launchOptions, trace: 'retain-on-failure' },
-  projects: [
-    {
-      name: 'desktop',
-      testIgnore: 'server/**',
-      ...(all ? {} : { grepInvert: PHONE_SCREEN }),
-      use: { viewport: { width: 1280, height: 800 }, launchOptions },
-    },
-    {
-      name: 'phone',
-      testIgnore: 'server/**',
-      ...(all ? {} : { grep: [PHONE_SCREEN, PHONE_FLOW] }),
-      use: { ...devices['Pixel 7'], viewport: { width: 390, height: 844 }, launchOptions },
-    },
-    // Claims the store with its one-time link, so that tests can act as its owner.
-    {
-      name: 'owner',
-      testMatch: 'server/owner.setup.ts',
-      use: { viewport: { width: 1280, height: 800 }, launchOptions },
-    },
-    // The same pages against a real server, without mocks.
-    {
-      name: 'server',
-      dependencies: ['owner'],
-      testMatch: 'server/**/*.spec.ts',
-      use: { viewport: { width: 1280, height: 800 }, launchOptions },
-    },
-  ],
+  projects: isGas
+    ? GAS
+    : [
+        {
+          name: 'desktop',
+          testIgnore: ['server/**', 'gas/**'],
+          ...(all ? {} : { grepInvert: PHONE_SCREEN }),
+          use: { viewport: { width: 1280, height: 800 }, launchOptions },
+        },
+        {
+          name: 'phone',
+          testIgnore: ['server/**', 'gas/**'],
+          ...(all ? {} : { grep: [PHONE_SCREEN, PHONE_FLOW] }),
+          use: { ...devices['Pixel 7'], viewport: { width: 390, height: 844 }, launchOptions },
+        },
+        OWNER,
+        // The same pages against a real server, without mocks.
+        {
+          name: 'server',
+          dependencies: ['owner'],
+          testMatch: 'server/**/*.spec.ts',
+          use: { viewport: { width: 1280, height: 800 }, launchOptions },
+        },
+      ],
   ...(server
     ? {}
     : { webServer: { command: 'npx vite preview --port 4173 --strictPort', url: preview, reuseExistingServer: true } }),

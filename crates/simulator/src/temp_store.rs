@@ -35,8 +35,9 @@ impl TempStore {
     /// Removes the queue's files; the store must recover the lost jobs from its database.
     pub fn wipe_queue(&self) {
         for file in ["queue.db", "queue.db-wal", "queue.db-shm"] {
-            // A missing file is already wiped.
-            let _ = std::fs::remove_file(self.site.data.join(file));
+            if let Err(error) = std::fs::remove_file(self.site.data.join(file)) {
+                assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{file} is removed, or was missing");
+            }
         }
     }
 

@@ -15,9 +15,11 @@ pub(crate) async fn write_atomic(folder: &Path, name: &str, bytes: &[u8]) -> io:
     fs::create_dir_all(folder).await?;
     let temp_file = folder.join(format!(".{name}.{}.{}", std::process::id(), WRITERS.fetch_add(1, Ordering::Relaxed)));
     let written = write_and_rename(&temp_file, &folder.join(name), bytes).await;
-    if written.is_err() {
-        // Report the first error only. A remaining temporary file is hidden and harmless.
-        let _ = fs::remove_file(&temp_file).await;
+    if written.is_err()
+        && let Err(error) = fs::remove_file(&temp_file).await
+    {
+        // The caller gets the first error. A remaining temporary file is hidden and harmless.
+        tracing::debug!(%error, "a temporary file was not removed");
     }
     written?;
     File::open(folder).await?.sync_all().await

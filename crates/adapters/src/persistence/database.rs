@@ -252,9 +252,13 @@ async fn begin_detached(pool: &PgPool, statement: &'static str) -> Result<Transa
 async fn checkpoint(mut connection: SqliteConnection, mut closed: CloseEvent) {
     while tokio::time::timeout(CHECKPOINTS, &mut closed).await.is_err() {
         // A passive checkpoint stops at pages that are still being read and blocks nobody. The next round retries what failed.
-        let _ = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await;
+        if let Err(error) = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await {
+            tracing::warn!(%error, "the write-ahead log was not checkpointed");
+        }
     }
-    let _ = connection.close().await;
+    if let Err(error) = connection.close().await {
+        tracing::warn!(%error, "the connection of the checkpoints was not closed cleanly");
+    }
 }
 
 /// Returns whether the error is SQLITE_BUSY or one of its extended codes, which share the low byte.

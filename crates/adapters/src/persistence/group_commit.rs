@@ -111,8 +111,9 @@ async fn write_together(begun: Result<Transaction<'static, Sqlite>, sqlx::Error>
         Err(error) => callers.iter().map(|_| Err(StorageError::Driver(error.to_string().into()))).collect(),
     };
     for (caller, outcome) in callers.into_iter().zip(outcomes) {
-        // The caller may have stopped waiting.
-        let _ = caller.send(outcome);
+        if caller.send(outcome).is_err() {
+            tracing::debug!("the caller of a unit of work stopped waiting for its outcome");
+        }
     }
 }
 

@@ -251,8 +251,10 @@ struct PollTicks(BoxStream<'static, ()>);
 impl PollTicks {
     fn new(period: Duration, pushed: Arc<Notify>) -> Self {
         let ticks = stream::unfold(pushed, move |pushed| async move {
-            // A push or the timeout, whichever comes first.
-            let _ = tokio::time::timeout(period, pushed.notified()).await;
+            tokio::select! {
+                () = pushed.notified() => (),
+                () = tokio::time::sleep(period) => (),
+            }
             Some(((), pushed))
         });
         Self(ticks.boxed())

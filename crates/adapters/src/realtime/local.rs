@@ -21,8 +21,10 @@ impl Default for LocalRealtime {
 impl LocalRealtime {
     /// Sends a message to the subscribers of this process.
     pub(super) fn send_local(&self, message: RealtimeMessage) {
-        // An error means that there are no subscribers, which is fine: a page that opens later reads the current state.
-        let _ = self.sender.send(message);
+        if self.sender.send(message).is_err() {
+            // A page that opens later reads the current state.
+            tracing::trace!("nobody has subscribed to realtime messages");
+        }
     }
 }
 

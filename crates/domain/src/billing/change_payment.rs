@@ -155,7 +155,9 @@ pub async fn submit_signed_payment_change(
     {
         // The delegation is valid in any case. If the price has changed meanwhile or the network is slow, the page shows the plan
         // unchanged.
-        let _ = switch_plan(ctx, id, order, Requester::Customer).await;
+        if let Err(error) = switch_plan(ctx, id, order, Requester::Customer).await {
+            tracing::info!(subscription = %id, %error, "the plan was not changed after the wallet had signed");
+        }
     }
     Ok(hash)
 }

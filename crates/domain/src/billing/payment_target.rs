@@ -131,7 +131,9 @@ pub(super) async fn send(
 /// # Errors
 /// [`PaymentTargetError::Declined`] when the network declines it.
 pub(super) async fn send_now(ctx: &Context, attempt: &AttemptId) -> Result<(), PaymentTargetError> {
-    let _ = charge_now(ctx, attempt).await;
+    if let Err(error) = charge_now(ctx, attempt).await {
+        tracing::warn!(%attempt, %error, "the attempt stays with the reconciler");
+    }
     let found = ctx.store.read().await?.attempts().find(attempt).await?;
     match found.filter(|attempt| attempt.status == AttemptStatus::Declined) {
         Some(declined) => Err(PaymentTargetError::Declined(declined.last_error.unwrap_or_default())),

@@ -130,7 +130,9 @@ pub async fn submit_signed_restake(
     let hash = send(ctx, unit, target, Purpose::Stake(stake.id), *amount, payer, signed).await?;
     if let StakeFor::ChangedPlan(order) = what {
         // The stake is held in any case and is not requested again. If the network is slow, the page shows the plan unchanged.
-        let _ = switch_plan(ctx, id, order, Requester::Customer).await;
+        if let Err(error) = switch_plan(ctx, id, order, Requester::Customer).await {
+            tracing::info!(subscription = %id, %error, "the plan was not changed after the wallet had signed");
+        }
     }
     Ok(hash)
 }

@@ -148,7 +148,9 @@ pub async fn pay_fast(ctx: &Context, id: &SessionId, payer: &Did, agreed: Option
         match result {
             Ok(Step::Completed) => return Ok(true),
             Ok(Step::Charge(attempt)) => {
-                let _ = settle_unsent(ctx, &attempt).await;
+                if let Err(error) = settle_unsent(ctx, &attempt).await {
+                    tracing::warn!(%attempt, %error, "the attempt stays with the reconciler");
+                }
                 let mut unit = ctx.store.read().await?;
                 let found = unit.attempts().find(&attempt).await?;
                 return Ok(found.is_some_and(|attempt| attempt.status != AttemptStatus::Declined));

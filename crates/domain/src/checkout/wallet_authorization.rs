@@ -256,7 +256,9 @@ async fn write_attempt(unit: &mut dyn UnitOfWork, attempt: &Attempt, session: &S
 /// Sends an attempt, and returns the network's decline as an error. If the outcome is still unknown, the reconciler queries the network
 /// later.
 pub(super) async fn settle_now(ctx: &Context, id: &AttemptId) -> Result<(), TransferError> {
-    let _ = settle_unsent(ctx, id).await;
+    if let Err(error) = settle_unsent(ctx, id).await {
+        tracing::warn!(attempt = %id, %error, "the attempt stays with the reconciler");
+    }
     let mut unit = ctx.store.read().await?;
     match unit.attempts().find(id).await? {
         Some(Attempt { status: AttemptStatus::Declined, last_error: Some(decline), .. }) => Err(TransferError::Declined(decline)),

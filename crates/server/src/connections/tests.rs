@@ -80,8 +80,10 @@ impl Running {
 /// What the server sends until it closes the connection.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
-    // A reset ends it as well.
-    let _ = tokio::time::timeout(LIMIT, stream.read_to_end(&mut bytes)).await.expect("the connection is closed in time");
+    let read = tokio::time::timeout(LIMIT, stream.read_to_end(&mut bytes)).await.expect("the connection is closed in time");
+    if let Err(error) = read {
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset, "the server closes or resets the connection");
+    }
     String::from_utf8(bytes).expect("text")
 }
 

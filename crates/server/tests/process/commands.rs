@@ -255,6 +255,7 @@ impl Redis {
 }
 
 impl Drop for Redis {
+    #[expect(clippy::let_underscore_must_use, reason = "a panic while dropping would hide the failure of the test")]
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

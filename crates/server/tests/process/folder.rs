@@ -74,7 +74,9 @@ async fn a_folder_of_a_store_refuses_to_start_without_its_database() {
     accepted(&settings, &["migrate"]).await;
     accepted(&settings, &["migrate"]).await;
     for file in ["souk.db", "souk.db-wal", "souk.db-shm"] {
-        let _ = std::fs::remove_file(folder.path().join(file));
+        if let Err(error) = std::fs::remove_file(folder.path().join(file)) {
+            assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{file} is removed, or was missing");
+        }
     }
     std::fs::remove_file(folder.path().join("secret.key")).expect("removes the key");
     for words in [vec!["serve", "--listen", "127.0.0.1:0"], vec!["migrate"], vec!["key", "list"]] {

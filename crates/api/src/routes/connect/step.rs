@@ -262,7 +262,9 @@ async fn next(
         (Err(TransferError::Complete), None) => succeed(app, session, json!({}), now).await,
         (Ok(WalletStep::Nothing), None) => {
             // If this first call does not settle the payment, the reconciler continues, and the page learns the result by polling.
-            let _ = checkout::advance(&app.ctx, id).await;
+            if let Err(error) = checkout::advance(&app.ctx, id).await {
+                tracing::warn!(session = %id, %error, "the payment stays with the reconciler");
+            }
             succeed(app, session, json!({}), now).await
         }
         (Ok(wanted), _) => advance_to(app, session, step_for(wanted)).await,

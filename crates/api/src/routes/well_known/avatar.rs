@@ -1,7 +1,6 @@
 //! Avatars: a symmetric pattern of 5 by 5 fields in one color; pattern and color derive from the DID's hash.
 
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 
 const FIELDS: usize = 5;
 
@@ -16,7 +15,7 @@ pub fn draw(did: &str) -> String {
             // Mirror the left columns at the middle column.
             let mirrored = column.min(FIELDS - 1 - column);
             if hash[2 + row * 3 + mirrored] & 1 == 1 {
-                let _ = write!(fields, "<rect x=\"{}\" y=\"{}\" width=\"12\" height=\"12\"/>", 10 + column * 12, 10 + row * 12);
+                fields.push_str(&format!("<rect x=\"{}\" y=\"{}\" width=\"12\" height=\"12\"/>", 10 + column * 12, 10 + row * 12));
             }
         }
     }

@@ -75,7 +75,7 @@ CREATE INDEX subscriptions_due ON subscriptions (due_at, id) WHERE due_at IS NOT
 CREATE INDEX subscriptions_due_by_clock ON subscriptions (clock_id, due_at, id) WHERE due_at IS NOT NULL AND clock_id IS NOT NULL;
 CREATE INDEX subscriptions_of_stake ON subscriptions (stake_id, id) WHERE stake_id IS NOT NULL;
 CREATE INDEX subscriptions_of_overdraft_stake ON subscriptions (overdraft_stake_id, id) WHERE overdraft_stake_id IS NOT NULL;
-CREATE INDEX subscriptions_on_hold ON subscriptions (livemode, id) WHERE on_hold IS NOT NULL;
+CREATE INDEX subscriptions_on_hold ON subscriptions (id DESC) WHERE on_hold IS NOT NULL;
 CREATE INDEX subscriptions_newest ON subscriptions (livemode, id DESC);
 CREATE INDEX subscriptions_of_customer ON subscriptions (customer_id, id DESC);
 

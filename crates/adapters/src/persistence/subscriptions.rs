@@ -29,9 +29,11 @@ macro_rules! subscriptions {
 }
 pub(super) const ALL: Listing = subscriptions!("livemode = $4 AND $6 IS NULL");
 pub(super) const OF_CUSTOMER: Listing = subscriptions!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4");
-pub(super) const ON_HOLD: Listing = subscriptions!("livemode = $4 AND on_hold IS NOT NULL AND ($6 IS NULL OR customer_id = $6)");
+// Few subscriptions are on hold. The mode is not searched by an index, so that both databases read the partial one.
+pub(super) const ON_HOLD: Listing = subscriptions!((either "+livemode =" "livemode IS NOT DISTINCT FROM") " $4 AND on_hold IS NOT NULL AND ($6 IS NULL OR customer_id = $6)");
 pub(super) const LOCK_HELD: Sql = sql_per_dialect!(
-    "SELECT * FROM subscriptions WHERE livemode = $1 AND on_hold = $2 AND id > $3 ORDER BY id LIMIT $4" (either "" " FOR UPDATE")
+    "SELECT * FROM subscriptions WHERE " (either "+livemode =" "livemode IS NOT DISTINCT FROM") " $1 AND on_hold = $2 AND id > $3 ORDER BY id LIMIT $4"
+    (either "" " FOR UPDATE")
 );
 const LOCK: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR UPDATE"));
 const LOCK_SHARED: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR SHARE"));

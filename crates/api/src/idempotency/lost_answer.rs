@@ -78,6 +78,9 @@ impl Source {
             ("POST", [collection]) => {
                 KINDS.iter().find(|kind| kind.collection == *collection).map_or(Self::nothing(), |kind| Self::created(kind.prefix))
             }
+            // The count of resumed subscriptions is gone. A second call resumes what is still on hold.
+            ("PUT", ["subscriptions", "resume-billing"]) => Self::nothing(),
+            ("PUT", ["clock", "confirm"]) => Self::read("/api/clock".to_owned()),
             ("PUT", ["customers", "me"]) => object("customers", "me"),
             ("POST", ["session", "claim-owner"]) => Self::read("/api/session".to_owned()),
             ("DELETE", ["subscriptions", _, "overdraft-protection"]) => Self::read(path.to_owned()),
@@ -178,7 +181,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Writes without a rebuilt answer: previews write nothing; the others repeat safely with a new key, or have no caller afterwards.
-    const WITHOUT: [&str; 7] = [
+    const WITHOUT: [&str; 8] = [
         "POST /api/credit-notes/preview",
         "POST /api/invoices/pay-stripe",
         "POST /api/payment-intents/{id}/resolve",
@@ -186,6 +189,7 @@ mod tests {
         "POST /api/session/logout",
         "POST /api/subscriptions/{id}/change-payment",
         "POST /api/subscriptions/{id}/change-plan/preview",
+        "PUT /api/subscriptions/resume-billing",
     ];
 
     #[test]

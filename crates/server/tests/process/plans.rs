@@ -140,12 +140,12 @@ pub async fn insert_subscriptions(database: &Database, payers: &[Payer], count: 
     let mut connection = database.begin().await.expect("begins");
     let payers = payers.len() as u64;
     let subscriptions = "INSERT INTO subscriptions (id, livemode, status, description, name, name_zh, customer_id, method_id, currency_id, mandate_id, cycle,
-            anchor, period_start, period_end, cancel_at_period_end, days_until_cancel, resets_anchor, due_at, metadata, created_at, updated_at,
-            version)
+            anchor, period_start, period_end, cancel_at_period_end, days_until_cancel, resets_anchor, due_at, invoiced_count, metadata, created_at,
+            updated_at, version)
         WITH RECURSIVE n(i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM n WHERE i < $2 - 1)
         SELECT 'sub_storm_' || (10000000 + n.i), t.livemode, t.status, t.description, t.name, t.name_zh, t.customer_id, t.method_id, t.currency_id, t.mandate_id,
             t.cycle, t.anchor, t.period_start, t.period_end, t.cancel_at_period_end, t.days_until_cancel, t.resets_anchor, t.due_at,
-            t.metadata, t.created_at, t.updated_at, t.version
+            t.invoiced_count, t.metadata, t.created_at, t.updated_at, t.version
         FROM n JOIN subscriptions t ON t.id = 'sub_first_' || (n.i % $1)";
     connection.query(subscriptions).bind(payers).bind(count).execute().await.expect("writes");
     let items = "INSERT INTO subscription_items (id, subscription_id, position, price_id, quantity)

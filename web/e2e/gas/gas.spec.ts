@@ -56,7 +56,7 @@ async function expectPaid({ page, translate }: Customer): Promise<void> {
 }
 
 test('a store sells before and after it has staked for gas', async ({ page, browser }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(240_000);
   await applyDisplaySettings(page);
   const customer = new Customer(page, 'en');
   const { translate } = customer;

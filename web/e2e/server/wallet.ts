@@ -8,7 +8,7 @@ export function requireServer(): void {
 }
 
 /** Opens the sandbox wallet from the dialog, and creates an account if there is none. */
-async function openWallet(page: Page, translate: Translate): Promise<Page> {
+export async function openWallet(page: Page, translate: Translate): Promise<Page> {
   const opened = page.waitForEvent('popup');
   await page.getByRole('button', { name: translate('connect:sandbox') }).click();
   const wallet = await opened;

@@ -1,10 +1,12 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Alert, Button, Descriptions, Typography } from 'antd';
+import { Alert, Button, Descriptions } from 'antd';
 import { api } from '@/api/client';
 import type { PaymentMethodGas } from '@/api/types';
+import { Copyable } from '@/app/copyable';
 import { ErrorAlert } from '@/features/billing/dialog';
 import styles from '@/features/billing/pages.module.css';
 import { translateError } from '@/i18n/translate';
+import { announce } from '@/kit/announce';
 import { formatMoney } from '@/lib/amount';
 import own from './method-gas.module.css';
 import { methodCheckQuery } from './queries';
@@ -12,16 +14,18 @@ import { useTexts } from './texts';
 
 const TYPES = { free: 'success', staked: 'success', ready_to_stake: 'warning', lacks_funds: 'warning' } as const;
 
+interface MethodGasProps {
+  id: string;
+  gas: PaymentMethodGas;
+  isChecking: boolean;
+  onCheck: () => void;
+}
+
 /** What the network charges for transactions, what is missing so that nobody is charged, and how to stake. */
-export function MethodGas({ id, gas }: { id: string; gas: PaymentMethodGas }) {
+export function MethodGas({ id, gas, isChecking, onCheck }: MethodGasProps) {
   const { t, language } = useTexts();
-  const queryClient = useQueryClient();
   const money = (amount: string) => formatMoney(amount, gas, language);
-  const stake = useMutation({
-    mutationFn: () => api.post(`/api/payment-methods/${encodeURIComponent(id)}/stake-for-gas`),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: methodCheckQuery(id).queryKey }),
-  });
-  const lacksStake = gas.status === 'ready_to_stake' || gas.status === 'lacks_funds';
+  const lacksFunds = gas.status === 'lacks_funds';
   return (
     <>
       <Alert
@@ -29,38 +33,32 @@ export function MethodGas({ id, gas }: { id: string; gas: PaymentMethodGas }) {
         showIcon
         title={t(`gas.${gas.status}`)}
         description={
-          lacksStake ? (
+          lacksFunds || gas.status === 'ready_to_stake' ? (
             <div className={own.steps}>
-              <span>{t('gas.why', { cost: money(gas.cost) })}</span>
-              {gas.status === 'lacks_funds' ? (
-                <div>
-                  <p>{t('gas.send', { amount: money(gas.missing) })}</p>
-                  <Typography.Text code copyable={{ text: gas.account }} className={own.address}>
-                    {gas.account}
-                  </Typography.Text>
-                </div>
-              ) : null}
-              <span>{t('gas.how', { amount: money(gas.min_stake) })}</span>
-              <div>
-                <Button
-                  type="primary"
-                  disabled={gas.status !== 'ready_to_stake'}
-                  loading={stake.isPending}
-                  onClick={() => stake.mutate()}
-                >
-                  {t('gas.stake', { amount: money(gas.min_stake) })}
-                </Button>
-              </div>
+              <p>{t('gas.why', { cost: money(gas.cost) })}</p>
+              {lacksFunds ? (
+                <ol>
+                  <li>
+                    <span>{t('gas.send', { amount: money(gas.missing) })}</span>
+                    <Copyable label={t('gas.account')} value={gas.account} />
+                    <Button loading={isChecking} onClick={onCheck}>
+                      {t('gas.check')}
+                    </Button>
+                  </li>
+                  <li>{t('gas.then', { amount: money(gas.min_stake) })}</li>
+                </ol>
+              ) : (
+                <StakeForGas id={id} amount={money(gas.min_stake)} />
+              )}
             </div>
           ) : (
             t(gas.status === 'staked' ? 'gas.stakedText' : 'gas.freeText')
           )
         }
       />
-      {stake.isError ? <ErrorAlert title={t('gas.notStaked')} text={translateError(stake.error)} /> : null}
       {gas.status === 'free' ? null : (
         <Descriptions
-          className={styles.details}
+          className={`${styles.details} ${own.facts}`}
           column={{ xs: 1, sm: 2 }}
           layout="vertical"
           colon={false}
@@ -72,6 +70,28 @@ export function MethodGas({ id, gas }: { id: string; gas: PaymentMethodGas }) {
           ]}
         />
       )}
+    </>
+  );
+}
+
+function StakeForGas({ id, amount }: { id: string; amount: string }) {
+  const { t } = useTexts();
+  const queryClient = useQueryClient();
+  const stake = useMutation({
+    mutationFn: () => api.post(`/api/payment-methods/${encodeURIComponent(id)}/stake-for-gas`),
+    // The button is replaced, so the result is announced.
+    onSuccess: () => announce(t('gas.staked')),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: methodCheckQuery(id).queryKey }),
+  });
+  return (
+    <>
+      <p>{t('gas.how', { amount })}</p>
+      <div>
+        <Button type="primary" loading={stake.isPending} onClick={() => stake.mutate()}>
+          {t('gas.stake', { amount })}
+        </Button>
+      </div>
+      {stake.isError ? <ErrorAlert title={t('gas.notStaked')} text={translateError(stake.error)} /> : null}
     </>
   );
 }

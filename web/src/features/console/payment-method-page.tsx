@@ -8,6 +8,7 @@ import styles from '@/features/billing/pages.module.css';
 import { LoadError, Loading, PageResult, Section } from '@/features/billing/states';
 import { translateProblem } from '@/i18n/translate';
 import { MethodGas } from './method-gas';
+import own from './method-gas.module.css';
 import { methodTypeKey } from './method-type';
 import { methodCheckQuery, methodQuery } from './queries';
 import { RequireAdmin } from './require-admin';
@@ -47,7 +48,7 @@ function MethodDetails({ method }: { method: PaymentMethod }) {
   const network = settings?.chain_id ?? settings?.api_host;
   return (
     <Descriptions
-      className={styles.details}
+      className={`${styles.details} ${own.facts}`}
       column={{ xs: 1, sm: 2 }}
       layout="vertical"
       colon={false}
@@ -72,7 +73,7 @@ function MethodDetails({ method }: { method: PaymentMethod }) {
 /** What the method's network says about it. */
 function MethodState({ id }: { id: string }) {
   const { t } = useTexts();
-  const { data, error, refetch } = useQuery(methodCheckQuery(id));
+  const { data, error, isFetching, refetch } = useQuery(methodCheckQuery(id));
   return (
     <Section id="network" title={t('methods.check')}>
       {error && !data ? (
@@ -91,7 +92,9 @@ function MethodState({ id }: { id: string }) {
               description={data.problem ? translateProblem(data.problem) : null}
             />
           )}
-          {data.gas ? <MethodGas id={id} gas={data.gas} /> : null}
+          {data.gas ? (
+            <MethodGas id={id} gas={data.gas} isChecking={isFetching} onCheck={() => void refetch()} />
+          ) : null}
         </div>
       )}
     </Section>

@@ -25,7 +25,8 @@ impl Connect {
         assert_eq!(begun["status"], "created");
         let token = begun["token"].as_str().expect("a token").to_owned();
         assert_eq!(token.len(), 32, "128 bits");
-        Self { token, browser: browser.clone(), wallet_browser: app.browser(), clock: app.clock.clone(), action: action.to_owned() }
+        // Wallets do not know the mode of a page.
+        Self { token, browser: browser.clone(), wallet_browser: app.browser().live(), clock: app.clock.clone(), action: action.to_owned() }
     }
 
     fn path(&self, endpoint: &str) -> String {

@@ -27,6 +27,10 @@ on_both! {
         assert_eq!((&gas["status"], &gas["symbol"], &gas["decimal"]), (&json!("lacks_funds"), &json!("SKT"), &json!(18)), "{gas}");
         assert_eq!((&gas["missing"], &gas["min_stake"]), (&json!(MIN_GAS_STAKE.to_string()), &json!(MIN_GAS_STAKE.to_string())));
         assert_eq!(gas["account"], app.app_key.did().as_str());
+        let network =
+            json!({ "chain_id": CHAIN_ID, "api_host": "/sandbox/arcblock/api/", "explorer_host": "/sandbox/arcblock/explorer" });
+        let second = json!({ "type": "arcblock", "name": "Second", "settings": { "arcblock": network } });
+        assert_eq!(owner.browser.post("/api/payment-methods", &second).await.ok()["gas"], gas, "an added method says so at once");
         let refused = owner.browser.post(&path(&app, "stake-for-gas"), &json!({})).await.refused(400);
         assert_eq!(refused["code"], "NETWORK_REJECTED");
         app.networks.faucet(app.app_key.did().as_str()).await;
@@ -100,22 +104,34 @@ async fn keep_ten_tokens(app: &TestApp, alice: &Buyer) {
     assert!(matches!(sent, Outcome::Settled(_)), "{sent:?}");
 }
 
+/// A payer whose wallet holds exactly the price, before and after the store has staked for gas.
+async fn refuse_without_gas(app: &TestApp, generation: Generation) {
+    let alice = app.sign_in("alice").await;
+    keep_ten_tokens(app, &alice).await;
+    app.networks.set_chain(generation, GAS_PRICE).await;
+    let session = alice.start(&app.shop.atlas).await;
+    alice.submit_for_wallet(app, &session).await;
+    let refused = alice.pay_by_wallet(app, &session).await;
+    assert_eq!((&refused["status"], &refused["errorParams"]["reason"]), (&json!("error"), &json!("INSUFFICIENT_GAS")), "{refused}");
+    app.networks.faucet(app.app_key.did().as_str()).await;
+    app.owner().await.browser.post(&path(app, "stake-for-gas"), &json!({})).await.ok();
+    // At another time the wallet signs another transaction.
+    app.advance(Duration::from_secs(1));
+    let paid = alice.pay_by_wallet(app, &session).await;
+    assert_eq!(paid["status"], "ok", "{paid}");
+    assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
+}
+
 #[tokio::test]
 async fn a_payer_who_lacks_gas_is_told_so_by_the_wallets_own_request() {
     let app = TestApp::open().await;
-    let alice = app.sign_in("alice").await;
-    keep_ten_tokens(&app, &alice).await;
-    app.networks.set_chain(Generation::Current, GAS_PRICE).await;
-    let session = alice.start(&app.shop.atlas).await;
-    alice.submit_for_wallet(&app, &session).await;
-    let refused = alice.pay_by_wallet(&app, &session).await;
-    assert_eq!((&refused["status"], &refused["errorParams"]["reason"]), (&json!("error"), &json!("INSUFFICIENT_GAS")), "{refused}");
-    app.networks.faucet(app.app_key.did().as_str()).await;
-    app.owner().await.browser.post(&path(&app, "stake-for-gas"), &json!({})).await.ok();
-    // At another time the wallet signs another transaction.
-    app.advance(Duration::from_secs(1));
-    let paid = alice.pay_by_wallet(&app, &session).await;
-    assert_eq!(paid["status"], "ok", "{paid}");
-    assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
+    refuse_without_gas(&app, Generation::Current).await;
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_payer_who_lacks_gas_is_told_so_by_the_wallets_own_request_in_generation_1_20_8() {
+    let app = TestApp::open().await;
+    refuse_without_gas(&app, Generation::V1_20_8).await;
     app.finish().await;
 }

@@ -1,5 +1,6 @@
 use crate::app::{Connect, Subscriber, TOKEN, Terms, TestApp, WEEK, claim_of, page_tokens, wallet};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// A subscriber whose delegation is too small, so that one period is unpaid.
 async fn with_overdue_invoice(app: &TestApp, name: &str) -> Subscriber {
@@ -36,6 +37,26 @@ async fn overdue_invoices_are_summed_by_currency_and_paid_by_one_transfer() {
     assert_eq!((&owes["summary"], &owes["subscription"]["status"]), (&json!({}), &json!("active")));
     let again = Connect::begin(&app, &alice.buyer.browser, "collect-batch", &query).await;
     assert_eq!(again.scan().await["errorMessage"], "Nothing is overdue");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn every_action_takes_its_mode_from_the_named_object() {
+    let app = TestApp::open().await;
+    let alice = app.subscribe("alice", Terms { limit: 100, ..Terms::default() }).await;
+    app.advance(Duration::from_secs(5));
+    let session = alice.buyer.start(&app.shop.atlas).await;
+    alice.buyer.submit_for_wallet(&app, &session).await;
+    let live = alice.buyer.browser.live();
+    for (action, query) in [
+        ("payment", format!("&checkoutSessionId={session}")),
+        ("change-payment", format!("&subscriptionId={}&currencyId={}", alice.id, app.shop.token)),
+        ("recharge", format!("&subscriptionId={}&amount={TOKEN}", alice.id)),
+        ("overdraft-protection", format!("&subscriptionId={}", alice.id)),
+    ] {
+        let asked = Connect::begin(&app, &live, action, &query).await.scan().await;
+        assert!(asked["requestedClaims"][0]["type"].is_string(), "{action}: {asked}");
+    }
     app.finish().await;
 }
 

@@ -3,7 +3,6 @@
 mod cart;
 mod change_price;
 mod custom;
-mod display;
 mod locked;
 mod manage;
 mod recurring;
@@ -16,7 +15,6 @@ mod upsell;
 pub use cart::*;
 pub use change_price::*;
 pub use custom::*;
-pub use display::*;
 pub use locked::*;
 pub use manage::*;
 pub use recurring::*;

@@ -1,8 +1,7 @@
 use crate::lossless_json::Decimal;
 use crate::problem::Problem;
-use crate::routes::checkout_sessions::TextModel;
-use crate::routes::invoices::{formula, formula_text};
-use crate::routes::payments::{CurrencyModel, MethodModel, description_params};
+use crate::routes::invoices::formula;
+use crate::routes::payments::{CurrencyModel, MethodModel, description_params, description_text};
 use crate::routes::refunds::{RefundModel, refund_models};
 use crate::state::App;
 use poem_openapi::Object;
@@ -27,22 +26,19 @@ pub struct CreditNoteItemModel {
     pub revokes: bool,
     /// The formula (`kind`) of the amount with its inputs, if unused time was credited.
     pub formula: Option<serde_json::Value>,
-    /// The formula as text.
-    pub formula_text: Option<TextModel>,
 }
 
 impl CreditNoteItemModel {
-    fn new(item: &CreditNoteItem, line: &InvoiceItem, currency: &Currency) -> Self {
+    fn new(item: &CreditNoteItem, line: &InvoiceItem) -> Self {
         let description = item.description(line);
         Self {
             invoice_item_id: item.invoice_item_id.to_string(),
-            description: description.english(),
+            description: description_text(&description),
             description_code: description.code().to_owned(),
             description_params: description_params(&description),
             amount: item.amount.to_string(),
             revokes: item.revokes,
             formula: item.pricing_formula.as_ref().map(formula),
-            formula_text: item.pricing_formula.as_ref().map(|pricing_formula| formula_text(pricing_formula, currency)),
         }
     }
 }
@@ -134,12 +130,12 @@ pub async fn credit_notes(app: &App, unit: &mut dyn UnitOfWork, mode: Mode, note
 /// One credit note with its items and refunds.
 pub async fn credit_note(app: &App, unit: &mut dyn UnitOfWork, id: &CreditNoteId) -> Result<CreditNoteModel, Problem> {
     let expanded = expand_credit_note(unit, id).await?.ok_or_else(Problem::not_found)?;
-    let ExpandedCreditNote { note, items, currency, refunds, .. } = &expanded;
+    let ExpandedCreditNote { note, items, refunds, .. } = &expanded;
     let model = credit_notes(app, unit, note.mode, std::slice::from_ref(note)).await?.pop().ok_or_else(Problem::not_found)?;
     let refunds: Vec<_> = refunds.iter().map(|route| route.refund.clone()).collect();
     let refunds = refund_models(app, unit, &refunds).await?;
     Ok(CreditNoteModel {
-        items: Some(items.iter().map(|credited| CreditNoteItemModel::new(&credited.item, &credited.line, currency)).collect()),
+        items: Some(items.iter().map(|credited| CreditNoteItemModel::new(&credited.item, &credited.line)).collect()),
         refunds: Some(refunds),
         ..model
     })

@@ -302,6 +302,7 @@ export type CreditNote = Narrow<
     | 'invoice_id'
     | 'invoice_number'
     | 'customer_id'
+    | 'customer'
     | 'reason'
     | 'memo'
     | 'total'
@@ -340,6 +341,7 @@ export type Dispute = Narrow<
     | 'payment_intent_id'
     | 'invoice_ids'
     | 'customer_id'
+    | 'customer'
     | 'provider_id'
     | 'paymentCurrency'
     | 'paymentMethod'
@@ -499,6 +501,7 @@ export interface Stake {
   status: 'pending' | 'held' | 'releasing' | 'final';
   release_reason?: 'ended' | 'superseded' | 'revoked' | 'abandoned' | 'requested' | 'returned_by_store' | null;
   customer_id: string;
+  customer: Schemas['CustomerReference'] | null;
   payer: string;
   subscription_id?: string | null;
   amount: string;

@@ -1,5 +1,6 @@
 use crate::lossless_json::Decimal;
 use crate::problem::Problem;
+use crate::routes::customers::{CustomerReference, ListCustomers};
 use crate::routes::invoices::formula;
 use crate::routes::payments::{CurrencyModel, MethodModel, description_params, description_text};
 use crate::routes::refunds::{RefundModel, refund_models};
@@ -55,6 +56,7 @@ pub struct CreditNoteModel {
     pub invoice_number: String,
     pub subscription_id: Option<String>,
     pub customer_id: String,
+    pub customer: Option<CustomerReference>,
     pub currency_id: String,
     pub payment_method_id: String,
     /// plan_change, cancellation, usage_correction, duplicate, fraudulent, dispute or other.
@@ -93,6 +95,7 @@ impl CreditNoteModel {
             invoice_number,
             subscription_id: note.subscription_id.as_ref().map(ToString::to_string),
             customer_id: note.customer_id.to_string(),
+            customer: None,
             currency_id: note.currency_id.to_string(),
             payment_method_id: note.method_id.to_string(),
             reason: note.reason.name().to_owned(),
@@ -124,7 +127,12 @@ pub async fn credit_notes(app: &App, unit: &mut dyn UnitOfWork, mode: Mode, note
         let invoice = invoices.iter().find(|invoice| invoice.id == note.invoice_id);
         invoice.and_then(Invoice::number_text).unwrap_or_default()
     };
-    Ok(notes.iter().map(|note| CreditNoteModel::new(note, number_of(note), &currencies, &methods, app)).collect())
+    let customers = ListCustomers::read(unit, notes.iter().map(|note| &note.customer_id)).await?;
+    let model = |note: &CreditNote| CreditNoteModel {
+        customer: customers.reference(&note.customer_id),
+        ..CreditNoteModel::new(note, number_of(note), &currencies, &methods, app)
+    };
+    Ok(notes.iter().map(model).collect())
 }
 
 /// One credit note with its items and refunds.

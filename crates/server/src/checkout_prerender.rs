@@ -2,10 +2,10 @@
 //! same content. If they would show something else, nothing is prerendered.
 
 use crate::html_shell::escaped;
-use souk_domain::checkout::{self, LineItem, SessionMode, SessionStatus, SubscriptionTerms};
+use souk_domain::checkout::{self, LineItem, QuoteRequest, SessionMode, SessionStatus, SubscriptionTerms};
 use souk_domain::context::Context;
 use souk_domain::payment::{Currency, MethodKind};
-use souk_domain::pricing::{Interval, Price, Product, RecurringInterval, Usage};
+use souk_domain::pricing::{CatalogueItem, Interval, RecurringInterval, Usage};
 use souk_domain::shared::{Amount, CurrencyId, Language, PaymentLinkId, SessionId, StorageError, Text, Timestamp};
 use souk_domain::storage::UnitOfWork;
 use std::collections::BTreeMap;
@@ -104,12 +104,13 @@ async fn describe(
             Some((terms.trial.days, recurring.cycle))
         }
     };
-    let sold: [(Price, Product); 1] = [(price, product)];
-    let Ok(quote) = checkout::quote((mode, terms), items, &sold, &currency, !is_card, now) else { return Ok(None) };
+    let sold = CatalogueItem { price, product };
+    let request = QuoteRequest { kind: mode, terms, items, sold: std::slice::from_ref(&sold), by_wallet: !is_card };
+    let Ok(quote) = checkout::quote(&request, &currency, now) else { return Ok(None) };
     let Ok(total) = quote.due.now.plus(quote.stake) else { return Ok(None) };
     let shown_if_any = |amount: Amount| if amount.is_zero() { None } else { text(amount) };
     let (total, deposit) = (shown_if_any(total), shown_if_any(quote.stake));
-    let [(_, product)] = sold;
+    let CatalogueItem { product, .. } = sold;
     let picture = product.images.first().cloned();
     let (name, description) = (product.localized_name(), product.localized_description());
     Ok(Some(CheckoutPrerender { name, description, picture, price: shown, total, deposit, trial }))

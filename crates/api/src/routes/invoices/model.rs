@@ -11,8 +11,8 @@ use crate::state::Site;
 use poem_openapi::Object;
 use souk_domain::access::Did;
 use souk_domain::billing::{BillingReason, ExpandedInvoice, Invoice, InvoiceItem, InvoicePayment, PaymentSource, Period, Subscription};
-use souk_domain::payment::{Currency, Intent, Method, MethodKind};
-use souk_domain::shared::{Amount, MethodId, Timestamp};
+use souk_domain::payment::{Currency, Intent, Method, MethodKind, TransactionKey};
+use souk_domain::shared::{Amount, Timestamp};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Object)]
@@ -158,12 +158,12 @@ pub struct InvoiceModel {
 }
 
 /// The accounts of wallets by method and transaction hash.
-pub type Wallets = BTreeMap<(MethodId, String), Did>;
+pub type Wallets = BTreeMap<TransactionKey, Did>;
 
 /// The transaction that a statement documents.
 #[must_use]
-pub fn transaction_of(statement: &Invoice) -> Option<(MethodId, String)> {
-    Some((statement.method_id.clone(), statement.reference.clone()?))
+pub fn transaction_of(statement: &Invoice) -> Option<TransactionKey> {
+    Some(TransactionKey { method_id: statement.method_id.clone(), hash: statement.reference.clone()? })
 }
 
 /// The type of the transaction that a statement with this reason documents.

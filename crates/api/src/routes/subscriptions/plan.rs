@@ -15,6 +15,7 @@ use souk_domain::billing::{
     self, InvoiceItem, PlanChoice, PlanError, PlanOrder, PlanPreview, PlanSwitch, PricingFormula, Requester, UnusedTime,
 };
 use souk_domain::payment::Description;
+use souk_domain::pricing::CatalogueItem;
 use souk_domain::shared::{Amount, PriceId, SubscriptionItemId, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -161,8 +162,10 @@ impl PlansApi {
     ) -> Result<Json<PlansModel>, Problem> {
         let (subscription, _) = authorize_action(&app, &actor, &id).await?;
         let plans = billing::plans(&app.ctx, &subscription.id).await?;
-        let plan =
-            |(price, product): &(_, _)| PriceModel { product: Some(Box::new(ProductModel::from(product))), ..PriceModel::from(price) };
+        let plan = |plan: &CatalogueItem| PriceModel {
+            product: Some(Box::new(ProductModel::from(&plan.product))),
+            ..PriceModel::from(&plan.price)
+        };
         Ok(Json(PlansModel { plans: plans.iter().map(plan).collect() }))
     }
 

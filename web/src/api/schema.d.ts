@@ -4646,6 +4646,8 @@ export interface paths {
                 query?: {
                     customer_id?: string;
                     status?: string;
+                    /** @description true: only subscriptions whose billing is on hold. */
+                    on_hold?: boolean;
                     page?: number;
                     pageSize?: number;
                     limit?: number;
@@ -5237,6 +5239,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/subscriptions/resume-billing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Resume billing of all subscriptions on hold because of their unbilled periods. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["BillingResumption"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ResumedBilling"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/subscriptions/{id}/resume-billing": {
         parameters: {
             query?: never;
@@ -5255,7 +5314,11 @@ export interface paths {
                 };
                 cookie?: never;
             };
-            requestBody?: never;
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["BillingResumption"];
+                };
+            };
             responses: {
                 200: {
                     headers: {
@@ -7034,6 +7097,112 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/clock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the clock is trusted, for administrators. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Clock"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clock/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Confirm that the clocks of all machines are right, as an owner. Automatic billing continues. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Clock"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -7269,6 +7438,17 @@ export interface components {
             list: components["schemas"]["BalanceTransaction"][];
         };
         /**
+         * BillingResumption
+         * @description How billing continues.
+         */
+        BillingResumption: {
+            /**
+             * @description What happens to the periods that have begun without an invoice. every_period: each is billed. current_period: only the current one
+             *     is billed. skip: none is billed. Required when they are the reason of the hold.
+             */
+            mode?: string;
+        };
+        /**
          * BillingThresholds
          * @description The threshold at which usage is billed before the end of its period.
          */
@@ -7453,6 +7633,20 @@ export interface components {
             /** @description Replaces the existing metadata. */
             metadata: unknown;
         };
+        /** Clock */
+        Clock: {
+            /** @description Automatic billing runs only while the clock is trusted. */
+            trusted: boolean;
+            /** @description What the clock differs from: uptime, database, network or mark. */
+            source?: string;
+            /**
+             * Format: int64
+             * @description How far the clock is ahead of it, in seconds; negative: behind.
+             */
+            ahead_seconds?: number;
+            /** @description The machine whose clock is doubted. */
+            host?: string;
+        };
         /**
          * ConnectOrder
          * @description The wallet action to open.
@@ -7491,6 +7685,7 @@ export interface components {
             invoice_number: string;
             subscription_id?: string;
             customer_id: string;
+            customer?: components["schemas"]["CustomerReference"];
             currency_id: string;
             payment_method_id: string;
             /** @description plan_change, cancellation, usage_correction, duplicate, fraudulent, dispute or other. */
@@ -7546,8 +7741,6 @@ export interface components {
             revokes: boolean;
             /** @description The formula (`kind`) of the amount with its inputs, if unused time was credited. */
             formula?: unknown;
-            /** @description The formula as text. */
-            formula_text?: components["schemas"]["Text"] & unknown;
         };
         /** CreditNoteItemInput */
         CreditNoteItemInput: {
@@ -7725,6 +7918,7 @@ export interface components {
             /** @description The invoices that the disputed payment paid. */
             invoice_ids: string[];
             customer_id: string;
+            customer?: components["schemas"]["CustomerReference"];
             payment_method_id: string;
             /** @description The network's id of the dispute. */
             provider_id: string;
@@ -7788,6 +7982,20 @@ export interface components {
             /** @description Base units. */
             amount: string;
             payer: string;
+        };
+        /**
+         * FieldProblem
+         * @description The error of a form field.
+         */
+        FieldProblem: {
+            /** @description The message in English. */
+            error: string;
+            /** @description REQUIRED, INVALID, TOO_LONG or PATTERN. */
+            code: string;
+            /** @description Parameters of the message: of TOO_LONG the `max` number of characters, of PATTERN the seller's `message` and `message_zh`. */
+            params?: {
+                [key: string]: string;
+            };
         };
         /** HeldSubscription */
         HeldSubscription: {
@@ -7921,8 +8129,6 @@ export interface components {
             covers_until?: number;
             /** @description The formula (`kind`) of the amount with its inputs. */
             formula: unknown;
-            /** @description The formula as text. */
-            formula_text: components["schemas"]["Text"] & unknown;
         };
         /** InvoiceList */
         InvoiceList: {
@@ -8465,9 +8671,8 @@ export interface components {
             amount: string;
             /** @description credit or charge. */
             kind: string;
+            /** @description The formula (`kind`) of the amount with its inputs. */
             formula: unknown;
-            /** @description The formula as text. */
-            text: components["schemas"]["Text"] & unknown;
         };
         /** @description The subscription with its new plan, or the wallet action that has to authorize it first. */
         PlanSwitch: components["schemas"]["Subscription"] | components["schemas"]["PlanConnect"];
@@ -8580,9 +8785,9 @@ export interface components {
             params?: {
                 [key: string]: string;
             };
-            /** @description Messages for invalid form fields, by field. */
+            /** @description The errors of invalid form fields, by field. */
             fields?: {
-                [key: string]: string;
+                [key: string]: components["schemas"]["FieldProblem"];
             };
         };
         /** Product */
@@ -8794,6 +8999,14 @@ export interface components {
              */
             to?: string;
         };
+        /** ResumedBilling */
+        ResumedBilling: {
+            /**
+             * Format: uint64
+             * @description The number of subscriptions whose billing was resumed.
+             */
+            resumed: number;
+        };
         /** Screenshot */
         Screenshot: {
             url: string;
@@ -8919,6 +9132,7 @@ export interface components {
             /** @description Why the stake was released: ended, superseded, revoked, abandoned, requested or returned_by_store. */
             release_reason?: string;
             customer_id: string;
+            customer?: components["schemas"]["CustomerReference"];
             /** @description The account that placed the stake and receives it back. */
             payer: string;
             payment_method_id: string;
@@ -9063,9 +9277,20 @@ export interface components {
             on_hold: boolean;
             /**
              * @description The reason of the hold: price_missing, product_missing, customer_missing, currency_not_configured, not_recurring,
-             *     amount_out_of_range, already_billed, unreadable, payment_method or other; `souk verify` shows the technical message.
+             *     amount_out_of_range, already_billed, unreadable, unbilled_periods, invoice_limit, charge_limit,
+             *     payment_method or other; `souk verify` shows the technical message.
              */
             on_hold_reason?: string;
+            /**
+             * Format: int64
+             * @description When billing continues by itself, because a limit was reached. Absent: the store resumes it.
+             */
+            on_hold_until?: number;
+            /**
+             * Format: uint32
+             * @description The number of periods that have begun without an invoice.
+             */
+            unbilled_periods: number;
             latest_invoice_id?: string;
             items: components["schemas"]["SubscriptionItem"][];
             staking?: components["schemas"]["SubscriptionStake"];
@@ -9279,7 +9504,7 @@ export interface components {
          * @description The type of a timeline event.
          * @enum {string}
          */
-        TestClockTimelineEvent: "renewed" | "trial_ended" | "paid" | "payment_declined" | "retried" | "past_due" | "canceled" | "stake_waits" | "stake_slashed" | "stake_returned";
+        TestClockTimelineEvent: "renewed" | "trial_ended" | "paid" | "payment_declined" | "retried" | "past_due" | "canceled" | "put_on_hold" | "stake_waits" | "stake_slashed" | "stake_returned";
         /** Text */
         Text: {
             /** @default  */

@@ -67,7 +67,7 @@ test('the credit notes of the store link to their invoices and customers', async
   const table = page.getByRole('table', { name: 'Credit notes' });
   await expect(table.getByRole('row')).toHaveCount(3);
   await expect(table.getByRole('link', { name: 'PDF of credit note SOUK-CN-000001' })).toBeVisible();
-  await table.getByRole('link', { name: 'Open customer' }).first().click();
+  await table.getByRole('link', { name: 'Mei Lin' }).first().click();
   await expect(page).toHaveURL('/console/customers/cus_1');
   await page.goBack();
   await table.getByRole('link', { name: 'SOUK-0105' }).first().click();
@@ -78,6 +78,7 @@ test('the disputes of the store can be filtered to open ones', async ({ page }) 
   const recorded = await openPage(page, '/console/disputes', { role: 'owner' });
   const table = page.getByRole('table', { name: 'Disputes' });
   await expect(table.getByRole('row').nth(1)).toContainText('Needs response');
+  await expect(table.getByRole('link', { name: 'Mei Lin' })).toHaveAttribute('href', '/console/customers/cus_1');
   await page.getByText('Open', { exact: true }).click();
   await expect(page).toHaveURL('/console/disputes?open=true');
   await expect

@@ -181,7 +181,7 @@ test('the profile validates on blur, keeps the values, and shows server errors o
   await email.fill('mei@taken.example');
   await expect(page.getByRole('alert')).toHaveCount(0);
   await page.getByRole('button', { name: 'Save' }).click();
-  await expect(email).toHaveAccessibleDescription('This address cannot be used');
+  await expect(email).toHaveAccessibleDescription('Enter a valid email address, like name@example.com');
   await expect(email).toBeFocused();
   await expect(email).toHaveValue('mei@taken.example');
   await email.fill('mei@new.example');

@@ -24,6 +24,7 @@ test('an owner sees the deposits, and those that need attention', async ({ page 
   await expect(rows).toHaveCount(4);
   await expect(rows.nth(2)).toContainText(/Overdraft protection.*17 SKT.*3 SKT/);
   await expect(rows.nth(3)).toContainText("The checkout wasn't completed");
+  await expect(rows.nth(1).getByRole('link', { name: 'Mei Lin' })).toHaveAttribute('href', '/console/customers/cus_1');
   await page.getByText('Needs attention', { exact: true }).click();
   await expect(page).toHaveURL('/console/stakes?attention=true');
   await expect(rows).toHaveCount(2);

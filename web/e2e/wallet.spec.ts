@@ -2,7 +2,9 @@ import { createRequire } from 'node:module';
 import AxeBuilder from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
 import { MockStore, serveLedger, TOKEN } from './fixtures/connect';
+import { delayResponse } from './fixtures/delay-response';
 import { displaySettings } from './fixtures/display-settings';
+import { expectStable, recordLayoutShifts } from './fixtures/layout-shift';
 
 const load = createRequire(import.meta.url);
 const { fromBase58, toBase58 } = load('@ocap/util');
@@ -235,6 +237,26 @@ test('funds a new account once, but not an emptied one', async ({ page }) => {
   await page.reload();
   await expect(page.getByTestId('balance')).toHaveText('Empty');
   expect(requested).toHaveLength(1);
+});
+
+test('does not shift on a phone while the balance and the permissions load', async ({ page }) => {
+  await recordLayoutShifts(page);
+  const { delegations } = await serveLedger(page);
+  const limit = { tokens: [{ address: TOKEN, txAllowance: FIVE }] };
+  delegations.push({ address: 'z1Permission', to: 'z1Store', ops: [{ key: 'fg:t:transfer_v2', value: { limit } }] });
+  await open(page, null);
+  await createAccount(page);
+  await expect(page.getByTestId('balance')).toHaveText('1,000 SKT');
+  await expect(page.getByRole('region', { name: 'Your authorizations' })).toBeVisible();
+  await expectStable(page);
+  // A returning visitor has an account before anything has loaded.
+  const release = await delayResponse(page, '**/sandbox/arcblock/api/');
+  await page.reload();
+  await expect(page.getByTestId('balance')).toHaveText('…');
+  release();
+  await expect(page.getByTestId('balance')).toHaveText('1,000 SKT');
+  await expect(page.getByRole('region', { name: 'Your authorizations' })).toBeVisible();
+  await expectStable(page);
 });
 
 test('opens a pasted deep link, and rejects an invalid one', async ({ page }) => {

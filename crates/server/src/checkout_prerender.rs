@@ -2,19 +2,24 @@
 //! same content. If they would show something else, nothing is prerendered.
 
 use crate::html_shell::escaped;
-use souk_domain::checkout::{self, LineItem, SessionMode, SessionStatus, SubscriptionTerms};
+use souk_domain::checkout::{self, LineItem, QuoteRequest, SessionMode, SessionStatus, SubscriptionTerms};
 use souk_domain::context::Context;
 use souk_domain::payment::{Currency, MethodKind};
-use souk_domain::pricing::{IntervalStyle, Price, Product, RecurringInterval, Usage};
+use souk_domain::pricing::{CatalogueItem, Interval, RecurringInterval, Usage};
 use souk_domain::shared::{Amount, CurrencyId, Language, PaymentLinkId, SessionId, StorageError, Text, Timestamp};
 use souk_domain::storage::UnitOfWork;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+type Catalogue = BTreeMap<String, String>;
+
 /// The English and Chinese catalogues that the page's scripts use.
-static CATALOGUES: LazyLock<[BTreeMap<String, String>; 2]> = LazyLock::new(|| {
-    let read = |text| serde_json::from_str(text).unwrap_or_default();
-    [read(include_str!("../../../web/src/i18n/en/checkout.json")), read(include_str!("../../../web/src/i18n/zh/checkout.json"))]
+static CATALOGUES: LazyLock<[Catalogue; 2]> = LazyLock::new(|| {
+    let read = |texts: [&str; 2]| texts.into_iter().flat_map(|text| serde_json::from_str::<Catalogue>(text).unwrap_or_default()).collect();
+    [
+        read([include_str!("../../../web/src/i18n/en/checkout.json"), include_str!("../../../web/src/i18n/en/price.json")]),
+        read([include_str!("../../../web/src/i18n/zh/checkout.json"), include_str!("../../../web/src/i18n/zh/price.json")]),
+    ]
 });
 
 /// Maximum number of displayed decimal places of a token amount.
@@ -99,12 +104,13 @@ async fn describe(
             Some((terms.trial.days, recurring.cycle))
         }
     };
-    let sold: [(Price, Product); 1] = [(price, product)];
-    let Ok(quote) = checkout::quote((mode, terms), items, &sold, &currency, !is_card, now) else { return Ok(None) };
+    let sold = CatalogueItem { price, product };
+    let request = QuoteRequest { kind: mode, terms, items, sold: std::slice::from_ref(&sold), by_wallet: !is_card };
+    let Ok(quote) = checkout::quote(&request, &currency, now) else { return Ok(None) };
     let Ok(total) = quote.due.now.plus(quote.stake) else { return Ok(None) };
     let shown_if_any = |amount: Amount| if amount.is_zero() { None } else { text(amount) };
     let (total, deposit) = (shown_if_any(total), shown_if_any(quote.stake));
-    let [(_, product)] = sold;
+    let CatalogueItem { product, .. } = sold;
     let picture = product.images.first().cloned();
     let (name, description) = (product.localized_name(), product.localized_description());
     Ok(Some(CheckoutPrerender { name, description, picture, price: shown, total, deposit, trial }))
@@ -160,6 +166,16 @@ fn translate(language: Language, key: &str, values: &[(&str, &str)]) -> String {
     values.iter().fold(text, |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
+/// The billing interval in a form of the price catalogue: `per` ("per month") or `slash` ("/ month"). Longer intervals have one form.
+fn interval_text(cycle: &RecurringInterval, form: &str, language: Language) -> String {
+    match (cycle.interval, cycle.count) {
+        (interval, 1) => translate(language, &format!("interval.{form}.{}", interval.name()), &[]),
+        (Interval::Month, 3) => translate(language, "interval.every3Months", &[]),
+        (Interval::Month, 6) => translate(language, "interval.every6Months", &[]),
+        (interval, count) => translate(language, &format!("interval.every.{}", interval.name()), &[("n", &count.to_string())]),
+    }
+}
+
 impl CheckoutPrerender {
     /// The initial content of the page in both languages; the stylesheet shows one of them. Empty for a trial if the visitor is signed
     /// in, because each customer gets a trial only once.
@@ -187,7 +203,7 @@ impl CheckoutPrerender {
                 let amount = translate(
                     language,
                     "price.renewal",
-                    &[("amount", price), ("interval", cycle.text(IntervalStyle::Per, language).as_str())],
+                    &[("amount", price), ("interval", interval_text(cycle, "per", language).as_str())],
                 );
                 let free = translate(language, key, &[("count", days.to_string().as_str())]);
                 let (large, then) = match &self.total {
@@ -204,7 +220,7 @@ impl CheckoutPrerender {
         let deposit =
             self.deposit.as_ref().map(|amount| translate(language, "order.depositOnly", &[("amount", amount.in_language(language))]));
         let deposit = deposit.map(|text| format!("<p class=\"checkout-detail\">{}</p>", escaped(&text))).unwrap_or_default();
-        let interval = self.trial.as_ref().map(|(_, cycle)| cycle.text(IntervalStyle::Slash, language));
+        let interval = self.trial.as_ref().map(|(_, cycle)| interval_text(cycle, "slash", language));
         let interval =
             interval.map(|interval| format!("<small class=\"checkout-detail\">{}</small>", escaped(&interval))).unwrap_or_default();
         let picture = match &self.picture {
@@ -238,7 +254,7 @@ impl CheckoutPrerender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use souk_domain::pricing::{Anchoring, Interval};
+    use souk_domain::pricing::Anchoring;
 
     fn order(name: &str) -> CheckoutPrerender {
         CheckoutPrerender {
@@ -250,6 +266,19 @@ mod tests {
             deposit: None,
             trial: RecurringInterval::new(Interval::Month, 1, Anchoring::Fixed).ok().map(|cycle| (7, cycle)),
         }
+    }
+
+    #[test]
+    fn intervals_have_the_words_of_the_page() {
+        let text = |interval, count, form, language| {
+            let cycle = RecurringInterval::new(interval, count, Anchoring::Fixed).expect("a cycle");
+            interval_text(&cycle, form, language)
+        };
+        assert_eq!(text(Interval::Month, 1, "per", Language::English), "per month");
+        assert_eq!(text(Interval::Year, 1, "slash", Language::Chinese), "/ 年");
+        assert_eq!(text(Interval::Week, 2, "slash", Language::English), "every 2 weeks");
+        assert_eq!(text(Interval::Month, 3, "per", Language::Chinese), "每季度");
+        assert_eq!(text(Interval::Month, 6, "slash", Language::Chinese), "每半年");
     }
 
     #[test]

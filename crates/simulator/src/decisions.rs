@@ -13,7 +13,7 @@ pub async fn change_plan(client: &NetworkClient, fixtures: &Fixtures, id: &Subsc
     let ctx = &client.store.ctx;
     let Some(subscription) = ctx.store.read().await?.subscriptions().find(id).await? else { return Ok(()) };
     let mut prices: Vec<_> = match billing::plans(ctx, id).await {
-        Ok(plans) => plans.into_iter().map(|(price, _)| price.id).collect(),
+        Ok(plans) => plans.into_iter().map(|plan| plan.price.id).collect(),
         Err(PlanError::NoPlans) => Vec::new(),
         result => return tolerate_expected(result),
     };

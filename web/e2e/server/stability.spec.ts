@@ -22,7 +22,11 @@ forEachDisplay(({ locale }) => {
       await visitor.expectValidPage();
     }
     await page.goto('/sandbox/wallet');
-    await expect(page.getByRole('button', { name: translate('sandbox:createFirst') })).toBeVisible();
+    const create = page.getByRole('button', { name: translate('sandbox:createFirst') });
+    await expect(create).toBeVisible();
+    await expectStable(page);
+    await create.click();
+    await expect(page.getByTestId('balance')).toHaveText(/SKT/);
     await expectStable(page);
   });
 
@@ -30,6 +34,12 @@ forEachDisplay(({ locale }) => {
     const customer = new Customer(page, locale);
     const { translate } = customer;
     await customer.subscribe('invoice-desk');
+    // With an account and a permission, which load after the page.
+    await page.goto('/sandbox/wallet');
+    await expect(page.getByTestId('balance')).toHaveText(/SKT/);
+    await expect(page.getByRole('heading', { name: translate('sandbox:permissions') })).toBeVisible();
+    await customer.expectValidPage();
+
     await page.goto('/profile');
     await expect(page.locator('#details_name')).toBeVisible();
     await customer.expectValidPage();

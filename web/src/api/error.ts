@@ -1,11 +1,17 @@
+/** The error of a form field. */
+export interface FieldProblem {
+  code: 'REQUIRED' | 'INVALID' | 'TOO_LONG' | 'PATTERN';
+  params?: Record<string, string>;
+}
+
 /** An error response: `{error, code?, params?, fields?}` and its status. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string | undefined;
   /** Values for the message of the code. */
   readonly params: Record<string, string>;
-  /** Error messages by field name of the API (`billing_address.postal_code`). */
-  readonly fields: Record<string, string>;
+  /** The errors of fields by their name in the API (`billing_address.postal_code`). */
+  readonly fields: Record<string, FieldProblem>;
   /** The whole response, in the shape that `errorText` reads. */
   readonly response: { status: number; data: unknown };
 
@@ -13,7 +19,7 @@ export class ApiError extends Error {
     super(message);
     this.name = 'ApiError';
     this.status = status;
-    const body = (data ?? {}) as { code?: string; params?: Record<string, string>; fields?: Record<string, string> };
+    const body = (data ?? {}) as Partial<Pick<ApiError, 'code' | 'params' | 'fields'>>;
     this.code = typeof body.code === 'string' ? body.code : undefined;
     this.params = body.params ?? {};
     this.fields = body.fields ?? {};

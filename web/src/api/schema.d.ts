@@ -7685,6 +7685,7 @@ export interface components {
             invoice_number: string;
             subscription_id?: string;
             customer_id: string;
+            customer?: components["schemas"]["CustomerReference"];
             currency_id: string;
             payment_method_id: string;
             /** @description plan_change, cancellation, usage_correction, duplicate, fraudulent, dispute or other. */
@@ -7740,8 +7741,6 @@ export interface components {
             revokes: boolean;
             /** @description The formula (`kind`) of the amount with its inputs, if unused time was credited. */
             formula?: unknown;
-            /** @description The formula as text. */
-            formula_text?: components["schemas"]["Text"] & unknown;
         };
         /** CreditNoteItemInput */
         CreditNoteItemInput: {
@@ -7919,6 +7918,7 @@ export interface components {
             /** @description The invoices that the disputed payment paid. */
             invoice_ids: string[];
             customer_id: string;
+            customer?: components["schemas"]["CustomerReference"];
             payment_method_id: string;
             /** @description The network's id of the dispute. */
             provider_id: string;
@@ -7982,6 +7982,20 @@ export interface components {
             /** @description Base units. */
             amount: string;
             payer: string;
+        };
+        /**
+         * FieldProblem
+         * @description The error of a form field.
+         */
+        FieldProblem: {
+            /** @description The message in English. */
+            error: string;
+            /** @description REQUIRED, INVALID, TOO_LONG or PATTERN. */
+            code: string;
+            /** @description Parameters of the message: of TOO_LONG the `max` number of characters, of PATTERN the seller's `message` and `message_zh`. */
+            params?: {
+                [key: string]: string;
+            };
         };
         /** HeldSubscription */
         HeldSubscription: {
@@ -8115,8 +8129,6 @@ export interface components {
             covers_until?: number;
             /** @description The formula (`kind`) of the amount with its inputs. */
             formula: unknown;
-            /** @description The formula as text. */
-            formula_text: components["schemas"]["Text"] & unknown;
         };
         /** InvoiceList */
         InvoiceList: {
@@ -8659,9 +8671,8 @@ export interface components {
             amount: string;
             /** @description credit or charge. */
             kind: string;
+            /** @description The formula (`kind`) of the amount with its inputs. */
             formula: unknown;
-            /** @description The formula as text. */
-            text: components["schemas"]["Text"] & unknown;
         };
         /** @description The subscription with its new plan, or the wallet action that has to authorize it first. */
         PlanSwitch: components["schemas"]["Subscription"] | components["schemas"]["PlanConnect"];
@@ -8774,9 +8785,9 @@ export interface components {
             params?: {
                 [key: string]: string;
             };
-            /** @description Messages for invalid form fields, by field. */
+            /** @description The errors of invalid form fields, by field. */
             fields?: {
-                [key: string]: string;
+                [key: string]: components["schemas"]["FieldProblem"];
             };
         };
         /** Product */
@@ -9121,6 +9132,7 @@ export interface components {
             /** @description Why the stake was released: ended, superseded, revoked, abandoned, requested or returned_by_store. */
             release_reason?: string;
             customer_id: string;
+            customer?: components["schemas"]["CustomerReference"];
             /** @description The account that placed the stake and receives it back. */
             payer: string;
             payment_method_id: string;

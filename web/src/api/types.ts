@@ -237,9 +237,29 @@ export interface InvoiceSubscription {
   cancel_at_period_end?: boolean;
 }
 
+/** The units that one tier charges. */
+interface TierCharge {
+  quantity: number;
+  unit_amount: string;
+  /** Charged once. */
+  flat_amount: string;
+}
+
+/** The formula of an amount with its inputs; amounts in base units. */
+export type PricingFormula =
+  | { kind: 'per_unit'; unit_amount: string; quantity: number }
+  | { kind: 'tiered'; charges: TierCharge[] }
+  | { kind: 'custom' | 'flat'; amount: string }
+  /** `whole` is the price of all of the `of_seconds`. */
+  | { kind: 'prorated'; whole: string; seconds: number; of_seconds: number; rounded_up: boolean }
+  /** The larger of threshold and minimum; if both are zero, the price of all recurring items for one period. */
+  | { kind: 'stake'; threshold: string; minimum: string; recurring: string }
+  | { kind: 'rest'; whole: PricingFormula; billed: string };
+
 export interface InvoiceLine extends Described {
   id?: string;
-  formula?: { kind?: string };
+  /** How the amount was computed, from the inputs stored with the line. */
+  formula?: PricingFormula;
   quantity: number;
   /** In base units, like `credited`. */
   amount: string;
@@ -249,8 +269,6 @@ export interface InvoiceLine extends Described {
   /** End of the paid period, in Unix seconds. */
   covers_until?: number | null;
   subscription_item_id?: string | null;
-  /** How the amount was computed, from the inputs stored with the line. */
-  formula_text?: Text | null;
   price?: { unit_amount?: string; product?: { name?: string } } | null;
 }
 
@@ -284,6 +302,7 @@ export type CreditNote = Narrow<
     | 'invoice_id'
     | 'invoice_number'
     | 'customer_id'
+    | 'customer'
     | 'reason'
     | 'memo'
     | 'total'
@@ -322,6 +341,7 @@ export type Dispute = Narrow<
     | 'payment_intent_id'
     | 'invoice_ids'
     | 'customer_id'
+    | 'customer'
     | 'provider_id'
     | 'paymentCurrency'
     | 'paymentMethod'
@@ -481,6 +501,7 @@ export interface Stake {
   status: 'pending' | 'held' | 'releasing' | 'final';
   release_reason?: 'ended' | 'superseded' | 'revoked' | 'abandoned' | 'requested' | 'returned_by_store' | null;
   customer_id: string;
+  customer: Schemas['CustomerReference'] | null;
   payer: string;
   subscription_id?: string | null;
   amount: string;
@@ -590,9 +611,9 @@ export type Subscription = Narrow<
 export type ProrationLine = Narrow<
   Pick<
     Schemas['PlanPreviewLine'],
-    'description' | 'description_code' | 'description_params' | 'amount' | 'kind' | 'text'
+    'description' | 'description_code' | 'description_params' | 'amount' | 'kind' | 'formula'
   >,
-  Required<Pick<Described, 'description_params'>> & { kind: 'credit' | 'charge'; text: Text }
+  Required<Pick<Described, 'description_params'>> & { kind: 'credit' | 'charge'; formula: PricingFormula }
 >;
 
 /** The account that pays for a subscription; amounts are base units of its currency. */

@@ -3,6 +3,7 @@
 use crate::pdf::format_time;
 use souk_domain::billing::Period;
 use souk_domain::payment::{Currency, DEFAULT_MAXIMUM_PRECISION};
+use souk_domain::pricing::{Interval, RecurringInterval};
 use souk_domain::shared::{Amount, Language, Timestamp};
 
 const DAY_SECONDS: u64 = 24 * 3_600;
@@ -32,6 +33,27 @@ pub(super) fn format_period(period: &Period, language: Language) -> String {
     let format = if period.seconds() > DAY_SECONDS { format_day } else { format_time };
     let (start, end) = (format(period.start, language), format(period.end, language));
     translate(language, format!("{start} to {end}"), format!("{start} 至 {end}"))
+}
+
+/// How often a subscription is billed: `monthly`, `every 2 weeks`.
+pub(super) fn frequency(cycle: &RecurringInterval, language: Language) -> String {
+    let chinese = match cycle.interval {
+        Interval::Hour => "小时",
+        Interval::Day => "天",
+        Interval::Week => "周",
+        Interval::Month => "月",
+        Interval::Year => "年",
+    };
+    match (language, cycle.interval, cycle.count) {
+        (Language::English, Interval::Day, 1) => "daily".to_owned(),
+        (Language::English, interval, 1) => format!("{}ly", interval.name()),
+        (Language::English, interval, count) => format!("every {count} {}s", interval.name()),
+        (Language::Chinese, _, 1) => format!("每{chinese}"),
+        (Language::Chinese, Interval::Month, 3) => "每季度".to_owned(),
+        (Language::Chinese, Interval::Month, 6) => "每半年".to_owned(),
+        (Language::Chinese, Interval::Month, count) => format!("每 {count} 个月"),
+        (Language::Chinese, _, count) => format!("每 {count} {chinese}"),
+    }
 }
 
 /// The first line of every email in test mode.
@@ -105,4 +127,33 @@ pub(super) fn dispute_reason(reason: &str, language: Language) -> String {
         other => (other, other),
     };
     translate(language, english, chinese)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use souk_domain::pricing::Anchoring;
+
+    fn both(interval: Interval, count: u32) -> [String; 2] {
+        let cycle = RecurringInterval::new(interval, count, Anchoring::Fixed).expect("a cycle");
+        [frequency(&cycle, Language::English), frequency(&cycle, Language::Chinese)]
+    }
+
+    #[test]
+    fn a_single_interval_is_an_adverb() {
+        assert_eq!(both(Interval::Hour, 1), ["hourly", "每小时"]);
+        assert_eq!(both(Interval::Day, 1), ["daily", "每天"]);
+        assert_eq!(both(Interval::Week, 1), ["weekly", "每周"]);
+        assert_eq!(both(Interval::Month, 1), ["monthly", "每月"]);
+        assert_eq!(both(Interval::Year, 1), ["yearly", "每年"]);
+    }
+
+    #[test]
+    fn quarters_and_half_years_have_their_own_chinese_words() {
+        assert_eq!(both(Interval::Month, 2), ["every 2 months", "每 2 个月"]);
+        assert_eq!(both(Interval::Month, 3), ["every 3 months", "每季度"]);
+        assert_eq!(both(Interval::Month, 6), ["every 6 months", "每半年"]);
+        assert_eq!(both(Interval::Week, 2), ["every 2 weeks", "每 2 周"]);
+        assert_eq!(both(Interval::Hour, 12)[0], "every 12 hours");
+    }
 }

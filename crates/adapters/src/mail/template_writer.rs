@@ -3,10 +3,9 @@
 use super::email_layout::Block;
 use super::email_service::EmailService;
 use super::mailbox::one_line;
-use super::strings::{format_day, money, translate};
+use super::strings::{format_day, frequency, money, translate};
 use crate::pdf::{format_time, method_name};
 use souk_domain::billing::{BillingEmail, BillingReason, Invoice, SubscribedPlan, Subscription, SubscriptionStatus};
-use souk_domain::pricing::IntervalStyle;
 use souk_domain::shared::{Amount, Language, Timestamp};
 
 /// Writes the strings of one email.
@@ -87,7 +86,7 @@ impl TemplateWriter<'_> {
 
     /// `10 TBA monthly`, `10 TBA monthly plus usage`, `usage-based, billed monthly`.
     pub fn price(&self, plan: &SubscribedPlan) -> String {
-        let cycle = plan.subscription.cycle.text(IntervalStyle::Adverb, self.language);
+        let cycle = frequency(&plan.subscription.cycle, self.language);
         let fixed = self.money(plan.fixed_total());
         match (plan.has_usage(), plan.fixed_total().is_zero()) {
             (false, _) => self.translate(format!("{fixed} {cycle}"), format!("{cycle} {fixed}")),

@@ -2,6 +2,7 @@
 
 mod credit_note;
 mod fonts;
+mod formula_text;
 mod invoice;
 mod layout;
 mod printer;

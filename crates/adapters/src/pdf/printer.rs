@@ -1,5 +1,6 @@
 //! Converts invoices and credit notes of the domain into documents.
 
+use super::formula_text::formula_text;
 use super::{
     CreditNoteDocument, CreditNoteLine, DocumentLine, DocumentPayment, DocumentStatus, InvoiceDocument, InvoiceFonts, Party,
     credit_note_pdf, credit_reason, describe, format_time, invoice_pdf, method_name,
@@ -117,7 +118,7 @@ impl PdfPrinter {
                 .item
                 .pricing_formula
                 .as_ref()
-                .map(|pricing_formula| pricing_formula.text(language, currency.decimals, &currency.symbol)),
+                .map(|formula| formula_text(formula, language, &|amount| money(amount, currency))),
             amount: money(credited.item.amount, currency),
         };
         CreditNoteDocument {

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use souk_domain::access::Did;
 use souk_domain::shared::{Listed, Page, StorageError, Text, Timestamp};
-use souk_domain::store::{App, AppFilter, AppSort, AppVersion, Apps, Category, Developer, KEYWORD_MAX, Screenshot};
+use souk_domain::store::{App, AppFilter, AppSort, AppVersion, Apps, Category, CountedCategory, Developer, KEYWORD_MAX, Screenshot};
+use std::collections::BTreeMap;
 
 pub struct SqlApps<'a>(pub &'a mut Connection);
 
@@ -154,9 +155,10 @@ fn read_version(row: &Row) -> Result<AppVersion, StorageError> {
     })
 }
 
-fn read_category(row: &Row) -> Result<(Category, u64), StorageError> {
+fn read_category(row: &Row) -> Result<CountedCategory, StorageError> {
     let name = read_text(row, "name_en", "name_zh")?;
-    Ok((Category { id: row.get("id")?, slug: row.get("slug")?, name, position: row.get("position")? }, row.get("apps")?))
+    let category = Category { id: row.get("id")?, slug: row.get("slug")?, name, position: row.get("position")? };
+    Ok(CountedCategory { category, apps: row.get("apps")? })
 }
 
 const fn day_of(at: Timestamp) -> i64 {
@@ -170,7 +172,7 @@ impl Apps for SqlApps<'_> {
         query.bind(category.position).execute().await.map(drop)
     }
 
-    async fn categories(&mut self) -> Result<Vec<(Category, u64)>, StorageError> {
+    async fn categories(&mut self) -> Result<Vec<CountedCategory>, StorageError> {
         self.0.query(CATEGORIES).all().await?.iter().map(read_category).collect()
     }
 
@@ -231,7 +233,7 @@ impl Apps for SqlApps<'_> {
         Ok(())
     }
 
-    async fn recent_downloads(&mut self, apps: &[Did], now: Timestamp) -> Result<Vec<(Did, u64)>, StorageError> {
+    async fn recent_downloads(&mut self, apps: &[Did], now: Timestamp) -> Result<BTreeMap<Did, u64>, StorageError> {
         let rows = self.0.query_per_dialect(RECENT).bind(keys(apps)).bind(day_of(now) - RECENT_DAYS).all().await?;
         rows.iter().map(|row| Ok((row.get("app")?, row.get("n")?))).collect()
     }

@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use serde_json::Value;
 use souk_domain::access::Did;
 use souk_domain::billing::InvoiceStatus;
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Attempts, Decline, PlannedPayment, Purpose, RECHECK_AFTER, Recheck};
+use souk_domain::payment::{
+    Attempt, AttemptKind, AttemptStatus, Attempts, Decline, PlannedPayment, Purpose, RECHECK_AFTER, Recheck, TransactionKey,
+};
 use souk_domain::shared::{Amount, AttemptId, ClockId, InvoiceId, MethodId, PaymentIntentId, StorageError, Timestamp};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -147,15 +149,16 @@ impl Attempts for SqlAttempts<'_> {
         rows.iter().map(|row| attempt(row, self.secrets)).collect()
     }
 
-    async fn wallets_of(&mut self, transactions: &[(MethodId, String)]) -> Result<BTreeMap<(MethodId, String), Did>, StorageError> {
+    async fn wallets_of(&mut self, transactions: &[TransactionKey]) -> Result<BTreeMap<TransactionKey, Did>, StorageError> {
         if transactions.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let methods: BTreeSet<_> = transactions.iter().map(|(method, _)| method.as_str()).collect();
-        let hashes: Vec<_> = transactions.iter().map(|(_, hash)| hash.as_str()).collect();
+        let methods: BTreeSet<_> = transactions.iter().map(|transaction| transaction.method_id.as_str()).collect();
+        let hashes: Vec<_> = transactions.iter().map(|transaction| transaction.hash.as_str()).collect();
         let methods: Vec<_> = methods.into_iter().collect();
         let rows = self.connection.query_per_dialect(WALLETS_OF).bind(keys(&methods)).bind(keys(&hashes)).all().await?;
-        rows.iter().map(|row| Ok(((row.get("method_id")?, row.get("hash")?), row.get("payer")?))).collect()
+        let key = |row: &Row| Ok(TransactionKey { method_id: row.get("method_id")?, hash: row.get("hash")? });
+        rows.iter().map(|row| Ok((key(row)?, row.get("payer")?))).collect()
     }
 
     async fn planned_by(&mut self, id: &AttemptId) -> Result<Vec<PlannedPayment>, StorageError> {

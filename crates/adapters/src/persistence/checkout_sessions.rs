@@ -6,7 +6,7 @@ use super::listing::{Listing, list, listing};
 use super::{Connection, Query, Row, SecretBox, Sql, methods};
 use async_trait::async_trait;
 use souk_domain::access::Did;
-use souk_domain::checkout::{self, BrowserMark, CheckoutSessions, DueSession, SessionFilter, SubmitContext};
+use souk_domain::checkout::{self, BrowserMark, CheckoutSessions, ChosenMethod, DueSession, SessionFilter, SubmitContext};
 use souk_domain::customer::CustomerStatus;
 use souk_domain::shared::{CurrencyId, Listed, MethodId, Mode, Page, SessionId, StorageError, Timestamp};
 
@@ -83,7 +83,8 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         let method = row.part(1)?.read_if_found(|row| methods::method(row, self.secrets))?;
         let currency = row.part(2)?.read_if_found(methods::currency)?;
         let customer_status = row.part(3)?.read_if_found(customer_status)?;
-        Ok(Some(SubmitContext { session, method: method.zip(currency), customer_status }))
+        let chosen = method.zip(currency).map(|(method, currency)| ChosenMethod { method, currency });
+        Ok(Some(SubmitContext { session, chosen, customer_status }))
     }
 
     async fn update(&mut self, session: &checkout::Session) -> Result<bool, StorageError> {

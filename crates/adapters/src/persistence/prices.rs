@@ -4,7 +4,7 @@ use super::columns::{containing, keys, read_json, searchable, to_json};
 use super::products;
 use super::{Connection, Row, Sql};
 use async_trait::async_trait;
-use souk_domain::pricing::{CatalogueFilter, Price, Prices, Product, StockReservation};
+use souk_domain::pricing::{CatalogueFilter, CatalogueItem, Price, Prices, StockReservation};
 use souk_domain::shared::{Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Timestamp};
 
 pub struct SqlPrices<'a>(pub &'a mut Connection);
@@ -240,9 +240,10 @@ impl Prices for SqlPrices<'_> {
         self.0.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?.iter().map(read).collect()
     }
 
-    async fn find_with_products(&mut self, ids: &[PriceId]) -> Result<Vec<(Price, Product)>, StorageError> {
+    async fn find_with_products(&mut self, ids: &[PriceId]) -> Result<Vec<CatalogueItem>, StorageError> {
         let rows = self.0.query_per_dialect(FIND_WITH_PRODUCTS).bind(keys(ids)).all().await?;
-        rows.into_iter().map(|row| row.pair(read, products::read)).collect()
+        let item = |(price, product)| CatalogueItem { price, product };
+        rows.into_iter().map(|row| row.pair(read, products::read).map(item)).collect()
     }
 
     async fn of_products(&mut self, ids: &[ProductId]) -> Result<Vec<Price>, StorageError> {

@@ -58,7 +58,7 @@ on_both! {
         shelve(db, &[app("z1", "One"), app("z2", "Two")]).await;
         let mut connection = db.read().await.expect("reads");
         let categories = SqlApps(&mut connection).categories().await.expect("reads");
-        let shown: Vec<_> = categories.iter().map(|(category, apps)| (category.slug.as_str(), *apps)).collect();
+        let shown: Vec<_> = categories.iter().map(|counted| (counted.category.slug.as_str(), counted.apps)).collect();
         assert_eq!(shown, [("tools", 2), ("games", 0)]);
     }
 
@@ -129,9 +129,9 @@ on_both! {
         assert_eq!(apps.find(&did("z1")).await.expect("reads").expect("exists").downloads, 40);
         apps.count_download(&did("z9"), now).await.expect("counts nothing");
         let both = [did("z1"), did("z2")];
-        assert_eq!(apps.recent_downloads(&both, now).await.expect("reads"), [(did("z1"), 40)]);
+        assert_eq!(apps.recent_downloads(&both, now).await.expect("reads"), [(did("z1"), 40)].into());
         let days = |days: u64| Duration::from_secs(days * 86_400);
-        assert_eq!(apps.recent_downloads(&both, now.plus(days(29))).await.expect("reads"), [(did("z1"), 40)]);
-        assert_eq!(apps.recent_downloads(&both, now.plus(days(30))).await.expect("reads"), []);
+        assert_eq!(apps.recent_downloads(&both, now.plus(days(29))).await.expect("reads"), [(did("z1"), 40)].into());
+        assert_eq!(apps.recent_downloads(&both, now.plus(days(30))).await.expect("reads"), [].into());
     }
 }

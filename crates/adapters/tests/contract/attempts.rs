@@ -4,8 +4,8 @@ use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, did, id, in
 use souk_adapters::on_both;
 use souk_adapters::persistence::{Database, statement_counter};
 use souk_domain::billing::{Invoice, InvoiceStatus};
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Decline, PlannedPayment};
-use souk_domain::shared::{Amount, AttemptId, InvoiceId, StorageError};
+use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Decline, PlannedPayment, TransactionKey};
+use souk_domain::shared::{Amount, AttemptId, InvoiceId, MethodId, StorageError};
 
 fn decline() -> Decline {
     Decline { code: "declined".to_owned(), message: "No".to_owned() }
@@ -82,9 +82,10 @@ on_both! {
             unit.attempts().insert(&attempt, &[]).await.expect("inserts");
         }
         let method = card_attempt("att_1", "pi_1").method_id;
-        let asked = [(method.clone(), "AB".to_owned()), (method.clone(), "EF".to_owned()), (id("pm_other"), "CD".to_owned())];
+        let transaction = |method: &MethodId, hash: &str| TransactionKey { method_id: method.clone(), hash: hash.to_owned() };
+        let asked = [transaction(&method, "AB"), transaction(&method, "EF"), transaction(&id("pm_other"), "CD")];
         let found = unit.attempts().wallets_of(&asked).await.expect("reads");
-        assert_eq!(found.get(&(method.clone(), "AB".to_owned())), Some(&did("z1buyer")));
+        assert_eq!(found.get(&asked[0]), Some(&did("z1buyer")));
         assert!(asked[1..].iter().all(|transaction| !found.contains_key(transaction)), "{found:?}");
         assert!(unit.attempts().wallets_of(&[]).await.expect("reads").is_empty());
     }

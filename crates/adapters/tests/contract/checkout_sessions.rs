@@ -3,7 +3,9 @@
 use crate::checkout_fixtures::{all_at_once, at, begin, card_method, currency, customer, did, id, insert_checkout, invoice, read, session};
 use souk_adapters::on_both;
 use souk_domain::billing::{BalanceTransaction, BalanceTransactionType, Invoice, InvoiceStatus};
-use souk_domain::checkout::{FormOptions, PaymentStatus, Session, SessionFilter, SessionStatus, SubmitContext, SubscriptionTerms};
+use souk_domain::checkout::{
+    ChosenMethod, FormOptions, PaymentStatus, Session, SessionFilter, SessionStatus, SubmitContext, SubscriptionTerms,
+};
 use souk_domain::customer::CustomerStatus;
 use souk_domain::payment::{Currency, Method};
 use souk_domain::pricing::Metadata;
@@ -62,13 +64,13 @@ on_both! {
         unit.methods().insert_currency(&own).await.expect("inserts");
         let (stranger, payer) = (did("z1nobody"), did("z1buyer"));
         let loaded = unit.sessions().load_for_submit(&id("cs_1"), &own.method_id, &own.id, &stranger).await.expect("reads");
-        let method = Some((card_method(), own.clone()));
-        assert_eq!(loaded, Some(SubmitContext { session: session("cs_1"), method, customer_status: None }));
+        let chosen = Some(ChosenMethod { method: card_method(), currency: own.clone() });
+        assert_eq!(loaded, Some(SubmitContext { session: session("cs_1"), chosen, customer_status: None }));
         assert_eq!(unit.sessions().load_for_submit(&id("cs_9"), &own.method_id, &own.id, &payer).await.expect("reads"), None);
 
         // The currency must belong to the method, and the customer to the session's mode.
         let fresh = CustomerStatus { customer: customer("cus_1", "z1buyer"), has_overdue: false, may_pay_fast: false };
-        let loaded = SubmitContext { session: session("cs_1"), method: None, customer_status: Some(fresh.clone()) };
+        let loaded = SubmitContext { session: session("cs_1"), chosen: None, customer_status: Some(fresh.clone()) };
         for method in [other.id, id("pm_nobody")] {
             assert_eq!(unit.sessions().load_for_submit(&id("cs_1"), &method, &own.id, &payer).await.expect("reads"), Some(loaded.clone()));
         }

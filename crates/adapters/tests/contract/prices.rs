@@ -5,8 +5,8 @@ use souk_adapters::on_both;
 use souk_adapters::persistence::{Database, SqlPaymentLinks, SqlPrices, SqlProducts};
 use souk_domain::checkout::{FormOptions, LineItem, PaymentLink, PaymentLinks, SubscriptionTerms};
 use souk_domain::pricing::{
-    Aggregate, Anchoring, CatalogueFilter, CurrencyOption, CustomAmount, Interval, Metadata, Price, Prices, Product, Products, Recurring,
-    RecurringInterval, StockReservation, Tier, TiersMode, Usage,
+    Aggregate, Anchoring, CatalogueFilter, CatalogueItem, CurrencyOption, CustomAmount, Interval, Metadata, Price, Prices, Product,
+    Products, Recurring, RecurringInterval, StockReservation, Tier, TiersMode, Usage,
 };
 use souk_domain::shared::{Amount, CurrencyId, Mode, Page, PaymentLinkId, PriceId, ProductId, SessionId, StorageError, Text};
 
@@ -246,7 +246,8 @@ on_both! {
         stock(db, &[price("price_1", 0), disabled.clone()]).await;
         let mut connection = db.begin().await.expect("begins");
         let found = SqlPrices(&mut connection).find_with_products(&[id("price_2"), id("price_1"), id("price_9")]).await.expect("reads");
-        assert_eq!(found, [(price("price_1", 0), product("prod_1")), (disabled, product("prod_1"))]);
+        let item = |price| CatalogueItem { price, product: product("prod_1") };
+        assert_eq!(found, [item(price("price_1", 0)), item(disabled)]);
     }
 
     async fn stock_never_falls_below_the_sold_quantity_or_becomes_unlimited(db: &TestDatabase) {

@@ -12,10 +12,10 @@ use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::access::{EnvelopeError, OwnerError};
 use souk_domain::billing::{AdvanceError, BillingError, CreditError, PrintError, SubscriptionError, SuspenseError};
 use souk_domain::checkout::{ExpireError, StartError, SubmitError, TransferError, UpdateItemsError};
-use souk_domain::customer::ValidationErrors;
+use souk_domain::customer::{FieldError, ValidationErrors};
 use souk_domain::payment::{CheckError, Decline, RailError, SettlementError, UpdateMetadataError};
 use souk_domain::pricing::{CustomAmountError, QuantityError, UnsupportedInterval};
-use souk_domain::shared::{AmountError, IdError, InputError, Language, StorageError};
+use souk_domain::shared::{AmountError, IdError, InputError, StorageError};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -42,8 +42,33 @@ pub struct ProblemBody {
     pub code: Option<String>,
     /// Parameters of the message, by name.
     pub params: Option<BTreeMap<String, String>>,
-    /// Messages for invalid form fields, by field.
-    pub fields: Option<BTreeMap<String, String>>,
+    /// The errors of invalid form fields, by field.
+    pub fields: Option<BTreeMap<String, FieldProblem>>,
+}
+
+/// The error of a form field.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "FieldProblem", skip_serializing_if_is_none)]
+pub struct FieldProblem {
+    /// The message in English.
+    pub error: String,
+    /// REQUIRED, INVALID, TOO_LONG or PATTERN.
+    pub code: String,
+    /// Parameters of the message: of TOO_LONG the `max` number of characters, of PATTERN the seller's `message` and `message_zh`.
+    pub params: Option<BTreeMap<String, String>>,
+}
+
+impl From<&FieldError> for FieldProblem {
+    fn from(error: &FieldError) -> Self {
+        let params = |params: &[(&str, String)]| Some(params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
+        let (code, params) = match error {
+            FieldError::Required => ("REQUIRED", None),
+            FieldError::Invalid => ("INVALID", None),
+            FieldError::TooLong(max) => ("TOO_LONG", params(&[("max", max.to_string())])),
+            FieldError::Pattern(text) => ("PATTERN", params(&[("message", text.en.clone()), ("message_zh", text.zh.clone())])),
+        };
+        Self { error: error.to_string(), code: code.to_owned(), params }
+    }
 }
 
 /// An error response. Its constructor sets the message; every caller adds the code, and a parameter per value in the message.
@@ -138,13 +163,12 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, reason)
     }
 
-    /// Validation errors of form fields, in the caller's language.
+    /// Validation errors of form fields.
     #[must_use]
-    pub fn fields(errors: &ValidationErrors, language: Language) -> Self {
-        let fields: BTreeMap<_, _> = errors.iter().map(|(field, error)| (field.name().to_owned(), error.message(language))).collect();
-        let lines: Vec<_> = fields.iter().map(|(field, message)| format!("{field}: {message}")).collect();
+    pub fn fields(errors: &ValidationErrors) -> Self {
+        let lines: Vec<_> = errors.iter().map(|(field, error)| format!("{}: {error}", field.name())).collect();
         let mut problem = Self::bad(format!("Validate failed: {}", lines.join("; "))).code("VALIDATION");
-        problem.body.fields = Some(fields);
+        problem.body.fields = Some(errors.iter().map(|(field, error)| (field.name().to_owned(), error.into())).collect());
         problem
     }
 
@@ -158,15 +182,6 @@ impl Problem {
         };
         tracing::error!(%error, "cannot start a payment");
         Self { status, ..Self::internal() }
-    }
-
-    /// An error of a checkout submit, with field messages in the caller's language.
-    #[must_use]
-    pub fn of_submit(error: SubmitError, language: Language) -> Self {
-        match error {
-            SubmitError::Fields(errors) => Self::fields(&errors, language),
-            other => Self::from(other),
-        }
     }
 }
 
@@ -302,7 +317,7 @@ impl From<SubmitError> for Problem {
             SubmitError::NotFound => Self::not_found(),
             SubmitError::Forbidden => Self::forbidden(),
             SubmitError::Expired => rejected(&error, "EXPIRED"),
-            SubmitError::Fields(errors) => Self::fields(&errors, Language::default()),
+            SubmitError::Fields(errors) => Self::fields(&errors),
             SubmitError::CustomerLimited => Self::new(StatusCode::FORBIDDEN, error.to_string()).code("CUSTOMER_LIMITED"),
             SubmitError::RequireCrossSell => rejected(&error, "REQUIRE_CROSS_SELL"),
             SubmitError::Quantity(error) => error.into(),

@@ -187,6 +187,8 @@ on_one! {
         ] {
             assert_eq!((count(&alice, &query).await, count(&owner, &query).await), (json!(found), json!(found)), "{query}");
         }
+        let listed = owner.browser.get("/api/credit-notes").await.ok()["list"][0].clone();
+        assert_eq!((&listed["customer"]["id"], &listed["customer"]["name"]), (&listed["customer_id"], &json!("alice Example")));
         assert_eq!(count(&bob, "").await, 0);
         bob.browser.get(&format!("/api/credit-notes?customer_id={}", alice.wallet.did())).await.refused(403);
         app.browser().get("/api/credit-notes").await.refused(401);

@@ -23,7 +23,7 @@ async fn an_update_changes_only_the_sent_fields() {
     assert_eq!((&changed["phone"], &changed["name"]), (&"+14155552671".into(), &"alice Example".into()));
     assert_eq!(changed["address"]["postal_code"], "94105", "the checkout's address stays");
     let refused = alice.browser.put("/api/customers/me", &json!({ "email": "nonsense" })).await.refused(400);
-    assert_eq!(refused["fields"], json!({ "customer_email": "Invalid" }));
+    assert_eq!(refused["fields"], json!({ "customer_email": { "error": "Invalid", "code": "INVALID" } }));
     assert_eq!(alice.browser.get("/api/session").await.ok()["user"]["phone"], "+14155552671");
     app.finish().await;
 }

@@ -40,6 +40,7 @@ on_both! {
         let dispute = &listed["list"][0];
         assert_eq!((&listed["count"], &dispute["status"], &dispute["amount"]), (&json!(1), &json!("needs_response"), &json!("499")), "{listed}");
         assert_eq!((&dispute["reason"], &dispute["funds_withdrawn"]), (&json!("fraudulent"), &json!(true)));
+        assert_eq!((&dispute["customer"]["id"], &dispute["customer"]["name"]), (&dispute["customer_id"], &json!("alice Example")));
         assert_eq!((&dispute["payment_intent_id"], &dispute["invoice_ids"]), (&session["payment_intent_id"], &json!([session["invoice_id"]])));
         let invoice = format!("/api/invoices/{}", session["invoice_id"].as_str().expect("an invoice"));
         let seen = owner.browser.get(&invoice).await.ok();

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::context::Context;
 use crate::payment::RefundStatus;
+use crate::pricing::CatalogueItem;
 use crate::shared::{Amount, CreditNoteId, InvoiceId, RefundId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
@@ -76,7 +77,7 @@ async fn plan_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Resu
     let sold = unit.prices().find_with_products(&ids).await?;
     let mut lines = Vec::with_capacity(subscription.items.len());
     for item in &subscription.items {
-        let Some((price, product)) = sold.iter().find(|(price, _)| price.id == item.price_id) else { continue };
+        let Some(CatalogueItem { price, product }) = sold.iter().find(|sold| sold.price.id == item.price_id) else { continue };
         let charge = || price.pricing_in(&subscription.currency_id).and_then(|pricing| pricing.amount_for(item.quantity).ok());
         let amount = if price.is_metered() { None } else { Some(charge().unwrap_or_default()) };
         lines.push(SubscribedItem { title: product.localized_name(), quantity: item.quantity, amount });

@@ -14,7 +14,9 @@ use super::{
 };
 use crate::context::Context;
 use crate::payment::Description;
-use crate::pricing::{CatalogueFilter, Price, Product, QuantityError, RecurringInterval, StockReservation, Usage, check_quantity};
+use crate::pricing::{
+    CatalogueFilter, CatalogueItem, Price, Product, QuantityError, RecurringInterval, StockReservation, Usage, check_quantity,
+};
 use crate::shared::{Amount, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Text, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
@@ -137,15 +139,15 @@ impl From<UnusedTimeError> for PlanError {
 /// The other plans that a subscription can change to: prices of its items' products, or of products in the same group, with the same kind
 /// of usage. If the subscription has several items, only prices with its billing cycle.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<(Price, Product)>, PlanError> {
+pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<CatalogueItem>, PlanError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let plans = plans_of(unit.as_mut(), &subscription).await?;
-    let mut others: Vec<(Price, Product)> = Vec::new();
+    let mut others: Vec<CatalogueItem> = Vec::new();
     for Plan { price, product, .. } in plans {
         let is_there = subscription.items.iter().any(|item| item.price_id == price.id);
-        if !is_there && !others.iter().any(|(other, _)| other.id == price.id) {
-            others.push((price, product));
+        if !is_there && !others.iter().any(|other| other.price.id == price.id) {
+            others.push(CatalogueItem { price, product });
         }
     }
     if others.is_empty() { Err(PlanError::NoPlans) } else { Ok(others) }

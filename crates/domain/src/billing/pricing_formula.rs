@@ -1,8 +1,8 @@
-//! The inputs and the formula of an invoice line's amount, stored with the line and shown to the customer.
+//! The inputs and the formula of an invoice line's amount, stored with the line. Pages show it in the reader's language.
 
 use super::{Prorated, ProrationLine, share};
 use crate::pricing::{Tier, TiersMode, UnitPricing, stake, tiered};
-use crate::shared::{Amount, AmountError, Language};
+use crate::shared::{Amount, AmountError};
 
 /// The inputs of a required stake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,121 +126,6 @@ impl PricingFormula {
     pub const fn is_credit(&self) -> bool {
         matches!(self, Self::Prorated { what: Prorated::Credit, .. })
     }
-
-    /// Formats the formula for the customer: `3 × 1.5 TBA`, `10 TBA × 12/30 days`. `decimals` and `symbol` are the currency's.
-    #[must_use]
-    pub fn text(&self, language: Language, decimals: u32, symbol: &str) -> String {
-        let money = |amount: Amount| format!("{} {symbol}", amount.to_decimal(decimals));
-        let chinese = language == Language::Chinese;
-        match self {
-            Self::PerUnit { unit, quantity } => format!("{quantity} × {}", money(*unit)),
-            Self::Tiered { mode, tiers, quantity } => tiers_text(*mode, tiers, *quantity, &money),
-            Self::Custom { amount } if chinese => format!("自选金额：{}", money(*amount)),
-            Self::Custom { amount } => format!("The amount you chose: {}", money(*amount)),
-            Self::Prorated { whole, seconds, of_seconds, rounded_up, .. } => {
-                let share = share_text((*seconds).min(*of_seconds), *of_seconds, &money(*whole), language);
-                match (rounded_up, chinese) {
-                    (false, _) => share,
-                    (true, false) => format!("{share}, rounded up"),
-                    (true, true) => format!("{share}，向上取整"),
-                }
-            }
-            Self::Stake { threshold, minimum, recurring } => {
-                let required = *threshold.max(minimum);
-                match (required.is_zero(), chinese) {
-                    (true, false) => format!("Price of one period: {}", money(*recurring)),
-                    (true, true) => format!("一个周期的费用：{}", money(*recurring)),
-                    (false, false) => format!("Refundable deposit required by the store: {}", money(required)),
-                    (false, true) => format!("商店要求的押金（可退）：{}", money(required)),
-                }
-            }
-            Self::Rest { whole, billed } if chinese => {
-                format!("{}，减去已计费的 {}", whole.text(language, decimals, symbol), money(*billed))
-            }
-            Self::Rest { whole, billed } => format!("{}, less {} already billed", whole.text(language, decimals, symbol), money(*billed)),
-            Self::Flat { amount } => money(*amount),
-        }
-    }
-}
-
-/// `5 × 10 TBA + 100 TBA + 1 × 8 TBA`.
-fn tiers_text(mode: TiersMode, tiers: &[Tier], quantity: u64, money: &dyn Fn(Amount) -> String) -> String {
-    let mut parts = Vec::new();
-    let mut part = |units: u64, tier: &Tier| {
-        parts.push(format!("{units} × {}", money(tier.unit_amount)));
-        if !tier.flat_amount.is_zero() {
-            parts.push(money(tier.flat_amount));
-        }
-    };
-    match mode {
-        TiersMode::Volume => {
-            if let Some(tier) = tiers.iter().find(|tier| tier.up_to.is_none_or(|end| quantity <= end)).or(tiers.last())
-                && quantity > 0
-            {
-                part(quantity, tier);
-            }
-        }
-        TiersMode::Graduated => {
-            let mut before = 0;
-            for (index, tier) in tiers.iter().enumerate().take_while(|_| quantity > 0) {
-                if quantity <= before {
-                    break;
-                }
-                let end = if index + 1 == tiers.len() { quantity } else { tier.up_to.unwrap_or(quantity).min(quantity) };
-                part(end - before, tier);
-                before = end;
-            }
-        }
-    }
-    if parts.is_empty() {
-        format!("0 × {}", money(tiers.first().map_or(Amount::ZERO, |tier| tier.unit_amount)))
-    } else {
-        parts.join(" + ")
-    }
-}
-
-/// Units of time, largest first: seconds, English name, Chinese name.
-const UNITS: [(u64, &str, &str); 4] = [(86_400, "day", "天"), (3_600, "hour", "小时"), (60, "minute", "分钟"), (1, "second", "秒")];
-
-fn share_text(seconds: u64, of_seconds: u64, whole: &str, language: Language) -> String {
-    // Periods of less than a second are not prorated.
-    if of_seconds == 0 {
-        return whole.to_owned();
-    }
-    // The largest unit that divides both.
-    let unit =
-        UNITS.iter().find(|(length, ..)| of_seconds >= *length && seconds.is_multiple_of(*length) && of_seconds.is_multiple_of(*length));
-    match (unit, language) {
-        (Some((length, name, _)), Language::English) if *length > 1 => {
-            format!("{whole} × {}/{}", seconds / length, counted(of_seconds / length, name))
-        }
-        (Some((length, _, name)), Language::Chinese) if *length > 1 => {
-            format!("{whole} × {}/{} {name}", seconds / length, of_seconds / length)
-        }
-        (_, Language::English) => format!("{whole} for {} of {}", duration(seconds, language), duration(of_seconds, language)),
-        (_, Language::Chinese) => format!("{whole}，按 {}/{}计", duration(seconds, language), duration(of_seconds, language)),
-    }
-}
-
-/// `12 days 3 hours 5 seconds`.
-fn duration(seconds: u64, language: Language) -> String {
-    let mut rest = seconds;
-    let mut parts = Vec::new();
-    for (length, english, chinese) in UNITS {
-        let count = rest / length;
-        rest %= length;
-        if count > 0 || (length == 1 && parts.is_empty()) {
-            parts.push(match language {
-                Language::English => counted(count, english),
-                Language::Chinese => format!("{count} {chinese}"),
-            });
-        }
-    }
-    parts.join(" ")
-}
-
-fn counted(count: u64, unit: &str) -> String {
-    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
 }
 
 #[cfg(test)]
@@ -252,10 +137,6 @@ mod tests {
     use proptest::prelude::*;
 
     const DAY: u64 = 86_400;
-
-    fn both(pricing_formula: &PricingFormula) -> [String; 2] {
-        [Language::English, Language::Chinese].map(|language| pricing_formula.text(language, 1, "TBA"))
-    }
 
     fn prorated(seconds: u64, of_seconds: u64) -> PricingFormula {
         let (what, whole) = (Prorated::Credit, Amount::new(100));
@@ -270,37 +151,11 @@ mod tests {
     }
 
     #[test]
-    fn units_and_tiers_are_shown_as_sums() {
-        let units = PricingFormula::PerUnit { unit: Amount::new(15), quantity: 3 };
-        assert_eq!(both(&units), ["3 × 1.5 TBA", "3 × 1.5 TBA"]);
-        let tiered = |mode, quantity| PricingFormula::Tiered { mode, tiers: tiers(), quantity }.text(Language::English, 1, "TBA");
-        assert_eq!(tiered(TiersMode::Graduated, 6), "5 × 10 TBA + 100 TBA + 1 × 8.5 TBA");
-        assert_eq!(tiered(TiersMode::Graduated, 0), "0 × 10 TBA");
-        assert_eq!(tiered(TiersMode::Volume, 6), "6 × 8.5 TBA");
-        assert_eq!(tiered(TiersMode::Volume, 2), "2 × 10 TBA + 100 TBA");
-    }
-
-    #[test]
-    fn a_share_is_shown_in_the_largest_unit_that_divides_both_times() {
-        assert_eq!(both(&prorated(12 * DAY, 30 * DAY)), ["10 TBA × 12/30 days", "10 TBA × 12/30 天"]);
-        assert_eq!(both(&prorated(1_800, 3_600)), ["10 TBA × 30/60 minutes", "10 TBA × 30/60 分钟"]);
-        assert_eq!(
-            both(&prorated(12 * DAY + 3_605, 30 * DAY)),
-            ["10 TBA for 12 days 1 hour 5 seconds of 30 days", "10 TBA，按 12 天 1 小时 5 秒/30 天计"]
-        );
-        assert_eq!(prorated(0, 30 * DAY).text(Language::English, 1, "TBA"), "10 TBA × 0/30 days");
-        assert_eq!(both(&prorated(0, 0)), ["10 TBA", "10 TBA"]);
-    }
-
-    #[test]
-    fn stake_texts_name_their_terms() {
+    fn a_stake_is_the_larger_of_its_terms_or_else_the_price_of_one_period() {
         let by_minimum = PricingFormula::Stake { threshold: Amount::new(20), minimum: Amount::new(50), recurring: Amount::new(7) };
-        assert_eq!(
-            (by_minimum.amount(), &both(&by_minimum)[0][..]),
-            (Ok(Amount::new(50)), "Refundable deposit required by the store: 5 TBA")
-        );
+        assert_eq!(by_minimum.amount(), Ok(Amount::new(50)));
         let by_recurring_price = PricingFormula::Stake { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
-        assert_eq!((by_recurring_price.amount(), &both(&by_recurring_price)[1][..]), (Ok(Amount::new(7)), "一个周期的费用：0.7 TBA"));
+        assert_eq!(by_recurring_price.amount(), Ok(Amount::new(7)));
         let terms = StakeTerms { threshold: Amount::ZERO, minimum: Amount::ZERO, recurring: Amount::new(7) };
         assert_eq!(PricingFormula::of_stake(Some(terms), Amount::new(7)), by_recurring_price);
         assert_eq!(PricingFormula::of_stake(Some(terms), Amount::new(3)), PricingFormula::Flat { amount: Amount::new(3) });
@@ -320,10 +175,9 @@ mod tests {
     }
 
     #[test]
-    fn text_of_a_rest_shows_the_whole_and_what_was_billed() {
+    fn a_rest_is_the_whole_less_what_was_billed() {
         let whole = Box::new(PricingFormula::PerUnit { unit: Amount::new(15), quantity: 3 });
         let rest = PricingFormula::Rest { whole: whole.clone(), billed: Amount::new(30) };
-        assert_eq!(both(&rest), ["3 × 1.5 TBA, less 3 TBA already billed", "3 × 1.5 TBA，减去已计费的 3 TBA"]);
         assert_eq!((rest.amount(), rest.is_credit()), (Ok(Amount::new(15)), false));
         assert_eq!(PricingFormula::Rest { whole, billed: Amount::new(50) }.amount(), Ok(Amount::ZERO));
     }
@@ -350,15 +204,6 @@ mod tests {
         }
 
         #[test]
-        fn the_shown_sum_equals_the_amount(quantity in 1u64..1_000, mode in prop_oneof![Just(TiersMode::Graduated), Just(TiersMode::Volume)]) {
-            let tiered = PricingFormula::Tiered { mode, tiers: tiers(), quantity };
-            let parsed = tiered.text(Language::English, 0, "").split(" + ").map(|part| {
-                part.split('×').map(|factor| factor.trim().parse::<u128>().expect("a number")).product::<u128>()
-            }).sum();
-            prop_assert_eq!(tiered.amount(), Ok(Amount::new(parsed)));
-        }
-
-        #[test]
         fn invoices_within_a_period_add_up_to_the_price_of_its_usage(
             reports in proptest::collection::vec(0u64..20, 1..8),
             mode in prop_oneof![Just(TiersMode::Graduated), Just(TiersMode::Volume)],
@@ -377,13 +222,6 @@ mod tests {
             let costs = tiered(mode, &tiers(), used).expect("an amount");
             prop_assert_eq!(billed.minus(surplus), Ok(costs));
             prop_assert!(mode == TiersMode::Volume || surplus.is_zero(), "graduated prices only grow with usage, so nothing is overbilled");
-        }
-
-        #[test]
-        fn every_share_has_a_text(seconds: u64, of_seconds: u64) {
-            for text in both(&prorated(seconds, of_seconds)) {
-                prop_assert!(text.contains("10 TBA"));
-            }
         }
     }
 }

@@ -56,6 +56,6 @@ pub(super) async fn threshold_in(
     let found = unit.sessions().find(session).await?;
     let currency = unit.methods().find_currency(currency).await?.ok_or(BillingError::Orphan)?;
     let Some(session) = found else { return Ok(None) };
-    let (_, amount) = session.terms.amounts(currency.decimals)?;
+    let amount = session.terms.amounts(currency.decimals)?.threshold;
     Ok((!amount.is_zero()).then_some(Threshold { amount, ..threshold }))
 }

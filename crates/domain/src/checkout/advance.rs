@@ -2,13 +2,13 @@
 
 use super::complete::{PaidBy, complete};
 use super::stake::{lacks_stake, stake_of};
-use super::{Session, SessionMode, SessionStatus};
+use super::{ChosenMethod, Session, SessionMode, SessionStatus};
 use crate::access::Did;
 use crate::billing::plan_payments;
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Intent, MandateDetails, MandateStatus, Method, PlannedPayment, Purpose, SettlementError,
-    StoreTransaction, StoreTransactionRequest, settle_unsent,
+    Attempt, AttemptKind, Intent, MandateDetails, MandateStatus, PlannedPayment, Purpose, SettlementError, StoreTransaction,
+    StoreTransactionRequest, settle_unsent,
 };
 use crate::shared::{Amount, AttemptId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -99,7 +99,7 @@ pub(super) async fn charge(
     let currency = unit.methods().find_currency(&intent.currency_id).await?.ok_or(SettlementError::Orphan)?;
     let transaction = StoreTransaction::Pull { payer: payer.clone() };
     let purpose = Purpose::Payment(intent.id.clone());
-    let Some(attempt) = store_attempt(ctx, &session, (&method, &currency), transaction, purpose, intent.amount, now)? else {
+    let Some(attempt) = store_attempt(ctx, &session, &ChosenMethod { method, currency }, transaction, purpose, intent.amount, now)? else {
         return Ok(Step::Nothing);
     };
     let touched = Session { updated_at: now, ..session };
@@ -126,12 +126,13 @@ pub(super) async fn planned_for(unit: &mut dyn UnitOfWork, intent: &Intent) -> R
 fn store_attempt(
     ctx: &Context,
     session: &Session,
-    (method, currency): (&Method, &Currency),
+    chosen: &ChosenMethod,
     transaction: StoreTransaction,
     purpose: Purpose,
     amount: Amount,
     now: Timestamp,
 ) -> Result<Option<Attempt>, SettlementError> {
+    let ChosenMethod { method, currency } = chosen;
     let Some(rail) = ctx.networks.wallet(method.kind) else { return Ok(None) };
     let (StoreTransaction::Pull { payer }
     | StoreTransaction::Payout { to: payer }

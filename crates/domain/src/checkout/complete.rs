@@ -7,6 +7,7 @@ use crate::billing::{self, Invoice, InvoiceItem, InvoiceStatus, Receipt, Subscri
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::{Attempt, Intent, Settlement, SettlementError};
+use crate::pricing::CatalogueItem;
 use crate::shared::{Amount, CustomerId, EntitlementId, EventId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
@@ -152,7 +153,7 @@ async fn grant(ctx: &Context, unit: &mut dyn UnitOfWork, session: &Session, star
     let Some(holder) = &session.payer else { return Ok(()) };
     let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
     let sold = unit.prices().find_with_products(&ids).await?;
-    for (price, product) in sold {
+    for CatalogueItem { price, product } in sold {
         let Some(app) = product.app else { continue };
         let of_price = |one: &&Subscription| one.items.iter().any(|item| item.price_id == price.id);
         let line = started.drafts.iter().flat_map(|draft| &draft.items).find(|item| item.price_id.as_ref() == Some(&price.id));

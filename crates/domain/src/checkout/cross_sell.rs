@@ -3,7 +3,7 @@
 use super::update_items::{UpdateItemsError, load_editable};
 use super::{LineItem, Session, SessionMode};
 use crate::context::Context;
-use crate::pricing::{Price, Product, lock_prices};
+use crate::pricing::{CatalogueItem, Price, Product, lock_prices};
 use crate::shared::{CurrencyId, PriceId, ProductId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
@@ -13,9 +13,9 @@ pub(super) async fn cross_sell_price(
     unit: &mut dyn UnitOfWork,
     session: &Session,
     currency: &CurrencyId,
-) -> Result<Option<(Price, Product)>, StorageError> {
+) -> Result<Option<CatalogueItem>, StorageError> {
     let Some(Offers { product, prices, .. }) = find_cross_sell(unit, session).await? else { return Ok(None) };
-    Ok(chosen(&product, &prices, currency).map(|price| (price, product)))
+    Ok(chosen(&product, &prices, currency).map(|price| CatalogueItem { price, product }))
 }
 
 /// A cross-sell with its prices in all currencies.
@@ -57,13 +57,15 @@ fn chosen(product: &Product, prices: &[Price], currency: &CurrencyId) -> Option<
     payable().find(|price| Some(&price.id) == product.default_price_id.as_ref()).or_else(|| payable().next()).cloned()
 }
 
+/// A cross-sell in the currency of its offer.
+struct Offer {
+    item: CatalogueItem,
+    currency_id: CurrencyId,
+}
+
 /// The cross-sell and its currency: the passed currency. Without one, the session's currency, else the first one in which all items are
 /// offered, since submit requires the cross-sell in whichever currency is chosen then.
-async fn offer_in(
-    unit: &mut dyn UnitOfWork,
-    session: &Session,
-    currency: Option<&CurrencyId>,
-) -> Result<Option<(Price, Product, CurrencyId)>, StorageError> {
+async fn offer_in(unit: &mut dyn UnitOfWork, session: &Session, currency: Option<&CurrencyId>) -> Result<Option<Offer>, StorageError> {
     let Some(Offers { product, prices, items }) = find_cross_sell(unit, session).await? else { return Ok(None) };
     let mut currencies = vec![currency.unwrap_or(&session.currency_id).clone()];
     if currency.is_none() {
@@ -71,8 +73,11 @@ async fn offer_in(
         let payable = all.filter(|currency| items.iter().all(|price| price.pricing_in(&currency.id).is_some()));
         currencies.extend(payable.map(|currency| currency.id));
     }
-    let found = currencies.into_iter().find_map(|currency| Some((chosen(&product, &prices, &currency)?, currency)));
-    Ok(found.map(|(price, currency)| (price, product, currency)))
+    let offered = |currency_id: CurrencyId| {
+        let price = chosen(&product, &prices, &currency_id)?;
+        Some(Offer { item: CatalogueItem { price, product: product.clone() }, currency_id })
+    };
+    Ok(currencies.into_iter().find_map(offered))
 }
 
 /// Reads the cross-sell of a session, in the currency of the page. `None`: nothing is offered. The first offer of a price locks it, so that
@@ -82,19 +87,19 @@ pub async fn offered_cross_sell(
     ctx: &Context,
     id: &SessionId,
     currency: Option<&CurrencyId>,
-) -> Result<Option<(Price, Product)>, UpdateItemsError> {
+) -> Result<Option<CatalogueItem>, UpdateItemsError> {
     loop {
         let mut unit = ctx.store.read().await?;
         let session = unit.sessions().find(id).await?.ok_or(UpdateItemsError::NotFound)?;
         let offer = offer_in(unit.as_mut(), &session, currency).await?;
         drop(unit);
         match offer {
-            Some((price, _, _)) if !price.locked => {
+            Some(Offer { item: CatalogueItem { price, .. }, .. }) if !price.locked => {
                 let mut unit = ctx.store.begin().await?;
                 lock_prices(unit.as_mut(), &[price]).await?;
                 unit.commit().await?;
             }
-            offer => return Ok(offer.map(|(price, product, _)| (price, product))),
+            offer => return Ok(offer.map(|offer| offer.item)),
         }
     }
 }
@@ -105,14 +110,14 @@ pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currenc
     loop {
         let mut unit = ctx.store.begin().await?;
         let mut session = load_editable(ctx, unit.as_mut(), id).await?;
-        let (offer, _, currency) = offer_in(unit.as_mut(), &session, currency).await?.ok_or(UpdateItemsError::NotOffered)?;
-        if offer.id != *to {
+        let Offer { item, currency_id } = offer_in(unit.as_mut(), &session, currency).await?.ok_or(UpdateItemsError::NotOffered)?;
+        if item.price.id != *to {
             return Err(UpdateItemsError::NotOffered);
         }
-        lock_prices(unit.as_mut(), std::slice::from_ref(&offer)).await?;
+        lock_prices(unit.as_mut(), std::slice::from_ref(&item.price)).await?;
         session.items.retain(|item| !item.cross_sell);
-        session.items.push(LineItem { cross_sell: true, ..LineItem::new(offer.id, 1) });
-        session.currency_id = currency;
+        session.items.push(LineItem { cross_sell: true, ..LineItem::new(item.price.id, 1) });
+        session.currency_id = currency_id;
         if super::update_items::write(ctx, unit, session).await? {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use crate::billing::{Invoice, Stake, Subscription, time_of};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{Attempt, Currency, Intent, Method};
-use crate::pricing::{Price, Product};
+use crate::pricing::{CatalogueItem, Price};
 use crate::shared::{PriceId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use crate::store::{App, Entitlement};
@@ -17,8 +17,8 @@ use crate::store::{App, Entitlement};
 pub struct Expanded {
     pub session: Session,
     pub link: Option<PaymentLink>,
-    /// One pair per item, in the order of the items; missing prices are left out.
-    pub items: Vec<(Price, Product)>,
+    /// The price and product of each item, in the order of the items; missing prices are left out.
+    pub items: Vec<CatalogueItem>,
     pub methods: Vec<Method>,
     pub currencies: Vec<Currency>,
     pub intent: Option<Intent>,
@@ -42,7 +42,7 @@ impl Expanded {
     /// Removes what only the store may read: the metadata of products, prices and links, and its copies in a session that a link started.
     /// The form's settings (`page_info`) are no metadata here and remain.
     pub fn hide_store_metadata(&mut self) {
-        for (price, product) in &mut self.items {
+        for CatalogueItem { price, product } in &mut self.items {
             price.metadata.clear();
             product.metadata.clear();
         }
@@ -65,12 +65,15 @@ impl Expanded {
 
     /// The sold prices with their products, in the order of the items. `None`: one of them is missing.
     #[must_use]
-    pub fn sold(&self) -> Option<Vec<(Price, Product)>> {
+    pub fn sold(&self) -> Option<Vec<CatalogueItem>> {
         let sold = |item: &super::LineItem| {
-            let (price, product) = self.items.iter().find(|(price, _)| price.id == item.price_id)?;
+            let found = self.items.iter().find(|found| found.price.id == item.price_id)?.clone();
             match &item.upsell {
-                Some(upsell) => Some((self.upsells.iter().find(|price| price.id == *upsell)?.clone(), product.clone())),
-                None => Some((price.clone(), product.clone())),
+                Some(upsell) => {
+                    let price = self.upsells.iter().find(|price| price.id == *upsell)?.clone();
+                    Some(CatalogueItem { price, ..found })
+                }
+                None => Some(found),
             }
         };
         self.session.items.iter().map(sold).collect()
@@ -92,12 +95,12 @@ pub async fn expand(
     };
     let price_ids: Vec<_> = session.items.iter().map(|item| item.price_id.clone()).collect();
     let sold = unit.prices().find_with_products(&price_ids).await?;
-    let offered = sold.iter().filter_map(|(price, _)| price.upsells_to.clone());
+    let offered = sold.iter().filter_map(|sold| sold.price.upsells_to.clone());
     let mut upsell_ids: Vec<PriceId> = offered.chain(session.items.iter().filter_map(|item| item.upsell.clone())).collect();
     upsell_ids.sort();
     upsell_ids.dedup();
     let upsells = if upsell_ids.is_empty() { Vec::new() } else { unit.prices().find_all(&upsell_ids).await? };
-    let items: Vec<_> = session.items.iter().filter_map(|item| sold.iter().find(|(price, _)| price.id == item.price_id).cloned()).collect();
+    let items: Vec<_> = session.items.iter().filter_map(|item| sold.iter().find(|sold| sold.price.id == item.price_id).cloned()).collect();
     let buyer = match viewer {
         Some(did) if session.status == SessionStatus::Open => buyer_of(ctx, unit, &session, &items, did).await?,
         _ => Buyer::default(),

@@ -1,6 +1,6 @@
 //! Manages payment links, and sessions that integrators create.
 
-use super::start::check_items;
+use super::start::{CheckedItems, check_items};
 use super::{FormOptions, LineItem, NewSession, PaymentLink, Session, StartError, SubscriptionTerms, create_session};
 use crate::context::Context;
 use crate::customer::PageInfo;
@@ -75,7 +75,7 @@ pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Resul
     let mut unit = ctx.store.begin().await?;
     // A price that is being replaced must not get into a new link.
     unit.lock(MANAGEMENT).await?;
-    let (currency_id, prices) = check_items(unit.as_mut(), mode, &items, fields.currency_id.clone()).await?;
+    let CheckedItems { currency_id, prices } = check_items(unit.as_mut(), mode, &items, fields.currency_id.clone()).await?;
     lock_prices(unit.as_mut(), &prices).await?;
     let blank = PaymentLink {
         id: PaymentLinkId::new(now, ctx.random.as_ref()),
@@ -114,7 +114,7 @@ pub async fn change_link(ctx: &Context, mode: Mode, id: &PaymentLinkId, fields: 
     let changes_items = fields.items.is_some() || fields.currency_id.is_some();
     let link = with_fields(PaymentLink { updated_at: ctx.now(), ..link }, fields)?;
     if changes_items {
-        let (_, prices) = check_items(unit.as_mut(), mode, &link.items, Some(link.currency_id.clone())).await?;
+        let CheckedItems { prices, .. } = check_items(unit.as_mut(), mode, &link.items, Some(link.currency_id.clone())).await?;
         lock_prices(unit.as_mut(), &prices).await?;
     }
     unit.links().update(&link).await?;

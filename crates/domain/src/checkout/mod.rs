@@ -26,7 +26,7 @@ mod update_items;
 mod wallet_authorization;
 
 pub use advance::advance;
-pub use buyer::{Buyer, buyer_of, subscribed, tried};
+pub use buyer::{Buyer, SubscribedProduct, buyer_of, subscribed, tried};
 pub use card::{CardForm, cancel_card};
 pub use cross_sell::{add_cross_sell, offered_cross_sell, remove_cross_sell};
 pub use expand::{Expanded, expand};
@@ -35,7 +35,7 @@ pub use fast::{FastConsent, FastOffer, FastPay, FastPaySource, fast_pay, pay_fas
 pub use handlers::{SessionMandate, SessionPayment, SessionStake};
 pub use link::*;
 pub use manage_link::*;
-pub use quote::{Quote, SubscriptionGroup, quote};
+pub use quote::{Quote, QuoteRequest, SubscriptionGroup, quote};
 pub use replace_price::{ReplaceError, replace_price};
 pub use session::*;
 pub use start::{NewSession, StartError, Visitor, create_session, start};

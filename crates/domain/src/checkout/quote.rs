@@ -1,8 +1,8 @@
 //! Quotes of sessions: the amounts due now and later, the required stake, and the split into subscriptions.
 
-use super::{LineItem, SessionMode, SubscriptionTerms};
+use super::{LineItem, Session, SessionMode, SubscriptionTerms, TermAmounts};
 use crate::payment::Currency;
-use crate::pricing::{CartError, CartItem, Due, Price, Product, RecurringInterval, line_amounts, stake};
+use crate::pricing::{CartError, CartItem, CatalogueItem, Due, Price, RecurringInterval, line_amounts, stake};
 use crate::shared::{Amount, AmountError, CurrencyId, Timestamp};
 
 /// Items with the same billing cycle, which form one subscription. One-time items belong to the first group.
@@ -36,16 +36,30 @@ impl Quote {
     }
 }
 
-/// Computes the quote of a session in a currency. `sold`: the sold prices with their products, in the order of the items.
-pub fn quote(
-    (kind, terms): (SessionMode, &SubscriptionTerms),
-    items: &[LineItem],
-    sold: &[(Price, Product)],
-    currency: &Currency,
-    by_wallet: bool,
-    now: Timestamp,
-) -> Result<Quote, CartError> {
-    let cart: Vec<_> = items.iter().zip(sold).map(|(item, (price, _))| cart_item(item, price)).collect();
+/// What a quote is computed for.
+#[derive(Debug, Clone, Copy)]
+pub struct QuoteRequest<'a> {
+    pub kind: SessionMode,
+    pub terms: &'a SubscriptionTerms,
+    pub items: &'a [LineItem],
+    /// The sold prices with their products, in the order of the items.
+    pub sold: &'a [CatalogueItem],
+    /// Whether a wallet pays, which can be required to place a stake.
+    pub by_wallet: bool,
+}
+
+impl<'a> QuoteRequest<'a> {
+    /// The quote of a session by its own terms.
+    #[must_use]
+    pub fn of(session: &'a Session, sold: &'a [CatalogueItem], by_wallet: bool) -> Self {
+        Self { kind: session.kind, terms: &session.terms, items: &session.items, sold, by_wallet }
+    }
+}
+
+/// Computes the quote in a currency.
+pub fn quote(request: &QuoteRequest<'_>, currency: &Currency, now: Timestamp) -> Result<Quote, CartError> {
+    let QuoteRequest { kind, terms, items, sold, by_wallet } = *request;
+    let cart: Vec<_> = items.iter().zip(sold).map(|(item, sold)| cart_item(item, &sold.price)).collect();
     let full_amounts = line_amounts(&cart, &currency.id)?;
     let has_recurring = cart.iter().any(|item| item.price.is_recurring());
     let trial_end = if has_recurring { terms.trial.end_at(now, &currency.id) } else { None };
@@ -55,8 +69,8 @@ pub fn quote(
         cart.iter().zip(&full_amounts).map(|(item, amount)| if is_due_later(item.price) { Amount::ZERO } else { *amount }).collect();
     let renew = Amount::sum(cart.iter().zip(&full_amounts).filter(|(item, _)| item.price.is_recurring()).map(|(_, amount)| *amount))?;
     let due = Due { now: Amount::sum(amounts.iter().copied())?, renew };
-    let (minimum, threshold) = terms.amounts(currency.decimals)?;
-    let stake = if has_recurring && by_wallet && !terms.no_stake { stake(threshold, minimum, renew) } else { Amount::ZERO };
+    let TermAmounts { minimum_stake, threshold } = terms.amounts(currency.decimals)?;
+    let stake = if has_recurring && by_wallet && !terms.no_stake { stake(threshold, minimum_stake, renew) } else { Amount::ZERO };
     Ok(Quote { groups: groups_of(sold, &amounts)?, amounts, due, stake, threshold, trial_end })
 }
 
@@ -76,7 +90,7 @@ fn cart_item<'a>(item: &LineItem, price: &'a Price) -> CartItem<'a> {
     CartItem { price, quantity: item.quantity, custom_amount: item.custom_amount }
 }
 
-fn groups_of(sold: &[(Price, Product)], amounts: &[Amount]) -> Result<Vec<SubscriptionGroup>, CartError> {
+fn groups_of(sold: &[CatalogueItem], amounts: &[Amount]) -> Result<Vec<SubscriptionGroup>, CartError> {
     let group = |IntervalGroup { cycle, items }: IntervalGroup| {
         let now = Amount::sum(items.iter().map(|place| amounts[*place]))?;
         Ok(SubscriptionGroup { cycle, items, now })
@@ -92,9 +106,9 @@ pub(super) struct IntervalGroup {
 }
 
 /// Splits items by billing cycle into at least one group.
-pub(super) fn group_by_interval(sold: &[(Price, Product)]) -> Vec<IntervalGroup> {
+pub(super) fn group_by_interval(sold: &[CatalogueItem]) -> Vec<IntervalGroup> {
     let mut groups: Vec<IntervalGroup> = Vec::new();
-    for (place, (price, _)) in sold.iter().enumerate() {
+    for (place, CatalogueItem { price, .. }) in sold.iter().enumerate() {
         let Some(recurring) = &price.recurring else { continue };
         match groups.iter_mut().find(|group| group.cycle == Some(recurring.cycle)) {
             Some(group) => group.items.push(place),
@@ -104,7 +118,7 @@ pub(super) fn group_by_interval(sold: &[(Price, Product)]) -> Vec<IntervalGroup>
     if groups.is_empty() {
         groups.push(IntervalGroup { cycle: None, items: Vec::new() });
     }
-    let once = sold.iter().enumerate().filter(|(_, (price, _))| !price.is_recurring()).map(|(place, _)| place);
+    let once = sold.iter().enumerate().filter(|(_, item)| !item.price.is_recurring()).map(|(place, _)| place);
     groups[0].items.extend(once);
     groups[0].items.sort_unstable();
     groups
@@ -114,7 +128,7 @@ pub(super) fn group_by_interval(sold: &[(Price, Product)]) -> Vec<IntervalGroup>
 mod tests {
     use super::*;
     use crate::billing::TrialTerms;
-    use crate::pricing::{Aggregate, Anchoring, Interval, Metadata, Recurring, Usage};
+    use crate::pricing::{Aggregate, Anchoring, Interval, Metadata, Product, Recurring, Usage};
     use crate::shared::{MethodId, Mode, PriceId, ProductId};
 
     fn at() -> Timestamp {
@@ -139,7 +153,7 @@ mod tests {
         }
     }
 
-    fn sold(name: &str, unit: u128, recurring: Option<(Interval, Usage)>) -> (Price, Product) {
+    fn sold(name: &str, unit: u128, recurring: Option<(Interval, Usage)>) -> CatalogueItem {
         let product_id = ProductId::parse("prod_1").expect("id");
         let cycle = |interval| RecurringInterval::new(interval, 1, Anchoring::Fixed).expect("a cycle");
         let price = Price {
@@ -187,11 +201,11 @@ mod tests {
             created_at: at(),
             updated_at: at(),
         };
-        (price, product)
+        CatalogueItem { price, product }
     }
 
     /// One-time 3, monthly 10, monthly metered 1 per unit, weekly 2.
-    fn mixed() -> Vec<(Price, Product)> {
+    fn mixed() -> Vec<CatalogueItem> {
         vec![
             sold("price_1", 300, None),
             sold("price_2", 1_000, Some((Interval::Month, Usage::Licensed))),
@@ -200,9 +214,9 @@ mod tests {
         ]
     }
 
-    fn quote_of(kind: SessionMode, terms: &SubscriptionTerms, sold: &[(Price, Product)], by_wallet: bool) -> Quote {
-        let items: Vec<_> = sold.iter().map(|(price, _)| LineItem::new(price.id.clone(), 1)).collect();
-        quote((kind, terms), &items, sold, &currency(), by_wallet, at()).expect("a quote")
+    fn quote_of(kind: SessionMode, terms: &SubscriptionTerms, sold: &[CatalogueItem], by_wallet: bool) -> Quote {
+        let items: Vec<_> = sold.iter().map(|sold| LineItem::new(sold.price.id.clone(), 1)).collect();
+        quote(&QuoteRequest { kind, terms, items: &items, sold, by_wallet }, &currency(), at()).expect("a quote")
     }
 
     fn places(quote: &Quote) -> Vec<(Vec<usize>, u128)> {

@@ -1,7 +1,7 @@
 //! Reserves the stock of a session.
 
 use super::{LineItem, Session};
-use crate::pricing::{Price, Product, StockReservation};
+use crate::pricing::{CatalogueItem, StockReservation};
 use crate::shared::{PriceId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -15,14 +15,14 @@ pub(super) fn reserved_of(reserved: &[StockReservation], price: &PriceId) -> u64
 pub(super) async fn reserve_stock(
     unit: &mut dyn UnitOfWork,
     session: &Session,
-    items: &[(Price, Product)],
+    items: &[CatalogueItem],
     reserved: &[StockReservation],
     now: Timestamp,
 ) -> Result<(), StorageError> {
     let mut by_stock: Vec<_> = session.items.iter().zip(items).collect();
-    by_stock.sort_by(|(_, (a, _)), (_, (b, _))| (a.stock_id(), &a.id).cmp(&(b.stock_id(), &b.id)));
+    by_stock.sort_by(|(_, a), (_, b)| (a.price.stock_id(), &a.price.id).cmp(&(b.price.stock_id(), &b.price.id)));
     let reservation =
-        |(item, (price, _)): &(&LineItem, &(Price, Product))| StockReservation { price_id: price.id.clone(), quantity: item.quantity };
+        |(item, sold): &(&LineItem, &CatalogueItem)| StockReservation { price_id: sold.price.id.clone(), quantity: item.quantity };
     let reservations: Vec<_> = by_stock.iter().map(reservation).collect();
     let is_unchanged = reservations.len() == reserved.len() && reservations.iter().all(|reservation| reserved.contains(reservation));
     if is_unchanged {

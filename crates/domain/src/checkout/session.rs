@@ -146,10 +146,17 @@ pub struct SessionFilter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubmitContext {
     pub session: Session,
-    /// `None`: the method does not exist, or does not have this currency.
-    pub method: Option<(Method, Currency)>,
+    /// `None`: the method does not exist, or does not have the currency.
+    pub chosen: Option<ChosenMethod>,
     /// `None`: the payer has never bought from this store.
     pub customer_status: Option<CustomerStatus>,
+}
+
+/// The payment method and the currency that a payer chose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenMethod {
+    pub method: Method,
+    pub currency: Currency,
 }
 
 /// An expired session: its `expires_at` and its id.

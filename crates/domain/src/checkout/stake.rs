@@ -80,7 +80,6 @@ pub(super) async fn write_stake(
     session: &Session,
     known: Option<&Stake>,
     plan: &StakePlan,
-    (currency, payer): (&Currency, &Did),
     now: Timestamp,
 ) -> Result<(), SubmitError> {
     if let (Some(known), StakePlan::Keep(amount)) = (known, plan) {
@@ -99,18 +98,19 @@ pub(super) async fn write_stake(
     if let Some(known) = known {
         abandon_stake(ctx, unit, &known.id).await?;
     }
-    let (StakePlan::Place(amount), Some(id), Some(subject), Some(customer_id)) =
-        (plan, &session.stake_id, session.subscription_ids.first(), &session.customer_id)
-    else {
+    let (StakePlan::Place(amount), Some(id), Some(subject)) = (plan, &session.stake_id, session.subscription_ids.first()) else {
+        return Ok(());
+    };
+    let (Some(customer_id), Some(method_id), Some(payer)) = (&session.customer_id, &session.method_id, &session.payer) else {
         return Ok(());
     };
     let key = StakeKey {
         subject: StakeSubject::Subscription(subject.clone()),
         purpose: StakePurpose::Security,
         payer: payer.clone(),
-        currency_id: currency.id.clone(),
+        currency_id: session.currency_id.clone(),
     };
-    let requested = RequestedStake { mode: session.mode, customer_id, method_id: &currency.method_id, key: &key, amount: *amount };
+    let requested = RequestedStake { mode: session.mode, customer_id, method_id, key: &key, amount: *amount };
     unit.stakes().insert(&requested.pending(id.clone(), None, now)).await?;
     Ok(())
 }

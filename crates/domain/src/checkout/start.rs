@@ -103,7 +103,7 @@ pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId,
         return Err(StartError::BadExpiry);
     }
     let mut unit = ctx.store.begin().await?;
-    let (currency_id, prices) = check_items(unit.as_mut(), new.mode, &new.items, new.currency_id).await?;
+    let CheckedItems { currency_id, prices } = check_items(unit.as_mut(), new.mode, &new.items, new.currency_id).await?;
     let kind = new.kind.unwrap_or_else(|| SessionMode::of(&prices));
     if !kind.fits(&prices) {
         return Err(StartError::Mode);
@@ -125,13 +125,20 @@ pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId,
     Ok(session.id)
 }
 
-/// Checks that all items name distinct active prices of this mode that are offered in one currency. Returns that currency and the prices.
+/// Items that can be sold together.
+pub struct CheckedItems {
+    /// A currency in which all of them are offered.
+    pub currency_id: CurrencyId,
+    pub prices: Vec<Price>,
+}
+
+/// Checks that all items name distinct active prices of this mode that are offered in one currency.
 pub async fn check_items(
     unit: &mut dyn crate::storage::UnitOfWork,
     mode: Mode,
     items: &[LineItem],
     currency: Option<CurrencyId>,
-) -> Result<(CurrencyId, Vec<Price>), StartError> {
+) -> Result<CheckedItems, StartError> {
     let is_valid = |item: &LineItem| (1..=QUANTITY_MAX).contains(&item.quantity);
     if items.is_empty() || items.len() > ITEMS_MAX || !items.iter().all(is_valid) {
         return Err(StartError::Misconfigured);
@@ -149,7 +156,7 @@ pub async fn check_items(
         return Err(StartError::CurrencyNotConfigured);
     }
     check_total(items, &prices, &currency)?;
-    Ok((currency, prices))
+    Ok(CheckedItems { currency_id: currency, prices })
 }
 
 fn empty_session(id: SessionId, items: Vec<LineItem>, currency_id: CurrencyId, now: Timestamp, expires_at: Timestamp) -> Session {

@@ -7,14 +7,17 @@ use super::cross_sell::cross_sell_price;
 use super::reserve_stock::{reserve_stock, reserved_of};
 use super::stake::{assign_stake, plan_stake, stake_of, write_stake};
 use super::subscribe::{first_lines, reason_of};
-use super::{BrowserMark, Expanded, Quote, Session, SessionMode, SessionStatus, SubmitContext, SubscriptionGroup, expand, quote};
+use super::{
+    BrowserMark, ChosenMethod, Expanded, Quote, QuoteRequest, Session, SessionMode, SessionStatus, SubmitContext, SubscriptionGroup,
+    expand, quote,
+};
 use crate::access::User;
 use crate::billing::{BillTo, Invoice, InvoiceStatus, Stake, plan_payments, time_of};
 use crate::context::Context;
 use crate::customer::{Contact, ContactForm, ContactRequirements, Customer, CustomerStatus, ValidationErrors, check_contact};
 use crate::payment::{Attempt, AttemptKind, Currency, Description, Intent, IntentStatus, Method, Purpose, RailError};
 use crate::pricing::{
-    CartError, CustomAmountError, Metadata, Price, Product, QuantityError, StockReservation, UnitPricing, check_quantity, product_names,
+    CartError, CatalogueItem, CustomAmountError, Metadata, QuantityError, StockReservation, UnitPricing, check_quantity, product_names,
 };
 use crate::shared::{
     Address, Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, SessionId, StorageError,
@@ -166,7 +169,7 @@ struct Loaded {
     method: Method,
     currency: Currency,
     /// In the order of the session's items.
-    items: Vec<(Price, Product)>,
+    items: Vec<CatalogueItem>,
     reserved: Vec<StockReservation>,
     /// The intent of an earlier submit.
     intent: Option<Intent>,
@@ -184,7 +187,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     let mut unit = ctx.store.read().await?;
     let (method_id, currency_id) = (&submission.method_id, &submission.currency_id);
     let context = unit.sessions().load_for_submit(&submission.session_id, method_id, currency_id, &submission.payer.did).await?;
-    let SubmitContext { session, method, customer_status } = context.ok_or(SubmitError::NotFound)?;
+    let SubmitContext { session, chosen, customer_status } = context.ok_or(SubmitError::NotFound)?;
     if session.payer.as_ref().is_some_and(|payer| *payer != submission.payer.did) {
         return Err(SubmitError::Forbidden);
     }
@@ -194,7 +197,7 @@ async fn load(ctx: &Context, submission: &Submission, now: Timestamp) -> Result<
     if session.is_expired(now) {
         return Err(SubmitError::Expired);
     }
-    let (method, currency) = check_method(ctx, unit.as_mut(), &session, method, method_id).await?;
+    let ChosenMethod { method, currency } = check_method(ctx, unit.as_mut(), &session, chosen, method_id).await?;
     let items = load_items(unit.as_mut(), &session).await?;
     let (mut reserved, mut intent, mut attempt) = (Vec::new(), None, None);
     // The first submit writes the intent together with the first stock reservation: without an intent there is neither.
@@ -229,7 +232,7 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
     let now = ctx.now();
     let Some(loaded) = load(ctx, submission, now).await? else { return Ok(Step::Complete) };
     let Loaded { session, method, currency, items, reserved, attempt, customer_now, .. } = &loaded;
-    for (item, (price, _)) in session.items.iter().zip(items) {
+    for (item, CatalogueItem { price, .. }) in session.items.iter().zip(items) {
         if let Err(error) = check_quantity(price, item.quantity, reserved_of(reserved, &price.id)) {
             return Ok(Step::InsufficientStock(error, session.version));
         }
@@ -243,8 +246,8 @@ async fn try_submit(ctx: &Context, submission: &Submission) -> Result<Step, Subm
     }
     check_custom(session, items, currency)?;
     let without_trial = loaded.trial_used.then(|| session.terms.without_trial());
-    let terms = (session.kind, without_trial.as_ref().unwrap_or(&session.terms));
-    let quote = quote(terms, &session.items, items, currency, !method.kind.is_card(), *customer_now)?;
+    let terms = without_trial.as_ref().unwrap_or(&session.terms);
+    let quote = quote(&QuoteRequest { terms, ..QuoteRequest::of(session, items, !method.kind.is_card()) }, currency, *customer_now)?;
     check_total(submission, &quote, currency)?;
     if let Some(attempt) = attempt {
         let is_setup = matches!(attempt.kind, AttemptKind::CardSetup { .. });
@@ -299,8 +302,8 @@ pub(super) async fn open_attempt(unit: &mut dyn UnitOfWork, session: &Session) -
 }
 
 /// Checks that the buyer's custom amount, or the proposed one, is allowed in the chosen currency.
-fn check_custom(session: &Session, items: &[(Price, Product)], currency: &Currency) -> Result<(), SubmitError> {
-    for (item, (price, _)) in session.items.iter().zip(items) {
+fn check_custom(session: &Session, items: &[CatalogueItem], currency: &Currency) -> Result<(), SubmitError> {
+    for (item, CatalogueItem { price, .. }) in session.items.iter().zip(items) {
         if let Some(UnitPricing::Custom(custom)) = price.pricing_in(&currency.id) {
             // The amount was chosen in another currency and means something else in this one.
             let named = item.custom_amount.filter(|_| session.currency_id == currency.id);
@@ -379,7 +382,7 @@ async fn write_submit(
     session.version += 1;
 
     unit.intents().upsert(&intent).await?;
-    write_stake(ctx, unit.as_mut(), &session, stake.as_ref(), &plan, (&currency, &submission.payer.did), now).await?;
+    write_stake(ctx, unit.as_mut(), &session, stake.as_ref(), &plan, now).await?;
     let bill_to = BillTo { name: contact.name, email: contact.email, phone: contact.phone, address: Some(contact.address) };
     let mut drafts = Vec::with_capacity(quote.groups.len());
     for (group, id) in quote.groups.iter().zip(&invoice_ids) {
@@ -411,7 +414,7 @@ async fn write_submit(
             paid_at: None,
             updated_at: now,
         };
-        let lines = first_lines(ctx, (&invoice.id, &currency.id), &session.items, &items, group, &quote.amounts, now);
+        let lines = first_lines(ctx, &invoice, &session.items, &items, group, &quote.amounts, now);
         match drafted_ids.contains(&invoice.id) {
             true => unit.invoices().put_draft(&invoice, &lines).await?,
             false => unit.invoices().insert_draft(&invoice, &lines).await?,
@@ -422,7 +425,7 @@ async fn write_submit(
         unit.invoices().drop_draft(obsolete, now).await?;
     }
     reserve_stock(unit.as_mut(), &session, &items, &reserved, now).await?;
-    for (item, (price, _)) in session.items.iter().zip(&mut items) {
+    for (item, CatalogueItem { price, .. }) in session.items.iter().zip(&mut items) {
         price.quantity_sold = price.quantity_sold.saturating_sub(reserved_of(&reserved, &price.id)) + item.quantity;
     }
 
@@ -494,10 +497,10 @@ async fn check_method(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     session: &Session,
-    found: Option<(Method, Currency)>,
+    chosen: Option<ChosenMethod>,
     id: &MethodId,
-) -> Result<(Method, Currency), SubmitError> {
-    let Some((method, currency)) = found else {
+) -> Result<ChosenMethod, SubmitError> {
+    let Some(ChosenMethod { method, currency }) = chosen else {
         return Err(match unit.methods().find(id).await? {
             Some(_) => SubmitError::CurrencyNotConfigured,
             None => SubmitError::MethodNotSupported,
@@ -510,21 +513,21 @@ async fn check_method(
     if !currency.active || currency.mode != session.mode {
         return Err(SubmitError::CurrencyNotConfigured);
     }
-    Ok((method, currency))
+    Ok(ChosenMethod { method, currency })
 }
 
 /// The prices and products of the items, in their order; all must be active. A price that was replaced after the session was opened is
 /// still sold by it, because the session keeps what it showed.
-pub(super) async fn load_items(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<(Price, Product)>, SubmitError> {
+pub(super) async fn load_items(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<CatalogueItem>, SubmitError> {
     let sold = load_sold(unit, session).await?;
-    if sold.iter().all(|(price, product)| price.is_payable() && product.active) { Ok(sold) } else { Err(SubmitError::Misconfigured) }
+    if sold.iter().all(|item| item.price.is_payable() && item.product.active) { Ok(sold) } else { Err(SubmitError::Misconfigured) }
 }
 
 /// As [`load_items`], active or not.
-pub(super) async fn load_sold(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<(Price, Product)>, SubmitError> {
+pub(super) async fn load_sold(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<CatalogueItem>, SubmitError> {
     let ids: Vec<_> = session.items.iter().map(|item| item.sold().clone()).collect();
     let mut sold = unit.prices().find_with_products(&ids).await?;
-    sold.sort_by_key(|(price, _)| ids.iter().position(|id| *id == price.id));
+    sold.sort_by_key(|item| ids.iter().position(|id| *id == item.price.id));
     if sold.is_empty() || sold.len() != ids.len() { Err(SubmitError::Misconfigured) } else { Ok(sold) }
 }
 
@@ -560,17 +563,17 @@ async fn save_customer(
 }
 
 /// The names of the products of an order.
-pub(super) fn names_of(items: &[(Price, Product)]) -> Text {
-    product_names(items.iter().map(|(_, product)| product))
+pub(super) fn names_of(items: &[CatalogueItem]) -> Text {
+    product_names(items.iter().map(|item| &item.product))
 }
 
 /// The names of the products at these places.
-pub(super) fn group_names(items: &[(Price, Product)], places: &[usize]) -> Text {
-    product_names(places.iter().map(|place| &items[*place].1))
+pub(super) fn group_names(items: &[CatalogueItem], places: &[usize]) -> Text {
+    product_names(places.iter().map(|place| &items[*place].product))
 }
 
 /// The description of a subscription group: the store's text for recurring items, else the names of the products.
-fn describe_group(session: &Session, items: &[(Price, Product)], group: &SubscriptionGroup) -> Description {
+fn describe_group(session: &Session, items: &[CatalogueItem], group: &SubscriptionGroup) -> Description {
     Description::Product(match group.cycle.is_some() && !session.terms.description.is_empty() {
         true => Text::with_fallback(&session.terms.description, None),
         false => group_names(items, &group.items),

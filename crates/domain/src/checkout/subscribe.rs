@@ -2,20 +2,18 @@
 
 use super::buyer::recurring_products;
 use super::complete::{Draft, read_drafts};
-use super::quote::{IntervalGroup, group_by_interval, quote};
+use super::quote::{IntervalGroup, QuoteRequest, group_by_interval, quote};
 use super::stake::stake_of;
 use super::submit::{group_names, load_sold};
-use super::{LineItem, Session, SessionMode, SubscriptionGroup};
+use super::{LineItem, Session, SessionMode, SubscriptionGroup, TermAmounts};
 use crate::billing::{
     self, BillingReason, Invoice, InvoiceItem, Notification, Period, PricingFormula, Stake, StakeTerms, Subscription, SubscriptionItem,
     SubscriptionStatus, Threshold, period, time_of,
 };
 use crate::context::Context;
 use crate::payment::{Description, Intent, SettlementError};
-use crate::pricing::{Price, Product, RecurringInterval};
-use crate::shared::{
-    Amount, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, ProductId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
-};
+use crate::pricing::{CatalogueItem, RecurringInterval};
+use crate::shared::{Amount, CustomerId, InvoiceItemId, ProductId, StorageError, SubscriptionId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::time::Duration;
 
@@ -56,14 +54,14 @@ pub(super) async fn start(
     let currency = unit.methods().find_currency(&session.currency_id).await?.ok_or(SettlementError::Orphan)?;
     // The order was quoted at submit and is paid by now, so its products no longer need to be active.
     let sold = load_sold(unit, session).await.map_err(|_| SettlementError::Orphan)?;
-    let (minimum, threshold) = session.terms.amounts(currency.decimals).map_err(|_| SettlementError::Orphan)?;
-    let quote = quote((session.kind, &session.terms), &session.items, &sold, &currency, true, now).ok();
-    let stake_terms = quote.map(|quote| StakeTerms { threshold, minimum, recurring: quote.due.renew });
+    let TermAmounts { minimum_stake, threshold } = session.terms.amounts(currency.decimals).map_err(|_| SettlementError::Orphan)?;
+    let quote = quote(&QuoteRequest::of(session, &sold, true), &currency, now).ok();
+    let stake_terms = quote.map(|quote| StakeTerms { threshold, minimum: minimum_stake, recurring: quote.due.renew });
     // The trial was granted at submit, and is kept even if its end has passed meanwhile.
     let trial_end_from_now = session.terms.trial.end_at(now, &currency.id);
     let trial_end = session.trial_end.map(|granted| trial_end_from_now.unwrap_or_else(|| granted.max(now.plus(SHORTEST_TRIAL))));
     let trial_end = match (trial_end, session.subscription_ids.first()) {
-        (Some(end), Some(first)) => Some(start_trials(unit, (customer, first), &recurring_products(&sold), end, now).await?),
+        (Some(end), Some(first)) => Some(start_trials(unit, customer, first, &recurring_products(&sold), end, now).await?),
         _ => None,
     };
     let stake = stake_of(unit, session).await?.filter(|stake| stake.is_held() && stake.method_id == method.id);
@@ -71,7 +69,7 @@ pub(super) async fn start(
     for (place, (id, group)) in session.subscription_ids.iter().zip(&group_by_interval(&sold)).enumerate() {
         let draft = started.drafts.get_mut(place).ok_or(SettlementError::Orphan)?;
         let cycle = group.cycle.ok_or(SettlementError::Orphan)?;
-        let (first_period, index, anchor) = plan_first_period(&cycle, trial_end, now)?;
+        let FirstPeriod { period: first_period, index, anchor } = plan_first_period(&cycle, trial_end, now)?;
         let subscription = Subscription {
             id: id.clone(),
             mode: session.mode,
@@ -153,7 +151,8 @@ pub(super) async fn notify_started(ctx: &Context, unit: &mut dyn UnitOfWork, sta
 /// since this one was submitted, the trial ends at once, and the first period is charged by the mandate.
 async fn start_trials(
     unit: &mut dyn UnitOfWork,
-    (customer, subscription): (&CustomerId, &SubscriptionId),
+    customer: &CustomerId,
+    subscription: &SubscriptionId,
     products: &[ProductId],
     end: Timestamp,
     now: Timestamp,
@@ -165,15 +164,22 @@ async fn start_trials(
     Ok(if is_first { end } else { now.plus(SHORTEST_TRIAL) })
 }
 
-/// The first period (the trial, or period 0), its index, and the anchor.
-fn plan_first_period(
-    cycle: &RecurringInterval,
-    trial_end: Option<Timestamp>,
-    now: Timestamp,
-) -> Result<(Period, Option<u32>, Timestamp), SettlementError> {
+/// The first period of a subscription.
+struct FirstPeriod {
+    /// The trial, or period 0.
+    period: Period,
+    /// `None` in a trial.
+    index: Option<u32>,
+    anchor: Timestamp,
+}
+
+fn plan_first_period(cycle: &RecurringInterval, trial_end: Option<Timestamp>, now: Timestamp) -> Result<FirstPeriod, SettlementError> {
     match trial_end {
-        Some(end) => Ok((Period { start: now, end }, None, end)),
-        None => Ok((period(cycle, now, 0).map_err(|_| SettlementError::Orphan)?, Some(0), now)),
+        Some(end) => Ok(FirstPeriod { period: Period { start: now, end }, index: None, anchor: end }),
+        None => {
+            let period = period(cycle, now, 0).map_err(|_| SettlementError::Orphan)?;
+            Ok(FirstPeriod { period, index: Some(0), anchor: now })
+        }
     }
 }
 
@@ -181,33 +187,33 @@ fn recurring_items(
     ctx: &Context,
     session: &Session,
     group: &IntervalGroup,
-    sold: &[(Price, Product)],
+    sold: &[CatalogueItem],
     now: Timestamp,
 ) -> Vec<SubscriptionItem> {
-    let recurring = group.items.iter().filter(|place| sold[**place].0.is_recurring());
+    let recurring = group.items.iter().filter(|place| sold[**place].price.is_recurring());
     recurring
         .map(|place| SubscriptionItem {
             id: SubscriptionItemId::new(now, ctx.random.as_ref()),
-            price_id: sold[*place].0.id.clone(),
+            price_id: sold[*place].price.id.clone(),
             quantity: session.items[*place].quantity,
             billed: None,
         })
         .collect()
 }
 
-/// The lines of a group's first invoice. Items that are due later are listed with a zero amount, so that the invoice shows what was bought.
+/// The lines of a group's first `invoice`. Items that are due later are listed with a zero amount, so that the invoice shows what was bought.
 pub(super) fn first_lines(
     ctx: &Context,
-    (invoice, currency): (&InvoiceId, &CurrencyId),
+    invoice: &Invoice,
     items: &[LineItem],
-    sold: &[(Price, Product)],
+    sold: &[CatalogueItem],
     group: &SubscriptionGroup,
     amounts: &[Amount],
     now: Timestamp,
 ) -> Vec<InvoiceItem> {
     let line = |place: &usize| {
-        let (item, (price, product), amount) = (&items[*place], &sold[*place], amounts[*place]);
-        let pricing = price.pricing_in(currency);
+        let (item, CatalogueItem { price, product }, amount) = (&items[*place], &sold[*place], amounts[*place]);
+        let pricing = price.pricing_in(&invoice.currency_id);
         let pricing_formula = match (item.custom_amount, pricing) {
             (Some(amount), Some(crate::pricing::UnitPricing::Custom(_))) => PricingFormula::Custom { amount },
             (_, Some(pricing)) => PricingFormula::of(&pricing, item.quantity),
@@ -217,12 +223,12 @@ pub(super) fn first_lines(
         let is_later = pricing_formula.amount() != Ok(amount);
         InvoiceItem {
             id: InvoiceItemId::new(now, ctx.random.as_ref()),
-            invoice_id: invoice.clone(),
+            invoice_id: invoice.id.clone(),
             subscription_item_id: None,
             price_id: Some(price.id.clone()),
             description: Description::Product(product.localized_name()),
             quantity: item.quantity,
-            unit_amount: price.unit_amount_in(currency).unwrap_or_default(),
+            unit_amount: price.unit_amount_in(&invoice.currency_id).unwrap_or_default(),
             amount,
             credited: Amount::ZERO,
             period: None,

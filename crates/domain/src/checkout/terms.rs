@@ -74,14 +74,22 @@ pub struct SubscriptionTerms {
     pub metadata: Metadata,
 }
 
+/// The amounts of [`SubscriptionTerms`] in a currency; zero if they are not set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TermAmounts {
+    pub minimum_stake: Amount,
+    /// The billing threshold.
+    pub threshold: Amount,
+}
+
 impl SubscriptionTerms {
-    /// The minimum stake and the billing threshold, in base units of a currency with this many decimals.
-    pub fn amounts(&self, decimals: u32) -> Result<(Amount, Amount), AmountError> {
+    /// The amounts in base units of a currency with this many decimals.
+    pub fn amounts(&self, decimals: u32) -> Result<TermAmounts, AmountError> {
         let read = |text: &Option<String>| match text {
             Some(text) => Amount::parse_decimal(text, decimals, decimals),
             None => Ok(Amount::ZERO),
         };
-        Ok((read(&self.min_stake_amount)?, read(&self.billing_threshold_amount)?))
+        Ok(TermAmounts { minimum_stake: read(&self.min_stake_amount)?, threshold: read(&self.billing_threshold_amount)? })
     }
 
     /// The terms for a customer who has used the trial already.

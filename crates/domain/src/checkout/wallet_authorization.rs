@@ -3,7 +3,7 @@
 use super::stake::lacks_stake;
 use super::submit::load_items;
 use super::transfer::{Payable, TransferError, payable};
-use super::{Session, SessionMode, quote};
+use super::{QuoteRequest, Session, SessionMode, quote};
 use crate::access::{Did, Wallet};
 use crate::billing::{MandateLimits, STAKE_WAITING, mandate_limit, time_of};
 use crate::context::Context;
@@ -98,18 +98,26 @@ async fn mandate_limits(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Paya
     let clock = unit.clocks().of_customer(&intent.customer_id).await?;
     let now = time_of(ctx, unit, clock.map(|clock| clock.id).as_ref()).await?;
     let sold = load_items(unit, session).await.map_err(|_| TransferError::Changed)?;
-    let order = quote((session.kind, &session.terms), &session.items, &sold, currency, true, now).map_err(|_| TransferError::Changed)?;
-    let recurring = session.items.iter().zip(&sold).filter(|(_, (price, _))| price.is_recurring());
-    let items = recurring.map(|(item, (price, _))| (price, item.quantity));
+    let order = quote(&QuoteRequest::of(session, &sold, true), currency, now).map_err(|_| TransferError::Changed)?;
+    let recurring = session.items.iter().zip(&sold).filter(|(_, sold)| sold.price.is_recurring());
+    let items = recurring.map(|(item, sold)| (&sold.price, item.quantity));
     most.add(&currency.id, mandate_limit(&ctx.policy, items, Some(order.threshold), &currency.id)?)?;
     most.raise(&currency.id, intent.amount);
     Ok(most)
 }
 
-/// [`mandate_limits`] for the mandate request, and whether charges depend on usage.
-async fn limits(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<(Vec<(Currency, Amount)>, bool), TransferError> {
+/// The mandate that the wallet is asked for.
+struct RequestedMandate {
+    limits: Vec<(Currency, Amount)>,
+    /// Whether charges depend on usage.
+    by_usage: bool,
+}
+
+/// The [`mandate_limits`] as they are requested.
+async fn requested(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<RequestedMandate, TransferError> {
     let most = mandate_limits(ctx, unit, payable).await?;
-    Ok((most.limits(unit, payable.session.mode, &payable.method.id).await?, most.by_usage))
+    let limits = most.limits(unit, payable.session.mode, &payable.method.id).await?;
+    Ok(RequestedMandate { limits, by_usage: most.by_usage })
 }
 
 fn mandate_request(payable: &Payable, payer: &Wallet, limits: Vec<(Currency, Amount)>, nonce: u64) -> MandateRequest {
@@ -136,7 +144,7 @@ fn stake_request(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeR
 pub async fn prepare_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<PreparedMandate, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
-    let (limits, by_usage) = limits(ctx, unit.as_mut(), &payable).await?;
+    let RequestedMandate { limits, by_usage } = requested(ctx, unit.as_mut(), &payable).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let prepared = rail.prepare_mandate(&payable.method, &mandate_request(&payable, payer, limits.clone(), nonce))?;
     let description = payable.item_names(unit.as_mut()).await?;
@@ -155,7 +163,7 @@ pub async fn submit_signed_mandate(
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
-    let (limits, _) = limits(ctx, unit.as_mut(), &payable).await?;
+    let RequestedMandate { limits, .. } = requested(ctx, unit.as_mut(), &payable).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let granted_limits = limits.iter().map(|(currency, most)| (currency.id.clone(), *most)).collect();
     let signed = rail.check_mandate(&payable.method, &mandate_request(&payable, payer, limits, nonce), signed_tx)?;

@@ -1,7 +1,7 @@
 //! The validation of names, emails, phones and addresses at checkout (SPEC.md 5). The page applies the same rules.
 
 use super::postal_code_fits;
-use crate::shared::{Address, Language, Text};
+use crate::shared::{Address, Text};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -115,31 +115,19 @@ pub struct Contact {
     pub address: Address,
 }
 
-/// Why a field is invalid.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why a field is invalid (SPEC.md 8).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
+    #[error("Required")]
     Required,
+    #[error("Invalid")]
     Invalid,
+    /// The longest accepted length in characters.
+    #[error("input a maximum of {0} characters")]
     TooLong(usize),
-    /// The seller's own message.
+    /// The value does not match the seller's pattern. The seller's own message, or empty.
+    #[error("{}", if .0.en.is_empty() { "Invalid" } else { &.0.en })]
     Pattern(Text),
-}
-
-impl FieldError {
-    /// The message shown under the field (SPEC.md 8: required, invalid).
-    #[must_use]
-    pub fn message(&self, language: Language) -> String {
-        match (self, language) {
-            (Self::Required, Language::English) => "Required".to_owned(),
-            (Self::Required, Language::Chinese) => "必填".to_owned(),
-            (Self::Invalid, Language::English) => "Invalid".to_owned(),
-            (Self::Invalid, Language::Chinese) => "无效".to_owned(),
-            (Self::TooLong(length), Language::English) => format!("input a maximum of {length} characters"),
-            (Self::TooLong(length), Language::Chinese) => format!("最多输入 {length} 个字符"),
-            (Self::Pattern(text), _) if text.in_language(language).is_empty() => Self::Invalid.message(language),
-            (Self::Pattern(text), _) => text.in_language(language).to_owned(),
-        }
-    }
 }
 
 /// Invalid fields, each with its first error.
@@ -273,11 +261,11 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_pattern_shows_the_sellers_message() {
+    fn a_failed_pattern_has_the_sellers_message() {
         let pattern = FieldPattern::new("^[A-Z]{3}$", Text::new("Three letters", "三个字母")).expect("compiles");
         let page = PageInfo { patterns: [(Field::Name, pattern)].into(), ..PageInfo::default() };
         let errors = check_contact(&form(), NAME_AND_EMAIL, &page).expect_err("refused");
-        assert_eq!(errors[&Field::Name].message(Language::Chinese), "三个字母");
+        assert_eq!(errors[&Field::Name], FieldError::Pattern(Text::new("Three letters", "三个字母")));
         assert!(FieldPattern::new("(", Text::default()).is_none());
     }
 }

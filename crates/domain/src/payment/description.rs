@@ -1,4 +1,5 @@
-//! What a payment, an invoice or a line of it is for, as a code with the names of products. Pages, mails and documents translate it.
+//! What a payment, an invoice or a line of it is for, as a code with the names of products. The API, pages, mails and documents
+//! word it.
 
 use crate::shared::Text;
 
@@ -75,26 +76,6 @@ impl Description {
     pub fn unused_time(&self) -> Self {
         self.name().map_or_else(|| self.clone(), |name| Self::UnusedTime(name.clone()))
     }
-
-    /// The English text on the wire, with the payment kit's words for deposits and top-ups (payment-kit.md 4).
-    #[must_use]
-    pub fn english(&self) -> String {
-        let fixed = match self {
-            Self::Product(name) => return name.en.clone(),
-            Self::RemainingTime(name) => return format!("Remaining time on {}", name.en),
-            Self::UnusedTime(name) => return format!("Unused time on {}", name.en),
-            Self::Deposit => "Stake for subscription",
-            Self::DepositForPlanChange => "Stake for subscription plan change",
-            Self::DepositForPaymentChange => "Stake for subscription payment change",
-            Self::DepositToResume => "Re-stake to resume subscription",
-            Self::DepositForOverdraft => "Stake for subscription overdraft protection",
-            Self::OverdraftFee => "Overdraft protection",
-            Self::DepositForfeited => "Slash stake",
-            Self::DepositReturned => "Return Subscription staking",
-            Self::TopUp => "Add funds for subscription",
-        };
-        fixed.to_owned()
-    }
 }
 
 #[cfg(test)]
@@ -104,22 +85,22 @@ mod tests {
     #[test]
     fn each_code_is_read_back_and_only_descriptions_of_products_have_a_name() {
         let name = || Text::new("Kiln", "窑");
-        for (code, english, named) in [
-            ("product", "Kiln", true),
-            ("remaining_time", "Remaining time on Kiln", true),
-            ("unused_time", "Unused time on Kiln", true),
-            ("deposit", "Stake for subscription", false),
-            ("deposit_plan_change", "Stake for subscription plan change", false),
-            ("deposit_payment_change", "Stake for subscription payment change", false),
-            ("deposit_resume", "Re-stake to resume subscription", false),
-            ("deposit_overdraft", "Stake for subscription overdraft protection", false),
-            ("overdraft_fee", "Overdraft protection", false),
-            ("deposit_forfeited", "Slash stake", false),
-            ("deposit_returned", "Return Subscription staking", false),
-            ("top_up", "Add funds for subscription", false),
+        for (code, named) in [
+            ("product", true),
+            ("remaining_time", true),
+            ("unused_time", true),
+            ("deposit", false),
+            ("deposit_plan_change", false),
+            ("deposit_payment_change", false),
+            ("deposit_resume", false),
+            ("deposit_overdraft", false),
+            ("overdraft_fee", false),
+            ("deposit_forfeited", false),
+            ("deposit_returned", false),
+            ("top_up", false),
         ] {
             let read = Description::of_code(code, name()).expect("a description");
-            assert_eq!((read.code(), read.english().as_str()), (code, english));
+            assert_eq!(read.code(), code);
             assert_eq!(read.name(), named.then(name).as_ref(), "{code}");
         }
         assert_eq!(Description::of_code("other", name()), None);

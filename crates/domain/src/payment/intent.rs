@@ -346,6 +346,13 @@ pub struct PlannedPayment {
     pub amount: Amount,
 }
 
+/// A transaction at the network of a method.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TransactionKey {
+    pub method_id: MethodId,
+    pub hash: String,
+}
+
 #[async_trait]
 pub trait Attempts: Send {
     /// Inserts an attempt and its planned payments, and locks each invoice. [`StorageError::Duplicate`] when the purpose or one of the
@@ -366,7 +373,7 @@ pub trait Attempts: Send {
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
     /// The accounts of the wallets in these transactions, by method and hash: of who pays the store or receives money from it. Hashes of
     /// other transactions are missing.
-    async fn wallets_of(&mut self, transactions: &[(MethodId, String)]) -> Result<BTreeMap<(MethodId, String), Did>, StorageError>;
+    async fn wallets_of(&mut self, transactions: &[TransactionKey]) -> Result<BTreeMap<TransactionKey, Did>, StorageError>;
     /// The planned payments of an attempt, in the order of the invoice ids: oldest first.
     async fn planned_by(&mut self, id: &AttemptId) -> Result<Vec<PlannedPayment>, StorageError>;
     /// The invoices among these that an open attempt covers.

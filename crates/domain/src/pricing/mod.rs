@@ -3,7 +3,6 @@
 mod cart;
 mod change_price;
 mod custom;
-mod display;
 mod locked;
 mod manage;
 mod recurring;
@@ -11,12 +10,10 @@ mod replace;
 mod stake;
 mod tiers;
 mod unit_pricing;
-mod upsell;
 
 pub use cart::*;
 pub use change_price::*;
 pub use custom::*;
-pub use display::*;
 pub use locked::*;
 pub use manage::*;
 pub use recurring::*;
@@ -24,7 +21,6 @@ pub use replace::*;
 pub use stake::*;
 pub use tiers::*;
 pub use unit_pricing::*;
-pub use upsell::*;
 
 use crate::access::Did;
 use crate::shared::{Amount, CurrencyId, Language, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Text, Timestamp};
@@ -218,6 +214,13 @@ impl Price {
     }
 }
 
+/// A price with its product.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogueItem {
+    pub price: Price,
+    pub product: Product,
+}
+
 /// Filters lists of products, prices and payment links.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CatalogueFilter {
@@ -265,7 +268,7 @@ pub trait Prices: Send {
     async fn find_by_lookup_key(&mut self, mode: Mode, key: &str) -> Result<Option<Price>, StorageError>;
     async fn find_all(&mut self, ids: &[PriceId]) -> Result<Vec<Price>, StorageError>;
     /// Prices with their products, in id order.
-    async fn find_with_products(&mut self, ids: &[PriceId]) -> Result<Vec<(Price, Product)>, StorageError>;
+    async fn find_with_products(&mut self, ids: &[PriceId]) -> Result<Vec<CatalogueItem>, StorageError>;
     async fn of_products(&mut self, ids: &[ProductId]) -> Result<Vec<Price>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &CatalogueFilter, page: &Page) -> Result<Listed<Price>, StorageError>;
     /// Reserves stock for a session, by one conditional update (invariant 8). A reservation names the price that is sold; the stock is that

@@ -71,30 +71,55 @@ impl UnitPricing<'_> {
     }
 }
 
-/// The price of `quantity` units by tiers. Units beyond the end of the last tier, which checked tiers do not have, are charged by the last
-/// tier.
-pub fn tiered(mode: TiersMode, tiers: &[Tier], quantity: u64) -> Result<Amount, AmountError> {
+/// The units that one tier charges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TierCharge {
+    pub units: u64,
+    pub unit_amount: Amount,
+    /// Charged once.
+    pub flat_amount: Amount,
+}
+
+impl TierCharge {
+    const fn new(units: u64, tier: &Tier) -> Self {
+        Self { units, unit_amount: tier.unit_amount, flat_amount: tier.flat_amount }
+    }
+
+    fn amount(&self) -> Result<Amount, AmountError> {
+        self.unit_amount.times(self.units)?.plus(self.flat_amount)
+    }
+}
+
+/// What each tier charges of `quantity` units. Units beyond the end of the last tier, which checked tiers do not have, are charged by the
+/// last tier.
+#[must_use]
+pub fn tier_charges(mode: TiersMode, tiers: &[Tier], quantity: u64) -> Vec<TierCharge> {
     if quantity == 0 {
-        return Ok(Amount::ZERO);
+        return Vec::new();
     }
     match mode {
         TiersMode::Volume => {
             let tier = tiers.iter().find(|tier| tier.up_to.is_none_or(|end| quantity <= end)).or(tiers.last());
-            tier.map_or(Ok(Amount::ZERO), |tier| tier.unit_amount.times(quantity)?.plus(tier.flat_amount))
+            tier.map(|tier| TierCharge::new(quantity, tier)).into_iter().collect()
         }
         TiersMode::Graduated => {
-            let (mut total, mut before) = (Amount::ZERO, 0);
+            let (mut charges, mut before) = (Vec::new(), 0);
             for (index, tier) in tiers.iter().enumerate() {
                 if quantity <= before {
                     break;
                 }
                 let end = if index + 1 == tiers.len() { quantity } else { tier.up_to.unwrap_or(quantity).min(quantity) };
-                total = total.plus(tier.unit_amount.times(end - before)?)?.plus(tier.flat_amount)?;
+                charges.push(TierCharge::new(end - before, tier));
                 before = end;
             }
-            Ok(total)
+            charges
         }
     }
+}
+
+/// The price of `quantity` units by tiers.
+pub fn tiered(mode: TiersMode, tiers: &[Tier], quantity: u64) -> Result<Amount, AmountError> {
+    tier_charges(mode, tiers, quantity).iter().try_fold(Amount::ZERO, |total, charge| total.plus(charge.amount()?))
 }
 
 #[cfg(test)]

@@ -20,6 +20,14 @@ pub enum AmountError {
 /// The most decimals of a currency: `10^38` is the largest power of ten below `u128::MAX`.
 pub const MAX_DECIMALS: u32 = 38;
 
+/// The result of a division.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quotient {
+    /// Rounded down.
+    pub floor: Amount,
+    pub remainder: Amount,
+}
+
 impl Amount {
     pub const ZERO: Self = Self(0);
 
@@ -55,7 +63,7 @@ impl Amount {
     ///
     /// # Errors
     /// [`AmountError::Overflow`] when the ratio is above one, or the denominator is zero or at least 2^127.
-    pub fn times_ratio(self, numerator: Self, denominator: Self) -> Result<(Self, Self), AmountError> {
+    pub fn times_ratio(self, numerator: Self, denominator: Self) -> Result<Quotient, AmountError> {
         if denominator.is_zero() || numerator > denominator || denominator.0 >> 127 != 0 {
             return Err(AmountError::Overflow);
         }
@@ -73,7 +81,7 @@ impl Amount {
                 }
             }
         }
-        Ok((Self(quotient), Self(rest)))
+        Ok(Quotient { floor: Self(quotient), remainder: Self(rest) })
     }
 
     pub fn sum(amounts: impl IntoIterator<Item = Self>) -> Result<Self, AmountError> {

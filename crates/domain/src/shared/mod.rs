@@ -11,7 +11,7 @@ mod text;
 mod timestamp;
 
 pub use address::Address;
-pub use amount::{Amount, AmountError, MAX_DECIMALS};
+pub use amount::{Amount, AmountError, MAX_DECIMALS, Quotient};
 pub use currency::Currency;
 pub use ids::*;
 pub use input::*;

@@ -10,6 +10,7 @@ use crate::shared::{
     SubscriptionId, Text, Timestamp, VersionId,
 };
 use async_trait::async_trait;
+use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Category {
@@ -144,11 +145,18 @@ pub struct Entitlement {
     pub suspended_at: Option<Timestamp>,
 }
 
+/// A category with the number of its apps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CountedCategory {
+    pub category: Category,
+    pub apps: u64,
+}
+
 #[async_trait]
 pub trait Apps: Send {
     async fn insert_category(&mut self, category: &Category) -> Result<(), StorageError>;
-    /// Categories with the number of their apps.
-    async fn categories(&mut self) -> Result<Vec<(Category, u64)>, StorageError>;
+    /// Categories in their order.
+    async fn categories(&mut self) -> Result<Vec<CountedCategory>, StorageError>;
     async fn insert(&mut self, app: &App) -> Result<(), StorageError>;
     async fn insert_version(&mut self, version: &AppVersion) -> Result<(), StorageError>;
     async fn find(&mut self, did: &Did) -> Result<Option<App>, StorageError>;
@@ -160,7 +168,7 @@ pub trait Apps: Send {
     /// Increments the app's and the day's counter, without reading either.
     async fn count_download(&mut self, app: &Did, now: Timestamp) -> Result<(), StorageError>;
     /// The downloads of each of these apps in the last 30 days.
-    async fn recent_downloads(&mut self, apps: &[Did], now: Timestamp) -> Result<Vec<(Did, u64)>, StorageError>;
+    async fn recent_downloads(&mut self, apps: &[Did], now: Timestamp) -> Result<BTreeMap<Did, u64>, StorageError>;
 }
 
 #[async_trait]

@@ -13,7 +13,7 @@ import { useTexts } from '@/features/billing/texts';
 import { translateError } from '@/i18n/translate';
 import { countries } from '@/lib/countries';
 import { isEmail } from '@/lib/email';
-import { isPhone } from './contact-rules';
+import { fieldErrors, isPhone } from './contact-rules';
 
 /** Field names of the API; address fields are sent below `address`. */
 const ADDRESS = ['country', 'state', 'city', 'line1', 'line2', 'postal_code'] as const;
@@ -68,7 +68,7 @@ function Fields({ customer }: { customer: Customer }) {
     onSuccess: () => queryClient.invalidateQueries({ queryKey: customerQuery.queryKey }),
     onError: (error) => {
       if (!(error instanceof ApiError)) return;
-      const fields = fieldErrors(error.fields);
+      const fields = fieldErrors(error.fields, { t });
       form.setFields(
         fields.map(([name, text]) => ({
           name: name as Name,
@@ -169,9 +169,3 @@ function Fields({ customer }: { customer: Customer }) {
     </Form>
   );
 }
-
-/**
- * The server names fields as the checkout does (`customer_email`, `billing_address.city`) or as this form sends them.
- */
-const fieldErrors = (fields: Record<string, string>): [string, string][] =>
-  Object.entries(fields).map(([path, text]) => [path.replace(/^(customer_|billing_address\.|address\.)/, ''), text]);

@@ -3,6 +3,7 @@ import type { InvoiceDetail, InvoiceLine } from '@/api/types';
 import { toUnits } from '@/lib/amount';
 import { dateText } from '@/lib/format';
 import { usePhone } from '@/lib/use-phone';
+import { formulaText } from './formula-text';
 import { descriptionText, remainingUnits, spanText } from './invoice-text';
 import { type Texts, useTexts } from './texts';
 
@@ -49,7 +50,7 @@ export function InvoiceLines({ invoice, money }: LinesProps) {
           render: (_, line) => (
             <>
               {descriptionText(line, texts)}
-              {phone && line.quantity > 1 && !line.formula_text ? ` × ${line.quantity}` : null}
+              {phone && line.quantity > 1 && !line.formula ? ` × ${line.quantity}` : null}
               <Calculation line={line} money={money} />
             </>
           ),
@@ -89,8 +90,8 @@ export function InvoiceLines({ invoice, money }: LinesProps) {
 
 /** The period of a line, the formula of its amount, and what was credited of it. */
 function Calculation({ line, money }: { line: InvoiceLine; money: LinesProps['money'] }) {
-  const { t, text, language } = useTexts();
-  const formula = text(line.formula_text);
+  const { t, language } = useTexts();
+  const formula = line.formula ? formulaText(line.formula, { t }, money) : null;
   const isShortened = line.period && line.covers_until && line.covers_until < line.period.end;
   const credited = toUnits(line.credited) > 0n ? t('invoice.line.credited', { amount: money(line.credited) }) : null;
   return (

@@ -6,6 +6,7 @@ import { CreditNoteText } from '@/features/billing/credit-notes';
 import { useTexts as useBillingTexts } from '@/features/billing/texts';
 import { formatMoney } from '@/lib/amount';
 import { ConsoleList } from './console-list';
+import { CustomerLink } from './customer-link';
 import { creditNotesQuery } from './queries';
 import { RequireAdmin } from './require-admin';
 import { useTexts } from './texts';
@@ -51,11 +52,7 @@ export function CreditNotesPage({ page = 1 }: { page?: number }) {
             {
               key: 'customer',
               title: t('list.customer'),
-              render: (_, { customer_id: id }) => (
-                <Link to="/console/customers/$id" params={{ id }}>
-                  {t('list.openCustomer')}
-                </Link>
-              ),
+              render: (_, { customer_id: id, customer }) => <CustomerLink id={id} customer={customer} />,
             },
             {
               key: 'total',

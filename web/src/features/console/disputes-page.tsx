@@ -6,6 +6,7 @@ import { DisputeTag } from '@/features/billing/status';
 import { useTexts as useBillingTexts } from '@/features/billing/texts';
 import { formatMoney } from '@/lib/amount';
 import { ConsoleList } from './console-list';
+import { CustomerLink } from './customer-link';
 import { DisputeText } from './disputes';
 import { disputesQuery } from './queries';
 import { RequireAdmin } from './require-admin';
@@ -63,11 +64,7 @@ export function DisputesPage({ page = 1, open = false }: { page?: number; open?:
             {
               key: 'customer',
               title: t('list.customer'),
-              render: (_, { customer_id: id }) => (
-                <Link to="/console/customers/$id" params={{ id }}>
-                  {t('list.openCustomer')}
-                </Link>
-              ),
+              render: (_, { customer_id: id, customer }) => <CustomerLink id={id} customer={customer} />,
             },
             {
               key: 'amount',

@@ -9,6 +9,7 @@ import { dateText } from '@/lib/format';
 import { onHoldText } from './admin-rules';
 import { useAdminTexts } from './admin-texts';
 import { ConsoleList } from './console-list';
+import { CustomerLink } from './customer-link';
 import { onHoldQuery } from './queries';
 import { RequireAdmin } from './require-admin';
 import { ResumeBillingDialog } from './resume-billing-dialog';
@@ -50,11 +51,7 @@ export function OnHoldPage({ page = 1 }: { page?: number }) {
             {
               key: 'customer',
               title: t('list.customer'),
-              render: (_, { customer }) => (
-                <Link to="/console/customers/$id" params={{ id: customer.id }}>
-                  {customer.name || customer.email || customer.did}
-                </Link>
-              ),
+              render: (_, { customer }) => <CustomerLink id={customer.id} customer={customer} />,
             },
             {
               key: 'reason',

@@ -10,6 +10,7 @@ import { useTexts as useBillingTexts } from '@/features/billing/texts';
 import { formatMoney } from '@/lib/amount';
 import { dateText } from '@/lib/format';
 import { ConsoleList } from './console-list';
+import { CustomerLink } from './customer-link';
 import { stakesQuery } from './queries';
 import { RequireAdmin } from './require-admin';
 import { useTexts } from './texts';
@@ -90,11 +91,7 @@ export function StakesPage({ page = 1, attention = false }: { page?: number; att
             {
               key: 'customer',
               title: t('list.customer'),
-              render: (_, { customer_id: id }) => (
-                <Link to="/console/customers/$id" params={{ id }}>
-                  {t('list.openCustomer')}
-                </Link>
-              ),
+              render: (_, { customer_id: id, customer }) => <CustomerLink id={id} customer={customer} />,
             },
             {
               key: 'remaining',

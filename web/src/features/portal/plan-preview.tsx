@@ -1,7 +1,8 @@
 import { Table, Typography } from 'antd';
 import type { PaymentCurrency, PlanPreview, ProrationLine } from '@/api/types';
+import { formulaText } from '@/features/billing/formula-text';
 import { descriptionText } from '@/features/billing/invoice-text';
-import { type Texts, useTexts } from '@/features/billing/texts';
+import { useTexts } from '@/features/billing/texts';
 import { formatMoney, toUnits } from '@/lib/amount';
 import { dateText, dateTimeText } from '@/lib/format';
 
@@ -51,7 +52,7 @@ export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewPr
                 {descriptionText(line, texts)}
                 <br />
                 <Typography.Text type="secondary" className="figures">
-                  {formulaText(line, texts)}
+                  {formulaText(line.formula, texts, money)}
                 </Typography.Text>
               </>
             ),
@@ -80,15 +81,11 @@ export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewPr
   );
 }
 
-/** Whether the change requires a further deposit. */
 /** What the customer pays now, the additional deposit included; in base units. */
 export const dueNow = ({ total, stake }: PlanPreview) => (toUnits(total) + toUnits(stake)).toString();
 
+/** Whether the change requires a further deposit. */
 export const requiresDeposit = ({ stake }: PlanPreview) => toUnits(stake) > 0n;
 
 const minus = (amount: string, money: (amount: string) => string) =>
   amount === '0' ? money('0') : `−${money(amount)}`;
-
-/** The description in the reader's language; a server with one language sends only that. */
-export const formulaText = ({ text }: Pick<ProrationLine, 'text'>, texts: Pick<Texts, 'text'>) =>
-  typeof text === 'string' ? text : texts.text(text);

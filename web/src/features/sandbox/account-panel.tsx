@@ -104,22 +104,19 @@ function Faucet({ keys, account, balance }: FaucetProps) {
       <p className="k-hint wallet-status" role="status">
         {message}
       </p>
-      {tokens.length > 0 && (
-        <>
-          <Button
-            variant="quiet"
-            wide
-            disabled={isBusy || !keys}
-            aria-describedby="return-hint"
-            onClick={() => run(returnTokens, 'returned', 'returnFailed')}
-          >
-            {t('returnTokens')}
-          </Button>
-          <p id="return-hint" className="k-hint">
-            {t('returnTokensHint')}
-          </p>
-        </>
-      )}
+      {/* Shown before the balance has loaded, so that nothing below it moves. */}
+      <Button
+        variant="quiet"
+        wide
+        disabled={isBusy || !keys || tokens.length === 0}
+        aria-describedby="return-hint"
+        onClick={() => run(returnTokens, 'returned', 'returnFailed')}
+      >
+        {t('returnTokens')}
+      </Button>
+      <p id="return-hint" className="k-hint">
+        {t('returnTokensHint')}
+      </p>
     </div>
   );
 }

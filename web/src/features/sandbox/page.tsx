@@ -92,7 +92,6 @@ function Home({ keys, accounts, onRequest }: HomeProps) {
     <>
       <RequestInput onRequest={onRequest} />
       <AccountPanel keys={keys} accounts={accounts} account={account} balance={balance} />
-      <Permissions key={account.address} keys={keys} account={account} />
       <section className="wallet-card" aria-labelledby="profile-heading">
         <h2 id="profile-heading">{t('profile')}</h2>
         <ProfileFields
@@ -102,6 +101,8 @@ function Home({ keys, accounts, onRequest }: HomeProps) {
           onChange={accounts.change}
         />
       </section>
+      {/* The last part, because it appears once the ledger has answered. */}
+      <Permissions key={account.address} keys={keys} account={account} />
     </>
   );
 }

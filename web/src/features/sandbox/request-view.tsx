@@ -198,13 +198,14 @@ function RequestForm({ keys, step, account, accounts, appName, onRespond }: Requ
             onChange={accounts.change}
           />
         )}
-        {!isSufficient && <Alert severity="warn">{t('balanceLow')}</Alert>}
         <div className="wallet-actions">
           <Button onClick={() => onRespond(false)}>{t('decline')}</Button>
           <Button variant="primary" loading={isLoadingAmounts} disabled={hasError || !isSufficient} onClick={onAccept}>
             {label}
           </Button>
         </div>
+        {/* Below the buttons, because it appears once the balance has loaded. */}
+        {!isSufficient && <Alert severity="warn">{t('balanceLow')}</Alert>}
       </section>
       <AccountPanel keys={keys} accounts={accounts} account={account} balance={balance} />
     </>

@@ -104,7 +104,7 @@ on_one! {
         billing.price("price_3", 2, metered(Aggregate::Sum)).await;
         billing.insert(&billing.subscription("sub_1", &seats, DAY)).await;
         billing.used("si_1", 10).await;
-        let others: Vec<_> = billing::plans(&billing.ctx, &id("sub_1")).await.expect("plans").into_iter().map(|(price, _)| price.id).collect();
+        let others: Vec<_> = billing::plans(&billing.ctx, &id("sub_1")).await.expect("plans").into_iter().map(|plan| plan.price.id).collect();
         assert_eq!(others, [id("price_2")], "a price with another aggregation is not offered");
         billing.take_plan("price_2").await;
         assert_eq!(billing.spent().await, 10);

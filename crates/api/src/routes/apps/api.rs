@@ -166,7 +166,7 @@ impl CategoriesApi {
     #[oai(path = "/", method = "get")]
     async fn list(&self, app: Data<&Arc<App>>) -> Result<Json<CategoryListModel>, Problem> {
         let categories = app.ctx.store.read().await?.apps().categories().await?;
-        let list: Vec<_> = categories.iter().map(|(category, count)| CategoryModel::new(category, *count)).collect();
+        let list: Vec<_> = categories.iter().map(|counted| CategoryModel::new(&counted.category, counted.apps)).collect();
         Ok(Json(CategoryListModel { count: list.len() as u64, list }))
     }
 }
@@ -243,8 +243,8 @@ async fn models(
     let products = unit.products().find_all(&product_ids).await?;
     let methods = unit.methods().list(mode).await?;
     let currencies = unit.methods().currencies(mode).await?;
-    let categories = categories.into_iter().map(|(category, _)| category).collect();
-    let lookup = Lookup { categories, links, prices, products, methods, currencies, recent: recent.into_iter().collect() };
+    let categories = categories.into_iter().map(|counted| counted.category).collect();
+    let lookup = Lookup { categories, links, prices, products, methods, currencies, recent };
     let owned = match caller {
         Some(caller) => unit.entitlements().held(mode, &caller.user.did, &dids, app.ctx.now()).await?,
         None => Vec::new(),

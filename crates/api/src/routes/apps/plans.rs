@@ -41,7 +41,7 @@ pub async fn plans_of(unit: &mut dyn UnitOfWork, mode: Mode, app: &Did, caller: 
             let method = methods.iter().find(|method| method.id == currency.method_id && method.active)?;
             Some(AppPriceModel::new(price.unit_amount_in(&currency.id)?, currency, method))
         });
-        let subscription = held.iter().find(|(product_id, _)| *product_id == product.id).map(|(_, subscription)| subscription);
+        let subscription = held.iter().find(|held| held.product_id == product.id).map(|held| &held.subscription_id);
         let trial_days = if tried.contains(&product.id) { 0 } else { link.terms.trial.days };
         Some(AppPlanModel::new(link, product, price.recurring?, amounts.collect(), trial_days, subscription))
     });

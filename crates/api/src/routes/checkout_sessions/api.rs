@@ -79,7 +79,6 @@ impl CheckoutApi {
         app: Data<&Arc<App>>,
         request: &Request,
         caller: SignedIn,
-        context: RequestContext,
         id: Path<String>,
         form: Json<FormModel>,
     ) -> Result<Json<SubmittedModel>, Problem> {
@@ -92,21 +91,14 @@ impl CheckoutApi {
             currency_id: CurrencyId::parse(&form.payment_currency).map_err(|_| Problem::from(SubmitError::CurrencyNotConfigured))?,
             expected_total: expected_total(&form)?,
         };
-        let submitted = checkout::submit(&app.ctx, &submission).await.map_err(|error| Problem::of_submit(error, context.language))?;
+        let submitted = checkout::submit(&app.ctx, &submission).await?;
         submitted_model(&app, submitted, &submission.payer.did).await
     }
 
     /// Read the answer of the last submit again, as it would be now, for a caller who lost it.
     #[oai(path = "/:id/submit", method = "get")]
-    async fn submitted(
-        &self,
-        app: Data<&Arc<App>>,
-        caller: SignedIn,
-        context: RequestContext,
-        id: Path<String>,
-    ) -> Result<Json<SubmittedModel>, Problem> {
-        let submitted = checkout::submitted(&app.ctx, &SessionId::parse(&id)?, &caller.0.user).await;
-        let submitted = submitted.map_err(|error| Problem::of_submit(error, context.language))?;
+    async fn submitted(&self, app: Data<&Arc<App>>, caller: SignedIn, id: Path<String>) -> Result<Json<SubmittedModel>, Problem> {
+        let submitted = checkout::submitted(&app.ctx, &SessionId::parse(&id)?, &caller.0.user).await?;
         submitted_model(&app, submitted, &caller.0.user.did).await
     }
 

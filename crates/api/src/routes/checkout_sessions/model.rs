@@ -10,7 +10,7 @@ use souk_domain::billing::STAKE_WAITING;
 use souk_domain::checkout::{Expanded, FormOptions, LineItem, PaymentLink, SessionStatus};
 use souk_domain::customer::{ContactForm, PageInfo};
 use souk_domain::payment::Method;
-use souk_domain::pricing::{DAY_SECONDS, Metadata, Price, Product};
+use souk_domain::pricing::{CatalogueItem, DAY_SECONDS, Metadata, Price};
 use souk_domain::shared::{PriceId, Text};
 use std::collections::BTreeMap;
 
@@ -73,12 +73,12 @@ pub struct LineItemModel {
 
 impl LineItemModel {
     #[must_use]
-    pub fn new(item: &LineItem, found: Option<&(Price, Product)>, upsells: &[Price]) -> Self {
+    pub fn new(item: &LineItem, found: Option<&CatalogueItem>, upsells: &[Price]) -> Self {
         let adjustable = item.adjustable.map(|range| AdjustableModel { enabled: true, minimum: range.minimum, maximum: range.maximum });
-        let product = found.map(|(_, product)| product);
+        let product = found.map(|found| &found.product);
         let model_of =
             |id: &PriceId| upsells.iter().find(|price| price.id == *id).map(|price| PriceModel::from(price).with_product(product));
-        let price = found.map(|(price, product)| {
+        let price = found.map(|CatalogueItem { price, product }| {
             PriceModel::from(price).with_product(Some(product)).with_upsell(price.upsells_to.as_ref().and_then(model_of))
         });
         Self {
@@ -316,7 +316,7 @@ impl SessionModel {
     #[must_use]
     pub fn new(expanded: &Expanded, site: &Site, private: bool) -> Self {
         let session = &expanded.session;
-        let find = |item: &LineItem| expanded.items.iter().find(|(price, _)| price.id == item.price_id);
+        let find = |item: &LineItem| expanded.items.iter().find(|found| found.price.id == item.price_id);
         let due = DueModel::of(expanded);
         // Quantities and prices may have changed since the last submit, if there was one.
         let open = due.as_ref().filter(|_| session.status == SessionStatus::Open);
@@ -414,7 +414,7 @@ impl CheckoutModel {
 
 /// Returns whether every item has a price in the currency.
 fn payable_in(expanded: &Expanded, currency: &souk_domain::payment::Currency) -> bool {
-    !expanded.items.is_empty() && expanded.items.iter().all(|(price, _)| price.unit_amount_in(&currency.id).is_some())
+    !expanded.items.is_empty() && expanded.items.iter().all(|item| item.price.unit_amount_in(&currency.id).is_some())
 }
 
 /// The form in the format of the published client.

@@ -11,6 +11,7 @@ use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi, Union};
 use souk_domain::checkout::{self, FastConsent, FastPaySource};
+use souk_domain::pricing::CatalogueItem;
 use souk_domain::shared::{Amount, CurrencyId, PriceId, SessionId};
 use std::sync::Arc;
 
@@ -120,7 +121,7 @@ impl OffersApi {
         let currency = currency_id.as_deref().map(CurrencyId::parse).transpose()?;
         let offered = checkout::offered_cross_sell(&app.ctx, &SessionId::parse(&id)?, currency.as_ref()).await?;
         match offered {
-            Some((mut price, mut product)) => {
+            Some(CatalogueItem { mut price, mut product }) => {
                 price.metadata.clear();
                 product.metadata.clear();
                 Ok(Json(OfferedModel::Price(Box::new(PriceModel::from(&price).with_product(Some(&product))))))

@@ -5,8 +5,8 @@ use crate::problem::Problem;
 use poem_openapi::Object;
 use serde_json::{Number, Value};
 use souk_domain::billing::{Subscription, TrialTerms};
-use souk_domain::checkout::{self, Buyer, Expanded, SessionMode, SubscriptionTerms};
-use souk_domain::shared::{CurrencyId, ProductId, SubscriptionId, Timestamp};
+use souk_domain::checkout::{self, Buyer, Expanded, QuoteRequest, SessionMode, SubscribedProduct, SubscriptionTerms};
+use souk_domain::shared::{CurrencyId, Timestamp};
 use std::collections::BTreeMap;
 
 /// `subscription_data` of a request. Unsupported fields are ignored.
@@ -121,8 +121,14 @@ impl DueModel {
         let method = expanded.methods.iter().find(|method| method.id == currency.method_id)?;
         let sold = expanded.sold()?;
         let without_trial = (!expanded.gives_trial()).then(|| session.terms.without_trial());
-        let terms = (session.kind, without_trial.as_ref().unwrap_or(&session.terms));
-        let quote = checkout::quote(terms, &session.items, &sold, currency, !method.kind.is_card(), expanded.now).ok()?;
+        let request = QuoteRequest {
+            kind: session.kind,
+            terms: without_trial.as_ref().unwrap_or(&session.terms),
+            items: &session.items,
+            sold: &sold,
+            by_wallet: !method.kind.is_card(),
+        };
+        let quote = checkout::quote(&request, currency, expanded.now).ok()?;
         Some(Self {
             now: quote.due.now.to_string(),
             renew: quote.due.renew.to_string(),
@@ -153,8 +159,10 @@ pub struct HeldSubscriptionModel {
 
 impl From<&Buyer> for BuyerModel {
     fn from(buyer: &Buyer) -> Self {
-        let held =
-            |(product, id): &(ProductId, SubscriptionId)| HeldSubscriptionModel { id: id.to_string(), product_id: product.to_string() };
+        let held = |held: &SubscribedProduct| HeldSubscriptionModel {
+            id: held.subscription_id.to_string(),
+            product_id: held.product_id.to_string(),
+        };
         Self {
             trial_used: buyer.trial_used,
             subscriptions: buyer.subscriptions.iter().map(held).collect(),

@@ -1,8 +1,8 @@
 use crate::lossless_json::Decimal;
 use crate::problem::Problem;
-use crate::routes::checkout_sessions::TextModel;
-use crate::routes::invoices::{formula, formula_text};
-use crate::routes::payments::{CurrencyModel, MethodModel, description_params};
+use crate::routes::customers::{CustomerReference, ListCustomers};
+use crate::routes::invoices::formula;
+use crate::routes::payments::{CurrencyModel, MethodModel, description_params, description_text};
 use crate::routes::refunds::{RefundModel, refund_models};
 use crate::state::App;
 use poem_openapi::Object;
@@ -27,22 +27,19 @@ pub struct CreditNoteItemModel {
     pub revokes: bool,
     /// The formula (`kind`) of the amount with its inputs, if unused time was credited.
     pub formula: Option<serde_json::Value>,
-    /// The formula as text.
-    pub formula_text: Option<TextModel>,
 }
 
 impl CreditNoteItemModel {
-    fn new(item: &CreditNoteItem, line: &InvoiceItem, currency: &Currency) -> Self {
+    fn new(item: &CreditNoteItem, line: &InvoiceItem) -> Self {
         let description = item.description(line);
         Self {
             invoice_item_id: item.invoice_item_id.to_string(),
-            description: description.english(),
+            description: description_text(&description),
             description_code: description.code().to_owned(),
             description_params: description_params(&description),
             amount: item.amount.to_string(),
             revokes: item.revokes,
             formula: item.pricing_formula.as_ref().map(formula),
-            formula_text: item.pricing_formula.as_ref().map(|pricing_formula| formula_text(pricing_formula, currency)),
         }
     }
 }
@@ -59,6 +56,7 @@ pub struct CreditNoteModel {
     pub invoice_number: String,
     pub subscription_id: Option<String>,
     pub customer_id: String,
+    pub customer: Option<CustomerReference>,
     pub currency_id: String,
     pub payment_method_id: String,
     /// plan_change, cancellation, usage_correction, duplicate, fraudulent, dispute or other.
@@ -97,6 +95,7 @@ impl CreditNoteModel {
             invoice_number,
             subscription_id: note.subscription_id.as_ref().map(ToString::to_string),
             customer_id: note.customer_id.to_string(),
+            customer: None,
             currency_id: note.currency_id.to_string(),
             payment_method_id: note.method_id.to_string(),
             reason: note.reason.name().to_owned(),
@@ -128,18 +127,23 @@ pub async fn credit_notes(app: &App, unit: &mut dyn UnitOfWork, mode: Mode, note
         let invoice = invoices.iter().find(|invoice| invoice.id == note.invoice_id);
         invoice.and_then(Invoice::number_text).unwrap_or_default()
     };
-    Ok(notes.iter().map(|note| CreditNoteModel::new(note, number_of(note), &currencies, &methods, app)).collect())
+    let customers = ListCustomers::read(unit, notes.iter().map(|note| &note.customer_id)).await?;
+    let model = |note: &CreditNote| CreditNoteModel {
+        customer: customers.reference(&note.customer_id),
+        ..CreditNoteModel::new(note, number_of(note), &currencies, &methods, app)
+    };
+    Ok(notes.iter().map(model).collect())
 }
 
 /// One credit note with its items and refunds.
 pub async fn credit_note(app: &App, unit: &mut dyn UnitOfWork, id: &CreditNoteId) -> Result<CreditNoteModel, Problem> {
     let expanded = expand_credit_note(unit, id).await?.ok_or_else(Problem::not_found)?;
-    let ExpandedCreditNote { note, items, currency, refunds, .. } = &expanded;
+    let ExpandedCreditNote { note, items, refunds, .. } = &expanded;
     let model = credit_notes(app, unit, note.mode, std::slice::from_ref(note)).await?.pop().ok_or_else(Problem::not_found)?;
     let refunds: Vec<_> = refunds.iter().map(|route| route.refund.clone()).collect();
     let refunds = refund_models(app, unit, &refunds).await?;
     Ok(CreditNoteModel {
-        items: Some(items.iter().map(|credited| CreditNoteItemModel::new(&credited.item, &credited.line, currency)).collect()),
+        items: Some(items.iter().map(|credited| CreditNoteItemModel::new(&credited.item, &credited.line)).collect()),
         refunds: Some(refunds),
         ..model
     })

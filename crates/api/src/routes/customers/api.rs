@@ -60,7 +60,7 @@ impl CustomersApi {
             address: address.or(current.address).unwrap_or_default().into(),
         };
         customer::update_profile(&app.ctx, &caller.0.user, context.mode, &form).await.map_err(|error| match error {
-            customer::ProfileError::Fields(errors) => Problem::fields(&errors, context.language),
+            customer::ProfileError::Fields(errors) => Problem::fields(&errors),
             customer::ProfileError::Storage(error) => error.into(),
         })?;
         let user = app.ctx.store.read().await?.users().find(&caller.0.user.did).await?;

@@ -2,9 +2,11 @@
 
 mod api;
 mod owner;
+mod reference;
 
 pub use api::CustomersApi;
 pub use owner::{ListOwner, list_owner, readable_customer};
+pub use reference::{CustomerReference, ListCustomers};
 
 use crate::state::App;
 use souk_domain::customer::Customer;

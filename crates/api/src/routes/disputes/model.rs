@@ -1,4 +1,5 @@
 use crate::problem::Problem;
+use crate::routes::customers::{CustomerReference, ListCustomers};
 use crate::routes::payments::{CurrencyModel, MethodModel};
 use crate::state::{App, Site};
 use poem_openapi::Object;
@@ -32,6 +33,7 @@ pub struct DisputeModel {
     /// The invoices that the disputed payment paid.
     pub invoice_ids: Vec<String>,
     pub customer_id: String,
+    pub customer: Option<CustomerReference>,
     pub payment_method_id: String,
     /// The network's id of the dispute.
     pub provider_id: String,
@@ -65,6 +67,7 @@ impl DisputeModel {
             payment_intent_id: dispute.intent_id.to_string(),
             invoice_ids: intent.map(|intent| intent.invoices.iter().map(ToString::to_string).collect()).unwrap_or_default(),
             customer_id: dispute.customer_id.to_string(),
+            customer: None,
             payment_method_id: dispute.method_id.to_string(),
             provider_id: dispute.provider_id.clone(),
             credit_note_ids: dispute.credit_note_ids.iter().map(ToString::to_string).collect(),
@@ -85,7 +88,12 @@ pub async fn disputes(app: &App, unit: &mut dyn UnitOfWork, mode: Mode, found: &
     let intents = unit.intents().find_all(&ids).await?;
     let methods = unit.methods().list(mode).await?;
     let currencies = unit.methods().currencies(mode).await?;
-    Ok(found.iter().map(|dispute| DisputeModel::new(dispute, &intents, &currencies, &methods, &app.site)).collect())
+    let customers = ListCustomers::read(unit, found.iter().map(|dispute| &dispute.customer_id)).await?;
+    let model = |dispute: &Dispute| DisputeModel {
+        customer: customers.reference(&dispute.customer_id),
+        ..DisputeModel::new(dispute, &intents, &currencies, &methods, &app.site)
+    };
+    Ok(found.iter().map(model).collect())
 }
 
 #[derive(Debug, Clone, Object)]

@@ -7,6 +7,6 @@ mod overdue;
 mod payments;
 
 pub use api::InvoicesApi;
-pub use formula::{formula, formula_text};
+pub use formula::formula;
 pub use model::InvoiceModel;
 pub use overdue::OverdueApi;

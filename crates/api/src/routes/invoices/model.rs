@@ -1,18 +1,18 @@
-use super::formula::{formula, formula_text};
+use super::formula::formula;
 use super::payments::InvoicePaymentModel;
-use crate::routes::checkout_sessions::TextModel;
 use crate::routes::credit_notes::CreditNoteModel;
 use crate::routes::disputes::DisputeModel;
 use crate::routes::payments::{
-    AddressModel, CurrencyModel, CustomerModel, IntentModel, MethodModel, PaymentDetailModel, description_params, payment_details,
+    AddressModel, CurrencyModel, CustomerModel, IntentModel, MethodModel, PaymentDetailModel, description_params, description_text,
+    payment_details,
 };
 use crate::routes::subscriptions::SubscriptionReference;
 use crate::state::Site;
 use poem_openapi::Object;
 use souk_domain::access::Did;
 use souk_domain::billing::{BillingReason, ExpandedInvoice, Invoice, InvoiceItem, InvoicePayment, PaymentSource, Period, Subscription};
-use souk_domain::payment::{Currency, Intent, Method, MethodKind};
-use souk_domain::shared::{Amount, MethodId, Timestamp};
+use souk_domain::payment::{Currency, Intent, Method, MethodKind, TransactionKey};
+use souk_domain::shared::{Amount, Timestamp};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Object)]
@@ -47,8 +47,6 @@ pub struct LineModel {
     pub covers_until: Option<i64>,
     /// The formula (`kind`) of the amount with its inputs.
     pub formula: serde_json::Value,
-    /// The formula as text.
-    pub formula_text: TextModel,
 }
 
 #[derive(Debug, Clone, Object)]
@@ -65,11 +63,11 @@ impl From<Period> for PeriodModel {
     }
 }
 
-impl LineModel {
-    fn new(item: &InvoiceItem, currency: &Currency) -> Self {
+impl From<&InvoiceItem> for LineModel {
+    fn from(item: &InvoiceItem) -> Self {
         Self {
             id: item.id.to_string(),
-            description: item.description.english(),
+            description: description_text(&item.description),
             description_code: item.description.code().to_owned(),
             description_params: description_params(&item.description),
             subscription_item_id: item.subscription_item_id.as_ref().map(ToString::to_string),
@@ -81,7 +79,6 @@ impl LineModel {
             period: item.period.map(PeriodModel::from),
             covers_until: item.covers_until.map(Timestamp::seconds),
             formula: formula(&item.pricing_formula),
-            formula_text: formula_text(&item.pricing_formula, currency),
         }
     }
 }
@@ -161,12 +158,12 @@ pub struct InvoiceModel {
 }
 
 /// The accounts of wallets by method and transaction hash.
-pub type Wallets = BTreeMap<(MethodId, String), Did>;
+pub type Wallets = BTreeMap<TransactionKey, Did>;
 
 /// The transaction that a statement documents.
 #[must_use]
-pub fn transaction_of(statement: &Invoice) -> Option<(MethodId, String)> {
-    Some((statement.method_id.clone(), statement.reference.clone()?))
+pub fn transaction_of(statement: &Invoice) -> Option<TransactionKey> {
+    Some(TransactionKey { method_id: statement.method_id.clone(), hash: statement.reference.clone()? })
 }
 
 /// The type of the transaction that a statement with this reason documents.
@@ -200,7 +197,7 @@ impl InvoiceModel {
             status: invoice.status.name().to_owned(),
             paid,
             billing_reason: invoice.reason.name().to_owned(),
-            description: invoice.description.english(),
+            description: description_text(&invoice.description),
             description_code: invoice.description.code().to_owned(),
             description_params: description_params(&invoice.description),
             currency_id: invoice.currency_id.to_string(),
@@ -288,7 +285,7 @@ impl InvoiceModel {
         Self {
             customer: Some(CustomerModel::from(&invoice.customer)),
             payment_intent: invoice.intent.as_ref().map(|intent| IntentModel::new(intent, methods, currencies, site)),
-            lines: Some(invoice.items.iter().map(|item| LineModel::new(item, &invoice.currency)).collect()),
+            lines: Some(invoice.items.iter().map(LineModel::from).collect()),
             subscription: invoice.subscription.as_ref().map(SubscriptionReference::from),
             ..Self::new(&invoice.invoice, invoice.intent.as_ref(), methods, currencies, site)
         }

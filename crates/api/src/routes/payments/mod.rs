@@ -3,5 +3,5 @@
 mod description;
 mod model;
 
-pub use description::description_params;
+pub use description::{description_params, description_text};
 pub use model::*;

@@ -1,6 +1,6 @@
 //! The wire format of methods, currencies, intents and customers (payment-kit.md 2).
 
-use super::description_params;
+use super::{description_params, description_text};
 use crate::routes::payment_methods::GasModel;
 use crate::state::Site;
 use poem_openapi::Object;
@@ -342,7 +342,7 @@ impl IntentModel {
             object: "payment_intent".to_owned(),
             livemode: intent.mode.is_live(),
             status: intent.status.name().to_owned(),
-            description: intent.description.english(),
+            description: description_text(&intent.description),
             description_code: intent.description.code().to_owned(),
             description_params: description_params(&intent.description),
             amount: intent.amount.to_string(),

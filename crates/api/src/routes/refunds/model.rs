@@ -8,7 +8,7 @@ use crate::state::{App, Site};
 use poem_openapi::{Object, Union};
 use souk_domain::access::Did;
 use souk_domain::billing::{self, CreditNoteReason, RefundOrder, RefundedNote, Stake};
-use souk_domain::payment::{Decline, Intent, MethodKind, Refund, RefundStatus, RefundType};
+use souk_domain::payment::{Decline, Intent, MethodKind, Refund, RefundStatus, RefundType, TransactionKey};
 use souk_domain::shared::{Amount, InvoiceId, Mode, PaymentIntentId, StorageError};
 use souk_domain::storage::UnitOfWork;
 use std::collections::BTreeMap;
@@ -135,7 +135,7 @@ pub async fn refund_models(app: &App, unit: &mut dyn UnitOfWork, refunds: &[Refu
     let methods = unit.methods().list(first.mode).await?;
     let intents: Vec<_> = refunds.iter().filter_map(|refund| refund.intent_id.clone()).collect();
     let intents = if intents.is_empty() { Vec::new() } else { unit.intents().find_all(&intents).await? };
-    let transaction = |refund: &Refund| (refund.method_id.clone(), refund.reference.clone());
+    let transaction = |refund: &Refund| TransactionKey { method_id: refund.method_id.clone(), hash: refund.reference.clone() };
     let transactions: Vec<_> = refunds.iter().filter(|refund| !refund.reference.is_empty()).map(transaction).collect();
     let wallets = unit.attempts().wallets_of(&transactions).await?;
     let model = |refund: &Refund| {

@@ -1,4 +1,4 @@
-use super::model::StakeModel;
+use super::model::{StakeModel, stakes};
 use crate::auth::{Reader, Writes, resources};
 use crate::problem::Problem;
 use crate::routes::customers::list_owner;
@@ -10,6 +10,7 @@ use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::billing::{self, Stake, StakeFilter, StakePurpose, StakeStatus};
 use souk_domain::shared::{StakeId, SubscriptionId};
+use souk_domain::storage::UnitOfWork;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Object)]
@@ -60,8 +61,7 @@ impl StakesApi {
             is_returned: false,
         };
         let found = unit.stakes().list(reader.mode(), &filter, &page).await?;
-        let currencies = unit.methods().currencies(reader.mode()).await?;
-        let list = found.list.iter().map(|stake| StakeModel::new(stake, &currencies, reader.is_store())).collect();
+        let list = stakes(unit.as_mut(), reader.mode(), &found.list, reader.is_store()).await?;
         Ok(Json(StakeListModel { count: found.count, list }))
     }
 
@@ -76,9 +76,8 @@ impl StakesApi {
         let mut unit = app.ctx.store.read().await?;
         let stake = unit.stakes().find(&StakeId::parse(&id)?).await?.ok_or_else(Problem::not_found)?;
         let customer = unit.customers().find(&stake.customer_id).await?.ok_or_else(Problem::not_found)?;
-        let currencies = unit.methods().currencies(stake.mode).await?;
         match reader.may_read(&customer.did, stake.mode) {
-            true => Ok(Json(StakeModel::new(&stake, &currencies, reader.is_store()))),
+            true => show(unit.as_mut(), &stake, reader.is_store()).await,
             false => Err(Problem::not_found()),
         }
     }
@@ -95,9 +94,13 @@ impl StakesApi {
         find(&app, &writes, &id).await?;
         billing::return_released(&app.ctx, &id).await?;
         let stake = find(&app, &writes, &id).await?;
-        let currencies = app.ctx.store.read().await?.methods().currencies(stake.mode).await?;
-        Ok(Json(StakeModel::new(&stake, &currencies, true)))
+        show(app.ctx.store.read().await?.as_mut(), &stake, true).await
     }
+}
+
+async fn show(unit: &mut dyn UnitOfWork, stake: &Stake, is_store: bool) -> Result<Json<StakeModel>, Problem> {
+    let model = stakes(unit, stake.mode, std::slice::from_ref(stake), is_store).await?.pop();
+    Ok(Json(model.ok_or_else(Problem::not_found)?))
 }
 
 /// A stake of the writer's mode.

@@ -1,11 +1,14 @@
 //! The wire format of stakes. Amounts are strings in base units, times are unix seconds.
 
+use crate::problem::Problem;
+use crate::routes::customers::{CustomerReference, ListCustomers};
 use crate::routes::payments::CurrencyModel;
 use crate::routes::refunds::FailureModel;
 use poem_openapi::Object;
 use souk_domain::billing::{OverdraftProtection, Stake};
 use souk_domain::payment::Currency;
-use souk_domain::shared::Timestamp;
+use souk_domain::shared::{Mode, Timestamp};
+use souk_domain::storage::UnitOfWork;
 
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "Stake", skip_serializing_if_is_none)]
@@ -20,6 +23,7 @@ pub struct StakeModel {
     /// Why the stake was released: ended, superseded, revoked, abandoned, requested or returned_by_store.
     pub release_reason: Option<String>,
     pub customer_id: String,
+    pub customer: Option<CustomerReference>,
     /// The account that placed the stake and receives it back.
     pub payer: String,
     pub payment_method_id: String,
@@ -54,8 +58,7 @@ pub struct StakeModel {
 }
 
 impl StakeModel {
-    #[must_use]
-    pub fn new(stake: &Stake, currencies: &[Currency], is_store: bool) -> Self {
+    fn new(stake: &Stake, currencies: &[Currency], is_store: bool) -> Self {
         let currency = currencies.iter().find(|currency| currency.id == stake.currency_id);
         Self {
             id: stake.id.to_string(),
@@ -65,6 +68,7 @@ impl StakeModel {
             status: stake.status.name().to_owned(),
             release_reason: stake.release_reason.map(|reason| reason.name().to_owned()),
             customer_id: stake.customer_id.to_string(),
+            customer: None,
             payer: stake.payer.to_string(),
             payment_method_id: stake.method_id.to_string(),
             currency_id: stake.currency_id.to_string(),
@@ -85,6 +89,15 @@ impl StakeModel {
             updated_at: stake.updated_at.to_iso(),
         }
     }
+}
+
+/// Stakes of a mode with their related objects. `is_store`: whether the reader is the store, which also sees declined transfers.
+pub async fn stakes(unit: &mut dyn UnitOfWork, mode: Mode, found: &[Stake], is_store: bool) -> Result<Vec<StakeModel>, Problem> {
+    let currencies = unit.methods().currencies(mode).await?;
+    let customers = ListCustomers::read(unit, found.iter().map(|stake| &stake.customer_id)).await?;
+    let model =
+        |stake: &Stake| StakeModel { customer: customers.reference(&stake.customer_id), ..StakeModel::new(stake, &currencies, is_store) };
+    Ok(found.iter().map(model).collect())
 }
 
 /// The overdraft protection of a subscription.

@@ -2,6 +2,7 @@
 
 use crate::problem::Problem;
 use crate::routes::checkout_sessions::TextModel;
+use crate::routes::customers::CustomerReference;
 use crate::routes::invoices::InvoiceModel;
 use crate::routes::payments::{CurrencyModel, CustomerModel, MethodModel, PaymentDetailModel, StakingDetailModel};
 use crate::routes::prices::{PriceModel, ProductModel};
@@ -196,15 +197,6 @@ impl From<NextInvoice> for NextInvoiceModel {
 }
 
 #[derive(Debug, Clone, Object)]
-#[oai(rename = "CustomerReference")]
-pub struct CustomerReference {
-    pub id: String,
-    pub did: String,
-    pub name: String,
-    pub email: String,
-}
-
-#[derive(Debug, Clone, Object)]
 #[oai(rename = "TestClockReference")]
 pub struct ClockReference {
     pub id: String,
@@ -357,12 +349,7 @@ impl SubscriptionModel {
             mandate: mandate.as_ref().and_then(|mandate| MandateModel::of(mandate, &subscription.currency_id)),
             payment_details: payment_details(app, stake, mandate.as_ref(), method),
             next_invoice: next_invoice.map(NextInvoiceModel::from),
-            customer: CustomerReference {
-                id: customer.id.to_string(),
-                did: customer.did.to_string(),
-                name: customer.name.clone(),
-                email: customer.email.clone(),
-            },
+            customer: CustomerReference::from(customer),
             payment_currency: CurrencyModel::from(currency),
             payment_method: MethodModel::new(method, &[], &app.site),
             test_clock: clock.as_ref().map(|clock| ClockReference { id: clock.id.to_string(), now: clock.now.seconds() }),

@@ -3,9 +3,8 @@ use super::model::SubscriptionModel;
 use super::payment::{ConnectOrderModel, ConnectParamsModel};
 use crate::auth::{Actor, resources};
 use crate::problem::Problem;
-use crate::routes::checkout_sessions::TextModel;
-use crate::routes::invoices::{formula, formula_text};
-use crate::routes::payments::description_params;
+use crate::routes::invoices::formula;
+use crate::routes::payments::{description_params, description_text};
 use crate::routes::prices::{PriceModel, ProductModel};
 use crate::state::App;
 use poem::web::Data;
@@ -15,7 +14,8 @@ use poem_openapi::{Object, OpenApi, Union};
 use souk_domain::billing::{
     self, InvoiceItem, PlanChoice, PlanError, PlanOrder, PlanPreview, PlanSwitch, PricingFormula, Requester, UnusedTime,
 };
-use souk_domain::payment::{Currency, Description};
+use souk_domain::payment::Description;
+use souk_domain::pricing::CatalogueItem;
 use souk_domain::shared::{Amount, PriceId, SubscriptionItemId, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,30 +61,28 @@ pub struct PreviewLineModel {
     pub amount: String,
     /// credit or charge.
     pub kind: String,
+    /// The formula (`kind`) of the amount with its inputs.
     pub formula: serde_json::Value,
-    /// The formula as text.
-    pub text: TextModel,
 }
 
 impl PreviewLineModel {
-    fn charge(line: &InvoiceItem, currency: &Currency) -> Self {
-        Self::new(&line.description, "charge", line.amount, &line.pricing_formula, currency)
+    fn charge(line: &InvoiceItem) -> Self {
+        Self::new(&line.description, "charge", line.amount, &line.pricing_formula)
     }
 
-    fn credit(unused: &UnusedTime, currency: &Currency) -> Self {
+    fn credit(unused: &UnusedTime) -> Self {
         let pricing_formula = PricingFormula::from(&unused.credit);
-        Self::new(&unused.line.description.unused_time(), "credit", unused.credit.amount, &pricing_formula, currency)
+        Self::new(&unused.line.description.unused_time(), "credit", unused.credit.amount, &pricing_formula)
     }
 
-    fn new(description: &Description, kind: &str, amount: Amount, pricing_formula: &PricingFormula, currency: &Currency) -> Self {
+    fn new(description: &Description, kind: &str, amount: Amount, pricing_formula: &PricingFormula) -> Self {
         Self {
-            description: description.english(),
+            description: description_text(description),
             description_code: description.code().to_owned(),
             description_params: description_params(description),
             amount: amount.to_string(),
             kind: kind.to_owned(),
             formula: formula(pricing_formula),
-            text: formula_text(pricing_formula, currency),
         }
     }
 }
@@ -112,9 +110,9 @@ pub struct PreviewModel {
 }
 
 impl PreviewModel {
-    fn new(preview: &PlanPreview, currency: &Currency, requester: Requester) -> Self {
-        let credits = preview.unused.iter().map(|unused| PreviewLineModel::credit(unused, currency));
-        let charges = preview.lines.iter().map(|line| PreviewLineModel::charge(line, currency));
+    fn new(preview: &PlanPreview, requester: Requester) -> Self {
+        let credits = preview.unused.iter().map(PreviewLineModel::credit);
+        let charges = preview.lines.iter().map(PreviewLineModel::charge);
         Self {
             proration_date: preview.at.seconds(),
             lines: credits.chain(charges).collect(),
@@ -164,8 +162,10 @@ impl PlansApi {
     ) -> Result<Json<PlansModel>, Problem> {
         let (subscription, _) = authorize_action(&app, &actor, &id).await?;
         let plans = billing::plans(&app.ctx, &subscription.id).await?;
-        let plan =
-            |(price, product): &(_, _)| PriceModel { product: Some(Box::new(ProductModel::from(product))), ..PriceModel::from(price) };
+        let plan = |plan: &CatalogueItem| PriceModel {
+            product: Some(Box::new(ProductModel::from(&plan.product))),
+            ..PriceModel::from(&plan.price)
+        };
         Ok(Json(PlansModel { plans: plans.iter().map(plan).collect() }))
     }
 
@@ -181,9 +181,7 @@ impl PlansApi {
         let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
         let choice = read_choice(&choice.price_id, choice.quantity, choice.item_id.as_deref())?;
         let preview = billing::preview_plan(&app.ctx, &subscription.id, &choice).await?;
-        let currency = app.ctx.store.read().await?.methods().find_currency(&subscription.currency_id).await?;
-        let currency = currency.ok_or_else(Problem::not_found)?;
-        Ok(Json(PreviewModel::new(&preview, &currency, requester)))
+        Ok(Json(PreviewModel::new(&preview, requester)))
     }
 
     /// Apply a previewed plan change. Fails with 409 and code `PREVIEW_CHANGED` if the cost or the plan has changed since the preview. If

@@ -234,6 +234,7 @@ on_one! {
         let refused = stake().await;
         assert_eq!((&refused["status"], &refused["amount_remaining"]), (&json!("releasing"), &json!((10 * SKT).to_string())), "{refused}");
         assert_eq!(refused["failure_count"], json!(null), "the store's own matter");
+        assert_eq!((&refused["customer"]["id"], &refused["customer"]["name"]), (&refused["customer_id"], &json!("alice Example")));
         app.advance(STAKE_RETRY_DELAY);
         app.move_stakes().await;
         let returned = stake().await;

@@ -2,7 +2,7 @@
 
 use super::CreditError;
 use crate::billing::{InvoicePayment, PaymentSource};
-use crate::shared::{Amount, AmountError, InvoicePaymentId, PaymentIntentId};
+use crate::shared::{Amount, AmountError, InvoicePaymentId, PaymentIntentId, Quotient};
 
 /// Where a credit note's money goes after it has reduced the unpaid part of its invoice.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,11 +101,11 @@ pub(crate) fn spread(amount: Amount, lines: &[Amount]) -> Result<Vec<Amount>, Cr
     if sum.is_zero() {
         return Ok(vec![Amount::ZERO; lines.len()]);
     }
-    let shares: Vec<(Amount, Amount)> = lines.iter().map(|line| line.times_ratio(amount, sum)).collect::<Result<_, AmountError>>()?;
-    let mut remainder = amount.minus(Amount::sum(shares.iter().map(|(floor, _)| *floor))?)?;
+    let shares: Vec<Quotient> = lines.iter().map(|line| line.times_ratio(amount, sum)).collect::<Result<_, AmountError>>()?;
+    let mut remainder = amount.minus(Amount::sum(shares.iter().map(|share| share.floor))?)?;
     let mut order: Vec<usize> = (0..lines.len()).collect();
-    order.sort_by(|a, b| shares[*b].1.cmp(&shares[*a].1).then(a.cmp(b)));
-    let mut parts: Vec<Amount> = shares.into_iter().map(|(floor, _)| floor).collect();
+    order.sort_by(|a, b| shares[*b].remainder.cmp(&shares[*a].remainder).then(a.cmp(b)));
+    let mut parts: Vec<Amount> = shares.into_iter().map(|share| share.floor).collect();
     let one = Amount::new(1);
     for place in order {
         if !remainder.is_zero() && parts[place] < lines[place] {

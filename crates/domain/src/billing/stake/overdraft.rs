@@ -30,8 +30,8 @@ impl BillingPolicy {
     /// The fee for an overdraft: a share of the paid amount, rounded up to a base unit.
     pub fn overdraft_fee(&self, paid: Amount) -> Result<Amount, AmountError> {
         let points = Amount::new(u128::from(self.overdraft_fee_points).min(BASIS_POINTS));
-        let (fee, rest) = paid.times_ratio(points, Amount::new(BASIS_POINTS))?;
-        if rest.is_zero() { Ok(fee) } else { fee.plus(Amount::new(1)) }
+        let fee = paid.times_ratio(points, Amount::new(BASIS_POINTS))?;
+        if fee.remainder.is_zero() { Ok(fee.floor) } else { fee.floor.plus(Amount::new(1)) }
     }
 }
 

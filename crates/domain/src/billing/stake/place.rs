@@ -245,8 +245,8 @@ async fn security_of(
     let placed_for = stake.as_ref().and_then(|stake| stake.subject.subscription().cloned());
     let first = session.subscription_ids.iter().find(|id| live.iter().any(|one| one.id == **id)).cloned();
     let subject = placed_for.or(first).unwrap_or_else(|| subscription.id.clone());
-    let (minimum, threshold) = session.terms.amounts(currency.decimals)?;
-    Ok(Some(Security { subject, stake, threshold, minimum, live }))
+    let amounts = session.terms.amounts(currency.decimals)?;
+    Ok(Some(Security { subject, stake, threshold: amounts.threshold, minimum: amounts.minimum_stake, live }))
 }
 
 /// The stake in a currency that subscriptions name. Prefers the stake of `preferred`, then held stakes.

@@ -12,7 +12,7 @@ import { broadcast } from '../broadcast';
 import { abortCard, confirmFast, isNetworkError, retrieve, submit, withRetries } from '../calls';
 import { outcomeModule } from '../lazy-modules';
 import { isCard, type PayOption } from '../rules/currency';
-import { FIELDS, type FieldErrors, type FieldName, submitBody } from '../rules/fields';
+import { type FieldErrors, serverErrors, submitBody } from '../rules/fields';
 import { isPayer } from '../rules/payer';
 import { isComplete, paymentError, returnedFromBank } from '../rules/view';
 import { type Outcome, watchSettlement } from '../settlement';
@@ -62,13 +62,6 @@ interface PaymentInput {
   walletTitle: string;
   setCheckout: SetCheckout;
 }
-
-const fieldErrors = (fields: Record<string, string>): FieldErrors =>
-  Object.fromEntries(
-    Object.entries(fields)
-      .filter(([name]) => FIELDS.includes(name as FieldName))
-      .map(([name, text]) => [name, { text }]),
-  );
 
 export function usePayment({
   checkout,
@@ -157,7 +150,7 @@ export function usePayment({
       return {};
     }
     const { code, fields, params } = error as ApiError;
-    const invalid = fieldErrors(fields);
+    const invalid = serverErrors(fields, locale());
     if (Object.keys(invalid).length > 0) {
       dispatch({ type: 'rejected' });
       form.showErrors(invalid);

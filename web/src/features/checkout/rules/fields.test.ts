@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isEmail } from '@/lib/email';
 import type { CheckoutSession } from '../types';
-import { type FieldContext, fieldError, formErrors, prefilled, submitBody, visibleFields } from './fields';
+import { type FieldContext, fieldError, formErrors, prefilled, serverErrors, submitBody, visibleFields } from './fields';
 import { patternReader, splitPhone } from './phone';
 import { isPostalCode } from './postal';
 
@@ -159,5 +159,25 @@ describe('the form', () => {
       'billing_address.country': 'cn',
       'billing_address.postal_code': '100080',
     });
+  });
+});
+
+test('the errors of the server are translated by their codes', () => {
+  const message = { message: 'First and last name, please', message_zh: '请填写姓和名' };
+  const fields = {
+    customer_name: { code: 'PATTERN', params: message },
+    customer_email: { code: 'INVALID' },
+    'billing_address.city': { code: 'REQUIRED' },
+    'billing_address.line1': { code: 'TOO_LONG', params: { max: '200' } },
+    unknown: { code: 'REQUIRED' },
+  } as const;
+  expect(serverErrors(fields, 'zh')).toEqual({
+    customer_name: { text: '请填写姓和名' },
+    customer_email: { key: 'form.invalid.customer_email' },
+    'billing_address.city': { key: 'form.missing.billing_address.city' },
+    'billing_address.line1': { key: 'form.invalid.generic' },
+  });
+  expect(serverErrors({ customer_name: { code: 'PATTERN' } }, 'en')).toEqual({
+    customer_name: { key: 'form.invalid.generic' },
   });
 });

@@ -1,3 +1,4 @@
+import type { FieldProblem } from '@/api/error';
 import { isEmail } from '@/lib/email';
 import type { Phrase } from '../text';
 import type { CheckoutSession, Customer, FieldRule, Localized, PageInfo, SessionUser } from '../types';
@@ -21,7 +22,7 @@ export type FieldName = (typeof FIELDS)[number];
 /** The values of the form. `phone_country` belongs to the phone field and is not sent. */
 export type FormValues = Record<FieldName, string> & { phone_country: string };
 
-/** The error of a field: a catalogue key, or a text of the seller or the server. */
+/** The error of a field: a catalogue key, or a text of the seller. */
 export type FieldError = Pick<Phrase, 'key'> | { text: string };
 export type FieldErrors = Partial<Record<FieldName, FieldError>>;
 
@@ -75,8 +76,28 @@ function patternError(value: string, rule: FieldRule | undefined, locale: string
     return null; // The server validates the same pattern.
   }
   if (pattern.test(value)) return null;
-  const text = localized(rule.pattern_message, locale);
+  return messageError(rule.pattern_message, locale);
+}
+
+function messageError(message: Localized | undefined, locale: string): FieldError {
+  const text = localized(message, locale);
   return text ? { text } : { key: 'form.invalid.generic' };
+}
+
+/** The fields whose format has an error text of its own. */
+const FORMATS = ['customer_name', 'customer_email', 'customer_phone', 'billing_address.postal_code'] as const;
+
+/** The errors that the server found in fields of the form. */
+export const serverErrors = (fields: Record<string, FieldProblem>, locale: string): FieldErrors =>
+  Object.fromEntries(
+    FIELDS.filter((name) => name in fields).map((name) => [name, serverError(name, fields[name], locale)]),
+  );
+
+function serverError(name: FieldName, { code, params }: Partial<FieldProblem> = {}, locale: string): FieldError {
+  if (code === 'REQUIRED') return { key: `form.missing.${name}` };
+  if (code === 'PATTERN') return messageError({ en: params?.message, zh: params?.message_zh }, locale);
+  const format = FORMATS.find((each) => each === name);
+  return { key: format ? `form.invalid.${format}` : 'form.invalid.generic' };
 }
 
 export function localized(text: Localized | undefined, locale: string): string {

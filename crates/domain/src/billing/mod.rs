@@ -82,7 +82,7 @@ pub use credited_subscription::end_refunded;
 pub use dunning::retry_due;
 pub use end_refund::RefundChoice;
 pub use errors::*;
-pub use gas_retry::retry_without_gas;
+pub use gas_retry::{GasRetryError, retry_without_gas};
 pub use hold::CatchUp;
 pub(crate) use hold::Hold;
 pub use invoice::*;

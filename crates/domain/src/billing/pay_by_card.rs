@@ -122,5 +122,5 @@ pub(super) async fn pay_with_saved(
     );
     unit.intents().upsert(&intent).await?;
     unit.attempts().insert(&attempt, &plan_payments(&unpaid)).await?;
-    publish_charges(ctx, unit, std::slice::from_ref(&attempt.id)).await
+    Ok(publish_charges(ctx, unit, std::slice::from_ref(&attempt.id)).await?)
 }

@@ -63,7 +63,7 @@ pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
 /// Whether an error is caused by one subscription's data, not by the database or a concurrent change.
 fn is_caused_by_data(error: &BillingError) -> bool {
     match error {
-        BillingError::Orphan | BillingError::Credit(_) | BillingError::Amount(_) | BillingError::Ledger(_) | BillingError::Rail(_) => true,
+        BillingError::Orphan | BillingError::Note(_) | BillingError::Amount(_) | BillingError::Ledger(_) | BillingError::Rail(_) => true,
         BillingError::Storage(error) => matches!(error, StorageError::Corrupt { .. } | StorageError::Duplicate(_)),
         BillingError::Contended | BillingError::Unwritable { .. } | BillingError::Settlement(_) => false,
     }

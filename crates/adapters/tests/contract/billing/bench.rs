@@ -9,8 +9,8 @@ use souk_adapters::testing::{SeededRandom, TestDatabase};
 use souk_adapters::verify::verify;
 use souk_domain::access::Did;
 use souk_domain::billing::{
-    self, BillingPolicy, BillingReason, CancelAt, CancelError, CancelTerms, CreditError, CreditNote, CreditNoteFilter, CreditNoteReason,
-    DocumentType, Invoice, InvoiceFilter, InvoiceItem, InvoicePayment, InvoiceStatus, Period, PricingFormula, RefundChoice, RefundOrder,
+    self, BillingPolicy, BillingReason, CancelAt, CancelError, CancelTerms, CreditNote, CreditNoteFilter, CreditNoteReason, DocumentType,
+    Invoice, InvoiceFilter, InvoiceItem, InvoicePayment, InvoiceStatus, Period, PricingFormula, RefundChoice, RefundError, RefundOrder,
     RefundedNote, Requester, Scope, Stake, StakeChoice, StakePurpose, StakeStatus, StakeSubject, Subscription, SubscriptionItem,
     SubscriptionStatus, UsageAction, UsageReport, period,
 };
@@ -504,7 +504,7 @@ impl Billing {
     }
 
     /// Creates a refund of an invoice: `amount` base units, or everything refundable. Does not send it.
-    pub async fn refund(&self, invoice: &Invoice, amount: Option<u128>) -> Result<RefundedNote, CreditError> {
+    pub async fn refund(&self, invoice: &Invoice, amount: Option<u128>) -> Result<RefundedNote, RefundError> {
         billing::refund_invoice(&self.ctx, Mode::Test, &invoice.id, &refund_order(amount)).await
     }
 

@@ -69,7 +69,7 @@ pub async fn change_to_card(
     let mut unit = ctx.store.begin().await?;
     let target = target(unit.as_mut(), id, Some(method), currency).await?;
     let customer = unit.customers().find(&target.subscription.customer_id).await?.ok_or(SubscriptionError::NotFound)?;
-    Ok(save_card(ctx, unit, customer, (&target.method, &target.currency), CardPurpose::Subscription(id)).await?)
+    Ok(save_card(ctx, unit, customer, &target.method, &target.currency.id, CardPurpose::Subscription(id)).await?)
 }
 
 /// The mandate limits for all of the customer's subscriptions with the method, by currency. They include this subscription in its new

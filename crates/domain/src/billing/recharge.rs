@@ -16,7 +16,7 @@ use crate::access::{Did, Wallet};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Description, Mandate, MandateDetails, MandateStatus, Method, Purpose, TransferRequest,
+    Attempt, AttemptKind, Currency, Description, Mandate, MandateDetails, MandateStatus, Method, MethodAmount, Purpose, TransferRequest,
     UnsignedTransaction,
 };
 use crate::shared::{Amount, AttemptId, EventId, StorageError, SubscriptionId, Text};
@@ -189,8 +189,7 @@ pub async fn submit_signed_recharge(
         AttemptId::new(now, ctx.random.as_ref()),
         Purpose::Recharge(id.clone()),
         AttemptKind::Wallet { payer: from.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
-        (account.method.id, account.currency.id),
-        amount,
+        MethodAmount { method_id: account.method.id, currency_id: account.currency.id, amount },
         now,
     );
     match unit.attempts().insert(&attempt, &[]).await {

@@ -8,8 +8,8 @@ use crate::access::{Did, Wallet};
 use crate::billing::{MandateLimits, STAKE_WAITING, mandate_limit, time_of};
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, PreparedMandate, PreparedStake,
-    Purpose, SignedTransaction, StakeRequest, settle_unsent,
+    Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodAmount, PreparedMandate,
+    PreparedStake, Purpose, SignedTransaction, StakeRequest, settle_unsent,
 };
 use crate::shared::{Amount, AttemptId, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -231,8 +231,7 @@ fn signed_attempt(
             AttemptId::new(now, ctx.random.as_ref()),
             purpose,
             AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes.clone(), hash: signed.hash.clone() },
-            (payable.method.id.clone(), payable.currency.id.clone()),
-            amount,
+            MethodAmount { method_id: payable.method.id.clone(), currency_id: payable.currency.id.clone(), amount },
             now,
         )
     }

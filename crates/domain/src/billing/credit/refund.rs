@@ -9,8 +9,8 @@ use crate::billing::{InvoicePayment, Notification, PaymentSource, PostingError, 
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Decline, Intent, Method, MethodKind, Purpose, Refund, RefundStatus, RefundType, StoreTransaction,
-    StoreTransactionRequest,
+    Attempt, AttemptKind, Currency, Decline, Intent, Method, MethodAmount, MethodKind, Purpose, Refund, RefundStatus, RefundType,
+    StoreTransaction, StoreTransactionRequest,
 };
 use crate::shared::{Amount, AttemptId, EntryId, Mode, RefundId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -109,7 +109,8 @@ pub(super) async fn send(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refu
     };
     let wall = ctx.now();
     let id = AttemptId::new(wall, ctx.random.as_ref());
-    let attempt = Attempt::begin(id, Purpose::Refund(refund.id.clone()), kind, (method.id, currency.id), refund.amount, wall);
+    let of = MethodAmount { method_id: method.id, currency_id: currency.id, amount: refund.amount };
+    let attempt = Attempt::begin(id, Purpose::Refund(refund.id.clone()), kind, of, wall);
     unit.attempts().insert(&attempt, &[]).await?;
     Ok(attempt.id)
 }
@@ -161,19 +162,27 @@ pub async fn refund_settled(
 }
 
 async fn post_sent(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, subject: &str, now: Timestamp) -> Result<(), PostingError> {
-    let (debit, credit) = (Account::RefundsPayable, Account::cash(&refund.method_id));
-    post(ctx, unit, refund, EntryType::RefundSent, subject, (debit, credit), now).await
+    let sent =
+        RefundEntry { kind: EntryType::RefundSent, subject, debit: Account::RefundsPayable, credit: Account::cash(&refund.method_id) };
+    post(ctx, unit, refund, sent, now).await
+}
+
+/// A journal entry over the amount of a refund.
+struct RefundEntry<'a> {
+    kind: EntryType,
+    subject: &'a str,
+    debit: Account,
+    credit: Account,
 }
 
 async fn post(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     refund: &Refund,
-    kind: EntryType,
-    subject: &str,
-    (debit, credit): (Account, Account),
+    entry: RefundEntry<'_>,
     now: Timestamp,
 ) -> Result<(), PostingError> {
+    let RefundEntry { kind, subject, debit, credit } = entry;
     let postings =
         vec![Posting::debit(debit, refund.amount, &refund.currency_id), Posting::credit(credit, refund.amount, &refund.currency_id)];
     let id = EntryId::new(ctx.now(), ctx.random.as_ref());
@@ -222,8 +231,9 @@ async fn restore_payout(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refun
     if let Some(intent) = &refund.intent_id {
         unit.intents().release_refund(intent, refund.amount, now).await?;
     }
-    let accounts = (Account::RefundsPayable, Account::CustomerBalance);
-    post(ctx, unit, refund, EntryType::BalancePayoutRestored, refund.id.as_str(), accounts, now).await
+    let (debit, credit) = (Account::RefundsPayable, Account::CustomerBalance);
+    let entry = RefundEntry { kind: EntryType::BalancePayoutRestored, subject: refund.id.as_str(), debit, credit };
+    post(ctx, unit, refund, entry, now).await
 }
 
 async fn to_balance(
@@ -257,8 +267,8 @@ pub async fn refund_failed_later(ctx: &Context, unit: &mut dyn UnitOfWork, id: &
     }
     let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
     let subject = format!("{}/{}", refund.id, refund.failure_count.saturating_add(1));
-    let accounts = (Account::cash(&refund.method_id), Account::RefundsPayable);
-    post(ctx, unit, &refund, EntryType::RefundFailed, &subject, accounts, now).await?;
+    let (debit, credit) = (Account::cash(&refund.method_id), Account::RefundsPayable);
+    post(ctx, unit, &refund, RefundEntry { kind: EntryType::RefundFailed, subject: &subject, debit, credit }, now).await?;
     fail(ctx, unit, refund, decline).await?;
     Ok(true)
 }
@@ -346,8 +356,9 @@ pub async fn move_refund_to_balance(ctx: &Context, mode: Mode, id: &RefundId) ->
     if let Some(intent) = &moved.intent_id {
         unit.intents().release_refund(intent, moved.amount, now).await?;
     }
-    let accounts = (Account::RefundsPayable, Account::CustomerBalance);
-    post(ctx, unit.as_mut(), &moved, EntryType::RefundMovedToBalance, moved.id.as_str(), accounts, now).await?;
+    let (debit, credit) = (Account::RefundsPayable, Account::CustomerBalance);
+    let entry = RefundEntry { kind: EntryType::RefundMovedToBalance, subject: moved.id.as_str(), debit, credit };
+    post(ctx, unit.as_mut(), &moved, entry, now).await?;
     unit.commit().await?;
     Ok(moved)
 }

@@ -72,7 +72,7 @@ pub(super) async fn bill_when_reached(
         };
         for line in &charges(&whole_periods(&subscription, &batch)?, &next, at)? {
             let item_id = subscription.items.iter().find(|item| item.price_id == line.price_id).map(|item| item.id.clone());
-            billed.push(prorated_item(ctx, unit, line, (&id, item_id), Period { start: at, end: next.end }, at).await?);
+            billed.push(prorated_item(ctx, unit, line, &id, item_id, Period { start: at, end: next.end }, at).await?);
         }
         invoice_period = next;
         subscription.anchor = at;

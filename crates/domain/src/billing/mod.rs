@@ -89,7 +89,7 @@ pub use invoice::*;
 pub use invoice_document::*;
 pub use limits::{ChargeCount, ChargeCounts, LiveSubscriptions};
 pub use mandate_limit::*;
-pub(crate) use notifications::paid_messages;
+pub(crate) use notifications::{InvoicePaid, paid_messages};
 pub use notifications::{Notification, OVERDUE_REMINDER, ResumedFrom, TRIAL_REMINDER, notify};
 pub use pause::*;
 pub use pay_by_card::{CardPayment, pay_by_card};

@@ -91,7 +91,7 @@ impl PricingFormula {
         required.filter(|required| required.amount() == Ok(amount)).unwrap_or(Self::Flat { amount })
     }
 
-    /// Recomputes the amount from its inputs. [`Self::is_credit`] gives the direction.
+    /// Recomputes the amount from its inputs.
     pub fn amount(&self) -> Result<Amount, AmountError> {
         match self {
             Self::PerUnit { unit, quantity } => unit.times(*quantity),
@@ -119,12 +119,6 @@ impl PricingFormula {
             Self::Rest { whole, billed } => Ok(billed.minus(whole.amount()?).unwrap_or_default()),
             _ => Ok(Amount::ZERO),
         }
-    }
-
-    /// Whether it credits unused time on a credit note.
-    #[must_use]
-    pub const fn is_credit(&self) -> bool {
-        matches!(self, Self::Prorated { what: Prorated::Credit, .. })
     }
 
     /// Formats the formula for the customer: `3 × 1.5 TBA`, `10 TBA × 12/30 days`. `decimals` and `symbol` are the currency's.
@@ -324,14 +318,8 @@ mod tests {
         let whole = Box::new(PricingFormula::PerUnit { unit: Amount::new(15), quantity: 3 });
         let rest = PricingFormula::Rest { whole: whole.clone(), billed: Amount::new(30) };
         assert_eq!(both(&rest), ["3 × 1.5 TBA, less 3 TBA already billed", "3 × 1.5 TBA，减去已计费的 3 TBA"]);
-        assert_eq!((rest.amount(), rest.is_credit()), (Ok(Amount::new(15)), false));
+        assert_eq!(rest.amount(), Ok(Amount::new(15)));
         assert_eq!(PricingFormula::Rest { whole, billed: Amount::new(50) }.amount(), Ok(Amount::ZERO));
-    }
-
-    #[test]
-    fn credits_differ_from_charges() {
-        assert!(prorated(1, 2).is_credit());
-        assert!(!PricingFormula::Flat { amount: Amount::new(1) }.is_credit());
     }
 
     proptest! {

@@ -1,10 +1,9 @@
 //! Recovery of past-due subscriptions once their overdue invoices are paid or credited, and the opposite: a payment that a network or a
 //! bank has taken back makes its subscription past due.
 
-use super::invoice::PaidInvoice;
 use super::notifications::notify_paid;
 use super::reminders::notify_overdue;
-use super::{Change, InvoiceStatus, PostingError, Subscription};
+use super::{Change, ChangedInvoice, InvoiceStatus, PostingError, Subscription};
 use crate::context::Context;
 use crate::shared::{StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
@@ -14,10 +13,10 @@ use std::collections::BTreeSet;
 pub(in crate::billing) async fn recovered(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    settled: &[PaidInvoice],
+    settled: &[ChangedInvoice],
     at: Timestamp,
 ) -> Result<(), PostingError> {
-    for PaidInvoice { before, after } in settled {
+    for ChangedInvoice { before, after } in settled {
         if after.status != InvoiceStatus::Paid || before.status == InvoiceStatus::Paid {
             continue;
         }

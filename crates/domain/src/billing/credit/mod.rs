@@ -29,8 +29,8 @@ pub(crate) use order_refund::refund_fully;
 pub use order_refund::{RefundError, RefundOrder, Refundable, RefundedNote, refund_invoice, refund_payment, refundable};
 pub use payout::{PayoutError, PayoutOrder, pay_out_balance, payout_limit};
 pub use provider_refund::{ProviderRefundError, record_provider_refund};
-pub(crate) use refund::refund_declined;
-pub use refund::{RefundDecisionError, RetryRefundError, move_refund_to_balance, refund_failed_later, refund_settled, retry_refund};
+pub use refund::{RefundDecisionError, RetryRefundError, move_refund_to_balance, refund_failed_later, retry_refund};
+pub(crate) use refund::{refund_declined, refund_settled};
 pub use suspense::{ResolvedSuspense, SuspenseError, SuspenseTo, resolve_suspense};
 pub(super) use undo::{lock_paid_by, take_newest_first};
 

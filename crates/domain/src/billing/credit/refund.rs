@@ -142,7 +142,7 @@ fn transfer(ctx: &Context, method: &Method, currency: &Currency, refund: &Refund
 }
 
 /// Records that the network has sent a refund or a payout.
-pub async fn refund_settled(
+pub(crate) async fn refund_settled(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     id: &RefundId,

@@ -7,9 +7,8 @@ use super::undo::subscriptions_of;
 use crate::billing::balance::{BalanceChange, BalanceTransaction, BalanceTransactionType, change_balance};
 use crate::billing::clock::time_of_customer;
 use crate::billing::errors::{convert_send_error, convert_through};
-use crate::billing::invoice::PaidInvoice;
 use crate::billing::recovery::recovered;
-use crate::billing::{Invoice, InvoicePayment, PaymentSource, PostingError, SendRefundError, publish_charges};
+use crate::billing::{ChangedInvoice, Invoice, InvoicePayment, PaymentSource, PostingError, SendRefundError, publish_charges};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, LedgerError, Posting};
 use crate::payment::{Attempt, DisputeFilter, Intent, Purpose, Refund, RefundStatus, RefundType, SettlementError, end_hold, release_held};
@@ -167,13 +166,12 @@ impl Resolution<'_> {
             let id = InvoicePaymentId::new(ctx.now(), ctx.random.as_ref());
             payments.push(InvoicePayment::new(id, before.id.clone(), source, part, self.at));
             let after = before.with_amounts(before.amount_paid.plus(part)?, before.amount_credited, self.at)?;
-            paid.push(PaidInvoice { after: Invoice { intent_id: Some(self.held.id.clone()), ..after }, before });
+            paid.push(ChangedInvoice { after: Invoice { intent_id: Some(self.held.id.clone()), ..after }, before });
         }
         if payments.is_empty() {
             return Err(SuspenseError::NothingOwed);
         }
-        let changes: Vec<_> = paid.iter().map(|one| (one.before.clone(), one.after.clone())).collect();
-        if !unit.invoices().update_all(&changes).await? {
+        if !unit.invoices().update_all(&paid).await? {
             return Err(PostingError::Contended.into());
         }
         unit.invoice_payments().insert_all(&payments).await?;

@@ -1,6 +1,6 @@
 //! Distributes what a network takes back from a payment over its invoice payments, and lowers what their invoices count as paid.
 
-use crate::billing::{Invoice, InvoicePayment, PostingError};
+use crate::billing::{ChangedInvoice, Invoice, InvoicePayment, PostingError};
 use crate::shared::{Amount, AmountError, InvoiceId, PaymentIntentId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
@@ -102,7 +102,7 @@ impl PaidByIntent {
                 continue;
             }
             let after = invoice.with_amounts(invoice.amount_paid.minus(reversed)?, invoice.amount_credited, at)?;
-            changes.push((invoice.clone(), after.clone()));
+            changes.push(ChangedInvoice { before: invoice.clone(), after: after.clone() });
             *invoice = after;
         }
         if changes.is_empty() || unit.invoices().update_all(&changes).await? { Ok(()) } else { Err(PostingError::Contended) }

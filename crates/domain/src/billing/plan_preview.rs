@@ -1,7 +1,7 @@
 //! Previews of plan changes, and the checks that an order still matches its preview.
 
 use super::billing_batch::BillingBatch;
-use super::period_lines::{Lines, lines, read_usage, usage_of};
+use super::period_lines::{Lines, describe_prorated, lines, prorated_item, read_usage, usage_of};
 use super::stake::stake_for_plan;
 use super::subscription_admin::load;
 use super::subscription_error::convert_subscription_errors;
@@ -9,13 +9,12 @@ use super::unused_time::{UnusedTime, UnusedTimes};
 use super::usage_carry_over::{UsageSoFar, carried};
 use super::usage_correction::UsageCorrections;
 use super::{
-    BillingReason, InvoiceItem, Period, PlanChange, PlanLine, PricingFormula, Prorated, ProrationLine, Subscription, SubscriptionError,
-    SubscriptionItem, SubscriptionStatus, Unbillable, UnusedTimeError, period, prorate_plan_change, time_of,
+    BillingReason, InvoiceItem, Period, PlanChange, PlanLine, Subscription, SubscriptionError, SubscriptionItem, SubscriptionStatus,
+    Unbillable, UnusedTimeError, period, prorate_plan_change, time_of,
 };
 use crate::context::Context;
-use crate::payment::Description;
 use crate::pricing::{CatalogueFilter, Price, Product, QuantityError, RecurringInterval, StockReservation, Usage, check_quantity};
-use crate::shared::{Amount, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Text, Timestamp};
+use crate::shared::{Amount, InvoiceId, Page, PriceId, SubscriptionId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -408,7 +407,7 @@ async fn preview(
         let mut item = prorated_item(ctx, unit, line, invoice, item_id, charged_period, at).await?;
         if line.price_id == price.id {
             // The new price can belong to another product, which is already loaded.
-            item.description = describe(line.what, product.localized_name());
+            item.description = describe_prorated(line.what, product.localized_name());
         }
         items.push(item);
     }
@@ -431,47 +430,6 @@ async fn preview(
         next: next.minus(batch.applied(after, next, balance_left))?,
         stake,
     })
-}
-
-/// Builds the invoice line of a prorated charge.
-pub(super) async fn prorated_item(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    line: &ProrationLine,
-    invoice: &InvoiceId,
-    item: Option<SubscriptionItemId>,
-    charged_period: Period,
-    at: Timestamp,
-) -> Result<InvoiceItem, SubscriptionError> {
-    let name = name_of(unit, &line.price_id).await?;
-    Ok(InvoiceItem {
-        id: InvoiceItemId::new(at, ctx.random.as_ref()),
-        invoice_id: invoice.clone(),
-        subscription_item_id: item,
-        price_id: Some(line.price_id.clone()),
-        description: describe(line.what, name),
-        quantity: line.quantity,
-        unit_amount: line.whole,
-        amount: line.amount,
-        credited: Amount::ZERO,
-        period: Some(charged_period),
-        covers_until: Some(charged_period.end),
-        pricing_formula: PricingFormula::from(line),
-    })
-}
-
-/// The description of a prorated line.
-fn describe(what: Prorated, name: Text) -> Description {
-    match what {
-        Prorated::Credit => Description::UnusedTime(name),
-        Prorated::Charge => Description::RemainingTime(name),
-    }
-}
-
-async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<Text, SubscriptionError> {
-    let Some(price) = unit.prices().find(price).await? else { return Ok(Text::default()) };
-    let product = unit.products().find(&price.product_id).await?;
-    Ok(product.map(|product| product.localized_name()).unwrap_or_default())
 }
 
 /// The total of the next regular invoice, before the balance is applied.

@@ -2,9 +2,9 @@
 
 use crate::Failure;
 use souk_domain::billing::{
-    CancelError, CardCheckError, CreditError, DisputeError, OverdraftError, OverduePaymentError, PaymentChangeError, PaymentTargetError,
-    PlanError, ProviderRefundError, RechargeError, RecoverError, RestakeError, ResumeError, StakeAdminError, SubscriptionError, UsageError,
-    VoidError,
+    CancelError, CardCheckError, CreateNoteError, DisputeError, NoteError, OverdraftError, OverduePaymentError, PaymentChangeError,
+    PaymentTargetError, PayoutError, PlanError, PostingError, ProviderRefundError, RechargeError, RecoverError, RefundDecisionError,
+    RefundError, RestakeError, ResumeError, RetryRefundError, StakeAdminError, SubscriptionError, UsageError, VoidError,
 };
 use souk_domain::checkout::{ExpireError, StartError, SubmitError, TransferError};
 use souk_domain::payment::SettlementError;
@@ -26,7 +26,7 @@ pub fn tolerate_expected<T>(result: Result<T, impl ExpectedErrors>) -> Result<()
 impl ExpectedErrors for SubscriptionError {
     fn is_unexpected(&self) -> bool {
         match self {
-            Self::Credit(error) => error.is_unexpected(),
+            Self::Note(error) => error.is_unexpected(),
             error => matches!(error, Self::Storage(_) | Self::Ledger(_) | Self::Amount(_) | Self::NotFound),
         }
     }
@@ -59,6 +59,8 @@ expect_all_but! {
     RechargeError: Payment;
     RestakeError: Recover | Plan | Payment;
     OverdraftError: Payment;
+    NoteError: Posting;
+    RetryRefundError: Decision;
 }
 
 impl ExpectedErrors for PaymentChangeError {
@@ -70,9 +72,47 @@ impl ExpectedErrors for PaymentChangeError {
     }
 }
 
-impl ExpectedErrors for CreditError {
+impl ExpectedErrors for PostingError {
     fn is_unexpected(&self) -> bool {
-        matches!(self, Self::Storage(_) | Self::Ledger(_) | Self::Amount(_) | Self::Input(_) | Self::NotFound)
+        !matches!(self, Self::Contended)
+    }
+}
+
+impl ExpectedErrors for CreateNoteError {
+    fn is_unexpected(&self) -> bool {
+        match self {
+            Self::Note(error) => error.is_unexpected(),
+            Self::NotFound | Self::Input(_) => true,
+        }
+    }
+}
+
+impl ExpectedErrors for RefundError {
+    fn is_unexpected(&self) -> bool {
+        match self {
+            Self::NothingPaid => false,
+            Self::Note(error) => error.is_unexpected(),
+            Self::NotFound | Self::Input(_) => true,
+        }
+    }
+}
+
+impl ExpectedErrors for PayoutError {
+    fn is_unexpected(&self) -> bool {
+        match self {
+            Self::Posting(error) => error.is_unexpected(),
+            error => matches!(error, Self::NotFound | Self::Input(_)),
+        }
+    }
+}
+
+impl ExpectedErrors for RefundDecisionError {
+    fn is_unexpected(&self) -> bool {
+        match self {
+            Self::NotFailed => false,
+            Self::Posting(error) => error.is_unexpected(),
+            Self::NotFound => true,
+        }
     }
 }
 
@@ -81,7 +121,7 @@ impl ExpectedErrors for CardCheckError {
     fn is_unexpected(&self) -> bool {
         match self {
             Self::Rail(_) => false,
-            Self::Dispute(DisputeError::Credit(error)) | Self::Refund(ProviderRefundError::Credit(error)) => error.is_unexpected(),
+            Self::Dispute(DisputeError::Note(error)) | Self::Refund(ProviderRefundError::Note(error)) => error.is_unexpected(),
             Self::Dispute(DisputeError::Settlement(error)) | Self::Refund(ProviderRefundError::Settlement(error)) => error.is_unexpected(),
             Self::Dispute(DisputeError::Undecided) | Self::Refund(ProviderRefundError::Undecided) => false,
             _ => true,

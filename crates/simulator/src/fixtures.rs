@@ -6,8 +6,8 @@ use crate::Failure;
 use souk_adapters::arcblock::TestWallet;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    BillTo, BillingReason, DocumentType, Invoice, InvoiceItem, InvoiceStatus, Period, PricingFormula, Stake, StakePurpose, StakeStatus,
-    StakeSubject, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, Threshold,
+    BillTo, BillingReason, DocumentType, Invoice, InvoiceItem, InvoiceStatus, NewInvoice, Period, PricingFormula, Stake, StakePurpose,
+    StakeStatus, StakeSubject, Subscription, SubscriptionItem, SubscriptionStatus, TestClock, Threshold,
 };
 use souk_domain::customer::Customer;
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
@@ -281,7 +281,7 @@ impl Fixtures {
             covers_until: None,
             pricing_formula: PricingFormula::Flat { amount },
         };
-        unit.invoices().insert_final_all(&[(invoice, vec![item])]).await?;
+        unit.invoices().insert_final_all(&[NewInvoice { invoice, items: vec![item] }]).await?;
         Ok(())
     }
 }

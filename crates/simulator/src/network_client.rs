@@ -10,8 +10,8 @@ use souk_adapters::arcblock::{
 use souk_adapters::identity::{delegation_address, stake_address};
 use souk_domain::access::Did;
 use souk_domain::payment::{
-    CardHolder, Currency, MandateDetails, MandateRequest, Method, MethodKind, MethodSettings, Outcome, SetupOutcome, SetupRequest,
-    SignedTransaction, StakeRequest, WalletRail,
+    CardHolder, Currency, CurrencyLimit, MandateDetails, MandateRequest, Method, MethodKind, MethodSettings, Outcome, SetupOutcome,
+    SetupRequest, SignedTransaction, StakeRequest, WalletRail,
 };
 use souk_domain::shared::{Amount, AttemptId, Mode, StakeId, SubscriptionId};
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl NetworkClient {
         let request = MandateRequest {
             payer: fixtures.wallet.did().clone(),
             payer_key: fixtures.wallet.public_key_base58(),
-            limits: vec![(currency.clone(), limit)],
+            limits: vec![CurrencyLimit { currency: currency.clone(), most: limit }],
             reference: fixtures.customer.to_string(),
             nonce: self.nonce(),
         };

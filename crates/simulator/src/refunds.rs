@@ -91,10 +91,10 @@ pub async fn decide_refund(client: &NetworkClient, fixtures: &Fixtures, retries:
         RefundFilter { customer_id: Some(fixtures.customer.clone()), status: Some(RefundStatus::Failed), ..RefundFilter::default() };
     let failed = ctx.store.read().await?.refunds().list(Mode::Test, &filter, &Page::new(None, Some(NEWEST))).await?.list;
     for refund in failed {
-        tolerate_expected(match retries {
-            true => billing::retry_refund(ctx, Mode::Test, &refund.id).await,
-            false => billing::move_refund_to_balance(ctx, Mode::Test, &refund.id).await,
-        })?;
+        match retries {
+            true => tolerate_expected(billing::retry_refund(ctx, Mode::Test, &refund.id).await)?,
+            false => tolerate_expected(billing::move_refund_to_balance(ctx, Mode::Test, &refund.id).await)?,
+        }
     }
     Ok(())
 }

@@ -18,17 +18,17 @@ const MAX_SIGNATURE: usize = 80;
 /// Builds a delegation with one op that allows charges to this store only, each up to the limit. It has no total and no rate, because all
 /// subscriptions of the payer share the op and a new delegation replaces it.
 pub fn prepare(app: &Did, chain_id: &str, request: &MandateRequest) -> Result<Transaction, RailError> {
-    let contracts: BTreeSet<&str> = request.limits.iter().map(|(currency, _)| currency.contract.as_str()).collect();
+    let contracts: BTreeSet<&str> = request.limits.iter().map(|limit| limit.currency.contract.as_str()).collect();
     if contracts.is_empty() || contracts.len() != request.limits.len() {
         return Err(RailError::Rejected("a mandate names each currency once, and at least one".to_owned()));
     }
-    if request.limits.iter().any(|(_, limit)| limit.is_zero()) {
+    if request.limits.iter().any(|limit| limit.most.is_zero()) {
         return Err(RailError::Rejected("a mandate must have a limit".to_owned()));
     }
-    let tokens = request.limits.iter().map(|(currency, limit)| TokenLimit {
-        address: currency.contract.clone(),
+    let tokens = request.limits.iter().map(|limit| TokenLimit {
+        address: limit.currency.contract.clone(),
         to: vec![app.to_string()],
-        tx_allowance: limit.to_string(),
+        tx_allowance: limit.most.to_string(),
         ..TokenLimit::default()
     });
     let limit = DelegateLimit { tokens: tokens.collect(), assets: Vec::new() };

@@ -3,7 +3,7 @@
 use super::rail_tests::{TOKEN, app, currency, method, rail, wallet};
 use super::*;
 use crate::identity::{AppKey, decode_base58, encode_base58};
-use souk_domain::payment::{CheckError, Currency, MandateRequest, RailError, WalletRail};
+use souk_domain::payment::{CheckError, Currency, CurrencyLimit, MandateRequest, RailError, WalletRail};
 use souk_domain::shared::{Amount, CurrencyId};
 
 fn second() -> Currency {
@@ -11,11 +11,15 @@ fn second() -> Currency {
     Currency { id, contract: souk_sandbox::ledger::token(), ..currency() }
 }
 
+fn limit_of(currency: Currency, most: u128) -> CurrencyLimit {
+    CurrencyLimit { currency, most: Amount::new(most) }
+}
+
 fn request() -> MandateRequest {
     MandateRequest {
         payer: wallet().did().clone(),
         payer_key: wallet().public_key_base58(),
-        limits: vec![(currency(), Amount::new(10_000_000_000_000_000_000)), (second(), Amount::new(5))],
+        limits: vec![limit_of(currency(), 10_000_000_000_000_000_000), limit_of(second(), 5)],
         reference: "cs_1".to_owned(),
         nonce: 1_700_000_000_000,
     }
@@ -112,7 +116,7 @@ fn input_that_is_not_a_transaction_is_malformed() {
 
 #[test]
 fn a_mandate_without_a_limit_is_never_requested() {
-    for limits in [vec![], vec![(currency(), Amount::ZERO)], vec![(currency(), Amount::new(1)), (currency(), Amount::new(2))]] {
+    for limits in [vec![], vec![limit_of(currency(), 0)], vec![limit_of(currency(), 1), limit_of(currency(), 2)]] {
         let prepared = rail().prepare_mandate(&method("/api/"), &MandateRequest { limits, ..request() });
         assert!(matches!(prepared, Err(RailError::Rejected(_))), "{prepared:?}");
     }

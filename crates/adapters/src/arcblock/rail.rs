@@ -163,7 +163,7 @@ impl WalletRail for ArcblockRail {
 
     fn prepare_mandate(&self, method: &Method, request: &MandateRequest) -> Result<UnsignedTransaction, RailError> {
         let (chain_id, _) = self.chain(method)?;
-        let token = request.limits.first().map(|(currency, _)| currency.contract.as_str()).unwrap_or_default();
+        let token = request.limits.first().map(|limit| limit.currency.contract.as_str()).unwrap_or_default();
         Ok(prepared(&mandate::prepare(self.app.did(), chain_id, request)?, token))
     }
 

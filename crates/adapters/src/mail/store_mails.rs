@@ -8,8 +8,8 @@ use crate::pdf::{PdfPrinter, describe, method_name};
 use async_trait::async_trait;
 use souk_domain::access::SignedLinks;
 use souk_domain::billing::{
-    BillingEmail, BillingEmailContent, BillingMailer, CreditNotePrinter, ExpandedCreditNote, InvoiceItem, InvoicePrinter, MailingError,
-    PrintError, ReceiptMailer, ReceiptOrder,
+    BillingEmail, BillingEmailContent, BillingMailer, CreditNotePrinter, DownloadLink, ExpandedCreditNote, InvoiceItem, InvoicePrinter,
+    MailingError, PrintError, ReceiptMailer, ReceiptOrder,
 };
 use souk_domain::shared::{Amount, Language};
 
@@ -82,7 +82,7 @@ impl StoreMails {
             (!amount.is_zero()).then(|| ReceiptDeduction { kind, amount: format!("−{}", money(amount, &expanded.currency)) })
         };
         let deductions = [deduction(Deduction::CreditNotes, invoice.amount_credited), deduction(Deduction::AccountBalance, applied)];
-        let download = |(title, path): &(String, String)| Download { title: title.clone(), url: service.address(path) };
+        let download = |one: &DownloadLink| Download { title: one.title.clone(), url: service.address(&one.path) };
         let subscription = invoice.subscription_id.as_ref().map(|id| ReceiptSubscription {
             title: describe(&invoice.description, order.language),
             reason: invoice.reason,

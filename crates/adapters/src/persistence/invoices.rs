@@ -5,7 +5,8 @@ use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{
-    BillingReason, DocumentType, Invoice, InvoiceFilter, InvoiceItem, Invoices, ItemCredit, NumberRange, NumberSearch, Scope, search_number,
+    BillingReason, ChangedInvoice, DocumentType, Invoice, InvoiceFilter, InvoiceItem, Invoices, ItemCredit, NewInvoice, NumberRange,
+    NumberSearch, Scope, search_number,
 };
 use souk_domain::shared::{
     Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, Mode, Page, StorageError, SubscriptionId, SubscriptionItemId, Timestamp,
@@ -138,12 +139,12 @@ impl Invoices for SqlInvoices<'_> {
         Ok(last + 1 - u64::from(count))
     }
 
-    async fn insert_final_all(&mut self, invoices: &[(Invoice, Vec<InvoiceItem>)]) -> Result<(), StorageError> {
-        let rows: Vec<_> = invoices.iter().map(|(invoice, _)| values_of(invoice)).collect();
+    async fn insert_final_all(&mut self, invoices: &[NewInvoice]) -> Result<(), StorageError> {
+        let rows: Vec<_> = invoices.iter().map(|one| values_of(&one.invoice)).collect();
         if self.0.insert(INSERT, rows, "ON CONFLICT DO NOTHING").await? < invoices.len() as u64 {
             return Err(StorageError::Duplicate("invoices: one of this subscription, start and reason".to_owned()));
         }
-        self.0.insert_deferred(INSERT_ITEMS, rows_of(invoices.iter().map(|(_, items)| items.as_slice())), "").await
+        self.0.insert_deferred(INSERT_ITEMS, rows_of(invoices.iter().map(|one| one.items.as_slice())), "").await
     }
 
     async fn lock_all(&mut self, ids: &[InvoiceId]) -> Result<Vec<Invoice>, StorageError> {
@@ -151,8 +152,8 @@ impl Invoices for SqlInvoices<'_> {
         rows.iter().map(invoice).collect()
     }
 
-    async fn update_all(&mut self, changes: &[(Invoice, Invoice)]) -> Result<bool, StorageError> {
-        let rows = changes.iter().map(|(before, after)| change_of(before, after)).collect();
+    async fn update_all(&mut self, changes: &[ChangedInvoice]) -> Result<bool, StorageError> {
+        let rows = changes.iter().map(|one| change_of(&one.before, &one.after)).collect();
         Ok(self.0.update(UPDATE, rows, IS_AS_BEFORE).await? == changes.len() as u64)
     }
 

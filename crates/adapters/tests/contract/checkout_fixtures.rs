@@ -3,7 +3,8 @@
 use souk_adapters::persistence::{Database, SecretBox, SqlStore};
 use souk_domain::access::Did;
 use souk_domain::billing::{
-    BillTo, BillingReason, Invoice, InvoiceItem, InvoiceStatus, PricingFormula, Stake, StakePurpose, StakeStatus, StakeSubject, TrialTerms,
+    BillTo, BillingReason, Invoice, InvoiceItem, InvoiceStatus, NewInvoice, PricingFormula, Stake, StakePurpose, StakeStatus, StakeSubject,
+    TrialTerms,
 };
 use souk_domain::checkout::{
     self, FormOptions, LineItem, PaymentLink, PaymentStatus, QuantityRange, SessionMode, SessionStatus, SubscriptionTerms,
@@ -320,9 +321,9 @@ pub fn invoice_item(name: &str, of: &str) -> InvoiceItem {
 }
 
 /// An open invoice with one line over the whole amount.
-pub fn open_invoice(name: &str, number: u64) -> (Invoice, Vec<InvoiceItem>) {
-    let open = Invoice { status: InvoiceStatus::Open, number: Some(number), finalized_at: Some(at(0)), ..invoice(name) };
-    (open, vec![invoice_item(&name.replace("in_", "ii_"), name)])
+pub fn open_invoice(name: &str, number: u64) -> NewInvoice {
+    let invoice = Invoice { status: InvoiceStatus::Open, number: Some(number), finalized_at: Some(at(0)), ..invoice(name) };
+    NewInvoice { invoice, items: vec![invoice_item(&name.replace("in_", "ii_"), name)] }
 }
 
 /// Inserts `count` invoices `in_1`, `in_2`, ... like [`open_invoice`].

@@ -2,7 +2,7 @@
 
 use crate::checkout_fixtures::{all_at_once, at, begin, card_method, currency, customer, did, id, insert_checkout, invoice, read, session};
 use souk_adapters::on_both;
-use souk_domain::billing::{BalanceTransaction, BalanceTransactionType, Invoice, InvoiceStatus};
+use souk_domain::billing::{BalanceTransaction, BalanceTransactionType, Invoice, InvoiceStatus, NewInvoice};
 use souk_domain::checkout::{
     ChosenMethod, FormOptions, PaymentStatus, Session, SessionFilter, SessionStatus, SubmitContext, SubscriptionTerms,
 };
@@ -84,7 +84,7 @@ on_both! {
             loaded.and_then(|loaded| loaded.customer_status)
         };
         let overdue = Invoice { status: InvoiceStatus::Uncollectible, number: Some(1), ..invoice("in_1") };
-        unit.invoices().insert_final_all(&[(overdue.clone(), Vec::new())]).await.expect("inserts");
+        unit.invoices().insert_final_all(&[NewInvoice { invoice: overdue.clone(), items: Vec::new() }]).await.expect("inserts");
         assert_eq!(customer_status(unit.as_mut()).await, Some(CustomerStatus { has_overdue: true, ..fresh.clone() }));
         let increase = BalanceTransaction {
             id: id("cbtxn_1"),

@@ -4,7 +4,8 @@ use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_chec
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_domain::billing::{
-    BillingReason, DocumentType, Invoice, InvoiceChange, InvoiceFilter, InvoiceItem, InvoiceStatus, ItemCredit, Period,
+    BillingReason, ChangedInvoice, DocumentType, Invoice, InvoiceChange, InvoiceFilter, InvoiceItem, InvoiceStatus, ItemCredit, NewInvoice,
+    Period,
 };
 use souk_domain::payment::Description;
 use souk_domain::shared::{Amount, InvoiceId, Mode, Page, StorageError, Text};
@@ -49,6 +50,15 @@ fn paid(before: &Invoice, amount: u128) -> Invoice {
     before.with_amounts(paid, before.amount_credited, at(5)).expect("is within the total")
 }
 
+/// The payment of `amount`, as an update of the invoice.
+fn change(before: &Invoice, amount: u128) -> ChangedInvoice {
+    ChangedInvoice { before: before.clone(), after: paid(before, amount) }
+}
+
+fn without_items(invoice: Invoice) -> NewInvoice {
+    NewInvoice { invoice, items: Vec::new() }
+}
+
 fn month() -> Period {
     Period { start: at(0), end: at(30 * 86_400) }
 }
@@ -66,12 +76,12 @@ on_both! {
         for (number, (status, change)) in (1..).zip(cases) {
             let case = format!("{status:?}, then {change:?}");
             let of: InvoiceId = id(&format!("in_{number}"));
-            let (open, items) = open_invoice(of.as_str(), number);
+            let NewInvoice { invoice: open, items } = open_invoice(of.as_str(), number);
             let mut unit = begin(db).await;
             if status == InvoiceStatus::Draft {
                 unit.invoices().insert_draft(&invoice(of.as_str()), &items).await.expect("inserts");
             } else {
-                unit.invoices().insert_final_all(&[(Invoice { status, ..open }, items)]).await.expect("inserts");
+                unit.invoices().insert_final_all(&[NewInvoice { invoice: Invoice { status, ..open }, items }]).await.expect("inserts");
             }
             unit.commit().await.expect("commits");
             let before = row(db, &of).await;
@@ -128,7 +138,7 @@ on_both! {
                 assert_eq!(unit.invoices().allocate_numbers(mode, document, 1).await.expect("counts"), 4);
             }
         }
-        let number_one = |name: &str, mode, reason| (Invoice { mode, reason, ..open_invoice(name, 1).0 }, Vec::new());
+        let number_one = |name: &str, mode, reason| without_items(Invoice { mode, reason, ..open_invoice(name, 1).invoice });
         let ones = [
             number_one("in_1", Mode::Test, BillingReason::Manual),
             number_one("in_2", Mode::Live, BillingReason::Manual),
@@ -161,7 +171,7 @@ on_both! {
     async fn concurrent_renewals_create_one_invoice_per_period(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
         let written = all_at_once(db, 8, |db, number| async move {
-            let (open, items) = open_invoice(&format!("in_{number}"), u64::from(number) + 1);
+            let NewInvoice { invoice: open, items } = open_invoice(&format!("in_{number}"), u64::from(number) + 1);
             let period = Invoice {
                 reason: BillingReason::SubscriptionCycle,
                 subscription_id: Some(id("sub_1")),
@@ -169,7 +179,7 @@ on_both! {
                 ..open
             };
             let mut unit = begin(&db).await;
-            let inserted = unit.invoices().insert_final_all(&[(period, items)]).await;
+            let inserted = unit.invoices().insert_final_all(&[NewInvoice { invoice: period, items }]).await;
             match inserted {
                 Ok(()) => unit.commit().await.map(|()| true).expect("commits"),
                 Err(StorageError::Duplicate(_)) => false,
@@ -186,16 +196,16 @@ on_both! {
         let mut unit = begin(db).await;
         let locked = unit.invoices().lock_all(&ids).await.expect("locks");
         assert!(locked.is_sorted_by(|a, b| a.id < b.id) && locked.len() == 70);
-        let changes: Vec<_> = locked.iter().map(|before| (before.clone(), paid(before, 400))).collect();
+        let changes: Vec<_> = locked.iter().map(|before| change(before, 400)).collect();
         assert!(unit.invoices().update_all(&changes).await.expect("writes"));
         unit.commit().await.expect("commits");
-        assert!(read(db).await.invoices().find_all(&ids).await.expect("reads").into_iter().eq(changes.iter().map(|(_, after)| after.clone())));
-        let mut stale: Vec<_> = changes.iter().map(|(_, before)| (before.clone(), paid(before, 100))).collect();
-        stale[69] = (locked[69].clone(), paid(&locked[69], 100));
+        assert!(read(db).await.invoices().find_all(&ids).await.expect("reads").into_iter().eq(changes.iter().map(|one| one.after.clone())));
+        let mut stale: Vec<_> = changes.iter().map(|one| change(&one.after, 100)).collect();
+        stale[69] = change(&locked[69], 100);
         let mut unit = begin(db).await;
         assert!(!unit.invoices().update_all(&stale).await.expect("writes"));
         drop(unit);
-        assert!(read(db).await.invoices().find_all(&ids).await.expect("reads").into_iter().eq(changes.into_iter().map(|(_, after)| after)));
+        assert!(read(db).await.invoices().find_all(&ids).await.expect("reads").into_iter().eq(changes.into_iter().map(|one| one.after)));
     }
 
     async fn of_concurrent_unlocked_payments_exactly_one_succeeds(db: &TestDatabase) {
@@ -225,7 +235,7 @@ on_both! {
             let mut unit = begin(&db).await;
             let locked = unit.invoices().lock_all(&ids).await.expect("locks");
             let room = locked.iter().all(|invoice| invoice.remaining() >= Amount::new(300));
-            let changes: Vec<_> = locked.iter().filter(|_| room).map(|before| (before.clone(), paid(before, 300))).collect();
+            let changes: Vec<_> = locked.iter().filter(|_| room).map(|before| change(before, 300)).collect();
             assert!(unit.invoices().update_all(&changes).await.expect("writes"), "the lock was held");
             unit.commit().await.expect("commits");
             room
@@ -285,16 +295,16 @@ on_both! {
         let of = |name: &str, number, subscription: &str, status| Invoice {
             status,
             subscription_id: Some(id(subscription)),
-            ..open_invoice(name, number).0
+            ..open_invoice(name, number).invoice
         };
         let stake = Invoice { reason: BillingReason::Stake, ..of("in_7", 1, "sub_1", InvoiceStatus::Paid) };
         let all = [
-            (of("in_1", 1, "sub_1", InvoiceStatus::Open), vec![monthly("ii_1", "in_1"), invoice_item("ii_10", "in_1")]),
-            (of("in_2", 2, "sub_1", InvoiceStatus::Paid), vec![monthly("ii_2", "in_2")]),
-            (of("in_3", 3, "sub_1", InvoiceStatus::Uncollectible), vec![monthly("ii_3", "in_3")]),
-            (of("in_4", 4, "sub_1", InvoiceStatus::Void), vec![monthly("ii_4", "in_4")]),
-            (of("in_5", 5, "sub_2", InvoiceStatus::Paid), vec![monthly("ii_5", "in_5")]),
-            (stake, vec![monthly("ii_7", "in_7")]),
+            NewInvoice { invoice: of("in_1", 1, "sub_1", InvoiceStatus::Open), items: vec![monthly("ii_1", "in_1"), invoice_item("ii_10", "in_1")] },
+            NewInvoice { invoice: of("in_2", 2, "sub_1", InvoiceStatus::Paid), items: vec![monthly("ii_2", "in_2")] },
+            NewInvoice { invoice: of("in_3", 3, "sub_1", InvoiceStatus::Uncollectible), items: vec![monthly("ii_3", "in_3")] },
+            NewInvoice { invoice: of("in_4", 4, "sub_1", InvoiceStatus::Void), items: vec![monthly("ii_4", "in_4")] },
+            NewInvoice { invoice: of("in_5", 5, "sub_2", InvoiceStatus::Paid), items: vec![monthly("ii_5", "in_5")] },
+            NewInvoice { invoice: stake, items: vec![monthly("ii_7", "in_7")] },
         ];
         let mut unit = begin(db).await;
         unit.invoices().insert_final_all(&all).await.expect("inserts");
@@ -324,11 +334,11 @@ on_both! {
         };
         let other = InvoiceItem { subscription_item_id: Some(id("si_2")), ..line("ii_6", "in_2", 20) };
         let full = InvoiceItem { credited: Amount::new(1_000), ..line("ii_7", "in_2", 20) };
-        let void = Invoice { status: InvoiceStatus::Void, ..open_invoice("in_4", 4).0 };
+        let void = Invoice { status: InvoiceStatus::Void, ..open_invoice("in_4", 4).invoice };
         let all = [
-            (open_invoice("in_1", 3).0, vec![line("ii_1", "in_1", 20), line("ii_2", "in_1", 10)]),
-            (open_invoice("in_2", 2).0, vec![line("ii_3", "in_2", 10), other, full, line("ii_8", "in_2", 9)]),
-            (void, vec![line("ii_4", "in_4", 20)]),
+            NewInvoice { invoice: open_invoice("in_1", 3).invoice, items: vec![line("ii_1", "in_1", 20), line("ii_2", "in_1", 10)] },
+            NewInvoice { invoice: open_invoice("in_2", 2).invoice, items: vec![line("ii_3", "in_2", 10), other, full, line("ii_8", "in_2", 9)] },
+            NewInvoice { invoice: void, items: vec![line("ii_4", "in_4", 20)] },
         ];
         let mut unit = begin(db).await;
         unit.invoices().insert_final_all(&all).await.expect("inserts");
@@ -343,10 +353,10 @@ on_both! {
         let mut unit = begin(db).await;
         unit.customers().upsert(&customer("cus_2", "z1other")).await.expect("inserts");
         let others = [
-            (Invoice { status: InvoiceStatus::Uncollectible, ..open_invoice("in_4", 4).0 }, Vec::new()),
-            (Invoice { status: InvoiceStatus::Paid, ..open_invoice("in_5", 5).0 }, Vec::new()),
-            (Invoice { currency_id: id("pc_2"), ..open_invoice("in_6", 6).0 }, Vec::new()),
-            (Invoice { customer_id: id("cus_2"), ..open_invoice("in_7", 7).0 }, Vec::new()),
+            without_items(Invoice { status: InvoiceStatus::Uncollectible, ..open_invoice("in_4", 4).invoice }),
+            without_items(Invoice { status: InvoiceStatus::Paid, ..open_invoice("in_5", 5).invoice }),
+            without_items(Invoice { currency_id: id("pc_2"), ..open_invoice("in_6", 6).invoice }),
+            without_items(Invoice { customer_id: id("cus_2"), ..open_invoice("in_7", 7).invoice }),
         ];
         unit.invoices().insert_final_all(&others).await.expect("inserts");
         for (limit, expected) in [(9, vec!["in_1", "in_2", "in_3", "in_4"]), (2, vec!["in_1", "in_2"])] {
@@ -375,7 +385,7 @@ on_both! {
 
     async fn a_search_finds_invoices_by_the_beginning_of_their_number(db: &TestDatabase) {
         insert_checkout(db, &[]).await;
-        let numbered = |name: &str, number, mode, reason| (Invoice { mode, reason, ..open_invoice(name, number).0 }, Vec::new());
+        let numbered = |name: &str, number, mode, reason| without_items(Invoice { mode, reason, ..open_invoice(name, number).invoice });
         let mut invoices: Vec<_> = [("in_1", 1), ("in_2", 42), ("in_3", 420_000), ("in_4", 1_000_000)]
             .map(|(name, number)| numbered(name, number, Mode::Test, BillingReason::Manual))
             .into();
@@ -426,8 +436,8 @@ on_both! {
             unit.invoices().put_draft(draft, &[]).await.expect("inserts");
         }
         assert!(unit.invoices().drop_draft(&id("in_8"), at(2)).await.expect("drops"));
-        let full = Invoice { status: InvoiceStatus::Paid, amount_paid: Amount::new(1_000), ..open_invoice("in_1", 1).0 };
-        unit.invoices().insert_final_all(&[(full, Vec::new())]).await.expect("inserts");
+        let full = Invoice { status: InvoiceStatus::Paid, amount_paid: Amount::new(1_000), ..open_invoice("in_1", 1).invoice };
+        unit.invoices().insert_final_all(&[without_items(full)]).await.expect("inserts");
         let all = InvoiceFilter::default();
         let cases = [
             (all.clone(), vec!["in_5", "in_3", "in_2", "in_1"]),

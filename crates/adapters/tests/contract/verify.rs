@@ -6,7 +6,7 @@ use souk_adapters::persistence::Database;
 use souk_adapters::verify::{Check, verify};
 use souk_domain::billing::{
     BalanceTransaction, BalanceTransactionType, BillingReason, CreditNote, CreditNoteItem, CreditNoteReason, DocumentType, Invoice,
-    InvoiceItem, InvoicePayment, InvoiceStatus, PaymentSource, Stake, StakeStatus,
+    InvoiceItem, InvoicePayment, InvoiceStatus, NewInvoice, PaymentSource, Stake, StakeStatus,
 };
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
 use souk_domain::payment::{
@@ -57,7 +57,7 @@ impl Books {
             ..invoice(&name)
         };
         let line = invoice_item(&format!("ii_{number}"), &name);
-        self.unit.invoices().insert_final_all(&[(open.clone(), vec![line])]).await.expect("inserts");
+        self.unit.invoices().insert_final_all(&[NewInvoice { invoice: open.clone(), items: vec![line] }]).await.expect("inserts");
         self.post(EntryType::InvoiceFinalized, &name, &[(Account::Receivable, 1_000)], &[(Account::Revenue, 1_000)]).await;
         open
     }
@@ -274,7 +274,7 @@ async fn stake(books: &mut Books) {
         ..invoice("in_4")
     };
     let line: InvoiceItem = invoice_item("ii_4", "in_4");
-    books.unit.invoices().insert_final_all(&[(statement, vec![line])]).await.expect("inserts");
+    books.unit.invoices().insert_final_all(&[NewInvoice { invoice: statement, items: vec![line] }]).await.expect("inserts");
 }
 
 async fn broken(db: &Database) -> Vec<Check> {

@@ -3,6 +3,7 @@
 //! Architecture invariant: only this module and the routes know HTTP status codes.
 
 mod admin;
+mod credits;
 mod subscriptions;
 
 use poem::http::StatusCode;
@@ -10,7 +11,7 @@ use poem::{IntoResponse, Response, error::ResponseError};
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
 use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::access::{EnvelopeError, OwnerError};
-use souk_domain::billing::{AdvanceError, BillingError, CreditError, PrintError, SubscriptionError, SuspenseError};
+use souk_domain::billing::{AdvanceError, BillingError, PrintError, SubscriptionError};
 use souk_domain::checkout::{ExpireError, StartError, SubmitError, TransferError, UpdateItemsError};
 use souk_domain::customer::{FieldError, ValidationErrors};
 use souk_domain::payment::{CheckError, Decline, RailError, SettlementError, UpdateMetadataError};
@@ -453,54 +454,6 @@ impl From<InputError> for Problem {
             InputError::TooMany { field, max } => Self::bad(message).code("TOO_MANY").param("field", field).param("max", max),
             InputError::Address(field) => Self::bad(message).code("BAD_ADDRESS").param("field", field),
             InputError::TooLarge { field, max } => Self::bad(message).code("TOO_LARGE").param("field", field).param("max", max),
-        }
-    }
-}
-
-impl From<CreditError> for Problem {
-    fn from(error: CreditError) -> Self {
-        match error {
-            CreditError::NotFound => Self::not_found(),
-            CreditError::NotCreditable => rejected(&error, "NOT_CREDITABLE"),
-            CreditError::NothingPaid => rejected(&error, "NOTHING_PAID"),
-            CreditError::OverRefund => rejected(&error, "OVER_REFUND"),
-            CreditError::NoAmount => rejected(&error, "NO_AMOUNT"),
-            CreditError::BadItems => rejected(&error, "BAD_ITEMS"),
-            CreditError::BalanceReserved => rejected(&error, "BALANCE_RESERVED"),
-            CreditError::BalanceTooSmall => rejected(&error, "BALANCE_TOO_SMALL"),
-            CreditError::NoPayoutRoute => rejected(&error, "NO_PAYOUT_ROUTE"),
-            CreditError::NotFailed => rejected(&error, "REFUND_NOT_FAILED"),
-            CreditError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
-            CreditError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
-            CreditError::Contended => conflict(&error, "CONTENDED"),
-            CreditError::Input(error) => error.into(),
-            CreditError::Amount(error) => error.into(),
-            CreditError::Rail(error) => error.into(),
-            CreditError::Storage(error) => error.into(),
-            CreditError::Ledger(_) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "a credit note or a refund failed");
-                Self::internal()
-            }
-        }
-    }
-}
-
-impl From<SuspenseError> for Problem {
-    fn from(error: SuspenseError) -> Self {
-        match error {
-            SuspenseError::NotFound => Self::not_found(),
-            SuspenseError::NotOnHold => rejected(&error, "NOT_ON_HOLD"),
-            SuspenseError::NothingOwed => rejected(&error, "NOTHING_OWED"),
-            SuspenseError::Contended => conflict(&error, "CONTENDED"),
-            SuspenseError::Amount(error) => error.into(),
-            SuspenseError::Settlement(error) => error.into(),
-            SuspenseError::Billing(error) => (*error).into(),
-            SuspenseError::Credit(error) => (*error).into(),
-            SuspenseError::Storage(error) => error.into(),
-            SuspenseError::Ledger(_) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "a payment on hold could not be resolved");
-                Self::internal()
-            }
         }
     }
 }

@@ -2,9 +2,8 @@
 
 use super::{CURRENCY_NOT_CONFIGURED, METHOD_NOT_SUPPORTED, Problem, conflict, rejected};
 use souk_domain::billing::{
-    CancelError, ClockError, CreditError, IllegalChange, OverdraftError, OverduePaymentError, PaymentChangeError, PaymentTargetError,
-    PlanError, RechargeError, RecoverError, RestakeError, ResumeBillingError, ResumeError, StakeAdminError, SubscriptionError, UsageError,
-    VoidError,
+    CancelError, ClockError, IllegalChange, OverdraftError, OverduePaymentError, PaymentChangeError, PaymentTargetError, PlanError,
+    RechargeError, RecoverError, RestakeError, ResumeBillingError, ResumeError, StakeAdminError, SubscriptionError, UsageError, VoidError,
 };
 
 impl From<SubscriptionError> for Problem {
@@ -18,8 +17,8 @@ impl From<SubscriptionError> for Problem {
             }
             SubscriptionError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
             SubscriptionError::Unbillable(_) => rejected(&error, "NOT_BILLABLE"),
-            SubscriptionError::Credit(CreditError::Rail(error)) | SubscriptionError::Rail(error) => Self::of_payer(error),
-            SubscriptionError::Credit(error) => error.into(),
+            SubscriptionError::Rail(error) => Self::of_payer(error),
+            SubscriptionError::Note(error) => (*error).into(),
             SubscriptionError::Input(error) => error.into(),
             SubscriptionError::Amount(error) => error.into(),
             SubscriptionError::Storage(error) => error.into(),
@@ -166,9 +165,7 @@ impl From<StakeAdminError> for Problem {
             StakeAdminError::NoStake => rejected(&error, "NO_DEPOSIT"),
             StakeAdminError::StakeTooSmall => rejected(&error, "DEPOSIT_TOO_SMALL"),
             StakeAdminError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
-            StakeAdminError::Subscription(SubscriptionError::Credit(CreditError::Rail(error)) | SubscriptionError::Rail(error)) => {
-                error.into()
-            }
+            StakeAdminError::Subscription(SubscriptionError::Rail(error)) => error.into(),
             StakeAdminError::Subscription(error) => error.into(),
         }
     }

@@ -5,7 +5,7 @@ use souk_domain::billing::{
     DAYS_UNTIL_CANCEL, Period, Scope, Subscription, SubscriptionItem, SubscriptionStatus, Threshold, period, renew_due, retry_due,
 };
 use souk_domain::customer::Customer;
-use souk_domain::payment::{Mandate, MandateDetails, MandateRequest, MandateStatus, Outcome};
+use souk_domain::payment::{CurrencyLimit, Mandate, MandateDetails, MandateRequest, MandateStatus, Outcome};
 use souk_domain::pricing::{Aggregate, Anchoring, CurrencyOption, Interval, Metadata, Price, Product, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::{Amount, CustomerId, Language, MandateId, Mode, PriceId, ProductId, SubscriptionId, SubscriptionItemId, Text};
 use std::time::Duration;
@@ -231,7 +231,7 @@ impl TestApp {
         let request = MandateRequest {
             payer: buyer.wallet.did().clone(),
             payer_key: buyer.wallet.public_key_base58(),
-            limits: vec![(token.clone(), most)],
+            limits: vec![CurrencyLimit { currency: token.clone(), most }],
             reference: "a test".to_owned(),
             nonce: u64::try_from(now.micros()).expect("a time"),
         };

@@ -6,8 +6,8 @@ use super::{Balance, BillTo, BillingError, BillingReason, Invoice, InvoiceStatus
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Description, Intent, IntentStatus, Mandate, MandateDetails, MandateStatus, Method, PlannedPayment,
-    Purpose, StoreTransaction, StoreTransactionRequest,
+    Attempt, AttemptKind, Currency, Description, Intent, IntentStatus, Mandate, MandateDetails, MandateStatus, Method, MethodAmount,
+    PlannedPayment, Purpose, StoreTransaction, StoreTransactionRequest,
 };
 use crate::pricing::{Metadata, Price, Product, product_names};
 use crate::shared::{
@@ -207,8 +207,11 @@ impl BillingBatch {
                 AttemptId::new(wall, ctx.random.as_ref()),
                 Purpose::Payment(intent_id),
                 kind,
-                (invoice.method_id.clone(), invoice.currency_id.clone()),
-                invoice.remaining(),
+                MethodAmount {
+                    method_id: invoice.method_id.clone(),
+                    currency_id: invoice.currency_id.clone(),
+                    amount: invoice.remaining(),
+                },
                 wall,
             )
         };

@@ -5,8 +5,7 @@ use super::charges::{nonce, publish_charges};
 use super::credit::{CreditNoteReason, Destination};
 use super::issue_invoice::{Bill, issue};
 use super::limits::ChargeBudget;
-use super::period_lines::{Lines, lines, read_usage, usage_of};
-use super::plan_preview::prorated_item;
+use super::period_lines::{Lines, lines, prorated_item, read_usage, usage_of};
 use super::subscription_admin::save;
 use super::unused_time::{UnusedTimeError, UnusedTimes};
 use super::usage_correction::UsageCorrections;
@@ -72,7 +71,7 @@ pub(super) async fn bill_when_reached(
         };
         for line in &charges(&whole_periods(&subscription, &batch)?, &next, at)? {
             let item_id = subscription.items.iter().find(|item| item.price_id == line.price_id).map(|item| item.id.clone());
-            billed.push(prorated_item(ctx, unit, line, (&id, item_id), Period { start: at, end: next.end }, at).await?);
+            billed.push(prorated_item(ctx, unit, line, &id, item_id, Period { start: at, end: next.end }, at).await?);
         }
         invoice_period = next;
         subscription.anchor = at;

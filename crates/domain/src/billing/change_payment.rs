@@ -12,12 +12,14 @@ use super::stake::{ReleaseReason, ReleaseTime, release_if_unused, stake_to_share
 use super::subscription_error::convert_payment_errors;
 use super::usage_carry_over::{enter_currency, threshold_in};
 use super::{
-    BillingError, MandateLimits, PaymentTargetError, PlanError, PlanOrder, Requester, RestakeError, SubscriptionError, SubscriptionItem,
-    SubscriptionStatus, mandate_limit,
+    BillingError, ChargedItem, MandateLimits, PaymentTargetError, PlanError, PlanOrder, RequestedLimits, Requester, RestakeError,
+    SubscriptionError, SubscriptionItem, SubscriptionStatus, mandate_limit,
 };
 use crate::access::Wallet;
 use crate::context::Context;
-use crate::payment::{Attempt, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodKind, PreparedMandate, Purpose};
+use crate::payment::{
+    Attempt, CurrencyLimit, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodKind, PreparedMandate, Purpose,
+};
 use crate::shared::{Amount, CurrencyId, MandateId, MethodId, StakeId, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
@@ -69,40 +71,41 @@ pub async fn change_to_card(
     let mut unit = ctx.store.begin().await?;
     let target = target(unit.as_mut(), id, Some(method), currency).await?;
     let customer = unit.customers().find(&target.subscription.customer_id).await?.ok_or(SubscriptionError::NotFound)?;
-    Ok(save_card(ctx, unit, customer, (&target.method, &target.currency), CardPurpose::Subscription(id)).await?)
+    Ok(save_card(ctx, unit, customer, &target.method, &target.currency.id, CardPurpose::Subscription(id)).await?)
 }
 
 /// The mandate limits for all of the customer's subscriptions with the method, by currency. They include this subscription in its new
-/// currency, and with its new plan if there is one. The flag says whether any amount depends on usage.
+/// currency, and with its new plan if there is one.
 async fn limits(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     target: &PaymentTarget,
     plan: Option<&PlanOrder>,
-) -> Result<(Vec<(Currency, Amount)>, bool), PaymentChangeError> {
+) -> Result<RequestedLimits, PaymentChangeError> {
     let PaymentTarget { subscription, method, currency } = target;
-    let customer_and_method = (&subscription.customer_id, &method.id);
-    let mut limits_sum = MandateLimits::of_customer(&ctx.policy, unit, customer_and_method, Some(&subscription.id)).await?;
+    let customer = &subscription.customer_id;
+    let mut limits_sum = MandateLimits::of_customer(&ctx.policy, unit, customer, &method.id, Some(&subscription.id)).await?;
     match plan {
         Some(order) => limits_sum = with_plan(ctx, unit, subscription.clone(), order, limits_sum).await?,
         None => {
             let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
             let prices = unit.prices().find_all(&ids).await?;
             let price_of = |item: &SubscriptionItem| prices.iter().find(|price| price.id == item.price_id);
-            let items = subscription.items.iter().filter_map(|item| Some((price_of(item)?, item.quantity)));
+            let charged = |item: &SubscriptionItem| Some(ChargedItem { price: price_of(item)?, quantity: item.quantity });
+            let items = subscription.items.iter().filter_map(charged);
             let threshold = threshold_in(unit, subscription, &currency.id).await?.map(|threshold| threshold.amount);
             limits_sum.add(&currency.id, mandate_limit(&ctx.policy, items, threshold, &currency.id)?)?;
         }
     }
     limits_sum.raise(&currency.id, Amount::ZERO);
-    Ok((limits_sum.limits(unit, subscription.mode, &method.id).await?, limits_sum.by_usage))
+    Ok(limits_sum.requested(unit, subscription.mode, &method.id).await?)
 }
 
-fn mandate_request(target: &PaymentTarget, limits: &[(Currency, Amount)], payer: &Wallet, nonce: u64) -> MandateRequest {
+fn mandate_request(target: &PaymentTarget, limits: Vec<CurrencyLimit>, payer: &Wallet, nonce: u64) -> MandateRequest {
     MandateRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
-        limits: limits.to_vec(),
+        limits,
         reference: target.subscription.id.to_string(),
         nonce,
     }
@@ -121,9 +124,9 @@ pub async fn prepare_payment_change(
 ) -> Result<PreparedMandate, PaymentChangeError> {
     let mut unit = ctx.store.read().await?;
     let target = target(unit.as_mut(), id, None, currency).await?;
-    let (limits, by_usage) = limits(ctx, unit.as_mut(), &target, plan).await?;
+    let RequestedLimits { limits, by_usage } = limits(ctx, unit.as_mut(), &target, plan).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
-    let prepared = rail.prepare_mandate(&target.method, &mandate_request(&target, &limits, payer, nonce))?;
+    let prepared = rail.prepare_mandate(&target.method, &mandate_request(&target, limits.clone(), payer, nonce))?;
     Ok(PreparedMandate { prepared, method: target.method, limits, by_usage, description: target.subscription.title() })
 }
 
@@ -141,10 +144,10 @@ pub async fn submit_signed_payment_change(
 ) -> Result<String, PaymentChangeError> {
     let mut unit = ctx.store.begin().await?;
     let target = target(unit.as_mut(), id, None, currency).await?;
-    let (limits, _) = limits(ctx, unit.as_mut(), &target, plan).await?;
+    let requested = limits(ctx, unit.as_mut(), &target, plan).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
-    let signed = rail.check_mandate(&target.method, &mandate_request(&target, &limits, payer, nonce), signed)?;
-    let granted_limits = limits.iter().map(|(currency, limit)| (currency.id.clone(), *limit)).collect();
+    let granted_limits = requested.granted();
+    let signed = rail.check_mandate(&target.method, &mandate_request(&target, requested.limits, payer, nonce), signed)?;
     let details = MandateDetails::Delegation { payer: payer.did.clone(), limits: granted_limits, reference: signed.hash.clone() };
     let mandate = mandate_of(ctx, &target, Some(details));
     unit.mandates().upsert(&mandate).await?;

@@ -45,7 +45,7 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     let chosen = unit.prices().find_all(std::slice::from_ref(&order.choice.price)).await?;
     lock_prices(unit.as_mut(), &chosen).await?;
     let drafted = draft(ctx, unit.as_mut(), subscription, &order.choice, at).await?;
-    let PlanDraft { mut subscription, mut batch, invoice, preview, unused, corrections, moves: (stock_returned, stock_taken) } = drafted;
+    let PlanDraft { mut subscription, mut batch, invoice, preview, unused, corrections, stock_returned, stock_taken } = drafted;
     if !order.fits(&preview) {
         return Err(PlanError::PreviewChanged);
     }
@@ -62,7 +62,7 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     subscription.updated_at = now;
     // Without a charge there is no invoice.
     let lines = if preview.charge.is_zero() { Vec::new() } else { preview.lines };
-    grant(ctx, unit.as_mut(), &subscription, &batch, &lines, (&invoice, now)).await?;
+    grant(ctx, unit.as_mut(), &subscription, &batch, &lines, &invoice, now).await?;
     let added = unused.to_balance(&subscription)?;
     let reason = CreditNoteReason::PlanChange;
     let mut attempts = unused.issue(ctx, unit.as_mut(), &subscription, reason, &Destination::Balance, now).await?;
@@ -85,7 +85,8 @@ async fn grant(
     subscription: &Subscription,
     batch: &BillingBatch,
     lines: &[InvoiceItem],
-    (invoice, now): (&InvoiceId, Timestamp),
+    invoice: &InvoiceId,
+    now: Timestamp,
 ) -> Result<(), PlanError> {
     let (Some(session), Some(customer)) = (&subscription.session_id, batch.customers.get(&subscription.customer_id)) else { return Ok(()) };
     let suspended_at = is_contested(unit, subscription).await?.then(|| ctx.now());

@@ -1,10 +1,10 @@
 //! Charges of a batch: its result, the nonces of its transactions, and the messages that send them.
 
-use super::{BillingError, ClockEvent};
+use super::ClockEvent;
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::RailError;
-use crate::shared::{AttemptId, EventId};
+use crate::shared::{AttemptId, EventId, StorageError};
 use crate::storage::UnitOfWork;
 
 /// The number of attempts in one message.
@@ -39,14 +39,14 @@ pub(super) fn nonces(ctx: &Context) -> u64 {
 }
 
 /// Publishes the messages that send attempts, in chunks.
-pub(crate) async fn publish_charges(ctx: &Context, unit: &mut dyn UnitOfWork, attempts: &[AttemptId]) -> Result<(), BillingError> {
+pub(crate) async fn publish_charges(ctx: &Context, unit: &mut dyn UnitOfWork, attempts: &[AttemptId]) -> Result<(), StorageError> {
     let now = ctx.now();
     let message = |chunk: &[AttemptId]| {
         let ids: Vec<_> = chunk.iter().map(AttemptId::as_str).collect();
         (EventId::new(now, ctx.random.as_ref()), Message::new(Topic::Charge, now).with("attempts", ids.join(",")))
     };
     let messages: Vec<_> = attempts.chunks(CHARGE_CHUNK).map(message).collect();
-    Ok(unit.outbox().publish_all(&messages, now).await?)
+    unit.outbox().publish_all(&messages, now).await
 }
 
 /// A nonce for a single transaction of the store's account, with random bits added so that it differs from those of batches.

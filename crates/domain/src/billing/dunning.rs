@@ -65,7 +65,7 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
         unit.invoices().schedule(&invoice.id, budget.next_hour()).await?;
     }
     let retried = retry(ctx, unit.as_mut(), due).await?;
-    for (invoice, attempt) in retried.charges {
+    for RetriedCharge { invoice, attempt } in retried.charges {
         if let Some(customer) = customers.get(&invoice) {
             budget.take(customer);
         }
@@ -86,9 +86,15 @@ pub async fn retry_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
     Ok(round)
 }
 
+/// An invoice that is charged again, and the attempt that charges it.
+struct RetriedCharge {
+    invoice: InvoiceId,
+    attempt: AttemptId,
+}
+
 #[derive(Default)]
 struct RetryResult {
-    charges: Vec<(InvoiceId, AttemptId)>,
+    charges: Vec<RetriedCharge>,
     /// Invoices with a payment in flight, or without a mandate that can be charged now.
     skipped: Vec<Invoice>,
     trouble: Option<RailError>,
@@ -129,7 +135,7 @@ async fn retry(ctx: &Context, unit: &mut dyn UnitOfWork, due: Vec<Invoice>) -> R
         };
         unit.intents().upsert(&intent).await?;
         unit.attempts().insert(&attempt, &planned).await?;
-        retried.charges.push((invoice.id, attempt.id));
+        retried.charges.push(RetriedCharge { invoice: invoice.id, attempt: attempt.id });
     }
     Ok(retried)
 }
@@ -144,5 +150,5 @@ pub(super) async fn collect_now(
     if overdue.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(retry(ctx, unit, overdue).await?.charges.into_iter().map(|(_, attempt)| attempt).collect())
+    Ok(retry(ctx, unit, overdue).await?.charges.into_iter().map(|charge| charge.attempt).collect())
 }

@@ -3,7 +3,7 @@
 use super::billing_batch::BillingBatch;
 use super::credit::{CreditNoteReason, Destination, refund_fully};
 use super::unused_time::UnusedTimes;
-use super::{BillingError, BillingReason, Invoice, InvoiceFilter, InvoiceStatus, Subscription, SubscriptionError};
+use super::{BillingReason, Invoice, InvoiceFilter, InvoiceStatus, Subscription, SubscriptionError};
 use crate::context::Context;
 use crate::shared::{AttemptId, InvoiceId, Page, Timestamp};
 use crate::storage::UnitOfWork;
@@ -59,9 +59,7 @@ pub(super) async fn refund_at_end(
             let last = last_paid(unit, subscription).await?;
             lock_not_in_flight(unit, subscription, last.iter().map(|invoice| invoice.id.clone())).await?;
             match last {
-                Some(invoice) => {
-                    Ok(refund_fully(ctx, unit, &invoice, CreditNoteReason::Cancellation, now).await.map_err(BillingError::from)?)
-                }
+                Some(invoice) => Ok(refund_fully(ctx, unit, &invoice, CreditNoteReason::Cancellation, now).await?),
                 None => Ok(Vec::new()),
             }
         }

@@ -1,8 +1,35 @@
-//! Errors of the billing engine and of credit notes, and the reasons for putting a subscription on hold.
+//! Errors of the billing engine and of the steps that its use cases share, and the reasons for putting a subscription on hold.
 
 use crate::ledger::LedgerError;
 use crate::payment::{RailError, SettlementError};
-use crate::shared::{AmountError, InputError, StorageError, SubscriptionId};
+use crate::shared::{AmountError, StorageError, SubscriptionId};
+
+/// Lets `?` convert these errors into another error, through the variant that holds them.
+macro_rules! convert_through {
+    ($error:ident::$variant:ident, $($source:ty),+ $(,)?) => {$(
+        impl From<$source> for $error {
+            fn from(error: $source) -> Self {
+                Self::$variant(error.into())
+            }
+        }
+    )+};
+}
+
+/// Lets `?` convert a [`SendRefundError`]: a failed posting through the variant `Posting`, every other error through `Send`.
+macro_rules! convert_send_error {
+    ($error:ident) => {
+        impl From<$crate::billing::SendRefundError> for $error {
+            fn from(error: $crate::billing::SendRefundError) -> Self {
+                match error {
+                    $crate::billing::SendRefundError::Posting(error) => Self::Posting(error),
+                    error => Self::Send(error),
+                }
+            }
+        }
+    };
+}
+
+pub(super) use {convert_send_error, convert_through};
 
 #[derive(Debug, thiserror::Error)]
 pub enum BillingError {
@@ -15,7 +42,7 @@ pub enum BillingError {
     Unwritable { subscription: SubscriptionId, on_hold: OnHold },
     /// A credit note of the engine could not be issued.
     #[error(transparent)]
-    Credit(Box<CreditError>),
+    Note(Box<NoteError>),
     #[error(transparent)]
     Amount(#[from] AmountError),
     #[error(transparent)]
@@ -38,54 +65,24 @@ impl From<StorageError> for BillingError {
     }
 }
 
-/// Why a credit note, a refund or a payout is rejected.
+/// Why money could not be posted: to invoices, balances, refunds and the journal. The lower-level functions of billing return it.
 #[derive(Debug, thiserror::Error)]
-pub enum CreditError {
+pub enum PostingError {
+    /// An object that the posting refers to no longer exists.
     #[error("Sorry, the page you visited does not exist.")]
-    NotFound,
-    /// The invoice is a draft, void, or a statement.
-    #[error("This invoice cannot be credited")]
-    NotCreditable,
-    #[error("There is no payment that could be refunded")]
-    NothingPaid,
-    /// The amount exceeds the creditable amount of the lines or the refundable amount of the payments.
-    #[error("The amount exceeds what can be refunded")]
-    OverRefund,
-    #[error("Please enter an amount above zero.")]
-    NoAmount,
-    /// A line is named twice, or belongs to another invoice.
-    #[error("Each item must be a different line of the invoice")]
-    BadItems,
-    #[error("Part of the balance is reserved for unpaid invoices")]
-    BalanceReserved,
-    #[error("The balance is lower than this amount")]
-    BalanceTooSmall,
-    /// The customer's card payments have too little left to refund, or no wallet has paid in this currency.
-    #[error("This amount can't be refunded to any payment of the customer")]
-    NoPayoutRoute,
-    /// Only a failed refund can be retried or moved to the balance.
-    #[error("This refund has not failed")]
-    NotFailed,
-    #[error("A payment is being processed. Please wait.")]
-    PaymentInFlight,
-    #[error("This payment method is not supported")]
-    MethodNotSupported,
+    Orphan,
     /// Another unit of work changed the same rows.
     #[error("It was changed in the meantime. Please try again.")]
     Contended,
-    #[error(transparent)]
-    Input(#[from] InputError),
     #[error(transparent)]
     Amount(#[from] AmountError),
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     #[error(transparent)]
-    Rail(#[from] RailError),
-    #[error(transparent)]
     Storage(StorageError),
 }
 
-impl From<StorageError> for CreditError {
+impl From<StorageError> for PostingError {
     fn from(error: StorageError) -> Self {
         match error {
             StorageError::Conflict => Self::Contended,
@@ -94,29 +91,65 @@ impl From<StorageError> for CreditError {
     }
 }
 
-impl From<BillingError> for CreditError {
-    fn from(error: BillingError) -> Self {
+/// Why a credit note is rejected, whoever orders it.
+#[derive(Debug, thiserror::Error)]
+pub enum NoteError {
+    /// The invoice is a draft, void, or a statement.
+    #[error("This invoice cannot be credited")]
+    NotCreditable,
+    /// The amount exceeds the creditable amount of the lines or the refundable amount of the payments.
+    #[error("The amount exceeds what can be refunded")]
+    OverRefund,
+    #[error("Please enter an amount above zero.")]
+    NoAmount,
+    /// A line is named twice, or belongs to another invoice.
+    #[error("Each item must be a different line of the invoice")]
+    BadItems,
+    /// A refund that belongs to the note could not be prepared.
+    #[error(transparent)]
+    Send(SendRefundError),
+    #[error(transparent)]
+    Posting(#[from] PostingError),
+}
+
+convert_through!(NoteError::Posting, AmountError, LedgerError, StorageError);
+
+convert_send_error!(NoteError);
+
+/// Why the attempt that sends a refund or a payout could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum SendRefundError {
+    /// The customer's card payments have too little left to refund, or no wallet has paid in this currency.
+    #[error("This amount can't be refunded to any payment of the customer")]
+    NoPayoutRoute,
+    #[error("This payment method is not supported")]
+    MethodNotSupported,
+    #[error(transparent)]
+    Rail(#[from] RailError),
+    #[error(transparent)]
+    Posting(#[from] PostingError),
+}
+
+convert_through!(SendRefundError::Posting, StorageError);
+
+impl From<PostingError> for BillingError {
+    fn from(error: PostingError) -> Self {
         match error {
-            BillingError::Orphan => Self::NotFound,
-            BillingError::Contended | BillingError::Unwritable { .. } | BillingError::Settlement(_) => Self::Contended,
-            BillingError::Credit(error) => *error,
-            BillingError::Amount(error) => Self::Amount(error),
-            BillingError::Ledger(error) => Self::Ledger(error),
-            BillingError::Rail(error) => Self::Rail(error),
-            BillingError::Storage(error) => Self::Storage(error),
+            PostingError::Orphan => Self::Orphan,
+            PostingError::Contended => Self::Contended,
+            PostingError::Amount(error) => Self::Amount(error),
+            PostingError::Ledger(error) => Self::Ledger(error),
+            PostingError::Storage(error) => Self::Storage(error),
         }
     }
 }
 
-impl From<CreditError> for BillingError {
-    fn from(error: CreditError) -> Self {
+impl From<NoteError> for BillingError {
+    fn from(error: NoteError) -> Self {
         match error {
-            CreditError::Contended => Self::Contended,
-            CreditError::Amount(error) => Self::Amount(error),
-            CreditError::Ledger(error) => Self::Ledger(error),
-            CreditError::Rail(error) => Self::Rail(error),
-            CreditError::Storage(error) => Self::Storage(error),
-            other => Self::Credit(Box::new(other)),
+            NoteError::Posting(error) => error.into(),
+            NoteError::Send(SendRefundError::Rail(error)) => Self::Rail(error),
+            other => Self::Note(Box::new(other)),
         }
     }
 }
@@ -206,7 +239,7 @@ impl From<BillingError> for OnHold {
             BillingError::Storage(StorageError::Corrupt { .. }) => HoldReason::Unreadable,
             BillingError::Orphan
             | BillingError::Contended
-            | BillingError::Credit(_)
+            | BillingError::Note(_)
             | BillingError::Ledger(_)
             | BillingError::Settlement(_)
             | BillingError::Storage(_) => HoldReason::Other,

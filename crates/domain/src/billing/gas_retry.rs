@@ -1,20 +1,29 @@
 //! Sends refunds and stake transfers again that a network declined for gas, as soon as this store can pay it.
 
-use super::CreditError;
 use super::clock::time_of_customer;
-use super::credit::retry_refund;
+use super::credit::{RefundDecisionError, RetryRefundError, retry_refund};
+use super::errors::PostingError;
 use super::stake::{Stake, is_unchanged};
 use crate::context::Context;
 use crate::payment::{GasState, INSUFFICIENT_GAS};
 use crate::shared::{Amount, CurrencyId, MethodId, StorageError};
 use std::collections::HashMap;
 
+/// Why what was declined for gas could not be retried.
+#[derive(Debug, thiserror::Error)]
+pub enum GasRetryError {
+    #[error(transparent)]
+    Refund(#[from] RetryRefundError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
 /// Retries what was declined for gas. Queries each network at most once, and none if nothing waits for gas. Returns the number of retries.
 ///
 /// # Errors
 /// The first failure, after everything was processed.
 #[tracing::instrument(skip_all)]
-pub async fn retry_without_gas(ctx: &Context, limit: u32) -> Result<usize, CreditError> {
+pub async fn retry_without_gas(ctx: &Context, limit: u32) -> Result<usize, GasRetryError> {
     let mut unit = ctx.store.read().await?;
     let refunds = unit.refunds().failed_with(INSUFFICIENT_GAS, limit).await?;
     let stakes = unit.stakes().declined_for(INSUFFICIENT_GAS, limit).await?;
@@ -27,7 +36,7 @@ pub async fn retry_without_gas(ctx: &Context, limit: u32) -> Result<usize, Credi
         match retry_refund(ctx, refund.mode, &refund.id).await {
             Ok(_) => retried += 1,
             // Another process or the owner retried it.
-            Err(CreditError::NotFailed | CreditError::Contended) => {}
+            Err(RetryRefundError::Decision(RefundDecisionError::NotFailed | RefundDecisionError::Posting(PostingError::Contended))) => {}
             Err(error) => failure = failure.or(Some(error)),
         }
     }
@@ -38,7 +47,7 @@ pub async fn retry_without_gas(ctx: &Context, limit: u32) -> Result<usize, Credi
         }
     }
     match failure {
-        Some(error) => Err(error),
+        Some(error) => Err(error.into()),
         None => Ok(retried),
     }
 }

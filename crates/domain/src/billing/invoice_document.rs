@@ -63,12 +63,20 @@ pub trait InvoicePrinter: Send + Sync {
     fn print(&self, invoice: &ExpandedInvoice, language: Language) -> Result<Vec<u8>, PrintError>;
 }
 
+/// An app that can be downloaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DownloadLink {
+    /// The app's title, in the language of the receipt.
+    pub title: String,
+    /// A path within the store.
+    pub path: String,
+}
+
 /// The contents of a receipt: the invoice, and the downloads that it paid for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiptOrder {
     pub invoice: ExpandedInvoice,
-    /// Pairs of a title and a path within the store.
-    pub downloads: Vec<(String, String)>,
+    pub downloads: Vec<DownloadLink>,
     /// The refundable deposit that was paid together with the invoice.
     pub deposit: Option<Amount>,
     pub language: Language,

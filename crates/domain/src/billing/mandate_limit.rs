@@ -1,9 +1,9 @@
 //! Mandate limits: the most that one charge of a subscription can amount to, which a wallet is asked to allow.
 
 use super::{BillingError, BillingPolicy};
-use crate::payment::Currency;
+use crate::payment::CurrencyLimit;
 use crate::pricing::{Price, UnitPricing};
-use crate::shared::{Amount, AmountError, CurrencyId, CustomerId, MethodId, Mode, PriceId, SubscriptionId};
+use crate::shared::{Amount, AmountError, CurrencyId, CustomerId, MethodId, Mode, PriceId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,16 +18,23 @@ pub struct MandateLimit {
     pub by_usage: bool,
 }
 
+/// An item of a subscription, as [`mandate_limit`] needs it.
+#[derive(Debug, Clone, Copy)]
+pub struct ChargedItem<'a> {
+    pub price: &'a Price,
+    pub quantity: u64,
+}
+
 /// The most that the invoice of one period can charge. Usage is limited to `THRESHOLD_FACTOR` times the billing threshold if there is
-/// one, else to the price of [`BillingPolicy::usage_limit`] units. `items` are prices with quantities.
+/// one, else to the price of [`BillingPolicy::usage_limit`] units.
 pub fn mandate_limit<'a>(
     policy: &BillingPolicy,
-    items: impl IntoIterator<Item = (&'a Price, u64)>,
+    items: impl IntoIterator<Item = ChargedItem<'a>>,
     threshold: Option<Amount>,
     currency: &CurrencyId,
 ) -> Result<MandateLimit, AmountError> {
     let (mut licensed, mut used, mut by_usage) = (Amount::ZERO, Amount::ZERO, false);
-    for (price, quantity) in items {
+    for ChargedItem { price, quantity } in items {
         let Some(pricing) = price.pricing_in(currency) else { continue };
         match price.is_metered() {
             true => {
@@ -69,7 +76,8 @@ impl MandateLimits {
     pub async fn of_customer(
         policy: &BillingPolicy,
         unit: &mut dyn UnitOfWork,
-        (customer, method): (&CustomerId, &MethodId),
+        customer: &CustomerId,
+        method: &MethodId,
         excluded: Option<&SubscriptionId>,
     ) -> Result<Self, BillingError> {
         let mut live = unit.subscriptions().live_of(customer).await?;
@@ -81,7 +89,8 @@ impl MandateLimits {
         let prices: HashMap<PriceId, Price> = prices.into_iter().map(|price| (price.id.clone(), price)).collect();
         let mut limits = Self::default();
         for one in &live {
-            let items = one.items.iter().filter_map(|item| Some((prices.get(&item.price_id)?, item.quantity)));
+            let items =
+                one.items.iter().filter_map(|item| Some(ChargedItem { price: prices.get(&item.price_id)?, quantity: item.quantity }));
             limits.add(
                 &one.currency_id,
                 mandate_limit(policy, items, one.billing_threshold.map(|threshold| threshold.amount), &one.currency_id)?,
@@ -107,12 +116,28 @@ impl MandateLimits {
         self.most.get(currency).copied()
     }
 
-    /// The limits with their currencies, for the mandate request.
-    pub async fn limits(&self, unit: &mut dyn UnitOfWork, mode: Mode, method: &MethodId) -> Result<Vec<(Currency, Amount)>, BillingError> {
+    /// The limits of a method's currencies, for the mandate request.
+    pub async fn requested(&self, unit: &mut dyn UnitOfWork, mode: Mode, method: &MethodId) -> Result<RequestedLimits, StorageError> {
         let currencies = unit.methods().currencies(mode).await?;
         let of_method = currencies.into_iter().filter(|currency| currency.method_id == *method);
-        let limits = of_method.filter_map(|currency| Some((self.of(&currency.id)?, currency)));
-        Ok(limits.filter(|(most, _)| !most.is_zero()).map(|(most, currency)| (currency, most)).collect())
+        let limits = of_method.filter_map(|currency| Some(CurrencyLimit { most: self.of(&currency.id)?, currency }));
+        Ok(RequestedLimits { limits: limits.filter(|limit| !limit.most.is_zero()).collect(), by_usage: self.by_usage })
+    }
+}
+
+/// The limits that a wallet is asked to allow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestedLimits {
+    pub limits: Vec<CurrencyLimit>,
+    /// Whether any of them depends on usage.
+    pub by_usage: bool,
+}
+
+impl RequestedLimits {
+    /// The limits as a mandate stores them.
+    #[must_use]
+    pub fn granted(&self) -> Vec<(CurrencyId, Amount)> {
+        self.limits.iter().map(|limit| (limit.currency.id.clone(), limit.most)).collect()
     }
 }
 
@@ -165,8 +190,9 @@ mod tests {
     }
 
     fn most(items: &[(&Price, u64)], threshold: Option<u128>) -> u128 {
+        let items = items.iter().map(|(price, quantity)| ChargedItem { price, quantity: *quantity });
         let policy = BillingPolicy { usage_limit: 1_000, ..BillingPolicy::default() };
-        mandate_limit(&policy, items.iter().copied(), threshold.map(Amount::new), &currency()).expect("a limit").amount.base_units()
+        mandate_limit(&policy, items, threshold.map(Amount::new), &currency()).expect("a limit").amount.base_units()
     }
 
     #[test]

@@ -186,24 +186,34 @@ pub async fn notify(ctx: &Context, unit: &mut dyn UnitOfWork, notification: &Not
 /// Publishes the messages of an invoice that was just paid.
 pub(super) async fn notify_paid(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<(), StorageError> {
     let now = ctx.now();
-    let of = (invoice.customer_id.as_str(), &invoice.currency_id, invoice.subscription_id.as_ref());
-    let messages = paid_messages(&invoice.id, of, now).map(|message| (EventId::new(now, ctx.random.as_ref()), message));
+    let paid = InvoicePaid {
+        invoice: &invoice.id,
+        customer: invoice.customer_id.as_str(),
+        currency: &invoice.currency_id,
+        subscription: invoice.subscription_id.as_ref(),
+    };
+    let messages = paid_messages(&paid, now).map(|message| (EventId::new(now, ctx.random.as_ref()), message));
     unit.outbox().publish_all(&messages, now).await
 }
 
+/// An invoice that was just paid, as its messages name it.
+pub(crate) struct InvoicePaid<'a> {
+    pub invoice: &'a InvoiceId,
+    /// The customer's id. Empty: a purchase without a customer.
+    pub customer: &'a str,
+    pub currency: &'a CurrencyId,
+    pub subscription: Option<&'a SubscriptionId>,
+}
+
 /// The messages about a paid invoice: one updates the customer's open pages, one emails the receipt.
-pub(crate) fn paid_messages(
-    invoice: &InvoiceId,
-    (customer, currency, subscription): (&str, &CurrencyId, Option<&SubscriptionId>),
-    now: Timestamp,
-) -> [Message; 2] {
-    let page = Message::new(Topic::Realtime, now).with("event", "invoice.paid").with("id", invoice);
-    let page = page.with("customer_id", customer).with("currency_id", currency);
-    let page = match subscription {
+pub(crate) fn paid_messages(paid: &InvoicePaid<'_>, now: Timestamp) -> [Message; 2] {
+    let page = Message::new(Topic::Realtime, now).with("event", "invoice.paid").with("id", paid.invoice);
+    let page = page.with("customer_id", paid.customer).with("currency_id", paid.currency);
+    let page = match paid.subscription {
         Some(subscription) => page.with("subscription_id", subscription),
         None => page,
     };
-    [page, Message::new(Topic::ReceiptMail, now).with("invoice", invoice)]
+    [page, Message::new(Topic::ReceiptMail, now).with("invoice", paid.invoice)]
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use super::pay_overdue::{intent_of, is_unpaid};
 use super::{BillingError, Invoice, OverduePaymentError, PaymentTargetError, SubscriptionError};
 use crate::context::Context;
 use crate::customer::Customer;
-use crate::payment::{Attempt, AttemptKind, CardHolder, Currency, Mandate, MandateDetails, MandateStatus, Method, Purpose, SetupRequest};
+use crate::payment::{
+    Attempt, AttemptKind, CardHolder, Mandate, MandateDetails, MandateStatus, Method, MethodAmount, Purpose, SetupRequest,
+};
 use crate::shared::{Amount, AttemptId, CurrencyId, InvoiceId, MandateId, SubscriptionId};
 use crate::storage::UnitOfWork;
 
@@ -23,7 +25,8 @@ pub(super) async fn save_card(
     ctx: &Context,
     mut unit: Box<dyn UnitOfWork>,
     customer: Customer,
-    (method, currency): (&Method, &Currency),
+    method: &Method,
+    currency: &CurrencyId,
     purpose: CardPurpose<'_>,
 ) -> Result<String, PaymentTargetError> {
     let now = ctx.now();
@@ -43,8 +46,7 @@ pub(super) async fn save_card(
         AttemptId::new(now, ctx.random.as_ref()),
         Purpose::Mandate(mandate.id.clone()),
         AttemptKind::CardSetup { provider_id: String::new(), client_secret: String::new(), holder: holder.clone() },
-        (method.id.clone(), currency.id.clone()),
-        Amount::ZERO,
+        MethodAmount { method_id: method.id.clone(), currency_id: currency.clone(), amount: Amount::ZERO },
         now,
     );
     unit.mandates().upsert(&mandate).await?;
@@ -89,7 +91,7 @@ pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &Curre
     let method = method.ok_or(PaymentTargetError::MethodNotSupported)?;
     let customer = unit.customers().find(&first.customer_id).await?.ok_or(SubscriptionError::NotFound)?;
     let purpose = CardPurpose::Invoices(&ids);
-    let client_secret = save_card(ctx, unit, customer.clone(), (&method, &currency), purpose).await?;
+    let client_secret = save_card(ctx, unit, customer.clone(), &method, &currency.id, purpose).await?;
     Ok(CardPayment { client_secret, method, customer })
 }
 
@@ -111,16 +113,16 @@ pub(super) async fn pay_with_saved(
     let Some(MandateDetails::Card(card)) = unit.mandates().find(mandate).await?.and_then(|mandate| mandate.details) else { return Ok(()) };
     let now = ctx.now();
     let amount = Amount::sum(unpaid.iter().map(Invoice::remaining))?;
-    let intent = intent_of(ctx, first, &unpaid, amount, (&setup.method_id, &setup.currency_id));
+    let of = MethodAmount { method_id: setup.method_id.clone(), currency_id: setup.currency_id.clone(), amount };
+    let intent = intent_of(ctx, first, &unpaid, of.clone());
     let attempt = Attempt::begin(
         AttemptId::new(now, ctx.random.as_ref()),
         Purpose::Payment(intent.id.clone()),
         AttemptKind::OffSession { card, provider_id: String::new() },
-        (setup.method_id.clone(), setup.currency_id.clone()),
-        intent.amount,
+        of,
         now,
     );
     unit.intents().upsert(&intent).await?;
     unit.attempts().insert(&attempt, &plan_payments(&unpaid)).await?;
-    publish_charges(ctx, unit, std::slice::from_ref(&attempt.id)).await
+    Ok(publish_charges(ctx, unit, std::slice::from_ref(&attempt.id)).await?)
 }

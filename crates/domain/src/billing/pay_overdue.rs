@@ -8,10 +8,10 @@ use crate::access::Wallet;
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Intent, IntentStatus, Method, MethodKind, Purpose, TransferRequest, UnsignedTransaction,
+    Attempt, AttemptKind, Currency, Intent, IntentStatus, Method, MethodAmount, MethodKind, Purpose, TransferRequest, UnsignedTransaction,
 };
 use crate::pricing::Metadata;
-use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, StorageError, SubscriptionId};
+use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, PaymentIntentId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
 
@@ -181,13 +181,13 @@ pub async fn submit_signed_overdue_payment(
     let rail = ctx.networks.wallet(combined.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let signed = rail.check(&combined.method, &combined.currency, &transfer_request(target, &combined, payer, nonce), signed_tx)?;
     let Some(first) = combined.invoices.first() else { return Err(OverduePaymentError::NothingOverdue) };
-    let intent = intent_of(ctx, first, &combined.invoices, combined.amount, (&combined.method.id, &combined.currency.id));
+    let of = MethodAmount { method_id: combined.method.id, currency_id: combined.currency.id, amount: combined.amount };
+    let intent = intent_of(ctx, first, &combined.invoices, of.clone());
     let attempt = Attempt::begin(
         AttemptId::new(now, ctx.random.as_ref()),
         Purpose::Payment(intent.id.clone()),
         AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
-        (combined.method.id, combined.currency.id),
-        combined.amount,
+        of,
         now,
     );
     unit.intents().upsert(&intent).await?;
@@ -201,13 +201,8 @@ pub async fn submit_signed_overdue_payment(
 }
 
 /// Builds the payment intent of a payment that the customer starts. It names no subscription: a decline does not affect subscriptions.
-pub(super) fn intent_of(
-    ctx: &Context,
-    first: &Invoice,
-    invoices: &[Invoice],
-    amount: Amount,
-    (method, currency): (&MethodId, &CurrencyId),
-) -> Intent {
+pub(super) fn intent_of(ctx: &Context, first: &Invoice, invoices: &[Invoice], of: MethodAmount) -> Intent {
+    let MethodAmount { method_id, currency_id, amount } = of;
     let now = ctx.now();
     Intent {
         id: PaymentIntentId::new(now, ctx.random.as_ref()),
@@ -217,8 +212,8 @@ pub(super) fn intent_of(
         amount,
         amount_received: Amount::ZERO,
         amount_refunded: Amount::ZERO,
-        currency_id: currency.clone(),
-        method_id: method.clone(),
+        currency_id,
+        method_id,
         customer_id: first.customer_id.clone(),
         subscription_id: None,
         session_id: None,

@@ -5,7 +5,9 @@ use super::subscription_error::convert_subscription_errors;
 use super::{Invoice, InvoiceStatus, Subscription, SubscriptionError, SubscriptionStatus};
 use crate::access::Wallet;
 use crate::context::Context;
-use crate::payment::{Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Decline, Method, Purpose, SignedTransaction, charge_now};
+use crate::payment::{
+    Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Decline, Method, MethodAmount, Purpose, SignedTransaction, charge_now,
+};
 use crate::shared::{Amount, AttemptId, CurrencyId, MethodId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 
@@ -96,8 +98,7 @@ fn attempt_of(ctx: &Context, target: &PaymentTarget, purpose: Purpose, amount: A
         AttemptId::new(now, ctx.random.as_ref()),
         purpose,
         kind,
-        (target.method.id.clone(), target.currency.id.clone()),
-        amount,
+        MethodAmount { method_id: target.method.id.clone(), currency_id: target.currency.id.clone(), amount },
         now,
     )
 }

@@ -1,12 +1,12 @@
-//! Invoice lines of a period: licensed items are billed in advance, metered items in arrears.
+//! Invoice lines of a period, or of the rest of one: licensed items are billed in advance, metered items in arrears.
 
 use super::billing_batch::BillingBatch;
 use super::usage_correction::Overbilled;
-use super::{BillingError, InvoiceItem, Period, PricingFormula, Subscription, Unbillable};
+use super::{BillingError, InvoiceItem, Period, PricingFormula, Prorated, ProrationLine, Subscription, Unbillable};
 use crate::context::Context;
 use crate::payment::Description;
 use crate::pricing::{Price, Usage};
-use crate::shared::{Amount, InvoiceId, InvoiceItemId, SubscriptionItemId};
+use crate::shared::{Amount, InvoiceId, InvoiceItemId, PriceId, StorageError, SubscriptionItemId, Text, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -87,4 +87,45 @@ pub(super) async fn read_usage(
 
 pub(super) fn usage_of(price: &Price) -> Option<Usage> {
     price.recurring.as_ref().map(|recurring| recurring.usage)
+}
+
+/// Builds the invoice line of a prorated charge.
+pub(super) async fn prorated_item(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    line: &ProrationLine,
+    invoice: &InvoiceId,
+    item: Option<SubscriptionItemId>,
+    charged_period: Period,
+    at: Timestamp,
+) -> Result<InvoiceItem, StorageError> {
+    let name = name_of(unit, &line.price_id).await?;
+    Ok(InvoiceItem {
+        id: InvoiceItemId::new(at, ctx.random.as_ref()),
+        invoice_id: invoice.clone(),
+        subscription_item_id: item,
+        price_id: Some(line.price_id.clone()),
+        description: describe_prorated(line.what, name),
+        quantity: line.quantity,
+        unit_amount: line.whole,
+        amount: line.amount,
+        credited: Amount::ZERO,
+        period: Some(charged_period),
+        covers_until: Some(charged_period.end),
+        pricing_formula: PricingFormula::from(line),
+    })
+}
+
+/// The description of a prorated line.
+pub(super) fn describe_prorated(what: Prorated, name: Text) -> Description {
+    match what {
+        Prorated::Credit => Description::UnusedTime(name),
+        Prorated::Charge => Description::RemainingTime(name),
+    }
+}
+
+async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<Text, StorageError> {
+    let Some(price) = unit.prices().find(price).await? else { return Ok(Text::default()) };
+    let product = unit.products().find(&price.product_id).await?;
+    Ok(product.map(|product| product.localized_name()).unwrap_or_default())
 }

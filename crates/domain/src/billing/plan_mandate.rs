@@ -1,7 +1,7 @@
 //! Checks whether a wallet's delegation covers a new plan. If not, the plan changes once the delegation is extended.
 
-use super::plan_preview::planned;
-use super::{MandateLimits, PlanError, PlanOrder, Subscription, SubscriptionError, mandate_limit};
+use super::plan_preview::{PlannedChange, planned};
+use super::{ChargedItem, MandateLimits, PlanError, PlanOrder, Subscription, SubscriptionError, mandate_limit};
 use crate::context::Context;
 use crate::payment::MandateDetails;
 use crate::shared::{PriceId, SubscriptionId};
@@ -15,11 +15,11 @@ pub(super) async fn with_plan(
     order: &PlanOrder,
     mut others: MandateLimits,
 ) -> Result<MandateLimits, PlanError> {
-    let (after, due) = planned(ctx, unit, subscription, order).await?;
+    let PlannedChange { after, due } = planned(ctx, unit, subscription, order).await?;
     let ids: Vec<_> = after.items.iter().map(|item| item.price_id.clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;
     let priced = |price: &PriceId| prices.iter().find(|found| found.id == *price);
-    let items = after.items.iter().filter_map(|item| Some((priced(&item.price_id)?, item.quantity)));
+    let items = after.items.iter().filter_map(|item| Some(ChargedItem { price: priced(&item.price_id)?, quantity: item.quantity }));
     others.add(
         &after.currency_id,
         mandate_limit(&ctx.policy, items, after.billing_threshold.map(|threshold| threshold.amount), &after.currency_id)?,

@@ -1,23 +1,22 @@
 //! Previews of plan changes, and the checks that an order still matches its preview.
 
 use super::billing_batch::BillingBatch;
-use super::period_lines::{Lines, lines, read_usage, usage_of};
+use super::period_lines::{Lines, describe_prorated, lines, prorated_item, read_usage, usage_of};
 use super::stake::stake_for_plan;
 use super::subscription_admin::load;
 use super::subscription_error::convert_subscription_errors;
 use super::unused_time::{UnusedTime, UnusedTimes};
-use super::usage_carry_over::carried;
+use super::usage_carry_over::{UsageSoFar, carried};
 use super::usage_correction::UsageCorrections;
 use super::{
-    BillingReason, InvoiceItem, Period, PlanChange, PlanLine, PricingFormula, Prorated, ProrationLine, Subscription, SubscriptionError,
-    SubscriptionItem, SubscriptionStatus, Unbillable, UnusedTimeError, period, prorate_plan_change, time_of,
+    BillingReason, InvoiceItem, Period, PlanChange, PlanLine, Subscription, SubscriptionError, SubscriptionItem, SubscriptionStatus,
+    Unbillable, UnusedTimeError, period, prorate_plan_change, time_of,
 };
 use crate::context::Context;
-use crate::payment::Description;
 use crate::pricing::{
     CatalogueFilter, CatalogueItem, Price, Product, QuantityError, RecurringInterval, StockReservation, Usage, check_quantity,
 };
-use crate::shared::{Amount, InvoiceId, InvoiceItemId, Page, PriceId, SubscriptionId, SubscriptionItemId, Text, Timestamp};
+use crate::shared::{Amount, InvoiceId, Page, PriceId, SubscriptionId, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -105,8 +104,9 @@ pub(super) struct PlanDraft {
     pub preview: PlanPreview,
     pub unused: UnusedTimes,
     pub corrections: UsageCorrections,
-    /// The stock that is returned, and the stock that is taken.
-    pub moves: (StockReservation, StockReservation),
+    /// The stock that is returned.
+    pub stock_returned: StockReservation,
+    pub stock_taken: StockReservation,
 }
 
 /// Why a plan cannot be changed or previewed.
@@ -217,7 +217,14 @@ pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, choice: &PlanChoic
     Ok(draft(ctx, unit.as_mut(), subscription, choice, at).await?.preview)
 }
 
-/// Returns the subscription after an order, and the amount due now.
+/// The effect of a plan order.
+pub(super) struct PlannedChange {
+    pub after: Subscription,
+    /// The amount due now.
+    pub due: Amount,
+}
+
+/// Computes the effect of a plan order.
 ///
 /// # Errors
 /// [`PlanError::PreviewChanged`] when the order no longer matches its preview.
@@ -226,12 +233,12 @@ pub(super) async fn planned(
     unit: &mut dyn UnitOfWork,
     before: Subscription,
     order: &PlanOrder,
-) -> Result<(Subscription, Amount), PlanError> {
+) -> Result<PlannedChange, PlanError> {
     let now = time_of(ctx, unit, before.clock_id.as_ref()).await?;
     let at = shown_for(unit, order, &before, now).await?;
     let PlanDraft { subscription, preview, .. } = draft(ctx, unit, before, &order.choice, at).await?;
     match order.fits(&preview) {
-        true => Ok((subscription, preview.total)),
+        true => Ok(PlannedChange { after: subscription, due: preview.total }),
         false => Err(PlanError::PreviewChanged),
     }
 }
@@ -276,10 +283,8 @@ pub(super) async fn draft(
     }
     let cycle = price.recurring.map(|recurring| recurring.cycle).ok_or(PlanError::NoPlans)?;
     let pricing = price.pricing_in(&before.currency_id).ok_or(SubscriptionError::CurrencyNotConfigured)?;
-    let (stock_returned, stock_taken) = (
-        StockReservation { price_id: item.price_id.clone(), quantity: item.quantity },
-        StockReservation { price_id: price.id.clone(), quantity },
-    );
+    let stock_returned = StockReservation { price_id: item.price_id.clone(), quantity: item.quantity };
+    let stock_taken = StockReservation { price_id: price.id.clone(), quantity };
     check_quantity(&price, quantity, if stock_returned.price_id == stock_taken.price_id { stock_returned.quantity } else { 0 })?;
     let plan = PlanLine { price_id: price.id.clone(), quantity, whole: pricing.amount_for(quantity)? };
     let invoice = InvoiceId::new(at, ctx.random.as_ref());
@@ -295,7 +300,7 @@ pub(super) async fn draft(
     let change = match before.index {
         None => PlanChange { period: before.period, anchor: None, lines: Vec::new() },
         Some(_) => {
-            let changed = prorate_plan_change((&before.cycle, &[]), (&cycle, plan), &before.period, at);
+            let changed = prorate_plan_change(&before.cycle, &cycle, plan, &before.period, at);
             changed.map_err(Unbillable::from)?
         }
     };
@@ -303,19 +308,28 @@ pub(super) async fn draft(
         Some(_) if price.is_metered() => usage_until(ctx, unit, &before, &item, &invoice, at).await?,
         _ => UsageUntil::default(),
     };
-    let mut after = changed(&before, (place, &price, quantity), cycle, &change);
+    let mut after = changed(&before, ItemChange { place, price: &price.id, quantity }, cycle, &change);
     if let (Some(line), Some(Usage::Metered(aggregate))) = (usage.items.first(), usage_of(&price)) {
         let billed_before = item.billed.map_or(Amount::ZERO, |billed| billed.amount);
         let credited = corrections.credited_of(&item.id)?;
-        let used = (line.quantity, billed_before.plus(line.amount)?.minus(credited)?);
-        after.items[place].billed = Some(carried((&item, &before.period), (&pricing, aggregate), used, at)?);
+        let usage = UsageSoFar { used: line.quantity, billed: billed_before.plus(line.amount)?.minus(credited)? };
+        after.items[place].billed = Some(carried(item.counts_from(&before.period), &pricing, aggregate, usage, at)?);
     }
     let batch = BillingBatch::read(unit, std::slice::from_ref(&after)).await?;
     after.name = batch.product_names(&after);
     let stake = stake_for_plan(unit, &before, &after).await?;
-    let parts = Parts { change: &change, usage, unused: &unused, corrections: &corrections, stake };
-    let preview = preview(ctx, unit, &batch, &after, parts, (&price, &product, &invoice), at).await?;
-    Ok(PlanDraft { subscription: after, batch, invoice, preview, unused, corrections, moves: (stock_returned, stock_taken) })
+    let parts = Parts {
+        price: &price,
+        product: &product,
+        invoice: &invoice,
+        change: &change,
+        usage,
+        unused: &unused,
+        corrections: &corrections,
+        stake,
+    };
+    let preview = preview(ctx, unit, &batch, &after, parts, at).await?;
+    Ok(PlanDraft { subscription: after, batch, invoice, preview, unused, corrections, stock_returned, stock_taken })
 }
 
 /// The usage of a metered item until a plan change.
@@ -347,15 +361,18 @@ async fn usage_until(
     Ok(UsageUntil { lines, corrections })
 }
 
-fn changed(
-    before: &Subscription,
-    (place, price, quantity): (usize, &Price, u64),
-    cycle: RecurringInterval,
-    change: &PlanChange,
-) -> Subscription {
+/// The new price and quantity of a subscription's item.
+struct ItemChange<'a> {
+    /// The index of the subscription item.
+    place: usize,
+    price: &'a PriceId,
+    quantity: u64,
+}
+
+fn changed(before: &Subscription, new: ItemChange<'_>, cycle: RecurringInterval, change: &PlanChange) -> Subscription {
     let mut after = Subscription { cycle, period: change.period, ..before.clone() };
-    let item = &mut after.items[place];
-    (item.price_id, item.quantity) = (price.id.clone(), quantity);
+    let item = &mut after.items[new.place];
+    (item.price_id, item.quantity) = (new.price.clone(), new.quantity);
     if let Some(anchor) = change.anchor {
         after.anchor = anchor;
         after.enter(0, change.period);
@@ -365,6 +382,10 @@ fn changed(
 
 /// The parts of a plan change.
 struct Parts<'a> {
+    price: &'a Price,
+    product: &'a Product,
+    /// The invoice of the charges.
+    invoice: &'a InvoiceId,
     change: &'a PlanChange,
     usage: Lines,
     unused: &'a UnusedTimes,
@@ -378,18 +399,17 @@ async fn preview(
     batch: &BillingBatch,
     after: &Subscription,
     parts: Parts<'_>,
-    (price, product, invoice): (&Price, &Product, &InvoiceId),
     at: Timestamp,
 ) -> Result<PlanPreview, PlanError> {
-    let Parts { change, usage, unused, corrections, stake } = parts;
+    let Parts { price, product, invoice, change, usage, unused, corrections, stake } = parts;
     let mut items = usage.items;
     for line in &change.lines {
         let charged_period = Period { start: at, end: change.period.end };
         let item_id = after.items.iter().find(|item| item.price_id == line.price_id).map(|item| item.id.clone());
-        let mut item = prorated_item(ctx, unit, line, (invoice, item_id), charged_period, at).await?;
+        let mut item = prorated_item(ctx, unit, line, invoice, item_id, charged_period, at).await?;
         if line.price_id == price.id {
             // The new price can belong to another product, which is already loaded.
-            item.description = describe(line.what, product.localized_name());
+            item.description = describe_prorated(line.what, product.localized_name());
         }
         items.push(item);
     }
@@ -412,46 +432,6 @@ async fn preview(
         next: next.minus(batch.applied(after, next, balance_left))?,
         stake,
     })
-}
-
-/// Builds the invoice line of a prorated charge.
-pub(super) async fn prorated_item(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    line: &ProrationLine,
-    (invoice, item): (&InvoiceId, Option<SubscriptionItemId>),
-    charged_period: Period,
-    at: Timestamp,
-) -> Result<InvoiceItem, SubscriptionError> {
-    let name = name_of(unit, &line.price_id).await?;
-    Ok(InvoiceItem {
-        id: InvoiceItemId::new(at, ctx.random.as_ref()),
-        invoice_id: invoice.clone(),
-        subscription_item_id: item,
-        price_id: Some(line.price_id.clone()),
-        description: describe(line.what, name),
-        quantity: line.quantity,
-        unit_amount: line.whole,
-        amount: line.amount,
-        credited: Amount::ZERO,
-        period: Some(charged_period),
-        covers_until: Some(charged_period.end),
-        pricing_formula: PricingFormula::from(line),
-    })
-}
-
-/// The description of a prorated line.
-fn describe(what: Prorated, name: Text) -> Description {
-    match what {
-        Prorated::Credit => Description::UnusedTime(name),
-        Prorated::Charge => Description::RemainingTime(name),
-    }
-}
-
-async fn name_of(unit: &mut dyn UnitOfWork, price: &PriceId) -> Result<Text, SubscriptionError> {
-    let Some(price) = unit.prices().find(price).await? else { return Ok(Text::default()) };
-    let product = unit.products().find(&price.product_id).await?;
-    Ok(product.map(|product| product.localized_name()).unwrap_or_default())
 }
 
 /// The total of the next regular invoice, before the balance is applied.

@@ -91,7 +91,7 @@ impl PricingFormula {
         required.filter(|required| required.amount() == Ok(amount)).unwrap_or(Self::Flat { amount })
     }
 
-    /// Recomputes the amount from its inputs. [`Self::is_credit`] gives the direction.
+    /// Recomputes the amount from its inputs.
     pub fn amount(&self) -> Result<Amount, AmountError> {
         match self {
             Self::PerUnit { unit, quantity } => unit.times(*quantity),
@@ -120,12 +120,6 @@ impl PricingFormula {
             _ => Ok(Amount::ZERO),
         }
     }
-
-    /// Whether it credits unused time on a credit note.
-    #[must_use]
-    pub const fn is_credit(&self) -> bool {
-        matches!(self, Self::Prorated { what: Prorated::Credit, .. })
-    }
 }
 
 #[cfg(test)]
@@ -137,11 +131,6 @@ mod tests {
     use proptest::prelude::*;
 
     const DAY: u64 = 86_400;
-
-    fn prorated(seconds: u64, of_seconds: u64) -> PricingFormula {
-        let (what, whole) = (Prorated::Credit, Amount::new(100));
-        PricingFormula::Prorated { what, whole, seconds, of_seconds, quantity: 1, rounded_up: false }
-    }
 
     fn tiers() -> Vec<Tier> {
         vec![
@@ -178,14 +167,8 @@ mod tests {
     fn a_rest_is_the_whole_less_what_was_billed() {
         let whole = Box::new(PricingFormula::PerUnit { unit: Amount::new(15), quantity: 3 });
         let rest = PricingFormula::Rest { whole: whole.clone(), billed: Amount::new(30) };
-        assert_eq!((rest.amount(), rest.is_credit()), (Ok(Amount::new(15)), false));
+        assert_eq!(rest.amount(), Ok(Amount::new(15)));
         assert_eq!(PricingFormula::Rest { whole, billed: Amount::new(50) }.amount(), Ok(Amount::ZERO));
-    }
-
-    #[test]
-    fn credits_differ_from_charges() {
-        assert!(prorated(1, 2).is_credit());
-        assert!(!PricingFormula::Flat { amount: Amount::new(1) }.is_credit());
     }
 
     proptest! {

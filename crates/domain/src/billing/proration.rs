@@ -70,15 +70,8 @@ pub struct PlanChange {
     pub period: Period,
     /// The new anchor, if the cycle changes.
     pub anchor: Option<Timestamp>,
-    /// Credits, then charges.
+    /// The charges of the new plan.
     pub lines: Vec<ProrationLine>,
-}
-
-/// The net result of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Net {
-    Due(Amount),
-    Credit(Amount),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -92,31 +85,43 @@ pub enum ProrationError {
 /// `whole * seconds / of_seconds`, rounded down; `whole` if `seconds` is at least `of_seconds`.
 #[must_use]
 pub fn share(whole: Amount, seconds: u64, of_seconds: u64) -> Amount {
-    Amount::new(exact(whole, seconds, of_seconds).0)
+    Amount::new(exact(whole, seconds, of_seconds).floor)
 }
 
-/// The quotient and the remainder. Divides first to avoid overflow.
-fn exact(whole: Amount, seconds: u64, of_seconds: u64) -> (u128, u128) {
+/// An exact share: `floor + remainder / of_seconds` base units.
+struct ExactShare {
+    floor: u128,
+    remainder: u128,
+}
+
+/// Divides first to avoid overflow.
+fn exact(whole: Amount, seconds: u64, of_seconds: u64) -> ExactShare {
     if seconds >= of_seconds {
-        return (whole.base_units(), 0);
+        return ExactShare { floor: whole.base_units(), remainder: 0 };
     }
     let (seconds, of_seconds) = (u128::from(seconds), u128::from(of_seconds));
     let (quotient, rest) = (whole.base_units() / of_seconds, whole.base_units() % of_seconds);
     let scaled = rest * seconds;
-    (quotient * seconds + scaled / of_seconds, scaled % of_seconds)
+    ExactShare { floor: quotient * seconds + scaled / of_seconds, remainder: scaled % of_seconds }
 }
 
-/// Splits several amounts into shares that add up to the share of their sum. Each share comes with whether it was rounded up.
-pub fn split_shares(wholes: &[Amount], seconds: u64, of_seconds: u64) -> Result<Vec<(Amount, bool)>, AmountError> {
+/// A share of an amount, in base units.
+struct RoundedShare {
+    amount: Amount,
+    rounded_up: bool,
+}
+
+/// Splits several amounts into shares that add up to the share of their sum.
+fn split_shares(wholes: &[Amount], seconds: u64, of_seconds: u64) -> Result<Vec<RoundedShare>, AmountError> {
     let sum = share(Amount::sum(wholes.iter().copied())?, seconds, of_seconds);
     let exact: Vec<_> = wholes.iter().map(|whole| exact(*whole, seconds, of_seconds)).collect();
-    let floors = exact.iter().map(|(floor, _)| floor).sum::<u128>();
+    let floors = exact.iter().map(|share| share.floor).sum::<u128>();
     let mut order: Vec<usize> = (0..exact.len()).collect();
-    order.sort_by(|a, b| exact[*b].1.cmp(&exact[*a].1).then(a.cmp(b)));
-    let mut shares: Vec<_> = exact.iter().map(|(floor, _)| (Amount::new(*floor), false)).collect();
+    order.sort_by(|a, b| exact[*b].remainder.cmp(&exact[*a].remainder).then(a.cmp(b)));
+    let mut shares: Vec<_> = exact.iter().map(|share| RoundedShare { amount: Amount::new(share.floor), rounded_up: false }).collect();
     let remainder = sum.base_units() - floors;
     for index in order.into_iter().take(usize::try_from(remainder).unwrap_or(usize::MAX)) {
-        shares[index] = (shares[index].0.plus(Amount::new(1))?, true);
+        shares[index] = RoundedShare { amount: shares[index].amount.plus(Amount::new(1))?, rounded_up: true };
     }
     Ok(shares)
 }
@@ -133,7 +138,7 @@ pub fn credits(lines: &[CoveringLine], at: Timestamp) -> Result<Vec<ProrationLin
         let wholes: Vec<_> = same_period.iter().map(|index| lines[*index].total).collect();
         let (seconds, of_seconds) = (line.period.seconds_left(at), line.period.seconds());
         // If the period is shorter than a second, `share` returns the whole amount.
-        for (index, (amount, rounded_up)) in same_period.into_iter().zip(split_shares(&wholes, seconds, of_seconds)?) {
+        for (index, RoundedShare { amount, rounded_up }) in same_period.into_iter().zip(split_shares(&wholes, seconds, of_seconds)?) {
             let CoveringLine { price_id, quantity, total: whole, creditable, .. } = lines[index].clone();
             let (what, amount) = (Prorated::Credit, amount.min(creditable));
             credits[index] = Some(ProrationLine { what, price_id, quantity, whole, seconds, of_seconds, rounded_up, amount });
@@ -147,39 +152,31 @@ pub fn charges(lines: &[PlanLine], period: &Period, at: Timestamp) -> Result<Vec
     let (seconds, of_seconds) = (period.seconds_left(at), period.seconds());
     let wholes: Vec<_> = lines.iter().map(|line| line.whole).collect();
     let shares = split_shares(&wholes, seconds, of_seconds)?;
-    let charge = |(line, (amount, rounded_up)): (&PlanLine, (Amount, bool))| ProrationLine {
+    let charge = |(line, share): (&PlanLine, RoundedShare)| ProrationLine {
         what: Prorated::Charge,
         price_id: line.price_id.clone(),
         quantity: line.quantity,
         whole: line.whole,
         seconds,
         of_seconds,
-        rounded_up,
-        amount,
+        rounded_up: share.rounded_up,
+        amount: share.amount,
     };
     Ok(lines.iter().zip(shares).map(charge).collect())
 }
 
-/// Prorates a plan change at `at`, within the period `current`. If the cycle stays, so does the period; otherwise a new period begins at
-/// `at`. Metered prices are billed in arrears and are not among the lines.
+/// Charges a plan change at `at`, within the period `current`. If the cycle stays, so does the period; otherwise a new period begins at
+/// `at`. `plan`: the lines of the new plan; metered prices are billed in arrears and are not among them.
 pub fn prorate_plan_change(
-    before: (&RecurringInterval, &[CoveringLine]),
-    after: (&RecurringInterval, &[PlanLine]),
+    cycle_before: &RecurringInterval,
+    cycle: &RecurringInterval,
+    plan: &[PlanLine],
     current: &Period,
     at: Timestamp,
 ) -> Result<PlanChange, ProrationError> {
-    let stays = before.0 == after.0;
-    let next = if stays { *current } else { period(after.0, at, 0)? };
-    let mut lines = credits(before.1, at)?;
-    lines.extend(charges(after.1, &next, at)?);
-    Ok(PlanChange { period: next, anchor: (!stays).then_some(at), lines })
-}
-
-/// Charges less credits.
-pub fn net(lines: &[ProrationLine]) -> Result<Net, AmountError> {
-    let sum = |what| Amount::sum(lines.iter().filter(|line| line.what == what).map(|line| line.amount));
-    let (credit, charge) = (sum(Prorated::Credit)?, sum(Prorated::Charge)?);
-    if charge >= credit { Ok(Net::Due(charge.minus(credit)?)) } else { Ok(Net::Credit(credit.minus(charge)?)) }
+    let stays = cycle_before == cycle;
+    let next = if stays { *current } else { period(cycle, at, 0)? };
+    Ok(PlanChange { period: next, anchor: (!stays).then_some(at), lines: charges(plan, &next, at)? })
 }
 
 #[cfg(test)]
@@ -218,35 +215,29 @@ mod tests {
 
     #[test]
     fn with_the_same_cycle_unused_time_is_credited_and_remaining_time_charged() {
-        let (month, cycle) = (span(0, MONTH), monthly());
-        let change =
-            prorate_plan_change((&cycle, &[paid("old", 1_000, month)]), (&cycle, &[plan("new", 3_000)]), &month, seconds(MONTH / 3));
-        let change = change.expect("changes");
+        let (month, cycle, now) = (span(0, MONTH), monthly(), seconds(MONTH / 3));
+        let change = prorate_plan_change(&cycle, &cycle, &[plan("new", 3_000)], &month, now).expect("changes");
         assert_eq!((change.period, change.anchor), (month, None));
-        let amounts: Vec<_> =
-            change.lines.iter().map(|line| (line.what, line.amount.base_units(), line.seconds, line.of_seconds)).collect();
-        assert_eq!(amounts, [(Prorated::Credit, 666, 1_728_000, MONTH), (Prorated::Charge, 2_000, 1_728_000, MONTH)]);
-        assert_eq!(net(&change.lines), Ok(Net::Due(Amount::new(1_334))));
+        let credited = credits(&[paid("old", 1_000, month)], now).expect("credits");
+        let line = |line: &ProrationLine| (line.what, line.amount.base_units(), line.seconds, line.of_seconds);
+        assert_eq!(credited.iter().map(line).collect::<Vec<_>>(), [(Prorated::Credit, 666, 1_728_000, MONTH)]);
+        assert_eq!(change.lines.iter().map(line).collect::<Vec<_>>(), [(Prorated::Charge, 2_000, 1_728_000, MONTH)]);
     }
 
     #[test]
     fn a_new_cycle_begins_now_and_is_charged_in_full() {
-        let (month, cycle) = (span(0, MONTH), monthly());
+        let month = span(0, MONTH);
         let yearly = RecurringInterval::new(Interval::Year, 1, Anchoring::Fixed).expect("a cycle");
         let now = seconds(MONTH / 2);
-        let change =
-            prorate_plan_change((&cycle, &[paid("old", 1_000, month)]), (&yearly, &[plan("new", 9_000)]), &month, now).expect("changes");
+        let change = prorate_plan_change(&monthly(), &yearly, &[plan("new", 9_000)], &month, now).expect("changes");
         assert_eq!((change.period, change.anchor), (span(MONTH / 2, MONTH / 2 + 365 * 86_400), Some(now)));
-        assert_eq!(net(&change.lines), Ok(Net::Due(Amount::new(8_500))));
+        assert_eq!(sum(&change.lines), Amount::new(9_000));
     }
 
     #[test]
     fn free_lines_give_no_credit() {
-        let (month, cycle) = (span(0, MONTH), monthly());
-        let change =
-            prorate_plan_change((&cycle, &[paid("trial", 0, month)]), (&cycle, &[plan("new", 50)]), &month, seconds(0)).expect("changes");
-        assert_eq!(change.lines[0].amount, Amount::ZERO);
-        assert_eq!(net(&change.lines), Ok(Net::Due(Amount::new(50))));
+        let credited = credits(&[paid("trial", 0, span(0, MONTH))], seconds(0)).expect("credits");
+        assert_eq!(sum(&credited), Amount::ZERO);
     }
 
     #[test]
@@ -315,15 +306,18 @@ mod tests {
         ) {
             // Subscriptions begin at any microsecond, and changes are computed in whole seconds.
             let month = Period { start: Timestamp::from_micros(micros), end: Timestamp::from_micros(micros + MONTH as i64 * 1_000_000) };
-            let (cycle, now) = (monthly(), seconds(at).max(month.start));
-            let changed = prorate_plan_change((&cycle, &lines(&old, month)), (&cycle, &plans(&new)), &month, now).expect("changes");
+            let now = seconds(at).max(month.start);
+            let credited = credits(&lines(&old, month), now).expect("credits");
+            let charged = charges(&plans(&new), &month, now).expect("charges");
             let rest = Period { start: now, end: month.end };
-            let covering: Vec<_> = changed.lines.iter().filter(|line| line.what == Prorated::Charge).map(|line| CoveringLine {
+            let covering: Vec<_> = charged.iter().map(|line| CoveringLine {
                 price_id: line.price_id.clone(), quantity: 1, total: line.amount, creditable: line.amount, period: rest,
             }).collect();
-            let changed_back = prorate_plan_change((&cycle, &covering), (&cycle, &plans(&old)), &month, now).expect("changes");
-            let both: Vec<_> = changed.lines.into_iter().chain(changed_back.lines).collect();
-            prop_assert_eq!(net(&both), Ok(Net::Due(Amount::ZERO)));
+            let credited_back = credits(&covering, now).expect("credits");
+            let charged_back = charges(&plans(&old), &month, now).expect("charges");
+            prop_assert_eq!(sum(&credited), sum(&charged_back));
+            prop_assert_eq!(sum(&charged), sum(&credited_back));
+            let both: Vec<_> = [credited, charged, credited_back, charged_back].into_iter().flatten().collect();
             for line in &both {
                 prop_assert_eq!(PricingFormula::from(line).amount(), Ok(line.amount), "{:?}", line);
             }

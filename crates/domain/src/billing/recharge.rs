@@ -10,13 +10,14 @@ use super::statement::{Statement, StatementOwner, record_statement};
 use super::subscription_admin::load;
 use super::subscription_error::convert_payment_errors;
 use super::{
-    BillingError, BillingReason, PaymentTargetError, PricingFormula, Subscription, SubscriptionError, SubscriptionStatus, mandate_limit,
+    BillingError, BillingReason, ChargedItem, PaymentTargetError, PricingFormula, Subscription, SubscriptionError, SubscriptionItem,
+    SubscriptionStatus, mandate_limit,
 };
 use crate::access::{Did, Wallet};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Description, Mandate, MandateDetails, MandateStatus, Method, Purpose, TransferRequest,
+    Attempt, AttemptKind, Currency, Description, Mandate, MandateDetails, MandateStatus, Method, MethodAmount, Purpose, TransferRequest,
     UnsignedTransaction,
 };
 use crate::shared::{Amount, AttemptId, EventId, StorageError, SubscriptionId, Text};
@@ -73,8 +74,14 @@ pub struct PreparedRecharge {
     pub description: Text,
 }
 
-/// The subscription and its paying account, without the balance, which needs a network call.
-async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<(Subscription, PayingBalance), RechargeError> {
+/// A subscription and the account that it is charged by.
+struct PaidSubscription {
+    subscription: Subscription,
+    /// Without its balance, which needs a network call.
+    account: PayingBalance,
+}
+
+async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<PaidSubscription, RechargeError> {
     let subscription = load(unit, id).await?;
     if subscription.status == SubscriptionStatus::Canceled {
         return Err(PaymentTargetError::Ended.into());
@@ -94,21 +101,23 @@ async fn account_of(ctx: &Context, unit: &mut dyn UnitOfWork, id: &SubscriptionI
     };
     let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
     let prices = unit.prices().find_all(&ids).await?;
-    let items = subscription.items.iter().filter_map(|item| Some((prices.iter().find(|price| price.id == item.price_id)?, item.quantity)));
+    let price_of = |item: &SubscriptionItem| prices.iter().find(|price| price.id == item.price_id);
+    let charged = |item: &SubscriptionItem| Some(ChargedItem { price: price_of(item)?, quantity: item.quantity });
+    let items = subscription.items.iter().filter_map(charged);
     let threshold = subscription.billing_threshold.map(|threshold| threshold.amount);
     let cost = mandate_limit(&ctx.policy, items, threshold, &currency.id)?;
     let permitted = limits.iter().find(|(limited, _)| *limited == currency.id).map_or(Amount::ZERO, |(_, most)| *most);
     let period = (!cost.by_usage && !cost.amount.is_zero()).then_some(cost.amount);
     // An overflow means no limit.
     let most = permitted.max(cost.amount).times(RECHARGE_CHARGES).unwrap_or(Amount::new(u128::MAX));
-    Ok((subscription, PayingBalance { payer, method, currency, balance: None, period, most }))
+    Ok(PaidSubscription { subscription, account: PayingBalance { payer, method, currency, balance: None, period, most } })
 }
 
 /// The account that a subscription is charged by, with its balance at the network.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn paying_balance_of(ctx: &Context, id: &SubscriptionId) -> Result<PayingBalance, RechargeError> {
     let mut unit = ctx.store.read().await?;
-    let (_, account) = account_of(ctx, unit.as_mut(), id).await?;
+    let account = account_of(ctx, unit.as_mut(), id).await?.account;
     drop(unit);
     let rail = ctx.networks.wallet(account.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let balance = rail.balance(&account.method, &account.currency, &account.payer).await.ok();
@@ -147,7 +156,7 @@ impl PayingBalance {
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn check_recharge(ctx: &Context, id: &SubscriptionId, amount: Amount) -> Result<(), RechargeError> {
     let mut unit = ctx.store.read().await?;
-    account_of(ctx, unit.as_mut(), id).await?.1.check(amount)
+    account_of(ctx, unit.as_mut(), id).await?.account.check(amount)
 }
 
 /// Builds the transfer that adds funds. The same nonce builds the same transfer while the charged account stays the same.
@@ -160,7 +169,7 @@ pub async fn prepare_recharge(
     nonce: u64,
 ) -> Result<PreparedRecharge, RechargeError> {
     let mut unit = ctx.store.read().await?;
-    let (subscription, account) = account_of(ctx, unit.as_mut(), id).await?;
+    let PaidSubscription { subscription, account } = account_of(ctx, unit.as_mut(), id).await?;
     let rail = ctx.networks.wallet(account.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let prepared = rail.prepare(&account.method, &account.currency, &account.request(id, amount, from, nonce)?)?;
     let PayingBalance { payer: to, method, currency, .. } = account;
@@ -181,7 +190,7 @@ pub async fn submit_signed_recharge(
     signed: &str,
 ) -> Result<String, RechargeError> {
     let mut unit = ctx.store.begin().await?;
-    let (_, account) = account_of(ctx, unit.as_mut(), id).await?;
+    let account = account_of(ctx, unit.as_mut(), id).await?.account;
     let rail = ctx.networks.wallet(account.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let signed = rail.check(&account.method, &account.currency, &account.request(id, amount, from, nonce)?, signed)?;
     let now = ctx.now();
@@ -189,8 +198,7 @@ pub async fn submit_signed_recharge(
         AttemptId::new(now, ctx.random.as_ref()),
         Purpose::Recharge(id.clone()),
         AttemptKind::Wallet { payer: from.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
-        (account.method.id, account.currency.id),
-        amount,
+        MethodAmount { method_id: account.method.id, currency_id: account.currency.id, amount },
         now,
     );
     match unit.attempts().insert(&attempt, &[]).await {

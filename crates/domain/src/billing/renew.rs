@@ -63,7 +63,7 @@ pub async fn renew_due(ctx: &Context, scope: &Scope, now: Timestamp, limit: u32)
 /// Whether an error is caused by one subscription's data, not by the database or a concurrent change.
 fn is_caused_by_data(error: &BillingError) -> bool {
     match error {
-        BillingError::Orphan | BillingError::Credit(_) | BillingError::Amount(_) | BillingError::Ledger(_) | BillingError::Rail(_) => true,
+        BillingError::Orphan | BillingError::Note(_) | BillingError::Amount(_) | BillingError::Ledger(_) | BillingError::Rail(_) => true,
         BillingError::Storage(error) => matches!(error, StorageError::Corrupt { .. } | StorageError::Duplicate(_)),
         BillingError::Contended | BillingError::Unwritable { .. } | BillingError::Settlement(_) => false,
     }
@@ -120,7 +120,7 @@ async fn write_due(
     for (nonce, subscription) in (nonces(ctx)..).zip(due) {
         // A limit held it until now.
         let subscription = if subscription.on_hold.is_some() { subscription.released(now) } else { subscription };
-        let (subscription, due) = resolve_due(unit, subscription, now).await?;
+        let DueSubscription { nonce, due, subscription } = resolve_due(unit, nonce, subscription, now).await?;
         if let Some(hold) = bounds.and_then(|bounds| over_bounds(bounds, &budget, &subscription, due, now)) {
             round.timeline.push(put_on_hold(unit, subscription, hold, now).await?);
             continue;
@@ -141,10 +141,10 @@ async fn write_due(
                     Err(on_hold) => round.timeline.push(put_on_hold(unit, subscription, on_hold.into(), now).await?),
                 }
             }
-            due => others.push((nonce, due, subscription)),
+            due => others.push(DueSubscription { nonce, due, subscription }),
         }
     }
-    let ending: Vec<_> = others.iter().filter(|(_, due, _)| matches!(due, Due::End(_))).map(|(_, _, other)| other).collect();
+    let ending: Vec<_> = others.iter().filter(|one| matches!(one.due, Due::End(_))).map(|one| &one.subscription).collect();
     lock_stakes(unit, &others).await?;
     lock_for_notes(unit, &renewals, &ending).await?;
     for renewal in renewals.iter_mut().filter(|renewal| !renewal.corrections.notes.is_empty()) {
@@ -152,7 +152,7 @@ async fn write_due(
         renewal.corrections.issue(ctx, unit, period_start).await?;
         super::recovery::recover_if_settled(unit, &mut renewal.subscription, period_start).await?;
     }
-    for (nonce, due, subscription) in others {
+    for DueSubscription { nonce, due, subscription } in others {
         match due {
             Due::End(reason) => {
                 let ended = termination::write(ctx, unit, &mut batch, &used, subscription, reason, nonce, now).await?;
@@ -181,26 +181,38 @@ async fn write_due(
     Ok(round)
 }
 
+/// A subscription of a batch, and what is due for it.
+struct DueSubscription {
+    /// The nonce of its charge.
+    nonce: u64,
+    due: Due,
+    subscription: Subscription,
+}
+
 /// Decides what is due for a subscription. It does not end for non-payment if its overdue invoices are paid by now, or while a payment is
 /// in flight or a retry is due, however late this batch runs.
-async fn resolve_due(unit: &mut dyn UnitOfWork, subscription: Subscription, now: Timestamp) -> Result<(Subscription, Due), BillingError> {
+async fn resolve_due(
+    unit: &mut dyn UnitOfWork,
+    nonce: u64,
+    subscription: Subscription,
+    now: Timestamp,
+) -> Result<DueSubscription, BillingError> {
     let due = subscription.due(now);
     if due != Due::End(CancelReason::PaymentFailed) {
-        return Ok((subscription, due));
+        return Ok(DueSubscription { nonce, due, subscription });
     }
     if unit.invoices().overdue_of(&subscription.id).await?.is_empty() {
         let recovered = subscription.recovered(now);
-        let due = recovered.due(now);
-        return Ok((recovered, due));
+        return Ok(DueSubscription { nonce, due: recovered.due(now), subscription: recovered });
     }
     let unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
     let ids: Vec<_> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
     let is_retry_due = |invoice: &Invoice| invoice.retry_at.is_some_and(|at| at <= now);
     if !unpaid.iter().any(is_retry_due) && unit.attempts().in_flight(&ids).await?.is_empty() {
-        return Ok((subscription, due));
+        return Ok(DueSubscription { nonce, due, subscription });
     }
     let due = if subscription.ends_at().is_some_and(|at| at <= now) { subscription.requested_end() } else { Due::Wait };
-    Ok((subscription, due))
+    Ok(DueSubscription { nonce, due, subscription })
 }
 
 /// Why the engine does not continue with a due subscription. A requested end is never held.
@@ -339,9 +351,9 @@ async fn write(
 
 /// Locks the stakes of ending subscriptions and those that pay an overdraft: after the subscriptions and before the invoices, to avoid
 /// deadlocks between batches.
-async fn lock_stakes(unit: &mut dyn UnitOfWork, others: &[(u64, Due, Subscription)]) -> Result<(), BillingError> {
-    let moves_stake = |due: &Due| matches!(due, Due::End(_) | Due::PayByOverdraft);
-    let with_moving_stakes = others.iter().filter(|(_, due, _)| moves_stake(due)).map(|(_, _, subscription)| subscription);
+async fn lock_stakes(unit: &mut dyn UnitOfWork, others: &[DueSubscription]) -> Result<(), BillingError> {
+    let moves_stake = |one: &&DueSubscription| matches!(one.due, Due::End(_) | Due::PayByOverdraft);
+    let with_moving_stakes = others.iter().filter(moves_stake).map(|one| &one.subscription);
     let named = with_moving_stakes.flat_map(|one| [&one.stake_id, &one.overdraft_stake_id]).flatten().cloned();
     let stakes: Vec<_> = named.collect::<BTreeSet<_>>().into_iter().collect();
     if !stakes.is_empty() {

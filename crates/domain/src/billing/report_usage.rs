@@ -41,14 +41,20 @@ pub enum UsageError {
 
 convert_subscription_errors!(UsageError::Subscription);
 
-/// Finds the subscription of a metered item in this mode, and how the item's usage is aggregated.
-async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemId) -> Result<(Subscription, Aggregate), UsageError> {
+/// The subscription of a metered item, and how the item's usage is aggregated.
+struct MeteredItem {
+    subscription: Subscription,
+    aggregate: Aggregate,
+}
+
+/// Finds a metered item in this mode.
+async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemId) -> Result<MeteredItem, UsageError> {
     let found = unit.subscriptions().of_item(item).await?;
     let subscription = found.filter(|subscription| subscription.mode == mode).ok_or(SubscriptionError::NotFound)?;
     let item = subscription.items.iter().find(|one| one.id == *item).ok_or(SubscriptionError::NotFound)?;
     let price = unit.prices().find(&item.price_id).await?.ok_or(SubscriptionError::NotFound)?;
     match usage_of(&price) {
-        Some(Usage::Metered(aggregate)) => Ok((subscription, aggregate)),
+        Some(Usage::Metered(aggregate)) => Ok(MeteredItem { subscription, aggregate }),
         _ => Err(UsageError::NotMetered),
     }
 }
@@ -69,7 +75,7 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     let identifier = report.identifier.as_deref().filter(|identifier| !identifier.trim().is_empty()).unwrap_or(id.as_str());
     let identifier = check_text("identifier", identifier, IDENTIFIER_MAX)?;
     let mut unit = ctx.store.begin().await?;
-    let (subscription, _) = metered(unit.as_mut(), mode, &report.item).await?;
+    let subscription = metered(unit.as_mut(), mode, &report.item).await?.subscription;
     // A repeated report succeeds however late it arrives.
     let known = unit.usage().find(&report.item, &identifier).await?;
     if let Some(known) = known {
@@ -127,19 +133,27 @@ pub async fn usage_record(ctx: &Context, mode: Mode, id: &UsageRecordId) -> Resu
     Ok(record)
 }
 
+/// The usage of an item in one period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeriodUsage {
+    pub period: Period,
+    /// In units of the item's price.
+    pub total: u64,
+}
+
 /// The usage of an item in the current and earlier periods, newest first, at most [`SUMMARY_MAX`] periods.
 #[tracing::instrument(skip_all, fields(%item))]
-pub async fn usage_summary(ctx: &Context, mode: Mode, item: &SubscriptionItemId) -> Result<Vec<(Period, u64)>, UsageError> {
+pub async fn usage_summary(ctx: &Context, mode: Mode, item: &SubscriptionItemId) -> Result<Vec<PeriodUsage>, UsageError> {
     let mut unit = ctx.store.read().await?;
-    let (subscription, aggregate) = metered(unit.as_mut(), mode, item).await?;
+    let MeteredItem { subscription, aggregate } = metered(unit.as_mut(), mode, item).await?;
     let mut periods = vec![subscription.period];
     if let Some(index) = subscription.index {
         let earlier = (0..index).rev().take(SUMMARY_MAX as usize - 1);
         periods.extend(earlier.filter_map(|index| period(&subscription.cycle, subscription.anchor, index).ok()));
     }
     let mut summary = Vec::with_capacity(periods.len());
-    for span in periods {
-        summary.push((span, unit.usage().used(item, aggregate, span.start, span.end).await?));
+    for period in periods {
+        summary.push(PeriodUsage { period, total: unit.usage().used(item, aggregate, period.start, period.end).await? });
     }
     Ok(summary)
 }

@@ -62,7 +62,7 @@ pub(super) async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, 
         StakeFor::ChangedPayment => {}
         StakeFor::ChangedPlan(order) => {
             // Computed for the ordered plan, which takes effect once the stake is placed.
-            let (after, _) = planned(ctx, unit.as_mut(), subscription.clone(), order).await?;
+            let after = planned(ctx, unit.as_mut(), subscription.clone(), order).await?.after;
             if let Some(growth) = growth(unit.as_mut(), &subscription, &after, &payer.did).await? {
                 return Ok(Placement::security(target_of_stake, growth.subject, &payer.did, growth.amount));
             }

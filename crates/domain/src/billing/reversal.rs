@@ -43,5 +43,5 @@ pub(crate) async fn reverse_payment(
     let entry = Entry::new(id, intent.mode, EntryType::PaymentReversed, attempt.id.as_str(), at, postings)?;
     unit.journal().post(&entry).await?;
     let subscriptions: BTreeSet<_> = paid.invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
-    match_invoices(ctx, unit, &subscriptions, at).await
+    Ok(match_invoices(ctx, unit, &subscriptions, at).await?)
 }

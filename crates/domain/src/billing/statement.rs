@@ -1,7 +1,9 @@
 //! Statements: documents of transactions that are not sales. They have their own number series, no receivable and no revenue, and cannot be
 //! credited.
 
-use super::{BillTo, BillingError, BillingReason, DocumentType, Invoice, InvoiceItem, InvoiceStatus, PricingFormula, Subscription};
+use super::{
+    BillTo, BillingError, BillingReason, DocumentType, Invoice, InvoiceItem, InvoiceStatus, NewInvoice, PricingFormula, Subscription,
+};
 use crate::context::Context;
 use crate::payment::Description;
 use crate::shared::{Amount, ClockId, CurrencyId, CustomerId, InvoiceId, InvoiceItemId, MethodId, Mode, SubscriptionId, Timestamp};
@@ -94,6 +96,6 @@ pub(super) async fn record_statement(
         covers_until: None,
         pricing_formula,
     };
-    unit.invoices().insert_final_all(&[(invoice, vec![item])]).await?;
+    unit.invoices().insert_final_all(&[NewInvoice { invoice, items: vec![item] }]).await?;
     Ok(())
 }

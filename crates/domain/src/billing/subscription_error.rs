@@ -1,6 +1,6 @@
 //! The errors that use cases of a subscription share.
 
-use super::{BillingError, CreditError, IllegalChange, Unbillable};
+use super::{BillingError, IllegalChange, NoteError, PostingError, Unbillable};
 use crate::ledger::LedgerError;
 use crate::payment::RailError;
 use crate::shared::{AmountError, InputError, StorageError};
@@ -16,9 +16,9 @@ pub enum SubscriptionError {
     PaymentInFlight,
     #[error("Currency not configured for price")]
     CurrencyNotConfigured,
-    /// A credit note or refund that belongs to the change was rejected.
+    /// A credit note that belongs to the change was rejected.
     #[error(transparent)]
-    Credit(#[from] CreditError),
+    Note(Box<NoteError>),
     #[error(transparent)]
     Unbillable(#[from] Unbillable),
     /// Another unit of work changed the same rows.
@@ -51,7 +51,7 @@ impl From<BillingError> for SubscriptionError {
             BillingError::Orphan => Self::NotFound,
             // Only the engine's own batches return `Unwritable` and `Settlement`.
             BillingError::Contended | BillingError::Unwritable { .. } | BillingError::Settlement(_) => Self::Contended,
-            BillingError::Credit(error) => Self::Credit(*error),
+            BillingError::Note(error) => Self::Note(error),
             BillingError::Amount(error) => Self::Amount(error),
             BillingError::Ledger(error) => Self::Ledger(error),
             BillingError::Rail(error) => Self::Rail(error),
@@ -60,25 +60,27 @@ impl From<BillingError> for SubscriptionError {
     }
 }
 
-/// Lets `?` convert these errors into a use case's own error, through the variant that holds them.
-macro_rules! convert_through {
-    ($error:ident::$variant:ident, $($source:ty),+ $(,)?) => {$(
-        impl From<$source> for $error {
-            fn from(error: $source) -> Self {
-                Self::$variant(error.into())
-            }
-        }
-    )+};
+impl From<NoteError> for SubscriptionError {
+    fn from(error: NoteError) -> Self {
+        BillingError::from(error).into()
+    }
 }
 
-/// As [`convert_through`], for everything that becomes a [`SubscriptionError`].
+impl From<PostingError> for SubscriptionError {
+    fn from(error: PostingError) -> Self {
+        BillingError::from(error).into()
+    }
+}
+
+/// As [`super::errors::convert_through`], for everything that becomes a [`SubscriptionError`].
 macro_rules! convert_subscription_errors {
     ($error:ident::$variant:ident) => {
-        $crate::billing::subscription_error::convert_through!(
+        $crate::billing::errors::convert_through!(
             $error::$variant,
             $crate::billing::BillingError,
-            $crate::billing::CreditError,
             $crate::billing::IllegalChange,
+            $crate::billing::NoteError,
+            $crate::billing::PostingError,
             $crate::billing::Unbillable,
             $crate::ledger::LedgerError,
             $crate::payment::RailError,
@@ -89,16 +91,12 @@ macro_rules! convert_subscription_errors {
     };
 }
 
-/// As [`convert_through`], for everything that becomes a [`super::PaymentTargetError`].
+/// As [`super::errors::convert_through`], for everything that becomes a [`super::PaymentTargetError`].
 macro_rules! convert_payment_errors {
     ($error:ident::$variant:ident) => {
         $crate::billing::subscription_error::convert_subscription_errors!($error::$variant);
-        $crate::billing::subscription_error::convert_through!(
-            $error::$variant,
-            $crate::billing::SubscriptionError,
-            $crate::payment::CheckError,
-        );
+        $crate::billing::errors::convert_through!($error::$variant, $crate::billing::SubscriptionError, $crate::payment::CheckError,);
     };
 }
 
-pub(super) use {convert_payment_errors, convert_subscription_errors, convert_through};
+pub(super) use {convert_payment_errors, convert_subscription_errors};

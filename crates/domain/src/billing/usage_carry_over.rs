@@ -3,22 +3,29 @@
 
 use super::billing_batch::BillingBatch;
 use super::period_lines::usage_of;
-use super::{BilledUsage, BillingError, Period, PricingFormula, Subscription, SubscriptionItem, Threshold};
+use super::{BilledUsage, BillingError, PricingFormula, Subscription, Threshold};
 use crate::pricing::{Aggregate, UnitPricing, Usage};
 use crate::shared::{Amount, AmountError, CurrencyId, Timestamp};
 use crate::storage::UnitOfWork;
 
-/// The billed usage of a metered item whose price changes at `at`. `used` is its usage until then, `billed` the amount billed for that
-/// usage so far. Summed usage continues at the new price from its current count, so that no free tier applies twice. A maximum or last value
-/// applies to the whole period: what was billed for it is deducted from its new price.
+/// The usage of a metered item until its price changes.
+pub(super) struct UsageSoFar {
+    pub used: u64,
+    /// The amount billed for it.
+    pub billed: Amount,
+}
+
+/// The billed usage of a metered item whose price changes at `at`. Summed usage continues at the new price from its current count, so that
+/// no free tier applies twice. A maximum or last value applies to the whole period: what was billed for it is deducted from its new price.
 pub(super) fn carried(
-    (item, period): (&SubscriptionItem, &Period),
-    (pricing, aggregate): (&UnitPricing<'_>, Aggregate),
-    (used, billed): (u64, Amount),
+    counts_from: Timestamp,
+    pricing: &UnitPricing<'_>,
+    aggregate: Aggregate,
+    usage: UsageSoFar,
     at: Timestamp,
 ) -> Result<BilledUsage, AmountError> {
-    let amount = if aggregate == Aggregate::Sum { pricing.amount_for(used)? } else { billed };
-    Ok(BilledUsage { from: item.counts_from(period), until: at, amount, carried_over: amount })
+    let amount = if aggregate == Aggregate::Sum { pricing.amount_for(usage.used)? } else { usage.billed };
+    Ok(BilledUsage { from: counts_from, until: at, amount, carried_over: amount })
 }
 
 /// Converts a subscription's amounts before it is charged in another currency: billed usage of the period counts at its price in the new

@@ -5,7 +5,7 @@ use super::invoice::unapply_balance;
 use super::pay_overdue::is_unpaid;
 use super::recovery::recover_if_paid;
 use super::subscription_error::convert_subscription_errors;
-use super::{BillingError, InvoicePayment, PaymentSource, SubscriptionError, time_of};
+use super::{InvoicePayment, PaymentSource, SubscriptionError, time_of};
 use crate::context::Context;
 use crate::shared::{InvoiceId, StorageError};
 
@@ -53,7 +53,7 @@ pub async fn void_invoice(ctx: &Context, id: &InvoiceId) -> Result<(), VoidError
     // Voiding waives the payment. The subscription continues until it is canceled.
     let items = credit_everything(unit.invoices().items(id).await?).into_iter().map(|item| ItemOrder { revokes: Some(false), ..item });
     let order = NoteOrder::new(CreditNoteReason::Other, items.collect(), Destination::UnpaidPart);
-    issue_note(ctx, unit.as_mut(), &unpaid, &order, now).await.map_err(BillingError::from)?;
+    issue_note(ctx, unit.as_mut(), &unpaid, &order, now).await?;
     if let Some(subscription) = &invoice.subscription_id
         && !recover_if_paid(unit.as_mut(), subscription, now).await?
     {

@@ -7,7 +7,7 @@ use crate::access::Did;
 use crate::billing::plan_payments;
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, Intent, MandateDetails, MandateStatus, PlannedPayment, Purpose, SettlementError, StoreTransaction,
+    Attempt, AttemptKind, Intent, MandateDetails, MandateStatus, MethodAmount, PlannedPayment, Purpose, SettlementError, StoreTransaction,
     StoreTransactionRequest, settle_unsent,
 };
 use crate::shared::{Amount, AttemptId, SessionId, StorageError, Timestamp};
@@ -150,8 +150,7 @@ fn store_attempt(
             AttemptId::new(now, ctx.random.as_ref()),
             purpose,
             AttemptKind::Wallet { payer, bytes: signed.bytes, hash: signed.hash },
-            (method.id.clone(), currency.id.clone()),
-            amount,
+            MethodAmount { method_id: method.id.clone(), currency_id: currency.id.clone(), amount },
             now,
         )
     }))

@@ -6,8 +6,8 @@ use crate::access::User;
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, CardHolder, Currency, Intent, Mandate, MandateStatus, Method, Outcome, Purpose, SetupOutcome, SetupRequest,
-    cancel_attempt, card_request, record_not_opened,
+    Attempt, AttemptKind, CardHolder, Currency, Intent, Mandate, MandateStatus, Method, MethodAmount, Outcome, Purpose, SetupOutcome,
+    SetupRequest, cancel_attempt, card_request, record_not_opened,
 };
 use crate::shared::{AttemptId, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -77,8 +77,7 @@ pub(super) fn card_attempt(
             AttemptId::new(now, ctx.random.as_ref()),
             purpose,
             kind,
-            (method.id.clone(), intent.currency_id.clone()),
-            intent.amount,
+            MethodAmount { method_id: method.id.clone(), currency_id: intent.currency_id.clone(), amount: intent.amount },
             now,
         )
     }

@@ -3,7 +3,9 @@
 use super::subscribe::{self, Started};
 use super::{PaymentStatus, Session, SessionMode, SessionStatus};
 use crate::access::Did;
-use crate::billing::{self, Invoice, InvoiceItem, InvoiceStatus, Receipt, Subscription, apply_balance, balance_of, finalize, settle};
+use crate::billing::{
+    self, Invoice, InvoiceItem, InvoicePaid, InvoiceStatus, Receipt, Subscription, apply_balance, balance_of, finalize, settle,
+};
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::{Attempt, Intent, Settlement, SettlementError};
@@ -141,7 +143,8 @@ async fn notify_complete(
     // Each subscription has its own invoice, in the order of the intent. A purchase without a subscription has one invoice.
     let mut subscriptions = session.subscription_ids.iter().filter(|_| session.kind != SessionMode::Payment);
     for invoice in &intent.invoices {
-        messages.extend(billing::paid_messages(invoice, (customer, &session.currency_id, subscriptions.next()), now));
+        let paid = InvoicePaid { invoice, customer, currency: &session.currency_id, subscription: subscriptions.next() };
+        messages.extend(billing::paid_messages(&paid, now));
     }
     let messages: Vec<_> = messages.into_iter().map(|message| (EventId::new(now, ctx.random.as_ref()), message)).collect();
     unit.outbox().publish_all(&messages, now).await

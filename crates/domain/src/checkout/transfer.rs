@@ -9,7 +9,8 @@ use crate::access::{Did, Wallet};
 use crate::billing::{BillingError, Stake};
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, CheckError, Currency, Decline, Intent, Method, Purpose, RailError, TransferRequest, UnsignedTransaction,
+    Attempt, AttemptKind, CheckError, Currency, Decline, Intent, Method, MethodAmount, Purpose, RailError, TransferRequest,
+    UnsignedTransaction,
 };
 use crate::shared::{AmountError, AttemptId, SessionId, StorageError, Text};
 use crate::storage::UnitOfWork;
@@ -192,8 +193,7 @@ pub async fn submit_signed_transfer(
             AttemptId::new(now, ctx.random.as_ref()),
             Purpose::Payment(payable.intent.id.clone()),
             AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
-            (payable.method.id.clone(), payable.currency.id.clone()),
-            payable.intent.amount,
+            MethodAmount { method_id: payable.method.id.clone(), currency_id: payable.currency.id.clone(), amount: payable.intent.amount },
             now,
         )
     };

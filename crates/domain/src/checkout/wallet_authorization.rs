@@ -5,11 +5,11 @@ use super::submit::load_items;
 use super::transfer::{Payable, TransferError, payable};
 use super::{QuoteRequest, Session, SessionMode, quote};
 use crate::access::{Did, Wallet};
-use crate::billing::{MandateLimits, STAKE_WAITING, mandate_limit, time_of};
+use crate::billing::{ChargedItem, MandateLimits, RequestedLimits, STAKE_WAITING, mandate_limit, time_of};
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, Currency, Mandate, MandateDetails, MandateRequest, MandateStatus, PreparedMandate, PreparedStake,
-    Purpose, SignedTransaction, StakeRequest, settle_unsent,
+    Attempt, AttemptKind, AttemptStatus, CurrencyLimit, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodAmount,
+    PreparedMandate, PreparedStake, Purpose, SignedTransaction, StakeRequest, settle_unsent,
 };
 use crate::shared::{Amount, AttemptId, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -94,33 +94,25 @@ pub(super) async fn sufficient(ctx: &Context, payable: &Payable) -> Result<Optio
 /// and at least the amount due now.
 async fn mandate_limits(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<MandateLimits, TransferError> {
     let Payable { session, method, currency, intent, .. } = payable;
-    let mut most = MandateLimits::of_customer(&ctx.policy, unit, (&intent.customer_id, &method.id), None).await?;
+    let mut most = MandateLimits::of_customer(&ctx.policy, unit, &intent.customer_id, &method.id, None).await?;
     let clock = unit.clocks().of_customer(&intent.customer_id).await?;
     let now = time_of(ctx, unit, clock.map(|clock| clock.id).as_ref()).await?;
     let sold = load_items(unit, session).await.map_err(|_| TransferError::Changed)?;
     let order = quote(&QuoteRequest::of(session, &sold, true), currency, now).map_err(|_| TransferError::Changed)?;
     let recurring = session.items.iter().zip(&sold).filter(|(_, sold)| sold.price.is_recurring());
-    let items = recurring.map(|(item, sold)| (&sold.price, item.quantity));
+    let items = recurring.map(|(item, sold)| ChargedItem { price: &sold.price, quantity: item.quantity });
     most.add(&currency.id, mandate_limit(&ctx.policy, items, Some(order.threshold), &currency.id)?)?;
     most.raise(&currency.id, intent.amount);
     Ok(most)
 }
 
-/// The mandate that the wallet is asked for.
-struct RequestedMandate {
-    limits: Vec<(Currency, Amount)>,
-    /// Whether charges depend on usage.
-    by_usage: bool,
-}
-
-/// The [`mandate_limits`] as they are requested.
-async fn requested(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<RequestedMandate, TransferError> {
+/// [`mandate_limits`] for the mandate request.
+async fn limits(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<RequestedLimits, TransferError> {
     let most = mandate_limits(ctx, unit, payable).await?;
-    let limits = most.limits(unit, payable.session.mode, &payable.method.id).await?;
-    Ok(RequestedMandate { limits, by_usage: most.by_usage })
+    Ok(most.requested(unit, payable.session.mode, &payable.method.id).await?)
 }
 
-fn mandate_request(payable: &Payable, payer: &Wallet, limits: Vec<(Currency, Amount)>, nonce: u64) -> MandateRequest {
+fn mandate_request(payable: &Payable, payer: &Wallet, limits: Vec<CurrencyLimit>, nonce: u64) -> MandateRequest {
     let reference = payable.session.id.to_string();
     MandateRequest { payer: payer.did.clone(), payer_key: payer.public_key.clone(), limits, reference, nonce }
 }
@@ -144,7 +136,7 @@ fn stake_request(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeR
 pub async fn prepare_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<PreparedMandate, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
-    let RequestedMandate { limits, by_usage } = requested(ctx, unit.as_mut(), &payable).await?;
+    let RequestedLimits { limits, by_usage } = limits(ctx, unit.as_mut(), &payable).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let prepared = rail.prepare_mandate(&payable.method, &mandate_request(&payable, payer, limits.clone(), nonce))?;
     let description = payable.item_names(unit.as_mut()).await?;
@@ -163,10 +155,10 @@ pub async fn submit_signed_mandate(
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
-    let RequestedMandate { limits, .. } = requested(ctx, unit.as_mut(), &payable).await?;
+    let requested = limits(ctx, unit.as_mut(), &payable).await?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
-    let granted_limits = limits.iter().map(|(currency, most)| (currency.id.clone(), *most)).collect();
-    let signed = rail.check_mandate(&payable.method, &mandate_request(&payable, payer, limits, nonce), signed_tx)?;
+    let granted_limits = requested.granted();
+    let signed = rail.check_mandate(&payable.method, &mandate_request(&payable, payer, requested.limits, nonce), signed_tx)?;
     let mandate = Mandate {
         id: MandateId::new(now, ctx.random.as_ref()),
         mode: payable.session.mode,
@@ -239,8 +231,7 @@ fn signed_attempt(
             AttemptId::new(now, ctx.random.as_ref()),
             purpose,
             AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes.clone(), hash: signed.hash.clone() },
-            (payable.method.id.clone(), payable.currency.id.clone()),
-            amount,
+            MethodAmount { method_id: payable.method.id.clone(), currency_id: payable.currency.id.clone(), amount },
             now,
         )
     }

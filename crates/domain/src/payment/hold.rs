@@ -89,7 +89,7 @@ pub async fn release_held(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &At
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::payment::AttemptKind;
+    use crate::payment::{AttemptKind, MethodAmount};
     use crate::shared::{AttemptId, CurrencyId, MethodId, RefundId, Timestamp};
 
     #[test]
@@ -98,10 +98,14 @@ mod tests {
         let refund = Purpose::Refund(RefundId::parse("re_1").expect("an id"));
         let attempt = |purpose: &Purpose, status, code: Option<&str>| {
             let id = AttemptId::parse("att_1").expect("an id");
-            let of = (MethodId::parse("pm_1").expect("an id"), CurrencyId::parse("pc_1").expect("an id"));
+            let of = MethodAmount {
+                method_id: MethodId::parse("pm_1").expect("an id"),
+                currency_id: CurrencyId::parse("pc_1").expect("an id"),
+                amount: Amount::new(5),
+            };
             let kind = AttemptKind::CardRefund { payment: String::new() };
             let last_error = code.map(|code| Decline { code: code.to_owned(), message: String::new() });
-            let open_attempt = Attempt::begin(id, purpose.clone(), kind, of, Amount::new(5), Timestamp::from_seconds(0));
+            let open_attempt = Attempt::begin(id, purpose.clone(), kind, of, Timestamp::from_seconds(0));
             Attempt { status, last_error, ..open_attempt }
         };
         for (purpose, status, code, is_on_hold) in [

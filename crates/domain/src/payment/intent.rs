@@ -241,17 +241,19 @@ pub struct Attempt {
     pub updated_at: Timestamp,
 }
 
+/// An amount that moves by a payment method, in one of the method's currencies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MethodAmount {
+    pub method_id: MethodId,
+    pub currency_id: CurrencyId,
+    pub amount: Amount,
+}
+
 impl Attempt {
     /// A new attempt outside a session, to be committed before it is sent. The reconciler first checks it after [`next_check`].
     #[must_use]
-    pub fn begin(
-        id: AttemptId,
-        purpose: Purpose,
-        kind: AttemptKind,
-        (method_id, currency_id): (MethodId, CurrencyId),
-        amount: Amount,
-        now: Timestamp,
-    ) -> Self {
+    pub fn begin(id: AttemptId, purpose: Purpose, kind: AttemptKind, of: MethodAmount, now: Timestamp) -> Self {
+        let MethodAmount { method_id, currency_id, amount } = of;
         Self {
             id,
             purpose,

@@ -1,6 +1,6 @@
 //! Mandates and stakes that a payer is asked to sign.
 
-use super::{Currency, Method, UnsignedTransaction};
+use super::{Currency, CurrencyLimit, Method, UnsignedTransaction};
 use crate::shared::{Amount, Text};
 
 /// A mandate that is shown to the payer.
@@ -9,7 +9,7 @@ pub struct PreparedMandate {
     pub prepared: UnsignedTransaction,
     pub method: Method,
     /// The most of one charge, for each currency.
-    pub limits: Vec<(Currency, Amount)>,
+    pub limits: Vec<CurrencyLimit>,
     /// Whether part of it depends on usage.
     pub by_usage: bool,
     /// A description of the order.

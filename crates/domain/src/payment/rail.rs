@@ -81,6 +81,13 @@ pub struct TransferRequest {
     pub nonce: u64,
 }
 
+/// The most of one charge in a currency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CurrencyLimit {
+    pub currency: Currency,
+    pub most: Amount,
+}
+
 /// A mandate that a wallet is asked to sign: what this store may charge without asking again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MandateRequest {
@@ -88,7 +95,7 @@ pub struct MandateRequest {
     /// The payer's public key, base58 as wallets send it.
     pub payer_key: String,
     /// The most of one charge, for each currency of the method (each at most once). Never zero: networks read that as "any amount".
-    pub limits: Vec<(Currency, Amount)>,
+    pub limits: Vec<CurrencyLimit>,
     /// What the mandate is for; carried in the transaction's data.
     pub reference: String,
     /// Makes two otherwise equal requests different transactions.

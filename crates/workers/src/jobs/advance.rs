@@ -16,7 +16,7 @@ pub(super) fn job_error(error: &BillingError) -> JobError {
     match error {
         BillingError::Orphan
         | BillingError::Unwritable { .. }
-        | BillingError::Credit(_)
+        | BillingError::Note(_)
         | BillingError::Ledger(_)
         | BillingError::Amount(_)
         | BillingError::Settlement(_) => JobError::Fail(error.to_string()),

@@ -2,7 +2,7 @@
 //! `refund`.
 
 use super::Jobs;
-use souk_domain::billing::{self, CardCheckError, CreditError, DisputeError, ProviderRefundError};
+use souk_domain::billing::{self, CardCheckError, DisputeError, NoteError, PostingError, ProviderRefundError};
 use souk_domain::events::{Job, JobError};
 use souk_domain::payment::{RailError, SettlementError};
 use souk_domain::shared::MethodId;
@@ -25,8 +25,8 @@ fn job_error(error: &CardCheckError) -> JobError {
         | CardCheckError::Storage(_)
         | CardCheckError::Dispute(DisputeError::Undecided)
         | CardCheckError::Refund(ProviderRefundError::Undecided) => true,
-        CardCheckError::Dispute(DisputeError::Credit(error)) | CardCheckError::Refund(ProviderRefundError::Credit(error)) => {
-            matches!(error, CreditError::Contended | CreditError::Storage(_))
+        CardCheckError::Dispute(DisputeError::Note(error)) | CardCheckError::Refund(ProviderRefundError::Note(error)) => {
+            matches!(error, NoteError::Posting(PostingError::Contended | PostingError::Storage(_)))
         }
         CardCheckError::Dispute(DisputeError::Settlement(error)) | CardCheckError::Refund(ProviderRefundError::Settlement(error)) => {
             matches!(error, SettlementError::Rail(_))

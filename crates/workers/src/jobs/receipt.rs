@@ -2,9 +2,10 @@
 
 use super::Jobs;
 use super::billing_email::job_error;
-use souk_domain::billing::{BillingReason, InvoiceStatus, ReceiptOrder, deposit_at_start, expand_invoice};
+use souk_domain::billing::{BillingReason, DownloadLink, InvoiceStatus, ReceiptOrder, deposit_at_start, expand_invoice};
 use souk_domain::events::{Job, JobError};
 use souk_domain::shared::InvoiceId;
+use souk_domain::store::App;
 
 pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     let id = InvoiceId::parse(job.value("invoice")?).map_err(|error| JobError::Fail(error.to_string()))?;
@@ -31,7 +32,7 @@ pub async fn run(jobs: &Jobs, job: &Job) -> Result<(), JobError> {
     };
     drop(unit);
     let language = invoice.customer.language;
-    let downloads = apps.iter().map(|app| (app.title.in_language(language).to_owned(), format!("/apps/{}", app.did)));
-    let order = ReceiptOrder { downloads: downloads.collect(), deposit, language, invoice, links_from: jobs.ctx.now() };
+    let download = |app: &App| DownloadLink { title: app.title.in_language(language).to_owned(), path: format!("/apps/{}", app.did) };
+    let order = ReceiptOrder { downloads: apps.iter().map(download).collect(), deposit, language, invoice, links_from: jobs.ctx.now() };
     jobs.receipts.send(&order).await.map_err(job_error)
 }

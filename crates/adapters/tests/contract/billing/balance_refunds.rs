@@ -6,7 +6,7 @@ use crate::checkout_fixtures::{all_at_once, store};
 use crate::ledger::bench::UNIT;
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
-use souk_domain::billing::{self, CreditError, InvoiceStatus, PayoutOrder, RefundChoice, Refundable};
+use souk_domain::billing::{self, InvoiceStatus, NoteError, PayoutOrder, RefundChoice, RefundError, Refundable};
 use souk_domain::context::Context;
 use souk_domain::ledger::Account;
 use souk_domain::payment::RefundStatus;
@@ -41,11 +41,11 @@ on_one! {
         let part = billing.refund(&invoice, Some(4 * UNIT)).await.expect("goes back");
         assert_eq!((part.to_balance, part.refunds.len(), billing.customer_balance().await), (Amount::new(4 * UNIT), 0, KEPT - 6 * UNIT));
         let beyond = billing.refund(&invoice, Some(6 * UNIT + 1)).await;
-        assert!(matches!(beyond, Err(CreditError::OverRefund)), "{beyond:?}");
+        assert!(matches!(beyond, Err(RefundError::Note(NoteError::OverRefund))), "{beyond:?}");
         billing.refund(&invoice, None).await.expect("goes back");
         assert_eq!(billing.customer_balance().await, KEPT);
         let again = billing.refund(&invoice, None).await;
-        assert!(matches!(again, Err(CreditError::NothingPaid)), "{again:?}");
+        assert!(matches!(again, Err(RefundError::NothingPaid)), "{again:?}");
         let mut unit = billing.ctx.store.read().await.expect("reads");
         let posted = unit.journal().of_subject(part.notes[0].as_str()).await.expect("reads").remove(0);
         let postings: Vec<_> = posted.postings().iter().map(|posting| (posting.account.clone(), posting.amount)).collect();
@@ -69,7 +69,7 @@ on_one! {
         assert_eq!(billing::refundable(&billing.ctx, Mode::Test, &invoice.id).await.expect("computes"), nothing);
         for amount in [Some(UNIT), None] {
             let beyond = billing.refund(&invoice, amount).await;
-            assert!(matches!(beyond, Err(CreditError::NothingPaid)), "{beyond:?}");
+            assert!(matches!(beyond, Err(RefundError::NothingPaid)), "{beyond:?}");
         }
         for _ in 0..2 {
             billing.wait(DAY * 30);
@@ -77,7 +77,7 @@ on_one! {
         }
         assert_eq!(billing.customer_balance().await, 0, "it has paid two periods since");
         let late = billing.refund(&invoice, None).await;
-        assert!(matches!(late, Err(CreditError::NothingPaid)), "{late:?}");
+        assert!(matches!(late, Err(RefundError::NothingPaid)), "{late:?}");
         billing.is_sound().await;
     }
 
@@ -110,7 +110,7 @@ on_one! {
         billing.accept("price_1", 1).await;
         assert_eq!((billing.paid_by(&dearer).await[0], billing.customer_balance().await), (("network", 30 * UNIT), 30 * UNIT));
         let refund = billing.refund(&dearer, None).await;
-        assert!(matches!(refund, Err(CreditError::NothingPaid)), "it is balance: {refund:?}");
+        assert!(matches!(refund, Err(RefundError::NothingPaid)), "it is balance: {refund:?}");
         let order = PayoutOrder { customer_id: dearer.customer_id, currency_id: dearer.currency_id, amount: None, memo: String::new() };
         billing::pay_out_balance(&billing.ctx, Mode::Test, &order).await.expect("is ordered");
         assert_eq!(billing.refunds_and_balance().await, (vec![30], 0));
@@ -131,7 +131,7 @@ on_one! {
         let both = billing.refund(&invoice, Some(by_network)).await.expect("is ordered");
         assert_eq!((both.refunds[0].amount, both.to_balance), (Amount::new(by_network - UNIT), Amount::new(UNIT)));
         let beyond = refund_payment(None).await;
-        assert!(matches!(beyond, Err(CreditError::NothingPaid)), "the network has nothing left: {beyond:?}");
+        assert!(matches!(beyond, Err(RefundError::NothingPaid)), "the network has nothing left: {beyond:?}");
         let rest = billing.refund(&invoice, None).await.expect("goes back");
         assert_eq!((rest.refunds.len(), billing.customer_balance().await), (0, by_balance));
         billing.send_all().await;

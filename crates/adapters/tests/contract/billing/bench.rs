@@ -9,10 +9,10 @@ use souk_adapters::testing::{SeededRandom, TestDatabase};
 use souk_adapters::verify::verify;
 use souk_domain::access::Did;
 use souk_domain::billing::{
-    self, BillingPolicy, BillingReason, CancelAt, CancelError, CancelTerms, CreditError, CreditNote, CreditNoteFilter, CreditNoteReason,
-    DocumentType, Invoice, InvoiceFilter, InvoiceItem, InvoicePayment, InvoiceStatus, Period, PricingFormula, RefundChoice, RefundOrder,
-    RefundedNote, Requester, Scope, Stake, StakeChoice, StakePurpose, StakeStatus, StakeSubject, Subscription, SubscriptionItem,
-    SubscriptionStatus, UsageAction, UsageReport, period,
+    self, BillingPolicy, BillingReason, CancelAt, CancelError, CancelTerms, CreditNote, CreditNoteFilter, CreditNoteReason, DocumentType,
+    Invoice, InvoiceFilter, InvoiceItem, InvoicePayment, InvoiceStatus, NewInvoice, Period, PricingFormula, RefundChoice, RefundError,
+    RefundOrder, RefundedNote, Requester, Scope, Stake, StakeChoice, StakePurpose, StakeStatus, StakeSubject, Subscription,
+    SubscriptionItem, SubscriptionStatus, UsageAction, UsageReport, period,
 };
 use souk_domain::context::{Context, Networks};
 use souk_domain::customer::Customers;
@@ -337,7 +337,7 @@ impl Billing {
             ..invoice_item(&invoice.id.as_str().replace("in_", "ii_"), invoice.id.as_str())
         };
         let finalized = Invoice { number: Some(number), ..invoice.clone() };
-        unit.invoices().insert_final_all(&[(finalized, vec![line])]).await.expect("inserts");
+        unit.invoices().insert_final_all(&[NewInvoice { invoice: finalized, items: vec![line] }]).await.expect("inserts");
         let postings = vec![Posting::debit(Account::Receivable, total, currency), Posting::credit(Account::Revenue, total, currency)];
         let entry = id(&invoice.id.as_str().replace("in_", "je_"));
         let entry = Entry::new(entry, Mode::Test, EntryType::InvoiceFinalized, invoice.id.as_str(), self.start, postings);
@@ -504,7 +504,7 @@ impl Billing {
     }
 
     /// Creates a refund of an invoice: `amount` base units, or everything refundable. Does not send it.
-    pub async fn refund(&self, invoice: &Invoice, amount: Option<u128>) -> Result<RefundedNote, CreditError> {
+    pub async fn refund(&self, invoice: &Invoice, amount: Option<u128>) -> Result<RefundedNote, RefundError> {
         billing::refund_invoice(&self.ctx, Mode::Test, &invoice.id, &refund_order(amount)).await
     }
 

@@ -10,8 +10,8 @@ use souk_adapters::on_both;
 use souk_adapters::persistence::SqlPrices;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
-    self, BalanceTransactionType, CreditError, CreditNoteReason, Invoice, InvoiceStatus, PayoutOrder, PlanChoice, PlanOrder, PlanPreview,
-    PlanSwitch, RefundChoice, RefundedNote, Requester, Subscription, SubscriptionStatus, Threshold, UsageAction, UsageReport,
+    self, BalanceTransactionType, CreditNoteReason, Invoice, InvoiceStatus, PayoutOrder, PlanChoice, PlanOrder, PlanPreview, PlanSwitch,
+    RefundChoice, RefundError, RefundedNote, Requester, Subscription, SubscriptionStatus, Threshold, UsageAction, UsageReport,
 };
 use souk_domain::payment::{Mandate, MandateDetails, MandateStatus, Refund, RefundStatus};
 use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Usage};
@@ -318,7 +318,7 @@ on_both! {
         shop.billing().is_sound().await;
 
         shop.buyer.decide(&dispute, "won").await;
-        assert!(matches!(shop.billing().refund(&invoice, None).await, Err(CreditError::NothingPaid)), "the lines are fully credited");
+        assert!(matches!(shop.billing().refund(&invoice, None).await, Err(RefundError::NothingPaid)), "the lines are fully credited");
         shop.pay_out_balance().await;
         let mut refunds = shop.refunds().await;
         refunds.sort_by_key(|(_, status)| status.name());

@@ -6,11 +6,11 @@ use crate::ledger::bench::UNIT;
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{
-    self, CreditError, CreditNote, CreditNoteItem, CreditNoteOrder, CreditNotePreview, CreditNoteReason, CreditTo, Invoice, InvoiceStatus,
-    OrderedItem, Subscription, SubscriptionItem, SubscriptionStatus,
+    self, CreateNoteError, CreditNote, CreditNoteItem, CreditNoteOrder, CreditNotePreview, CreditNoteReason, CreditTo, Invoice,
+    InvoiceStatus, IssuedNote, NoteError, OrderedItem, Subscription, SubscriptionItem, SubscriptionStatus,
 };
 use souk_domain::context::Context;
-use souk_domain::payment::{self, Refund};
+use souk_domain::payment;
 use souk_domain::shared::{Amount, Mode};
 use std::sync::Arc;
 
@@ -53,11 +53,11 @@ fn order(invoice: &Invoice, tokens: Option<u128>, to: CreditTo) -> CreditNoteOrd
     }
 }
 
-async fn create(billing: &Billing, order: &CreditNoteOrder) -> Result<(CreditNote, Vec<CreditNoteItem>, Vec<Refund>), CreditError> {
+async fn create(billing: &Billing, order: &CreditNoteOrder) -> Result<IssuedNote, CreateNoteError> {
     let shown = billing::preview_credit_note(&billing.ctx, Mode::Test, order).await;
     let done = billing::create_credit_note(&billing.ctx, Mode::Test, order).await;
     match (&shown, &done) {
-        (Ok(shown), Ok((note, items, _))) => {
+        (Ok(shown), Ok(IssuedNote { note, items, .. })) => {
             let CreditNotePreview { total, due_reduced, to_balance, refunded, .. } = *shown;
             assert_eq!((note.total, note.due_reduced, note.to_balance, note.refunded), (total, due_reduced, to_balance, refunded));
             let lines = |items: &[CreditNoteItem]| {
@@ -86,17 +86,17 @@ on_both! {
     async fn a_paid_invoice_is_credited_to_the_balance_or_refunded_over_its_network(db: &TestDatabase) {
         let billing = billed(db, &[30]).await;
         let invoice = billing.last().await;
-        let (note, ..) = create(&billing, &order(&invoice, Some(10), CreditTo::Balance)).await.expect("is issued");
+        let IssuedNote { note, .. } = create(&billing, &order(&invoice, Some(10), CreditTo::Balance)).await.expect("is issued");
         assert_eq!((parts(&note), note.number_text().as_str()), ((0, 10, 0), "SOUK-TEST-CN-000001"));
         assert_eq!((billing.customer_balance().await, note.memo.as_str()), (10 * UNIT, "Sorry"));
-        let (note, _, refunds) = create(&billing, &order(&invoice, Some(5), CreditTo::Payments)).await.expect("is issued");
+        let IssuedNote { note, refunds, .. } = create(&billing, &order(&invoice, Some(5), CreditTo::Payments)).await.expect("is issued");
         assert_eq!((parts(&note), note.number, refunds.len()), ((0, 0, 5), 2, 1));
         assert_eq!(billing.refunds_and_balance().await, (vec![5], 10));
         let after = billing.reload(&invoice).await;
         assert_eq!((after.status, after.amount_credited, after.amount_paid), (InvoiceStatus::Paid, Amount::ZERO, Amount::new(30 * UNIT)));
         assert_eq!(credited(&billing, &invoice).await, [15 * UNIT]);
         let beyond = create(&billing, &order(&invoice, Some(16), CreditTo::Balance)).await;
-        assert!(matches!(beyond, Err(CreditError::OverRefund)), "{beyond:?}");
+        assert!(matches!(beyond, Err(CreateNoteError::Note(NoteError::OverRefund))), "{beyond:?}");
         billing.is_sound().await;
     }
 
@@ -122,16 +122,16 @@ on_one! {
         let lines = billing.lines(&invoice).await;
         let item = |place: usize, tokens: u128| OrderedItem { invoice_item_id: lines[place].id.clone(), amount: Amount::new(tokens * UNIT), revokes: None };
         let named = |items: Vec<OrderedItem>| CreditNoteOrder { items, ..order(&invoice, None, CreditTo::Balance) };
-        let (_, items, _) = create(&billing, &named(vec![item(1, 60), item(0, 7)])).await.expect("is issued");
+        let IssuedNote { items, .. } = create(&billing, &named(vec![item(1, 60), item(0, 7)])).await.expect("is issued");
         let listed: Vec<_> = items.iter().map(|item| (item.amount.base_units() / UNIT, item.revokes)).collect();
         assert_eq!(listed, [(60, true), (7, false)], "a line that is credited in full ends what it paid for");
         assert_eq!((credited(&billing, &invoice).await, billing.customer_balance().await), (vec![7 * UNIT, 60 * UNIT], 67 * UNIT));
         for (items, expected) in [
-            (vec![item(0, 24)], CreditError::OverRefund),
-            (vec![item(1, 1)], CreditError::OverRefund),
-            (vec![item(0, 1), item(0, 1)], CreditError::BadItems),
-            (vec![OrderedItem { invoice_item_id: id("ii_another"), ..item(0, 1) }], CreditError::BadItems),
-            (vec![item(0, 0)], CreditError::NoAmount),
+            (vec![item(0, 24)], NoteError::OverRefund),
+            (vec![item(1, 1)], NoteError::OverRefund),
+            (vec![item(0, 1), item(0, 1)], NoteError::BadItems),
+            (vec![OrderedItem { invoice_item_id: id("ii_another"), ..item(0, 1) }], NoteError::BadItems),
+            (vec![item(0, 0)], NoteError::NoAmount),
         ] {
             let refused = create(&billing, &named(items)).await.expect_err("is rejected");
             assert_eq!(refused.to_string(), expected.to_string());
@@ -151,7 +151,7 @@ on_one! {
         create(&billing, &order(&invoice, None, CreditTo::Payments)).await.expect("is issued");
         assert_eq!(credited(&billing, &invoice).await, [30 * UNIT, 60 * UNIT, 10 * UNIT], "without an amount: all that is left");
         let again = create(&billing, &order(&invoice, None, CreditTo::Payments)).await;
-        assert!(matches!(again, Err(CreditError::NoAmount)), "{again:?}");
+        assert!(matches!(again, Err(CreateNoteError::Note(NoteError::NoAmount))), "{again:?}");
         billing.is_sound().await;
     }
 
@@ -159,7 +159,7 @@ on_one! {
         let billing = billed(db, &[1_500]).await;
         let invoice = billing.last().await;
         for to in [CreditTo::Balance, CreditTo::Payments] {
-            let (note, ..) = create(&billing, &order(&invoice, Some(500), to)).await.expect("is issued");
+            let IssuedNote { note, .. } = create(&billing, &order(&invoice, Some(500), to)).await.expect("is issued");
             assert_eq!(parts(&note), (500, 0, 0), "what is unpaid comes first");
         }
         let after = billing.reload(&invoice).await;
@@ -185,7 +185,7 @@ on_one! {
     async fn the_unpaid_part_of_a_partly_paid_invoice_is_credited_first(db: &TestDatabase) {
         let billing = partly_paid(db).await;
         let invoice = billing.last().await;
-        let (note, ..) = create(&billing, &order(&invoice, Some(1_000), CreditTo::Payments)).await.expect("is issued");
+        let IssuedNote { note, .. } = create(&billing, &order(&invoice, Some(1_000), CreditTo::Payments)).await.expect("is issued");
         assert_eq!(parts(&note), (900, 100, 0), "100 were paid by the balance, and return to it");
         let after = billing.reload(&invoice).await;
         assert_eq!((after.status, after.amount_paid, after.amount_credited), (InvoiceStatus::Paid, Amount::new(600 * UNIT), Amount::new(900 * UNIT)));
@@ -207,7 +207,7 @@ on_one! {
         billing.insert(&billing.subscription("sub_1", &price, DAY * 30)).await;
         let charge = billing.round_unsent().await;
         let invoice = billing.last().await;
-        let (note, ..) = create(&billing, &order(&invoice, Some(20), CreditTo::Payments)).await.expect("is issued");
+        let IssuedNote { note, .. } = create(&billing, &order(&invoice, Some(20), CreditTo::Payments)).await.expect("is issued");
         assert_eq!((parts(&note), billing.reload(&invoice).await.status), ((20, 0, 0), InvoiceStatus::Open));
         payment::charge(&billing.ctx, &charge).await.expect("charges");
         let after = billing.reload(&invoice).await;
@@ -234,7 +234,7 @@ on_one! {
         let billing = billed(db, &[1_500]).await;
         let invoice = billing.last().await;
         let live = billing::create_credit_note(&billing.ctx, Mode::Live, &order(&invoice, None, CreditTo::Balance)).await;
-        assert!(matches!(live, Err(CreditError::NotFound)), "{live:?}");
+        assert!(matches!(live, Err(CreateNoteError::NotFound)), "{live:?}");
         billing::void_invoice(&billing.ctx, &invoice.id).await.expect("is void");
         let mut unit = billing.ctx.store.begin().await.expect("begins");
         let unpaid = billing.overdue_invoice("in_draft", &billing.find("sub_1").await, 1, Amount::new(9));
@@ -251,7 +251,7 @@ on_one! {
         let statement = billing.statements().await.remove(0);
         for invoice in [&invoice, &draft, &statement] {
             let refused = create(&billing, &order(invoice, None, CreditTo::Balance)).await;
-            assert!(matches!(refused, Err(CreditError::NotCreditable)), "{:?}: {refused:?}", invoice.status);
+            assert!(matches!(refused, Err(CreateNoteError::Note(NoteError::NotCreditable))), "{:?}: {refused:?}", invoice.status);
         }
     }
 }

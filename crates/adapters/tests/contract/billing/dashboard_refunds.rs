@@ -3,7 +3,7 @@
 use super::card_bench::CardBuyer;
 use crate::checkout_fixtures::id;
 use souk_adapters::{on_both, on_one};
-use souk_domain::billing::{self, CreditError, CreditNoteReason, InvoiceStatus, PayoutOrder};
+use souk_domain::billing::{self, CreditNoteReason, InvoiceStatus, PayoutError, PayoutOrder, SendRefundError};
 use souk_domain::payment::{RefundFilter, RefundStatus};
 use souk_domain::shared::{Amount, Mode, Page};
 
@@ -61,7 +61,7 @@ on_both! {
         assert_eq!(buyer.refunds().await, [(300, RefundStatus::Succeeded), (700, RefundStatus::Succeeded)]);
         let payout = PayoutOrder { customer_id: id("cus_1"), currency_id: buyer.currency.id.clone(), amount: None, memo: String::new() };
         let nowhere = billing::pay_out_balance(&buyer.billing.ctx, Mode::Test, &payout).await;
-        assert!(matches!(nowhere, Err(CreditError::NoPayoutRoute)), "the provider holds nothing of the payment: {nowhere:?}");
+        assert!(matches!(nowhere, Err(PayoutError::Send(SendRefundError::NoPayoutRoute))), "the provider holds nothing of the payment: {nowhere:?}");
         let names = |sums: &[(&str, i128)]| sums.iter().map(|(name, sum)| ((*name).to_owned(), *sum)).collect::<Vec<_>>();
         assert_eq!(buyer.accounts().await, names(&[("liabilities:customer_balance", -700), ("liabilities:suspense", 700)]));
         buyer.billing.is_sound().await;

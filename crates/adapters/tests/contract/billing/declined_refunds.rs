@@ -7,7 +7,7 @@ use crate::checkout_fixtures::{all_at_once, store};
 use crate::ledger::bench::UNIT;
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
-use souk_domain::billing::{self, BalanceTransactionType, CreditError, Invoice};
+use souk_domain::billing::{self, BalanceTransactionType, Invoice, NoteError, RefundDecisionError, RefundError, RetryRefundError};
 use souk_domain::context::Context;
 use souk_domain::payment::{Decline, Intent, Refund, RefundStatus};
 use souk_domain::shared::{Amount, Mode, Page, RefundId};
@@ -49,12 +49,12 @@ on_both! {
         assert_eq!((billing.reserved(&invoice).await, billing.customer_balance().await), ((20, 20), 0));
         assert_eq!(billing.accounts().await.get("liabilities:refunds_payable"), Some(&-i128::try_from(20 * UNIT).expect("fits")));
         let beyond = billing.refund(&invoice, Some(11 * UNIT)).await;
-        assert!(matches!(beyond, Err(CreditError::OverRefund)), "{beyond:?}");
+        assert!(matches!(beyond, Err(RefundError::Note(NoteError::OverRefund))), "{beyond:?}");
         billing.is_sound().await;
         let again = billing::retry_refund(&billing.ctx, Mode::Test, &refund).await.expect("is sent again");
         assert_eq!((again.status, again.failure_count), (RefundStatus::Pending, 1));
         let twice = billing::retry_refund(&billing.ctx, Mode::Test, &refund).await;
-        assert!(matches!(twice, Err(CreditError::NotFailed)), "{twice:?}");
+        assert!(matches!(twice, Err(RetryRefundError::Decision(RefundDecisionError::NotFailed))), "{twice:?}");
         billing.networks.fault("decline").await;
         billing.send_all().await;
         assert_eq!(billing.stored(&refund).await.failure_count, 2);
@@ -99,13 +99,11 @@ on_one! {
         let amounts = (billing.reserved(&invoice).await, billing.customer_balance().await);
         assert_eq!(amounts, ((30, 0), 30 * UNIT), "the network payment has room for a payout");
         let again = billing.refund(&invoice, None).await;
-        assert!(matches!(again, Err(CreditError::NothingPaid)), "{again:?}");
-        for done in [
-            billing::retry_refund(&billing.ctx, Mode::Test, &refund).await,
-            billing::move_refund_to_balance(&billing.ctx, Mode::Test, &refund).await,
-        ] {
-            assert!(matches!(done, Err(CreditError::NotFailed)), "{done:?}");
-        }
+        assert!(matches!(again, Err(RefundError::NothingPaid)), "{again:?}");
+        let retried = billing::retry_refund(&billing.ctx, Mode::Test, &refund).await;
+        assert!(matches!(retried, Err(RetryRefundError::Decision(RefundDecisionError::NotFailed))), "{retried:?}");
+        let moved = billing::move_refund_to_balance(&billing.ctx, Mode::Test, &refund).await;
+        assert!(matches!(moved, Err(RefundDecisionError::NotFailed)), "{moved:?}");
         billing.wait(DAY * 30);
         billing.round().await;
         assert_eq!((billing.paid_by(&billing.last().await).await, billing.customer_balance().await), (vec![("balance", 30 * UNIT)], 0));

@@ -8,7 +8,10 @@ use crate::checkout_fixtures::{all_at_once, id, store};
 use crate::ledger::bench::UNIT;
 use souk_adapters::testing::TestDatabase;
 use souk_adapters::{on_both, on_one};
-use souk_domain::billing::{self, BalanceTransactionType, CreditError, CreditNoteOrder, CreditNoteReason, CreditTo, PayoutOrder};
+use souk_domain::billing::{
+    self, BalanceTransactionType, CreditNoteOrder, CreditNoteReason, CreditTo, PayoutError, PayoutOrder, RefundDecisionError,
+    RetryRefundError, SendRefundError,
+};
 use souk_domain::context::Context;
 use souk_domain::payment::{Refund, RefundStatus, RefundType};
 use souk_domain::shared::{Amount, CurrencyId, Mode, Page, PaymentIntentId};
@@ -19,7 +22,7 @@ fn order(currency: &CurrencyId, amount: Option<u128>) -> PayoutOrder {
 }
 
 impl Billing {
-    async fn pay_out(&self, amount: Option<u128>) -> Result<Vec<Refund>, CreditError> {
+    async fn pay_out(&self, amount: Option<u128>) -> Result<Vec<Refund>, PayoutError> {
         billing::pay_out_balance(&self.ctx, Mode::Test, &order(&self.networks.currency.id, amount)).await
     }
 
@@ -68,7 +71,7 @@ impl CreditedBuyer {
         credited
     }
 
-    async fn pay_out(&self, amount: Option<u128>) -> Result<Vec<Refund>, CreditError> {
+    async fn pay_out(&self, amount: Option<u128>) -> Result<Vec<Refund>, PayoutError> {
         billing::pay_out_balance(&self.buyer.billing.ctx, Mode::Test, &order(&self.buyer.currency.id, amount)).await
     }
 
@@ -104,7 +107,7 @@ on_both! {
         billing.pay_out(None).await.expect("is ordered");
         assert_eq!(billing.refunds_and_balance().await, (vec![12, 18], 0));
         let nothing = billing.pay_out(None).await;
-        assert!(matches!(nothing, Err(CreditError::BalanceTooSmall)), "{nothing:?}");
+        assert!(matches!(nothing, Err(PayoutError::BalanceTooSmall)), "{nothing:?}");
         billing.is_sound().await;
     }
 
@@ -119,12 +122,11 @@ on_both! {
         let mut unit = billing.ctx.store.read().await.expect("reads");
         let failed = unit.refunds().list(Mode::Test, &Default::default(), &Page::new(None, None)).await.expect("reads").list.remove(0);
         drop(unit);
-        for decided in [
-            billing::retry_refund(&billing.ctx, Mode::Test, &failed.id).await,
-            billing::move_refund_to_balance(&billing.ctx, Mode::Test, &failed.id).await,
-        ] {
-            assert!(matches!(decided, Err(CreditError::NotFailed)), "a payout is ordered anew: {decided:?}");
-        }
+        let retried = billing::retry_refund(&billing.ctx, Mode::Test, &failed.id).await;
+        let is_refused = matches!(retried, Err(RetryRefundError::Decision(RefundDecisionError::NotFailed)));
+        assert!(is_refused, "a payout is ordered anew: {retried:?}");
+        let moved = billing::move_refund_to_balance(&billing.ctx, Mode::Test, &failed.id).await;
+        assert!(matches!(moved, Err(RefundDecisionError::NotFailed)), "it is in the balance already: {moved:?}");
         billing.is_sound().await;
         billing.pay_out(None).await.expect("is ordered");
         assert_eq!(billing.refunds_and_balance().await, (vec![30], 0));
@@ -205,7 +207,7 @@ on_one! {
         assert!(unit.intents().reserve_refund(&credited.payments[0], Amount::new(400), credited.buyer.billing.ctx.now()).await.expect("reserves"));
         unit.commit().await.expect("commits");
         let beyond = credited.pay_out(None).await;
-        assert!(matches!(beyond, Err(CreditError::NoPayoutRoute)), "{beyond:?}");
+        assert!(matches!(beyond, Err(PayoutError::Send(SendRefundError::NoPayoutRoute))), "{beyond:?}");
         assert_eq!(credited.reserved().await, (vec![400], 1_000), "nothing of it has happened");
         assert_eq!(credited.pay_out(Some(600)).await.expect("is ordered").len(), 1);
     }
@@ -231,9 +233,9 @@ on_one! {
         billing.round().await;
         billing.overpay(50 * UNIT).await;
         for (amount, expected) in [
-            (Some(10 * UNIT + 1), CreditError::BalanceReserved),
-            (Some(50 * UNIT + 1), CreditError::BalanceTooSmall),
-            (Some(0), CreditError::NoAmount),
+            (Some(10 * UNIT + 1), PayoutError::BalanceReserved),
+            (Some(50 * UNIT + 1), PayoutError::BalanceTooSmall),
+            (Some(0), PayoutError::NoAmount),
         ] {
             let refused = billing.pay_out(amount).await.expect_err("is rejected");
             assert_eq!(refused.to_string(), expected.to_string());
@@ -248,12 +250,12 @@ on_one! {
         let billing = credited(db).await;
         billing.write("UPDATE payment_intents SET payer = ''").await;
         let nowhere = billing.pay_out(None).await;
-        assert!(matches!(nowhere, Err(CreditError::NoPayoutRoute)), "{nowhere:?}");
+        assert!(matches!(nowhere, Err(PayoutError::Send(SendRefundError::NoPayoutRoute))), "{nowhere:?}");
         let stranger = PayoutOrder { customer_id: id("cus_none"), ..order(&billing.networks.currency.id, None) };
         let nobody = billing::pay_out_balance(&billing.ctx, Mode::Test, &stranger).await;
-        assert!(matches!(nobody, Err(CreditError::NotFound)), "{nobody:?}");
+        assert!(matches!(nobody, Err(PayoutError::NotFound)), "{nobody:?}");
         let live = billing::pay_out_balance(&billing.ctx, Mode::Live, &order(&billing.networks.currency.id, None)).await;
-        assert!(matches!(live, Err(CreditError::NotFound)), "{live:?}");
+        assert!(matches!(live, Err(PayoutError::NotFound)), "{live:?}");
         assert_eq!(billing.customer_balance().await, 30 * UNIT);
     }
 }

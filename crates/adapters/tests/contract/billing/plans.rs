@@ -6,8 +6,8 @@ use crate::ledger::bench::UNIT;
 use souk_adapters::on_one;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
-    self, CancelError, CreditError, CreditNoteReason, Invoice, InvoiceStatus, PaymentSource, PlanChoice, PlanError, PlanOrder, PlanPreview,
-    PlanSwitch, RefundChoice, RefundOrder, Requester, SubscriptionError, SubscriptionItem, SubscriptionStatus,
+    self, CancelError, CreditNoteReason, Invoice, InvoiceStatus, NoteError, PaymentSource, PlanChoice, PlanError, PlanOrder, PlanPreview,
+    PlanSwitch, RefundChoice, RefundError, RefundOrder, Requester, SubscriptionError, SubscriptionItem, SubscriptionStatus,
 };
 use souk_domain::payment::{
     self, Attempt, AttemptContext, Currency, Intent, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger,
@@ -218,10 +218,10 @@ on_one! {
             RefundOrder { invoice: invoice.map(|invoice| invoice.id.clone()), ..refund_order(Some(amount * UNIT)) }
         };
         let beyond = billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(31, Some(one))).await;
-        assert!(matches!(beyond, Err(CreditError::OverRefund)), "{beyond:?}");
+        assert!(matches!(beyond, Err(RefundError::Note(NoteError::OverRefund))), "{beyond:?}");
         billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(20, Some(one))).await.expect("is ordered");
         let beyond = billing::refund_payment(&billing.ctx, Mode::Test, &intent, &order(11, Some(one))).await;
-        assert!(matches!(beyond, Err(CreditError::OverRefund)), "{beyond:?}");
+        assert!(matches!(beyond, Err(RefundError::Note(NoteError::OverRefund))), "{beyond:?}");
         let rest = RefundOrder { amount: None, ..order(0, Some(one)) };
         let rest = billing::refund_payment(&billing.ctx, Mode::Test, &intent, &rest).await.expect("is ordered");
         assert_eq!(rest.refunds[0].amount, Amount::new(10 * UNIT), "all that is left of it");

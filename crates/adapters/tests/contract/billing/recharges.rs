@@ -10,7 +10,7 @@ use souk_adapters::verify::verify;
 use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, BillingReason, CreditError, Invoice, InvoiceStatus, PaymentTargetError, RechargeError, Subscription, SubscriptionError,
+    self, BillingReason, Invoice, InvoiceStatus, PaymentTargetError, RechargeError, RefundError, Subscription, SubscriptionError,
     SubscriptionStatus, VoidError,
 };
 use souk_domain::payment::check_due;
@@ -95,7 +95,7 @@ on_one! {
         let void = billing::void_invoice(&billing.ctx, &recorded_statements.id).await;
         assert!(matches!(void, Err(VoidError::NothingOverdue)), "the top-up remains: {void:?}");
         let refund = billing.refund(&recorded_statements, None).await;
-        assert!(matches!(refund, Err(CreditError::NothingPaid)), "the store has none of it: {refund:?}");
+        assert!(matches!(refund, Err(RefundError::NothingPaid)), "the store has none of it: {refund:?}");
     }
 
     async fn the_reconciler_finds_a_lost_response_and_records_the_funds_once(db: &TestDatabase) {

@@ -58,8 +58,8 @@ fn order(invoice: &Invoice, tokens: Option<u128>, reason: CreditNoteReason) -> C
 }
 
 async fn credit(billing: &Billing, order: &CreditNoteOrder) -> bool {
-    let (_, items, _) = billing::create_credit_note(&billing.ctx, Mode::Test, order).await.expect("is issued");
-    items.iter().any(|item| item.revokes)
+    let issued = billing::create_credit_note(&billing.ctx, Mode::Test, order).await.expect("is issued");
+    issued.items.iter().any(|item| item.revokes)
 }
 
 on_both! {

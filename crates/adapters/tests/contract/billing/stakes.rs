@@ -10,9 +10,9 @@ use souk_adapters::verify::verify;
 use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, BillingReason, DocumentType, Invoice, InvoiceStatus, OverduePaymentError, OverdueTarget, PaymentTargetError, RefundChoice,
-    ReleaseReason, Requester, STAKE_WAITING, Stake, StakeAdminError, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionError,
-    SubscriptionStatus,
+    self, BillingReason, DocumentType, Invoice, InvoiceStatus, NewInvoice, OverduePaymentError, OverdueTarget, PaymentTargetError,
+    RefundChoice, ReleaseReason, Requester, STAKE_WAITING, Stake, StakeAdminError, StakeChoice, StakeFor, StakeStatus, Subscription,
+    SubscriptionError, SubscriptionStatus,
 };
 use souk_domain::checkout::{Session, SubscriptionTerms};
 use souk_domain::payment::{self, Attempt, AttemptStatus, Mandate, MandateDetails, Purpose, check_due};
@@ -411,7 +411,7 @@ on_one! {
             let number = unit.invoices().allocate_numbers(Mode::Test, DocumentType::Invoice, 1).await.expect("a number");
             let overdue = Invoice { number: Some(number), status: InvoiceStatus::Uncollectible, ..invoice(&bill) };
             let line = invoice_item(&format!("ii_{round}"), &bill);
-            unit.invoices().insert_final_all(&[(overdue.clone(), vec![line])]).await.expect("inserts");
+            unit.invoices().insert_final_all(&[NewInvoice { invoice: overdue.clone(), items: vec![line] }]).await.expect("inserts");
             unit.attempts().insert(&card_attempt(&paying, "pi_1"), &planned(&overdue)).await.expect("inserts");
             unit.commit().await.expect("commits");
             let raced = all_at_once(db, 2, move |db, which| {

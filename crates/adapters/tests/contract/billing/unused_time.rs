@@ -7,8 +7,8 @@ use crate::ledger::bench::UNIT;
 use souk_adapters::on_one;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
-    self, CreditError, InvoiceStatus, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, RefundChoice, Refundable, Requester, StakeChoice,
-    Subscription, SubscriptionItem, period,
+    self, InvoiceStatus, NoteError, PlanChoice, PlanOrder, PlanPreview, PlanSwitch, RefundChoice, RefundError, Refundable, Requester,
+    StakeChoice, Subscription, SubscriptionItem, period,
 };
 use souk_domain::checkout::{Session, SessionStatus};
 use souk_domain::payment::RefundType;
@@ -156,10 +156,10 @@ on_one! {
         billing.wait(DAY * 10);
         billing.accept("price_2", 1).await;
         let beyond = billing.refund(&first, Some(10 * UNIT + 1)).await;
-        assert!(matches!(beyond, Err(CreditError::OverRefund)), "20 of the 30 were credited: {beyond:?}");
+        assert!(matches!(beyond, Err(RefundError::Note(NoteError::OverRefund))), "20 of the 30 were credited: {beyond:?}");
         billing.refund(&first, None).await.expect("is ordered");
         let again = billing.refund(&first, None).await;
-        assert!(matches!(again, Err(CreditError::NothingPaid)), "{again:?}");
+        assert!(matches!(again, Err(RefundError::NothingPaid)), "{again:?}");
         billing.send_all().await;
         billing.end_with(RefundChoice::Proration).await.expect("ends");
         assert_eq!((billing.refunded().await, billing.customer_balance().await), (vec![10 * UNIT], 20 * UNIT), "all of the 30, and no more");

@@ -7,8 +7,8 @@ use crate::ledger::bench::UNIT;
 use souk_adapters::on_one;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
-    self, CreditError, CreditNoteReason, Invoice, InvoiceStatus, PlanChoice, RefundChoice, STAKE_WAITING, Subscription, SubscriptionItem,
-    SubscriptionStatus, Threshold,
+    self, CreditNoteReason, Invoice, InvoiceStatus, NoteError, PlanChoice, RefundChoice, RefundError, STAKE_WAITING, Subscription,
+    SubscriptionItem, SubscriptionStatus, Threshold,
 };
 use souk_domain::pricing::Aggregate;
 use souk_domain::shared::Amount;
@@ -190,7 +190,7 @@ on_one! {
         billing.wait(DAY * 30);
         billing.round().await;
         let beyond = billing.refund(&first, Some(20 * UNIT + 1)).await;
-        assert!(matches!(beyond, Err(CreditError::OverRefund)), "{beyond:?}");
+        assert!(matches!(beyond, Err(RefundError::Note(NoteError::OverRefund))), "{beyond:?}");
         billing.refund(&first, None).await.expect("is ordered");
         assert_eq!(billing.refunds_and_balance().await, (vec![20], 80));
         billing.is_sound().await;
@@ -323,7 +323,7 @@ on_one! {
         billing::void_invoice(&billing.ctx, &calls.id).await.expect("is void");
         assert_eq!(billing.customer_balance().await, 80 * UNIT);
         let beyond = billing.refund(&seats, Some(50 * UNIT)).await;
-        assert!(matches!(beyond, Err(CreditError::OverRefund)), "{beyond:?}");
+        assert!(matches!(beyond, Err(RefundError::Note(NoteError::OverRefund))), "{beyond:?}");
         billing.refund(&seats, None).await.expect("is ordered");
         assert_eq!(billing.refunds_and_balance().await, (vec![20], 80), "100 were paid for seats");
         billing.used("si_2", 1).await;

@@ -11,8 +11,8 @@ use souk_adapters::identity::AppKey;
 use souk_adapters::testing::{FixedClock, TestDatabase};
 use souk_domain::access::Did;
 use souk_domain::payment::{
-    Currency, Decline, GasState, MandateRequest, Method, MethodKind, MethodSettings, Outcome, RailError, SandboxTime, SignedTransaction,
-    StakeRequest, StakeState, StoreTransaction, StoreTransactionRequest, TransferRequest, WalletRail,
+    Currency, CurrencyLimit, Decline, GasState, MandateRequest, Method, MethodKind, MethodSettings, Outcome, RailError, SandboxTime,
+    SignedTransaction, StakeRequest, StakeState, StoreTransaction, StoreTransactionRequest, TransferRequest, WalletRail,
 };
 use souk_domain::shared::{Amount, Clock, CurrencyId, MethodId, Mode, Timestamp};
 use souk_sandbox::ledger::{CHAIN_ID, Generation, Ledger, LedgerConfig, TOKEN_DECIMALS, TOKEN_SYMBOL, routes, token};
@@ -138,7 +138,7 @@ impl Bench {
         MandateRequest {
             payer: self.wallet.did().clone(),
             payer_key: self.wallet.public_key_base58(),
-            limits: vec![(self.currency.clone(), Amount::new(tokens * UNIT))],
+            limits: vec![CurrencyLimit { currency: self.currency.clone(), most: Amount::new(tokens * UNIT) }],
             reference: "cs_1".to_owned(),
             nonce,
         }

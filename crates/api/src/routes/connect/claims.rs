@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep};
 use souk_domain::checkout::TransferToSign;
-use souk_domain::payment::{Method, MethodSettings, PreparedMandate, PreparedStake};
+use souk_domain::payment::{CurrencyLimit, Method, MethodSettings, PreparedMandate, PreparedStake};
 use souk_domain::shared::{Language, Timestamp};
 
 /// The universal link that opens the wallet on a phone. Wallets read the query parameter `url` and decode it once more.
@@ -190,8 +190,8 @@ pub fn transfer_claim(transfer: &TransferToSign, language: Language) -> Value {
 /// The claim for a delegation: the wallet signs the prepared transaction unchanged. The description states the limits, because
 /// wallets show little else.
 pub fn mandate_claim(mandate: &PreparedMandate, store: &str, language: Language) -> Value {
-    let limits: Vec<_> =
-        mandate.limits.iter().map(|(currency, most)| format!("{} {}", most.to_decimal(currency.decimals), currency.symbol)).collect();
+    let text = |CurrencyLimit { currency, most }: &CurrencyLimit| format!("{} {}", most.to_decimal(currency.decimals), currency.symbol);
+    let limits: Vec<_> = mandate.limits.iter().map(text).collect();
     let mut text = match language {
         Language::English => {
             format!(

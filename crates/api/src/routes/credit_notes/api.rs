@@ -11,7 +11,7 @@ use poem_openapi::OpenApi;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use souk_domain::billing::{
-    self, CreditError, CreditNoteFilter, CreditNoteOrder, CreditNoteReason, CreditTo, Invoice, OrderedItem, expand_credit_note,
+    self, CreditNoteFilter, CreditNoteOrder, CreditNoteReason, CreditTo, Invoice, NoteError, OrderedItem, expand_credit_note,
 };
 use souk_domain::shared::{Amount, CreditNoteId, InvoiceId, InvoiceItemId, Mode, SubscriptionId, check_count};
 use std::sync::Arc;
@@ -90,9 +90,9 @@ impl CreditNotesApi {
         input: LosslessJson<CreditNoteInputModel>,
     ) -> Result<Json<CreditNoteModel>, Problem> {
         let ParsedOrder { order, .. } = read_order(&app, writes.mode, input.0).await?;
-        let (note, _, _) = billing::create_credit_note(&app.ctx, writes.mode, &order).await?;
+        let issued = billing::create_credit_note(&app.ctx, writes.mode, &order).await?;
         let mut unit = app.ctx.store.read().await?;
-        Ok(Json(credit_note(&app, unit.as_mut(), &note.id).await?))
+        Ok(Json(credit_note(&app, unit.as_mut(), &issued.note.id).await?))
     }
 
     /// Preview a credit note: the amounts that it would credit now, and their destination. Nothing is written.
@@ -144,7 +144,7 @@ async fn read_order(app: &App, mode: Mode, input: CreditNoteInputModel) -> Resul
     let mut items = Vec::with_capacity(inputs.len());
     for item in inputs {
         items.push(OrderedItem {
-            invoice_item_id: InvoiceItemId::parse(&item.invoice_item_id).map_err(|_| CreditError::BadItems)?,
+            invoice_item_id: InvoiceItemId::parse(&item.invoice_item_id).map_err(|_| NoteError::BadItems)?,
             amount: amount_of(&item.amount.0)?,
             revokes: item.revokes,
         });

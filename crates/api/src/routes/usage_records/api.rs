@@ -144,9 +144,9 @@ impl UsageRecordsApi {
     ) -> Result<Json<UsageSummaryModel>, Problem> {
         let item = SubscriptionItemId::parse(&subscription_item_id)?;
         let summary = billing::usage_summary(&app.ctx, reads.mode, &item).await?;
-        let total = |(period, total_usage): &(billing::Period, u64)| UsageTotalModel {
-            period: UsagePeriodModel { start: period.start.seconds(), end: period.end.seconds() },
-            total_usage: *total_usage,
+        let total = |one: &billing::PeriodUsage| UsageTotalModel {
+            period: UsagePeriodModel { start: one.period.start.seconds(), end: one.period.end.seconds() },
+            total_usage: one.total,
         };
         Ok(Json(UsageSummaryModel { count: summary.len() as u64, list: summary.iter().map(total).collect() }))
     }

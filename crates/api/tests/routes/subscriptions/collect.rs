@@ -119,7 +119,7 @@ async fn a_declined_payment_is_reported_and_can_be_retried() {
             _ => assert_eq!(done["status"], "ok", "{done}"),
         }
         app.networks.faucet(poor.did().as_str()).await;
-        app.advance(std::time::Duration::from_secs(1));
+        app.advance(Duration::from_secs(1));
     }
     assert_eq!(owed(&alice).await["summary"], json!({}));
     app.finish().await;
@@ -134,7 +134,7 @@ async fn invoices_in_a_card_currency_cannot_be_paid_by_wallet() {
     let asked = alice.buyer.browser.post(&format!("{path}/change-payment"), &body).await.ok();
     let secret = asked["stripeContext"]["client_secret"].as_str().expect("a secret");
     assert_eq!(app.networks.confirm(secret, "4000000000000341").await.0, 200, "the card is saved, and its charges are declined later");
-    app.advance(std::time::Duration::from_secs(2));
+    app.advance(Duration::from_secs(2));
     assert_eq!(alice.buyer.browser.get(&path).await.ok()["mandate"]["type"], "card");
     app.advance_and_bill(WEEK).await;
     let owes = owed(&alice).await;

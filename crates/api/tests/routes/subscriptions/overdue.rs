@@ -3,7 +3,7 @@
 use crate::app::{ACCEPTED, DECLINED_LATER, Subscriber, Terms, TestApp, WEEK, form, page_tokens};
 use serde_json::{Value, json};
 use souk_adapters::on_one;
-use souk_domain::billing::Invoice;
+use souk_domain::billing::{Invoice, NewInvoice};
 use souk_domain::shared::InvoiceId;
 use std::time::Duration;
 
@@ -120,7 +120,7 @@ on_one! {
             retry_at: Some(app.ctx.now()),
             ..known.clone()
         };
-        let invoices: Vec<_> = (1_001..=1_401).map(|number| (overdue(number), Vec::new())).collect();
+        let invoices: Vec<_> = (1_001..=1_401).map(|number| NewInvoice { invoice: overdue(number), items: Vec::new() }).collect();
         unit.invoices().insert_final_all(&invoices).await.expect("inserts");
         unit.commit().await.expect("commits");
         souk_workers::schedule::retry_overdue(&app.ctx).await.expect("tries");

@@ -1,7 +1,7 @@
 //! Changes balances, and posts their journal entries.
 
 use super::{BalanceTransaction, BalanceTransactionType, balance_of};
-use crate::billing::BillingError;
+use crate::billing::PostingError;
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Account, Entry, EntryType, Posting};
@@ -26,12 +26,12 @@ pub(crate) struct BalanceChange<'a> {
 /// payment in flight then use the balance.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when a decrease exceeds the balance, which changed since the caller read it.
+/// [`PostingError::Contended`] when a decrease exceeds the balance, which changed since the caller read it.
 pub(crate) async fn change_balance(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     change: &BalanceChange<'_>,
-) -> Result<BalanceTransaction, BillingError> {
+) -> Result<BalanceTransaction, PostingError> {
     let wall = ctx.now();
     let transaction = BalanceTransaction {
         id: BalanceTransactionId::new(wall, ctx.random.as_ref()),
@@ -44,7 +44,7 @@ pub(crate) async fn change_balance(
         source: change.source.to_owned(),
         created_at: change.at,
     };
-    let transaction = unit.balances().record(&transaction).await?.ok_or(BillingError::Contended)?;
+    let transaction = unit.balances().record(&transaction).await?.ok_or(PostingError::Contended)?;
     let entry = match change.kind {
         BalanceTransactionType::AppliedToInvoice => Some((EntryType::BalanceApplied, Account::CustomerBalance, Account::Receivable)),
         BalanceTransactionType::UnappliedFromInvoice => Some((EntryType::BalanceUnapplied, Account::Receivable, Account::CustomerBalance)),

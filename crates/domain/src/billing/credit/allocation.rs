@@ -1,6 +1,6 @@
 //! Pure rules for where the money of a credit note goes, and how an amount without items is spread over the invoice's lines.
 
-use super::CreditError;
+use super::NoteError;
 use crate::billing::{InvoicePayment, PaymentSource};
 use crate::shared::{Amount, AmountError, InvoicePaymentId, PaymentIntentId, Quotient};
 
@@ -35,17 +35,31 @@ pub(super) struct NoteAllocation {
     /// Added to the balance without a reservation on any payment.
     pub to_balance: Amount,
     /// The amount to return from each payment.
-    pub returned: Vec<(InvoicePaymentId, Amount)>,
+    pub returned: Vec<ReturnedPart>,
+}
+
+impl NoteAllocation {
+    /// The sum to return from the payments.
+    pub fn total_returned(&self) -> Result<Amount, AmountError> {
+        Amount::sum(self.returned.iter().map(|one| one.amount))
+    }
+}
+
+/// The part of a credit note that one payment returns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ReturnedPart {
+    pub payment: InvoicePaymentId,
+    pub amount: Amount,
 }
 
 /// # Errors
-/// [`CreditError::OverRefund`] when the destination cannot take `total`.
+/// [`NoteError::OverRefund`] when the destination cannot take `total`.
 pub(super) fn allocate(
     total: Amount,
     remaining: Amount,
     payments: &[Returnable],
     destination: &Destination,
-) -> Result<NoteAllocation, CreditError> {
+) -> Result<NoteAllocation, NoteError> {
     let skips_unpaid = matches!(destination, Destination::PaidPart | Destination::Payment(_) | Destination::Sent(_));
     let due = if skips_unpaid { Amount::ZERO } else { total.min(remaining) };
     let mut unallocated = total.minus(due)?;
@@ -56,17 +70,17 @@ pub(super) fn allocate(
             return Ok(allocation);
         }
         Destination::UnpaidPart if unallocated.is_zero() => return Ok(allocation),
-        Destination::UnpaidPart => return Err(CreditError::OverRefund),
+        Destination::UnpaidPart => return Err(NoteError::OverRefund),
         Destination::Payments | Destination::PaidPart | Destination::Payment(_) | Destination::Sent(_) => {}
     }
     for Returnable { payment, room } in in_order(payments, destination) {
         let part = unallocated.min(*room);
         if !part.is_zero() {
             unallocated = unallocated.minus(part)?;
-            allocation.returned.push((payment.id.clone(), part));
+            allocation.returned.push(ReturnedPart { payment: payment.id.clone(), amount: part });
         }
     }
-    if unallocated.is_zero() { Ok(allocation) } else { Err(CreditError::OverRefund) }
+    if unallocated.is_zero() { Ok(allocation) } else { Err(NoteError::OverRefund) }
 }
 
 /// The payments that the destination allows, in refund order.
@@ -92,11 +106,11 @@ fn in_order<'a>(payments: &'a [Returnable], destination: &Destination) -> Vec<&'
 /// no part exceeds its line.
 ///
 /// # Errors
-/// [`CreditError::OverRefund`] when the amount exceeds the sum of the lines.
-pub(crate) fn spread(amount: Amount, lines: &[Amount]) -> Result<Vec<Amount>, CreditError> {
+/// [`NoteError::OverRefund`] when the amount exceeds the sum of the lines.
+pub(crate) fn spread(amount: Amount, lines: &[Amount]) -> Result<Vec<Amount>, NoteError> {
     let sum = Amount::sum(lines.iter().copied())?;
     if amount > sum {
-        return Err(CreditError::OverRefund);
+        return Err(NoteError::OverRefund);
     }
     if sum.is_zero() {
         return Ok(vec![Amount::ZERO; lines.len()]);
@@ -150,7 +164,7 @@ mod tests {
 
     fn allocated(total: u128, remaining: u128, payments: &[Returnable], destination: &Destination) -> Option<Parts> {
         let allocation = allocate(Amount::new(total), Amount::new(remaining), payments, destination).ok()?;
-        let returned = allocation.returned.iter().map(|(id, amount)| (id.to_string(), amount.base_units())).collect();
+        let returned = allocation.returned.iter().map(|one| (one.payment.to_string(), one.amount.base_units())).collect();
         Some((allocation.due.base_units(), allocation.to_balance.base_units(), returned))
     }
 
@@ -189,7 +203,7 @@ mod tests {
                 prop_assert!(part <= line);
             }
             let over = spread(Amount::new(sum + 1), &creditable);
-            prop_assert!(matches!(over, Err(CreditError::OverRefund)));
+            prop_assert!(matches!(over, Err(NoteError::OverRefund)));
         }
 
         #[test]

@@ -4,12 +4,12 @@
 use super::allocation::{Destination, spread};
 use super::issue::{ItemOrder, NoteOrder, issue_note};
 use super::undo::PaidByIntent;
-use super::{CreditError, CreditNoteReason};
-use crate::billing::{DocumentType, Invoice, InvoiceChange, InvoiceItem, Notification, notify};
+use super::{CreditNoteReason, NoteError};
+use crate::billing::{DocumentType, Invoice, InvoiceChange, InvoiceItem, InvoicePayment, Notification, PostingError, notify};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting, Side};
 use crate::payment::{Intent, Method, ProviderRefund, Refund, RefundStatus, RefundType};
-use crate::shared::{Amount, EntryId, RefundId, Timestamp};
+use crate::shared::{Amount, EntryId, RefundId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
 /// A dashboard refund that is not recorded yet.
@@ -23,7 +23,7 @@ pub(super) struct DashboardRefund<'a> {
 
 impl DashboardRefund<'_> {
     /// Credits the refund to the invoices of its payment, oldest first, and posts the rest to suspense.
-    pub async fn record(&self, ctx: &Context, unit: &mut dyn UnitOfWork, paid: &PaidByIntent) -> Result<(), CreditError> {
+    pub async fn record(&self, ctx: &Context, unit: &mut dyn UnitOfWork, paid: &PaidByIntent) -> Result<(), NoteError> {
         if is_posted(unit, &self.provider.provider_id, EntryType::DashboardRefund).await? {
             return Ok(());
         }
@@ -44,17 +44,17 @@ impl DashboardRefund<'_> {
             return Ok(());
         }
         self.reserve(ctx, unit, uncovered.min(unallocated)).await?;
-        self.post_to_suspense(ctx, unit, uncovered).await
+        Ok(self.post_to_suspense(ctx, unit, uncovered).await?)
     }
 
     /// Reserves on the payment the part of the refund that no invoice line gives, so that neither a payout nor another refund asks the
     /// provider for it again. Released by [`super::refund::refund_failed_later`].
-    async fn reserve(&self, ctx: &Context, unit: &mut dyn UnitOfWork, amount: Amount) -> Result<(), CreditError> {
+    async fn reserve(&self, ctx: &Context, unit: &mut dyn UnitOfWork, amount: Amount) -> Result<(), PostingError> {
         if amount.is_zero() {
             return Ok(());
         }
         if !unit.intents().reserve_refund(&self.intent.id, amount, ctx.now()).await? {
-            return Err(CreditError::Contended);
+            return Err(PostingError::Contended);
         }
         let refund = Refund {
             id: RefundId::new(ctx.now(), ctx.random.as_ref()),
@@ -82,17 +82,17 @@ impl DashboardRefund<'_> {
     }
 
     /// How much of an invoice a credit note can return over the payment.
-    async fn part_of(&self, unit: &mut dyn UnitOfWork, paid: &PaidByIntent, invoice: &Invoice) -> Result<Amount, CreditError> {
+    async fn part_of(&self, unit: &mut dyn UnitOfWork, paid: &PaidByIntent, invoice: &Invoice) -> Result<Amount, PostingError> {
         if invoice.status.check(InvoiceChange::Credit).is_err() || invoice.document() != DocumentType::Invoice {
             return Ok(Amount::ZERO);
         }
         let lines = unit.invoices().items(&invoice.id).await?;
         let of_invoice = paid.payments.iter().filter(|payment| payment.invoice_id == invoice.id);
-        let room = Amount::sum(of_invoice.map(crate::billing::InvoicePayment::room))?;
+        let room = Amount::sum(of_invoice.map(InvoicePayment::room))?;
         Ok(Amount::sum(lines.iter().map(InvoiceItem::creditable))?.min(room))
     }
 
-    async fn credit(&self, ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice, amount: Amount) -> Result<(), CreditError> {
+    async fn credit(&self, ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice, amount: Amount) -> Result<(), NoteError> {
         let lines = unit.invoices().items(&invoice.id).await?;
         let creditable: Vec<_> = lines.iter().map(InvoiceItem::creditable).collect();
         let parts = spread(amount, &creditable)?;
@@ -103,7 +103,7 @@ impl DashboardRefund<'_> {
         issue_note(ctx, unit, invoice, &order, self.at).await.map(drop)
     }
 
-    async fn post_to_suspense(&self, ctx: &Context, unit: &mut dyn UnitOfWork, uncovered: Amount) -> Result<(), CreditError> {
+    async fn post_to_suspense(&self, ctx: &Context, unit: &mut dyn UnitOfWork, uncovered: Amount) -> Result<(), PostingError> {
         let currency = &self.intent.currency_id;
         let postings = vec![
             Posting::debit(Account::Suspense, uncovered, currency),
@@ -125,7 +125,7 @@ pub(super) async fn dashboard_refund_failed(
     unit: &mut dyn UnitOfWork,
     method: &Method,
     provider: &ProviderRefund,
-) -> Result<(), CreditError> {
+) -> Result<(), PostingError> {
     let entries = unit.journal().of_subject(&provider.provider_id).await?;
     let posted = entries.iter().filter(|entry| entry.kind == EntryType::DashboardRefund).flat_map(Entry::postings);
     let Some(suspense) = posted.into_iter().find(|posting| posting.account == Account::Suspense && posting.side == Side::Debit) else {
@@ -141,7 +141,7 @@ pub(super) async fn dashboard_refund_failed(
     post(ctx, unit, method, EntryType::RefundFailed, &provider.provider_id, ctx.now(), postings).await
 }
 
-async fn is_posted(unit: &mut dyn UnitOfWork, subject: &str, kind: EntryType) -> Result<bool, CreditError> {
+async fn is_posted(unit: &mut dyn UnitOfWork, subject: &str, kind: EntryType) -> Result<bool, StorageError> {
     Ok(unit.journal().of_subject(subject).await?.iter().any(|entry| entry.kind == kind))
 }
 
@@ -153,7 +153,7 @@ async fn post(
     subject: &str,
     at: Timestamp,
     postings: Vec<Posting>,
-) -> Result<(), CreditError> {
+) -> Result<(), PostingError> {
     let id = EntryId::new(ctx.now(), ctx.random.as_ref());
     unit.journal().post(&Entry::new(id, method.mode, kind, subject, at, postings)?).await?;
     Ok(())

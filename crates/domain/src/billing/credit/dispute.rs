@@ -1,12 +1,12 @@
 //! Records disputes as a card network reports them.
 
-use super::CreditError;
+use super::NoteError;
 use super::card_payment::{CardPaymentState, find_card_payment};
 use super::dispute_change::changes;
 use super::dispute_posting::DisputePosting;
 use super::undo::lock_paid_by;
 use crate::billing::clock::time_of_customer;
-use crate::billing::{Notification, notify};
+use crate::billing::{Notification, PostingError, notify};
 use crate::context::Context;
 use crate::payment::{Dispute, Intent, Method, ProviderDispute, SettlementError};
 use crate::shared::{Amount, CurrencyId, DisputeId, StorageError};
@@ -25,24 +25,19 @@ pub enum DisputeError {
     Undecided,
     #[error("the dispute is in {dispute}, its payment in {payment}")]
     OtherCurrency { dispute: String, payment: String },
+    /// The dispute or its credit notes could not be posted.
     #[error(transparent)]
-    Credit(CreditError),
+    Note(#[from] NoteError),
     /// The payment's open attempt could not be settled.
     #[error(transparent)]
     Settlement(SettlementError),
 }
 
-impl From<CreditError> for DisputeError {
-    fn from(error: CreditError) -> Self {
-        Self::Credit(error)
-    }
-}
-
 impl From<SettlementError> for DisputeError {
     fn from(error: SettlementError) -> Self {
         match error {
-            SettlementError::Contended => Self::Credit(CreditError::Contended),
-            SettlementError::Storage(error) => Self::Credit(CreditError::Storage(error)),
+            SettlementError::Contended => Self::Note(PostingError::Contended.into()),
+            SettlementError::Storage(error) => Self::Note(error.into()),
             error => Self::Settlement(error),
         }
     }
@@ -66,14 +61,14 @@ pub async fn record_dispute(ctx: &Context, method: &Method, provider: &ProviderD
     for _ in 0..MAX_TRIES {
         match try_record(ctx, method, &intent, provider).await {
             // When two callers record a new dispute at once, one of them finds the other's row on its next try.
-            Err(CreditError::Contended | CreditError::Storage(StorageError::Duplicate(_))) => {}
+            Err(NoteError::Posting(PostingError::Contended | PostingError::Storage(StorageError::Duplicate(_)))) => {}
             done => return Ok(done?),
         }
     }
-    Err(CreditError::Contended.into())
+    Err(NoteError::from(PostingError::Contended).into())
 }
 
-async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &ProviderDispute) -> Result<(), CreditError> {
+async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &ProviderDispute) -> Result<(), NoteError> {
     let mut unit = ctx.store.begin().await?;
     let recorded = unit.disputes().lock(&method.id, &provider.provider_id).await?;
     let is_new = recorded.is_none();
@@ -114,7 +109,7 @@ async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &
         after = posting.dispute;
     }
     if !unit.disputes().update(&before, &after).await? {
-        return Err(CreditError::Contended);
+        return Err(PostingError::Contended.into());
     }
     if is_new || before.status != after.status {
         notify(ctx, unit.as_mut(), &Notification::Disputed(after.id.clone()), ctx.now()).await?;

@@ -5,9 +5,9 @@ use super::allocation::{Destination, spread};
 use super::dispute_change::DisputeChange;
 use super::issue::{ItemOrder, NoteOrder, issue_note};
 use super::undo::{PaidByIntent, subscriptions_of, take_newest_first};
-use super::{CreditError, CreditNoteReason};
+use super::{CreditNoteReason, NoteError};
 use crate::billing::recovery::match_invoices;
-use crate::billing::{InvoiceItem, InvoicePayment, Subscription};
+use crate::billing::{InvoiceItem, InvoicePayment, PostingError, Subscription};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting, Side};
 use crate::payment::{Dispute, DisputeFilter};
@@ -27,18 +27,18 @@ pub(super) struct DisputePosting {
 }
 
 impl DisputePosting {
-    pub async fn record(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, change: DisputeChange) -> Result<(), CreditError> {
+    pub async fn record(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, change: DisputeChange) -> Result<(), NoteError> {
         match change {
-            DisputeChange::Withdrawn => self.withdraw(ctx, unit).await,
-            DisputeChange::Reinstated => self.reinstate(ctx, unit).await,
+            DisputeChange::Withdrawn => Ok(self.withdraw(ctx, unit).await?),
+            DisputeChange::Reinstated => Ok(self.reinstate(ctx, unit).await?),
             DisputeChange::Lost => self.lose(ctx, unit).await,
-            DisputeChange::Fee { before, now } => self.charge_fee(ctx, unit, before, now).await,
+            DisputeChange::Fee { before, now } => Ok(self.charge_fee(ctx, unit, before, now).await?),
         }
     }
 
     /// Withdraws the disputed amount from the invoice payments, newest first, and suspends what they paid for. The part without room on
     /// them was refunded already or went to the balance: it is posted to suspense.
-    async fn withdraw(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
+    async fn withdraw(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), PostingError> {
         let amount = self.dispute.amount;
         let taken = take_newest_first(amount, &self.paid.payments, InvoicePayment::room)?;
         self.paid.change(unit, &taken.parts, InvoicePayment::dispute).await?;
@@ -58,7 +58,7 @@ impl DisputePosting {
 
     /// Returns the withdrawn amount to the invoice payments. The part that was posted to suspense is posted back; after a loss that is the
     /// full amount, because the invoices have been credited.
-    async fn reinstate(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
+    async fn reinstate(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), PostingError> {
         let (amount, held) = (self.dispute.amount, self.held(unit).await?);
         let taken = take_newest_first(held, &self.paid.payments, |payment| payment.disputed)?;
         self.paid.change(unit, &taken.parts, InvoicePayment::reinstate).await?;
@@ -74,7 +74,7 @@ impl DisputePosting {
 
     /// Reverses the disputed payments, so that the invoices' due grows, and credits the creditable amount of their lines. The rest
     /// stays due, and makes its subscription past due.
-    async fn lose(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
+    async fn lose(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), NoteError> {
         let held = self.held(unit).await?;
         if held.is_zero() {
             return Ok(());
@@ -96,7 +96,7 @@ impl DisputePosting {
         Ok(match_invoices(ctx, unit, &subscriptions, self.at).await?)
     }
 
-    async fn credit(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, id: &InvoiceId) -> Result<(), CreditError> {
+    async fn credit(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, id: &InvoiceId) -> Result<(), NoteError> {
         let Some(invoice) = self.paid.invoices.iter_mut().find(|invoice| invoice.id == *id) else { return Ok(()) };
         let lines = unit.invoices().items(id).await?;
         let creditable: Vec<_> = lines.iter().map(InvoiceItem::creditable).collect();
@@ -114,7 +114,7 @@ impl DisputePosting {
     }
 
     /// Posts the change of the fee. A fee in a currency that the method does not have is not posted.
-    async fn charge_fee(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, before: Amount, now: Amount) -> Result<(), CreditError> {
+    async fn charge_fee(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, before: Amount, now: Amount) -> Result<(), PostingError> {
         self.dispute.fee = now;
         let Some(currency) = self.dispute.fee_currency_id.clone() else {
             tracing::warn!(dispute = %self.dispute.id, fee = %now, "the fee of a dispute is in a currency that its method does not have");
@@ -127,7 +127,7 @@ impl DisputePosting {
     }
 
     /// The amount that the last withdrawal holds of invoice payments, read from the journal; zero after a loss or a reinstatement.
-    async fn held(&self, unit: &mut dyn UnitOfWork) -> Result<Amount, CreditError> {
+    async fn held(&self, unit: &mut dyn UnitOfWork) -> Result<Amount, PostingError> {
         for movement in (1..=self.dispute.movements).rev() {
             for entry in unit.journal().of_subject(&movement_subject(&self.dispute, movement)).await? {
                 match entry.kind {
@@ -145,7 +145,7 @@ impl DisputePosting {
 
     /// Ends the suspension of the entitlements that the payment paid for, except where another dispute holds funds of the same invoices or
     /// subscriptions.
-    async fn reinstate_entitlements(&self, unit: &mut dyn UnitOfWork) -> Result<(), CreditError> {
+    async fn reinstate_entitlements(&self, unit: &mut dyn UnitOfWork) -> Result<(), StorageError> {
         let (customer, own) = (&self.dispute.customer_id, Some(&self.dispute.id));
         let contested = Contested::read(unit, self.dispute.mode, customer, own).await?;
         let not_contested = self.paid.invoices.iter().filter(|invoice| !contested.invoices.contains(&invoice.id));
@@ -158,7 +158,13 @@ impl DisputePosting {
         Ok(())
     }
 
-    async fn post(&mut self, ctx: &Context, unit: &mut dyn UnitOfWork, kind: EntryType, postings: Vec<Posting>) -> Result<(), CreditError> {
+    async fn post(
+        &mut self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        kind: EntryType,
+        postings: Vec<Posting>,
+    ) -> Result<(), PostingError> {
         self.dispute.movements = self.dispute.movements.saturating_add(1);
         let subject = movement_subject(&self.dispute, self.dispute.movements);
         let id = EntryId::new(ctx.now(), ctx.random.as_ref());

@@ -1,17 +1,20 @@
 //! Issues credit notes: changes lines, invoice, payments, balance, refunds and journal in one unit of work.
 
-use super::allocation::{Destination, NoteAllocation, Returnable, allocate};
-use super::refund::{NewRefund, write_refund};
-use super::{CreditError, CreditNote, CreditNoteItem, CreditNoteReason};
+use super::allocation::{Destination, NoteAllocation, Returnable, ReturnedPart, allocate};
+use super::refund::{NewRefund, WrittenRefund, write_refund};
+use super::{CreditNote, CreditNoteItem, CreditNoteReason, NoteError};
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
 use crate::billing::{
-    DocumentType, Invoice, InvoiceChange, InvoiceItem, InvoicePayment, ItemCredit, Notification, PaymentSource, PricingFormula, notify,
+    DocumentType, Invoice, InvoiceChange, InvoiceItem, InvoicePayment, ItemCredit, Notification, PaymentSource, PostingError,
+    PricingFormula, notify,
 };
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{Intent, IntentStatus, Refund};
-use crate::shared::{Amount, AttemptId, CreditNoteId, EntryId, EventId, InvoicePaymentId, PaymentIntentId, Timestamp};
+use crate::shared::{
+    Amount, AmountError, AttemptId, CreditNoteId, EntryId, EventId, InvoicePaymentId, PaymentIntentId, StorageError, Timestamp,
+};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -49,14 +52,14 @@ impl NoteOrder {
         Self { reason, memo: String::new(), items, destination, reference: String::new() }
     }
 
-    pub fn total(&self) -> Result<Amount, CreditError> {
-        Ok(Amount::sum(self.items.iter().map(|item| item.amount))?)
+    pub fn total(&self) -> Result<Amount, AmountError> {
+        Amount::sum(self.items.iter().map(|item| item.amount))
     }
 }
 
 /// An issued credit note, with everything that was written for it.
 #[derive(Debug, Clone)]
-pub(crate) struct IssuedNote {
+pub struct IssuedNote {
     pub note: CreditNote,
     pub items: Vec<CreditNoteItem>,
     pub invoice: Invoice,
@@ -69,39 +72,59 @@ pub(crate) struct IssuedNote {
 pub(super) struct NotePlan {
     pub total: Amount,
     pub allocation: NoteAllocation,
-    pub items: Vec<(ItemCredit, bool)>,
+    pub items: Vec<PlannedItem>,
     pub payments: Vec<InvoicePayment>,
     pub intents: HashMap<PaymentIntentId, Intent>,
+}
+
+/// What a credit note does to one invoice line.
+pub(super) struct PlannedItem {
+    /// The line's amounts after the note.
+    pub credit: ItemCredit,
+    pub amount: Amount,
+    /// Whether access to what the line paid for ends.
+    pub revokes: bool,
+}
+
+impl NotePlan {
+    /// The amount that balance payments return; it goes back to the balance.
+    pub fn returned_to_balance(&self) -> Result<Amount, AmountError> {
+        let is_balance = |id: &InvoicePaymentId| {
+            self.payments.iter().any(|payment| payment.id == *id && matches!(payment.source, PaymentSource::Balance(_)))
+        };
+        Amount::sum(self.allocation.returned.iter().filter(|one| is_balance(&one.payment)).map(|one| one.amount))
+    }
 }
 
 /// Plans a credit note without writing anything.
 ///
 /// # Errors
-/// [`CreditError::NotCreditable`] for drafts, void invoices and statements; [`CreditError::OverRefund`] when the amount exceeds the
-/// creditable amount of the lines or the refundable amount of the payments; [`CreditError::BadItems`] when a line is named twice or
-/// belongs to another invoice; [`CreditError::NoAmount`] when the total is zero.
-pub(super) async fn plan(unit: &mut dyn UnitOfWork, invoice: &Invoice, order: &NoteOrder) -> Result<NotePlan, CreditError> {
+/// [`NoteError::NotCreditable`] for drafts, void invoices and statements; [`NoteError::OverRefund`] when the amount exceeds the
+/// creditable amount of the lines or the refundable amount of the payments; [`NoteError::BadItems`] when a line is named twice or
+/// belongs to another invoice; [`NoteError::NoAmount`] when the total is zero.
+pub(super) async fn plan(unit: &mut dyn UnitOfWork, invoice: &Invoice, order: &NoteOrder) -> Result<NotePlan, NoteError> {
     if invoice.status.check(InvoiceChange::Credit).is_err() || invoice.document() != DocumentType::Invoice {
-        return Err(CreditError::NotCreditable);
+        return Err(NoteError::NotCreditable);
     }
     let total = order.total()?;
     if total.is_zero() {
-        return Err(CreditError::NoAmount);
+        return Err(NoteError::NoAmount);
     }
     let mut items = Vec::with_capacity(order.items.len());
     for (place, one) in order.items.iter().enumerate() {
         let is_repeated = order.items[..place].iter().any(|other| other.item.id == one.item.id);
         if is_repeated || one.item.invoice_id != invoice.id {
-            return Err(CreditError::BadItems);
+            return Err(NoteError::BadItems);
         }
         let credited = one.item.credited.plus(one.amount)?;
         if credited > one.item.amount {
-            return Err(CreditError::OverRefund);
+            return Err(NoteError::OverRefund);
         }
         let fills = credited == one.item.amount && !credited.is_zero() && !one.amount.is_zero();
         let revokes = one.revokes.unwrap_or(fills && !order.reason.keeps_access());
         let covers_until = one.covers_until.or(one.item.covers_until);
-        items.push((ItemCredit { id: one.item.id.clone(), credited_before: one.item.credited, credited, covers_until }, revokes));
+        let credit = ItemCredit { id: one.item.id.clone(), credited_before: one.item.credited, credited, covers_until };
+        items.push(PlannedItem { credit, amount: one.amount, revokes });
     }
     let payments = unit.invoice_payments().of_invoices(std::slice::from_ref(&invoice.id)).await?;
     let ids: Vec<_> = payments.iter().filter_map(|payment| payment.source.intent().cloned()).collect();
@@ -126,26 +149,26 @@ pub(super) fn returnable(payment: &InvoicePayment, intents: &HashMap<PaymentInte
 /// that payment goes to the balance.
 ///
 /// # Errors
-/// Those of [`plan`], and [`CreditError::Contended`] when a row changed after it was read.
+/// Those of [`plan`], and [`PostingError::Contended`] when a row changed after it was read.
 pub(crate) async fn issue_note(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     invoice: &Invoice,
     order: &NoteOrder,
     now: Timestamp,
-) -> Result<IssuedNote, CreditError> {
+) -> Result<IssuedNote, NoteError> {
     let plan = plan(unit, invoice, order).await?;
     let wall = ctx.now();
     let id = CreditNoteId::new(wall, ctx.random.as_ref());
-    let to_balance_payments = balance_part(&plan)?;
-    let refunded = Amount::sum(plan.allocation.returned.iter().map(|(_, amount)| *amount))?.minus(to_balance_payments)?;
-    let credits: Vec<_> = plan.items.iter().map(|(credit, _)| credit.clone()).collect();
+    let to_balance_payments = plan.returned_to_balance()?;
+    let refunded = plan.allocation.total_returned()?.minus(to_balance_payments)?;
+    let credits: Vec<_> = plan.items.iter().map(|item| item.credit.clone()).collect();
     if !unit.invoices().credit_items(&credits).await? {
-        return Err(CreditError::Contended);
+        return Err(PostingError::Contended.into());
     }
     let after = invoice.with_amounts(invoice.amount_paid, invoice.amount_credited.plus(plan.allocation.due)?, now)?;
     if after != *invoice && !unit.invoices().update(invoice, &after).await? {
-        return Err(CreditError::Contended);
+        return Err(PostingError::Contended.into());
     }
     let to_balance = plan.allocation.to_balance.plus(to_balance_payments)?;
     let mut note = CreditNote {
@@ -169,11 +192,11 @@ pub(crate) async fn issue_note(
         .items
         .iter()
         .zip(&order.items)
-        .map(|((credit, revokes), ordered)| CreditNoteItem {
+        .map(|(planned, ordered)| CreditNoteItem {
             note_id: id.clone(),
-            invoice_item_id: credit.id.clone(),
-            amount: ordered.amount,
-            revokes: *revokes,
+            invoice_item_id: planned.credit.id.clone(),
+            amount: planned.amount,
+            revokes: planned.revokes,
             pricing_formula: ordered.pricing_formula.clone(),
         })
         .collect();
@@ -192,18 +215,17 @@ pub(crate) async fn issue_note(
     }
     note.number = unit.invoices().allocate_numbers(note.mode, DocumentType::CreditNote, 1).await?;
     unit.credit_notes().insert(&note, &items).await?;
-    let (refunds, attempts) = return_payments(ctx, unit, &note, &plan, order, now).await?;
+    let WrittenRefunds { refunds, attempts } = return_payments(ctx, unit, &note, &plan, order, now).await?;
     post_note(ctx, unit, &note, now).await?;
     notify(ctx, unit, &Notification::Credited(note.id.clone()), wall).await?;
     Ok(IssuedNote { note, items, invoice: after, refunds, attempts })
 }
 
-/// The amount that balance payments return; it goes back to the balance.
-fn balance_part(plan: &NotePlan) -> Result<Amount, CreditError> {
-    let is_balance = |id: &InvoicePaymentId| {
-        plan.payments.iter().any(|payment| payment.id == *id && matches!(payment.source, PaymentSource::Balance(_)))
-    };
-    Ok(Amount::sum(plan.allocation.returned.iter().filter(|(id, _)| is_balance(id)).map(|(_, amount)| *amount))?)
+/// The refunds of a credit note, and the attempts that send them.
+#[derive(Default)]
+struct WrittenRefunds {
+    refunds: Vec<Refund>,
+    attempts: Vec<AttemptId>,
 }
 
 /// Reserves on each payment the amount that it returns, and writes the refunds that send it.
@@ -214,12 +236,12 @@ async fn return_payments(
     plan: &NotePlan,
     order: &NoteOrder,
     now: Timestamp,
-) -> Result<(Vec<Refund>, Vec<AttemptId>), CreditError> {
-    let (mut refunds, mut attempts) = (Vec::new(), Vec::new());
-    for (id, amount) in &plan.allocation.returned {
-        let Some(payment) = plan.payments.iter().find(|payment| payment.id == *id) else { continue };
+) -> Result<WrittenRefunds, NoteError> {
+    let mut written = WrittenRefunds::default();
+    for ReturnedPart { payment, amount } in &plan.allocation.returned {
+        let Some(payment) = plan.payments.iter().find(|one| one.id == *payment) else { continue };
         if !unit.invoice_payments().update(payment, &payment.refund(*amount)?).await? {
-            return Err(CreditError::Contended);
+            return Err(PostingError::Contended.into());
         }
         let intent = payment.source.intent().and_then(|intent| plan.intents.get(intent));
         if matches!(payment.source, PaymentSource::Balance(_)) {
@@ -227,11 +249,11 @@ async fn return_payments(
         }
         let reference = matches!(order.destination, Destination::Sent(_)).then_some(order.reference.as_str());
         let new = NewRefund { note, payment, intent, amount: *amount, reference, now };
-        let (refund, attempt) = write_refund(ctx, unit, &new).await?;
-        refunds.push(refund);
-        attempts.extend(attempt);
+        let WrittenRefund { refund, attempt } = write_refund(ctx, unit, &new).await?;
+        written.refunds.push(refund);
+        written.attempts.extend(attempt);
     }
-    Ok((refunds, attempts))
+    Ok(written)
 }
 
 /// Revokes what the credited lines paid for. One-time purchases are revoked in this unit of work. A subscription ends by an event, and only
@@ -244,13 +266,13 @@ async fn revoke(
     plan: &NotePlan,
     order: &NoteOrder,
     now: Timestamp,
-) -> Result<(), CreditError> {
+) -> Result<(), StorageError> {
     let mut ends_subscription = false;
-    for ((credit, _), ordered) in plan.items.iter().zip(&order.items).filter(|((_, revokes), _)| *revokes) {
+    for (planned, ordered) in plan.items.iter().zip(&order.items).filter(|(planned, _)| planned.revokes) {
         if ordered.item.subscription_item_id.is_some() && invoice.subscription_id.is_some() {
             ends_subscription |= ordered.item.covers(now);
         } else {
-            unit.entitlements().revoke(&credit.id, now).await?;
+            unit.entitlements().revoke(&planned.credit.id, now).await?;
         }
     }
     if ends_subscription {
@@ -261,7 +283,7 @@ async fn revoke(
     Ok(())
 }
 
-async fn post_note(ctx: &Context, unit: &mut dyn UnitOfWork, note: &CreditNote, now: Timestamp) -> Result<(), CreditError> {
+async fn post_note(ctx: &Context, unit: &mut dyn UnitOfWork, note: &CreditNote, now: Timestamp) -> Result<(), PostingError> {
     if note.total.is_zero() {
         return Ok(());
     }

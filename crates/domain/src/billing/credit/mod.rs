@@ -10,27 +10,27 @@ mod dispute;
 mod dispute_change;
 mod dispute_posting;
 mod issue;
+mod order_refund;
 mod payout;
 mod provider_refund;
 mod refund;
 mod suspense;
 mod undo;
 
-use super::CreditError;
+use super::{NoteError, SendRefundError};
 pub(crate) use allocation::Destination;
 pub use card_check::{CardCheckError, check_card_payment};
-pub(crate) use create::refund_fully;
-pub use create::{
-    CreditNoteOrder, CreditNotePreview, CreditTo, OrderedItem, RefundOrder, Refundable, RefundedNote, create_credit_note,
-    preview_credit_note, refund_invoice, refund_payment, refundable,
-};
+pub use create::{CreateNoteError, CreditNoteOrder, CreditNotePreview, CreditTo, OrderedItem, create_credit_note, preview_credit_note};
 pub use dispute::{DisputeError, record_dispute};
 pub(super) use dispute_posting::is_contested;
+pub use issue::IssuedNote;
 pub(crate) use issue::{ItemOrder, NoteOrder, credit_everything, issue_note};
-pub use payout::{PayoutOrder, pay_out_balance, payout_limit};
+pub(crate) use order_refund::refund_fully;
+pub use order_refund::{RefundError, RefundOrder, Refundable, RefundedNote, refund_invoice, refund_payment, refundable};
+pub use payout::{PayoutError, PayoutOrder, pay_out_balance, payout_limit};
 pub use provider_refund::{ProviderRefundError, record_provider_refund};
-pub(crate) use refund::refund_declined;
-pub use refund::{move_refund_to_balance, refund_failed_later, refund_settled, retry_refund};
+pub use refund::{RefundDecisionError, RetryRefundError, move_refund_to_balance, refund_failed_later, retry_refund};
+pub(crate) use refund::{refund_declined, refund_settled};
 pub use suspense::{ResolvedSuspense, SuspenseError, SuspenseTo, resolve_suspense};
 pub(super) use undo::{lock_paid_by, take_newest_first};
 

@@ -1,14 +1,17 @@
 //! Pays out a customer's balance: as refunds of card payments that have room, or to the wallet that paid last.
 
-use super::CreditError;
 use super::refund::send;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, balance_of, change_balance};
 use crate::billing::clock::time_of_customer;
-use crate::billing::{COMMENT_MAX, publish_charges};
+use crate::billing::errors::{convert_send_error, convert_through};
+use crate::billing::{COMMENT_MAX, PostingError, SendRefundError, publish_charges};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{Intent, Method, Refund, RefundFilter, RefundStatus, RefundType};
-use crate::shared::{Amount, CurrencyId, CustomerId, EntryId, MAX_PAGE_SIZE, Mode, Page, PaymentIntentId, RefundId, Timestamp, check_text};
+use crate::shared::{
+    Amount, CurrencyId, CustomerId, EntryId, InputError, MAX_PAGE_SIZE, Mode, Page, PaymentIntentId, RefundId, StorageError, Timestamp,
+    check_text,
+};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 
@@ -16,6 +19,28 @@ use std::collections::HashMap;
 const MAX_PAYMENTS: u32 = 100;
 /// The most unpaid invoices that are read to compute the payout limit. More are not needed: a balance does not cover that many.
 const MAX_UNPAID_INVOICES: u32 = 1_000;
+
+/// Why a payout of the balance is rejected.
+#[derive(Debug, thiserror::Error)]
+pub enum PayoutError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    #[error("Please enter an amount above zero.")]
+    NoAmount,
+    #[error("Part of the balance is reserved for unpaid invoices")]
+    BalanceReserved,
+    #[error("The balance is lower than this amount")]
+    BalanceTooSmall,
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error(transparent)]
+    Send(SendRefundError),
+    #[error(transparent)]
+    Posting(#[from] PostingError),
+}
+
+convert_through!(PayoutError::Posting, StorageError);
+convert_send_error!(PayoutError);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PayoutOrder {
@@ -28,7 +53,7 @@ pub struct PayoutOrder {
 }
 
 /// The most that can be paid out now: the balance less the remaining amounts of unpaid invoices in its currency.
-pub async fn payout_limit(unit: &mut dyn UnitOfWork, customer: &CustomerId, currency: &CurrencyId) -> Result<Amount, CreditError> {
+pub async fn payout_limit(unit: &mut dyn UnitOfWork, customer: &CustomerId, currency: &CurrencyId) -> Result<Amount, PostingError> {
     let balance = balance_of(unit, customer, currency).await?;
     let unpaid = unit.invoices().unpaid_in(customer, currency, MAX_UNPAID_INVOICES).await?;
     let unpaid = Amount::sum(unpaid.iter().map(crate::billing::Invoice::remaining))?;
@@ -39,37 +64,37 @@ pub async fn payout_limit(unit: &mut dyn UnitOfWork, customer: &CustomerId, curr
 /// payout.
 ///
 /// # Errors
-/// [`CreditError::BalanceTooSmall`] and [`CreditError::BalanceReserved`] when the order exceeds what can be paid out;
-/// [`CreditError::NoPayoutRoute`] when the customer's payments cannot take the amount back.
+/// [`PayoutError::BalanceTooSmall`] and [`PayoutError::BalanceReserved`] when the order exceeds what can be paid out;
+/// [`SendRefundError::NoPayoutRoute`] when the customer's payments cannot take the amount back.
 #[tracing::instrument(skip_all)]
-pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> Result<Vec<Refund>, CreditError> {
+pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> Result<Vec<Refund>, PayoutError> {
     let memo = check_text("memo", &order.memo, COMMENT_MAX)?;
     let mut unit = ctx.store.begin().await?;
     let customer = unit.customers().find(&order.customer_id).await?.filter(|customer| customer.mode == mode);
-    let customer = customer.ok_or(CreditError::NotFound)?;
+    let customer = customer.ok_or(PayoutError::NotFound)?;
     let now = time_of_customer(ctx, unit.as_mut(), &customer.id).await?;
-    let currency = unit.methods().find_currency(&order.currency_id).await?.ok_or(CreditError::NotFound)?;
-    let method = unit.methods().find(&currency.method_id).await?.ok_or(CreditError::NotFound)?;
+    let currency = unit.methods().find_currency(&order.currency_id).await?.ok_or(PayoutError::NotFound)?;
+    let method = unit.methods().find(&currency.method_id).await?.ok_or(PayoutError::NotFound)?;
     // Locked before the unpaid invoices are read: a concurrent finalization waits for the same row.
     unit.balances().lock(std::slice::from_ref(&customer.id)).await?;
     let balance = balance_of(unit.as_mut(), &customer.id, &currency.id).await?;
     let limit = payout_limit(unit.as_mut(), &customer.id, &currency.id).await?;
     let amount = order.amount.unwrap_or(limit);
     match amount {
-        Amount::ZERO if order.amount.is_some() => return Err(CreditError::NoAmount),
-        Amount::ZERO if balance.is_zero() => return Err(CreditError::BalanceTooSmall),
-        Amount::ZERO => return Err(CreditError::BalanceReserved),
-        amount if amount > balance => return Err(CreditError::BalanceTooSmall),
-        amount if amount > limit => return Err(CreditError::BalanceReserved),
+        Amount::ZERO if order.amount.is_some() => return Err(PayoutError::NoAmount),
+        Amount::ZERO if balance.is_zero() => return Err(PayoutError::BalanceTooSmall),
+        Amount::ZERO => return Err(PayoutError::BalanceReserved),
+        amount if amount > balance => return Err(PayoutError::BalanceTooSmall),
+        amount if amount > limit => return Err(PayoutError::BalanceReserved),
         _ => {}
     }
     let routes = routes(unit.as_mut(), &method, &customer.id, &currency.id, amount).await?;
     let (mut refunds, mut attempts) = (Vec::new(), Vec::new());
-    for (intent_id, part) in routes {
+    for Route { intent: intent_id, amount: part } in routes {
         if let Some(intent) = &intent_id
             && !unit.intents().reserve_refund(intent, part, now).await?
         {
-            return Err(CreditError::Contended);
+            return Err(PostingError::Contended.into());
         }
         let refund = Refund {
             id: RefundId::new(ctx.now(), ctx.random.as_ref()),
@@ -103,6 +128,13 @@ pub async fn pay_out_balance(ctx: &Context, mode: Mode, order: &PayoutOrder) -> 
     Ok(refunds)
 }
 
+/// A part of a payout.
+struct Route {
+    /// The card payment that is refunded; `None`: the wallet that paid last.
+    intent: Option<PaymentIntentId>,
+    amount: Amount,
+}
+
 /// Splits an amount over its refund routes: card payments, newest first, but those whose payouts the network has declined come last; for a
 /// wallet, the account that paid last.
 async fn routes(
@@ -111,10 +143,10 @@ async fn routes(
     customer: &CustomerId,
     currency: &CurrencyId,
     amount: Amount,
-) -> Result<Vec<(Option<PaymentIntentId>, Amount)>, CreditError> {
+) -> Result<Vec<Route>, SendRefundError> {
     if !method.kind.is_card() {
-        unit.intents().last_paid(customer, currency).await?.ok_or(CreditError::NoPayoutRoute)?;
-        return Ok(vec![(None, amount)]);
+        unit.intents().last_paid(customer, currency).await?.ok_or(SendRefundError::NoPayoutRoute)?;
+        return Ok(vec![Route { intent: None, amount }]);
     }
     let (mut unallocated, mut routes) = (amount, Vec::new());
     let mut intents = unit.intents().with_room(customer, currency, MAX_PAYMENTS).await?;
@@ -125,10 +157,10 @@ async fn routes(
         if part.is_zero() {
             continue;
         }
-        unallocated = unallocated.minus(part)?;
-        routes.push((Some(intent.id), part));
+        unallocated = unallocated.minus(part).map_err(PostingError::from)?;
+        routes.push(Route { intent: Some(intent.id), amount: part });
     }
-    if unallocated.is_zero() { Ok(routes) } else { Err(CreditError::NoPayoutRoute) }
+    if unallocated.is_zero() { Ok(routes) } else { Err(SendRefundError::NoPayoutRoute) }
 }
 
 /// The number of declined payouts of each payment, among the customer's newest failed refunds.
@@ -136,7 +168,7 @@ async fn declined_payouts(
     unit: &mut dyn UnitOfWork,
     mode: Mode,
     customer: &CustomerId,
-) -> Result<HashMap<PaymentIntentId, u32>, CreditError> {
+) -> Result<HashMap<PaymentIntentId, u32>, StorageError> {
     let filter = RefundFilter { customer_id: Some(customer.clone()), status: Some(RefundStatus::Failed), ..RefundFilter::default() };
     let failed = unit.refunds().list(mode, &filter, &Page::new(None, Some(MAX_PAGE_SIZE))).await?.list;
     let mut declined = HashMap::new();
@@ -147,7 +179,7 @@ async fn declined_payouts(
 }
 
 /// What a card payment can still refund: disputed and reversed amounts have left the store already.
-async fn room_of(unit: &mut dyn UnitOfWork, intent: &Intent) -> Result<Amount, CreditError> {
+async fn room_of(unit: &mut dyn UnitOfWork, intent: &Intent) -> Result<Amount, PostingError> {
     let mut room = intent.amount_received.minus(intent.amount_refunded)?;
     for payment in unit.invoice_payments().of_intent(&intent.id).await? {
         room = room.minus(payment.disputed.plus(payment.reversed)?).unwrap_or_default();
@@ -155,7 +187,7 @@ async fn room_of(unit: &mut dyn UnitOfWork, intent: &Intent) -> Result<Amount, C
     Ok(room)
 }
 
-async fn debit(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, now: Timestamp) -> Result<(), CreditError> {
+async fn debit(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, now: Timestamp) -> Result<(), PostingError> {
     let change = BalanceChange {
         mode: refund.mode,
         customer_id: &refund.customer_id,

@@ -1,12 +1,13 @@
 //! Records refunds as a card network reports them: refunds that this store ordered, and refunds made in the provider's dashboard.
 
-use super::CreditError;
+use super::NoteError;
 use super::card_payment::{CardPaymentState, find_card_payment};
 use super::dashboard_refund::{DashboardRefund, dashboard_refund_failed};
 use super::refund::refund_failed_later;
 use super::undo::lock_paid_by;
-use crate::billing::BillingError;
+use crate::billing::PostingError;
 use crate::billing::clock::time_of_customer;
+use crate::billing::errors::convert_through;
 use crate::context::Context;
 use crate::payment::{Currency, Decline, Intent, Method, ProviderRefund, ProviderRefundStatus, Purpose, SettlementError, settle};
 use crate::shared::{RefundId, StorageError};
@@ -24,30 +25,21 @@ pub enum ProviderRefundError {
     Undecided,
     #[error("the refund is in {refund}, its payment in {payment}")]
     OtherCurrency { refund: String, payment: String },
+    /// The refund or its credit notes could not be posted.
     #[error(transparent)]
-    Credit(CreditError),
+    Note(#[from] NoteError),
     /// An attempt that was open could not be settled.
     #[error(transparent)]
     Settlement(SettlementError),
 }
 
-impl From<CreditError> for ProviderRefundError {
-    fn from(error: CreditError) -> Self {
-        Self::Credit(error)
-    }
-}
-
-impl From<StorageError> for ProviderRefundError {
-    fn from(error: StorageError) -> Self {
-        Self::Credit(error.into())
-    }
-}
+convert_through!(ProviderRefundError::Note, PostingError, StorageError);
 
 impl From<SettlementError> for ProviderRefundError {
     fn from(error: SettlementError) -> Self {
         match error {
-            SettlementError::Contended => Self::Credit(CreditError::Contended),
-            SettlementError::Storage(error) => Self::Credit(CreditError::Storage(error)),
+            SettlementError::Contended => PostingError::Contended.into(),
+            SettlementError::Storage(error) => error.into(),
             error => Self::Settlement(error),
         }
     }
@@ -78,11 +70,11 @@ pub async fn record_provider_refund(ctx: &Context, method: &Method, provider: &P
     for _ in 0..MAX_TRIES {
         match try_record(ctx, method, &intent, provider).await {
             // When two callers record a refund at once, one of them finds the other's row on its next try.
-            Err(CreditError::Contended | CreditError::Storage(StorageError::Duplicate(_))) => {}
+            Err(NoteError::Posting(PostingError::Contended | PostingError::Storage(StorageError::Duplicate(_)))) => {}
             done => return Ok(done?),
         }
     }
-    Err(CreditError::Contended.into())
+    Err(PostingError::Contended.into())
 }
 
 fn check_currency(provider: &ProviderRefund, currency: &Currency) -> Result<(), ProviderRefundError> {
@@ -102,17 +94,17 @@ async fn settle_open(ctx: &Context, id: &RefundId) -> Result<(), ProviderRefundE
 }
 
 /// Records that all refunds with this provider id have failed after they had succeeded.
-async fn fail_all(ctx: &Context, method: &Method, provider: &ProviderRefund, decline: &Decline) -> Result<(), CreditError> {
+async fn fail_all(ctx: &Context, method: &Method, provider: &ProviderRefund, decline: &Decline) -> Result<(), PostingError> {
     for _ in 0..MAX_TRIES {
         match try_fail_all(ctx, method, provider, decline).await {
-            Err(CreditError::Contended) => {}
+            Err(PostingError::Contended) => {}
             done => return done,
         }
     }
-    Err(CreditError::Contended)
+    Err(PostingError::Contended)
 }
 
-async fn try_fail_all(ctx: &Context, method: &Method, provider: &ProviderRefund, decline: &Decline) -> Result<(), CreditError> {
+async fn try_fail_all(ctx: &Context, method: &Method, provider: &ProviderRefund, decline: &Decline) -> Result<(), PostingError> {
     let mut unit = ctx.store.begin().await?;
     let mut refunds = unit.refunds().find_by_reference(&method.id, &provider.provider_id).await?;
     refunds.sort_by(|a, b| a.id.cmp(&b.id));
@@ -124,7 +116,7 @@ async fn try_fail_all(ctx: &Context, method: &Method, provider: &ProviderRefund,
     Ok(())
 }
 
-async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &ProviderRefund) -> Result<(), CreditError> {
+async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &ProviderRefund) -> Result<(), NoteError> {
     let mut unit = ctx.store.begin().await?;
     if matches!(provider.status, ProviderRefundStatus::Failed(_)) {
         dashboard_refund_failed(ctx, unit.as_mut(), method, provider).await?;
@@ -137,7 +129,7 @@ async fn try_record(ctx: &Context, method: &Method, intent: &Intent, provider: &
         return Ok(());
     }
     // Refunds and payouts that were reserved meanwhile reduce the remaining amount.
-    let intent = &unit.intents().find(&intent.id).await?.ok_or(BillingError::Orphan)?;
+    let intent = &unit.intents().find(&intent.id).await?.ok_or(PostingError::Orphan)?;
     let at = time_of_customer(ctx, unit.as_mut(), &intent.customer_id).await?;
     DashboardRefund { method, intent, provider, at }.record(ctx, unit.as_mut(), &paid).await?;
     unit.commit().await?;

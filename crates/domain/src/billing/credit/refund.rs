@@ -1,17 +1,18 @@
 //! Refunds of payments: sending, declines, retries, moves to the balance, and failures after success.
 
-use super::{CreditError, CreditNote};
+use super::{CreditNote, NoteError, SendRefundError};
 use crate::access::Did;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
 use crate::billing::clock::time_of_customer;
-use crate::billing::{BillingError, InvoicePayment, Notification, PaymentSource, nonce, notify, publish_charges};
+use crate::billing::errors::convert_through;
+use crate::billing::{InvoicePayment, Notification, PaymentSource, PostingError, nonce, notify, publish_charges};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Decline, Intent, Method, MethodKind, Purpose, Refund, RefundStatus, RefundType, StoreTransaction,
-    StoreTransactionRequest,
+    Attempt, AttemptKind, Currency, Decline, Intent, Method, MethodAmount, MethodKind, Purpose, Refund, RefundStatus, RefundType,
+    StoreTransaction, StoreTransactionRequest,
 };
-use crate::shared::{Amount, AttemptId, EntryId, Mode, RefundId, Timestamp};
+use crate::shared::{Amount, AttemptId, EntryId, Mode, RefundId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
 /// A part of a credit note that is refunded over a network.
@@ -26,22 +27,25 @@ pub(super) struct NewRefund<'a> {
     pub now: Timestamp,
 }
 
+/// A refund that was written.
+pub(super) struct WrittenRefund {
+    pub refund: Refund,
+    /// The attempt that sends it; `None` if the provider has sent it already.
+    pub attempt: Option<AttemptId>,
+}
+
 /// Writes a refund and the attempt that sends it. Reserves its amount on the payment intent; the caller reserves it on the invoice payment.
 /// A refund with a `reference` has succeeded already and needs no attempt.
 ///
 /// # Errors
-/// [`CreditError::OverRefund`] when the payment intent has less left to refund.
-pub(super) async fn write_refund(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    new: &NewRefund<'_>,
-) -> Result<(Refund, Option<AttemptId>), CreditError> {
+/// [`NoteError::OverRefund`] when the payment intent has less left to refund.
+pub(super) async fn write_refund(ctx: &Context, unit: &mut dyn UnitOfWork, new: &NewRefund<'_>) -> Result<WrittenRefund, NoteError> {
     let NewRefund { note, payment, intent, amount, reference, now } = *new;
     let wall = ctx.now();
     if let Some(intent) = intent
         && !unit.intents().reserve_refund(&intent.id, amount, wall).await?
     {
-        return Err(CreditError::OverRefund);
+        return Err(NoteError::OverRefund);
     }
     let stake = stake_attempt(unit, payment).await?;
     let method_id = intent.map(|intent| intent.method_id.clone()).or(stake.map(|attempt| attempt.method_id));
@@ -52,7 +56,7 @@ pub(super) async fn write_refund(
         status: if reference.is_some() { RefundStatus::Succeeded } else { RefundStatus::Pending },
         amount,
         currency_id: note.currency_id.clone(),
-        method_id: method_id.ok_or(CreditError::NotFound)?,
+        method_id: method_id.ok_or(PostingError::Orphan)?,
         customer_id: note.customer_id.clone(),
         intent_id: intent.map(|intent| intent.id.clone()),
         payment_id: Some(payment.id.clone()),
@@ -71,47 +75,48 @@ pub(super) async fn write_refund(
     if reference.is_some() {
         post_sent(ctx, unit, &refund, refund.id.as_str(), now).await?;
         notify(ctx, unit, &Notification::Refunded(refund.id.clone()), wall).await?;
-        return Ok((refund, None));
+        return Ok(WrittenRefund { refund, attempt: None });
     }
-    let attempt = send(ctx, unit, &refund).await?;
-    Ok((refund, Some(attempt)))
+    let attempt = Some(send(ctx, unit, &refund).await?);
+    Ok(WrittenRefund { refund, attempt })
 }
 
 /// The attempt that forfeited the stake from which an invoice payment was made.
-async fn stake_attempt(unit: &mut dyn UnitOfWork, payment: &InvoicePayment) -> Result<Option<Attempt>, CreditError> {
+async fn stake_attempt(unit: &mut dyn UnitOfWork, payment: &InvoicePayment) -> Result<Option<Attempt>, StorageError> {
     match &payment.source {
-        PaymentSource::Stake(attempt) => Ok(unit.attempts().find(attempt).await?),
+        PaymentSource::Stake(attempt) => unit.attempts().find(attempt).await,
         PaymentSource::Network { .. } | PaymentSource::Balance(_) => Ok(None),
     }
 }
 
 /// Inserts the attempt that sends a pending refund; the caller publishes it. The money goes to the card or account that paid; for a stake,
 /// to the account that staked.
-pub(super) async fn send(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<AttemptId, CreditError> {
-    let method = unit.methods().find(&refund.method_id).await?.ok_or(CreditError::NotFound)?;
-    let currency = unit.methods().find_currency(&refund.currency_id).await?.ok_or(CreditError::NotFound)?;
+pub(super) async fn send(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<AttemptId, SendRefundError> {
+    let method = unit.methods().find(&refund.method_id).await?.ok_or(PostingError::Orphan)?;
+    let currency = unit.methods().find_currency(&refund.currency_id).await?.ok_or(PostingError::Orphan)?;
     let kind = match &refund.intent_id {
         Some(intent) => {
-            let intent = unit.intents().find(intent).await?.ok_or(CreditError::NotFound)?;
+            let intent = unit.intents().find(intent).await?.ok_or(PostingError::Orphan)?;
             match method.kind {
                 MethodKind::Stripe => AttemptKind::CardRefund { payment: intent.reference },
                 _ => transfer(ctx, &method, &currency, refund, Did::from_verified(intent.payer))?,
             }
         }
         None => {
-            let to = account_of(unit, refund).await?.ok_or(CreditError::NoPayoutRoute)?;
+            let to = account_of(unit, refund).await?.ok_or(SendRefundError::NoPayoutRoute)?;
             transfer(ctx, &method, &currency, refund, to)?
         }
     };
     let wall = ctx.now();
     let id = AttemptId::new(wall, ctx.random.as_ref());
-    let attempt = Attempt::begin(id, Purpose::Refund(refund.id.clone()), kind, (method.id, currency.id), refund.amount, wall);
+    let of = MethodAmount { method_id: method.id, currency_id: currency.id, amount: refund.amount };
+    let attempt = Attempt::begin(id, Purpose::Refund(refund.id.clone()), kind, of, wall);
     unit.attempts().insert(&attempt, &[]).await?;
     Ok(attempt.id)
 }
 
 /// The destination of a refund without a payment intent: for a stake, the account that staked; for a payout, the account that paid last.
-async fn account_of(unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<Option<Did>, CreditError> {
+async fn account_of(unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<Option<Did>, StorageError> {
     if let Some(invoice) = &refund.invoice_id {
         let payments = unit.invoice_payments().of_invoices(std::slice::from_ref(invoice)).await?;
         let Some(payment) = payments.into_iter().find(|payment| Some(&payment.id) == refund.payment_id.as_ref()) else { return Ok(None) };
@@ -124,8 +129,8 @@ async fn account_of(unit: &mut dyn UnitOfWork, refund: &Refund) -> Result<Option
     Ok(last.filter(|intent| !intent.payer.is_empty()).map(|intent| Did::from_verified(intent.payer)))
 }
 
-fn transfer(ctx: &Context, method: &Method, currency: &Currency, refund: &Refund, to: Did) -> Result<AttemptKind, CreditError> {
-    let rail = ctx.networks.wallet(method.kind).ok_or(CreditError::MethodNotSupported)?;
+fn transfer(ctx: &Context, method: &Method, currency: &Currency, refund: &Refund, to: Did) -> Result<AttemptKind, SendRefundError> {
+    let rail = ctx.networks.wallet(method.kind).ok_or(SendRefundError::MethodNotSupported)?;
     let request = StoreTransactionRequest {
         transaction: StoreTransaction::Payout { to: to.clone() },
         amount: refund.amount,
@@ -137,39 +142,47 @@ fn transfer(ctx: &Context, method: &Method, currency: &Currency, refund: &Refund
 }
 
 /// Records that the network has sent a refund or a payout.
-pub async fn refund_settled(
+pub(crate) async fn refund_settled(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     id: &RefundId,
     attempt: &Attempt,
     reference: &str,
-) -> Result<(), BillingError> {
-    let refund = unit.refunds().lock(id).await?.ok_or(BillingError::Orphan)?;
+) -> Result<(), PostingError> {
+    let refund = unit.refunds().lock(id).await?.ok_or(PostingError::Orphan)?;
     let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
     let settled =
         Refund { status: RefundStatus::Succeeded, reference: reference.to_owned(), failure: None, updated_at: now, ..refund.clone() };
     if !unit.refunds().update(&refund, &settled).await? {
-        return Err(BillingError::Contended);
+        return Err(PostingError::Contended);
     }
     post_sent(ctx, unit, &settled, attempt.id.as_str(), now).await?;
     notify(ctx, unit, &Notification::Refunded(id.clone()), ctx.now()).await?;
     Ok(())
 }
 
-async fn post_sent(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, subject: &str, now: Timestamp) -> Result<(), BillingError> {
-    let (debit, credit) = (Account::RefundsPayable, Account::cash(&refund.method_id));
-    post(ctx, unit, refund, EntryType::RefundSent, subject, (debit, credit), now).await
+async fn post_sent(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, subject: &str, now: Timestamp) -> Result<(), PostingError> {
+    let sent =
+        RefundEntry { kind: EntryType::RefundSent, subject, debit: Account::RefundsPayable, credit: Account::cash(&refund.method_id) };
+    post(ctx, unit, refund, sent, now).await
+}
+
+/// A journal entry over the amount of a refund.
+struct RefundEntry<'a> {
+    kind: EntryType,
+    subject: &'a str,
+    debit: Account,
+    credit: Account,
 }
 
 async fn post(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     refund: &Refund,
-    kind: EntryType,
-    subject: &str,
-    (debit, credit): (Account, Account),
+    entry: RefundEntry<'_>,
     now: Timestamp,
-) -> Result<(), BillingError> {
+) -> Result<(), PostingError> {
+    let RefundEntry { kind, subject, debit, credit } = entry;
     let postings =
         vec![Posting::debit(debit, refund.amount, &refund.currency_id), Posting::credit(credit, refund.amount, &refund.currency_id)];
     let id = EntryId::new(ctx.now(), ctx.random.as_ref());
@@ -184,12 +197,12 @@ pub(crate) async fn refund_declined(
     unit: &mut dyn UnitOfWork,
     id: &RefundId,
     decline: &Decline,
-) -> Result<(), BillingError> {
-    let refund = unit.refunds().lock(id).await?.ok_or(BillingError::Orphan)?;
+) -> Result<(), PostingError> {
+    let refund = unit.refunds().lock(id).await?.ok_or(PostingError::Orphan)?;
     fail(ctx, unit, refund, decline).await
 }
 
-async fn fail(ctx: &Context, unit: &mut dyn UnitOfWork, refund: Refund, decline: &Decline) -> Result<(), BillingError> {
+async fn fail(ctx: &Context, unit: &mut dyn UnitOfWork, refund: Refund, decline: &Decline) -> Result<(), PostingError> {
     let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
     let failed = Refund {
         status: RefundStatus::Failed,
@@ -199,7 +212,7 @@ async fn fail(ctx: &Context, unit: &mut dyn UnitOfWork, refund: Refund, decline:
         ..refund.clone()
     };
     if !unit.refunds().update(&refund, &failed).await? {
-        return Err(BillingError::Contended);
+        return Err(PostingError::Contended);
     }
     if failed.kind == RefundType::BalancePayout {
         restore_payout(ctx, unit, &failed, now).await?;
@@ -212,14 +225,15 @@ async fn fail(ctx: &Context, unit: &mut dyn UnitOfWork, refund: Refund, decline:
     Ok(())
 }
 
-async fn restore_payout(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, now: Timestamp) -> Result<(), BillingError> {
+async fn restore_payout(ctx: &Context, unit: &mut dyn UnitOfWork, refund: &Refund, now: Timestamp) -> Result<(), PostingError> {
     // Same lock order as payouts and credit notes (balance before intent), to avoid a deadlock.
     to_balance(ctx, unit, refund, BalanceTransactionType::PayoutRestored, now).await?;
     if let Some(intent) = &refund.intent_id {
         unit.intents().release_refund(intent, refund.amount, now).await?;
     }
-    let accounts = (Account::RefundsPayable, Account::CustomerBalance);
-    post(ctx, unit, refund, EntryType::BalancePayoutRestored, refund.id.as_str(), accounts, now).await
+    let (debit, credit) = (Account::RefundsPayable, Account::CustomerBalance);
+    let entry = RefundEntry { kind: EntryType::BalancePayoutRestored, subject: refund.id.as_str(), debit, credit };
+    post(ctx, unit, refund, entry, now).await
 }
 
 async fn to_balance(
@@ -228,7 +242,7 @@ async fn to_balance(
     refund: &Refund,
     kind: BalanceTransactionType,
     now: Timestamp,
-) -> Result<(), BillingError> {
+) -> Result<(), PostingError> {
     let change = BalanceChange {
         mode: refund.mode,
         customer_id: &refund.customer_id,
@@ -243,8 +257,8 @@ async fn to_balance(
 
 /// Records that a refund failed after it had succeeded: the money is back in the store's account, and the owner decides as for a declined
 /// refund. False: this was recorded before.
-pub async fn refund_failed_later(ctx: &Context, unit: &mut dyn UnitOfWork, id: &RefundId, decline: &Decline) -> Result<bool, BillingError> {
-    let refund = unit.refunds().lock(id).await?.ok_or(BillingError::Orphan)?;
+pub async fn refund_failed_later(ctx: &Context, unit: &mut dyn UnitOfWork, id: &RefundId, decline: &Decline) -> Result<bool, PostingError> {
+    let refund = unit.refunds().lock(id).await?.ok_or(PostingError::Orphan)?;
     if refund.status != RefundStatus::Succeeded {
         return Ok(false);
     }
@@ -253,8 +267,8 @@ pub async fn refund_failed_later(ctx: &Context, unit: &mut dyn UnitOfWork, id: &
     }
     let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
     let subject = format!("{}/{}", refund.id, refund.failure_count.saturating_add(1));
-    let accounts = (Account::cash(&refund.method_id), Account::RefundsPayable);
-    post(ctx, unit, &refund, EntryType::RefundFailed, &subject, accounts, now).await?;
+    let (debit, credit) = (Account::cash(&refund.method_id), Account::RefundsPayable);
+    post(ctx, unit, &refund, RefundEntry { kind: EntryType::RefundFailed, subject: &subject, debit, credit }, now).await?;
     fail(ctx, unit, refund, decline).await?;
     Ok(true)
 }
@@ -265,12 +279,12 @@ async fn release_dashboard_refund(
     unit: &mut dyn UnitOfWork,
     refund: &Refund,
     decline: &Decline,
-) -> Result<bool, BillingError> {
+) -> Result<bool, PostingError> {
     let now = time_of_customer(ctx, unit, &refund.customer_id).await?;
     let failure_count = refund.failure_count.saturating_add(1);
     let failed = Refund { status: RefundStatus::Failed, failure: Some(decline.clone()), failure_count, updated_at: now, ..refund.clone() };
     if !unit.refunds().update(refund, &failed).await? {
-        return Err(BillingError::Contended);
+        return Err(PostingError::Contended);
     }
     if let Some(intent) = &refund.intent_id {
         unit.intents().release_refund(intent, refund.amount, now).await?;
@@ -278,18 +292,49 @@ async fn release_dashboard_refund(
     Ok(true)
 }
 
+/// Why an owner's decision about a failed refund is rejected.
+#[derive(Debug, thiserror::Error)]
+pub enum RefundDecisionError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    /// Only a failed refund can be retried or moved to the balance. A failed payout has returned to the balance already.
+    #[error("This refund has not failed")]
+    NotFailed,
+    #[error(transparent)]
+    Posting(#[from] PostingError),
+}
+
+convert_through!(RefundDecisionError::Posting, StorageError);
+
+/// Why a failed refund is not sent again.
+#[derive(Debug, thiserror::Error)]
+pub enum RetryRefundError {
+    #[error(transparent)]
+    Decision(#[from] RefundDecisionError),
+    #[error(transparent)]
+    Send(SendRefundError),
+}
+
+convert_through!(RetryRefundError::Decision, PostingError, StorageError);
+
+impl From<SendRefundError> for RetryRefundError {
+    fn from(error: SendRefundError) -> Self {
+        match error {
+            SendRefundError::Posting(error) => error.into(),
+            error => Self::Send(error),
+        }
+    }
+}
+
 /// Sends a failed refund again over its network.
 #[tracing::instrument(skip_all, fields(refund = %id))]
-pub async fn retry_refund(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Refund, CreditError> {
+pub async fn retry_refund(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Refund, RetryRefundError> {
     let mut unit = ctx.store.begin().await?;
     let refund = load_failed(unit.as_mut(), mode, id).await?;
-    if refund.kind != RefundType::Refund {
-        return Err(CreditError::NotFailed);
-    }
     let now = time_of_customer(ctx, unit.as_mut(), &refund.customer_id).await?;
     let pending = Refund { status: RefundStatus::Pending, updated_at: now, ..refund.clone() };
     if !unit.refunds().update(&refund, &pending).await? {
-        return Err(CreditError::Contended);
+        return Err(PostingError::Contended.into());
     }
     let attempt = send(ctx, unit.as_mut(), &pending).await?;
     publish_charges(ctx, unit.as_mut(), std::slice::from_ref(&attempt)).await?;
@@ -299,28 +344,29 @@ pub async fn retry_refund(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Re
 
 /// Moves a failed refund to the customer's balance. The payment intent can again be refunded by that amount, for a payout.
 #[tracing::instrument(skip_all, fields(refund = %id))]
-pub async fn move_refund_to_balance(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Refund, CreditError> {
+pub async fn move_refund_to_balance(ctx: &Context, mode: Mode, id: &RefundId) -> Result<Refund, RefundDecisionError> {
     let mut unit = ctx.store.begin().await?;
     let refund = load_failed(unit.as_mut(), mode, id).await?;
-    if refund.kind != RefundType::Refund {
-        return Err(CreditError::NotFailed);
-    }
     let now = time_of_customer(ctx, unit.as_mut(), &refund.customer_id).await?;
     let moved = Refund { status: RefundStatus::Canceled, updated_at: now, ..refund.clone() };
     if !unit.refunds().update(&refund, &moved).await? {
-        return Err(CreditError::Contended);
+        return Err(PostingError::Contended.into());
     }
     to_balance(ctx, unit.as_mut(), &moved, BalanceTransactionType::RefundMoved, now).await?;
     if let Some(intent) = &moved.intent_id {
         unit.intents().release_refund(intent, moved.amount, now).await?;
     }
-    let accounts = (Account::RefundsPayable, Account::CustomerBalance);
-    post(ctx, unit.as_mut(), &moved, EntryType::RefundMovedToBalance, moved.id.as_str(), accounts, now).await?;
+    let (debit, credit) = (Account::RefundsPayable, Account::CustomerBalance);
+    let entry = RefundEntry { kind: EntryType::RefundMovedToBalance, subject: moved.id.as_str(), debit, credit };
+    post(ctx, unit.as_mut(), &moved, entry, now).await?;
     unit.commit().await?;
     Ok(moved)
 }
 
-async fn load_failed(unit: &mut dyn UnitOfWork, mode: Mode, id: &RefundId) -> Result<Refund, CreditError> {
-    let refund = unit.refunds().lock(id).await?.filter(|refund| refund.mode == mode).ok_or(CreditError::NotFound)?;
-    if refund.status == RefundStatus::Failed { Ok(refund) } else { Err(CreditError::NotFailed) }
+async fn load_failed(unit: &mut dyn UnitOfWork, mode: Mode, id: &RefundId) -> Result<Refund, RefundDecisionError> {
+    let refund = unit.refunds().lock(id).await?.filter(|refund| refund.mode == mode).ok_or(RefundDecisionError::NotFound)?;
+    match (refund.status, refund.kind) {
+        (RefundStatus::Failed, RefundType::Refund) => Ok(refund),
+        _ => Err(RefundDecisionError::NotFailed),
+    }
 }

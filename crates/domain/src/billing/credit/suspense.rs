@@ -1,14 +1,14 @@
 //! Money in suspense: a network moved an amount that differs from the requested one. An owner moves it to the customer's balance, pays the
 //! invoices of the payment with it, or refunds it.
 
+use super::CreditNoteReason;
 use super::refund::send;
 use super::undo::subscriptions_of;
-use super::{CreditError, CreditNoteReason};
 use crate::billing::balance::{BalanceChange, BalanceTransaction, BalanceTransactionType, change_balance};
 use crate::billing::clock::time_of_customer;
-use crate::billing::invoice::PaidInvoice;
+use crate::billing::errors::{convert_send_error, convert_through};
 use crate::billing::recovery::recovered;
-use crate::billing::{BillingError, Invoice, InvoicePayment, PaymentSource, publish_charges};
+use crate::billing::{ChangedInvoice, Invoice, InvoicePayment, PaymentSource, PostingError, SendRefundError, publish_charges};
 use crate::context::Context;
 use crate::ledger::{Account, Entry, EntryType, LedgerError, Posting};
 use crate::payment::{Attempt, DisputeFilter, Intent, Purpose, Refund, RefundStatus, RefundType, SettlementError, end_hold, release_held};
@@ -27,60 +27,25 @@ pub enum SuspenseError {
     /// None of the payment's invoices can be paid: they are drafts, or nothing remains of them.
     #[error("No invoice of this payment is unpaid")]
     NothingOwed,
-    #[error("It was changed in the meantime. Please try again.")]
-    Contended,
-    #[error(transparent)]
-    Amount(#[from] AmountError),
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
     /// The payment could not be declined.
     #[error(transparent)]
     Settlement(SettlementError),
-    /// The balance or the invoices could not be changed.
-    #[error(transparent)]
-    Billing(Box<BillingError>),
     /// The refund could not be written.
     #[error(transparent)]
-    Credit(Box<CreditError>),
+    Send(SendRefundError),
     #[error(transparent)]
-    Storage(StorageError),
+    Posting(#[from] PostingError),
 }
 
-impl From<StorageError> for SuspenseError {
-    fn from(error: StorageError) -> Self {
-        match error {
-            StorageError::Conflict => Self::Contended,
-            error => Self::Storage(error),
-        }
-    }
-}
+convert_through!(SuspenseError::Posting, AmountError, LedgerError, StorageError);
+convert_send_error!(SuspenseError);
 
 impl From<SettlementError> for SuspenseError {
     fn from(error: SettlementError) -> Self {
         match error {
-            SettlementError::Contended => Self::Contended,
-            SettlementError::Storage(error) => Self::Storage(error),
+            SettlementError::Contended => PostingError::Contended.into(),
+            SettlementError::Storage(error) => error.into(),
             error => Self::Settlement(error),
-        }
-    }
-}
-
-impl From<BillingError> for SuspenseError {
-    fn from(error: BillingError) -> Self {
-        match error {
-            BillingError::Contended => Self::Contended,
-            BillingError::Storage(error) => Self::Storage(error),
-            error => Self::Billing(Box::new(error)),
-        }
-    }
-}
-
-impl From<CreditError> for SuspenseError {
-    fn from(error: CreditError) -> Self {
-        match error {
-            CreditError::Contended => Self::Contended,
-            CreditError::Storage(error) => Self::Storage(error),
-            error => Self::Credit(Box::new(error)),
         }
     }
 }
@@ -178,7 +143,7 @@ impl Resolution<'_> {
     async fn to_balance(&self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<ResolvedSuspense, SuspenseError> {
         self.claim(ctx, unit).await?;
         let transaction = self.credit_balance(ctx, unit, self.amount).await?;
-        self.post(ctx, unit, &[(Account::CustomerBalance, self.amount)]).await?;
+        self.post(ctx, unit, vec![self.credit(Account::CustomerBalance, self.amount)]).await?;
         Ok(ResolvedSuspense { amount: self.amount, transaction: Some(transaction), refund: None, invoices: Vec::new() })
     }
 
@@ -200,20 +165,20 @@ impl Resolution<'_> {
             let source = PaymentSource::Network { attempt: self.attempt.id.clone(), intent: self.held.id.clone() };
             let id = InvoicePaymentId::new(ctx.now(), ctx.random.as_ref());
             payments.push(InvoicePayment::new(id, before.id.clone(), source, part, self.at));
-            let after = before.with_amounts(before.amount_paid.plus(part)?, before.amount_credited, self.at).map_err(BillingError::from)?;
-            paid.push(PaidInvoice { after: Invoice { intent_id: Some(self.held.id.clone()), ..after }, before });
+            let after = before.with_amounts(before.amount_paid.plus(part)?, before.amount_credited, self.at)?;
+            paid.push(ChangedInvoice { after: Invoice { intent_id: Some(self.held.id.clone()), ..after }, before });
         }
         if payments.is_empty() {
             return Err(SuspenseError::NothingOwed);
         }
-        let changes: Vec<_> = paid.iter().map(|one| (one.before.clone(), one.after.clone())).collect();
-        if !unit.invoices().update_all(&changes).await? {
-            return Err(SuspenseError::Contended);
+        if !unit.invoices().update_all(&paid).await? {
+            return Err(PostingError::Contended.into());
         }
         unit.invoice_payments().insert_all(&payments).await?;
         let transaction = if unallocated.is_zero() { None } else { Some(self.credit_balance(ctx, unit, unallocated).await?) };
         let receivable = self.amount.minus(unallocated)?;
-        self.post(ctx, unit, &[(Account::Receivable, receivable), (Account::CustomerBalance, unallocated)]).await?;
+        let credits = vec![self.credit(Account::Receivable, receivable), self.credit(Account::CustomerBalance, unallocated)];
+        self.post(ctx, unit, credits).await?;
         recovered(ctx, unit, &paid, self.at).await?;
         let invoices = paid.into_iter().map(|one| one.after.id).collect();
         Ok(ResolvedSuspense { amount: self.amount, transaction, refund: None, invoices })
@@ -221,7 +186,7 @@ impl Resolution<'_> {
 
     async fn refund(&self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<ResolvedSuspense, SuspenseError> {
         if !unit.intents().reserve_refund(&self.held.id, self.amount, ctx.now()).await? {
-            return Err(SuspenseError::Contended);
+            return Err(PostingError::Contended.into());
         }
         let refund = Refund {
             id: RefundId::new(ctx.now(), ctx.random.as_ref()),
@@ -248,7 +213,7 @@ impl Resolution<'_> {
         unit.refunds().insert(&refund).await?;
         let attempt = send(ctx, unit, &refund).await?;
         publish_charges(ctx, unit, std::slice::from_ref(&attempt)).await?;
-        self.post(ctx, unit, &[(Account::RefundsPayable, self.amount)]).await?;
+        self.post(ctx, unit, vec![self.credit(Account::RefundsPayable, self.amount)]).await?;
         Ok(ResolvedSuspense { amount: self.amount, transaction: None, refund: Some(refund), invoices: Vec::new() })
     }
 
@@ -256,7 +221,7 @@ impl Resolution<'_> {
     /// that is recorded later finds the money outside of suspense.
     async fn claim(&self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<(), SuspenseError> {
         if !unit.intents().reserve_refund(&self.held.id, self.amount, ctx.now()).await? {
-            return Err(SuspenseError::Contended);
+            return Err(PostingError::Contended.into());
         }
         Ok(unit.intents().release_refund(&self.held.id, self.amount, ctx.now()).await?)
     }
@@ -274,10 +239,14 @@ impl Resolution<'_> {
         Ok(change_balance(ctx, unit, &change).await?)
     }
 
-    async fn post(&self, ctx: &Context, unit: &mut dyn UnitOfWork, credits: &[(Account, Amount)]) -> Result<(), SuspenseError> {
-        let currency = &self.held.currency_id;
-        let mut postings = vec![Posting::debit(Account::Suspense, self.amount, currency)];
-        postings.extend(credits.iter().map(|(account, amount)| Posting::credit(account.clone(), *amount, currency)));
+    /// A posting that moves a part of the money out of suspense.
+    fn credit(&self, account: Account, amount: Amount) -> Posting {
+        Posting::credit(account, amount, &self.held.currency_id)
+    }
+
+    async fn post(&self, ctx: &Context, unit: &mut dyn UnitOfWork, credits: Vec<Posting>) -> Result<(), PostingError> {
+        let mut postings = vec![Posting::debit(Account::Suspense, self.amount, &self.held.currency_id)];
+        postings.extend(credits);
         let id = EntryId::new(ctx.now(), ctx.random.as_ref());
         let subject = self.attempt.id.as_str();
         unit.journal().post(&Entry::new(id, self.held.mode, EntryType::SuspenseResolved, subject, self.at, postings)?).await?;

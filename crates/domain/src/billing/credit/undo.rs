@@ -1,8 +1,7 @@
 //! Distributes what a network takes back from a payment over its invoice payments, and lowers what their invoices count as paid.
 
-use super::CreditError;
-use crate::billing::{Invoice, InvoicePayment};
-use crate::shared::{Amount, AmountError, InvoiceId, PaymentIntentId, SubscriptionId, Timestamp};
+use crate::billing::{ChangedInvoice, Invoice, InvoicePayment, PostingError};
+use crate::shared::{Amount, AmountError, InvoiceId, PaymentIntentId, StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
@@ -15,7 +14,7 @@ pub(in crate::billing) struct PaidByIntent {
 }
 
 /// Locks the subscriptions of the invoices that a network payment has paid, then the invoices, and reads its invoice payments.
-pub(in crate::billing) async fn lock_paid_by(unit: &mut dyn UnitOfWork, intent: &PaymentIntentId) -> Result<PaidByIntent, CreditError> {
+pub(in crate::billing) async fn lock_paid_by(unit: &mut dyn UnitOfWork, intent: &PaymentIntentId) -> Result<PaidByIntent, StorageError> {
     let payments = unit.invoice_payments().of_intent(intent).await?;
     let ids: BTreeSet<_> = payments.into_iter().map(|payment| payment.invoice_id).collect();
     let ids: Vec<_> = ids.into_iter().collect();
@@ -68,17 +67,17 @@ impl PaidByIntent {
     /// Applies `change` to each payment with its part.
     ///
     /// # Errors
-    /// [`CreditError::Contended`] when a payment changed after it was read.
+    /// [`PostingError::Contended`] when a payment changed after it was read.
     pub(in crate::billing) async fn change(
         &mut self,
         unit: &mut dyn UnitOfWork,
         parts: &[Amount],
         change: impl Fn(&InvoicePayment, Amount) -> Result<InvoicePayment, AmountError>,
-    ) -> Result<(), CreditError> {
+    ) -> Result<(), PostingError> {
         for (payment, part) in self.payments.iter_mut().zip(parts).filter(|(_, part)| !part.is_zero()) {
             let after = change(payment, *part)?;
             if !unit.invoice_payments().update(payment, &after).await? {
-                return Err(CreditError::Contended);
+                return Err(PostingError::Contended);
             }
             *payment = after;
         }
@@ -88,13 +87,13 @@ impl PaidByIntent {
     /// Lowers the paid amounts of invoices by the parts of their payments. Their due grows, and nothing is retried automatically.
     ///
     /// # Errors
-    /// [`CreditError::Contended`] when an invoice changed after it was read.
+    /// [`PostingError::Contended`] when an invoice changed after it was read.
     pub(in crate::billing) async fn lower_paid(
         &mut self,
         unit: &mut dyn UnitOfWork,
         parts: &[Amount],
         at: Timestamp,
-    ) -> Result<(), CreditError> {
+    ) -> Result<(), PostingError> {
         let mut changes = Vec::with_capacity(self.invoices.len());
         for invoice in &mut self.invoices {
             let of_invoice = self.payments.iter().zip(parts).filter(|(payment, _)| payment.invoice_id == invoice.id);
@@ -103,10 +102,10 @@ impl PaidByIntent {
                 continue;
             }
             let after = invoice.with_amounts(invoice.amount_paid.minus(reversed)?, invoice.amount_credited, at)?;
-            changes.push((invoice.clone(), after.clone()));
+            changes.push(ChangedInvoice { before: invoice.clone(), after: after.clone() });
             *invoice = after;
         }
-        if changes.is_empty() || unit.invoices().update_all(&changes).await? { Ok(()) } else { Err(CreditError::Contended) }
+        if changes.is_empty() || unit.invoices().update_all(&changes).await? { Ok(()) } else { Err(PostingError::Contended) }
     }
 
     /// The invoices whose payments have a nonzero part.

@@ -1,6 +1,6 @@
 //! Finalization: an invoice gets its number, is posted as a receivable, and is paid from the customer's balance as far as possible.
 
-use super::{DocumentType, Invoice, InvoiceItem, InvoicePayment, InvoiceStatus, PaymentSource};
+use super::{DocumentType, Invoice, InvoiceItem, InvoicePayment, InvoiceStatus, NewInvoice, PaymentSource};
 use crate::billing::BillingError;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
 use crate::context::Context;
@@ -59,14 +59,14 @@ pub(crate) async fn finalize_all(
     let mut written = Vec::with_capacity(all.len());
     for Finalization { invoice, items, .. } in all {
         entries.extend(finalized_entry(ctx, &invoice)?);
-        written.push((invoice, items));
+        written.push(NewInvoice { invoice, items });
     }
     unit.invoices().insert_final_all(&written).await?;
     if !payments.is_empty() {
         unit.invoice_payments().insert_all(&payments).await?;
     }
     unit.journal().post_all(&entries).await?;
-    Ok(written.into_iter().map(|(invoice, _)| invoice).collect())
+    Ok(written.into_iter().map(|one| one.invoice).collect())
 }
 
 async fn apply_balances(ctx: &Context, unit: &mut dyn UnitOfWork, all: &[Finalization]) -> Result<Vec<InvoicePayment>, BillingError> {

@@ -9,7 +9,7 @@ mod status;
 pub(crate) use finalize::{Finalization, finalize, finalize_all};
 pub use number::*;
 pub use payment::*;
-pub(crate) use settle::{PaidInvoice, Receipt, apply_balance, plan_payments, settle, unapply_balance};
+pub(crate) use settle::{Receipt, apply_balance, plan_payments, settle, unapply_balance};
 pub use status::*;
 
 use super::{Period, PricingFormula, Scope};
@@ -307,6 +307,21 @@ pub struct InvoiceFilter {
     pub query: String,
 }
 
+/// A finalized invoice that is not written yet.
+#[derive(Debug, Clone)]
+pub struct NewInvoice {
+    pub invoice: Invoice,
+    pub items: Vec<InvoiceItem>,
+}
+
+/// An invoice before and after a change.
+#[derive(Debug, Clone)]
+pub struct ChangedInvoice {
+    /// As it was read.
+    pub before: Invoice,
+    pub after: Invoice,
+}
+
 #[async_trait]
 pub trait Invoices: Send {
     /// Inserts the first draft of an invoice.
@@ -318,7 +333,7 @@ pub trait Invoices: Send {
     async fn allocate_numbers(&mut self, mode: Mode, document: DocumentType, count: u32) -> Result<u64, StorageError>;
     /// Inserts finalized invoices with their numbers, all or none. [`StorageError::Duplicate`] when a subscription, start and reason have
     /// an invoice already (invariant 2); the caller must then drop the unit of work.
-    async fn insert_final_all(&mut self, invoices: &[(Invoice, Vec<InvoiceItem>)]) -> Result<(), StorageError>;
+    async fn insert_final_all(&mut self, invoices: &[NewInvoice]) -> Result<(), StorageError>;
     /// Locks and returns these invoices, ids ascending. Until this unit of work ends, no other one changes them, their lines, payments or
     /// attempts.
     async fn lock_all(&mut self, ids: &[InvoiceId]) -> Result<Vec<Invoice>, StorageError>;
@@ -328,10 +343,10 @@ pub trait Invoices: Send {
     }
     /// Writes status, number, subscription, period, amounts, intent and times of invoices that still have the status and the amounts of
     /// `before`. False: one of them has changed, and the caller must drop the unit of work.
-    async fn update_all(&mut self, changes: &[(Invoice, Invoice)]) -> Result<bool, StorageError>;
+    async fn update_all(&mut self, changes: &[ChangedInvoice]) -> Result<bool, StorageError>;
     /// As [`Invoices::update_all`], for one invoice.
     async fn update(&mut self, before: &Invoice, after: &Invoice) -> Result<bool, StorageError> {
-        self.update_all(&[(before.clone(), after.clone())]).await
+        self.update_all(&[ChangedInvoice { before: before.clone(), after: after.clone() }]).await
     }
     /// Records a declined collection: changes open to uncollectible, counts the failure and sets the next retry. False: nothing remains to
     /// be paid.

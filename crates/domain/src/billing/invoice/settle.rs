@@ -1,7 +1,7 @@
 //! Settlement: applies settled network payments, forfeited stakes and the customer's balance to invoices.
 
 use super::finalize::pay_from_balance;
-use super::{Invoice, InvoicePayment, PaymentSource};
+use super::{ChangedInvoice, Invoice, InvoicePayment, PaymentSource};
 use crate::billing::BillingError;
 use crate::billing::balance::{BalanceChange, BalanceTransactionType, change_balance};
 use crate::context::Context;
@@ -21,11 +21,11 @@ pub(crate) struct Receipt<'a> {
     pub at: Timestamp,
 }
 
-/// An invoice before and after a payment.
-#[derive(Debug, Clone)]
-pub(crate) struct PaidInvoice {
-    pub before: Invoice,
-    pub after: Invoice,
+/// What a receipt can pay of one invoice.
+#[derive(Debug, Clone, Copy)]
+struct Payable {
+    planned: Amount,
+    remaining: Amount,
 }
 
 /// How a receipt is distributed.
@@ -39,14 +39,14 @@ struct Allocation {
     unplanned: Amount,
 }
 
-/// Gives each invoice its planned amount, at most its remaining amount. `invoices` are pairs of planned and remaining amounts.
-fn allocate(amount: Amount, invoices: &[(Amount, Amount)]) -> Result<Allocation, AmountError> {
+/// Gives each invoice its planned amount, at most its remaining amount.
+fn allocate(amount: Amount, invoices: &[Payable]) -> Result<Allocation, AmountError> {
     let mut unplanned = amount;
     let (mut paid, mut overpaid) = (Vec::with_capacity(invoices.len()), Amount::ZERO);
-    for (planned, remaining) in invoices {
-        let planned = (*planned).min(unplanned);
+    for invoice in invoices {
+        let planned = invoice.planned.min(unplanned);
         unplanned = unplanned.minus(planned)?;
-        let part = planned.min(*remaining);
+        let part = planned.min(invoice.remaining);
         overpaid = overpaid.plus(planned.minus(part)?)?;
         paid.push(part);
     }
@@ -58,14 +58,15 @@ fn allocate(amount: Amount, invoices: &[(Amount, Amount)]) -> Result<Allocation,
 ///
 /// # Errors
 /// [`BillingError::Contended`] when a row changed after it was read.
-pub(crate) async fn settle(ctx: &Context, unit: &mut dyn UnitOfWork, receipt: &Receipt<'_>) -> Result<Vec<PaidInvoice>, BillingError> {
+pub(crate) async fn settle(ctx: &Context, unit: &mut dyn UnitOfWork, receipt: &Receipt<'_>) -> Result<Vec<ChangedInvoice>, BillingError> {
     let Receipt { attempt, at, .. } = *receipt;
     let planned = unit.attempts().planned_by(&attempt.id).await?;
     let ids: Vec<_> = planned.iter().map(|planned| planned.invoice_id.clone()).collect();
     let locked = if ids.is_empty() { Vec::new() } else { unit.invoices().lock_all(&ids).await? };
     let amount_of = |invoice: &Invoice| planned.iter().find(|one| one.invoice_id == invoice.id).map_or(Amount::ZERO, |one| one.amount);
-    let planned_and_remaining: Vec<_> = locked.iter().map(|invoice| (amount_of(invoice), payable(invoice))).collect();
-    let Allocation { paid, overpaid, unplanned } = allocate(attempt.amount, &planned_and_remaining)?;
+    let payable_of = |invoice: &Invoice| Payable { planned: amount_of(invoice), remaining: payable(invoice) };
+    let all_payable: Vec<_> = locked.iter().map(payable_of).collect();
+    let Allocation { paid, overpaid, unplanned } = allocate(attempt.amount, &all_payable)?;
     let (overpaid, unplanned) = match receipt.intent {
         // A network payment that no invoice takes belongs to the customer.
         Some(_) => (overpaid.plus(unplanned)?, Amount::ZERO),
@@ -75,7 +76,7 @@ pub(crate) async fn settle(ctx: &Context, unit: &mut dyn UnitOfWork, receipt: &R
     let mut settled = Vec::with_capacity(locked.len());
     for (before, amount) in locked.into_iter().zip(paid) {
         if amount.is_zero() {
-            settled.push(PaidInvoice { after: before.clone(), before });
+            settled.push(ChangedInvoice { after: before.clone(), before });
             continue;
         }
         let source = match receipt.intent {
@@ -86,9 +87,9 @@ pub(crate) async fn settle(ctx: &Context, unit: &mut dyn UnitOfWork, receipt: &R
         payments.push(InvoicePayment::new(id, before.id.clone(), source, amount, at));
         let after = before.with_amounts(before.amount_paid.plus(amount)?, before.amount_credited, at)?;
         let intent_id = receipt.intent.cloned().or(after.intent_id);
-        settled.push(PaidInvoice { after: Invoice { intent_id, ..after }, before });
+        settled.push(ChangedInvoice { after: Invoice { intent_id, ..after }, before });
     }
-    let changes: Vec<_> = settled.iter().map(|one| (one.before.clone(), one.after.clone())).filter(|(a, b)| a != b).collect();
+    let changes: Vec<_> = settled.iter().filter(|one| one.before != one.after).cloned().collect();
     if !changes.is_empty() && !unit.invoices().update_all(&changes).await? {
         return Err(BillingError::Contended);
     }
@@ -153,7 +154,7 @@ pub(crate) async fn apply_balance(
     currency: &Currency,
     invoices: Vec<Invoice>,
     now: Timestamp,
-) -> Result<Vec<PaidInvoice>, BillingError> {
+) -> Result<Vec<ChangedInvoice>, BillingError> {
     let Some(first) = invoices.first() else { return Ok(Vec::new()) };
     let method = unit.methods().find(&currency.method_id).await?.ok_or(BillingError::Orphan)?;
     let balances = unit.balances().lock(std::slice::from_ref(&first.customer_id)).await?;
@@ -167,13 +168,12 @@ pub(crate) async fn apply_balance(
         balance_left = balance_left.minus(amount)?;
         payments.push(pay_from_balance(ctx, unit, &before, amount, now).await?);
         let after = before.with_amounts(before.amount_paid.plus(amount)?, before.amount_credited, now)?;
-        paid.push(PaidInvoice { before, after });
+        paid.push(ChangedInvoice { before, after });
     }
-    let changes: Vec<_> = paid.iter().map(|one| (one.before.clone(), one.after.clone())).collect();
-    if changes.is_empty() {
+    if paid.is_empty() {
         return Ok(paid);
     }
-    if !unit.invoices().update_all(&changes).await? {
+    if !unit.invoices().update_all(&paid).await? {
         return Err(BillingError::Contended);
     }
     unit.invoice_payments().insert_all(&payments).await?;
@@ -233,7 +233,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn allocated(amount: u128, invoices: &[(u128, u128)]) -> (Vec<u128>, u128, u128) {
-        let invoices: Vec<_> = invoices.iter().map(|(planned, remaining)| (Amount::new(*planned), Amount::new(*remaining))).collect();
+        let payable = |(planned, remaining): &(u128, u128)| Payable { planned: Amount::new(*planned), remaining: Amount::new(*remaining) };
+        let invoices: Vec<_> = invoices.iter().map(payable).collect();
         let Allocation { paid, overpaid, unplanned } = allocate(Amount::new(amount), &invoices).expect("fits");
         (paid.into_iter().map(Amount::base_units).collect(), overpaid.base_units(), unplanned.base_units())
     }

@@ -11,7 +11,7 @@ pub use payment::InvoiceCollection;
 pub use recharge::Recharge;
 pub use refund::RefundPayment;
 
-use super::BillingError;
+use super::{BillingError, PostingError};
 use crate::payment::SettlementError;
 
 impl From<BillingError> for SettlementError {
@@ -24,8 +24,14 @@ impl From<BillingError> for SettlementError {
             BillingError::Rail(error) => Self::Rail(error),
             BillingError::Settlement(error) => error,
             BillingError::Storage(error) => Self::Storage(error),
-            other @ (BillingError::Unwritable { .. } | BillingError::Credit(_)) => Self::Handler(Box::new(other)),
+            other @ (BillingError::Unwritable { .. } | BillingError::Note(_)) => Self::Handler(Box::new(other)),
         }
+    }
+}
+
+impl From<PostingError> for SettlementError {
+    fn from(error: PostingError) -> Self {
+        BillingError::from(error).into()
     }
 }
 

@@ -80,7 +80,7 @@ async fn collected(
     let at = time_of(ctx, unit, invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
     let receipt = Receipt { mode: intent.mode, customer_id: &intent.customer_id, attempt, intent: Some(&intent.id), at };
     let settled = settle(ctx, unit, &receipt).await?;
-    recovered(ctx, unit, &settled, at).await
+    Ok(recovered(ctx, unit, &settled, at).await?)
 }
 
 /// Updates the card details of a mandate. Banks replace cards, and providers keep the card's id while its details change.

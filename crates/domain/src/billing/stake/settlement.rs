@@ -6,7 +6,7 @@ use super::posting::{post_stake, record_stake_statement};
 use super::{Stake, StakePurpose};
 use crate::billing::balance::apply_after_decline;
 use crate::billing::clock::time_of_customer;
-use crate::billing::invoice::{PaidInvoice, Receipt, settle};
+use crate::billing::invoice::{ChangedInvoice, Receipt, settle};
 use crate::billing::recovery::recovered;
 use crate::billing::statement::Statement;
 use crate::billing::{BillingError, BillingReason, PricingFormula};
@@ -161,7 +161,7 @@ async fn forfeited(
 }
 
 /// The amount that an overdraft stake paid of invoices other than its own fees.
-fn overdraft_paid(stake: &Stake, settled: &[PaidInvoice]) -> Amount {
+fn overdraft_paid(stake: &Stake, settled: &[ChangedInvoice]) -> Amount {
     if stake.purpose != StakePurpose::Overdraft {
         return Amount::ZERO;
     }

@@ -4,7 +4,7 @@ use super::{OverdueInvoices, Stake, StakeError, StakeReservation, StakeTransferK
 use crate::billing::BillingError;
 use crate::billing::nonce;
 use crate::context::Context;
-use crate::payment::{Attempt, AttemptKind, PlannedPayment, Purpose, StoreTransaction, StoreTransactionRequest};
+use crate::payment::{Attempt, AttemptKind, MethodAmount, PlannedPayment, Purpose, StoreTransaction, StoreTransactionRequest};
 use crate::shared::{Amount, AttemptId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -72,8 +72,7 @@ pub(in crate::billing) async fn transfer(
         AttemptId::new(wall, ctx.random.as_ref()),
         purpose,
         AttemptKind::Wallet { payer: stake.payer.clone(), bytes: signed.bytes, hash: signed.hash },
-        (method.id, currency.id),
-        amount,
+        MethodAmount { method_id: method.id, currency_id: currency.id, amount },
         wall,
     );
     let reserved = stake.reserve(StakeReservation { attempt_id: attempt.id.clone(), kind, amount }, now)?;

@@ -1,0 +1,212 @@
+//! Refunds that an owner orders: of an invoice, or of a network payment with its invoices.
+
+use super::allocation::Destination;
+use super::create::{lock_invoice, spread_over};
+use super::issue::{NoteOrder, issue_note, returnable};
+use super::{CreditNoteReason, NoteError};
+use crate::billing::errors::convert_through;
+use crate::billing::{COMMENT_MAX, Invoice, InvoiceChange, InvoiceItem, PaymentSource, PostingError, publish_charges, time_of};
+use crate::context::Context;
+use crate::payment::{IntentStatus, Refund};
+use crate::shared::{
+    Amount, AmountError, AttemptId, CreditNoteId, InputError, InvoiceId, Mode, PaymentIntentId, StorageError, Timestamp, check_text,
+};
+use crate::storage::UnitOfWork;
+
+/// Why an owner's refund is rejected.
+#[derive(Debug, thiserror::Error)]
+pub enum RefundError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    #[error("There is no payment that could be refunded")]
+    NothingPaid,
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error(transparent)]
+    Note(#[from] NoteError),
+}
+
+convert_through!(RefundError::Note, AmountError, PostingError, StorageError);
+
+/// A refund of a payment or an invoice (payment-kit.md): an amount, or everything that can still be refunded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefundOrder {
+    /// `None`: everything that can still be refunded.
+    pub amount: Option<Amount>,
+    /// Restricts the refund of a payment of several invoices to one of them.
+    pub invoice: Option<InvoiceId>,
+    pub reason: CreditNoteReason,
+    pub description: String,
+}
+
+/// How much of an invoice can be refunded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refundable {
+    /// The most that a credit note can return to the invoice's payments now; the unpaid part does not count.
+    pub most: Amount,
+    /// The part of `most` that goes to the customer's balance.
+    pub to_balance: Amount,
+}
+
+/// Computes how much of an invoice can be refunded now: at most the creditable amount of its lines and the refundable amount of its
+/// payments.
+#[tracing::instrument(skip_all, fields(invoice = %id))]
+pub async fn refundable(ctx: &Context, mode: Mode, id: &InvoiceId) -> Result<Refundable, RefundError> {
+    let mut unit = ctx.store.read().await?;
+    let invoice = unit.invoices().find(id).await?.filter(|invoice| invoice.mode == mode).ok_or(RefundError::NotFound)?;
+    Ok(refundable_of(unit.as_mut(), &invoice).await?)
+}
+
+async fn refundable_of(unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<Refundable, PostingError> {
+    let none = Refundable { most: Amount::ZERO, to_balance: Amount::ZERO };
+    if invoice.status.check(InvoiceChange::Credit).is_err() || invoice.reason.is_statement() {
+        return Ok(none);
+    }
+    let lines = unit.invoices().items(&invoice.id).await?;
+    let creditable = Amount::sum(lines.iter().map(InvoiceItem::creditable))?;
+    let payments = unit.invoice_payments().of_invoices(std::slice::from_ref(&invoice.id)).await?;
+    let ids: Vec<_> = payments.iter().filter_map(|payment| payment.source.intent().cloned()).collect();
+    let found = if ids.is_empty() { Vec::new() } else { unit.intents().find_all(&ids).await? };
+    let intents = found.into_iter().map(|intent| (intent.id.clone(), intent)).collect();
+    let (mut by_network, mut by_balance) = (Amount::ZERO, Amount::ZERO);
+    for payment in &payments {
+        let room = returnable(payment, &intents).room;
+        match payment.source {
+            PaymentSource::Balance(_) => by_balance = by_balance.plus(room)?,
+            _ => by_network = by_network.plus(room)?,
+        }
+    }
+    let paid_part = creditable.minus(invoice.remaining()).unwrap_or_default();
+    let by_network = paid_part.min(by_network);
+    let to_balance = paid_part.minus(by_network)?.min(by_balance);
+    Ok(Refundable { most: by_network.plus(to_balance)?, to_balance })
+}
+
+/// Refunds an invoice's payments by a credit note. The part that the balance paid returns to the balance.
+///
+/// # Errors
+/// [`RefundError::NothingPaid`] when nothing can be refunded, [`NoteError::OverRefund`] when the order exceeds the refundable amount.
+#[tracing::instrument(skip_all, fields(invoice = %id))]
+pub async fn refund_invoice(ctx: &Context, mode: Mode, id: &InvoiceId, order: &RefundOrder) -> Result<RefundedNote, RefundError> {
+    let mut unit = ctx.store.begin().await?;
+    let invoice = lock_invoice(unit.as_mut(), mode, id).await?.ok_or(RefundError::NotFound)?;
+    let most = refundable_of(unit.as_mut(), &invoice).await?.most;
+    let amount = checked_amount(order.amount, most)?;
+    // A refund returns paid money only. A default credit note would reduce the unpaid part first.
+    let refunded = refund_one(ctx, unit.as_mut(), &invoice, amount, Destination::PaidPart, order).await?;
+    unit.commit().await?;
+    Ok(refunded)
+}
+
+/// The credit notes that a refund order wrote, and their refunds.
+#[derive(Debug, Clone)]
+pub struct RefundedNote {
+    pub notes: Vec<CreditNoteId>,
+    pub refunds: Vec<Refund>,
+    /// The amount that returned to the balance.
+    pub to_balance: Amount,
+}
+
+fn checked_amount(amount: Option<Amount>, most: Amount) -> Result<Amount, RefundError> {
+    match amount {
+        _ if most.is_zero() => Err(RefundError::NothingPaid),
+        Some(Amount::ZERO) => Err(NoteError::NoAmount.into()),
+        Some(amount) if amount > most => Err(NoteError::OverRefund.into()),
+        amount => Ok(amount.unwrap_or(most)),
+    }
+}
+
+async fn refund_one(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    invoice: &Invoice,
+    amount: Amount,
+    destination: Destination,
+    order: &RefundOrder,
+) -> Result<RefundedNote, RefundError> {
+    let memo = check_text("description", &order.description, COMMENT_MAX)?;
+    let lines = unit.invoices().items(&invoice.id).await?;
+    let items = spread_over(lines, Some(amount))?;
+    let note = NoteOrder { memo, ..NoteOrder::new(order.reason, items, destination) };
+    let now = time_of(ctx, unit, invoice.clock_id.as_ref()).await?;
+    let issued = issue_note(ctx, unit, invoice, &note, now).await?;
+    publish_charges(ctx, unit, &issued.attempts).await?;
+    Ok(RefundedNote { notes: vec![issued.note.id], refunds: issued.refunds, to_balance: issued.note.to_balance })
+}
+
+/// Refunds a network payment by credit notes over its invoices: over the one named in the order, else over each in turn, oldest first.
+///
+/// # Errors
+/// As [`refund_invoice`].
+#[tracing::instrument(skip_all, fields(intent = %id))]
+pub async fn refund_payment(ctx: &Context, mode: Mode, id: &PaymentIntentId, order: &RefundOrder) -> Result<RefundedNote, RefundError> {
+    let mut unit = ctx.store.begin().await?;
+    let intent = unit.intents().find(id).await?.filter(|intent| intent.mode == mode).ok_or(RefundError::NotFound)?;
+    if intent.status != IntentStatus::Succeeded {
+        return Err(RefundError::NothingPaid);
+    }
+    let payments = unit.invoice_payments().of_intent(id).await?;
+    if let ([], [sole_invoice]) = (payments.as_slice(), intent.invoices.as_slice()) {
+        // The balance paid the order in full: the intent only names the invoice, and no network moved money.
+        let sole_invoice = sole_invoice.clone();
+        drop(unit);
+        return refund_invoice(ctx, mode, &sole_invoice, order).await;
+    }
+    let mut ids: Vec<_> = payments.iter().map(|payment| payment.invoice_id.clone()).collect();
+    if let Some(named) = &order.invoice {
+        ids.retain(|id| id == named);
+        if ids.is_empty() {
+            return Err(RefundError::NotFound);
+        }
+    }
+    let found = unit.invoices().find_all(&ids).await?;
+    let mut subscriptions: Vec<_> = found.into_iter().filter_map(|invoice| invoice.subscription_id).collect();
+    subscriptions.sort();
+    subscriptions.dedup();
+    for subscription in &subscriptions {
+        unit.subscriptions().lock(subscription).await?;
+    }
+    let invoices = unit.invoices().lock_all(&ids).await?;
+    let payments = unit.invoice_payments().of_intent(id).await?;
+    let intent_room = intent.amount_received.minus(intent.amount_refunded).unwrap_or_default();
+    let mut parts = Vec::with_capacity(invoices.len());
+    for invoice in &invoices {
+        let creditable = Amount::sum(unit.invoices().items(&invoice.id).await?.iter().map(InvoiceItem::creditable))?;
+        let room = payments.iter().find(|payment| payment.invoice_id == invoice.id).map_or(Amount::ZERO, |payment| payment.room());
+        parts.push(creditable.min(room));
+    }
+    let most = Amount::sum(parts.iter().copied())?.min(intent_room);
+    let mut amount = checked_amount(order.amount, most)?;
+    let mut refunded = RefundedNote { notes: Vec::new(), refunds: Vec::new(), to_balance: Amount::ZERO };
+    for (invoice, part) in invoices.iter().zip(parts) {
+        let part = part.min(amount);
+        if part.is_zero() {
+            continue;
+        }
+        amount = amount.minus(part)?;
+        let one = refund_one(ctx, unit.as_mut(), invoice, part, Destination::Payment(id.clone()), order).await?;
+        refunded.notes.extend(one.notes);
+        refunded.refunds.extend(one.refunds);
+    }
+    unit.commit().await?;
+    Ok(refunded)
+}
+
+/// Refunds everything refundable of an invoice, in the caller's unit of work. Returns the attempts that send the refunds; none if nothing
+/// is refundable.
+pub(crate) async fn refund_fully(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    invoice: &Invoice,
+    reason: CreditNoteReason,
+    now: Timestamp,
+) -> Result<Vec<AttemptId>, NoteError> {
+    let invoice = unit.invoices().lock(&invoice.id).await?.ok_or(PostingError::Orphan)?;
+    let most = refundable_of(unit, &invoice).await?.most;
+    if most.is_zero() {
+        return Ok(Vec::new());
+    }
+    let lines = unit.invoices().items(&invoice.id).await?;
+    let note = NoteOrder::new(reason, spread_over(lines, Some(most))?, Destination::PaidPart);
+    Ok(issue_note(ctx, unit, &invoice, &note, now).await?.attempts)
+}

@@ -4646,6 +4646,8 @@ export interface paths {
                 query?: {
                     customer_id?: string;
                     status?: string;
+                    /** @description true: only subscriptions whose billing is on hold. */
+                    on_hold?: boolean;
                     page?: number;
                     pageSize?: number;
                     limit?: number;
@@ -5237,6 +5239,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/subscriptions/resume-billing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Resume billing of all subscriptions on hold because of their unbilled periods. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["BillingResumption"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ResumedBilling"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/subscriptions/{id}/resume-billing": {
         parameters: {
             query?: never;
@@ -5255,7 +5314,11 @@ export interface paths {
                 };
                 cookie?: never;
             };
-            requestBody?: never;
+            requestBody?: {
+                content: {
+                    "application/json; charset=utf-8": components["schemas"]["BillingResumption"];
+                };
+            };
             responses: {
                 200: {
                     headers: {
@@ -7034,6 +7097,112 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/clock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the clock is trusted, for administrators. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Clock"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clock/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Confirm that the clocks of all machines are right, as an owner. Automatic billing continues. */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["Clock"];
+                    };
+                };
+                /** @description The request is rejected */
+                "4XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+                /** @description The request failed */
+                "5XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json; charset=utf-8": components["schemas"]["ProblemBody"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -7269,6 +7438,17 @@ export interface components {
             list: components["schemas"]["BalanceTransaction"][];
         };
         /**
+         * BillingResumption
+         * @description How billing continues.
+         */
+        BillingResumption: {
+            /**
+             * @description What happens to the periods that have begun without an invoice. every_period: each is billed. current_period: only the current one
+             *     is billed. skip: none is billed. Required when they are the reason of the hold.
+             */
+            mode?: string;
+        };
+        /**
          * BillingThresholds
          * @description The threshold at which usage is billed before the end of its period.
          */
@@ -7452,6 +7632,20 @@ export interface components {
         CheckoutSessionUpdate: {
             /** @description Replaces the existing metadata. */
             metadata: unknown;
+        };
+        /** Clock */
+        Clock: {
+            /** @description Automatic billing runs only while the clock is trusted. */
+            trusted: boolean;
+            /** @description What the clock differs from: uptime, database, network or mark. */
+            source?: string;
+            /**
+             * Format: int64
+             * @description How far the clock is ahead of it, in seconds; negative: behind.
+             */
+            ahead_seconds?: number;
+            /** @description The machine whose clock is doubted. */
+            host?: string;
         };
         /**
          * ConnectOrder
@@ -8794,6 +8988,14 @@ export interface components {
              */
             to?: string;
         };
+        /** ResumedBilling */
+        ResumedBilling: {
+            /**
+             * Format: uint64
+             * @description The number of subscriptions whose billing was resumed.
+             */
+            resumed: number;
+        };
         /** Screenshot */
         Screenshot: {
             url: string;
@@ -9063,9 +9265,25 @@ export interface components {
             on_hold: boolean;
             /**
              * @description The reason of the hold: price_missing, product_missing, customer_missing, currency_not_configured, not_recurring,
-             *     amount_out_of_range, already_billed, unreadable, payment_method or other; `souk verify` shows the technical message.
+             *     amount_out_of_range, already_billed, unreadable, unbilled_periods, invoice_limit, charge_limit,
+             *     payment_method or other; `souk verify` shows the technical message.
              */
             on_hold_reason?: string;
+            /**
+             * Format: int64
+             * @description When billing continues by itself, because a limit was reached. Absent: the store resumes it.
+             */
+            on_hold_until?: number;
+            /**
+             * Format: uint32
+             * @description The number of periods that have begun without an invoice.
+             */
+            unbilled_periods: number;
+            /**
+             * Format: int64
+             * @description When the period after the current one begins, if periods have begun without an invoice: the next charge if they are skipped.
+             */
+            next_period_start?: number;
             latest_invoice_id?: string;
             items: components["schemas"]["SubscriptionItem"][];
             staking?: components["schemas"]["SubscriptionStake"];
@@ -9279,7 +9497,7 @@ export interface components {
          * @description The type of a timeline event.
          * @enum {string}
          */
-        TestClockTimelineEvent: "renewed" | "trial_ended" | "paid" | "payment_declined" | "retried" | "past_due" | "canceled" | "stake_waits" | "stake_slashed" | "stake_returned";
+        TestClockTimelineEvent: "renewed" | "trial_ended" | "paid" | "payment_declined" | "retried" | "past_due" | "canceled" | "put_on_hold" | "stake_waits" | "stake_slashed" | "stake_returned";
         /** Text */
         Text: {
             /** @default  */

@@ -22,9 +22,15 @@ CREATE INDEX outbox_dead ON outbox (dead_at) WHERE dead_at IS NOT NULL;
 CREATE TABLE clock_state (
     id            BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
     marked_at     TIMESTAMPTZ, -- the latest time at which the clock was trusted
-    confirmations BIGINT NOT NULL, -- how often an owner has confirmed the clock
-    doubt         TEXT, -- what the clock differs from; NULL: it is trusted
-    ahead_seconds BIGINT,
-    doubted_host  TEXT,
-    doubted_at    TIMESTAMPTZ
+    confirmations BIGINT NOT NULL -- how often an owner has confirmed the clock
+);
+
+-- The processes that doubt the clock of their machine: automatic work stops while there is one.
+CREATE TABLE clock_doubts (
+    process       TEXT NOT NULL PRIMARY KEY,
+    host          TEXT NOT NULL,
+    source        TEXT NOT NULL, -- what the clock differs from
+    ahead_seconds BIGINT NOT NULL,
+    doubted_at    TIMESTAMPTZ NOT NULL,
+    renewals      BIGINT NOT NULL -- grows while the process still doubts
 );

@@ -22,9 +22,15 @@ CREATE INDEX outbox_dead ON outbox (dead_at) WHERE dead_at IS NOT NULL;
 CREATE TABLE clock_state (
     id            INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
     marked_at     INTEGER, -- the latest time at which the clock was trusted
-    confirmations INTEGER NOT NULL, -- how often an owner has confirmed the clock
-    doubt         TEXT, -- what the clock differs from; NULL: it is trusted
-    ahead_seconds INTEGER,
-    doubted_host  TEXT,
-    doubted_at    INTEGER
+    confirmations INTEGER NOT NULL -- how often an owner has confirmed the clock
+) STRICT;
+
+-- The processes that doubt the clock of their machine: automatic work stops while there is one.
+CREATE TABLE clock_doubts (
+    process       TEXT NOT NULL PRIMARY KEY,
+    host          TEXT NOT NULL,
+    source        TEXT NOT NULL, -- what the clock differs from
+    ahead_seconds INTEGER NOT NULL,
+    doubted_at    INTEGER NOT NULL,
+    renewals      INTEGER NOT NULL -- grows while the process still doubts
 ) STRICT;

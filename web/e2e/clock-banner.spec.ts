@@ -29,7 +29,7 @@ for (const display of displaySettings) {
 test('an admin sees that billing has stopped and cannot confirm the clock', async ({ page }) => {
   await page.clock.setFixedTime(NOW * 1000);
   await serve(page, { signedIn: true, role: 'admin', billing: { storeClock: wrong } });
-  await page.goto('/console/stakes');
+  await page.goto('/console/subscriptions/sub_active');
   await expect(page.getByRole('alert')).toContainText('Automatic billing has stopped');
   await expect(page.getByRole('alert').getByRole('button')).toHaveCount(0);
 });

@@ -174,13 +174,21 @@ test('billing on hold shows the reason and can be resumed', async ({ page }) => 
   expect(last(recorded, /PUT .*resume-billing/)).toBeTruthy();
 });
 
-const unbilled = { on_hold: true, on_hold_reason: 'unbilled_periods', unbilled_periods: 5 } as const;
+const unbilled = {
+  on_hold: true,
+  on_hold_reason: 'unbilled_periods',
+  unbilled_periods: 5,
+  next_period_start: NOW + 5 * 86_400,
+} as const;
 
 test('billing with unbilled periods is resumed only after a decision', async ({ page }) => {
   const recorded = await openPage(page, unbilled);
   await expect(admin(page)).toContainText('5 periods have begun without an invoice');
   await expect(admin(page)).toContainText('Access continues');
+  await expect(admin(page).getByRole('button', { name: 'Pause' })).toHaveCount(0);
   await press(page, 'Resume billing');
+  await expect(dialog(page)).toContainText("what you skip can't be billed later");
+  await expect(dialog(page).getByText(/the customer is charged again on/)).toBeVisible();
   const submit = dialog(page).getByRole('button', { name: 'Resume billing' });
   await submit.click();
   await expect(dialog(page).getByRole('alert')).toContainText('Choose what should be billed');
@@ -234,6 +242,8 @@ for (const display of displaySettings) {
       .getByRole('button', { name: /Resume billing|恢复计费/ })
       .click();
     await expect(rows).toHaveCount(2);
+    await expect(page.getByText(/Billing of 1 subscription was resumed|已恢复 1 个订阅的计费/)).toBeVisible();
+    await expect(page.getByRole('button', { name: /Decide for all|统一处理/ })).toHaveCount(0);
     expect(last(recorded, /PUT .subscriptions.resume-billing/)?.body).toEqual({ mode: 'every_period' });
   });
 }

@@ -1,6 +1,7 @@
 //! The context of use cases: ports, settings and handlers.
 
 use crate::billing::BillingPolicy;
+use crate::operation::ClockTrust;
 use crate::payment::{CardRail, ConcurrencyLimit, MethodKind, Outcome, OutcomeObserver, PurposeHandlers, SandboxTime, Trigger, WalletRail};
 use crate::shared::{Clock, MethodId, Random, Timestamp};
 use crate::storage::Store;
@@ -89,6 +90,8 @@ pub struct Context {
     /// The handlers for outcomes of attempts: see [`crate::purpose_handlers`].
     pub handlers: Arc<PurposeHandlers>,
     pub policy: BillingPolicy,
+    /// Whether conclusions may be drawn from the time that has passed.
+    pub trust: Arc<dyn ClockTrust>,
 }
 
 impl Context {

@@ -4,7 +4,7 @@ use crate::compose::{Failure, open_store};
 use crate::config::{ClockCommand, Common, KeyCommand, PassportCommand};
 use souk_api::auth::{NewKey, create_key};
 use souk_domain::access::{self, Scope};
-use souk_domain::operation::{StoredDoubt, confirm_clock};
+use souk_domain::operation::{StoredDoubt, TimeSource, confirm_clock};
 use souk_domain::shared::{ApiKeyId, EventId, Mode, PassportId};
 
 /// Maximum number of dead letters in one listing.
@@ -75,21 +75,36 @@ pub async fn passport(common: &Common, command: PassportCommand) -> Result<(), F
 pub async fn clock(common: &Common, command: ClockCommand) -> Result<(), Failure> {
     let (_, ctx) = open_store(common).await?;
     match command {
-        ClockCommand::Status => match ctx.store.read().await?.clock_states().read().await?.doubt {
-            None => println!("The clock is trusted."),
-            Some(StoredDoubt { doubt, host, at }) => println!(
-                "The clock of {host} is not trusted since {}: it differs from {} by {} s. Automatic billing has stopped.",
-                at.to_iso(),
-                doubt.source.name(),
-                doubt.ahead_seconds
-            ),
-        },
+        ClockCommand::Status => {
+            let doubts = ctx.store.read().await?.clock_states().read().await?.doubts;
+            if doubts.is_empty() {
+                println!("The clock is trusted.");
+            }
+            for doubt in &doubts {
+                println!("{}", describe_doubt(doubt));
+            }
+        }
         ClockCommand::Confirm => {
             confirm_clock(&ctx).await?;
             println!("The clock is confirmed. Automatic billing continues within a few seconds.");
         }
     }
     Ok(())
+}
+
+/// Names what the clock differs from as the console does.
+fn describe_doubt(StoredDoubt { host, doubt, at, .. }: &StoredDoubt) -> String {
+    let source = match doubt.source {
+        TimeSource::Uptime => "the time that has passed since the machine was started",
+        TimeSource::Database => "the clock of the database server",
+        TimeSource::Network => "the clock of a payment network",
+        TimeSource::Mark => "the time that the store has seen before",
+    };
+    let direction = if doubt.ahead_seconds < 0 { "behind" } else { "ahead of" };
+    let (seconds, since) = (doubt.ahead_seconds.unsigned_abs(), at.to_iso());
+    format!(
+        "The clock of {host} is not trusted since {since}: it is {seconds} seconds {direction} {source}. Automatic billing has stopped."
+    )
 }
 
 pub async fn dead_letters(common: &Common, retry: Option<&str>) -> Result<(), Failure> {
@@ -108,4 +123,24 @@ pub async fn dead_letters(common: &Common, retry: Option<&str>) -> Result<(), Fa
         println!("{}  {at}  {topic}  {} attempts  {}", letter.id, letter.attempts, letter.last_error);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use souk_domain::operation::ClockDoubt;
+    use souk_domain::shared::Timestamp;
+
+    #[test]
+    fn a_doubt_is_described_in_words() {
+        let doubt = |ahead_seconds| StoredDoubt {
+            process: "1f".to_owned(),
+            host: "shop".to_owned(),
+            doubt: ClockDoubt { source: TimeSource::Network, ahead_seconds },
+            at: Timestamp::from_seconds(0),
+            renewals: 3,
+        };
+        assert!(describe_doubt(&doubt(900)).contains("900 seconds ahead of the clock of a payment network"));
+        assert!(describe_doubt(&doubt(-900)).contains("900 seconds behind the clock of a payment network"));
+    }
 }

@@ -19,7 +19,7 @@ use souk_domain::access::SignedLinks;
 use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
-use souk_domain::operation::ClockWatch;
+use souk_domain::operation::{ClockTrust, ClockWatch, TrustedClock};
 use souk_domain::payment::MethodKind;
 use souk_domain::shared::{Clock, Random};
 use souk_sandbox::store::SandboxDb;
@@ -82,6 +82,7 @@ fn context(common: &Common, seed: &SecretSeed, database: Database) -> Context {
         networks: Networks::default(),
         handlers: souk_domain::purpose_handlers(),
         policy: common.policy(),
+        trust: Arc::new(TrustedClock),
     }
 }
 
@@ -167,7 +168,8 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
     let mut wallets = ArcblockRail::reaching(app_key.clone(), Arc::clone(&clock), own_address.clone(), common.private_networks())?;
     let mut cards = StripeRail::reaching(&own_address, common.private_networks())?;
-    let watch = (!pace.is_simulated).then(|| Arc::new(ClockWatch::new(Arc::clone(&clock), Arc::new(SystemUptime), host_name())));
+    let watch =
+        (!pace.is_simulated).then(|| Arc::new(ClockWatch::new(Arc::clone(&clock), Arc::new(SystemUptime), host_name(), random.as_ref())));
     if let Some(watch) = &watch {
         (wallets, cards) = (wallets.watched_by(Arc::clone(watch)), cards.watched_by(Arc::clone(watch)));
     }
@@ -185,6 +187,10 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
         networks,
         handlers: souk_domain::purpose_handlers(),
         policy: if pace.is_simulated { BillingPolicy { bounds: None, ..common.policy() } } else { common.policy() },
+        trust: match &watch {
+            Some(watch) => Arc::clone(watch) as Arc<dyn ClockTrust>,
+            None => Arc::new(TrustedClock),
+        },
     };
 
     if common.redis_url.is_none() && common.database_url.as_deref().is_some_and(|address| address.starts_with("postgres")) {
@@ -257,5 +263,77 @@ impl Parts {
         let jobs = souk_adapters::queue::run(self.queue.clone(), work, shutdown.clone());
         let recurring = souk_workers::schedule::run(self.ctx.clone(), self.watch.clone(), shutdown);
         tokio::join!(jobs, recurring);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Cli, Command, WorkArgs};
+    use clap::Parser;
+    use souk_domain::operation::check_clock;
+    use souk_domain::payment::{Method, MethodSettings};
+    use souk_domain::shared::{MethodId, Mode, Timestamp};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    const ANSWER: &str = "HTTP/1.1 200 OK\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\ncontent-type: application/json\r\n\
+                          content-length: 2\r\nconnection: close\r\n\r\n{}";
+
+    /// A network whose clock is decades behind. Returns its address.
+    async fn network() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("listens");
+        let address = format!("http://{}/", listener.local_addr().expect("an address"));
+        tokio::spawn(async move {
+            while let Ok((mut client, _)) = listener.accept().await {
+                let mut request = [0; 4_096];
+                if client.read(&mut request).await.is_ok() {
+                    client.write_all(ANSWER.as_bytes()).await.expect("answers");
+                }
+            }
+        });
+        address
+    }
+
+    async fn composed(folder: &std::path::Path) -> Parts {
+        let words = ["souk", "work", "--data", folder.to_str().expect("text"), "--allow-private-networks"];
+        let Command::Work(WorkArgs { common, .. }) = Cli::try_parse_from(words).expect("parses").command else {
+            unreachable!("the arguments say work")
+        };
+        let common = Common { database_url: None, redis_url: None, ..common };
+        let own = Url::parse("http://127.0.0.1:1/").expect("an address");
+        compose(&common, own.clone(), own).await.expect("composes")
+    }
+
+    #[tokio::test]
+    async fn the_date_of_a_network_reaches_the_watch_and_the_use_cases() {
+        let api_host = network().await;
+        let settings = MethodSettings::Arcblock { chain_id: "beta".to_owned(), api_host, explorer_host: String::new() };
+        let kind = MethodKind::Arcblock;
+        let folder = tempfile::tempdir().expect("a folder");
+        let parts = composed(folder.path()).await;
+        let watch = parts.watch.as_ref().expect("a real clock is watched");
+        check_clock(&parts.ctx, watch).await.expect("checks");
+        assert!(parts.ctx.trust.is_trusted(), "{kind:?}");
+        let at = Timestamp::from_seconds(0);
+        let method = Method {
+            id: MethodId::parse("pm_1").expect("an id"),
+            mode: Mode::Test,
+            kind,
+            active: true,
+            name: String::new(),
+            description: String::new(),
+            logo: String::new(),
+            settings,
+            default_currency_id: None,
+            created_at: at,
+            updated_at: at,
+        };
+        let rail = parts.ctx.networks.wallet(kind).expect("a rail");
+        let answer = rail.validate_settings(&method, &[]).await;
+        assert!(!parts.ctx.trust.is_trusted(), "{kind:?}: {answer:?}");
+        check_clock(&parts.ctx, watch).await.expect("checks");
+        let stored = parts.ctx.store.read().await.expect("reads").clock_states().read().await.expect("reads");
+        assert_eq!(stored.doubts.len(), 1, "{kind:?}");
     }
 }

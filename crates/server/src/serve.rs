@@ -87,6 +87,8 @@ pub async fn serve(args: ServeArgs) -> Result<(), Failure> {
     if !args.no_workers {
         let (parts, stop) = (Arc::clone(&parts), shutdown.clone());
         background.spawn(async move { parts.work(stop).await });
+    } else if let Some(watch) = &parts.watch {
+        background.spawn(souk_workers::schedule::watch_clock(parts.ctx.clone(), Arc::clone(watch), shutdown.clone()));
     }
     print_welcome(&args, &parts).await?;
 

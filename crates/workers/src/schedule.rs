@@ -75,8 +75,15 @@ const TABLE: [(RecurringJob, Duration); 12] = [
     (RecurringJob::RetryWithoutGas, Duration::from_secs(10)),
     (RecurringJob::AdvanceClocks, Duration::from_secs(5)),
     (RecurringJob::Prune, Duration::from_secs(60)),
-    (RecurringJob::CheckClock, Duration::from_secs(5)),
+    CHECK_CLOCK,
 ];
+const CHECK_CLOCK: (RecurringJob, Duration) = (RecurringJob::CheckClock, Duration::from_secs(5));
+
+/// Only checks the clock, for a process without workers: what it learns from networks concerns the workers of the others as well.
+pub async fn watch_clock(ctx: Context, watch: Arc<ClockWatch>, shutdown: CancellationToken) {
+    let (job, period) = CHECK_CLOCK;
+    repeat(ctx, Some(&watch), job, period, shutdown).await;
+}
 
 /// Runs every job at its period until `shutdown`. Running jobs are canceled then: each of their steps is crash-safe, and a network
 /// that hangs could delay the shutdown by a minute. `watch`: `None` if the clock is simulated, and jumps on purpose.
@@ -128,7 +135,7 @@ async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> R
         RecurringJob::RecheckSettled => payment::recheck_settled(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::Renew => renew(ctx, watch).await.map_err(|error| text(&error)),
-        RecurringJob::RetryOverdue => retry_overdue(ctx).await.map_err(|error| text(&error)),
+        RecurringJob::RetryOverdue => retry_overdue(ctx, watch).await.map_err(|error| text(&error)),
         RecurringJob::ReadCardEvents => billing::read_event_lists(ctx).await.map_err(|error| text(&error)),
         RecurringJob::CheckStakes => billing::check_stakes(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::MoveStakes => {
@@ -157,17 +164,19 @@ async fn renew(ctx: &Context, watch: Option<&ClockWatch>) -> Result<(), billing:
     Ok(())
 }
 
-/// Retries collections batch after batch until nothing is due, because all retries of a day become due together.
-pub async fn retry_overdue(ctx: &Context) -> Result<(), billing::BillingError> {
-    loop {
+/// Retries collections batch after batch until nothing is due, because all retries of a day become due together. The clock is compared
+/// before each.
+pub async fn retry_overdue(ctx: &Context, watch: Option<&ClockWatch>) -> Result<(), billing::BillingError> {
+    while is_trusted(watch) {
         let batch = billing::retry_due(ctx, &Scope::Wall, ctx.now(), CHUNK).await?;
         if let Some(error) = batch.trouble {
             tracing::error!(%error, "cannot sign the charges of a payment method");
         }
         if batch.due < CHUNK as usize {
-            return Ok(());
+            break;
         }
     }
+    Ok(())
 }
 
 async fn advance_clocks(ctx: &Context) -> Result<(), billing::BillingError> {
@@ -210,4 +219,17 @@ async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageErro
     };
     unit.commit().await?;
     Ok(removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_that_act_because_a_time_has_come_wait_for_the_clock_and_those_that_learn_do_not() {
+        let waiting: Vec<_> = TABLE.into_iter().filter(|(job, _)| job.depends_on_clock()).map(|(job, _)| format!("{job:?}")).collect();
+        assert_eq!(waiting, ["RecheckSettled", "ExpireSessions", "Renew", "RetryOverdue", "MoveStakes", "RetryWithoutGas", "Prune"]);
+        let others: Vec<_> = TABLE.into_iter().filter(|(job, _)| !job.depends_on_clock()).map(|(job, _)| format!("{job:?}")).collect();
+        assert_eq!(others, ["CheckAttempts", "ReadCardEvents", "CheckStakes", "AdvanceClocks", "CheckClock"]);
+    }
 }

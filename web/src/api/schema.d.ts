@@ -5314,7 +5314,7 @@ export interface paths {
                 };
                 cookie?: never;
             };
-            requestBody: {
+            requestBody?: {
                 content: {
                     "application/json; charset=utf-8": components["schemas"]["BillingResumption"];
                 };
@@ -9291,6 +9291,11 @@ export interface components {
              * @description The number of periods that have begun without an invoice.
              */
             unbilled_periods: number;
+            /**
+             * Format: int64
+             * @description When the period after the current one begins, if periods have begun without an invoice: the next charge if they are skipped.
+             */
+            next_period_start?: number;
             latest_invoice_id?: string;
             items: components["schemas"]["SubscriptionItem"][];
             staking?: components["schemas"]["SubscriptionStake"];

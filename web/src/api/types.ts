@@ -586,6 +586,7 @@ export type Subscription = Narrow<
     | 'on_hold_reason'
     | 'on_hold_until'
     | 'unbilled_periods'
+    | 'next_period_start'
     | 'items'
     | 'staking'
     | 'mandate'

@@ -1,6 +1,6 @@
-//! What the store knows about the clocks of its machines: one row.
+//! What the store knows about the clocks of its machines: one row, and one for each process that doubts its clock.
 
-use super::{Connection, Sql};
+use super::{Connection, Row, Sql};
 use async_trait::async_trait;
 use souk_domain::operation::{ClockDoubt, ClockState, ClockStates, StoredDoubt};
 use souk_domain::shared::{StorageError, Timestamp};
@@ -19,18 +19,12 @@ impl SqlClockStates<'_> {
 #[async_trait]
 impl ClockStates for SqlClockStates<'_> {
     async fn read(&mut self) -> Result<ClockState, StorageError> {
-        let Some(row) = self.0.query("SELECT * FROM clock_state WHERE id = 1").optional().await? else {
-            return Ok(ClockState::default());
-        };
-        let doubt = match row.get::<Option<_>>("doubt")? {
-            Some(source) => Some(StoredDoubt {
-                doubt: ClockDoubt { source, ahead_seconds: row.get("ahead_seconds")? },
-                host: row.get("doubted_host")?,
-                at: row.get("doubted_at")?,
-            }),
-            None => None,
-        };
-        Ok(ClockState { mark: row.get("marked_at")?, confirmations: row.get("confirmations")?, doubt })
+        let doubts = self.0.query("SELECT * FROM clock_doubts ORDER BY doubted_at, process").all().await?;
+        let doubts = doubts.iter().map(read_doubt).collect::<Result<_, _>>()?;
+        match self.0.query("SELECT * FROM clock_state WHERE id = 1").optional().await? {
+            Some(row) => Ok(ClockState { mark: row.get("marked_at")?, confirmations: row.get("confirmations")?, doubts }),
+            None => Ok(ClockState { doubts, ..ClockState::default() }),
+        }
     }
 
     async fn server_time(&mut self) -> Result<Option<Timestamp>, StorageError> {
@@ -45,19 +39,33 @@ impl ClockStates for SqlClockStates<'_> {
 
     async fn raise(&mut self, doubt: &StoredDoubt, confirmations: u64) -> Result<(), StorageError> {
         self.ensure_row().await?;
-        let update = "UPDATE clock_state SET doubt = $1, ahead_seconds = $2, doubted_host = $3, doubted_at = $4
-                      WHERE id = 1 AND doubt IS NULL AND confirmations = $5";
-        let query = self.0.query(update).bind(doubt.doubt.source).bind(doubt.doubt.ahead_seconds).bind(&doubt.host);
-        query.bind(doubt.at).bind(confirmations).execute().await.map(drop)
+        let insert = "INSERT INTO clock_doubts (process, host, source, ahead_seconds, doubted_at, renewals)
+                      SELECT $1, $2, $3, $4, $5, $6 FROM clock_state WHERE id = 1 AND confirmations = $7
+                      ON CONFLICT (process) DO UPDATE SET
+                          source = excluded.source, ahead_seconds = excluded.ahead_seconds, renewals = excluded.renewals";
+        let StoredDoubt { process, host, doubt, at, renewals } = doubt;
+        let query = self.0.query(insert).bind(process).bind(host).bind(doubt.source).bind(doubt.ahead_seconds);
+        query.bind(*at).bind(*renewals).bind(confirmations).execute().await.map(drop)
     }
 
-    async fn withdraw(&mut self, host: &str) -> Result<(), StorageError> {
-        self.0.query("UPDATE clock_state SET doubt = NULL WHERE id = 1 AND doubted_host = $1").bind(host).execute().await.map(drop)
+    async fn withdraw(&mut self, process: &str) -> Result<(), StorageError> {
+        self.0.query("DELETE FROM clock_doubts WHERE process = $1").bind(process).execute().await.map(drop)
     }
 
     async fn confirm(&mut self, now: Timestamp) -> Result<(), StorageError> {
         self.ensure_row().await?;
-        let update = "UPDATE clock_state SET doubt = NULL, confirmations = confirmations + 1, marked_at = $1 WHERE id = 1";
-        self.0.query(update).bind(now).execute().await.map(drop)
+        let update = "UPDATE clock_state SET confirmations = confirmations + 1, marked_at = $1 WHERE id = 1";
+        self.0.query(update).bind(now).execute().await?;
+        self.0.query("DELETE FROM clock_doubts").execute().await.map(drop)
     }
+}
+
+fn read_doubt(row: &Row) -> Result<StoredDoubt, StorageError> {
+    Ok(StoredDoubt {
+        process: row.get("process")?,
+        host: row.get("host")?,
+        doubt: ClockDoubt { source: row.get("source")?, ahead_seconds: row.get("ahead_seconds")? },
+        at: row.get("doubted_at")?,
+        renewals: row.get("renewals")?,
+    })
 }

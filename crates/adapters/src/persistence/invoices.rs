@@ -104,10 +104,14 @@ const CLAIM_RETRIES: Sql = Sql {
 };
 const CLAIM_RETRIES_BY_CLOCK: Sql = Sql {
     sqlite: "UPDATE invoices SET retry_at = NULL WHERE id IN
-                 (SELECT id FROM invoices WHERE clock_id = $3 AND retry_at <= $1 ORDER BY retry_at, id LIMIT $2)
+                 (SELECT id FROM invoices WHERE clock_id = $3 AND retry_at <= $1 AND NOT EXISTS
+                      (SELECT 1 FROM subscriptions s WHERE s.id = invoices.subscription_id AND s.on_hold IS NOT NULL)
+                  ORDER BY retry_at, id LIMIT $2)
              RETURNING *",
     postgres: "WITH due AS MATERIALIZED
-                   (SELECT id FROM invoices WHERE clock_id = $3 AND retry_at <= $1 ORDER BY retry_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)
+                   (SELECT id FROM invoices WHERE clock_id = $3 AND retry_at <= $1 AND NOT EXISTS
+                        (SELECT 1 FROM subscriptions s WHERE s.id = invoices.subscription_id AND s.on_hold IS NOT NULL)
+                    ORDER BY retry_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)
                UPDATE invoices SET retry_at = NULL FROM due WHERE invoices.id = due.id RETURNING invoices.*",
 };
 
@@ -283,7 +287,9 @@ impl Invoices for SqlInvoices<'_> {
     }
 
     async fn next_retry(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError> {
-        let select = "SELECT MIN(retry_at) AS at FROM invoices WHERE clock_id = $1 AND retry_at IS NOT NULL";
+        // Dunning waits while a subscription is on hold.
+        let select = "SELECT MIN(retry_at) AS at FROM invoices WHERE clock_id = $1 AND retry_at IS NOT NULL AND NOT EXISTS
+                          (SELECT 1 FROM subscriptions s WHERE s.id = invoices.subscription_id AND s.on_hold IS NOT NULL)";
         self.0.query(select).bind(clock).one().await?.get("at")
     }
 

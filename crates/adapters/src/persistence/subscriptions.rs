@@ -133,19 +133,7 @@ impl Subscriptions for SqlSubscriptions<'_> {
             Scope::Wall => self.0.query_per_dialect(LOCK_DUE).bind(now).bind(limit).all().await?,
             Scope::Clock(clock) => self.0.query_per_dialect(LOCK_DUE_BY_CLOCK).bind(now).bind(limit).bind(clock).all().await?,
         };
-        let ids = rows.iter().map(|row| row.get("id")).collect::<Result<Vec<SubscriptionId>, _>>()?;
-        let (mut items, mut due) = (self.items(&ids).await?, Vec::with_capacity(rows.len()));
-        for (row, id) in rows.iter().zip(&ids) {
-            match subscription(row, items.remove(id).unwrap_or_default()) {
-                Ok(subscription) => due.push(subscription),
-                Err(error) => {
-                    let put_on_hold = "UPDATE subscriptions SET on_hold = $2, on_hold_detail = $3, held_at = $4, resumes_at = NULL, due_at = NULL, version = version + 1 WHERE id = $1";
-                    let query = self.0.query(put_on_hold).bind(id).bind(HoldReason::Unreadable).bind(error.to_string());
-                    query.bind(now).execute().await?;
-                }
-            }
-        }
-        Ok(due)
+        self.readable(rows, Some(now)).await
     }
 
     async fn lock_held(
@@ -157,7 +145,7 @@ impl Subscriptions for SqlSubscriptions<'_> {
     ) -> Result<Vec<Subscription>, StorageError> {
         let after = after.map_or("", SubscriptionId::as_str);
         let rows = self.0.query_per_dialect(LOCK_HELD).bind(mode).bind(reason).bind(after).bind(limit).all().await?;
-        self.with_items(rows).await
+        self.readable(rows, None).await
     }
 
     async fn of_stake(&mut self, stake: &StakeId) -> Result<Vec<Subscription>, StorageError> {
@@ -223,6 +211,25 @@ impl SqlSubscriptions<'_> {
         Ok(items)
     }
 
+    /// As [`Self::with_items`], but puts rows that cannot be decoded on hold, from `now` or since when they are, and leaves them out.
+    async fn readable(&mut self, rows: Vec<Row>, now: Option<Timestamp>) -> Result<Vec<Subscription>, StorageError> {
+        let ids = rows.iter().map(|row| row.get("id")).collect::<Result<Vec<SubscriptionId>, _>>()?;
+        let (mut items, mut read) = (self.items(&ids).await?, Vec::with_capacity(rows.len()));
+        for (row, id) in rows.iter().zip(&ids) {
+            match subscription(row, items.remove(id).unwrap_or_default()) {
+                Ok(subscription) => read.push(subscription),
+                Err(error) => {
+                    let put_on_hold = "UPDATE subscriptions SET on_hold = $2, on_hold_detail = $3, held_at = COALESCE($4, held_at),
+                                           resumes_at = NULL, due_at = NULL, version = version + 1
+                                       WHERE id = $1";
+                    let query = self.0.query(put_on_hold).bind(id).bind(HoldReason::Unreadable).bind(error.to_string());
+                    query.bind(now).execute().await?;
+                }
+            }
+        }
+        Ok(read)
+    }
+
     async fn with_items(&mut self, rows: Vec<Row>) -> Result<Vec<Subscription>, StorageError> {
         let ids = rows.iter().map(|row| row.get("id")).collect::<Result<Vec<SubscriptionId>, _>>()?;
         let mut items = self.items(&ids).await?;
@@ -251,17 +258,12 @@ fn values_of(s: &Subscription) -> Values {
         .bind(s.overdraft_at)
         .bind(&s.latest_invoice_id)
         .bind(&s.clock_id)
-        .bind(due_at(s));
+        .bind(s.next_due());
     let values =
         values.bind(s.on_hold.as_ref().map(|on_hold| on_hold.reason)).bind(s.on_hold.as_ref().map(|on_hold| on_hold.detail.clone()));
     let values = values.bind(s.bounds.held_at).bind(s.bounds.approved_until).bind(s.bounds.resumes_at);
     let values = values.bind(s.bounds.invoices.map(|invoices| invoices.day)).bind(s.bounds.invoices.map_or(0, |invoices| invoices.count));
     values.bind(&s.metadata).bind(s.created_at).bind(s.updated_at).bind(s.version)
-}
-
-/// A subscription on hold is due only when a limit no longer holds it.
-fn due_at(subscription: &Subscription) -> Option<Timestamp> {
-    if subscription.on_hold.is_some() { subscription.bounds.resumes_at } else { subscription.next_due() }
 }
 
 fn subscription(row: &Row, items: Vec<SubscriptionItem>) -> Result<Subscription, StorageError> {

@@ -11,31 +11,36 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_seconds(seconds)
 }
 
-fn doubt(host: &str) -> StoredDoubt {
-    StoredDoubt { doubt: ClockDoubt { source: TimeSource::Database, ahead_seconds: -900 }, host: host.to_owned(), at: at(7) }
+fn doubt(process: &str, since: i64, renewals: u64) -> StoredDoubt {
+    let doubt = ClockDoubt { source: TimeSource::Database, ahead_seconds: -900 };
+    StoredDoubt { process: process.to_owned(), host: "a-machine".to_owned(), doubt, at: at(since), renewals }
 }
 
 on_both! {
-    async fn the_first_doubt_is_stored_until_its_machine_withdraws_it_or_an_owner_confirms(db: &TestDatabase) {
+    async fn each_doubt_is_stored_until_its_process_withdraws_it_or_an_owner_confirms(db: &TestDatabase) {
         let store = store(db);
         let read = async || store.read().await.expect("reads").clock_states().read().await.expect("reads");
         assert_eq!(read().await, ClockState::default());
         let mut unit = store.begin().await.expect("begins");
-        unit.clock_states().raise(&doubt("a"), 0).await.expect("raises");
-        unit.clock_states().raise(&doubt("b"), 0).await.expect("keeps the first");
-        unit.clock_states().withdraw("b").await.expect("withdraws nothing");
+        unit.clock_states().raise(&doubt("b", 8, 0), 0).await.expect("raises");
+        unit.clock_states().raise(&doubt("a", 7, 0), 0).await.expect("raises");
+        unit.clock_states().withdraw("c").await.expect("withdraws nothing");
         unit.commit().await.expect("commits");
-        assert_eq!(read().await, ClockState { doubt: Some(doubt("a")), ..ClockState::default() });
+        assert_eq!(read().await.doubts, [doubt("a", 7, 0), doubt("b", 8, 0)]);
+        let mut unit = store.begin().await.expect("begins");
+        unit.clock_states().raise(&doubt("a", 99, 1), 0).await.expect("renews");
+        unit.clock_states().withdraw("b").await.expect("withdraws");
+        unit.commit().await.expect("commits");
+        assert_eq!(read().await.doubts, [doubt("a", 7, 1)], "it began when it began");
         let mut unit = store.begin().await.expect("begins");
         unit.clock_states().confirm(at(50)).await.expect("confirms");
-        unit.clock_states().raise(&doubt("a"), 0).await.expect("comes too late");
+        unit.clock_states().raise(&doubt("a", 7, 2), 0).await.expect("comes too late");
         unit.commit().await.expect("commits");
-        assert_eq!(read().await, ClockState { mark: Some(at(50)), confirmations: 1, doubt: None });
+        assert_eq!(read().await, ClockState { mark: Some(at(50)), confirmations: 1, doubts: Vec::new() });
         let mut unit = store.begin().await.expect("begins");
-        unit.clock_states().raise(&doubt("a"), 1).await.expect("raises");
-        unit.clock_states().withdraw("a").await.expect("withdraws");
+        unit.clock_states().raise(&doubt("a", 60, 0), 1).await.expect("raises");
         unit.commit().await.expect("commits");
-        assert_eq!(read().await.doubt, None);
+        assert_eq!(read().await.doubts, [doubt("a", 60, 0)]);
     }
 
     async fn the_mark_moves_back_only_when_it_is_reset(db: &TestDatabase) {

@@ -11,6 +11,7 @@ impl From<SubscriptionError> for Problem {
         match error {
             SubscriptionError::NotFound => Self::not_found(),
             SubscriptionError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
+            SubscriptionError::Undecided => conflict(&error, "UNBILLED_PERIODS"),
             SubscriptionError::Contended => conflict(&error, "CONTENDED"),
             SubscriptionError::Illegal(IllegalChange { status, change }) => {
                 rejected(&error, "STATUS_FORBIDS").param("status", status.name()).param("change", format!("{change:?}"))
@@ -34,6 +35,8 @@ impl From<ResumeBillingError> for Problem {
     fn from(error: ResumeBillingError) -> Self {
         match error {
             ResumeBillingError::ChoiceRequired => rejected(&error, "CHOICE_REQUIRED"),
+            ResumeBillingError::NotOnHold => conflict(&error, "BILLING_NOT_ON_HOLD"),
+            ResumeBillingError::ClockNotTrusted => conflict(&error, "CLOCK_NOT_TRUSTED"),
             ResumeBillingError::Subscription(error) => error.into(),
         }
     }

@@ -43,9 +43,9 @@ async fn check(store: &dyn Store, queue: &dyn Probe) -> Result<Json<Value>, Prob
     store.ping().await.map_err(|_| unavailable("database"))?;
     queue.ping().await.map_err(|_| unavailable("queue"))?;
     let clock = store.read().await.map_err(|_| unavailable("database"))?.clock_states().read().await;
-    let doubt = clock.map_err(|_| unavailable("database"))?.doubt;
+    let doubts = clock.map_err(|_| unavailable("database"))?.doubts;
     let mut answer = json!({ "status": "ok", "database": "ok", "queue": "ok" });
-    if doubt.is_some() {
+    if !doubts.is_empty() {
         answer["degraded"] = json!("clock");
     }
     Ok(Json(answer))

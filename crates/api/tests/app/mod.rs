@@ -37,6 +37,7 @@ use souk_domain::access::{self, SignedLinks, Wallet};
 use souk_domain::billing::{BillingPolicy, Scope, Stake, move_due_stakes};
 use souk_domain::context::{self, Context};
 use souk_domain::events::Realtime;
+use souk_domain::operation::TrustedClock;
 use souk_domain::payment::MethodKind;
 use souk_domain::shared::{Language, Random, SubscriptionId, Text};
 use souk_workers::jobs::Jobs;
@@ -117,6 +118,7 @@ impl TestApp {
                 .with_card(MethodKind::Stripe, Arc::new(cards)),
             handlers: souk_domain::purpose_handlers(),
             policy: BillingPolicy::default(),
+            trust: Arc::new(TrustedClock),
         };
         let files = FileStore::open(folder.path().join("files")).await.expect("opens");
         let shop = Shop::fill(&ctx, &files).await;

@@ -45,7 +45,7 @@ async fn workers_charge_nothing_after_the_clock_jumps_until_an_owner_confirms_it
     let app = TestApp::open().await;
     app.subscribe("alice", Terms::default()).await;
     let uptime = Arc::new(TestUptime::default());
-    let watch = Arc::new(ClockWatch::new(app.clock.clone(), uptime.clone(), "a-machine".to_owned()));
+    let watch = Arc::new(ClockWatch::new(app.clock.clone(), uptime.clone(), "a-machine".to_owned(), app.ctx.random.as_ref()));
     let shutdown = CancellationToken::new();
     let workers = tokio::spawn(souk_workers::schedule::run(app.ctx.clone(), Some(watch), shutdown.clone()));
 
@@ -58,7 +58,7 @@ async fn workers_charge_nothing_after_the_clock_jumps_until_an_owner_confirms_it
 
     // Only the wall clock jumps.
     app.advance(YEARS);
-    until(&app, "SELECT count(*) AS n FROM clock_state WHERE doubt = 'uptime'", 1).await;
+    until(&app, "SELECT count(*) AS n FROM clock_doubts WHERE source = 'uptime'", 1).await;
     let readiness = readiness(&app).await;
     assert_eq!((&readiness["status"], &readiness["degraded"]), (&json!("ok"), &json!("clock")));
     // The logins from before have expired.
@@ -68,6 +68,9 @@ async fn workers_charge_nothing_after_the_clock_jumps_until_an_owner_confirms_it
     assert_eq!(shown["ahead_seconds"], YEARS.as_secs());
     assert_eq!((app.count(INVOICES).await, app.count(HELD).await), (1, 0), "no period was even looked at");
 
+    // No decision is taken by the doubted clock.
+    let refused = owner.browser.put("/api/subscriptions/resume-billing", &json!({ "mode": "skip" })).await;
+    assert_eq!((refused.status, &refused.json()["code"]), (409, &json!("CLOCK_NOT_TRUSTED")));
     // A customer cannot confirm it.
     assert_eq!(mallory.browser.get("/api/clock").await.status, 403);
     assert_eq!(mallory.browser.put("/api/clock/confirm", &json!({})).await.status, 403);
@@ -87,7 +90,7 @@ async fn a_restart_does_not_end_a_doubt_and_the_clock_that_is_set_back_does() {
     let app = TestApp::open().await;
     app.subscribe("alice", Terms::default()).await;
     let uptime = Arc::new(TestUptime::default());
-    let watch = || ClockWatch::new(app.clock.clone(), uptime.clone(), "a-machine".to_owned());
+    let watch = || ClockWatch::new(app.clock.clone(), uptime.clone(), "a-machine".to_owned(), app.ctx.random.as_ref());
     let check = async |watch: &ClockWatch| souk_domain::operation::check_clock(&app.ctx, watch).await.expect("checks");
     let is_trusted = |watch: &ClockWatch| souk_domain::operation::ClockTrust::is_trusted(watch);
     let before = watch();
@@ -101,7 +104,7 @@ async fn a_restart_does_not_end_a_doubt_and_the_clock_that_is_set_back_does() {
     check(&restarted).await;
     assert!(!is_trusted(&restarted), "its own uptime says nothing about the jump");
     // Another machine of the store stops as well, although its own clock is right.
-    let other = ClockWatch::new(app.clock.clone(), uptime.clone(), "another-machine".to_owned());
+    let other = ClockWatch::new(app.clock.clone(), uptime.clone(), "another-machine".to_owned(), app.ctx.random.as_ref());
     check(&other).await;
     assert!(!is_trusted(&other));
     souk_domain::operation::confirm_clock(&app.ctx).await.expect("confirms");
@@ -110,7 +113,12 @@ async fn a_restart_does_not_end_a_doubt_and_the_clock_that_is_set_back_does() {
         assert!(is_trusted(watch));
     }
     // Years behind the stored time.
-    let behind = ClockWatch::new(Arc::new(souk_adapters::testing::FixedClock::default()), uptime.clone(), "a-machine".to_owned());
+    let behind = ClockWatch::new(
+        Arc::new(souk_adapters::testing::FixedClock::default()),
+        uptime.clone(),
+        "a-machine".to_owned(),
+        app.ctx.random.as_ref(),
+    );
     check(&behind).await;
     assert!(!is_trusted(&behind), "behind the stored mark");
     app.finish().await;

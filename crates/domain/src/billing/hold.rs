@@ -2,6 +2,7 @@
 
 use super::{Bounds, Change, HoldReason, OnHold, PeriodError, Subscription, SubscriptionBounds, SubscriptionStatus, Unbillable};
 use super::{period, period_index_at};
+use crate::operation::CLOCK_TOLERANCE;
 use crate::shared::Timestamp;
 use std::ops::Range;
 use std::time::Duration;
@@ -69,11 +70,16 @@ impl Subscription {
         Ok(next..last.saturating_add(1).max(next))
     }
 
+    /// Until when an owner has approved periods. A decision that seems to come from the future was made while the clock was wrong.
+    pub(super) fn approved_until(&self, now: Timestamp) -> Option<Timestamp> {
+        self.bounds.approved_until.filter(|until| *until <= now.plus(CLOCK_TOLERANCE))
+    }
+
     /// Why an owner has to decide before anything more is billed: more periods are unbilled than the bounds allow. Periods that an owner
     /// has approved do not count.
     pub(super) fn exceeds(&self, bounds: &Bounds, now: Timestamp) -> Result<Option<OnHold>, Unbillable> {
         let unbilled = self.unbilled_periods(now)?;
-        let (approved, since) = match self.bounds.approved_until {
+        let (approved, since) = match self.approved_until(now) {
             Some(until) if until >= self.period.end => (period_index_at(&self.cycle, self.anchor, until)?.saturating_add(1), until),
             _ => (unbilled.start, self.period.end),
         };
@@ -83,6 +89,17 @@ impl Subscription {
         }
         let detail = format!("{count} periods since {} are not billed", since.to_iso());
         Ok(Some(OnHold { reason: HoldReason::UnbilledPeriods, detail }))
+    }
+
+    /// The requested end of a subscription on hold, which no decision delays. If it could not be ended when it was put on hold, an owner has
+    /// to fix the cause first.
+    pub(super) fn end_on_hold(&self) -> Option<Timestamp> {
+        self.ends_at().filter(|end| self.is_undecided() || self.bounds.held_at.is_none_or(|held_at| *end > held_at))
+    }
+
+    /// Whether an owner has to decide about its unbilled periods before anything else changes what is billed.
+    pub(super) fn is_undecided(&self) -> bool {
+        self.on_hold.as_ref().is_some_and(|on_hold| on_hold.reason == HoldReason::UnbilledPeriods)
     }
 
     pub(super) fn held(self, hold: Hold, now: Timestamp) -> Self {
@@ -101,9 +118,6 @@ impl Subscription {
 
     /// Applies an owner's decision about the unbilled periods. The index only grows, so a skipped period is never billed later. Returns
     /// whether the items changed.
-    ///
-    /// A period's invoice contains the metered usage of the period before it. What is reported for a period whose follower is skipped is
-    /// therefore not billed either.
     pub(super) fn catch_up(&mut self, choice: CatchUp, now: Timestamp) -> Result<bool, Unbillable> {
         let unbilled = self.unbilled_periods(now)?;
         let Some(current) = unbilled.clone().next_back() else { return Ok(false) };
@@ -181,6 +195,14 @@ mod tests {
         assert_eq!((one.index, one.unbilled_periods(at(200))), (Some(0), Ok(1..7)));
         assert!(!is_held(&one, at(200)) && !is_held(&one, at(269)));
         assert!(is_held(&one, at(270)), "three more months began");
+    }
+
+    #[test]
+    fn a_decision_that_a_wrong_clock_has_dated_approves_nothing() {
+        let mut one = of(Interval::Month, Some(0));
+        one.bounds.approved_until = Some(at(3_650));
+        assert!(is_held(&one, at(90)));
+        assert_eq!((one.approved_until(at(90)), one.approved_until(at(3_650))), (None, Some(at(3_650))));
     }
 
     #[test]

@@ -19,8 +19,8 @@ fn start_of(seconds: u64, now: Timestamp) -> Timestamp {
 
 impl Subscription {
     /// Whether an owner has decided that the next period is billed.
-    fn is_approved(&self) -> bool {
-        self.bounds.approved_until.is_some_and(|until| self.period.end <= until)
+    fn is_approved(&self, now: Timestamp) -> bool {
+        self.approved_until(now).is_some_and(|until| self.period.end <= until)
     }
 
     /// The most automatic invoices of one day: those of its periods, and some more for usage that is billed early.
@@ -148,7 +148,7 @@ impl ChargeBudget {
 
 /// Why the renewal of a subscription waits: a limit is reached, and no owner has approved the period.
 pub(super) fn over_limit(subscription: &Subscription, bounds: &Bounds, budget: &ChargeBudget, now: Timestamp) -> Option<Hold> {
-    if subscription.is_approved() {
+    if subscription.is_approved(now) {
         return None;
     }
     if !subscription.may_invoice(bounds, now) {
@@ -165,7 +165,7 @@ pub(super) fn over_limit(subscription: &Subscription, bounds: &Bounds, budget: &
 
 /// Counts an automatic invoice and its charge, unless an owner has approved its period.
 pub(super) fn count_renewal(before: &Subscription, after: &mut Subscription, is_charged: bool, budget: &mut ChargeBudget, now: Timestamp) {
-    if before.is_approved() {
+    if before.is_approved(now) {
         return;
     }
     after.count_invoice(now);

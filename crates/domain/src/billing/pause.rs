@@ -21,6 +21,8 @@ pub async fn pause(ctx: &Context, id: &SubscriptionId) -> Result<Subscription, S
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
+    // A new period begins after a pause: the unbilled ones would be lost without a decision.
+    subscription.check_decided()?;
     subscription.status = subscription.status.after(Change::Pause)?;
     subscription.paused_at = Some(now);
     if subscription.cancel_at_period_end {
@@ -46,6 +48,7 @@ convert_subscription_errors!(ResumeError::Subscription);
 
 /// Restores the status from before the pause. The time of the pause does not count towards the dunning deadline.
 fn apply_resume(subscription: &mut Subscription, now: Timestamp) -> Result<(), ResumeError> {
+    subscription.check_decided()?;
     let resumed = subscription.status.after(Change::Resume)?;
     if subscription.ends_at().is_some_and(|end| end <= now) {
         // Its end has come and is about to be recorded.

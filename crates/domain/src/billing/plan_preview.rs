@@ -211,6 +211,7 @@ fn chosen(plans: Vec<Plan>, subscription: &Subscription, choice: &PlanChoice) ->
 pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, choice: &PlanChoice) -> Result<PlanPreview, PlanError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
+    subscription.check_decided()?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     // In whole seconds, the precision in which an order names this time.
     let at = Timestamp::from_seconds(now.seconds()).max(subscription.period.start);
@@ -254,6 +255,8 @@ pub(super) async fn shown_for(
     subscription: &Subscription,
     now: Timestamp,
 ) -> Result<Timestamp, PlanError> {
+    // Its period is over until an owner has decided: no preview would ever be valid.
+    subscription.check_decided()?;
     let at = order.at.max(subscription.period.start);
     let lifetime = PREVIEW_LIFETIME.min(Duration::from_secs(subscription.period.seconds() / PREVIEW_PARTS));
     let changed_at = unit.invoices().last_start(&subscription.id, BillingReason::SubscriptionUpdate).await?;

@@ -118,10 +118,12 @@ async fn write_due(
     }
     let (mut renewals, mut others) = (Vec::with_capacity(due.len()), Vec::new());
     for (nonce, subscription) in (nonces(ctx)..).zip(due) {
-        // A limit held it until now.
-        let subscription = if subscription.on_hold.is_some() { subscription.released(now) } else { subscription };
-        let DueSubscription { nonce, due, subscription } = resolve_due(unit, nonce, subscription, now).await?;
-        if let Some(hold) = bounds.and_then(|bounds| over_bounds(bounds, &budget, &subscription, due, now)) {
+        let DueSubscription { nonce, mut due, subscription } = resolve_due(unit, nonce, subscription, now).await?;
+        let hold = bounds.and_then(|bounds| over_bounds(bounds, &budget, &subscription, due, now));
+        let has_ended = subscription.ends_at().is_some_and(|end| end <= now);
+        if hold.as_ref().is_some_and(|hold| hold.resumes_at.is_none()) && has_ended {
+            due = subscription.requested_end();
+        } else if let Some(hold) = hold {
             round.timeline.push(put_on_hold(unit, subscription, hold, now).await?);
             continue;
         }
@@ -197,6 +199,16 @@ async fn resolve_due(
     subscription: Subscription,
     now: Timestamp,
 ) -> Result<DueSubscription, BillingError> {
+    let has_come = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
+    let subscription = match subscription.on_hold {
+        // A limit held it until now.
+        Some(_) if has_come(subscription.bounds.resumes_at) => subscription.released(now),
+        Some(_) => {
+            let due = if has_come(subscription.end_on_hold()) { subscription.requested_end() } else { Due::Nothing };
+            return Ok(DueSubscription { nonce, due, subscription });
+        }
+        None => subscription,
+    };
     let due = subscription.due(now);
     if due != Due::End(CancelReason::PaymentFailed) {
         return Ok(DueSubscription { nonce, due, subscription });
@@ -215,7 +227,8 @@ async fn resolve_due(
     Ok(DueSubscription { nonce, due, subscription })
 }
 
-/// Why the engine does not continue with a due subscription. A requested end is never held.
+/// Why the engine does not continue with a due subscription. A requested end is never held until an owner decides: periods that are not
+/// billed by then lapse.
 fn over_bounds(bounds: &Bounds, budget: &ChargeBudget, subscription: &Subscription, due: Due, now: Timestamp) -> Option<Hold> {
     let undecided = || subscription.exceeds(bounds, now).unwrap_or_else(|error| Some(OnHold::from(error))).map(Hold::from);
     match due {

@@ -62,7 +62,9 @@ async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemI
 /// Whether usage at `at` can be put on a future invoice: of the current period, or of the next one, which begins as soon as the engine
 /// renews the subscription.
 fn is_billable(subscription: &Subscription, at: Timestamp) -> bool {
-    let ends = [subscription.ends_at(), subscription.dunning_deadline()].into_iter().flatten().any(|end| end <= subscription.period.end);
+    // Dunning waits while it is on hold.
+    let deadline = if subscription.on_hold.is_some() { None } else { subscription.dunning_deadline() };
+    let ends = [subscription.ends_at(), deadline].into_iter().flatten().any(|end| end <= subscription.period.end);
     subscription.period.contains(at) || (at >= subscription.period.end && !ends)
 }
 
@@ -70,6 +72,15 @@ fn is_billable(subscription: &Subscription, at: Timestamp) -> bool {
 /// threshold.
 #[tracing::instrument(skip_all)]
 pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Result<UsageRecord, UsageError> {
+    match record(ctx, mode, report, true).await {
+        // A concurrent report has used the last charge within a limit, or changed the same invoices: the usage is recorded, and a later
+        // report or the invoice of the period bills it.
+        Err(UsageError::Subscription(SubscriptionError::Contended)) => record(ctx, mode, report, false).await,
+        recorded => recorded,
+    }
+}
+
+async fn record(ctx: &Context, mode: Mode, report: &UsageReport, may_bill: bool) -> Result<UsageRecord, UsageError> {
     check_count("quantity", report.quantity, USAGE_MAX)?;
     let id = UsageRecordId::new(ctx.now(), ctx.random.as_ref());
     let identifier = report.identifier.as_deref().filter(|identifier| !identifier.trim().is_empty()).unwrap_or(id.as_str());
@@ -105,9 +116,9 @@ pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Re
     if !unit.usage().insert(&record).await? {
         return Err(SubscriptionError::Contended.into());
     }
-    let charge = match subscription.period.contains(at) {
+    let charge = match may_bill && subscription.period.contains(at) {
         true => bill_when_reached(ctx, unit.as_mut(), subscription, now).await?,
-        // Its period has not begun.
+        // Its period has not begun, or the charge waits.
         false => None,
     };
     publish_charges(ctx, unit.as_mut(), charge.as_slice()).await?;

@@ -311,11 +311,12 @@ impl Subscription {
         [period_end, self.cancel_at].into_iter().flatten().min()
     }
 
-    /// When the engine processes it next.
+    /// When the engine processes it next. On hold: when a limit no longer holds it, or at its requested end.
     #[must_use]
     pub fn next_due(&self) -> Option<Timestamp> {
         match self.status {
             SubscriptionStatus::Canceled => None,
+            _ if self.on_hold.is_some() => self.bounds.resumes_at.or_else(|| self.end_on_hold()),
             SubscriptionStatus::Paused => [self.cancel_at, self.overdraft_at].into_iter().flatten().min(),
             _ => [Some(self.period.end), self.ends_at(), self.dunning_deadline(), self.overdraft_at].into_iter().flatten().min(),
         }
@@ -398,7 +399,8 @@ pub trait Subscriptions: Send {
     /// Due subscriptions, earliest first, locked until this unit of work ends; concurrent units of work skip them. A row that cannot be
     /// decoded is put on hold and left out.
     async fn lock_due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Subscription>, StorageError>;
-    /// Subscriptions on hold for this reason whose ids follow `after`, ids ascending, locked until this unit of work ends.
+    /// Subscriptions on hold for this reason whose ids follow `after`, ids ascending, locked until this unit of work ends. A row that cannot
+    /// be decoded gets that as its reason, and is left out.
     async fn lock_held(
         &mut self,
         mode: Mode,

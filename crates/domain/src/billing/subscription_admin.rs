@@ -54,6 +54,14 @@ pub async fn update_subscription(
     Ok(())
 }
 
+impl Subscription {
+    /// # Errors
+    /// [`SubscriptionError::Undecided`] while an owner has to decide about its unbilled periods.
+    pub(super) fn check_decided(&self) -> Result<(), SubscriptionError> {
+        if self.is_undecided() { Err(SubscriptionError::Undecided) } else { Ok(()) }
+    }
+}
+
 pub(super) async fn load(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<Subscription, SubscriptionError> {
     unit.subscriptions().find(id).await?.ok_or(SubscriptionError::NotFound)
 }

@@ -14,6 +14,9 @@ pub enum SubscriptionError {
     Illegal(#[from] IllegalChange),
     #[error("A payment is being processed. Please wait.")]
     PaymentInFlight,
+    /// It is on hold because of its unbilled periods.
+    #[error("Decide first about the periods that are not billed")]
+    Undecided,
     #[error("Currency not configured for price")]
     CurrencyNotConfigured,
     /// A credit note that belongs to the change was rejected.

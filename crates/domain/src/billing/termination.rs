@@ -37,6 +37,9 @@ pub(super) async fn write(
     subscription.status = subscription.status.after(Change::End).unwrap_or(subscription.status);
     subscription.ended_at = Some(now);
     subscription.overdraft_at = None;
+    // Nothing is left to decide.
+    subscription.on_hold = None;
+    (subscription.bounds.held_at, subscription.bounds.resumes_at) = (None, None);
     subscription.canceled_at = subscription.canceled_at.or(Some(now));
     subscription.updated_at = now;
     subscription.cancellation = Some(match subscription.cancellation.take() {

@@ -44,6 +44,8 @@ pub struct ExpandedSubscription {
     pub next_invoice: Option<NextInvoice>,
     /// How many periods have begun without an invoice.
     pub unbilled_periods: u32,
+    /// When the period after the current one begins, if there are any; `None` also if it ends before.
+    pub next_period_start: Option<Timestamp>,
 }
 
 /// Reads the objects that subscriptions refer to, with one statement per kind. Omits subscriptions that refer to missing objects.
@@ -66,7 +68,9 @@ pub async fn expand_subscriptions(
         };
         let now = clock.as_ref().map_or_else(|| ctx.now(), |clock| clock.now);
         // Periods that cannot be computed are not counted: the engine puts their subscription on hold with that reason.
-        let unbilled_periods = subscription.unbilled_periods(now).map_or(0, |unbilled| unbilled.end.saturating_sub(unbilled.start));
+        let unbilled = subscription.unbilled_periods(now).unwrap_or_default();
+        let next_period = (!unbilled.is_empty()).then(|| period(&subscription.cycle, subscription.anchor, unbilled.end).ok()).flatten();
+        let next_period_start = next_period.map(|next| next.start).filter(|start| subscription.ends_at().is_none_or(|end| *start < end));
         let next_invoice = next_invoice(ctx, unit, &batch, &used, &subscription).await?;
         let item = |item: &SubscriptionItem| {
             let price = batch.prices.get(&item.price_id)?;
@@ -92,7 +96,8 @@ pub async fn expand_subscriptions(
             overdraft_stake: stake(&subscription.overdraft_stake_id),
             clock,
             next_invoice,
-            unbilled_periods,
+            unbilled_periods: unbilled.end.saturating_sub(unbilled.start),
+            next_period_start,
             subscription,
         });
     }

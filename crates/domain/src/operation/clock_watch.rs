@@ -1,16 +1,12 @@
 //! Watches the clock for all processes of a store: what one of them doubts stops the automatic work of all.
 
-use super::{ClockDoubt, ClockGuard, Moment, TimeSource};
+use super::clock_judgment::{ClockJudgment, Findings, Process};
+use super::{ClockDoubt, Moment};
 use crate::context::Context;
-use crate::shared::{Clock, StorageError, Timestamp};
+use crate::shared::{Clock, Random, StorageError, Timestamp};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
-/// How often the mark is written.
-const MARK_INTERVAL: Duration = Duration::from_secs(60);
-/// The database as a witness.
-const DATABASE: &str = "database";
 
 /// A clock that nobody sets and that does not stop while the machine sleeps.
 pub trait UptimeClock: Send + Sync {
@@ -23,24 +19,39 @@ pub trait ClockTrust: Send + Sync {
     fn is_trusted(&self) -> bool;
 }
 
+/// For processes that only answer commands, and for simulated clocks, which jump on purpose.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TrustedClock;
+
+impl ClockTrust for TrustedClock {
+    fn is_trusted(&self) -> bool {
+        true
+    }
+}
+
 /// A doubt that a process of the store has stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredDoubt {
-    pub doubt: ClockDoubt,
-    /// The machine whose clock is doubted. Only a process on it can withdraw the doubt; an owner can confirm it away.
+    /// The process that doubts: a random id, of which it knows no other.
+    pub process: String,
+    /// Its machine.
     pub host: String,
-    /// By the doubted clock.
+    pub doubt: ClockDoubt,
+    /// When the process began to doubt, by the doubted clock.
     pub at: Timestamp,
+    /// Grows while the process still doubts. A number that stands still belongs to a process that has ended.
+    pub renewals: u64,
 }
 
-/// What the store knows about its clocks: one row.
+/// What the store knows about its clocks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClockState {
     /// The latest time at which the clock was trusted.
     pub mark: Option<Timestamp>,
     /// How often an owner has confirmed the clock.
     pub confirmations: u64,
-    pub doubt: Option<StoredDoubt>,
+    /// At most one of each process, earliest first.
+    pub doubts: Vec<StoredDoubt>,
 }
 
 #[async_trait]
@@ -51,50 +62,46 @@ pub trait ClockStates: Send {
     async fn server_time(&mut self) -> Result<Option<Timestamp>, StorageError>;
     /// Sets the mark, unless the stored one is later. With `reset` it is set in any case.
     async fn set_mark(&mut self, mark: Timestamp, reset: bool) -> Result<(), StorageError>;
-    /// Stores a doubt if there is none, and the number of confirmations is still the one that was read.
+    /// Stores the doubt of a process, or renews it, if the number of confirmations is still the one that was read. A renewed doubt keeps the
+    /// time at which it began.
     async fn raise(&mut self, doubt: &StoredDoubt, confirmations: u64) -> Result<(), StorageError>;
-    /// Removes the doubt about a machine.
-    async fn withdraw(&mut self, host: &str) -> Result<(), StorageError>;
-    /// Removes any doubt, counts a confirmation, and sets the mark.
+    /// Removes the doubt of a process.
+    async fn withdraw(&mut self, process: &str) -> Result<(), StorageError>;
+    /// Removes all doubts, counts a confirmation, and sets the mark.
     async fn confirm(&mut self, now: Timestamp) -> Result<(), StorageError>;
-}
-
-#[derive(Default)]
-struct Watched {
-    guard: ClockGuard,
-    /// The confirmations that this process has taken note of; `None` before its first check.
-    confirmations: Option<u64>,
-    /// The store has a doubt, of whichever process.
-    is_doubted: bool,
 }
 
 /// The watch of one process. Networks report their time to it, and recurring jobs ask it.
 pub struct ClockWatch {
     clock: Arc<dyn Clock>,
     uptime: Arc<dyn UptimeClock>,
-    host: String,
-    watched: Mutex<Watched>,
+    process: Process,
+    judgment: Mutex<ClockJudgment>,
 }
 
 impl ClockWatch {
     /// `host`: the name of this machine.
     #[must_use]
-    pub fn new(clock: Arc<dyn Clock>, uptime: Arc<dyn UptimeClock>, host: String) -> Self {
-        Self { clock, uptime, host, watched: Mutex::default() }
+    pub fn new(clock: Arc<dyn Clock>, uptime: Arc<dyn UptimeClock>, host: String, random: &dyn Random) -> Self {
+        let mut id = [0; 16];
+        random.fill(&mut id);
+        let process = Process { id: format!("{:032x}", u128::from_be_bytes(id)), host };
+        let judgment = ClockJudgment::new(Moment { wall: clock.now(), uptime: uptime.uptime() });
+        Self { clock, uptime, process, judgment: Mutex::new(judgment) }
     }
 
     fn now(&self) -> Moment {
         Moment { wall: self.clock.now(), uptime: self.uptime.uptime() }
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut Watched) -> T) -> T {
-        change(&mut self.watched.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<T>(&self, change: impl FnOnce(&mut ClockJudgment) -> T) -> T {
+        change(&mut self.judgment.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A network has sent its time.
     pub fn hear_network(&self, name: &str, theirs: Timestamp) {
         let now = self.now();
-        self.with(|watched| watched.guard.hear(name, TimeSource::Network, theirs, now));
+        self.with(|judgment| judgment.guard.hear_network(name, theirs, now));
     }
 }
 
@@ -103,10 +110,7 @@ impl ClockTrust for ClockWatch {
     /// store's state nothing runs.
     fn is_trusted(&self) -> bool {
         let now = self.now();
-        self.with(|watched| {
-            watched.guard.tick(now);
-            watched.confirmations.is_some() && !watched.is_doubted && watched.guard.doubt().is_none()
-        })
+        self.with(|judgment| judgment.is_trusted(now))
     }
 }
 
@@ -118,59 +122,29 @@ pub async fn check_clock(ctx: &Context, watch: &ClockWatch) -> Result<(), Storag
     let server_time = unit.clock_states().server_time().await?;
     drop(unit);
     let now = watch.now();
-    let doubt = watch.with(|watched| {
-        match watched.confirmations {
-            Some(known) if known < stored.confirmations => watched.guard.confirm(now),
-            Some(_) => {}
-            // A restart is no reason to trust the clock again.
-            None => {
-                if let Some(doubt) = stored.doubt.as_ref().filter(|doubt| doubt.host == watch.host) {
-                    watched.guard.inherit(doubt.doubt);
-                }
-            }
-        }
-        watched.confirmations = Some(stored.confirmations);
-        watched.guard.tick(now);
-        if let Some(mark) = stored.mark {
-            watched.guard.compare_mark(now, mark);
-        }
-        if let Some(theirs) = server_time {
-            watched.guard.hear(DATABASE, TimeSource::Database, theirs, now);
-        }
-        let is_own = stored.doubt.as_ref().is_some_and(|doubt| doubt.host == watch.host);
-        watched.is_doubted = stored.doubt.is_some() && !is_own;
-        watched.guard.doubt()
-    });
-    share(ctx, watch, &stored, doubt, now.wall).await
-}
-
-async fn share(
-    ctx: &Context,
-    watch: &ClockWatch,
-    stored: &ClockState,
-    doubt: Option<ClockDoubt>,
-    now: Timestamp,
-) -> Result<(), StorageError> {
+    let findings = watch.with(|judgment| judgment.judge(&watch.process, &stored, server_time, now));
+    if findings == Findings::default() {
+        return Ok(());
+    }
+    let Findings { raise, withdraw, mark } = findings;
+    let is_new = |doubt: &StoredDoubt| stored.doubts.iter().all(|known| known.process != doubt.process);
+    if let Some(StoredDoubt { doubt, .. }) = raise.as_ref().filter(|doubt| is_new(doubt)) {
+        tracing::error!(
+            source = doubt.source.name(),
+            ahead_seconds = doubt.ahead_seconds,
+            "the clock of this machine is doubted: automatic billing stops until it agrees or an owner confirms it"
+        );
+    }
     let mut unit = ctx.store.begin().await?;
-    match (doubt, &stored.doubt) {
-        (Some(doubt), None) => {
-            tracing::error!(
-                source = doubt.source.name(),
-                ahead_seconds = doubt.ahead_seconds,
-                "the clock of this machine is doubted: automatic billing stops until it agrees or an owner confirms it"
-            );
-            let doubt = StoredDoubt { doubt, host: watch.host.clone(), at: now };
-            unit.clock_states().raise(&doubt, stored.confirmations).await?;
-        }
-        (None, Some(before)) if before.host == watch.host => {
-            tracing::warn!("the clock of this machine is trusted again: automatic billing continues");
-            unit.clock_states().withdraw(&watch.host).await?;
-            unit.clock_states().set_mark(now, true).await?;
-        }
-        (None, None) if stored.mark.is_none_or(|mark| now.since(mark) >= MARK_INTERVAL) => {
-            unit.clock_states().set_mark(now, false).await?;
-        }
-        _ => return Ok(()),
+    for process in &withdraw {
+        tracing::warn!(process, own = *process == watch.process.id, "a doubt about the clock has ended");
+        unit.clock_states().withdraw(process).await?;
+    }
+    if let Some(doubt) = &raise {
+        unit.clock_states().raise(doubt, stored.confirmations).await?;
+    }
+    if let Some(mark) = mark {
+        unit.clock_states().set_mark(mark.at, mark.reset).await?;
     }
     unit.commit().await
 }
@@ -181,4 +155,9 @@ pub async fn confirm_clock(ctx: &Context) -> Result<(), StorageError> {
     let mut unit = ctx.store.begin().await?;
     unit.clock_states().confirm(ctx.now()).await?;
     unit.commit().await
+}
+
+/// Whether the clock is trusted by this process and by all others.
+pub(crate) async fn is_trusted_by_all(ctx: &Context, unit: &mut dyn crate::storage::UnitOfWork) -> Result<bool, StorageError> {
+    Ok(ctx.trust.is_trusted() && unit.clock_states().read().await?.doubts.is_empty())
 }

@@ -1,7 +1,11 @@
 //! The state of the installation: whether the clock can be trusted.
 
 mod clock_guard;
+mod clock_judgment;
 mod clock_watch;
 
 pub use clock_guard::{CLOCK_TOLERANCE, ClockDoubt, ClockGuard, Moment, TimeSource};
-pub use clock_watch::{ClockState, ClockStates, ClockTrust, ClockWatch, StoredDoubt, UptimeClock, check_clock, confirm_clock};
+pub(crate) use clock_watch::is_trusted_by_all;
+pub use clock_watch::{
+    ClockState, ClockStates, ClockTrust, ClockWatch, StoredDoubt, TrustedClock, UptimeClock, check_clock, confirm_clock,
+};

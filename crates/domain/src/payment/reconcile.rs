@@ -167,7 +167,7 @@ pub async fn check_due(ctx: &Context, limit: u32) -> Result<usize, SettlementErr
 /// Reconciles an attempt, or cancels it if it is abandoned.
 async fn check(ctx: &Context, id: &AttemptId, lease: Lease) -> Result<(), SettlementError> {
     let context = load(ctx, id).await?;
-    match context.is_some_and(|context| is_abandoned(&context.attempt, ctx.now())) {
+    match context.is_some_and(|context| ctx.trust.is_trusted() && is_abandoned(&context.attempt, ctx.now())) {
         true => cancel_attempt(ctx, id).await.map(drop),
         false => reconcile(ctx, id, Trigger::Reconciler, Some(lease)).await,
     }

@@ -12,7 +12,7 @@ import { refreshAfterPayment } from '@/features/billing/refresh';
 import { formatMoney } from '@/lib/amount';
 import { dateText } from '@/lib/format';
 import { AdminCancelDialog } from './admin-cancel-dialog';
-import { type AdminAction, adminActions, onHoldText } from './admin-rules';
+import { type AdminAction, adminActions, needsChoice, onHoldText } from './admin-rules';
 import { useAdminTexts } from './admin-texts';
 import { ForfeitDepositDialog } from './forfeit-deposit-dialog';
 import { RefundButton } from './refund-button';
@@ -89,6 +89,7 @@ export function AdminActions({ subscription }: { subscription: Subscription }) {
         <ResumeBillingDialog
           id={subscription.id}
           count={subscription.unbilled_periods}
+          nextPeriod={subscription.next_period_start}
           onClose={close}
           onDone={dialog.onDone}
         />
@@ -104,9 +105,6 @@ const adviceFor = (subscription: Subscription) => {
   if (needsChoice(subscription)) return 'onHold.decide';
   return subscription.on_hold_until ? 'onHold.limited' : 'onHold.text';
 };
-
-/** Whether the owner has to decide about unbilled periods. */
-const needsChoice = ({ on_hold_reason: reason }: Subscription) => reason === 'unbilled_periods';
 
 const PATHS = {
   resumeBilling: 'resume-billing',

@@ -24,6 +24,7 @@ describe('an administrator', () => {
     ['an active one', {}, ['pause', 'cancel']],
     ['one with a deposit', { staking: deposit('held') }, ['pause', 'forfeitDeposit', 'cancel']],
     ['one on hold', { on_hold: true }, ['resumeBilling', 'pause', 'cancel']],
+    ['one with unbilled periods', { on_hold: true, on_hold_reason: 'unbilled_periods' }, ['resumeBilling', 'cancel']],
     ['a paused one', { status: 'paused' }, ['resume', 'cancel']],
     ['one that is past due', { status: 'past_due' }, ['pause', 'cancel']],
     ['one that ends with its period', ending, ['pause', 'recover', 'cancel']],

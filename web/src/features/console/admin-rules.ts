@@ -20,6 +20,10 @@ export const movableDeposit = ({ staking }: Pick<Subscription, 'staking'>): bigi
 const isReturnable = ({ status, staking }: Pick<Subscription, 'status' | 'staking'>) =>
   status === 'canceled' && staking?.status === 'waiting';
 
+/** Whether the owner has to decide about unbilled periods. */
+export const needsChoice = ({ on_hold_reason: reason }: Pick<Subscription, 'on_hold_reason'>): boolean =>
+  reason === 'unbilled_periods';
+
 /**
  * The actions of an administrator for a customer's subscription, the most urgent first. None of them needs a wallet.
  */
@@ -31,8 +35,9 @@ export function adminActions(subscription: Subscription): AdminAction[] {
   const hasDeposit = movableDeposit(subscription) > 0n;
   const candidates: [AdminAction, boolean][] = [
     ['resumeBilling', onHold && !isCanceled],
-    ['resume', status === 'paused'],
-    ['pause', !isCanceled && status !== 'paused'],
+    // A pause would end the unbilled periods without a decision.
+    ['resume', status === 'paused' && !needsChoice(subscription)],
+    ['pause', !isCanceled && status !== 'paused' && !needsChoice(subscription)],
     ['recover', !isCanceled && isRecoverable],
     ['returnDeposit', hasDeposit && isReturnable(subscription)],
     ['forfeitDeposit', hasDeposit],

@@ -25,7 +25,7 @@ function explanation({ source, ahead_seconds: ahead, host }: Clock, texts: Texts
   });
 }
 
-/** Above each page of the console while automatic billing has stopped because of the clock. An owner can confirm the clock. */
+/** Above the pages of the console, except that of the test clocks, which this clock does not concern, while automatic billing has stopped because of the clock. An owner can confirm the clock. */
 export function ClockBanner(): ReactNode {
   const texts = useTexts();
   const { t } = texts;

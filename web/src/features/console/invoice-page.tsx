@@ -14,6 +14,7 @@ import { LoadError, Loading, PageResult } from '@/features/billing/states';
 import { useTexts } from '@/features/billing/texts';
 import { dateTimeText } from '@/lib/format';
 import { isAdmin } from '@/lib/roles';
+import { ClockBanner } from './clock-banner';
 import { CreditNoteButton } from './credit-note-button';
 import { InvoiceDisputes } from './disputes';
 import { FailedRefund } from './failed-refund';
@@ -30,6 +31,7 @@ export function AdminInvoicePage({ id }: { id: string }) {
   const subscription = data?.subscription_id;
   return (
     <div className={`${styles.page} ${styles.invoice}`}>
+      <ClockBanner />
       {subscription ? (
         <BackLink to="/console/subscriptions/$id" params={{ id: subscription }}>
           {t('subscription.title')}

@@ -1,12 +1,13 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Button, Flex, Typography } from 'antd';
+import { Alert, Button, Flex, Typography } from 'antd';
 import { useState } from 'react';
 import type { Subscription } from '@/api/types';
 import { usePageTitle } from '@/app/page';
 import { subscriptionName } from '@/features/billing/price-text';
 import { refreshAfterPayment } from '@/features/billing/refresh';
 import { dateText } from '@/lib/format';
-import { onHoldText } from './admin-rules';
+import { needsChoice, onHoldText } from './admin-rules';
 import { useAdminTexts } from './admin-texts';
 import { ConsoleList } from './console-list';
 import { CustomerLink } from './customer-link';
@@ -21,6 +22,8 @@ export function OnHoldPage({ page = 1 }: { page?: number }) {
   const adminTexts = useAdminTexts();
   // A subscription, or all of them.
   const [open, setOpen] = useState<Subscription | 'all' | null>(null);
+  const [resumed, setResumed] = useState<number | null>(null);
+  const { data } = useQuery(onHoldQuery(page));
   usePageTitle(t('holds.title'));
   return (
     <RequireAdmin>
@@ -30,8 +33,15 @@ export function OnHoldPage({ page = 1 }: { page?: number }) {
             <Typography.Title level={1}>{t('holds.title')}</Typography.Title>
             <Typography.Text type="secondary">{t('holds.lead')}</Typography.Text>
           </div>
-          <Button onClick={() => setOpen('all')}>{t('holds.decideAll')}</Button>
+          {data?.list.some(needsChoice) ? (
+            <Button onClick={() => setOpen('all')}>{t('holds.decideAll')}</Button>
+          ) : null}
         </Flex>
+        <div role="status">
+          {resumed === null ? null : (
+            <Alert type="success" showIcon role="presentation" title={t('holds.resumed', { count: resumed })} />
+          )}
+        </div>
         <ConsoleList<Subscription>
           query={onHoldQuery(page)}
           page={page}
@@ -74,7 +84,7 @@ export function OnHoldPage({ page = 1 }: { page?: number }) {
               key: 'action',
               title: <span className="sr-only">{t('holds.action')}</span>,
               render: (_, subscription) =>
-                subscription.on_hold_reason === 'unbilled_periods' ? (
+                needsChoice(subscription) ? (
                   <Button size="small" onClick={() => setOpen(subscription)}>
                     {t('holds.decide')}
                   </Button>
@@ -86,9 +96,11 @@ export function OnHoldPage({ page = 1 }: { page?: number }) {
       {open ? (
         <ResumeBillingDialog
           id={open === 'all' ? undefined : open.id}
-          count={open === 'all' ? 0 : open.unbilled_periods}
+          count={open === 'all' ? undefined : open.unbilled_periods}
+          nextPeriod={open === 'all' ? undefined : open.next_period_start}
           onClose={() => setOpen(null)}
-          onDone={() => {
+          onDone={(count) => {
+            setResumed(count ?? 1);
             setOpen(null);
             void refreshAfterPayment();
           }}

@@ -6,6 +6,7 @@ import styles from '@/features/billing/dialog.module.css';
 import { CheckedForm, rule } from '@/features/billing/form';
 import { OptionList } from '@/features/billing/option-list';
 import { translateError } from '@/i18n/translate';
+import { dateText } from '@/lib/format';
 import { useAdminTexts } from './admin-texts';
 
 /** What happens to the periods that have begun without an invoice. */
@@ -18,17 +19,27 @@ interface Values {
 interface ResumeBillingDialogProps {
   /** The subscription; without one, all that are on hold because of their unbilled periods. */
   id?: string;
-  /** The number of unbilled periods, or of subscriptions. */
-  count: number;
+  /** The number of unbilled periods of the subscription. */
+  count?: number;
+  /** When its next period begins, in unix seconds. */
+  nextPeriod?: number | null;
   onClose: () => void;
-  onDone: () => void;
+  /** With the number of resumed subscriptions, if all were. */
+  onDone: (resumed?: number) => void;
 }
 
 /** Resumes billing after the owner has decided about unbilled periods. Nothing is preselected. */
-export function ResumeBillingDialog({ id, count, onClose, onDone }: ResumeBillingDialogProps) {
-  const { t } = useAdminTexts();
+export function ResumeBillingDialog({ id, count = 0, nextPeriod, onClose, onDone }: ResumeBillingDialogProps) {
+  const { t, language } = useAdminTexts();
   const path = id ? `/api/subscriptions/${encodeURIComponent(id)}/resume-billing` : '/api/subscriptions/resume-billing';
-  const resume = useMutation({ mutationFn: (values: Values) => api.put(path, values), onSuccess: onDone });
+  const resume = useMutation({
+    mutationFn: (values: Values) => api.put<{ resumed?: number } | null>(path, values),
+    onSuccess: (answer) => onDone(answer?.resumed),
+  });
+  const detail = (value: (typeof CHOICES)[number]) =>
+    value === 'skip' && nextPeriod
+      ? t('unbilled.mode.skipUntil', { date: dateText(nextPeriod * 1000, language) })
+      : t(`unbilled.mode.${value}Detail`);
   return (
     <Dialog
       title={t(id ? 'admin.resumeBilling' : 'unbilled.titleAll')}
@@ -47,6 +58,7 @@ export function ResumeBillingDialog({ id, count, onClose, onDone }: ResumeBillin
     >
       <div className={styles.body}>
         <p>{t(id ? 'unbilled.text' : 'unbilled.textAll', { count })}</p>
+        <p>{t('unbilled.clock')}</p>
         <CheckedForm<Values> name="resumeBilling" onFinish={(values) => resume.mutate(values)}>
           <Form.Item<Values>
             name="mode"
@@ -58,7 +70,7 @@ export function ResumeBillingDialog({ id, count, onClose, onDone }: ResumeBillin
               options={CHOICES.map((value) => ({
                 value,
                 title: t(`unbilled.mode.${value}`),
-                detail: t(`unbilled.mode.${value}Detail`),
+                detail: detail(value),
               }))}
             />
           </Form.Item>

@@ -13,6 +13,7 @@ import { SubscriptionOverview } from '@/features/billing/subscription-overview';
 import { useTexts } from '@/features/billing/texts';
 import { isAdmin } from '@/lib/roles';
 import { AdminActions } from './admin-actions';
+import { ClockBanner } from './clock-banner';
 
 interface SubscriptionPageProps {
   id: string;
@@ -31,6 +32,7 @@ export function AdminSubscriptionPage({ id, ...rest }: SubscriptionPageProps) {
   if (user && !isAdmin(user)) return <Navigate to="/customer/subscription/$id" params={{ id }} replace />;
   return (
     <div className={styles.page}>
+      <ClockBanner />
       {data ? (
         <BackLink to="/console/customers/$id" params={{ id: data.customer_id }}>
           {data.customer.name || data.customer.email || t('invoice.customerPage')}

@@ -17,6 +17,7 @@ use souk_domain::billing::{
 use souk_domain::context::{Context, Networks};
 use souk_domain::customer::Customers;
 use souk_domain::ledger::{Account, Entry, EntryType, Posting};
+use souk_domain::operation::{ClockTrust, TrustedClock};
 use souk_domain::payment::{
     self, Attempt, AttemptContext, AttemptKind, AttemptStatus, Intent, Mandate, MandateDetails, MandateStatus, MethodKind, Outcome,
     PlannedPayment, Purpose, RailError, Refund, RefundFilter, RefundStatus, SandboxTime, Settlement, Trigger, WalletRail,
@@ -29,6 +30,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub const DAY: Duration = Duration::from_secs(24 * 3_600);
+
+/// The clock of a process that doubts it.
+pub struct DoubtedClock;
+
+impl ClockTrust for DoubtedClock {
+    fn is_trusted(&self) -> bool {
+        false
+    }
+}
 
 pub const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -75,6 +85,7 @@ impl Billing {
             networks: Networks::default().with_wallet(MethodKind::Arcblock, rail).with_sandbox_time(Arc::new(time)),
             handlers: souk_domain::purpose_handlers(),
             policy: BillingPolicy::default(),
+            trust: Arc::new(TrustedClock),
         };
         let start = networks.clock.now();
         let mut connection = db.begin().await.expect("begins");

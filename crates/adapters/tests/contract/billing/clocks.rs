@@ -12,7 +12,7 @@ use souk_domain::payment::{Purpose, RefundStatus, check_due};
 use souk_domain::shared::{Amount, ClockId, Mode, Page, Timestamp};
 use std::time::Duration;
 
-async fn clock(billing: &Billing) -> ClockId {
+pub async fn clock(billing: &Billing) -> ClockId {
     let clock = TestClock {
         id: id("clock_1"),
         name: "A year".to_owned(),

@@ -4,8 +4,10 @@ use super::bench::{Billing, DAY, HOUR, HOURLY, MONTHLY};
 use super::thresholds::seats_and_calls;
 use crate::checkout_fixtures::id;
 use souk_adapters::{on_both, on_one};
-use souk_domain::billing::{self, Bounds, DailyInvoices, HoldReason, InvoiceStatus, Subscription, SubscriptionBounds, SubscriptionStatus};
-use souk_domain::shared::Amount;
+use souk_domain::billing::{
+    self, BillingError, Bounds, ChargeCount, DailyInvoices, HoldReason, InvoiceStatus, Subscription, SubscriptionBounds, SubscriptionStatus,
+};
+use souk_domain::shared::{Amount, Timestamp};
 use std::time::Duration;
 
 impl Billing {
@@ -44,14 +46,47 @@ on_both! {
         }
         billing.wait(HOUR * 15);
         for _ in 0..16 {
-            futures_util::future::join_all((0..4).map(|_| billing::renew_due(&billing.ctx, &billing::Scope::Wall, billing.ctx.now(), 2))).await;
+            let rounds = (0..4).map(|_| billing::renew_due(&billing.ctx, &billing::Scope::Wall, billing.ctx.now(), 2));
+            for result in futures_util::future::join_all(rounds).await {
+                assert!(matches!(result, Ok(_) | Err(BillingError::Contended)), "{result:?}");
+            }
         }
+        // What a conflict has delayed.
+        billing.wait(Duration::from_secs(120));
+        billing.bill().await;
         let mut connection = billing.database().read().await.expect("reads");
         let counted: u64 = connection.query("SELECT charges AS n FROM charge_counts").one().await.expect("one row").get("n").expect("a number");
         drop(connection);
         let charged = u64::try_from(billing.invoices().await.len()).expect("a number");
-        assert!(charged <= 24, "four subscriptions allow 24 charges: {charged}");
-        assert_eq!(counted, charged);
+        assert_eq!((charged, counted), (24, 24), "four subscriptions allow 24 charges");
+    }
+}
+
+on_both! {
+    async fn a_clock_that_is_seconds_behind_counts_in_the_new_hour(db: &TestDatabase) {
+        let billing = Billing::open(db, 10).await;
+        let hour = |number: i64| Timestamp::from_seconds(billing.start.seconds() / 3_600 * 3_600 + number * 3_600);
+        let add = async |at: Timestamp, count: u32| {
+            let mut unit = billing.ctx.store.begin().await.expect("begins");
+            let added = ChargeCount { customer_id: id("cus_1"), count, limit: 6 };
+            let is_added = unit.charge_counts().add(&[added], at).await.expect("writes");
+            if is_added {
+                unit.commit().await.expect("commits");
+            }
+            is_added
+        };
+        let count = async |at: Timestamp| {
+            let counts = billing.ctx.store.read().await.expect("reads").charge_counts().of(&[id("cus_1")], at).await.expect("reads");
+            counts.first().map(|count| count.count)
+        };
+        assert!(add(hour(1), 5).await);
+        assert!(add(hour(0), 1).await);
+        assert_eq!((count(hour(0)).await, count(hour(1)).await), (None, Some(6)));
+        assert!(!add(hour(0), 1).await && !add(hour(1), 1).await, "the limit holds for both");
+        assert!(add(hour(2), 6).await);
+        // Counted while the clock was ten years ahead.
+        assert!(add(hour(90_000), 6).await && add(hour(3), 2).await);
+        assert_eq!(count(hour(3)).await, Some(2));
     }
 }
 
@@ -81,7 +116,7 @@ on_one! {
     async fn invoices_beyond_the_daily_limit_wait_for_the_next_day(db: &TestDatabase) {
         let billing = Billing::open(db, 10).await;
         let price = billing.price("price_1", 1, HOURLY).await;
-        let day = souk_domain::shared::Timestamp::from_seconds(billing.start.seconds() / 86_400 * 86_400);
+        let day = Timestamp::from_seconds(billing.start.seconds() / 86_400 * 86_400);
         let bounds = SubscriptionBounds { invoices: Some(DailyInvoices { day, count: 39 }), ..SubscriptionBounds::default() };
         billing.insert(&Subscription { bounds, ..billing.subscription("sub_1", &price, HOUR) }).await;
         assert_eq!(billing.bill().await, 0);

@@ -22,7 +22,8 @@ pub struct ClockModel {
 }
 
 impl From<ClockState> for ClockModel {
-    fn from(ClockState { doubt, .. }: ClockState) -> Self {
+    fn from(ClockState { doubts, .. }: ClockState) -> Self {
+        let doubt = doubts.into_iter().next();
         Self {
             trusted: doubt.is_none(),
             source: doubt.as_ref().map(|stored| stored.doubt.source.name().to_owned()),

@@ -198,10 +198,11 @@ impl ManageApi {
         app: Data<&Arc<App>>,
         writes: Writes<resources::Subscriptions>,
         id: Path<String>,
-        resumption: Json<ResumptionModel>,
+        resumption: Json<Option<ResumptionModel>>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
         let id = authorize_write(&app, writes, &id).await?;
-        billing::resume_billing(&app.ctx, &id, resumption.0.read()?).await?;
+        let choice = resumption.0.map_or(Ok(None), ResumptionModel::read)?;
+        billing::resume_billing(&app.ctx, &id, choice).await?;
         show(&app, &id).await
     }
 

@@ -273,6 +273,8 @@ pub struct SubscriptionModel {
     pub on_hold_until: Option<i64>,
     /// The number of periods that have begun without an invoice.
     pub unbilled_periods: u32,
+    /// When the period after the current one begins, if periods have begun without an invoice: the next charge if they are skipped.
+    pub next_period_start: Option<i64>,
     pub latest_invoice_id: Option<String>,
     pub items: Vec<ItemModel>,
     pub staking: Option<StakeModel>,
@@ -307,6 +309,7 @@ impl SubscriptionModel {
             clock,
             next_invoice,
             unbilled_periods,
+            next_period_start,
             ..
         } = expanded;
         // After a change to a card, the stake is of another currency and no longer secures the subscription; it is returned.
@@ -342,6 +345,7 @@ impl SubscriptionModel {
             on_hold_reason: subscription.on_hold.as_ref().map(|on_hold| on_hold.reason.name().to_owned()),
             on_hold_until: seconds(subscription.bounds.resumes_at),
             unbilled_periods: *unbilled_periods,
+            next_period_start: seconds(*next_period_start),
             latest_invoice_id: subscription.latest_invoice_id.as_ref().map(ToString::to_string),
             items: items.iter().map(ItemModel::from).collect(),
             staking: stake.and_then(StakeModel::of),

@@ -65,6 +65,7 @@ impl TestApp {
             networks,
             handlers: souk_domain::purpose_handlers(),
             policy: souk_domain::billing::BillingPolicy::default(),
+            trust: Arc::new(souk_domain::operation::TrustedClock),
         };
         let printer = PdfPrinter {
             seller: Party { name: "Souk".to_owned(), details: Vec::new() },

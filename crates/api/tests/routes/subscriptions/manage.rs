@@ -175,8 +175,14 @@ async fn the_store_chooses_what_happens_to_unbilled_periods_one_by_one_or_for_al
     assert_eq!(put(&mallory, &alice, "resume-billing", json!({ "mode": "skip" })).await.0, 403);
     assert_eq!(mallory.browser.put("/api/subscriptions/resume-billing", &json!({ "mode": "skip" })).await.status, 403);
 
+    assert!(shown(&alice).await["next_period_start"].as_i64() > shown(&alice).await["current_period_end"].as_i64());
+    let (status, body) = put(&owner, &alice, "pause", json!({})).await;
+    assert_eq!((status, &body["code"]), (409, &json!("UNBILLED_PERIODS")));
+
     let (status, body) = put(&owner, &alice, "resume-billing", json!({ "mode": "every_period" })).await;
     assert_eq!((status, &body["on_hold"]), (200, &json!(false)), "{body}");
+    let (status, body) = put(&owner, &alice, "resume-billing", json!({ "mode": "every_period" })).await;
+    assert_eq!((status, &body["code"]), (409, &json!("BILLING_NOT_ON_HOLD")));
     for _ in 0..unbilled {
         app.run_billing().await;
     }

@@ -123,7 +123,7 @@ on_one! {
         let invoices: Vec<_> = (1_001..=1_401).map(|number| NewInvoice { invoice: overdue(number), items: Vec::new() }).collect();
         unit.invoices().insert_final_all(&invoices).await.expect("inserts");
         unit.commit().await.expect("commits");
-        souk_workers::schedule::retry_overdue(&app.ctx).await.expect("tries");
+        souk_workers::schedule::retry_overdue(&app.ctx, None).await.expect("tries");
         let left = "SELECT count(*) AS n FROM invoices WHERE retry_at IS NOT NULL AND number > 1000";
         assert_eq!(app.count(left).await, 0);
         app.drain().await;

@@ -6,8 +6,11 @@ use souk_domain::billing::{
     STAKE_RETRY_DELAY, Scope, Stake, StakePurpose, StakeReservation, StakeStatus, StakeSubject, StakeTransferKind, Subscription, renew_due,
 };
 use souk_domain::checkout::{SubscriptionTerms, expire_due};
+use souk_domain::context::Context;
+use souk_domain::operation::ClockTrust;
 use souk_domain::payment::{Method, MethodSettings, check_due};
 use souk_domain::shared::{Amount, AttemptId, StakeId, SubscriptionId};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Inserts a stake of ten tokens for the subscription.
@@ -124,6 +127,15 @@ async fn a_new_delegation_applies_to_future_charges() {
     app.finish().await;
 }
 
+/// The clock of a process that doubts it.
+struct DoubtedClock;
+
+impl ClockTrust for DoubtedClock {
+    fn is_trusted(&self) -> bool {
+        false
+    }
+}
+
 #[tokio::test]
 async fn abandoned_card_forms_are_canceled() {
     let app = TestApp::open().await;
@@ -139,6 +151,10 @@ async fn abandoned_card_forms_are_canceled() {
     app.advance(Duration::from_secs(25 * 3_600));
     assert_eq!(expire_due(&app.ctx, 10).await.expect("expires"), 1);
     assert_eq!(app.count(OPEN).await, 1, "the attempt of the session ends with it");
+    let doubted = Context { trust: Arc::new(DoubtedClock), ..app.ctx.clone() };
+    check_due(&doubted, 10).await.expect("looks after it");
+    assert_eq!(app.count(OPEN).await, 1, "nobody knows how long ago it was opened");
+    app.advance(Duration::from_secs(3_600));
     check_due(&app.ctx, 10).await.expect("looks after it");
     assert_eq!(app.count(OPEN).await, 0);
     for secret in [asked["stripeContext"]["client_secret"].as_str().expect("a secret"), &tried] {

@@ -47,6 +47,7 @@ const CLAIM_RECHECKS: Sql = Sql {
 
 const FIND_OPEN: Sql =
     sql_per_dialect!("SELECT * FROM attempts WHERE id IN " (listed "$1") " AND status IN ('open', 'unknown') ORDER BY id");
+const METHODS_OF: Sql = sql_per_dialect!("SELECT id, method_id FROM attempts WHERE id IN " (listed "$1") " ORDER BY id");
 /// Repeats the condition of the partial index on the hash.
 pub(super) const WALLETS_OF: Sql = sql_per_dialect!(
     "SELECT method_id, hash, payer FROM attempts WHERE method_id IN " (listed "$1") " AND hash IN " (listed "$2")
@@ -107,6 +108,11 @@ impl Attempts for SqlAttempts<'_> {
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError> {
         let row = self.connection.query("SELECT * FROM attempts WHERE id = $1").bind(id).optional().await?;
         row.map(|row| attempt(&row, self.secrets)).transpose()
+    }
+
+    async fn methods_of(&mut self, ids: &[AttemptId]) -> Result<Vec<(AttemptId, MethodId)>, StorageError> {
+        let rows = self.connection.query_per_dialect(METHODS_OF).bind(keys(ids)).all().await?;
+        rows.iter().map(|row| Ok((row.get("id")?, row.get("method_id")?))).collect()
     }
 
     async fn find_by_hash(&mut self, hash: &str) -> Result<Option<Attempt>, StorageError> {

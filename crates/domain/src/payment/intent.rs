@@ -364,6 +364,8 @@ pub trait Attempts: Send {
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;
     /// The attempts among `ids` that are open.
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
+    /// The methods of attempts, in the order of the attempts' ids.
+    async fn methods_of(&mut self, ids: &[AttemptId]) -> Result<Vec<(AttemptId, MethodId)>, StorageError>;
     /// The accounts of the wallets in these transactions, by method and hash: of who pays the store or receives money from it. Hashes of
     /// other transactions are missing.
     async fn wallets_of(&mut self, transactions: &[(MethodId, String)]) -> Result<BTreeMap<(MethodId, String), Did>, StorageError>;

@@ -422,9 +422,27 @@ pub trait Attempts: Send {
     ) -> Result<bool, StorageError>;
     /// Claims a poll of the network, if the attempt was not touched since `since`. Of several concurrent callers, one gets true.
     async fn claim_poll(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
-    /// Claims open attempts whose `check_at` has come, and sets it to `again_at`, so that no other worker claims them. The claimer may send
+    /// The methods of open attempts whose `check_at` has come.
+    async fn networks_due(&mut self, now: Timestamp) -> Result<Vec<MethodId>, StorageError>;
+    /// Claims open attempts of a method whose `check_at` has come, and sets it to `again_at`, so that no other worker claims them. The claimer may send
     /// them; `sent_at` becomes `now` for those that were never claimed before.
-    async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError>;
+    async fn claim_due(
+        &mut self,
+        method: &MethodId,
+        now: Timestamp,
+        again_at: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<AttemptId>, StorageError>;
+    /// Gives back attempts that were claimed at `claimed_at` until `lease_end` by [`Attempts::claim_unsent`] or [`Attempts::claim_due`],
+    /// and certainly not sent since: they are due at `check_at`. Those that were claimed for the first time count as unsent again.
+    /// Attempts that another caller has claimed since are left as they are.
+    async fn release(
+        &mut self,
+        ids: &[AttemptId],
+        claimed_at: Timestamp,
+        lease_end: Timestamp,
+        check_at: Timestamp,
+    ) -> Result<(), StorageError>;
 }
 
 /// A method whose provider may have recorded events that this store has not received.

@@ -120,7 +120,8 @@ async fn process_stake(ctx: &Context, scope: &Scope, queried: &Stake) -> Result<
     if *scope == Scope::Wall
         && let Err(until) = ctx.networks.admit(&queried.method_id, ctx.now())
     {
-        postpone(ctx, queried, |_| Stake { return_at: Some(until), ..queried.clone() }).await?;
+        let delay = until.since(ctx.now());
+        postpone(ctx, queried, |now| Stake { return_at: Some(now.plus(delay)), ..queried.clone() }).await?;
         return Ok(None);
     }
     let state = match ask_network(ctx, queried).await {

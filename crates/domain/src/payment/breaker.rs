@@ -244,7 +244,10 @@ mod tests {
             for (seconds, event) in events {
                 now += seconds;
                 match event {
-                    0 => drop(breaker.admit(at(now))),
+                    0 => {
+                        let retry_at = breaker.retry_at(at(now));
+                        prop_assert_eq!(breaker.admit(at(now)), retry_at.map_or(Ok(()), Err));
+                    }
                     1 => breaker.unanswered(at(now)),
                     _ => {
                         breaker.answered();
@@ -253,7 +256,8 @@ mod tests {
                 }
                 let retry_at = breaker.retry_at(at(now)).unwrap_or(at(now));
                 prop_assert!(retry_at <= at(now).plus(LONGEST_DELAY));
-                prop_assert!(breaker.clone().admit(retry_at).is_ok());
+                let mut later = breaker;
+                prop_assert_eq!(later.admit(retry_at), Ok(()));
             }
         }
     }

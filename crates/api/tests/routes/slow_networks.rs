@@ -40,6 +40,7 @@ on_both! {
         let by_card = alice.start_link(&link).await;
         let secret = alice.submit_for_card(&app, &by_card).await;
         assert_eq!(app.networks.confirm(&secret, ACCEPTED).await.0, 200);
+        app.advance(Duration::from_secs(2));
         assert_eq!(alice.retrieve(&by_card).await["checkoutSession"]["status"], "complete");
         let waiting = bob.start(&app.shop.seats).await;
         bob.submit_for_card(&app, &waiting).await;

@@ -2,6 +2,7 @@
 CREATE TABLE outbox (
     id            TEXT    NOT NULL PRIMARY KEY,
     topic         TEXT    NOT NULL,
+    lane          TEXT    NOT NULL, -- which workers deliver it: the topic, and for some topics the network
     payload       TEXT    NOT NULL, -- {"name": "id", ...}
     run_at        INTEGER NOT NULL,
     created_at    INTEGER NOT NULL,
@@ -15,6 +16,7 @@ CREATE TABLE outbox (
 
 -- Due rows: past their time and without a lease.
 CREATE INDEX outbox_due ON outbox (run_at) WHERE dead_at IS NULL;
+CREATE INDEX outbox_lanes ON outbox (lane, run_at) WHERE dead_at IS NULL;
 CREATE INDEX outbox_claimed ON outbox (claimed_until) WHERE claimed_until IS NOT NULL;
 CREATE INDEX outbox_dead ON outbox (dead_at) WHERE dead_at IS NOT NULL;
 

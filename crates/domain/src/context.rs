@@ -2,7 +2,10 @@
 
 use crate::billing::BillingPolicy;
 use crate::operation::ClockTrust;
-use crate::payment::{CardRail, ConcurrencyLimit, MethodKind, Outcome, OutcomeObserver, PurposeHandlers, SandboxTime, Trigger, WalletRail};
+use crate::payment::{
+    Breakers, CardRail, ConcurrencyLimit, Method, MethodKind, Outcome, OutcomeObserver, PurposeHandlers, RailError, SandboxTime, Trigger,
+    WalletRail,
+};
 use crate::shared::{Clock, MethodId, Random, Timestamp};
 use crate::storage::Store;
 use std::collections::HashMap;
@@ -15,6 +18,7 @@ pub struct Networks {
     cards: HashMap<MethodKind, Arc<dyn CardRail>>,
     sandbox_time: Option<Arc<dyn SandboxTime>>,
     limit: Option<Arc<dyn ConcurrencyLimit>>,
+    breakers: Option<Arc<Breakers>>,
     observer: Option<Arc<dyn OutcomeObserver>>,
 }
 
@@ -45,6 +49,13 @@ impl Networks {
         self
     }
 
+    /// Delays background calls to networks that do not answer. Without it they are always made.
+    #[must_use]
+    pub fn with_breakers(mut self, breakers: Arc<Breakers>) -> Self {
+        self.breakers = Some(breakers);
+        self
+    }
+
     #[must_use]
     pub fn with_observer(mut self, observer: Arc<dyn OutcomeObserver>) -> Self {
         self.observer = Some(observer);
@@ -55,6 +66,32 @@ impl Networks {
         if let Some(observer) = &self.observer {
             observer.observe(network, outcome);
         }
+    }
+
+    /// Of `limit` rows that wait for a method's network, the number to start now: see [`Breakers::allowance`].
+    pub(crate) fn allowance(&self, method: &MethodId, now: Timestamp, limit: u32) -> u32 {
+        self.breakers.as_ref().map_or(limit, |breakers| breakers.allowance(method, now, limit))
+    }
+
+    /// Requests a background call. The error is the time at which to request it again.
+    pub(crate) fn admit(&self, method: &MethodId, now: Timestamp) -> Result<(), Timestamp> {
+        self.breakers.as_ref().map_or(Ok(()), |breakers| breakers.admit(method, now))
+    }
+
+    /// Returns an outcome after telling the breaker of its network whether it is an answer.
+    pub(crate) fn heard(&self, method: &Method, outcome: Outcome, now: Timestamp) -> Outcome {
+        if let Some(breakers) = &self.breakers {
+            breakers.record(method, outcome.is_answer(), now);
+        }
+        outcome
+    }
+
+    /// As [`Self::heard`], for calls that move no money.
+    pub(crate) fn heard_result<T>(&self, method: &Method, result: Result<T, RailError>, now: Timestamp) -> Result<T, RailError> {
+        if let Some(breakers) = &self.breakers {
+            breakers.record(method, result.as_ref().map_or_else(RailError::is_answer, |_| true), now);
+        }
+        result
     }
 
     /// Waits for a slot of the method's network. Drop it when the network has answered.

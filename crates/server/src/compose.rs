@@ -20,7 +20,7 @@ use souk_domain::billing::BillingPolicy;
 use souk_domain::context::{Context, Networks};
 use souk_domain::events::Realtime;
 use souk_domain::operation::{ClockTrust, ClockWatch, TrustedClock};
-use souk_domain::payment::MethodKind;
+use souk_domain::payment::{Breakers, MethodKind};
 use souk_domain::shared::{Clock, Random};
 use souk_sandbox::store::SandboxDb;
 use souk_workers::jobs::Jobs;
@@ -176,8 +176,9 @@ pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace
     let networks = Networks::default().with_wallet(MethodKind::Arcblock, Arc::new(wallets)).with_card(MethodKind::Stripe, Arc::new(cards));
     let sandbox = sandbox::database(common).await?;
     let time = sandbox::time(&sandbox, &clock, app_key.did()).await?;
-    let metrics = Metrics::default();
-    let networks = networks.with_observer(Arc::new(metrics.clone()));
+    let breakers = Arc::new(Breakers::default());
+    let metrics = Metrics::of(Arc::clone(&breakers));
+    let networks = networks.with_observer(Arc::new(metrics.clone())).with_breakers(breakers);
     let networks =
         networks.with_sandbox_time(time).with_concurrency_limit(Arc::new(NetworkConcurrencyLimit::of(common.charge_concurrency)));
     let ctx = Context {

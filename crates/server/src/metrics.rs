@@ -1,6 +1,4 @@
 //! Metrics in the format of Prometheus: what this process has done, and how far the store's work is behind.
-//!
-//! Circuit breakers have no series, because there are none yet.
 
 use crate::compose::Failure;
 use async_trait::async_trait;
@@ -15,7 +13,7 @@ use prometheus_client::registry::Registry;
 use souk_adapters::persistence::{Database, backlog};
 use souk_api::auth::token_hash;
 use souk_domain::events::{Handler, Job, JobError, Topic};
-use souk_domain::payment::{MethodKind, Outcome, OutcomeObserver};
+use souk_domain::payment::{BreakerStatus, Breakers, MethodKind, NetworkStatus, Outcome, OutcomeObserver};
 use souk_domain::shared::Clock;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -54,6 +52,13 @@ struct TopicLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct BreakerLabels {
+    network: &'static str,
+    /// The payment method's id.
+    method: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ScanLabels {
     work: &'static str,
 }
@@ -67,9 +72,15 @@ pub struct Metrics {
     attempts: Family<AttemptLabels, Counter>,
     jobs: Family<JobLabels, Counter>,
     mails: Family<MailLabels, Counter>,
+    breakers: Arc<Breakers>,
 }
 
 impl Metrics {
+    /// Metrics that show the state of these breakers.
+    pub fn of(breakers: Arc<Breakers>) -> Self {
+        Self { breakers, ..Self::default() }
+    }
+
     fn count_request(&self, method: &Method, route: Option<&PathPattern>, status: StatusCode) {
         let route = route.map_or_else(|| Arc::from("none"), |PathPattern(pattern)| Arc::clone(pattern));
         self.requests.get_or_create(&RequestLabels { method: method_name(method), route, status: status.as_u16() }).inc();
@@ -93,6 +104,14 @@ fn method_name(method: &Method) -> &'static str {
 impl OutcomeObserver for Metrics {
     fn observe(&self, network: MethodKind, outcome: &Outcome) {
         self.attempts.get_or_create(&AttemptLabels { network: network.name(), outcome: outcome.name() }).inc();
+    }
+}
+
+const fn level(breaker: BreakerStatus) -> i64 {
+    match breaker {
+        BreakerStatus::Closed => 0,
+        BreakerStatus::HalfOpen => 1,
+        BreakerStatus::Open => 2,
     }
 }
 
@@ -145,6 +164,7 @@ pub struct MetricsEndpoint {
     token: Option<[u8; 32]>,
     /// Locked during a scrape, which sets the gauges and reads them.
     page: Mutex<Page>,
+    breakers: Arc<Breakers>,
 }
 
 struct Page {
@@ -154,6 +174,7 @@ struct Page {
     outbox_age: Seconds,
     dead_letters: Gauge,
     due_lag: Family<ScanLabels, Seconds>,
+    breakers: Family<BreakerLabels, Gauge>,
     pool_size: Gauge,
     pool_idle: Gauge,
     pool_waits: Gauge,
@@ -162,7 +183,7 @@ struct Page {
 
 impl MetricsEndpoint {
     pub fn new(metrics: &Metrics, database: Database, clock: Arc<dyn Clock>, token: Option<&str>) -> Self {
-        Self { database, clock, token: token.map(token_hash), page: Mutex::new(Page::new(metrics)) }
+        Self { database, clock, token: token.map(token_hash), page: Mutex::new(Page::new(metrics)), breakers: metrics.breakers.clone() }
     }
 
     fn is_permitted(&self, request: &Request) -> bool {
@@ -188,6 +209,11 @@ impl MetricsEndpoint {
         for &(work, lag) in &backlog.due {
             page.due_lag.get_or_create(&ScanLabels { work }).set(lag.as_secs_f64());
         }
+        page.breakers.clear();
+        for NetworkStatus { method, kind, breaker } in self.breakers.statuses() {
+            let labels = BreakerLabels { network: kind.name(), method: method.to_string() };
+            page.breakers.get_or_create(&labels).set(level(breaker));
+        }
         let pool = self.database.pool_use();
         page.pool_size.set(i64::from(pool.connections));
         page.pool_idle.set(i64::from(pool.idle));
@@ -208,6 +234,7 @@ impl Page {
             outbox_age: Gauge::default(),
             dead_letters: Gauge::default(),
             due_lag: Family::default(),
+            breakers: Family::default(),
             pool_size: Gauge::default(),
             pool_idle: Gauge::default(),
             pool_waits: Gauge::default(),
@@ -223,6 +250,8 @@ impl Page {
         registry.register("outbox_age_seconds", "Age of the oldest message that is due", page.outbox_age.clone());
         registry.register("dead_letters", "Messages whose delivery failed for good", page.dead_letters.clone());
         registry.register("due_lag_seconds", "How long the first due row of recurring work has been due", page.due_lag.clone());
+        let help = "Whether this process calls a network: 0 yes, 1 it tests the network, 2 background calls wait";
+        registry.register("network_breaker", help, page.breakers.clone());
         registry.register("database_connections", "Open connections to the database", page.pool_size.clone());
         registry.register("database_connections_idle", "Connections to the database without a user", page.pool_idle.clone());
         registry.register("database_pool_waits", "Times that this process waited for a connection", page.pool_waits.clone());

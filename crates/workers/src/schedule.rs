@@ -1,13 +1,15 @@
 //! The recurring jobs and their periods, in one table. Every process runs all of them; conditional updates ensure that each row is
 //! processed once.
 
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use souk_domain::billing::{self, Scope};
 use souk_domain::checkout;
 use souk_domain::context::Context;
 use souk_domain::operation::{ClockTrust, ClockWatch, check_clock};
 use souk_domain::payment;
-use souk_domain::shared::StorageError;
+use souk_domain::shared::{MethodId, SessionId, StorageError};
 use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -99,9 +101,17 @@ pub async fn run(ctx: Context, watch: Option<Arc<ClockWatch>>, shutdown: Cancell
 async fn repeat(ctx: Context, watch: Option<&ClockWatch>, job: RecurringJob, period: Duration, shutdown: CancellationToken) {
     let mut ticks = tokio::time::interval(period);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let ctx = &ctx;
+    // The networks with a batch in progress. A network gets its next batch when its last one has ended.
+    let (mut batches, mut busy) = (FuturesUnordered::new(), BTreeSet::new());
     loop {
         tokio::select! {
             () = shutdown.cancelled() => return,
+            Some((network, result)) = batches.next() => {
+                busy.remove(&network);
+                report(job, result);
+                continue;
+            }
             _ = ticks.tick() => {}
         }
         if job.depends_on_clock() && !is_trusted(watch) {
@@ -109,12 +119,61 @@ async fn repeat(ctx: Context, watch: Option<&ClockWatch>, job: RecurringJob, per
         }
         let result = tokio::select! {
             () = shutdown.cancelled() => return,
-            result = once(&ctx, watch, job) => result,
+            result = once(ctx, watch, job) => result,
         };
-        if let Err(error) = result {
-            tracing::error!(?job, error, "a recurring job failed; it runs again at its next time");
+        match result {
+            Ok(due) => {
+                let due = due.into_iter().filter(|batch| busy.insert(batch.network.clone()));
+                batches.extend(due.map(|batch| async move {
+                    let result = batch.run(ctx).await;
+                    (batch.network, result)
+                }));
+            }
+            Err(error) => report(job, Err(error)),
         }
     }
+}
+
+fn report(job: RecurringJob, result: Result<(), String>) {
+    if let Err(error) = result {
+        tracing::error!(?job, error, "a recurring job failed; it runs again at its next time");
+    }
+}
+
+/// The part of a job that waits for one network. Each network has its own, so that one that hangs delays no other.
+struct NetworkBatch {
+    network: MethodId,
+    work: NetworkWork,
+}
+
+enum NetworkWork {
+    CheckAttempts,
+    Expire(Vec<SessionId>),
+}
+
+impl NetworkBatch {
+    async fn run(&self, ctx: &Context) -> Result<(), String> {
+        match &self.work {
+            NetworkWork::CheckAttempts => {
+                payment::check_due_at(ctx, &self.network, CHUNK).await.map(drop).map_err(|error| error.to_string())
+            }
+            NetworkWork::Expire(sessions) => {
+                checkout::expire_at(ctx, &self.network, sessions).await.map(drop).map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
+async fn check_attempts(ctx: &Context) -> Result<Vec<NetworkBatch>, StorageError> {
+    let networks = payment::networks_due(ctx).await?;
+    Ok(networks.into_iter().map(|network| NetworkBatch { network, work: NetworkWork::CheckAttempts }).collect())
+}
+
+/// Expires sessions that wait for no network, and returns the others.
+async fn expire_sessions(ctx: &Context) -> Result<Vec<NetworkBatch>, checkout::ExpireError> {
+    let checkout::Expiry { waiting, failure, .. } = checkout::expire_unpaid(ctx, CHUNK).await?;
+    report(RecurringJob::ExpireSessions, failure.map_or(Ok(()), |error| Err(error.to_string())));
+    Ok(waiting.into_iter().map(|(network, sessions)| NetworkBatch { network, work: NetworkWork::Expire(sessions) }).collect())
 }
 
 async fn check(ctx: &Context, watch: Option<&ClockWatch>) -> Result<(), String> {
@@ -128,12 +187,13 @@ fn is_trusted(watch: Option<&ClockWatch>) -> bool {
     watch.is_none_or(ClockTrust::is_trusted)
 }
 
-async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> Result<(), String> {
+/// Runs a job, except for the batches that it returns.
+async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> Result<Vec<NetworkBatch>, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     match job {
-        RecurringJob::CheckAttempts => payment::check_due(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
+        RecurringJob::CheckAttempts => return check_attempts(ctx).await.map_err(|error| text(&error)),
+        RecurringJob::ExpireSessions => return expire_sessions(ctx).await.map_err(|error| text(&error)),
         RecurringJob::RecheckSettled => payment::recheck_settled(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
-        RecurringJob::ExpireSessions => checkout::expire_due(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::Renew => renew(ctx, watch).await.map_err(|error| text(&error)),
         RecurringJob::RetryOverdue => retry_overdue(ctx, watch).await.map_err(|error| text(&error)),
         RecurringJob::ReadCardEvents => billing::read_event_lists(ctx).await.map_err(|error| text(&error)),
@@ -146,7 +206,8 @@ async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> R
         RecurringJob::AdvanceClocks => advance_clocks(ctx).await.map_err(|error| text(&error)),
         RecurringJob::Prune => prune(ctx).await.map_err(|error| text(&error)),
         RecurringJob::CheckClock => check(ctx, watch).await,
-    }
+    }?;
+    Ok(Vec::new())
 }
 
 /// Renews batch after batch until nothing is due, because a whole day's renewals can be due after an outage. The clock is compared before

@@ -26,29 +26,38 @@ const LOCK_INVOICES: Sql = sql_per_dialect!(
     "SELECT id, status, total, amount_paid, amount_credited FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE")
 );
 const LOCK_INVOICE: Sql = sql_per_dialect!("SELECT id FROM invoices WHERE id = $1" (either "" " FOR UPDATE"));
-const CLAIM_DUE: Sql = Sql {
+/// Looks up each method in the index, because a long backlog of one must not make the search slow.
+pub(super) const NETWORKS_DUE: &str = "SELECT id FROM payment_methods m WHERE EXISTS (
+      SELECT 1 FROM attempts a WHERE a.method_id = m.id AND a.status IN ('open', 'unknown') AND a.check_at <= $1) ORDER BY id";
+pub(super) const CLAIM_DUE: Sql = Sql {
     sqlite: "UPDATE attempts SET check_at = $2, sent_at = COALESCE(sent_at, $1) WHERE id IN
-                 (SELECT id FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1 ORDER BY check_at, id LIMIT $3)
+                 (SELECT id FROM attempts WHERE method_id = $4 AND status IN ('open', 'unknown') AND check_at <= $1
+                  ORDER BY check_at, id LIMIT $3)
              RETURNING id",
     postgres: "WITH due AS MATERIALIZED
-                   (SELECT id FROM attempts WHERE status IN ('open', 'unknown') AND check_at <= $1 ORDER BY check_at, id LIMIT $3
-                    FOR UPDATE SKIP LOCKED)
+                   (SELECT id FROM attempts WHERE method_id = $4 AND status IN ('open', 'unknown') AND check_at <= $1
+                    ORDER BY check_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
                UPDATE attempts SET check_at = $2, sent_at = COALESCE(attempts.sent_at, $1) FROM due WHERE attempts.id = due.id RETURNING attempts.id",
 };
+const RELEASE: Sql = sql_per_dialect!(
+    "UPDATE attempts SET check_at = $4, sent_at = CASE WHEN sent_at = $2 THEN NULL ELSE sent_at END
+     WHERE id IN " (listed "$1") " AND check_at = $3 AND status IN ('open', 'unknown')"
+);
 
 const CLAIM_RECHECKS: Sql = Sql {
     sqlite: "UPDATE attempts SET recheck_at = $2 WHERE id IN
                  (SELECT id FROM attempts WHERE recheck_at IS NOT NULL AND recheck_at <= $1 ORDER BY recheck_at, id LIMIT $3)
-             RETURNING id, updated_at, doubted",
+             RETURNING id, method_id, updated_at, doubted",
     postgres: "WITH due AS MATERIALIZED
                    (SELECT id FROM attempts WHERE recheck_at IS NOT NULL AND recheck_at <= $1 ORDER BY recheck_at, id LIMIT $3
                     FOR UPDATE SKIP LOCKED)
                UPDATE attempts SET recheck_at = $2 FROM due WHERE attempts.id = due.id
-               RETURNING attempts.id, attempts.updated_at, attempts.doubted",
+               RETURNING attempts.id, attempts.method_id, attempts.updated_at, attempts.doubted",
 };
 
 const FIND_OPEN: Sql =
     sql_per_dialect!("SELECT * FROM attempts WHERE id IN " (listed "$1") " AND status IN ('open', 'unknown') ORDER BY id");
+const METHODS_OF: Sql = sql_per_dialect!("SELECT id, method_id FROM attempts WHERE id IN " (listed "$1") " ORDER BY id");
 /// Repeats the condition of the partial index on the hash.
 pub(super) const WALLETS_OF: Sql = sql_per_dialect!(
     "SELECT method_id, hash, payer FROM attempts WHERE method_id IN " (listed "$1") " AND hash IN " (listed "$2")
@@ -109,6 +118,11 @@ impl Attempts for SqlAttempts<'_> {
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError> {
         let row = self.connection.query("SELECT * FROM attempts WHERE id = $1").bind(id).optional().await?;
         row.map(|row| attempt(&row, self.secrets)).transpose()
+    }
+
+    async fn methods_of(&mut self, ids: &[AttemptId]) -> Result<Vec<(AttemptId, MethodId)>, StorageError> {
+        let rows = self.connection.query_per_dialect(METHODS_OF).bind(keys(ids)).all().await?;
+        rows.iter().map(|row| Ok((row.get("id")?, row.get("method_id")?))).collect()
     }
 
     async fn find_by_hash(&mut self, hash: &str) -> Result<Option<Attempt>, StorageError> {
@@ -180,7 +194,10 @@ impl Attempts for SqlAttempts<'_> {
 
     async fn claim_rechecks(&mut self, now: Timestamp, next: Timestamp, limit: u32) -> Result<Vec<Recheck>, StorageError> {
         let rows = self.connection.query_per_dialect(CLAIM_RECHECKS).bind(now).bind(next).bind(limit).all().await?;
-        let read = |row: &Row| Ok(Recheck { id: row.get("id")?, settled_at: row.get("updated_at")?, is_doubted: row.get("doubted")? });
+        let read = |row: &Row| {
+            let (id, method_id) = (row.get("id")?, row.get("method_id")?);
+            Ok(Recheck { id, method_id, settled_at: row.get("updated_at")?, is_doubted: row.get("doubted")? })
+        };
         rows.iter().map(read).collect()
     }
 
@@ -265,9 +282,30 @@ impl Attempts for SqlAttempts<'_> {
         Ok(self.connection.query(update).bind(id).bind(since).bind(now).execute().await? == 1)
     }
 
-    async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError> {
-        let rows = self.connection.query_per_dialect(CLAIM_DUE).bind(now).bind(again_at).bind(limit).all().await?;
-        rows.iter().map(|row| row.get("id")).collect()
+    async fn networks_due(&mut self, now: Timestamp) -> Result<Vec<MethodId>, StorageError> {
+        self.connection.query(NETWORKS_DUE).bind(now).all().await?.iter().map(|row| row.get("id")).collect()
+    }
+
+    async fn claim_due(
+        &mut self,
+        method: &MethodId,
+        now: Timestamp,
+        again_at: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<AttemptId>, StorageError> {
+        let query = self.connection.query_per_dialect(CLAIM_DUE).bind(now).bind(again_at).bind(limit).bind(method);
+        query.all().await?.iter().map(|row| row.get("id")).collect()
+    }
+
+    async fn release(
+        &mut self,
+        ids: &[AttemptId],
+        claimed_at: Timestamp,
+        lease_end: Timestamp,
+        check_at: Timestamp,
+    ) -> Result<(), StorageError> {
+        let query = self.connection.query_per_dialect(RELEASE).bind(keys(ids)).bind(claimed_at).bind(lease_end).bind(check_at);
+        query.execute().await.map(drop)
     }
 }
 

@@ -35,7 +35,11 @@ const DEAD_LETTERS: &str = "SELECT COUNT(*) AS count FROM (SELECT id FROM outbox
 const SCANS: [(&str, &str); 4] = [
     ("renewals", "SELECT due_at AS due FROM subscriptions WHERE due_at IS NOT NULL AND clock_id IS NULL ORDER BY due_at, id LIMIT 1"),
     ("retries", "SELECT retry_at AS due FROM invoices WHERE retry_at IS NOT NULL AND clock_id IS NULL ORDER BY retry_at, id LIMIT 1"),
-    ("attempts", "SELECT check_at AS due FROM attempts WHERE status IN ('open', 'unknown') ORDER BY check_at, id LIMIT 1"),
+    (
+        "attempts",
+        "SELECT due FROM (SELECT (SELECT check_at FROM attempts WHERE method_id = m.id AND status IN ('open', 'unknown')
+             ORDER BY check_at, id LIMIT 1) AS due FROM payment_methods m) AS first WHERE due IS NOT NULL ORDER BY due LIMIT 1",
+    ),
     ("stakes", "SELECT return_at AS due FROM stakes WHERE return_at IS NOT NULL AND reserved_by IS NULL ORDER BY return_at, id LIMIT 1"),
 ];
 

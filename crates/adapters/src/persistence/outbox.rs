@@ -15,10 +15,10 @@ impl Outbox for SqlOutbox<'_> {
         let mut rows = Vec::with_capacity(messages.len());
         for (id, message) in messages {
             let payload = serde_json::to_value(&message.payload).map_err(|error| StorageError::Driver(Box::new(error)))?;
-            let values = Values::default().bind(id).bind(message.topic.name()).bind(payload);
+            let values = Values::default().bind(id).bind(message.topic.name()).bind(message.lane()).bind(payload);
             rows.push(values.bind(message.run_at).bind(now).bind(MAX_ATTEMPTS));
         }
-        self.0.insert_deferred("INSERT INTO outbox (id, topic, payload, run_at, created_at, max_attempts)", rows, "").await?;
+        self.0.insert_deferred("INSERT INTO outbox (id, topic, lane, payload, run_at, created_at, max_attempts)", rows, "").await?;
         self.0.notify_on_commit();
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! must not grow with the size of the store.
 
 use super::Sql;
-use super::attempts::{IN_FLIGHT, WALLETS_OF};
+use super::attempts::{CLAIM_DUE, IN_FLIGHT, NETWORKS_DUE, WALLETS_OF};
 use super::columns::keys;
 use super::connection::Query;
 use super::intents::{FIND_BY_REFERENCE as PAYMENT_BY_REFERENCE, SEARCH_OF_CUSTOMER as SEARCH_PAYMENTS_OF_CUSTOMER};
@@ -64,6 +64,13 @@ on_both! {
     async fn open_attempts_are_found_by_the_index_on_their_invoices(db: &TestDatabase) {
         let plan = plan(db, IN_FLIGHT, |query| query.bind(keys(&["in_1"]))).await;
         assert!(plan.contains("attempt_invoices_open"), "{plan}");
+    }
+
+    async fn due_attempts_of_a_network_are_found_by_their_index(db: &TestDatabase) {
+        let now = Timestamp::from_seconds(0);
+        let networks = plan(db, one(NETWORKS_DUE), |query| query.bind(now)).await;
+        let claimed = plan(db, CLAIM_DUE, |query| query.bind(now).bind(now).bind(200u32).bind("pm_1")).await;
+        assert!(networks.contains("attempts_due") && claimed.contains("attempts_due"), "{networks}\n{claimed}");
     }
 
     async fn invoice_lists_use_the_index_of_their_customer_or_subscription(db: &TestDatabase) {

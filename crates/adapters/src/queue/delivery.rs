@@ -12,6 +12,9 @@
 //! | retries have no back-off and ignore limits | a delivery always succeeds for apalis; attempts are counted in the outbox |
 //! | SQLite: the set-up turns `synchronous` off and uses sqlx's migration table | a separate file, migrations only, a separate table |
 //! | finished deliveries are never deleted | this module deletes them once per lease |
+//!
+//! Each lane ([`souk_domain::events::Message::lane`]) is a queue of its own in apalis, with its own worker. A lane is opened by its first
+//! push.
 
 use super::leases::Pushed;
 use super::worker::JobRunner;
@@ -22,13 +25,14 @@ use apalis_core::backend::ext::poll_strategy::{PollSnapshot, PollStrategy};
 use apalis_redis::{ConnectionManager, RedisStorage};
 use apalis_sqlite::SqliteStorage;
 use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream};
+use futures_util::stream::{self, BoxStream, FuturesUnordered};
 use redis::aio::ConnectionManagerConfig;
 use serde::{Deserialize, Serialize};
 use souk_domain::shared::{EventId, StorageError};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -79,18 +83,34 @@ enum Storage {
     Redis(RedisStorage<Delivery>),
 }
 
-/// An open queue. Cheap to clone.
 #[derive(Clone)]
-pub struct Queue {
+enum Server {
+    Sqlite(SqlitePool),
+    Redis(ConnectionManager),
+}
+
+/// A queue of apalis.
+#[derive(Clone)]
+struct Lane {
+    name: String,
     storage: Storage,
     /// Notified after each push of this process.
     pushed: Arc<Notify>,
 }
 
+/// An open queue. Cheap to clone.
+#[derive(Clone)]
+pub struct Queue {
+    server: Server,
+    config: QueueConfig,
+    lanes: Arc<Mutex<BTreeMap<String, Lane>>>,
+    /// Notified when a lane is opened.
+    opened: Arc<Notify>,
+}
+
 impl Queue {
     pub async fn open(backend: &QueueBackend, config: &QueueConfig) -> Result<Self, QueueError> {
-        let heartbeat = config.heartbeat.max(SECOND);
-        let storage = match backend {
+        let server = match backend {
             QueueBackend::Sqlite(path) => {
                 let options = SqliteConnectOptions::new().filename(path).create_if_missing(true).busy_timeout(Duration::from_secs(10));
                 // NORMAL suffices: the relay pushes deliveries again that a power failure removes from this file.
@@ -99,39 +119,63 @@ impl Queue {
                 let mut migrations = SqliteStorage::<()>::migrations();
                 migrations.dangerous_set_table_name("_apalis_migrations");
                 migrations.run(&pool).await?;
-                let settings = apalis_sqlite::Config::default().queue(&config.name).batch_size(1);
-                let settings = settings.heartbeat_interval(heartbeat).missed_heartbeats(MISSED_HEARTBEATS);
-                Storage::Sqlite(SqliteStorage::new(&pool).with_config(settings))
+                Server::Sqlite(pool)
             }
             QueueBackend::Redis(address) => {
                 let limits = ConnectionManagerConfig::new()
                     .set_response_timeout(Some(REDIS_TIMEOUT))
                     .set_connection_timeout(Some(REDIS_TIMEOUT))
                     .set_number_of_retries(1);
-                let connection = ConnectionManager::new_with_config(redis::Client::open(address.as_str())?, limits).await?;
-                let settings = apalis_redis::Config::default().queue(&config.name).batch_size(1).emit_events(false);
-                let settings = settings.heartbeat_interval(heartbeat).missed_heartbeats(MISSED_HEARTBEATS);
-                // The keys must expire before the lease does; otherwise the next push of a lost delivery would count as a duplicate.
-                let key_ttl = config.lease.saturating_sub(SECOND).max(SECOND);
-                Storage::Redis(RedisStorage::new(connection).with_config(settings.idempotency_ttl(Some(key_ttl))))
+                Server::Redis(ConnectionManager::new_with_config(redis::Client::open(address.as_str())?, limits).await?)
             }
         };
-        Ok(Self { storage, pushed: Arc::default() })
+        Ok(Self { server, config: config.clone(), lanes: Arc::default(), opened: Arc::default() })
     }
 
     /// Checks that the queue can be reached, for readiness.
     pub async fn ping(&self) -> Result<(), QueueError> {
-        match &self.storage {
-            Storage::Sqlite(storage) => sqlx::query("SELECT 1").execute(storage.pool()).await.map(|_| ())?,
-            Storage::Redis(storage) => {
-                let mut connection = storage.clone().get_connection().clone();
-                redis::cmd("PING").query_async::<String>(&mut connection).await.map(|_| ())?;
-            }
+        match &self.server {
+            Server::Sqlite(pool) => sqlx::query("SELECT 1").execute(pool).await.map(|_| ())?,
+            Server::Redis(connection) => redis::cmd("PING").query_async::<String>(&mut connection.clone()).await.map(|_| ())?,
         }
         Ok(())
     }
 
-    pub(super) async fn push(&self, pushed: &[Pushed]) -> Result<(), QueueError> {
+    fn lanes(&self) -> Vec<Lane> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    fn lane(&self, name: &str) -> Lane {
+        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lane) = lanes.get(name) {
+            return lane.clone();
+        }
+        let lane = Lane { name: name.to_owned(), storage: self.storage(name), pushed: Arc::default() };
+        lanes.insert(name.to_owned(), lane.clone());
+        self.opened.notify_one();
+        lane
+    }
+
+    fn storage(&self, lane: &str) -> Storage {
+        let (queue, heartbeat) = (format!("{}:{lane}", self.config.name), self.config.heartbeat.max(SECOND));
+        match &self.server {
+            Server::Sqlite(pool) => {
+                let settings = apalis_sqlite::Config::default().queue(&queue).batch_size(1);
+                let settings = settings.heartbeat_interval(heartbeat).missed_heartbeats(MISSED_HEARTBEATS);
+                Storage::Sqlite(SqliteStorage::new(pool).with_config(settings))
+            }
+            Server::Redis(connection) => {
+                let settings = apalis_redis::Config::default().queue(&queue).batch_size(1).emit_events(false);
+                let settings = settings.heartbeat_interval(heartbeat).missed_heartbeats(MISSED_HEARTBEATS);
+                // The keys must expire before the lease does; otherwise the next push of a lost delivery would count as a duplicate.
+                let key_ttl = self.config.lease.saturating_sub(SECOND).max(SECOND);
+                Storage::Redis(RedisStorage::new(connection.clone()).with_config(settings.idempotency_ttl(Some(key_ttl))))
+            }
+        }
+    }
+
+    /// Pushes deliveries to a lane.
+    pub(super) async fn push(&self, lane: &str, pushed: &[Pushed]) -> Result<(), QueueError> {
         if pushed.is_empty() {
             return Ok(());
         }
@@ -140,27 +184,28 @@ impl Queue {
             TaskBuilder::new(delivery).idempotency_key(format!("{}:{}", pushed.id, pushed.attempts)).build()
         });
         let mut deliveries = stream::iter(deliveries.collect::<Vec<_>>());
-        match self.storage.clone() {
+        let lane = self.lane(lane);
+        match lane.storage {
             Storage::Sqlite(mut storage) => storage.push_all(&mut deliveries).await.map_err(|error| QueueError::Push(error.to_string()))?,
             Storage::Redis(mut storage) => storage.push_all(&mut deliveries).await.map_err(|error| QueueError::Push(error.to_string()))?,
         }
-        self.pushed.notify_one();
+        lane.pushed.notify_one();
         Ok(())
     }
 
     /// Deletes finished deliveries, and the records of workers that stopped more than an hour ago.
-    async fn clean(&self, config: &QueueConfig) -> Result<(), QueueError> {
-        match self.storage.clone() {
-            Storage::Sqlite(storage) => {
-                // A delivery older than ten leases is stuck. Its row has been pushed again or is being handled.
-                let old = i64::try_from(config.lease.as_secs().max(1).saturating_mul(10)).unwrap_or(i64::MAX);
-                let delete = "DELETE FROM Jobs WHERE status IN ('Done', 'Failed', 'Killed') OR run_at < unixepoch() - $1";
-                sqlx::query(delete).bind(old).execute(storage.pool()).await?;
-                let delete = "DELETE FROM Workers WHERE last_seen < unixepoch() - 3600
-                              AND id NOT IN (SELECT lock_by FROM Jobs WHERE lock_by IS NOT NULL)";
-                sqlx::query(delete).execute(storage.pool()).await?;
-            }
-            Storage::Redis(mut storage) => {
+    async fn clean(&self) -> Result<(), QueueError> {
+        if let Server::Sqlite(pool) = &self.server {
+            // A delivery older than ten leases is stuck. Its row has been pushed again or is being handled.
+            let old = i64::try_from(self.config.lease.as_secs().max(1).saturating_mul(10)).unwrap_or(i64::MAX);
+            let delete = "DELETE FROM Jobs WHERE status IN ('Done', 'Failed', 'Killed') OR run_at < unixepoch() - $1";
+            sqlx::query(delete).bind(old).execute(pool).await?;
+            let delete = "DELETE FROM Workers WHERE last_seen < unixepoch() - 3600
+                          AND id NOT IN (SELECT lock_by FROM Jobs WHERE lock_by IS NOT NULL)";
+            sqlx::query(delete).execute(pool).await?;
+        }
+        for lane in self.lanes() {
+            if let Storage::Redis(mut storage) = lane.storage {
                 let done = storage.get_config().done_jobs_set();
                 storage.vacuum().await.map_err(|error| QueueError::Push(error.to_string()))?;
                 let mut connection = storage.get_connection().clone();
@@ -193,35 +238,21 @@ macro_rules! run_worker {
         }
     }};
 }
-/// Runs one apalis worker at a time until `shutdown`, restarts it whenever it fails, and cleans the queue concurrently.
+
+/// Runs the workers of every lane until `shutdown`, and cleans the queue concurrently.
 pub async fn run(queue: &Queue, work: &Work, runner: &JobRunner, shutdown: &CancellationToken) {
-    let supervised = async {
-        let mut failures = 0u32;
+    let working = async {
+        let (mut known, mut workers) = (BTreeSet::new(), FuturesUnordered::new());
         while !shutdown.is_cancelled() {
-            let name = format!("{}:{:032x}", work.config.name, u128::from_le_bytes(work.random.bytes()));
-            let started = tokio::time::Instant::now();
-            let ended = match queue.storage.clone() {
-                Storage::Sqlite(storage) => {
-                    let backend = storage.poll_with_strategy(PollTicks::new(work.config.delivery_poll, Arc::clone(&queue.pushed)));
-                    run_worker!(backend, name, work, runner, shutdown)
-                }
-                Storage::Redis(storage) => {
-                    let backend = storage.poll_with_strategy(PollTicks::new(work.config.delivery_poll, Arc::clone(&queue.pushed)));
-                    run_worker!(backend, name, work, runner, shutdown)
-                }
-            };
-            if shutdown.is_cancelled() {
-                return;
-            }
-            // If the worker ran for a while, its failure is unrelated to the previous one: reset the back-off.
-            failures = if started.elapsed() > RESTART_DELAY_MAX { 1 } else { failures.saturating_add(1) };
-            let pause = Duration::from_millis(100).saturating_mul(2u32.saturating_pow(failures)).min(RESTART_DELAY_MAX);
-            tracing::warn!(ended = ?ended.err().map(|error| error.to_string()), ?pause, "the queue's worker stopped; it restarts");
+            let new = queue.lanes().into_iter().filter(|lane| known.insert(lane.name.clone()));
+            workers.extend(new.map(|lane| supervise(lane, work, runner, shutdown)));
             tokio::select! {
                 () = shutdown.cancelled() => {}
-                () = tokio::time::sleep(pause) => {}
+                () = queue.opened.notified() => {}
+                Some(()) = workers.next() => {}
             }
         }
+        while workers.next().await.is_some() {}
     };
     let cleaning = async {
         loop {
@@ -229,12 +260,38 @@ pub async fn run(queue: &Queue, work: &Work, runner: &JobRunner, shutdown: &Canc
                 () = shutdown.cancelled() => return,
                 () = tokio::time::sleep(work.config.lease) => {}
             }
-            if let Err(error) = queue.clean(&work.config).await {
+            if let Err(error) = queue.clean().await {
                 tracing::warn!(%error, "finished deliveries could not be deleted");
             }
         }
     };
-    tokio::join!(supervised, cleaning);
+    tokio::join!(working, cleaning);
+}
+
+/// Runs one apalis worker of a lane at a time until `shutdown`, and restarts it whenever it fails.
+async fn supervise(lane: Lane, work: &Work, runner: &JobRunner, shutdown: &CancellationToken) {
+    let mut failures = 0u32;
+    while !shutdown.is_cancelled() {
+        let name = format!("{}:{}:{:032x}", work.config.name, lane.name, u128::from_le_bytes(work.random.bytes()));
+        let started = tokio::time::Instant::now();
+        let ticks = PollTicks::new(work.config.delivery_poll, Arc::clone(&lane.pushed));
+        let ended = match lane.storage.clone() {
+            Storage::Sqlite(storage) => run_worker!(storage.poll_with_strategy(ticks), name, work, runner, shutdown),
+            Storage::Redis(storage) => run_worker!(storage.poll_with_strategy(ticks), name, work, runner, shutdown),
+        };
+        if shutdown.is_cancelled() {
+            return;
+        }
+        // If the worker ran for a while, its failure is unrelated to the previous one: reset the back-off.
+        failures = if started.elapsed() > RESTART_DELAY_MAX { 1 } else { failures.saturating_add(1) };
+        let pause = Duration::from_millis(100).saturating_mul(2u32.saturating_pow(failures)).min(RESTART_DELAY_MAX);
+        let ended = ended.err().map(|error| error.to_string());
+        tracing::warn!(lane = lane.name, ?ended, ?pause, "a worker of the queue stopped; it restarts");
+        tokio::select! {
+            () = shutdown.cancelled() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
 }
 
 /// Handles a delivery. Always succeeds for apalis, because the outbox records the job's outcome.

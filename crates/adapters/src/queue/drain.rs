@@ -1,7 +1,7 @@
 //! Runs due jobs without a queue: for tests of the whole app on a fixed clock, and for a last sweep.
 
 use super::Work;
-use super::leases::claim_for_relay;
+use super::leases::{claim_for_relay, due_lanes};
 use super::worker::attempt;
 use souk_domain::shared::StorageError;
 
@@ -13,9 +13,14 @@ pub async fn drain(work: &Work) -> Result<u64, StorageError> {
     let mut attempts = 0;
     loop {
         let now = work.clock.now();
-        let mut connection = work.database.begin_relaxed().await?;
-        let due = claim_for_relay(&mut connection, now, work.config.lease, CHUNK).await?;
-        connection.commit().await?;
+        let mut due = Vec::new();
+        for lane in due_lanes(&work.database, now).await? {
+            let mut connection = work.database.begin_relaxed().await?;
+            due.extend(claim_for_relay(&mut connection, &lane, now, work.config.lease, CHUNK).await?);
+            connection.commit().await?;
+        }
+        // In the order in which they were published.
+        due.sort_by(|one, other| one.id.cmp(&other.id));
         if due.is_empty() {
             return Ok(attempts);
         }

@@ -29,32 +29,43 @@ pub struct LeasedJob {
     pub claim: String,
 }
 
-const DUE: &str = "SELECT id FROM outbox WHERE dead_at IS NULL AND run_at <= $1 AND (claimed_until IS NULL OR claimed_until <= $1) LIMIT 1";
+/// Goes from lane to lane in the index, because a long backlog of one lane must not make the search slow.
+pub(crate) const DUE_LANES: &str = "WITH RECURSIVE lanes (lane) AS (
+      SELECT MIN(lane) FROM outbox WHERE dead_at IS NULL
+      UNION ALL
+      SELECT (SELECT MIN(o.lane) FROM outbox o WHERE o.dead_at IS NULL AND o.lane > lanes.lane) FROM lanes WHERE lanes.lane IS NOT NULL)
+    SELECT lanes.lane FROM lanes WHERE lanes.lane IS NOT NULL AND EXISTS (
+      SELECT 1 FROM outbox o WHERE o.lane = lanes.lane AND o.dead_at IS NULL AND o.run_at <= $1
+      AND (o.claimed_until IS NULL OR o.claimed_until <= $1))";
 
-/// Returns whether any row is due. A read, so that the relay of an idle store does not take the write lock every second.
-pub async fn anything_due(database: &Database, now: Timestamp) -> Result<bool, StorageError> {
-    Ok(database.read().await?.query(DUE).bind(now).optional().await?.is_some())
+/// Returns the lanes that have due rows. A read, so that the relay of an idle store does not take the write lock every second.
+pub async fn due_lanes(database: &Database, now: Timestamp) -> Result<Vec<String>, StorageError> {
+    let rows = database.read().await?.query(DUE_LANES).bind(now).all().await?;
+    rows.iter().map(|row| row.get("lane")).collect()
 }
 
-/// Claims due rows for the queue, so that at most `limit` rows are in the queue at once.
+/// Claims due rows of a lane for the queue, so that at most `limit` rows of the lane are in the queue at once.
 pub async fn claim_for_relay(
     connection: &mut Connection,
+    lane: &str,
     now: Timestamp,
     lease: Duration,
     limit: u32,
 ) -> Result<Vec<Pushed>, StorageError> {
-    let count = "SELECT count(*) AS n FROM outbox WHERE claimed_until > $1 AND claim = $2 AND dead_at IS NULL";
-    let in_queue: u32 = connection.query(count).bind(now).bind(RELAY).one().await?.get("n")?;
+    let count = "SELECT count(*) AS n FROM outbox WHERE claimed_until > $1 AND claim = $2 AND lane = $3 AND dead_at IS NULL";
+    let in_queue: u32 = connection.query(count).bind(now).bind(RELAY).bind(lane).one().await?.get("n")?;
     let claim = Sql {
         sqlite: "UPDATE outbox SET claim = $1, claimed_until = $2 WHERE id IN (
-                   SELECT id FROM outbox WHERE dead_at IS NULL AND run_at <= $3 AND (claimed_until IS NULL OR claimed_until <= $3)
+                   SELECT id FROM outbox WHERE lane = $5 AND dead_at IS NULL AND run_at <= $3
+                   AND (claimed_until IS NULL OR claimed_until <= $3)
                    AND attempts < max_attempts ORDER BY run_at LIMIT $4) RETURNING id, attempts",
         postgres: "UPDATE outbox SET claim = $1, claimed_until = $2 WHERE id IN (
-                   SELECT id FROM outbox WHERE dead_at IS NULL AND run_at <= $3 AND (claimed_until IS NULL OR claimed_until <= $3)
+                   SELECT id FROM outbox WHERE lane = $5 AND dead_at IS NULL AND run_at <= $3
+                   AND (claimed_until IS NULL OR claimed_until <= $3)
                    AND attempts < max_attempts ORDER BY run_at LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING id, attempts",
     };
     let query = connection.query_per_dialect(claim).bind(RELAY).bind(now.plus(lease)).bind(now).bind(limit.saturating_sub(in_queue));
-    let rows = query.all().await?;
+    let rows = query.bind(lane).all().await?;
     rows.iter().map(|row| Ok(Pushed { id: row.get("id")?, attempts: row.get("attempts")? })).collect()
 }
 
@@ -157,7 +168,7 @@ mod tests {
 
     async fn relay(db: &Database, now: Timestamp, limit: u32) -> Vec<Pushed> {
         let mut connection = db.begin().await.expect("begins");
-        let pushed = claim_for_relay(&mut connection, now, LEASE, limit).await.expect("claims");
+        let pushed = claim_for_relay(&mut connection, Topic::Realtime.name(), now, LEASE, limit).await.expect("claims");
         connection.commit().await.expect("commits");
         pushed
     }
@@ -207,6 +218,23 @@ mod tests {
             assert_eq!(relay(db, now.plus(LEASE), 20).await.len(), 20);
         }
 
+        async fn each_lane_has_a_limit_of_its_own(db: &TestDatabase) {
+            let now = FixedClock::default().now();
+            publish(db, 30, now).await;
+            let mut connection = db.begin().await.expect("begins");
+            for (seed, method, run_at) in [(100, "pm_1", now), (101, "pm_2", now), (102, "pm_3", now.plus(LEASE))] {
+                let charge = Message::new(Topic::Charge, run_at).with("method", method);
+                SqlOutbox(&mut connection).publish(&EventId::new(now, &SeededRandom::new(seed)), &charge, now).await.expect("publishes");
+            }
+            connection.commit().await.expect("commits");
+            assert_eq!(due_lanes(db, now).await.expect("looks"), ["charge:pm_1", "charge:pm_2", "realtime"]);
+            assert_eq!(relay(db, now, 20).await.len(), 20);
+            let mut connection = db.begin().await.expect("begins");
+            assert_eq!(claim_for_relay(&mut connection, "charge:pm_1", now, LEASE, 20).await.expect("claims").len(), 1);
+            connection.commit().await.expect("commits");
+            assert_eq!(due_lanes(db, now).await.expect("looks"), ["charge:pm_2", "realtime"]);
+        }
+
         async fn a_late_delivery_of_an_earlier_attempt_claims_nothing(db: &TestDatabase) {
             let now = FixedClock::default().now();
             publish(db, 1, now).await;
@@ -231,7 +259,7 @@ mod tests {
             assert!(!finish(db, &late).await.expect("queries"));
             assert!(!fail(db, &late, "late", None, later).await.expect("queries"));
             assert!(finish(db, &held).await.expect("finishes"));
-            assert!(!anything_due(db, later.plus(LEASE)).await.expect("looks"));
+            assert!(due_lanes(db, later.plus(LEASE)).await.expect("looks").is_empty());
         }
 
         async fn a_last_attempt_that_never_ended_becomes_a_dead_letter_when_its_lease_expires(db: &TestDatabase) {

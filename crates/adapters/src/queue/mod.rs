@@ -8,6 +8,8 @@
 //! 2. A worker that receives a delivery claims the row by a compare-and-set on its attempt counter. This counts the attempt before any
 //!    work is done, so that a job that kills its process stops at its limit. The lease is extended while the handler runs.
 //! 3. On success, the row is deleted. On failure, the row gets the time of its next attempt or becomes a dead letter.
+//!
+//! Each lane has its own limit of rows in the queue and its own workers, so a lane whose consumer hangs delays no other.
 
 mod delivery;
 mod drain;
@@ -39,7 +41,7 @@ pub struct QueueConfig {
     pub relay_poll: Duration,
     /// How often a worker looks for deliveries if no push wakes it.
     pub delivery_poll: Duration,
-    /// The number of jobs that run concurrently in this process.
+    /// The number of jobs of each lane that run concurrently in this process.
     pub concurrency: usize,
     /// How long running jobs may continue after shutdown begins.
     pub shutdown_timeout: Duration,

@@ -1,11 +1,11 @@
 //! Pushes due outbox rows to the queue.
 
-use super::leases::{anything_due, claim_for_relay, dead_letter_expired};
+use super::leases::{claim_for_relay, dead_letter_expired, due_lanes};
 use super::{Queue, QueueError, Work};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The most rows in the queue at once. apalis on Redis stalls permanently at about 8,000 due deliveries.
+/// The most rows of a lane in the queue at once. apalis on Redis stalls permanently at about 8,000 due deliveries.
 const IN_QUEUE_MAX: u32 = 1_000;
 /// The longest delay after a failure, in seconds.
 const LONGEST_DELAY: u64 = 30;
@@ -36,16 +36,25 @@ fn pause_after(failures: u32) -> Duration {
 
 async fn push_due(queue: &Queue, work: &Work) -> Result<(), QueueError> {
     let now = work.clock.now();
-    if !anything_due(&work.database, now).await? {
+    let lanes = due_lanes(&work.database, now).await?;
+    if lanes.is_empty() {
         return Ok(());
     }
     let mut connection = work.database.begin_relaxed().await?;
     let expired = dead_letter_expired(&mut connection, now).await?;
-    let pushed = claim_for_relay(&mut connection, now, work.config.lease, IN_QUEUE_MAX).await?;
+    let mut pushed = Vec::with_capacity(lanes.len());
+    for lane in lanes {
+        let claimed = claim_for_relay(&mut connection, &lane, now, work.config.lease, IN_QUEUE_MAX).await?;
+        pushed.push((lane, claimed));
+    }
     connection.commit().await?;
     if expired > 0 {
         tracing::error!(expired, "jobs whose last attempt never ended became dead letters");
     }
     // Commit the claims before the push. A claim without a push expires and is repeated, but a push without a claim could run twice.
-    queue.push(&pushed).await
+    let mut outcome = Ok(());
+    for (lane, claimed) in &pushed {
+        outcome = queue.push(lane, claimed).await.and(outcome);
+    }
+    outcome
 }

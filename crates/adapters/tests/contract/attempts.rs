@@ -322,11 +322,11 @@ on_both! {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
-        assert_eq!(unit.attempts().claim_due(at(5), at(65), 1).await.expect("claims"), [id("att_1")]);
+        assert_eq!(unit.attempts().claim_due(&id("pm_card"), at(5), at(65), 1).await.expect("claims"), [id("att_1")]);
         assert!(unit.attempts().claim_unsent(&[id("att_1")], at(6), at(300)).await.expect("queries").is_empty());
         let found = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
         assert_eq!((found.sent_at, found.check_at), (Some(at(5)), at(65)));
-        assert_eq!(unit.attempts().claim_due(at(65), at(125), 1).await.expect("claims"), [id("att_1")]);
+        assert_eq!(unit.attempts().claim_due(&id("pm_card"), at(65), at(125), 1).await.expect("claims"), [id("att_1")]);
         let found = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
         assert_eq!(found.sent_at, Some(at(5)), "the first time is kept");
     }
@@ -336,8 +336,31 @@ on_both! {
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         assert_eq!(unit.attempts().claim_unsent(&[id("att_1")], at(5), at(300)).await.expect("claims"), [id("att_1")]);
-        assert!(unit.attempts().claim_due(at(299), at(400), 1).await.expect("claims").is_empty());
-        assert_eq!(unit.attempts().claim_due(at(300), at(400), 1).await.expect("claims"), [id("att_1")]);
+        assert!(unit.attempts().claim_due(&id("pm_card"), at(299), at(400), 1).await.expect("claims").is_empty());
+        assert_eq!(unit.attempts().claim_due(&id("pm_card"), at(300), at(400), 1).await.expect("claims"), [id("att_1")]);
+    }
+
+    async fn a_released_attempt_is_due_and_unsent_again_unless_another_caller_has_claimed_it(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
+        let mut unit = begin(db).await;
+        unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
+        unit.attempts().insert(&wallet_attempt("att_2", "pi_2", "0xcd"), &[]).await.expect("inserts");
+        let both = [id("att_1"), id("att_2")];
+        assert_eq!(unit.attempts().claim_unsent(&both, at(5), at(300)).await.expect("claims").len(), 2);
+        unit.attempts().release(&both[..1], at(5), at(299), at(10)).await.expect("is another lease");
+        unit.attempts().release(&both[..1], at(5), at(300), at(10)).await.expect("releases");
+        let found = unit.attempts().find(&both[0]).await.expect("reads").expect("is there");
+        assert_eq!((found.sent_at, found.check_at, found.checks), (None, at(10), 0));
+        assert!(unit.attempts().networks_due(at(9)).await.expect("reads").is_empty());
+        assert_eq!(unit.attempts().networks_due(at(10)).await.expect("reads"), [id("pm_card")]);
+        assert!(unit.attempts().claim_due(&id("pm_other"), at(10), at(60), 9).await.expect("claims").is_empty());
+        assert_eq!(unit.attempts().claim_due(&id("pm_card"), at(10), at(60), 9).await.expect("claims"), [id("att_1")]);
+        unit.attempts().release(&both, at(5), at(300), at(11)).await.expect("releases the other one");
+        unit.attempts().claim_unsent(&both[1..], at(12), at(300)).await.expect("claims");
+        unit.attempts().claim_due(&id("pm_card"), at(300), at(400), 9).await.expect("claims");
+        unit.attempts().release(&both[1..], at(300), at(400), at(301)).await.expect("releases");
+        let found = unit.attempts().find(&both[1]).await.expect("reads").expect("is there");
+        assert_eq!((found.sent_at, found.check_at), (Some(at(12)), at(301)), "it was claimed before, and may have been sent");
     }
 
     async fn a_decline_does_not_end_an_attempt_that_another_caller_has_claimed(db: &TestDatabase) {
@@ -346,7 +369,7 @@ on_both! {
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         unit.attempts().claim_unsent(&[id("att_1")], at(5), at(6)).await.expect("claims");
         let late = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
-        unit.attempts().claim_due(at(6), at(66), 1).await.expect("claims");
+        unit.attempts().claim_due(&id("pm_card"), at(6), at(66), 1).await.expect("claims");
         assert!(!unit.attempts().decline(&late, &decline(), at(7)).await.expect("answers"));
         let held = unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there");
         assert_eq!((held.status, &held.last_error), (AttemptStatus::Open, &None));
@@ -365,11 +388,11 @@ on_both! {
         }
         unit.attempts().finish(&id("att_11"), AttemptStatus::Declined, None, at(1)).await.expect("finishes");
         unit.commit().await.expect("commits");
-        assert!(begin(db).await.attempts().claim_due(at(4), at(60), 99).await.expect("claims").is_empty());
+        assert!(begin(db).await.attempts().claim_due(&id("pm_card"), at(4), at(60), 99).await.expect("claims").is_empty());
         let claimed = all_at_once(db, 6, |db, _| async move {
             let mut unit = begin(&db).await;
-            let mut claimed = unit.attempts().claim_due(at(5), at(65), 3).await.expect("claims");
-            claimed.extend(unit.attempts().claim_due(at(5), at(65), 2).await.expect("claims"));
+            let mut claimed = unit.attempts().claim_due(&id("pm_card"), at(5), at(65), 3).await.expect("claims");
+            claimed.extend(unit.attempts().claim_due(&id("pm_card"), at(5), at(65), 2).await.expect("claims"));
             unit.commit().await.expect("commits");
             claimed
         });

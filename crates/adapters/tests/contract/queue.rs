@@ -325,6 +325,37 @@ on_each! {
         assert!(!one.seen().is_empty() && !other.seen().is_empty(), "one worker did everything");
     }
 
+    async fn a_lane_whose_consumer_hangs_delays_no_other_lane(at: &Deployment) {
+        const MANY: usize = 20;
+        let gate = Arc::new(Semaphore::new(0));
+        let passing = gate.clone();
+        let recorder = Recorder::new(move |job: Job| {
+            let gate = passing.clone();
+            async move {
+                match (job.topic, job.value("method").is_ok_and(|method| method == "pm_hangs")) {
+                    (Topic::Charge, true) => gate.acquire().await.map(drop).map_err(|error| JobError::Fail(error.to_string())),
+                    _ => Ok(()),
+                }
+            }
+        });
+        let charge = |method: &str| Message::new(Topic::Charge, now()).with("method", method);
+        for _ in 0..MANY {
+            at.publish(charge("pm_hangs")).await;
+        }
+        let started = at.start(at.work(Arc::new(RunningClock), recorder.clone())).await;
+        eventually("the lane is full", || async { recorder.seen().len() == at.config.concurrency }).await;
+        for topic in Topic::ALL {
+            at.publish(Message::new(topic, now()).with("method", "pm_other")).await;
+        }
+        at.publish(Message::new(Topic::SettleAttempt, now()).with("method", "pm_hangs")).await;
+        eventually("all others are done", || async { at.rows().await == MANY as u64 }).await;
+        assert_eq!(recorder.seen().len(), at.config.concurrency + Topic::ALL.len() + 1);
+        gate.add_permits(MANY);
+        at.until_empty().await;
+        started.stop().await;
+        assert!(recorder.times().values().all(|times| *times == 1), "{:?}", recorder.times());
+    }
+
     async fn a_job_that_runs_longer_than_its_lease_keeps_it(at: &Deployment) {
         let gate = Arc::new(Semaphore::new(0));
         let passing = gate.clone();

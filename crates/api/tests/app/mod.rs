@@ -220,6 +220,11 @@ impl TestApp {
         drain(&self.work).await.expect("drains")
     }
 
+    /// What the relay and the workers of this app need.
+    pub fn work(&self) -> Work {
+        self.work.clone()
+    }
+
     /// Moves due stakes and runs the resulting jobs.
     pub async fn move_stakes(&self) {
         move_due_stakes(&self.ctx, &Scope::Wall, self.ctx.now(), 100).await.expect("moves");

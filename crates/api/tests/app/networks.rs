@@ -2,7 +2,7 @@
 
 use poem::listener::{Acceptor, Listener, TcpListener};
 use poem::web::Data;
-use poem::{EndpointExt, Route, Server, handler};
+use poem::{Endpoint, EndpointExt, Route, Server, handler};
 use serde_json::{Value, json};
 use souk_adapters::testing::{FixedClock, TestDatabase};
 use souk_domain::access::Did;
@@ -13,6 +13,7 @@ use souk_sandbox::store::SandboxDb;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use url::Url;
 
@@ -33,6 +34,7 @@ pub struct Networks {
     pub address: Url,
     http: reqwest::Client,
     inbox: Inbox,
+    cards_hang: watch::Sender<bool>,
     _stop: DropGuard,
 }
 
@@ -66,16 +68,26 @@ impl Networks {
         };
         let processor = CardProcessor::open(store, clock, random, config).await.expect("opens");
         let inbox = Inbox::default();
+        let cards_hang = watch::Sender::new(false);
+        let hangs = cards_hang.subscribe();
+        let cards = cards::routes(Arc::clone(&processor)).around(move |network, call| {
+            let mut hangs = hangs.clone();
+            async move {
+                // The sender is dropped at the end of the test.
+                drop(hangs.wait_for(|hangs| !hangs).await);
+                network.call(call).await
+            }
+        });
         let routes = Route::new()
             .nest("/sandbox/arcblock", ledger::routes(Arc::new(ledger)))
-            .nest("/sandbox/stripe", cards::routes(Arc::clone(&processor)))
+            .nest("/sandbox/stripe", cards)
             .at("/hook", poem::post(receive.data(inbox.clone())));
         let stop = CancellationToken::new();
         tokio::spawn(stop.clone().run_until_cancelled_owned(Server::new_with_acceptor(acceptor).run(routes)));
         let stopped = stop.clone();
         tokio::spawn(async move { processor.run(stopped).await });
         let http = reqwest::Client::builder().no_proxy().build().expect("a client");
-        Self { address, http, inbox, _stop: stop.drop_guard() }
+        Self { address, http, inbox, cards_hang, _stop: stop.drop_guard() }
     }
 
     fn at(&self, path: &str) -> Url {
@@ -147,6 +159,11 @@ impl Networks {
     pub async fn card_fault(&self, order: Value) {
         let answer = self.http.post(self.at("sandbox/stripe/faults")).json(&order).send().await;
         assert_eq!(answer.expect("an answer").status(), 204);
+    }
+
+    /// Makes all calls to the card processor wait until this is called with false.
+    pub fn hang_cards(&self, hangs: bool) {
+        self.cards_hang.send_replace(hangs);
     }
 
     pub async fn clear_card_faults(&self) {

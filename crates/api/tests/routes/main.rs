@@ -25,6 +25,7 @@ mod payments_on_hold;
 mod realtime;
 mod refunds;
 mod session;
+mod slow_networks;
 mod subscriptions;
 mod webhooks;
 mod well_known;

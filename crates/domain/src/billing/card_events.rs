@@ -5,7 +5,7 @@ use super::PaymentSource;
 use super::credit::{CardCheckError, check_card_payment, record_dispute, record_provider_refund};
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::payment::{CardEvent, CardHint, EventRange, Method, UnreadEvents, reverse_if_failed};
+use crate::payment::{Attempt, CardEvent, CardHint, EventRange, Method, UnreadEvents, reverse_if_failed};
 use crate::shared::{AttemptId, EventId, MethodId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 use futures_util::future::join_all;
@@ -75,17 +75,21 @@ async fn publish(ctx: &Context, unit: &mut dyn UnitOfWork, method: &Method, hint
     unit.outbox().publish(&EventId::new(ctx.now(), ctx.random.as_ref()), &message, ctx.now()).await
 }
 
+fn settle_message(attempt: &Attempt, now: Timestamp) -> Message {
+    Message::new(Topic::SettleAttempt, now).with("attempt", &attempt.id).with("method", &attempt.method_id)
+}
+
 /// `None`: the event concerns no payment of this store, or a payment that is settled already.
 async fn message_for(unit: &mut dyn UnitOfWork, method: &Method, hint: &CardHint, now: Timestamp) -> Result<Option<Message>, StorageError> {
     match hint {
         CardHint::Intent { provider_id } => {
             let attempt = unit.attempts().find_by_provider(&method.id, provider_id).await?.filter(|attempt| attempt.status.is_open());
-            Ok(attempt.map(|attempt| Message::new(Topic::SettleAttempt, now).with("attempt", &attempt.id)))
+            Ok(attempt.map(|attempt| settle_message(&attempt, now)))
         }
         CardHint::Failure { payment } => {
             let attempt = unit.attempts().find_by_provider(&method.id, payment).await?;
             match attempt.filter(|attempt| attempt.status.is_open()) {
-                Some(attempt) => Ok(Some(Message::new(Topic::SettleAttempt, now).with("attempt", &attempt.id))),
+                Some(attempt) => Ok(Some(settle_message(&attempt, now))),
                 None => Ok(settled_attempt(unit, &method.id, payment).await?.and_then(|_| hint_message(&method.id, hint, now))),
             }
         }

@@ -4,8 +4,9 @@ use super::ClockEvent;
 use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::RailError;
-use crate::shared::{AttemptId, EventId, StorageError};
+use crate::shared::{AttemptId, EventId, MethodId, StorageError};
 use crate::storage::UnitOfWork;
+use std::collections::BTreeMap;
 
 /// The number of attempts in one message.
 const CHARGE_CHUNK: usize = 100;
@@ -38,14 +39,22 @@ pub(super) fn nonces(ctx: &Context) -> u64 {
     millis << 12 | u64::from(u16::from_le_bytes(ctx.random.bytes()) & 0xfff)
 }
 
-/// Publishes the messages that send attempts, in chunks.
+/// Publishes the messages that send attempts, in chunks of one network each.
 pub(crate) async fn publish_charges(ctx: &Context, unit: &mut dyn UnitOfWork, attempts: &[AttemptId]) -> Result<(), StorageError> {
-    let now = ctx.now();
-    let message = |chunk: &[AttemptId]| {
+    if attempts.is_empty() {
+        return Ok(());
+    }
+    let (now, mut by_network) = (ctx.now(), BTreeMap::<_, Vec<_>>::new());
+    for (id, method) in unit.attempts().methods_of(attempts).await? {
+        by_network.entry(method).or_default().push(id);
+    }
+    let message = |method: &MethodId, chunk: &[AttemptId]| {
         let ids: Vec<_> = chunk.iter().map(AttemptId::as_str).collect();
-        (EventId::new(now, ctx.random.as_ref()), Message::new(Topic::Charge, now).with("attempts", ids.join(",")))
+        let message = Message::new(Topic::Charge, now).with("attempts", ids.join(",")).with("method", method);
+        (EventId::new(now, ctx.random.as_ref()), message)
     };
-    let messages: Vec<_> = attempts.chunks(CHARGE_CHUNK).map(message).collect();
+    let chunks = by_network.iter().flat_map(|(method, ids)| ids.chunks(CHARGE_CHUNK).map(move |chunk| (method, chunk)));
+    let messages: Vec<_> = chunks.map(|(method, chunk)| message(method, chunk)).collect();
     unit.outbox().publish_all(&messages, now).await
 }
 

@@ -4,8 +4,12 @@ use super::submit::open_attempt;
 use super::{Session, SessionStatus};
 use crate::billing::abandon_stake;
 use crate::context::Context;
-use crate::payment::{IntentStatus, SettlementError, cancel_attempt};
-use crate::shared::{SessionId, StorageError};
+use crate::payment::{Attempt, IntentStatus, SettlementError, Trigger, cancel_attempt};
+use crate::shared::{MethodId, SessionId, StorageError};
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
+use std::collections::BTreeMap;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ExpireError {
@@ -24,25 +28,57 @@ pub enum ExpireError {
 
 /// The most pages that one batch processes; the rest follows in the next batch.
 const MAX_PAGES: u32 = 50;
+/// Attempts that are canceled concurrently at one network.
+const CONCURRENCY: usize = 8;
+
+/// The result of [`expire_unpaid`].
+#[derive(Debug, Default)]
+pub struct Expiry {
+    pub expired: usize,
+    /// Due sessions with an open attempt, which must be canceled at its network first.
+    pub waiting: BTreeMap<MethodId, Vec<SessionId>>,
+    /// The first failure. The other sessions were processed.
+    pub failure: Option<ExpireError>,
+}
 
 /// Expires due sessions and returns their number. Sessions with a payment in flight are left for the next batch.
+///
+/// # Errors
+/// The first failure, after all were processed.
 #[tracing::instrument(skip_all)]
 pub async fn expire_due(ctx: &Context, limit: u32) -> Result<usize, ExpireError> {
+    let Expiry { mut expired, waiting, failure } = expire_unpaid(ctx, limit).await?;
+    let batches: Vec<_> = waiting.iter().map(|(method, sessions)| expire_at(ctx, method, sessions).boxed()).collect();
+    let results = join_all(batches).await;
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    for result in results {
+        expired += result?;
+    }
+    Ok(expired)
+}
+
+/// Expires due sessions without an open attempt, and collects the others. Calls no network.
+#[tracing::instrument(skip_all)]
+pub async fn expire_unpaid(ctx: &Context, limit: u32) -> Result<Expiry, ExpireError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    let mut expired = usize::try_from(unit.sessions().expire_idle(now, limit).await?).unwrap_or_default();
+    let idle = unit.sessions().expire_idle(now, limit).await?;
     unit.commit().await?;
-    let (mut last, mut failure) = (None, None);
+    let mut expiry = Expiry { expired: usize::try_from(idle).unwrap_or_default(), ..Expiry::default() };
+    let mut last = None;
     for _ in 0..MAX_PAGES {
         let mut unit = ctx.store.read().await?;
         let due = unit.sessions().due_for_expiry(now, last.as_ref(), limit).await?;
         drop(unit);
         for (_, id) in &due {
-            match expire_session(ctx, id).await {
-                Ok(()) => expired += 1,
+            match expire_if_unpaid(ctx, id).await {
+                Ok(None) => expiry.expired += 1,
+                Ok(Some(method)) => expiry.waiting.entry(method).or_default().push(id.clone()),
                 Err(ExpireError::NotFound | ExpireError::NotOpen | ExpireError::PaymentInFlight) => {}
                 // One failure must not keep the stock of the other sessions reserved.
-                Err(error) => failure = failure.or(Some(error)),
+                Err(error) => expiry.failure = expiry.failure.or(Some(error)),
             }
         }
         last = match due.into_iter().last() {
@@ -50,27 +86,72 @@ pub async fn expire_due(ctx: &Context, limit: u32) -> Result<usize, ExpireError>
             None => break,
         };
     }
+    Ok(expiry)
+}
+
+/// Expires sessions whose attempts are open at one network, several concurrently. While the network's breaker is open, they stay open.
+/// Returns the number of expired sessions.
+///
+/// # Errors
+/// The first failure, after all were processed.
+#[tracing::instrument(skip_all, fields(%method))]
+pub async fn expire_at(ctx: &Context, method: &MethodId, sessions: &[SessionId]) -> Result<usize, ExpireError> {
+    let tasks: Vec<_> = sessions.iter().map(|id| expire_slowly(ctx, method, id).boxed()).collect();
+    let results: Vec<_> = stream::iter(tasks).buffer_unordered(CONCURRENCY).collect().await;
+    let (mut expired, mut failure) = (0, None);
+    for result in results {
+        match result {
+            Ok(is_expired) => expired += usize::from(is_expired),
+            Err(ExpireError::NotFound | ExpireError::NotOpen | ExpireError::PaymentInFlight) => {}
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
     match failure {
         Some(error) => Err(error),
         None => Ok(expired),
     }
 }
 
+/// As [`expire_session`], with a slot of the network and unless its breaker is open.
+async fn expire_slowly(ctx: &Context, method: &MethodId, id: &SessionId) -> Result<bool, ExpireError> {
+    let _slot = ctx.networks.acquire(method, Trigger::Reconciler).await;
+    match ctx.networks.admit(method, ctx.now()) {
+        Ok(()) => expire_session(ctx, id).await.map(|()| true),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Expires a session without an open attempt; otherwise returns the attempt's method.
+async fn expire_if_unpaid(ctx: &Context, id: &SessionId) -> Result<Option<MethodId>, ExpireError> {
+    match find_open_attempt(ctx, id).await? {
+        Some(attempt) => Ok(Some(attempt.method_id)),
+        None => close(ctx, id).await.map(|()| None),
+    }
+}
+
 /// Expires a session: cancels its card attempt at the provider, then updates session, intent, drafts and stock.
 #[tracing::instrument(skip_all, fields(session = %id))]
 pub async fn expire_session(ctx: &Context, id: &SessionId) -> Result<(), ExpireError> {
-    let mut unit = ctx.store.read().await?;
-    let session = unit.sessions().find(id).await?.ok_or(ExpireError::NotFound)?;
-    let open = open_attempt(unit.as_mut(), &session).await?;
-    drop(unit);
-    if session.status != SessionStatus::Open {
-        return Err(ExpireError::NotOpen);
-    }
-    if let Some(attempt) = open
+    if let Some(attempt) = find_open_attempt(ctx, id).await?
         && !cancel_attempt(ctx, &attempt.id).await?
     {
         return Err(ExpireError::PaymentInFlight);
     }
+    close(ctx, id).await
+}
+
+/// The open attempt of an open session.
+async fn find_open_attempt(ctx: &Context, id: &SessionId) -> Result<Option<Attempt>, ExpireError> {
+    let mut unit = ctx.store.read().await?;
+    let session = unit.sessions().find(id).await?.ok_or(ExpireError::NotFound)?;
+    match session.status {
+        SessionStatus::Open => Ok(open_attempt(unit.as_mut(), &session).await?),
+        _ => Err(ExpireError::NotOpen),
+    }
+}
+
+/// Updates session, intent, drafts and stock of a session without an open attempt.
+async fn close(ctx: &Context, id: &SessionId) -> Result<(), ExpireError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     // Read again: the attempt may have ended with a payment. The version read here guards against an attempt that begins meanwhile.

@@ -30,7 +30,7 @@ pub use buyer::{Buyer, SubscribedProduct, buyer_of, subscribed, tried};
 pub use card::{CardForm, cancel_card};
 pub use cross_sell::{add_cross_sell, offered_cross_sell, remove_cross_sell};
 pub use expand::{Expanded, expand};
-pub use expire::{ExpireError, expire_due, expire_session};
+pub use expire::{ExpireError, Expiry, expire_at, expire_due, expire_session, expire_unpaid};
 pub use fast::{FastConsent, FastOffer, FastPay, FastPaySource, fast_pay, pay_fast};
 pub use handlers::{SessionMandate, SessionPayment, SessionStake};
 pub use link::*;

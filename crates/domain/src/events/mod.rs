@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 /// The topics of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Topic {
-    /// Reconcile an attempt with its network. Payload: `attempt`.
+    /// Reconcile an attempt with its network. Payload: `attempt`, `method`.
     SettleAttempt,
     /// Email the receipt of a paid invoice. Payload: `invoice`.
     ReceiptMail,
-    /// Send attempts. Payload: `attempts`, ids joined by commas.
+    /// Send attempts of one network. Payload: `attempts`, ids joined by commas; `method`.
     Charge,
     /// Advance a test clock to its target. Payload: `clock`.
     AdvanceClock,
@@ -89,6 +89,16 @@ impl Message {
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.payload.insert(name.to_owned(), value.to_string());
         self
+    }
+
+    /// Messages of one lane share workers, so a consumer that hangs delays only its lane. Each topic has a lane; a topic whose consumer
+    /// waits for a network has one for each network.
+    #[must_use]
+    pub fn lane(&self) -> String {
+        match (self.topic, self.payload.get("method")) {
+            (Topic::SettleAttempt | Topic::Charge | Topic::CheckCard, Some(method)) => format!("{}:{method}", self.topic.name()),
+            (topic, _) => topic.name().to_owned(),
+        }
     }
 }
 

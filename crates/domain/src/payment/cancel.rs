@@ -23,7 +23,7 @@ pub async fn cancel_attempt(ctx: &Context, id: &AttemptId) -> Result<bool, Settl
 
 async fn cancel_at_network(ctx: &Context, context: &AttemptContext) -> Outcome {
     let AttemptContext { attempt, method, currency } = context;
-    match (&attempt.kind, ctx.networks.card(method.kind)) {
+    let outcome = match (&attempt.kind, ctx.networks.card(method.kind)) {
         (AttemptKind::Card { provider_id, .. }, Some(rail)) if !provider_id.is_empty() => rail.cancel(method, currency, provider_id).await,
         (AttemptKind::CardSetup { provider_id, .. }, Some(rail)) if !provider_id.is_empty() => {
             setup_outcome(provider_id, rail.cancel_setup(method, provider_id).await)
@@ -41,8 +41,9 @@ async fn cancel_at_network(ctx: &Context, context: &AttemptContext) -> Outcome {
             Err(error) => not_opened(error),
         },
         // Only queries: the reconciler alone sends signed transactions.
-        _ => query_or_send(ctx, context, Trigger::Poll).await,
-    }
+        _ => return query_or_send(ctx, context, Trigger::Poll).await,
+    };
+    ctx.networks.heard(method, outcome, ctx.now())
 }
 
 /// Records that a card intent could not be opened.

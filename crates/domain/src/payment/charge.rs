@@ -1,11 +1,12 @@
 //! Sends many attempts concurrently, as a stage separate from renewals, and records their outcomes in groups.
 
+use super::reconcile::{Lease, release};
 use super::settlement::{record_alone, record_group};
 use super::{AttemptContext, CALL_DEADLINE_MARGIN, Outcome, SettlementError, Trigger, query_or_send};
 use crate::context::Context;
-use crate::shared::AttemptId;
+use crate::shared::{AttemptId, Timestamp};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 /// How long this stage owns the attempts it sends. If slots are few or the network is slow, attempts that have no slot
@@ -39,11 +40,13 @@ pub async fn charge_now(ctx: &Context, id: &AttemptId) -> Result<(), SettlementE
     Ok(())
 }
 
-/// Sends attempts, and returns those that settlements wrote and that must be sent next.
-async fn send(ctx: &Context, ids: &[AttemptId], uses_slots: bool) -> Result<Vec<AttemptId>, SettlementError> {
-    let lease_end = ctx.now().plus(SEND_LEASE);
+/// Sends attempts, and returns those that settlements wrote and that must be sent next. `is_background`: they wait for slots, and while
+/// their network's breaker is open they are left to the reconciler.
+async fn send(ctx: &Context, ids: &[AttemptId], is_background: bool) -> Result<Vec<AttemptId>, SettlementError> {
+    let claimed_at = ctx.now();
+    let lease = Lease { claimed_at, until: claimed_at.plus(SEND_LEASE) };
     let mut unit = ctx.store.begin().await?;
-    let claimed = unit.attempts().claim_unsent(ids, ctx.now(), lease_end).await?;
+    let claimed = unit.attempts().claim_unsent(ids, claimed_at, lease.until).await?;
     unit.commit().await?;
     let contexts = load(ctx, &claimed).await?;
     let (sender, answers) = futures_channel();
@@ -51,30 +54,57 @@ async fn send(ctx: &Context, ids: &[AttemptId], uses_slots: bool) -> Result<Vec<
         // All attempts queue for slots at once, so that messages are served in order. If each message waited for a few slots at a time,
         // messages would take turns and finish together, and the networks would idle until the next message is read.
         let calls = contexts.into_iter().map(|context| async move {
-            let _slot = if uses_slots { Some(ctx.networks.acquire(&context.method.id, Trigger::Initial).await) } else { None };
-            let in_time = ctx.now().plus(CALL_DEADLINE_MARGIN) < lease_end;
-            let outcome = if in_time { Some(query_or_send(ctx, &context, Trigger::Initial).await) } else { None };
-            (context, outcome)
+            let sent = send_one(ctx, &context, lease, is_background).await;
+            (context, sent)
         });
-        let mut calls = calls.collect::<FuturesUnordered<_>>();
-        while let Some((context, outcome)) = calls.next().await {
-            let Some(outcome) = outcome else { continue };
-            if sender.unbounded_send((context, outcome)).is_err() {
-                break;
+        let (mut calls, mut delayed) = (calls.collect::<FuturesUnordered<_>>(), BTreeMap::<_, Vec<_>>::new());
+        while let Some((context, sent)) = calls.next().await {
+            match sent {
+                Sent::Answered(outcome) => {
+                    if sender.unbounded_send((context, outcome)).is_err() {
+                        break;
+                    }
+                }
+                Sent::TooLate => {}
+                Sent::Delayed(until) => delayed.entry(until).or_default().push(context.attempt.id),
             }
         }
         drop(sender);
+        delayed
     };
     let writing = async {
         let written = answers.ready_chunks(GROUP_SIZE).map(|group| async move { write_group(ctx, &group).await });
         written.buffer_unordered(WRITERS).fold(Written::default(), |all, group| async { all.and(group) }).await
     };
     // Both run concurrently: commits do not delay network calls.
-    let ((), written) = futures_util::future::join(sending, writing).await;
+    let (delayed, written) = futures_util::future::join(sending, writing).await;
+    for (until, ids) in &delayed {
+        release(ctx, ids, lease, *until).await?;
+    }
     match written.failure {
         Some(error) => Err(error),
         None => Ok(written.to_send),
     }
+}
+
+/// What became of an attempt that this stage has claimed.
+enum Sent {
+    Answered(Outcome),
+    /// Too little of the lease was left.
+    TooLate,
+    /// The breaker of its network is open until then.
+    Delayed(Timestamp),
+}
+
+async fn send_one(ctx: &Context, context: &AttemptContext, lease: Lease, is_background: bool) -> Sent {
+    let _slot = if is_background { ctx.networks.acquire(&context.method.id, Trigger::Initial).await } else { None };
+    if ctx.now().plus(CALL_DEADLINE_MARGIN) >= lease.until {
+        return Sent::TooLate;
+    }
+    if is_background && let Err(until) = ctx.networks.admit(&context.method.id, ctx.now()) {
+        return Sent::Delayed(until);
+    }
+    Sent::Answered(query_or_send(ctx, context, Trigger::Initial).await)
 }
 
 type Answer = (AttemptContext, Outcome);

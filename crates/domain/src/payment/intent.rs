@@ -373,6 +373,8 @@ pub trait Attempts: Send {
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;
     /// The attempts among `ids` that are open.
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
+    /// The methods of attempts, in the order of the attempts' ids.
+    async fn methods_of(&mut self, ids: &[AttemptId]) -> Result<Vec<(AttemptId, MethodId)>, StorageError>;
     /// The accounts of the wallets in these transactions, by method and hash: of who pays the store or receives money from it. Hashes of
     /// other transactions are missing.
     async fn wallets_of(&mut self, transactions: &[TransactionKey]) -> Result<BTreeMap<TransactionKey, Did>, StorageError>;
@@ -429,9 +431,27 @@ pub trait Attempts: Send {
     ) -> Result<bool, StorageError>;
     /// Claims a poll of the network, if the attempt was not touched since `since`. Of several concurrent callers, one gets true.
     async fn claim_poll(&mut self, id: &AttemptId, since: Timestamp, now: Timestamp) -> Result<bool, StorageError>;
-    /// Claims open attempts whose `check_at` has come, and sets it to `again_at`, so that no other worker claims them. The claimer may send
+    /// The methods of open attempts whose `check_at` has come.
+    async fn networks_due(&mut self, now: Timestamp) -> Result<Vec<MethodId>, StorageError>;
+    /// Claims open attempts of a method whose `check_at` has come, and sets it to `again_at`, so that no other worker claims them. The claimer may send
     /// them; `sent_at` becomes `now` for those that were never claimed before.
-    async fn claim_due(&mut self, now: Timestamp, again_at: Timestamp, limit: u32) -> Result<Vec<AttemptId>, StorageError>;
+    async fn claim_due(
+        &mut self,
+        method: &MethodId,
+        now: Timestamp,
+        again_at: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<AttemptId>, StorageError>;
+    /// Gives back attempts that were claimed at `claimed_at` until `lease_end` by [`Attempts::claim_unsent`] or [`Attempts::claim_due`],
+    /// and certainly not sent since: they are due at `check_at`. Those that were claimed for the first time count as unsent again.
+    /// Attempts that another caller has claimed since are left as they are.
+    async fn release(
+        &mut self,
+        ids: &[AttemptId],
+        claimed_at: Timestamp,
+        lease_end: Timestamp,
+        check_at: Timestamp,
+    ) -> Result<(), StorageError>;
 }
 
 /// A method whose provider may have recorded events that this store has not received.

@@ -1,6 +1,7 @@
 //! Payment methods, currencies, intents, attempts, mandates and refunds; the rails that reach the networks; and the recording and
 //! reconciling of outcomes.
 
+mod breaker;
 mod cancel;
 mod charge;
 mod decline;
@@ -14,6 +15,7 @@ mod mandate;
 mod method;
 mod method_admin;
 mod method_check;
+mod per_network;
 mod prepared;
 mod query;
 mod rail;
@@ -24,6 +26,7 @@ mod settlement;
 mod update_metadata;
 
 pub use crate::shared::Currency;
+pub use breaker::*;
 pub use cancel::*;
 pub use charge::*;
 pub use description::*;
@@ -36,6 +39,7 @@ pub use mandate::*;
 pub use method::*;
 pub use method_admin::*;
 pub use method_check::*;
+pub(crate) use per_network::per_network;
 pub use prepared::*;
 pub use query::*;
 pub use rail::*;

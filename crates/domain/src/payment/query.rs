@@ -42,18 +42,19 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
     // While the clock is not trusted, nothing is concluded from the time that has passed.
     let is_trusted = ctx.trust.is_trusted();
     let is_late = !is_trusted || ctx.now().since(attempt.created_at) > IDEMPOTENCY_KEY_TTL;
+    let heard = |outcome| ctx.networks.heard(method, outcome, ctx.now());
     match &attempt.kind {
         AttemptKind::Wallet { bytes, hash, .. } => {
             let Some(rail) = ctx.networks.wallet(method.kind) else { return no_rail() };
             let signed = SignedTransaction { bytes: bytes.clone(), hash: hash.clone() };
             if trigger == Trigger::Initial {
-                return rail.send(method, currency, &signed).await;
+                return heard(rail.send(method, currency, &signed).await);
             }
             let sent_from = attempt.sent_at.unwrap_or(attempt.created_at);
-            match rail.find(method, currency, hash).await {
+            match heard(rail.find(method, currency, hash).await) {
                 // The first sender may still be sending it. Its decline is final only as long as there is no other sender.
                 Outcome::NotFound if trigger == Trigger::Poll => Outcome::NotFound,
-                Outcome::NotFound => match rail.send(method, currency, &signed).await {
+                Outcome::NotFound => match heard(rail.send(method, currency, &signed).await) {
                     Outcome::Declined(decline) if !is_trusted || ctx.now().since(sent_from) < DECLINE_CONFIRMATION_WINDOW => {
                         Outcome::Unknown(decline.message)
                     }
@@ -65,9 +66,10 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
         AttemptKind::Card { provider_id, .. } => {
             let Some(rail) = ctx.networks.card(method.kind) else { return no_rail() };
             if !provider_id.is_empty() {
-                return rail.find(method, currency, provider_id).await;
+                return heard(rail.find(method, currency, provider_id).await);
             }
-            match rail.open(method, currency, &card_request(attempt)).await {
+            let opened = rail.open(method, currency, &card_request(attempt)).await;
+            match ctx.networks.heard_result(method, opened, ctx.now()) {
                 Ok(intent) => with_stored_ids(ctx, attempt, &intent.provider_id, &intent.client_secret, intent.outcome).await,
                 Err(error) => not_opened(error),
             }
@@ -75,9 +77,10 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
         AttemptKind::CardSetup { provider_id, holder, .. } => {
             let Some(rail) = ctx.networks.card(method.kind) else { return no_rail() };
             if !provider_id.is_empty() {
-                return setup_outcome(provider_id, rail.find_setup(method, provider_id).await);
+                return heard(setup_outcome(provider_id, rail.find_setup(method, provider_id).await));
             }
-            match rail.open_setup(method, &SetupRequest { attempt: attempt.id.clone(), holder: holder.clone() }).await {
+            let opened = rail.open_setup(method, &SetupRequest { attempt: attempt.id.clone(), holder: holder.clone() }).await;
+            match ctx.networks.heard_result(method, opened, ctx.now()) {
                 Ok(setup) => {
                     let outcome = setup_outcome(&setup.provider_id, setup.outcome);
                     with_stored_ids(ctx, attempt, &setup.provider_id, &setup.client_secret, outcome).await
@@ -88,11 +91,12 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
         AttemptKind::OffSession { card, provider_id } => {
             let Some(rail) = ctx.networks.card(method.kind) else { return no_rail() };
             if !provider_id.is_empty() {
-                return rail.find_charge(method, currency, provider_id).await;
+                return heard(rail.find_charge(method, currency, provider_id).await);
             }
             let description = attempt.purpose.subject().to_owned();
             let request = ChargeRequest { attempt: attempt.id.clone(), amount: attempt.amount, description, card: card.clone(), is_late };
-            match rail.charge(method, currency, &request).await {
+            let charged = rail.charge(method, currency, &request).await;
+            match ctx.networks.heard_result(method, charged, ctx.now()) {
                 // A final answer is recorded with its outcome. Only an open intent needs its id stored for the next query.
                 Ok(intent) if matches!(intent.outcome, Outcome::Settled(_) | Outcome::Declined(_)) => intent.outcome,
                 Ok(intent) => with_stored_ids(ctx, attempt, &intent.provider_id, "", intent.outcome).await,
@@ -104,7 +108,7 @@ pub async fn query_or_send(ctx: &Context, context: &AttemptContext, trigger: Tri
             let Purpose::Refund(refund) = &attempt.purpose else { return Outcome::Unknown("no refund".to_owned()) };
             let (refund, provider_id) = (refund.clone(), payment.clone());
             let request = CardRefundRequest { attempt: attempt.id.clone(), refund, provider_id, amount: attempt.amount, is_late };
-            rail.refund(method, currency, &request).await
+            heard(rail.refund(method, currency, &request).await)
         }
     }
 }

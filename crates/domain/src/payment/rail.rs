@@ -313,8 +313,8 @@ pub struct CardHolder {
 }
 
 /// Limits the number of concurrent calls to a network. Shared by all background charging in a process; a customer who pays on a page does
-/// not wait for a slot. Initial charges and the reconciler ([`Trigger::Reconciler`]) have the same number of slots each, so that a batch of
-/// renewals does not delay the reconciling of outcomes.
+/// not wait for a slot. Initial charges and all other background calls ([`Trigger::Reconciler`]) have the same number of slots each, so that
+/// a batch of renewals does not delay the reconciling of outcomes.
 #[async_trait]
 pub trait ConcurrencyLimit: Send + Sync {
     /// Waits for a slot of the method's network, first come, first served. Dropping the result frees the slot.

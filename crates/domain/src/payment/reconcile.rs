@@ -5,13 +5,14 @@ use super::cancel::cancel_attempt;
 use super::settlement::record_alone;
 use super::{Attempt, AttemptContext, AttemptKind, CALL_DEADLINE_MARGIN, Purpose, SettlementError, Trigger, query_or_send};
 use crate::context::Context;
-use crate::shared::{AttemptId, InvoiceId, MandateId, SubscriptionId, Timestamp};
+use crate::shared::{AttemptId, InvoiceId, MandateId, MethodId, StorageError, SubscriptionId, Timestamp};
 use futures_util::FutureExt;
+use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Attempts that one batch of the reconciler queries concurrently.
+/// Attempts that one batch of the reconciler queries concurrently at one network.
 const CONCURRENCY: usize = 16;
 /// How long a batch owns the attempts that it has claimed. 200 attempts, 16 at a time, fit into it if each makes three network calls of at
 /// most 10 s. An attempt that waited longer for a slot is queried, but a signed transaction is left to the next batch.
@@ -27,9 +28,9 @@ pub const CARD_SETUP_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
 
 /// The lease of an attempt for sending it.
 #[derive(Debug, Clone, Copy)]
-struct Lease {
-    claimed_at: Timestamp,
-    until: Timestamp,
+pub(super) struct Lease {
+    pub claimed_at: Timestamp,
+    pub until: Timestamp,
 }
 
 /// Queries the network about an attempt and records the answer. Idempotent, and safe to run concurrently: a signed transaction is sent only
@@ -58,6 +59,13 @@ async fn reconcile(ctx: &Context, id: &AttemptId, trigger: Trigger, lease: Optio
             // The attempt may have changed during the wait.
             let Some(found) = load(ctx, &id).await? else { continue };
             context = found;
+            // A caller without a lease has a reason to believe that the network answers.
+            if let Some(lease) = lease
+                && let Err(until) = ctx.networks.admit(&context.method.id, ctx.now())
+            {
+                release(ctx, &[id], lease, until).await?;
+                continue;
+            }
         }
         let trigger = match may_send(ctx, &context.attempt, trigger, lease) {
             false => Trigger::Poll,
@@ -146,14 +154,40 @@ async fn poll_mandates(ctx: &Context, pending: Vec<MandateId>) -> Result<bool, S
     Ok(has_queried)
 }
 
-/// Reconciles attempts that are due for a check, several concurrently. A failure does not stop the others; the first one is returned at the
-/// end. Returns the number of due attempts.
-#[tracing::instrument(skip_all)]
+/// Gives back attempts that were not sent under a lease, because the breaker of their network is open until `until`.
+pub(super) async fn release(ctx: &Context, ids: &[AttemptId], lease: Lease, until: Timestamp) -> Result<(), StorageError> {
+    let mut unit = ctx.store.begin().await?;
+    unit.attempts().release(ids, lease.claimed_at, lease.until, until).await?;
+    unit.commit().await
+}
+
+/// The methods with attempts that are due for a check.
+pub async fn networks_due(ctx: &Context) -> Result<Vec<MethodId>, StorageError> {
+    ctx.store.read().await?.attempts().networks_due(ctx.now()).await
+}
+
+/// Runs [`check_due_at`] for every network with due attempts, concurrently. Returns the number of attempts.
+///
+/// # Errors
+/// The first failure, after all were checked.
 pub async fn check_due(ctx: &Context, limit: u32) -> Result<usize, SettlementError> {
+    let networks = networks_due(ctx).await?;
+    let batches: Vec<_> = networks.iter().map(|method| check_due_at(ctx, method, limit).boxed()).collect();
+    Ok(join_all(batches).await.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().sum())
+}
+
+/// Reconciles attempts of one method that are due for a check, several concurrently. A failure does not stop the others; the first one is
+/// returned at the end. Returns the number of due attempts. While the breaker of the network is open, they stay due.
+#[tracing::instrument(skip_all, fields(%method))]
+pub async fn check_due_at(ctx: &Context, method: &MethodId, limit: u32) -> Result<usize, SettlementError> {
     let claimed_at = ctx.now();
+    let limit = ctx.networks.allowance(method, claimed_at, limit);
+    if limit == 0 {
+        return Ok(0);
+    }
     let lease = Lease { claimed_at, until: claimed_at.plus(BATCH_LEASE) };
     let mut unit = ctx.store.begin().await?;
-    let due = unit.attempts().claim_due(claimed_at, lease.until, limit).await?;
+    let due = unit.attempts().claim_due(method, claimed_at, lease.until, limit).await?;
     unit.commit().await?;
     // A slow attempt occupies one place while the others proceed.
     let checks: Vec<_> = due.iter().map(|id| check(ctx, id, lease).boxed()).collect();
@@ -166,10 +200,13 @@ pub async fn check_due(ctx: &Context, limit: u32) -> Result<usize, SettlementErr
 
 /// Reconciles an attempt, or cancels it if it is abandoned.
 async fn check(ctx: &Context, id: &AttemptId, lease: Lease) -> Result<(), SettlementError> {
-    let context = load(ctx, id).await?;
-    match context.is_some_and(|context| ctx.trust.is_trusted() && is_abandoned(&context.attempt, ctx.now())) {
-        true => cancel_attempt(ctx, id).await.map(drop),
-        false => reconcile(ctx, id, Trigger::Reconciler, Some(lease)).await,
+    let Some(context) = load(ctx, id).await? else { return Ok(()) };
+    if !ctx.trust.is_trusted() || !is_abandoned(&context.attempt, ctx.now()) {
+        return reconcile(ctx, id, Trigger::Reconciler, Some(lease)).await;
+    }
+    match ctx.networks.admit(&context.method.id, ctx.now()) {
+        Ok(()) => cancel_attempt(ctx, id).await.map(drop),
+        Err(until) => Ok(release(ctx, std::slice::from_ref(id), lease, until).await?),
     }
 }
 

@@ -1,11 +1,11 @@
 //! Late failures and chain reorganizations: a network reports later that a payment which it had settled has failed.
 
+use super::per_network;
 use super::settlement::handler_of;
-use super::{Attempt, AttemptContext, AttemptKind, AttemptStatus, Outcome, Purpose, Reversal, SettlementError, SignedTransaction};
+use super::{Attempt, AttemptContext, AttemptKind, AttemptStatus, Outcome, Purpose, Reversal, SettlementError, SignedTransaction, Trigger};
 use crate::context::Context;
-use crate::shared::{AttemptId, Timestamp};
+use crate::shared::{AttemptId, MethodId, Timestamp};
 use futures_util::FutureExt;
-use futures_util::stream::{self, StreamExt};
 use std::time::Duration;
 
 /// When a settled payment of a wallet is looked up again: by then its network is final. A payment that is missing then is looked up once
@@ -13,7 +13,7 @@ use std::time::Duration;
 pub const RECHECK_AFTER: Duration = Duration::from_secs(15 * 60);
 /// A network that does not answer is asked again until a payment is as old as this.
 const RECHECK_WINDOW: Duration = Duration::from_secs(24 * 3_600);
-/// Payments that one run looks up concurrently.
+/// Payments of one network that one run looks up concurrently.
 const CONCURRENCY: usize = 16;
 /// Attempts before giving up when other units of work change the same rows.
 const MAX_TRIES: u32 = 8;
@@ -22,6 +22,7 @@ const MAX_TRIES: u32 = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recheck {
     pub id: AttemptId,
+    pub method_id: MethodId,
     /// When it settled.
     pub settled_at: Timestamp,
     /// Whether the previous look did not find it.
@@ -37,7 +38,7 @@ pub struct Recheck {
 pub async fn reverse_if_failed(ctx: &Context, id: &AttemptId, reference: &str) -> Result<bool, SettlementError> {
     let Some(AttemptContext { attempt, method, currency }) = settled(ctx, id).await? else { return Ok(false) };
     let Some(rail) = ctx.networks.card(method.kind) else { return Ok(false) };
-    match rail.find_charge(&method, &currency, reference).await {
+    match ctx.networks.heard(&method, rail.find_charge(&method, &currency, reference).await, ctx.now()) {
         Outcome::Declined(decline) => {
             tracing::warn!(code = decline.code, "a settled payment has failed");
             reverse(ctx, &attempt, reference).await
@@ -58,8 +59,8 @@ pub async fn recheck_settled(ctx: &Context, limit: u32) -> Result<usize, Settlem
     let mut unit = ctx.store.begin().await?;
     let due = unit.attempts().claim_rechecks(now, now.plus(RECHECK_AFTER), limit).await?;
     unit.commit().await?;
-    let looks: Vec<_> = due.iter().map(|recheck| look_again(ctx, recheck).boxed()).collect();
-    let results: Vec<_> = stream::iter(looks).buffer_unordered(CONCURRENCY).collect().await;
+    let looks = due.iter().map(|recheck| (recheck.method_id.clone(), look_again(ctx, recheck).boxed()));
+    let results = per_network(looks, CONCURRENCY).await;
     match results.into_iter().find_map(Result::err) {
         Some(error) => Err(error),
         None => Ok(due.len()),
@@ -73,7 +74,12 @@ async fn look_again(ctx: &Context, recheck: &Recheck) -> Result<(), SettlementEr
         return end_rechecks(ctx, &recheck.id).await;
     };
     let signed = SignedTransaction { bytes: bytes.clone(), hash: hash.clone() };
-    match rail.find(&method, &currency, &signed.hash).await {
+    let _slot = ctx.networks.acquire(&method.id, Trigger::Reconciler).await;
+    // The look is due again after the same time as one without an answer.
+    if ctx.networks.admit(&method.id, ctx.now()).is_err() {
+        return Ok(());
+    }
+    match ctx.networks.heard(&method, rail.find(&method, &currency, &signed.hash).await, ctx.now()) {
         Outcome::NotFound | Outcome::Declined(_) if recheck.is_doubted => {
             tracing::warn!(attempt = %attempt.id, "a settled payment is gone from its network");
             reverse(ctx, &attempt, &signed.hash).await.map(drop)

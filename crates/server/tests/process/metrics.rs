@@ -53,6 +53,7 @@ async fn metrics_tell_what_the_store_did_and_how_far_it_is_behind() {
     for network in ["arcblock", "stripe"] {
         let label = format!("network=\"{network}\"");
         assert!(value(&text, "souk_attempt_outcomes_total", &[&label, "settled"]).is_some_and(|count| count >= 1.0), "{text}");
+        assert_eq!(value(&text, "souk_network_breaker", &[&label, "method=\"pm_"]), Some(0.0), "{text}");
     }
     for work in ["renewals", "retries", "attempts", "stakes"] {
         assert!(value(&text, "souk_due_lag_seconds", &[&format!("work=\"{work}\"")]).is_some(), "{work}: {text}");

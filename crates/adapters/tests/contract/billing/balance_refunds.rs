@@ -145,7 +145,7 @@ on_one! {
         billing.end_with(RefundChoice::Last).await.expect("ends");
         assert_eq!((billing.refunded().await, billing.customer_balance().await), (vec![], KEPT), "and not the payment before");
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        let open = unit.attempts().claim_due(billing.ctx.now().plus(DAY), billing.ctx.now(), 9).await.expect("reads");
+        let open = unit.attempts().networks_due(billing.ctx.now().plus(DAY)).await.expect("reads");
         assert_eq!(open, [], "no network is asked");
         drop(unit);
         billing.is_sound().await;

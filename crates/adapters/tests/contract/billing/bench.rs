@@ -377,7 +377,11 @@ impl Billing {
     pub async fn send_all(&self) {
         let later = self.ctx.now().plus(DAY);
         let mut unit = self.ctx.store.begin().await.expect("begins");
-        let open = unit.attempts().claim_due(later, later, 100).await.expect("reads");
+        let mut open = Vec::new();
+        let networks = unit.attempts().networks_due(later).await.expect("reads");
+        for method in networks {
+            open.extend(unit.attempts().claim_due(&method, later, later, 100).await.expect("reads"));
+        }
         drop(unit);
         payment::charge(&self.ctx, &open).await.expect("charges");
     }

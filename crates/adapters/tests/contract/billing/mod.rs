@@ -27,6 +27,7 @@ mod races;
 mod recharges;
 mod renewals;
 mod revocations;
+mod slow_networks;
 mod stake_growth;
 mod stake_port;
 mod stake_returns;

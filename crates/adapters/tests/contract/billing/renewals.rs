@@ -184,7 +184,7 @@ on_one! {
         billing.wait(DAY);
         let now = billing.ctx.now();
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        assert_eq!(unit.attempts().claim_due(now, now.plus(HOUR), 10).await.expect("claims"), sent);
+        assert_eq!(unit.attempts().claim_due(&billing.networks.method.id, now, now.plus(HOUR), 10).await.expect("claims"), sent);
         unit.commit().await.expect("commits");
         payment::settle_unsent(&billing.ctx, &sent[0]).await.expect("queries");
         assert_eq!((billing.statuses().await, billing.networks.transfers().await.len()), (vec![InvoiceStatus::Open], 0), "the reconciler's to send");

@@ -9,14 +9,13 @@ use crate::billing::charges::publish_charges;
 use crate::billing::clock::time_of_customer;
 use crate::billing::{BatchResult, BillingError, ClockEvent, STAKE_WAITING, Scope, TimelineEvent};
 use crate::context::Context;
-use crate::payment::{Purpose, StakeState};
+use crate::payment::{Purpose, StakeState, Trigger, per_network};
 use crate::shared::{Amount, AttemptId, Timestamp};
 use crate::storage::UnitOfWork;
 use futures_util::FutureExt;
-use futures_util::stream::{self, StreamExt};
 use std::time::Duration;
 
-/// The number of concurrent network queries.
+/// The number of concurrent queries to one network.
 const CONCURRENT_QUESTIONS: usize = 16;
 
 /// The next step for a due stake.
@@ -90,10 +89,9 @@ pub async fn move_due_stakes(ctx: &Context, scope: &Scope, now: Timestamp, limit
     let due = unit.stakes().due(scope, now, limit).await?;
     drop(unit);
     let mut round = BatchResult { due: due.len(), ..BatchResult::default() };
-    let tasks: Vec<_> = due.iter().map(|stake| process_stake(ctx, scope, stake).boxed()).collect();
+    let tasks = due.iter().map(|stake| (stake.method_id.clone(), process_stake(ctx, scope, stake).boxed()));
     let mut failure = None;
-    let results: Vec<_> = stream::iter(tasks).buffered(CONCURRENT_QUESTIONS).collect().await;
-    for result in results {
+    for result in per_network(tasks, CONCURRENT_QUESTIONS).await {
         match result {
             Ok(Some(ProcessedStake { attempt, event })) => {
                 round.attempts.extend(attempt);
@@ -117,14 +115,24 @@ struct ProcessedStake {
 }
 
 async fn process_stake(ctx: &Context, scope: &Scope, queried: &Stake) -> Result<Option<ProcessedStake>, BillingError> {
+    let slot = ctx.networks.acquire(&queried.method_id, Trigger::Reconciler).await;
+    // A test clock stands still until its stakes have been processed.
+    if *scope == Scope::Wall
+        && let Err(until) = ctx.networks.admit(&queried.method_id, ctx.now())
+    {
+        let delay = until.since(ctx.now());
+        postpone(ctx, queried, |now| Stake { return_at: Some(now.plus(delay)), ..queried.clone() }).await?;
+        return Ok(None);
+    }
     let state = match ask_network(ctx, queried).await {
         Ok(Some(state)) => state,
         // The network does not respond or is not supported: the stake is retried as after a decline, so that it does not block the batch.
         unanswered => {
-            reschedule(ctx, queried).await?;
+            postpone(ctx, queried, |now| not_answered(queried, now)).await?;
             return unanswered.map(|_| None);
         }
     };
+    drop(slot);
     let mut unit = ctx.store.begin().await?;
     let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(None) };
     let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
@@ -177,12 +185,17 @@ async fn take_step(
 }
 
 /// Schedules another query after the network did not respond, with growing delays.
-async fn reschedule(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
+fn not_answered(queried: &Stake, now: Timestamp) -> Stake {
+    let failure_count = queried.failure_count.saturating_add(1);
+    Stake { return_at: Some(now.plus(retry_delay(queried.failure_count))), failure_count, ..queried.clone() }
+}
+
+/// Writes when a stake is due again, unless it has changed. `later` gets the time of its customer.
+async fn postpone(ctx: &Context, queried: &Stake, later: impl FnOnce(Timestamp) -> Stake + Send) -> Result<(), BillingError> {
     let mut unit = ctx.store.begin().await?;
     let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(()) };
     let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
-    let failure_count = stake.failure_count.saturating_add(1);
-    let after = Stake { return_at: Some(now.plus(retry_delay(stake.failure_count))), failure_count, updated_at: now, ..stake.clone() };
+    let after = Stake { checked_at: stake.checked_at, updated_at: now, ..later(now) };
     if unit.stakes().update(&stake, &after).await? {
         unit.commit().await?;
     }

@@ -6,18 +6,17 @@ use super::{Stake, StakePurpose, StakeStatus, ask_network};
 use crate::billing::clock::time_of_customer;
 use crate::billing::{BillingError, CancelReason, Cancellation, Notification, Subscription, SubscriptionStatus, notify};
 use crate::context::Context;
-use crate::payment::StakeState;
+use crate::payment::{StakeState, Trigger, per_network};
 use crate::shared::{Amount, Timestamp};
 use crate::storage::UnitOfWork;
 use futures_util::FutureExt;
-use futures_util::stream::{self, StreamExt};
 use std::time::Duration;
 
 /// The interval between two queries about the same stake.
 pub const STAKE_CHECK_INTERVAL: Duration = Duration::from_secs(300);
 /// How long after a change of a stake its network may not show the change yet.
 const SETTLING_TIME: Duration = Duration::from_secs(3_600);
-/// The number of concurrent network queries.
+/// The number of concurrent queries to one network.
 const CONCURRENT_QUESTIONS: usize = 16;
 
 /// Queries the networks about at most `limit` stakes. Subscriptions whose stake was revoked end with their periods, unless a new stake is
@@ -32,8 +31,8 @@ pub async fn check_stakes(ctx: &Context, limit: u32) -> Result<usize, BillingErr
     let mut unit = ctx.store.begin().await?;
     let claimed = unit.stakes().claim_unchecked(now.minus(STAKE_CHECK_INTERVAL), now, limit).await?;
     unit.commit().await?;
-    let checks: Vec<_> = claimed.iter().map(|stake| check(ctx, stake).boxed()).collect();
-    let results: Vec<_> = stream::iter(checks).buffer_unordered(CONCURRENT_QUESTIONS).collect().await;
+    let checks = claimed.iter().map(|stake| (stake.method_id.clone(), check(ctx, stake).boxed()));
+    let results = per_network(checks, CONCURRENT_QUESTIONS).await;
     match results.into_iter().find_map(Result::err) {
         Some(error) => Err(error),
         None => Ok(claimed.len()),
@@ -69,6 +68,10 @@ fn finding(stake: &Stake, state: StakeState, is_settled: bool) -> Finding {
 }
 
 async fn check(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
+    let _slot = ctx.networks.acquire(&queried.method_id, Trigger::Reconciler).await;
+    if ctx.networks.admit(&queried.method_id, ctx.now()).is_err() {
+        return Ok(());
+    }
     let Some(state) = ask_network(ctx, queried).await? else { return Ok(()) };
     let is_settled = ctx.trust.is_trusted() && ctx.now().since(queried.updated_at) > SETTLING_TIME;
     let found = finding(queried, state, is_settled);

@@ -108,7 +108,10 @@ pub(in crate::billing) async fn ask_network(ctx: &Context, stake: &Stake) -> Res
     let currency = unit.methods().find_currency(&stake.currency_id).await?.ok_or(BillingError::Orphan)?;
     drop(unit);
     match ctx.networks.wallet(method.kind) {
-        Some(rail) => Ok(Some(rail.stake_balance(&method, &currency, &stake.payer, stake.id.as_str()).await?)),
+        Some(rail) => {
+            let state = rail.stake_balance(&method, &currency, &stake.payer, stake.id.as_str()).await;
+            Ok(Some(ctx.networks.heard_result(&method, state, ctx.now())?))
+        }
         None => Ok(None),
     }
 }

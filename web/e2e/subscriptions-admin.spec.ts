@@ -217,8 +217,12 @@ for (const display of displaySettings) {
     const subscriptions = [...held, customerSubscription()];
     const recorded = await serve(page, { signedIn: true, role: 'owner', billing: { subscriptions } });
     await page.goto('/console/on-hold');
-    const rows = page.getByRole('table').getByRole('row');
-    await expect(rows).toHaveCount(4);
+    // A phone's table has no row of headings.
+    const rows = page
+      .getByRole('table')
+      .getByRole('row')
+      .filter({ has: page.getByRole('link') });
+    await expect(rows).toHaveCount(3);
     await expect(page.getByRole('button', { name: /^(Decide|处理)$/ })).toHaveCount(2);
     await expectAccessible(page);
     await page
@@ -231,7 +235,7 @@ for (const display of displaySettings) {
     await dialog(page)
       .getByRole('button', { name: /Resume billing|恢复计费/ })
       .click();
-    await expect(rows).toHaveCount(3);
+    await expect(rows).toHaveCount(2);
     expect(last(recorded, /PUT .*sub_1.resume-billing/)?.body).toEqual({ mode: 'skip' });
     await page.getByRole('button', { name: /Decide for all|统一处理/ }).click();
     await dialog(page)
@@ -241,7 +245,7 @@ for (const display of displaySettings) {
     await dialog(page)
       .getByRole('button', { name: /Resume billing|恢复计费/ })
       .click();
-    await expect(rows).toHaveCount(2);
+    await expect(rows).toHaveCount(1);
     await expect(page.getByText(/Billing of 1 subscription was resumed|已恢复 1 个订阅的计费/)).toBeVisible();
     await expect(page.getByRole('button', { name: /Decide for all|统一处理/ })).toHaveCount(0);
     expect(last(recorded, /PUT .subscriptions.resume-billing/)?.body).toEqual({ mode: 'every_period' });

@@ -34,7 +34,11 @@ describe('the text of an error', () => {
 
 describe('an API error', () => {
   it('has the code and the field errors of the response', () => {
-    const error = new ApiError('M', 400, { error: 'no', code: 'VALIDATION', fields: { customer_email: { code: 'INVALID' } } });
+    const error = new ApiError('M', 400, {
+      error: 'no',
+      code: 'VALIDATION',
+      fields: { customer_email: { code: 'INVALID' } },
+    });
     expect(error.code).toBe('VALIDATION');
     expect(error.fields).toEqual({ customer_email: { code: 'INVALID' } });
   });

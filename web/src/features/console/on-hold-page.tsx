@@ -33,9 +33,7 @@ export function OnHoldPage({ page = 1 }: { page?: number }) {
             <Typography.Title level={1}>{t('holds.title')}</Typography.Title>
             <Typography.Text type="secondary">{t('holds.lead')}</Typography.Text>
           </div>
-          {data?.list.some(needsChoice) ? (
-            <Button onClick={() => setOpen('all')}>{t('holds.decideAll')}</Button>
-          ) : null}
+          {data?.list.some(needsChoice) ? <Button onClick={() => setOpen('all')}>{t('holds.decideAll')}</Button> : null}
         </Flex>
         <div role="status">
           {resumed === null ? null : (

@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { isEmail } from '@/lib/email';
 import type { CheckoutSession } from '../types';
-import { type FieldContext, fieldError, formErrors, prefilled, serverErrors, submitBody, visibleFields } from './fields';
+import {
+  type FieldContext,
+  fieldError,
+  formErrors,
+  prefilled,
+  serverErrors,
+  submitBody,
+  visibleFields,
+} from './fields';
 import { patternReader, splitPhone } from './phone';
 import { isPostalCode } from './postal';
 

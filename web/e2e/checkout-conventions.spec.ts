@@ -5,6 +5,7 @@ import {
   checkout,
   completed,
   fastSubmit,
+  fieldProblem,
   lineItem,
   overdue,
   planItem,
@@ -389,7 +390,7 @@ test('the page respects the server’s content security policy', async ({ page }
 test('no personal data reaches the console or the analytics', async ({ page }) => {
   const output: string[] = [];
   page.on('console', (message) => output.push(message.text()));
-  const fields = { customer_email: 'This mailbox does not exist' };
+  const fields = { customer_email: fieldProblem('This mailbox does not exist') };
   const { backend } = await serve(page, { submit: { status: 400, body: { error: 'no', code: 'VALIDATION', fields } } });
   page.on('request', (request) => {
     if (!request.url().includes('/api/checkout-sessions/')) output.push(request.url(), request.postData() ?? '');

@@ -1,5 +1,5 @@
 import { expect, type Page, test } from '@playwright/test';
-import { type Backend, cardSubmit, checkout, completed, lineItem, serve } from './fixtures/checkout';
+import { type Backend, cardSubmit, checkout, completed, fieldProblem, lineItem, serve } from './fixtures/checkout';
 import { accessible, go, type State, serveConnect, showStates, submit } from './fixtures/checkout-page';
 import { delayResponse } from './fixtures/delay-response';
 import { expectStable, recordLayoutShifts } from './fixtures/layout-shift';
@@ -612,7 +612,7 @@ test.describe('the form', () => {
   });
 
   test('marks valid fields on submit, beside invalid and rejected ones', async ({ page }) => {
-    const fields = { customer_name: 'This name cannot be used' };
+    const fields = { customer_name: fieldProblem('This name cannot be used') };
     await serve(page, { submit: { status: 400, body: { error: 'refused', code: 'VALIDATION', fields } } });
     await go(page);
     const validLabels = page.locator('label:has(.k-valid)');
@@ -709,7 +709,7 @@ test.describe('the form', () => {
   });
 
   test('shows the server’s field errors on their fields', async ({ page }) => {
-    const fields = { customer_email: 'This mailbox does not exist' };
+    const fields = { customer_email: fieldProblem('This mailbox does not exist') };
     await serve(page, { submit: { status: 400, body: { error: 'refused', code: 'VALIDATION', fields } } });
     await go(page);
     await submit(page).click();

@@ -46,6 +46,8 @@ with sqlite3.connect(sys.argv[1]) as books:
     books.execute("INSERT INTO browser_sessions VALUES (?, ?, ?, ?)", (hashlib.sha256(b"owner").digest(), did, now, later))
 PYTHON
 
+# Created before the server starts, because the loop below reads it immediately.
+: >"$folder/out"
 "$souk" serve --demo --listen 127.0.0.1:0 >"$folder/out" 2>"$folder/log" &
 pid=$!
 for _ in $(seq 300); do

@@ -134,7 +134,7 @@ test('a store sells before and after it has staked for gas', async ({ page, brow
     await expectMethodPage(owner, page, ['console:gas.staked', 'console:gas.stakedText'], () => undefined);
   });
 
-  await test.step('the refund is sent by itself', async () => {
+  await test.step('the refund is sent automatically', async () => {
     await expect(async () => {
       await page.goto(`/customer/invoice/${invoice}`);
       const refunds = page.getByRole('region', { name: translate('portal:invoice.refunds') });

@@ -9283,7 +9283,7 @@ export interface components {
             on_hold_reason?: string;
             /**
              * Format: int64
-             * @description When billing continues by itself, because a limit was reached. Absent: the store resumes it.
+             * @description When billing resumes automatically after a limit was reached. Absent: the store resumes it.
              */
             on_hold_until?: number;
             /**

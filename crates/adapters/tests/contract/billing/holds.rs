@@ -1,4 +1,4 @@
-//! Subscriptions with more unbilled periods than the engine bills by itself wait for an owner's decision.
+//! Subscriptions with more unbilled periods than the engine bills automatically wait for an owner's decision.
 
 use super::bench::{Billing, DAY, HOUR, HOURLY, MONTHLY};
 use super::thresholds::metered;

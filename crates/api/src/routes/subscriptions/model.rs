@@ -269,7 +269,7 @@ pub struct SubscriptionModel {
     /// amount_out_of_range, already_billed, unreadable, unbilled_periods, invoice_limit, charge_limit,
     /// payment_method or other; `souk verify` shows the technical message.
     pub on_hold_reason: Option<String>,
-    /// When billing continues by itself, because a limit was reached. Absent: the store resumes it.
+    /// When billing resumes automatically after a limit was reached. Absent: the store resumes it.
     pub on_hold_until: Option<i64>,
     /// The number of periods that have begun without an invoice.
     pub unbilled_periods: u32,

@@ -240,6 +240,7 @@ fn messages(attempts: &[String], first: i64, now: i64) -> Table {
     let columns = vec![
         ("id", Texts((0..rows).map(|number| format!("evt_b{first:012}{number:08}")).collect())),
         ("topic", text("charge")),
+        ("lane", text("charge")),
         ("payload", Jsons(payloads)),
         ("run_at", Shared(Time(now))),
         ("created_at", Shared(Time(now))),

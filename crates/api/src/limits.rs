@@ -6,7 +6,8 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use poem::http::StatusCode;
 use poem::{Addr, Request};
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::hash::{BuildHasher as _, RandomState};
+use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -20,15 +21,28 @@ const FORWARDED_REQUESTS_EACH: usize = 100;
 /// Realtime connections that one address may hold open, and the limit for all addresses together.
 const SOCKETS_EACH: usize = 50;
 const SOCKETS_MAX: usize = 5_000;
-/// Above this number of tracked addresses, those whose quota has fully recovered are dropped.
-const ADDRESSES_MAX: usize = 10_000;
+/// The leading bits of an IPv6 address that name a visitor's network, in which the visitor can choose any address.
+const IPV6_NETWORK: u128 = !0 << 64;
 
-/// The number of open connections, or of requests in progress, by address.
-type OpenSockets = Arc<Mutex<HashMap<IpAddr, usize>>>;
+/// Open connections, or requests in progress.
+#[derive(Default)]
+struct Open {
+    by_address: HashMap<IpAddr, usize>,
+    total: usize,
+}
+
+type OpenSockets = Arc<Mutex<Open>>;
+
+/// A rate limit by address. Its memory does not grow with the number of addresses, and no call scans it: each address belongs to one of
+/// 65,536 quotas. Two addresses seldom share one, and nobody can choose to share another's, because the hash is seeded for each process.
+struct RateByAddress {
+    quotas: DefaultKeyedRateLimiter<u16>,
+    seed: RandomState,
+}
 
 pub struct Limits {
-    connects: DefaultKeyedRateLimiter<IpAddr>,
-    starts: DefaultKeyedRateLimiter<IpAddr>,
+    connects: RateByAddress,
+    starts: RateByAddress,
     sockets: OpenSockets,
     sockets_max: usize,
     forwarded: OpenSockets,
@@ -52,7 +66,8 @@ impl Limits {
     pub fn behind(trusted_proxies: Vec<IpAddr>) -> Self {
         let limiter = |(per_second, burst)| {
             let count = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
-            RateLimiter::keyed(Quota::per_second(count(per_second)).allow_burst(count(burst)))
+            let quota = Quota::per_second(count(per_second)).allow_burst(count(burst));
+            RateByAddress { quotas: RateLimiter::keyed(quota), seed: RandomState::new() }
         };
         Self {
             connects: limiter(CONNECTS),
@@ -90,20 +105,19 @@ impl Limits {
         }
         let Some(address) = self.client_address(request) else { return Ok(None) };
         let mut open = self.forwarded.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = open.entry(address).or_default();
-        if *count >= FORWARDED_REQUESTS_EACH {
+        if open.of(address) >= FORWARDED_REQUESTS_EACH {
             return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests in progress").code("TOO_MANY_CONNECTIONS"));
         }
-        *count += 1;
+        open.add(address);
         Ok(Some(SocketPermit(Some((address, Arc::clone(&self.forwarded))))))
     }
 
     pub fn admit_connect(&self, request: &Request) -> Result<(), Problem> {
-        admit(&self.connects, self.client_address(request))
+        self.connects.admit(self.client_address(request))
     }
 
     pub fn admit_start(&self, request: &Request) -> Result<(), Problem> {
-        admit(&self.starts, self.client_address(request))
+        self.starts.admit(self.client_address(request))
     }
 
     /// Reserves one connection; dropping the result releases it.
@@ -113,29 +127,57 @@ impl Limits {
     pub fn admit_socket(&self, request: &Request) -> Result<SocketPermit, Problem> {
         let Some(address) = self.client_address(request) else { return Ok(SocketPermit(None)) };
         let mut open = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = open.get(&address).copied().unwrap_or_default();
-        if count >= SOCKETS_EACH || open.values().sum::<usize>() >= self.sockets_max {
+        if open.of(address) >= SOCKETS_EACH || open.total >= self.sockets_max {
             return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "Too many open connections").code("TOO_MANY_CONNECTIONS"));
         }
-        open.insert(address, count + 1);
+        open.add(address);
         Ok(SocketPermit(Some((address, Arc::clone(&self.sockets)))))
     }
 
     #[cfg(test)]
     pub fn open_sockets(&self) -> usize {
-        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).total
     }
 
     /// The peer address, because any client can send `X-Forwarded-For`. If the peer is a trusted proxy, the last address of that
-    /// header, which the proxy added itself. `None` for requests without a connection, as in tests.
+    /// header, which the proxy added itself. An IPv6 address is reduced to its /64 network. `None` for requests without a connection, as in
+    /// tests.
     fn client_address(&self, request: &Request) -> Option<IpAddr> {
         let Addr::SocketAddr(address) = &request.remote_addr().0 else { return None };
         let direct = address.ip().to_canonical();
         if !self.trusted_proxies.contains(&direct) {
-            return Some(direct);
+            return Some(visitor_network(direct));
         }
         let forwarded = request.headers().get_all("x-forwarded-for").iter().next_back().and_then(|value| value.to_str().ok());
-        Some(forwarded.and_then(|list| list.rsplit(',').next()?.trim().parse().ok()).unwrap_or(direct))
+        let forwarded = forwarded.and_then(|list| list.rsplit(',').next()?.trim().parse().ok());
+        Some(visitor_network(forwarded.unwrap_or(direct)))
+    }
+}
+
+/// The address by which a visitor is counted: an IPv4 address as it is, an IPv6 address without the 64 bits that its owner can choose.
+fn visitor_network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & IPV6_NETWORK)),
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+impl Open {
+    fn of(&self, address: IpAddr) -> usize {
+        self.by_address.get(&address).copied().unwrap_or_default()
+    }
+
+    fn add(&mut self, address: IpAddr) {
+        *self.by_address.entry(address).or_default() += 1;
+        self.total += 1;
+    }
+
+    fn remove(&mut self, address: IpAddr) {
+        self.total = self.total.saturating_sub(1);
+        match self.by_address.get_mut(&address) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(self.by_address.remove(&address)),
+        }
     }
 }
 
@@ -145,24 +187,20 @@ pub struct SocketPermit(Option<(IpAddr, OpenSockets)>);
 impl Drop for SocketPermit {
     fn drop(&mut self) {
         let Some((address, sockets)) = &self.0 else { return };
-        let mut open = sockets.lock().unwrap_or_else(PoisonError::into_inner);
-        match open.get_mut(address) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => drop(open.remove(address)),
-        }
+        sockets.lock().unwrap_or_else(PoisonError::into_inner).remove(*address);
     }
 }
 
-fn admit(limiter: &DefaultKeyedRateLimiter<IpAddr>, address: Option<IpAddr>) -> Result<(), Problem> {
-    let Some(address) = address else { return Ok(()) };
-    if limiter.len() > ADDRESSES_MAX {
-        limiter.retain_recent();
+impl RateByAddress {
+    fn admit(&self, address: Option<IpAddr>) -> Result<(), Problem> {
+        let Some(address) = address else { return Ok(()) };
+        let [low, high, ..] = self.seed.hash_one(address).to_le_bytes();
+        self.quotas.check_key(&u16::from_le_bytes([low, high])).map_err(|not_until| {
+            let wait = not_until.wait_time_from(governor::clock::DefaultClock::default().now()).as_secs() + 1;
+            let message = format!("Too many requests, please try again in {wait} s");
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, message).code("TOO_MANY_REQUESTS").param("seconds", wait)
+        })
     }
-    limiter.check_key(&address).map_err(|not_until| {
-        let wait = not_until.wait_time_from(governor::clock::DefaultClock::default().now()).as_secs() + 1;
-        let message = format!("Too many requests, please try again in {wait} s");
-        Problem::new(StatusCode::TOO_MANY_REQUESTS, message).code("TOO_MANY_REQUESTS").param("seconds", wait)
-    })
 }
 
 #[cfg(test)]
@@ -188,7 +226,8 @@ mod tests {
         let limits = Limits::default();
         let refused = (0..400).filter(|_| limits.admit_connect(&from("192.0.2.1:1000")).is_err()).count();
         assert!((150..=200).contains(&refused), "{refused} of 400 refused");
-        assert!(limits.admit_connect(&from("192.0.2.2:1000")).is_ok());
+        // Two addresses can share a quota by chance, but not all of these.
+        assert!((2..9).any(|n| limits.admit_connect(&from(&format!("192.0.2.{n}:1000"))).is_ok()));
         assert!(limits.admit_start(&from("192.0.2.1:1000")).is_ok());
     }
 
@@ -228,7 +267,7 @@ mod tests {
         open.pop();
         assert!(admit("198.51.100.7").is_ok());
         open.clear();
-        assert!(limits.forwarded.lock().expect("no panic").is_empty(), "addresses without a request are not remembered");
+        assert!(limits.forwarded.lock().expect("no panic").by_address.is_empty(), "addresses without a request are not remembered");
     }
 
     #[test]
@@ -238,5 +277,27 @@ mod tests {
         assert_eq!(origin(&forwarded("192.0.2.9:1", "203.0.113.5, 198.51.100.7")).as_deref(), Some("198.51.100.7"));
         assert_eq!(origin(&forwarded("192.0.2.9:1", "nonsense")).as_deref(), Some("192.0.2.9"));
         assert_eq!(origin(&forwarded("192.0.2.1:1", "198.51.100.7")).as_deref(), Some("192.0.2.1"));
+    }
+
+    #[test]
+    fn addresses_of_one_ipv6_network_share_its_limits() {
+        let limits = Limits::default();
+        let open: Vec<_> =
+            (0..2 * SOCKETS_EACH).filter_map(|n| limits.admit_socket(&from(&format!("[2001:db8:0:1::{n:x}]:1"))).ok()).collect();
+        assert_eq!(open.len(), SOCKETS_EACH);
+        assert!(limits.admit_socket(&from("[2001:db8:0:2::1]:1")).is_ok(), "another network");
+        let proxied = Limits::behind(vec!["192.0.2.9".parse().expect("address")]);
+        let counted = |client: &str| proxied.client_address(&forwarded("192.0.2.9:1", client)).map(|address| address.to_string());
+        assert_eq!(counted("2001:db8::7:1:2:3").as_deref(), Some("2001:db8::"));
+        assert_eq!(counted("::ffff:198.51.100.7").as_deref(), Some("198.51.100.7"), "an IPv4 address in IPv6 notation");
+    }
+
+    #[test]
+    fn the_memory_of_a_rate_limit_does_not_grow_with_the_number_of_addresses() {
+        let limits = Limits::default();
+        for n in 0..200_000_u32 {
+            limits.connects.admit(Some(IpAddr::V4(n.into()))).expect("seldom more than a few addresses share a quota");
+        }
+        assert!(limits.connects.quotas.len() <= 1 << 16);
     }
 }

@@ -188,6 +188,9 @@ CREATE TABLE checkout_sessions (
 CREATE INDEX checkout_sessions_newest ON checkout_sessions (livemode, id DESC);
 CREATE INDEX checkout_sessions_of_link ON checkout_sessions (link_id, id DESC) WHERE link_id IS NOT NULL;
 CREATE INDEX checkout_sessions_due ON checkout_sessions (expires_at, id) WHERE status = 'open';
+-- Sessions that a visitor started and never submitted; they are deleted.
+CREATE INDEX checkout_sessions_unsubmitted ON checkout_sessions (created_at, id)
+    WHERE status = 'expired' AND link_id IS NOT NULL AND payer IS NULL AND intent_id IS NULL;
 
 -- The last start of a link by each visitor.
 CREATE TABLE session_starts (

@@ -22,6 +22,9 @@ pub const MANAGEMENT: &str = "management";
 /// How many hours the response to a write is stored for its `Idempotency-Key`.
 pub const IDEMPOTENCY_LIFETIME_HOURS: u64 = 24;
 
+/// How many days a session is kept that a visitor started and never submitted.
+pub const UNSUBMITTED_SESSION_DAYS: u64 = 30;
+
 /// A write with an `Idempotency-Key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyedCall {

@@ -8,7 +8,7 @@ use souk_domain::context::Context;
 use souk_domain::operation::{ClockTrust, ClockWatch, check_clock};
 use souk_domain::payment;
 use souk_domain::shared::{MethodId, SessionId, StorageError};
-use souk_domain::storage::IDEMPOTENCY_LIFETIME_HOURS;
+use souk_domain::storage::{IDEMPOTENCY_LIFETIME_HOURS, UNSUBMITTED_SESSION_DAYS};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ enum RecurringJob {
     RetryWithoutGas,
     /// Continues test clocks whose job was lost.
     AdvanceClocks,
-    /// Removes expired logins, connect sessions and idempotency keys.
+    /// Removes expired logins, connect sessions and idempotency keys, and old sessions that were never submitted.
     Prune,
     /// Compares the clock with the database and the stored mark.
     CheckClock,
@@ -253,11 +253,12 @@ enum Expired {
     BrowserSessions,
     ConnectSessions,
     IdempotencyKeys,
+    UnsubmittedSessions,
 }
 
 /// Removes all expired rows. Each chunk is a separate commit, so that other writers do not wait long.
 pub async fn prune(ctx: &Context) -> Result<(), StorageError> {
-    for expired in [Expired::BrowserSessions, Expired::ConnectSessions, Expired::IdempotencyKeys] {
+    for expired in [Expired::BrowserSessions, Expired::ConnectSessions, Expired::IdempotencyKeys, Expired::UnsubmittedSessions] {
         for _ in 0..PRUNE_CHUNKS_MAX {
             if prune_chunk(ctx, expired).await? < u64::from(CHUNK) {
                 break;
@@ -276,6 +277,10 @@ async fn prune_chunk(ctx: &Context, expired: Expired) -> Result<u64, StorageErro
         Expired::IdempotencyKeys => {
             let old = now.minus(Duration::from_secs(IDEMPOTENCY_LIFETIME_HOURS * 3_600));
             unit.idempotency().prune(old, CHUNK).await?
+        }
+        Expired::UnsubmittedSessions => {
+            let old = now.minus(Duration::from_secs(UNSUBMITTED_SESSION_DAYS * 24 * 3_600));
+            unit.sessions().prune_unsubmitted(old, CHUNK).await?
         }
     };
     unit.commit().await?;

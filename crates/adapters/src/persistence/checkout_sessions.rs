@@ -135,6 +135,15 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
         self.connection.query(update).bind(now).bind(limit).execute().await
     }
 
+    async fn prune_unsubmitted(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError> {
+        // An expired session cannot be submitted any more, so the conditions still hold after a wait for a row lock.
+        let delete = "DELETE FROM checkout_sessions WHERE id IN
+                        (SELECT id FROM checkout_sessions
+                         WHERE status = 'expired' AND link_id IS NOT NULL AND payer IS NULL AND intent_id IS NULL AND created_at < $1
+                         ORDER BY created_at, id LIMIT $2)";
+        self.connection.query(delete).bind(before).bind(limit).execute().await
+    }
+
     async fn due_for_expiry(&mut self, now: Timestamp, after: Option<&DueSession>, limit: u32) -> Result<Vec<DueSession>, StorageError> {
         let select = "SELECT id, expires_at FROM checkout_sessions WHERE status = 'open' AND expires_at <= $1
                       AND ($2 IS NULL OR (expires_at, id) > ($2, $3)) ORDER BY expires_at, id LIMIT $4";

@@ -213,6 +213,35 @@ on_both! {
         assert_eq!(unit.sessions().expire_idle(at(30), 9).await.expect("expires"), 0);
     }
 
+    async fn only_old_expired_sessions_that_a_visitor_started_and_never_submitted_are_pruned(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        let started = |name: &str, seconds| Session {
+            status: SessionStatus::Expired,
+            payer: None,
+            intent_id: None,
+            created_at: at(seconds),
+            ..session(name)
+        };
+        let kept = [
+            started("cs_young", 30),
+            Session { status: SessionStatus::Open, ..started("cs_open", 1) },
+            Session { status: SessionStatus::Complete, ..started("cs_complete", 1) },
+            Session { payer: Some(did("z1buyer")), ..started("cs_submitted", 1) },
+            Session { intent_id: Some(id("pi_1")), ..started("cs_intent", 1) },
+            Session { link_id: None, ..started("cs_by_key", 1) },
+        ];
+        for session in kept.iter().chain(&[started("cs_1", 10), started("cs_2", 20), started("cs_3", 29)]) {
+            unit.sessions().insert(session).await.expect("inserts");
+        }
+        assert_eq!(unit.sessions().prune_unsubmitted(at(30), 2).await.expect("prunes"), 2);
+        assert_eq!(unit.sessions().find(&id("cs_2")).await.expect("reads"), None);
+        assert!(unit.sessions().find(&id("cs_3")).await.expect("reads").is_some(), "the oldest are deleted first");
+        assert_eq!(unit.sessions().prune_unsubmitted(at(30), 2).await.expect("prunes"), 1);
+        for session in &kept {
+            assert!(unit.sessions().find(&session.id).await.expect("reads").is_some(), "{}", session.id);
+        }
+    }
+
     async fn a_list_is_filtered_by_status_link_and_metadata(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.sessions().insert(&session("cs_1")).await.expect("inserts");

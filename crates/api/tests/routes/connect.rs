@@ -275,6 +275,25 @@ async fn one_run_prunes_a_thousand_expired_sessions_and_keys() {
 }
 
 #[tokio::test]
+async fn a_checkout_session_that_was_never_submitted_is_deleted_after_thirty_days() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    let submitted = alice.start(&app.shop.atlas).await;
+    alice.submit_for_wallet(&app, &submitted).await;
+    let start = format!("/api/checkout-sessions/start/{}", app.shop.atlas.link);
+    app.browser().post(&start, &json!({})).await.ok();
+    for days in [29, 2] {
+        assert_eq!(app.count("SELECT count(*) AS n FROM checkout_sessions").await, 2);
+        app.advance(Duration::from_secs(days * 24 * 3_600));
+        souk_domain::checkout::expire_due(&app.ctx, 10).await.expect("expires");
+        souk_workers::schedule::prune(&app.ctx).await.expect("prunes");
+    }
+    assert_eq!(app.count("SELECT count(*) AS n FROM checkout_sessions").await, 1);
+    assert_eq!(app.count("SELECT count(*) AS n FROM checkout_sessions WHERE payer IS NOT NULL").await, 1);
+    app.finish().await;
+}
+
+#[tokio::test]
 async fn wallets_of_other_origins_can_access_only_the_auth_endpoint() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;

@@ -185,6 +185,8 @@ pub trait CheckoutSessions: Send {
     async fn claim_start(&mut self, key: &str, session: &SessionId, now: Timestamp, since: Timestamp) -> Result<SessionId, StorageError>;
     /// Expires due open sessions that were never submitted, by one conditional update. Returns their number.
     async fn expire_idle(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
+    /// Deletes expired sessions that a visitor started from a link before `before` and never submitted, oldest first. Returns their number.
+    async fn prune_unsubmitted(&mut self, before: Timestamp, limit: u32) -> Result<u64, StorageError>;
     /// Open sessions whose `expires_at` has passed, oldest first, after the passed one.
     async fn due_for_expiry(&mut self, now: Timestamp, after: Option<&DueSession>, limit: u32) -> Result<Vec<DueSession>, StorageError>;
 }

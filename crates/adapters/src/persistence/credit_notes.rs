@@ -10,13 +10,13 @@ use std::time::Duration;
 
 /// One list per index, as for invoices.
 pub(super) const ALL: Listing = listing!("credit_notes", "livemode = $4 AND $5 IS NULL AND $6 IS NULL AND $7 IS NULL");
-pub(super) const OF_CUSTOMER: Listing = listing!("credit_notes", "customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL AND ($7 IS NULL OR subscription_id = $7)");
+pub(super) const OF_CUSTOMER: Listing = listing!("credit_notes", "customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL AND ($7 IS NULL OR subscription_id = $7)").exact();
 pub(super) const OF_SUBSCRIPTION: Listing =
-    listing!("credit_notes", "subscription_id = $7 AND " (either "+livemode" "livemode") " = $4 AND $5 IS NULL AND $6 IS NULL");
+    listing!("credit_notes", "subscription_id = $7 AND " (either "+livemode" "livemode") " = $4 AND $5 IS NULL AND $6 IS NULL").exact();
 pub(super) const OF_INVOICE: Listing = listing!(
     "credit_notes",
     "invoice_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5) AND ($7 IS NULL OR subscription_id = $7)"
-);
+).exact();
 const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM credit_note_items WHERE note_id IN " (listed "$1") " ORDER BY note_id, position");
 
 /// Several notes of one plan change can credit the same time; DISTINCT counts it once.

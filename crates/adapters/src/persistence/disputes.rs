@@ -12,9 +12,9 @@ macro_rules! disputes {
     ($($conditions:tt)+) => { listing!("disputes", $($conditions)+ " AND ($7 OR status NOT IN ('inquiry_closed', 'won', 'lost'))") };
 }
 pub(super) const ALL: Listing = disputes!("livemode = $4 AND $5 IS NULL AND $6 IS NULL");
-pub(super) const OF_CUSTOMER: Listing = disputes!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL");
+pub(super) const OF_CUSTOMER: Listing = disputes!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL").exact();
 pub(super) const OF_INTENT: Listing =
-    disputes!("intent_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5)");
+    disputes!("intent_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5)").exact();
 const LOCK: Sql = sql_per_dialect!("SELECT * FROM disputes WHERE method_id = $1 AND provider_id = $2" (either "" " FOR UPDATE"));
 const OF_INTENTS: Sql = sql_per_dialect!("SELECT * FROM disputes WHERE intent_id IN " (listed "$1") " ORDER BY id");
 

@@ -13,7 +13,7 @@ use souk_domain::shared::{
 
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM payment_intents WHERE id IN " (listed "$1") " ORDER BY id");
 const LIST: Listing = listing!("payment_intents", "livemode = $4");
-const OF_CUSTOMER: Listing = listing!("payment_intents", "customer_id = $4 AND amount >= $5");
+const OF_CUSTOMER: Listing = listing!("payment_intents", "customer_id = $4 AND amount >= $5").exact();
 /// One list per index, as for invoices.
 macro_rules! search {
     ($($conditions:tt)+) => {
@@ -25,7 +25,7 @@ macro_rules! search {
     };
 }
 pub(super) const SEARCH: Listing = search!("livemode = $4 AND $5 IS NULL");
-pub(super) const SEARCH_OF_CUSTOMER: Listing = search!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4");
+pub(super) const SEARCH_OF_CUSTOMER: Listing = search!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4").exact();
 /// Amounts are stored as text on SQLite. The new amount is therefore computed in Rust, and the update requires the old one.
 const LOCK_RECEIVED: Sql = sql_per_dialect!(
     "SELECT amount_received, amount_refunded FROM payment_intents WHERE id = $1 AND status = 'succeeded'" (either "" " FOR UPDATE")

@@ -29,9 +29,9 @@ macro_rules! invoices {
 }
 pub(super) const ALL: Listing = invoices!("livemode = $4 AND $6 IS NULL AND $9 IS NULL");
 pub(super) const OF_CUSTOMER: Listing =
-    invoices!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
+    invoices!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)").exact();
 pub(super) const OF_SUBSCRIPTION: Listing =
-    invoices!("subscription_id = $9 AND " (either "+livemode" "livemode") " = $4 AND ($6 IS NULL OR customer_id = $6)");
+    invoices!("subscription_id = $9 AND " (either "+livemode" "livemode") " = $4 AND ($6 IS NULL OR customer_id = $6)").exact();
 /// Adds the conditions of a search. They are separate so that a list without a search is counted from its index alone. The rows of the
 /// customer or the mode are compared with the ranges of `$14` one by one, because the descriptions have to be compared in any case.
 macro_rules! search {
@@ -49,7 +49,7 @@ macro_rules! search {
 }
 pub(super) const SEARCH: Listing = search!("livemode = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9)");
 pub(super) const SEARCH_OF_CUSTOMER: Listing =
-    search!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)");
+    search!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($9 IS NULL OR subscription_id = $9)").exact();
 /// Finds the numbers in the ranges of `$13` by their unique index. On PostgreSQL, `OFFSET 0` makes each range a scan of its own.
 pub(super) const NUMBERED: Listing = invoices!(
     (either "+livemode" "livemode") " = $4 AND $6 IS NULL AND ($9 IS NULL OR subscription_id = $9) AND id IN (SELECT n.id FROM "

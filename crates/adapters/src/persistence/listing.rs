@@ -50,7 +50,10 @@ macro_rules! sql_piece {
 macro_rules! listing {
     ($table:literal, $($filter:tt)+) => {
         $crate::persistence::listing::Listing {
-            count: $crate::persistence::listing::sql_per_dialect!("SELECT count(*) AS n FROM " $table " WHERE " $($filter)+),
+            count: $crate::persistence::listing::sql_per_dialect!(
+                "SELECT count(*) AS n FROM (SELECT 1 AS found FROM " $table " WHERE " $($filter)+ " LIMIT $2) AS counted"
+            ),
+            is_exact: false,
             page: $crate::persistence::listing::sql_per_dialect!(
                 "SELECT * FROM " $table " WHERE " $($filter)+ " AND id < $1 ORDER BY id DESC LIMIT $2 OFFSET $3"
             ),
@@ -64,12 +67,24 @@ pub(super) use {listing, sql_per_dialect, sql_piece};
 pub(super) struct Listing {
     pub count: Sql,
     pub page: Sql,
+    /// Whether all rows are counted, however many they are.
+    pub is_exact: bool,
 }
+
+impl Listing {
+    /// The list of one customer or of one object, whose rows are all counted.
+    pub const fn exact(self) -> Self {
+        Self { is_exact: true, ..self }
+    }
+}
+
+/// The highest count of a list of the whole store, so that a page of it takes the same time however many rows the store has.
+const COUNT_MAX: u32 = 10_000;
 
 /// Sorts after every id: ids are letters, digits and `_`.
 const AFTER_EVERY_ID: &str = "~";
 
-/// Reads one page of a list and counts all its rows. `filter` binds the filter's values, from `$4` on.
+/// Reads one page of a list and counts its rows: all rows of an exact list, and at most [`COUNT_MAX`] of any other. `filter` binds the filter's values, from `$4` on.
 pub(super) async fn list<T>(
     connection: &mut Connection,
     listing: &Listing,
@@ -81,7 +96,8 @@ pub(super) async fn list<T>(
         Some(id) => (id.as_str(), 0),
         None => (AFTER_EVERY_ID, page.offset()),
     };
-    let count = filter(connection.query_per_dialect(listing.count).bind(before).bind(page.size).bind(offset)).one().await?.get("n")?;
+    let count_max = if listing.is_exact { u32::MAX } else { COUNT_MAX };
+    let count = filter(connection.query_per_dialect(listing.count).bind(before).bind(count_max).bind(offset)).one().await?.get("n")?;
     let rows = filter(connection.query_per_dialect(listing.page).bind(before).bind(page.size).bind(offset)).all().await?;
     Ok(Listed { count, list: rows.iter().map(read).collect::<Result<_, _>>()? })
 }

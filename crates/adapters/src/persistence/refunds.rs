@@ -11,9 +11,9 @@ macro_rules! refunds {
     ($($conditions:tt)+) => { listing!("refunds", $($conditions)+ " AND ($7 IS NULL OR status = $7) AND ($8 IS NULL OR kind = $8)") };
 }
 pub(super) const ALL: Listing = refunds!("livemode = $4 AND $5 IS NULL AND $6 IS NULL");
-pub(super) const OF_CUSTOMER: Listing = refunds!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL");
+pub(super) const OF_CUSTOMER: Listing = refunds!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL").exact();
 pub(super) const OF_INVOICE: Listing =
-    refunds!("invoice_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5)");
+    refunds!("invoice_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5)").exact();
 const LOCK: Sql = sql_per_dialect!("SELECT * FROM refunds WHERE id = $1" (either "" " FOR UPDATE"));
 // SQLite uses a partial index only if the statement repeats the index's condition verbatim.
 pub(super) const FIND_BY_REFERENCE: &str = "SELECT * FROM refunds WHERE method_id = $1 AND reference = $2 AND reference <> '' ORDER BY id";

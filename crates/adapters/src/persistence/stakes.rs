@@ -19,13 +19,14 @@ macro_rules! stakes {
     };
 }
 const ALL: Listing = stakes!("livemode = $4 AND $5 IS NULL AND $6 IS NULL");
-const OF_CUSTOMER: Listing = stakes!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL");
+const OF_CUSTOMER: Listing = stakes!("customer_id = $5 AND " (either "+livemode" "livemode") " = $4 AND $6 IS NULL").exact();
 /// The stakes whose subject is the subscription, and the stakes that the subscription names.
 const OF_SUBSCRIPTION: Listing = stakes!(
     "id IN (SELECT id FROM stakes WHERE subject = $6 UNION SELECT stake_id FROM subscriptions WHERE id = $6
             UNION SELECT overdraft_stake_id FROM subscriptions WHERE id = $6)
      AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5)"
-);
+)
+.exact();
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM stakes WHERE id IN " (listed "$1") " ORDER BY id");
 const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM stakes WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
 /// A customer's test clock, if any, replaces the current time. While a clock advances, its stakes are left to the clock's own run.

@@ -28,7 +28,7 @@ macro_rules! subscriptions {
     };
 }
 pub(super) const ALL: Listing = subscriptions!("livemode = $4 AND $6 IS NULL");
-pub(super) const OF_CUSTOMER: Listing = subscriptions!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4");
+pub(super) const OF_CUSTOMER: Listing = subscriptions!("customer_id = $6 AND " (either "+livemode" "livemode") " = $4").exact();
 // Few subscriptions are on hold. The mode is not searched by an index, so that both databases read the partial one.
 pub(super) const ON_HOLD: Listing = subscriptions!((either "+livemode =" "livemode IS NOT DISTINCT FROM") " $4 AND on_hold IS NOT NULL AND ($6 IS NULL OR customer_id = $6)");
 pub(super) const LOCK_HELD: Sql = sql_per_dialect!(

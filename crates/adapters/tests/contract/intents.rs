@@ -171,4 +171,22 @@ on_both! {
         let found = unit.intents().find_all(&[id("pi_4"), id("pi_1"), id("pi_9")]).await.expect("reads");
         assert_eq!(names(&found), ["pi_1", "pi_4"]);
     }
+
+    async fn a_customers_list_is_counted_to_its_end_and_the_stores_to_ten_thousand(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1"]).await;
+        let mut connection = db.begin().await.expect("begins");
+        let copy = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10004)
+                    INSERT INTO payment_intents (id, livemode, status, description, name, name_zh, amount, amount_received,
+                        amount_refunded, currency_id, method_id, customer_id, invoices, reference, payer, created_at, updated_at)
+                    SELECT 'pi_copy' || n, livemode, status, description, name, name_zh, amount, amount_received, amount_refunded,
+                        currency_id, method_id, customer_id, invoices, reference, payer, created_at, updated_at
+                    FROM payment_intents, numbers WHERE id = 'pi_1'";
+        connection.query(copy).execute().await.expect("inserts");
+        connection.commit().await.expect("commits");
+        let (mut unit, page) = (read(db).await, Page::new(None, None));
+        let customer = intent("pi_1").customer_id;
+        assert_eq!(unit.intents().of_customer(&customer, &page).await.expect("lists").count, 10_005);
+        assert_eq!(unit.intents().list(Mode::Test, &page).await.expect("lists").count, 10_000);
+        assert_eq!(unit.intents().search(Mode::Test, Some(&customer), "pi_1", &page).await.expect("searches").count, 1);
+    }
 }

@@ -31,7 +31,7 @@ impl Page {
     }
 }
 
-/// One page of a list, and the total number of rows.
+/// One page of a list, and the number of its rows: all rows of a customer's list, at most 10,000 of a list of the whole store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed<T> {
     pub count: u64,

@@ -162,6 +162,9 @@ test.describe('a refund', () => {
     const row = section(page, 'Refunds').getByRole('row');
     await expect(row).toContainText('Failed');
     await expect(row).toContainText('The card has expired or was canceled.');
+    // Until the money is back, the invoice is not called refunded.
+    await expect(page.locator('header').getByText('Refund failed', { exact: true })).toBeVisible();
+    await expect(page.getByText('Refunded', { exact: true })).toHaveCount(0);
     await row.getByRole('button', { name: 'Move to balance' }).click();
     await expect(dialog(page)).toContainText("2 SKT will be moved to the customer's balance");
     await expectAccessible(page);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { byDay, descriptionText, emptyText, isPayable, reasonText } from './invoice-text';
+import { byDay, descriptionText, emptyText, isPayable, reasonText, refundParts, refundState } from './invoice-text';
 import { texts as portalTexts } from './texts';
 
 const texts = portalTexts.en;
@@ -8,6 +8,32 @@ describe('the texts of an invoice', () => {
   it('name the billing reason and leave an unknown one as it is', () => {
     expect(reasonText('stake', texts)).toBe('Refundable deposit');
     expect(reasonText('brand_new', texts)).toBe('brand_new');
+  });
+});
+
+describe('the refunds of an invoice', () => {
+  const invoice = { amount_paid: '5', amount_refunded: '5' };
+  const refund = (status: 'pending' | 'succeeded' | 'failed' | 'canceled', amount: string) =>
+    ({ type: 'refund', status, amount }) as const;
+
+  it('are failed or pending until the money is back', () => {
+    expect(refundState(invoice, [refund('failed', '2'), refund('pending', '3')])).toBe('failed');
+    expect(refundState(invoice, [refund('succeeded', '2'), refund('pending', '3')])).toBe('pending');
+    expect(refundState(invoice, [refund('succeeded', '5')])).toBe('full');
+    expect(refundState({ ...invoice, amount_paid: '6' }, [refund('succeeded', '5')])).toBe('partial');
+  });
+
+  it('are back once the amount was moved to the balance, or if a failed refund at the provider is not reserved', () => {
+    expect(refundState(invoice, [refund('canceled', '5')])).toBe('full');
+    expect(
+      refundState({ ...invoice, amount_refunded: '0' }, [{ ...refund('failed', '5'), type: 'dashboard_refund' }]),
+    ).toBe(null);
+  });
+
+  it('separate the amounts that are back, pending and failed', () => {
+    const refunds = [refund('succeeded', '1'), refund('pending', '1'), refund('failed', '2')];
+    expect(refundParts(invoice, refunds)).toEqual({ back: 2n, pending: 1n, failed: 2n });
+    expect(refundParts(invoice)).toEqual({ back: 5n, pending: 0n, failed: 0n });
   });
 });
 

@@ -5,6 +5,7 @@ import type {
   InvoicePayment,
   InvoiceSubscription,
   PaymentMethod,
+  Refund,
   Span,
 } from '@/api/types';
 import { formatMoney, toUnits } from '@/lib/amount';
@@ -89,14 +90,40 @@ export function isPartlySettled(
   return isUnpaid && toUnits(remainingUnits(invoice)) < toUnits(invoice.total);
 }
 
-/** Whether all or a part of what was paid was refunded; null if nothing was. */
-export function refundState({
-  amount_paid: paid,
-  amount_refunded: refunded,
-}: Pick<Invoice, 'amount_paid' | 'amount_refunded'>): 'full' | 'partial' | null {
-  const units = toUnits(refunded);
-  if (units <= 0n) return null;
-  return units >= toUnits(paid) ? 'full' : 'partial';
+type Refunded = Pick<Invoice, 'amount_paid' | 'amount_refunded'>;
+type InvoiceRefund = Pick<Refund, 'type' | 'status' | 'amount'>;
+
+/**
+ * The refunded amount of an invoice, in base units: what is back, what is on its way, and what failed and waits for the store.
+ * `amount_refunded` reserves all three. A failed refund at the payment provider is no longer reserved.
+ */
+export function refundParts(
+  { amount_refunded: refunded }: Pick<Invoice, 'amount_refunded'>,
+  refunds: InvoiceRefund[] = [],
+): { back: bigint; pending: bigint; failed: bigint } {
+  let [back, pending, failed] = [toUnits(refunded), 0n, 0n];
+  for (const { type, status, amount } of refunds) {
+    if (type !== 'refund' && type !== 'dashboard_refund') continue;
+    if (status === 'pending') pending += toUnits(amount);
+    if (status === 'failed' && type === 'refund') failed += toUnits(amount);
+  }
+  back -= pending + failed;
+  return { back: back > 0n ? back : 0n, pending, failed };
+}
+
+/**
+ * What to say about the refunds of an invoice; null if nothing is refunded. Until the money of each refund is back, it is failed or
+ * pending, in this order. Then all or a part of what was paid is refunded.
+ */
+export function refundState(
+  invoice: Refunded,
+  refunds?: InvoiceRefund[],
+): 'failed' | 'pending' | 'full' | 'partial' | null {
+  const { back, pending, failed } = refundParts(invoice, refunds);
+  if (failed > 0n) return 'failed';
+  if (pending > 0n) return 'pending';
+  if (back <= 0n) return null;
+  return back >= toUnits(invoice.amount_paid) ? 'full' : 'partial';
 }
 
 /** What paid an invoice: a card, a wallet, the account balance or a deposit. */

@@ -16,10 +16,15 @@ export interface RefundsProps {
   refundAction?: (refund: Refund) => ReactNode;
 }
 
+/** The refunds of an invoice; only a signed-in reader may see them. */
+export function useRefunds(invoiceId: string) {
+  return useQuery({ ...refundsQuery(invoiceId), enabled: Boolean(useUser()) });
+}
+
 /** The refunds of an invoice. */
 export function Refunds({ invoice, money, refundAction }: RefundsProps) {
   const { t, language } = useTexts();
-  const { data, error, refetch } = useQuery({ ...refundsQuery(invoice.id), enabled: Boolean(useUser()) });
+  const { data, error, refetch } = useRefunds(invoice.id);
   if (error && !data) {
     // An unpaid invoice has no refunds.
     if (invoice.status !== 'paid') return null;

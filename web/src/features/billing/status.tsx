@@ -67,14 +67,27 @@ export function InvoiceTag({ status }: { status: InvoiceStatus }) {
   );
 }
 
+interface InvoiceTagsProps {
+  invoice: Pick<Invoice, 'status' | 'amount_paid' | 'amount_refunded'>;
+  /** The invoice's refunds, where they are known: a refund that is pending or failed is not called refunded. */
+  refunds?: Refund[];
+}
+
+const INVOICE_REFUNDS: Record<NonNullable<ReturnType<typeof refundState>>, TagStyle> = {
+  failed: ['error', cross],
+  pending: ['default', clock],
+  full: ['default', undo],
+  partial: ['default', undo],
+};
+
 /** The state of an invoice, with a second tag after a refund. */
-export function InvoiceTags({ invoice }: { invoice: Pick<Invoice, 'status' | 'amount_paid' | 'amount_refunded'> }) {
+export function InvoiceTags({ invoice, refunds }: InvoiceTagsProps) {
   const { t } = useTexts();
-  const refund = refundState(invoice);
+  const refund = refundState(invoice, refunds);
   return (
     <span>
       <InvoiceTag status={invoice.status} />
-      {refund ? <StatusTag tagStyle={['default', undo]}>{t(`invoice.refund.${refund}`)}</StatusTag> : null}
+      {refund ? <StatusTag tagStyle={INVOICE_REFUNDS[refund]}>{t(`invoice.refund.${refund}`)}</StatusTag> : null}
     </span>
   );
 }

@@ -61,7 +61,7 @@ fn report(method: &Method, check: &MethodCheck, store: &Url) -> Report {
 fn gas_lines(method: &Method, gas: &GasState, store: &Url) -> Vec<String> {
     let tokens = |amount: Amount| format!("{} {}", amount.to_decimal(gas.decimals), gas.symbol);
     let page = store.join(&format!("console/payment-methods/{}", method.id)).map_or_else(|_| store.to_string(), |page| page.to_string());
-    let stake = format!("Stake {} on {page} or with `souk doctor --stake-for-gas`.", tokens(gas.min_stake));
+    let stake = format!("Stake {} on {page} or with `souk doctor --stake-for-gas`.", tokens(gas.least_stake()));
     let charges = format!("the network charges about {} per transaction", tokens(gas.cost));
     match gas.status() {
         GasStatus::Free => vec!["  ok: the network charges nothing for transactions".to_owned()],

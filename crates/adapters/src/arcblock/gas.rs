@@ -114,7 +114,7 @@ fn amount(value: &Value) -> Result<Amount, RailError> {
 fn sign_stake(app: &AppKey, chain_id: &str, gas: &GasState, nonce: u64) -> SignedTransaction {
     let own = app.did().to_string();
     let pk = app.public_key().as_bytes().to_vec();
-    let tokens = vec![TokenInput { address: gas.token.clone(), value: gas.min_stake.to_string() }];
+    let tokens = vec![TokenInput { address: gas.token.clone(), value: gas.least_stake().to_string() }];
     let stake = StakeTx {
         address: stake_address(app.did(), app.did(), "").to_string(),
         receiver: own.clone(),

@@ -231,6 +231,11 @@ impl WalletRail for ArcblockRail {
         };
         match (self.look_up(&address, currency, &signed.hash).await, decline) {
             (Outcome::NotFound, Some(CallError::Rejected { code, message })) => Outcome::Declined(gas::decline_of(code, message)),
+            // A recorded rejection has only its code, and lacking gas has the code of lacking funds.
+            (Outcome::Declined(recorded), Some(CallError::Rejected { code, message })) if recorded.code == code => {
+                let answered = gas::decline_of(code, message);
+                Outcome::Declined(if answered.is_for_gas() { answered } else { recorded })
+            }
             // Accepted, but not visible yet.
             (Outcome::NotFound, _) => Outcome::Pending { requires_payer: false, last_error: None },
             (outcome, _) => outcome,

@@ -18,7 +18,7 @@ const LOCK: Sql = sql_per_dialect!("SELECT * FROM refunds WHERE id = $1" (either
 // SQLite uses a partial index only if the statement repeats the index's condition verbatim.
 pub(super) const FIND_BY_REFERENCE: &str = "SELECT * FROM refunds WHERE method_id = $1 AND reference = $2 AND reference <> '' ORDER BY id";
 pub(super) const FAILED_WITH: &str =
-    "SELECT * FROM refunds WHERE status = 'failed' AND failure ->> 'code' = $1 AND kind = 'refund' ORDER BY id LIMIT $2";
+    "SELECT * FROM refunds WHERE status = 'failed' AND method_id = $1 AND failure ->> 'code' = $2 AND kind = 'refund' ORDER BY id LIMIT $3";
 
 pub struct SqlRefunds<'s>(pub &'s mut Connection);
 
@@ -60,8 +60,8 @@ impl Refunds for SqlRefunds<'_> {
         rows.iter().map(refund).collect()
     }
 
-    async fn failed_with(&mut self, code: &str, limit: u32) -> Result<Vec<Refund>, StorageError> {
-        let rows = self.0.query(FAILED_WITH).bind(code).bind(limit).all().await?;
+    async fn failed_with(&mut self, method: &MethodId, code: &str, limit: u32) -> Result<Vec<Refund>, StorageError> {
+        let rows = self.0.query(FAILED_WITH).bind(method).bind(code).bind(limit).all().await?;
         rows.iter().map(refund).collect()
     }
 

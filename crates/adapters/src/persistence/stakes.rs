@@ -5,7 +5,7 @@ use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
 use souk_domain::billing::{STAKE_RETRY_DOUBLINGS, Scope, Stake, StakeFilter, StakeKey, StakeReservation, StakeTransferKind, Stakes};
-use souk_domain::shared::{Amount, AttemptId, ClockId, Listed, Mode, Page, StakeId, StorageError, Timestamp};
+use souk_domain::shared::{Amount, AttemptId, ClockId, Listed, MethodId, Mode, Page, StakeId, StorageError, Timestamp};
 
 /// One list per index, as for invoices.
 macro_rules! stakes {
@@ -50,7 +50,7 @@ pub(super) const CLAIM_UNCHECKED: Sql = Sql {
 };
 
 pub(super) const DECLINED_FOR: &str = "SELECT * FROM stakes
-    WHERE return_at IS NOT NULL AND reserved_by IS NULL AND failure ->> 'code' = $1 ORDER BY return_at, id LIMIT $2";
+    WHERE return_at IS NOT NULL AND reserved_by IS NULL AND method_id = $1 AND failure ->> 'code' = $2 ORDER BY return_at, id LIMIT $3";
 
 pub struct SqlStakes<'s>(pub &'s mut Connection);
 
@@ -109,8 +109,8 @@ impl Stakes for SqlStakes<'_> {
         Ok(query.execute().await? == 1)
     }
 
-    async fn declined_for(&mut self, code: &str, limit: u32) -> Result<Vec<Stake>, StorageError> {
-        let rows = self.0.query(DECLINED_FOR).bind(code).bind(limit).all().await?;
+    async fn declined_for(&mut self, method: &MethodId, code: &str, limit: u32) -> Result<Vec<Stake>, StorageError> {
+        let rows = self.0.query(DECLINED_FOR).bind(method).bind(code).bind(limit).all().await?;
         rows.iter().map(stake).collect()
     }
 

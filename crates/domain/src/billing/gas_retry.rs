@@ -5,9 +5,8 @@ use super::credit::{RefundDecisionError, RetryRefundError, retry_refund};
 use super::errors::PostingError;
 use super::stake::{Stake, is_unchanged};
 use crate::context::Context;
-use crate::payment::{GasState, INSUFFICIENT_GAS};
-use crate::shared::{Amount, CurrencyId, MethodId, StorageError};
-use std::collections::HashMap;
+use crate::payment::{INSUFFICIENT_GAS, Method, WalletRail};
+use crate::shared::{Amount, CurrencyId, Mode, StorageError};
 
 /// Why what was declined for gas could not be retried.
 #[derive(Debug, thiserror::Error)]
@@ -18,38 +17,62 @@ pub enum GasRetryError {
     Storage(#[from] StorageError),
 }
 
-/// Retries what was declined for gas. Queries each network at most once, and none if nothing waits for gas. Returns the number of retries.
+/// Retries what was declined for gas, at most `limit` refunds and stakes of each network. Queries a network at most once, and not at all if
+/// nothing waits for its gas. Returns the number of retries.
 ///
 /// # Errors
 /// The first failure, after everything was processed.
 #[tracing::instrument(skip_all)]
 pub async fn retry_without_gas(ctx: &Context, limit: u32) -> Result<usize, GasRetryError> {
     let mut unit = ctx.store.read().await?;
-    let refunds = unit.refunds().failed_with(INSUFFICIENT_GAS, limit).await?;
-    let stakes = unit.stakes().declined_for(INSUFFICIENT_GAS, limit).await?;
+    let mut methods = unit.methods().list(Mode::Test).await?;
+    methods.extend(unit.methods().list(Mode::Live).await?);
     drop(unit);
-    let (mut networks, mut retried, mut failure) = (Networks::default(), 0, None);
-    for refund in refunds {
-        if !networks.can_send(ctx, &refund.method_id, &refund.currency_id, refund.amount).await? {
-            continue;
-        }
-        match retry_refund(ctx, refund.mode, &refund.id).await {
-            Ok(_) => retried += 1,
-            // Another process or the owner retried it.
-            Err(RetryRefundError::Decision(RefundDecisionError::NotFailed | RefundDecisionError::Posting(PostingError::Contended))) => {}
+    let (mut retried, mut failure) = (0, None);
+    for method in &methods {
+        let Some(rail) = ctx.networks.wallet(method.kind) else { continue };
+        match retry_at(ctx, method, rail, limit, &mut retried).await {
+            Ok(()) => {}
             Err(error) => failure = failure.or(Some(error)),
         }
     }
-    for stake in stakes {
-        // The network takes the amount out of the stake, not out of the store's account.
-        if networks.can_send(ctx, &stake.method_id, &stake.currency_id, Amount::ZERO).await? {
-            retried += usize::from(make_due(ctx, &stake).await?);
+    failure.map_or(Ok(retried), Err)
+}
+
+/// Retries what one network declined for gas, as far as the funds of the store's account suffice for all of it.
+async fn retry_at(ctx: &Context, method: &Method, rail: &dyn WalletRail, limit: u32, retried: &mut usize) -> Result<(), GasRetryError> {
+    let mut unit = ctx.store.read().await?;
+    let refunds = unit.refunds().failed_with(&method.id, INSUFFICIENT_GAS, limit).await?;
+    let stakes = unit.stakes().declined_for(&method.id, INSUFFICIENT_GAS, limit).await?;
+    let currencies = unit.methods().currencies(method.mode).await?;
+    drop(unit);
+    if refunds.is_empty() && stakes.is_empty() {
+        return Ok(());
+    }
+    // A network that does not answer is queried again in the next run.
+    let Ok(mut state) = rail.gas(method).await else { return Ok(()) };
+    let is_own_token = |id: &CurrencyId| currencies.iter().any(|currency| currency.id == *id && currency.contract == state.token);
+    let amounts: Vec<_> =
+        refunds.iter().map(|refund| if is_own_token(&refund.currency_id) { refund.amount } else { Amount::ZERO }).collect();
+    let mut failure = None;
+    for (refund, amount) in refunds.iter().zip(amounts) {
+        let Some(rest) = state.after(amount) else { continue };
+        match retry_refund(ctx, refund.mode, &refund.id).await {
+            Ok(_) => (*retried, state) = (*retried + 1, rest),
+            // Another process or the owner retried it.
+            Err(RetryRefundError::Decision(RefundDecisionError::NotFailed | RefundDecisionError::Posting(PostingError::Contended))) => {}
+            Err(error) => failure = failure.or(Some(error.into())),
         }
     }
-    match failure {
-        Some(error) => Err(error.into()),
-        None => Ok(retried),
+    for stake in &stakes {
+        // The network takes the amount out of the stake, not out of the store's account.
+        let Some(rest) = state.after(Amount::ZERO) else { break };
+        match make_due(ctx, stake).await {
+            Ok(is_due) => (*retried, state) = (*retried + usize::from(is_due), rest),
+            Err(error) => failure = failure.or(Some(error.into())),
+        }
     }
+    failure.map_or(Ok(()), Err)
 }
 
 /// Makes a stake due now, unless it has changed. The batch of due stakes then repeats its transfer.
@@ -61,32 +84,4 @@ async fn make_due(ctx: &Context, declined: &Stake) -> Result<bool, StorageError>
     let is_written = unit.stakes().update(&stake, &due).await?;
     unit.commit().await?;
     Ok(is_written)
-}
-
-/// The answers of the networks, each queried once.
-#[derive(Default)]
-struct Networks {
-    gas: HashMap<MethodId, Option<GasState>>,
-}
-
-impl Networks {
-    /// Whether the store can pay the gas of a transaction that takes `amount` of a currency from its account. A network that does not
-    /// answer is tried again in the next run.
-    async fn can_send(&mut self, ctx: &Context, method: &MethodId, currency: &CurrencyId, amount: Amount) -> Result<bool, StorageError> {
-        let mut unit = ctx.store.read().await?;
-        let currency = unit.methods().find_currency(currency).await?;
-        let found = unit.methods().find(method).await?;
-        drop(unit);
-        if !self.gas.contains_key(method) {
-            let rail = found.as_ref().and_then(|found| Some((found, ctx.networks.wallet(found.kind)?)));
-            let state = match rail {
-                Some((found, rail)) => rail.gas(found).await.ok(),
-                None => None,
-            };
-            self.gas.insert(method.clone(), state);
-        }
-        let Some(Some(state)) = self.gas.get(method) else { return Ok(false) };
-        let is_own_token = currency.is_some_and(|currency| currency.contract == state.token);
-        Ok(state.covers(if is_own_token { amount } else { Amount::ZERO }))
-    }
 }

@@ -53,30 +53,41 @@ impl GasState {
     pub fn status(&self) -> GasStatus {
         if self.cost.is_zero() {
             GasStatus::Free
-        } else if self.staked >= self.min_stake {
+        } else if self.staked >= self.least_stake() {
             GasStatus::Staked
-        } else if self.balance >= self.min_stake {
+        } else if self.balance >= self.least_stake() {
             GasStatus::ReadyToStake
         } else {
             GasStatus::LacksFunds
         }
     }
 
+    /// The least amount that can be staked. A network without a minimum exempts a stake of any amount, but not an account without one.
+    #[must_use]
+    pub fn least_stake(&self) -> Amount {
+        self.min_stake.max(Amount::new(1))
+    }
+
     /// The amount that the account lacks for the stake.
     #[must_use]
     pub fn missing(&self) -> Amount {
         match self.status() {
-            GasStatus::LacksFunds => self.min_stake.minus(self.balance).unwrap_or_default(),
+            GasStatus::LacksFunds => self.least_stake().minus(self.balance).unwrap_or_default(),
             GasStatus::Free | GasStatus::Staked | GasStatus::ReadyToStake => Amount::ZERO,
         }
     }
 
-    /// Whether this store can send a transaction that takes `amount` of the network's own token from its account.
+    /// The state after a transaction that takes `amount` of the network's own token from this store's account. `None`: the store cannot
+    /// pay its gas.
     #[must_use]
-    pub fn covers(&self, amount: Amount) -> bool {
+    pub fn after(&self, amount: Amount) -> Option<Self> {
         match self.status() {
-            GasStatus::Free | GasStatus::Staked => true,
-            GasStatus::ReadyToStake | GasStatus::LacksFunds => amount.plus(self.cost).is_ok_and(|needed| self.balance >= needed),
+            // The funds are checked by the network: what a stake covers depends on them alone.
+            GasStatus::Free | GasStatus::Staked => Some(self.clone()),
+            GasStatus::ReadyToStake | GasStatus::LacksFunds => {
+                let balance = self.balance.minus(amount.plus(self.cost).ok()?).ok()?;
+                Some(Self { balance, ..self.clone() })
+            }
         }
     }
 }
@@ -122,10 +133,20 @@ mod tests {
 
     #[test]
     fn without_a_stake_the_account_pays_the_gas_beside_the_amount() {
-        assert!(state(0, 0, 0).covers(Amount::new(5)));
-        assert!(state(2, 32, 0).covers(Amount::new(5)));
-        assert!(state(2, 0, 7).covers(Amount::new(5)));
-        assert!(!state(2, 0, 6).covers(Amount::new(5)));
-        assert!(!state(2, 0, 1).covers(Amount::ZERO));
+        let after = |state: GasState, amount| state.after(Amount::new(amount)).map(|rest| rest.balance.base_units());
+        assert_eq!(after(state(0, 0, 0), 5), Some(0));
+        assert_eq!(after(state(2, 32, 0), 5), Some(0));
+        assert_eq!(after(state(2, 0, 7), 5), Some(0));
+        assert_eq!(after(state(2, 0, 16), 5), Some(9), "what is left pays the next transaction");
+        assert_eq!(after(state(2, 0, 6), 5), None);
+        assert_eq!(after(state(2, 0, 1), 0), None);
+    }
+
+    #[test]
+    fn a_network_without_a_minimum_still_requires_a_stake() {
+        let without_minimum = |staked, balance| GasState { min_stake: Amount::ZERO, ..state(1, staked, balance) };
+        assert_eq!(without_minimum(0, 0).status(), GasStatus::LacksFunds);
+        assert_eq!(without_minimum(0, 1).status(), GasStatus::ReadyToStake);
+        assert_eq!(without_minimum(1, 0).status(), GasStatus::Staked);
     }
 }

@@ -117,8 +117,8 @@ pub trait Refunds: Send {
     async fn find(&mut self, id: &RefundId) -> Result<Option<Refund>, StorageError>;
     /// The refunds of a method with this network reference: several if a dashboard refund was split.
     async fn find_by_reference(&mut self, method: &MethodId, reference: &str) -> Result<Vec<Refund>, StorageError>;
-    /// Refunds of payments whose last failure has this code, oldest first.
-    async fn failed_with(&mut self, code: &str, limit: u32) -> Result<Vec<Refund>, StorageError>;
+    /// Refunds of payments by a method whose last failure has this code, oldest first.
+    async fn failed_with(&mut self, method: &MethodId, code: &str, limit: u32) -> Result<Vec<Refund>, StorageError>;
     async fn of_note(&mut self, note: &CreditNoteId) -> Result<Vec<Refund>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &RefundFilter, page: &Page) -> Result<Listed<Refund>, StorageError>;
 }

@@ -38,13 +38,18 @@ impl Ledger {
     }
 
     /// Executes the only mutation, which sends a transaction.
-    pub(super) async fn execute(&self, field: &RootField, gas_payer: Option<&Address>) -> Result<Value, SendError> {
+    pub(super) async fn execute(
+        &self,
+        field: &RootField,
+        gas_payer: Option<&Address>,
+        records_rejections: bool,
+    ) -> Result<Value, SendError> {
         if field.name != "sendTx" {
             return Err(unsupported(&field.name));
         }
         let bytes = BASE64_URL.decode(field.text("tx")).map_err(|_| LedgerError::new("INVALID_TX", "tx is not base64url"))?;
         let transaction = rules::read(&bytes, &self.token, self.chain().generation)?;
-        self.apply(&transaction, gas_payer).await?;
+        self.apply(&transaction, gas_payer, records_rejections).await?;
         Ok(json!({"code": OK, "hash": transaction.signed.hash}))
     }
 

@@ -17,6 +17,8 @@ enum Mode {
     DropRequest,
     /// The transaction is rejected and not recorded.
     Decline,
+    /// If the transaction is rejected, it is recorded under its hash, whatever the reason.
+    RecordRejection,
     /// The transaction takes effect immediately, and the answer is sent `value` milliseconds later.
     DelayMs,
 }
@@ -40,6 +42,7 @@ pub enum Fault {
     DropAnswer,
     DropRequest,
     Decline,
+    RecordRejection,
     Delay { millis: u64 },
 }
 
@@ -69,6 +72,7 @@ impl Faults {
             Mode::DropAnswer => Fault::DropAnswer,
             Mode::DropRequest => Fault::DropRequest,
             Mode::Decline => Fault::Decline,
+            Mode::RecordRejection => Fault::RecordRejection,
             Mode::DelayMs => Fault::Delay { millis: first.value },
         };
         first.count -= 1;

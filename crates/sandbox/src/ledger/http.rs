@@ -85,7 +85,7 @@ impl Wire {
         for field in &request.fields {
             let answer = if request.is_mutation {
                 match self.gas_payer(headers, field.text("tx")) {
-                    Ok(gas_payer) => self.0.execute(field, gas_payer.as_ref()).await,
+                    Ok(gas_payer) => self.0.execute(field, gas_payer.as_ref(), fault == Some(Fault::RecordRejection)).await,
                     Err(error) => Err(error.into()),
                 }
             } else {

@@ -117,11 +117,19 @@ impl From<StakeMoves> for Moves {
 }
 
 impl Ledger {
-    /// Applies a transaction once. Some rejected transactions are recorded under their hash, as on real chains.
-    pub(super) async fn apply(&self, transaction: &ValidTransaction, gas_payer: Option<&Address>) -> Result<(), SendError> {
+    /// Applies a transaction once. Some rejected transactions are recorded under their hash, as on real chains; all of them with
+    /// `records_rejections`.
+    pub(super) async fn apply(
+        &self,
+        transaction: &ValidTransaction,
+        gas_payer: Option<&Address>,
+        records_rejections: bool,
+    ) -> Result<(), SendError> {
         for _ in 0..MAX_RACES {
             let result = match self.try_apply(transaction, gas_payer).await {
-                Err(Halt::Rejected(error)) if error.recorded => self.record(transaction, error.code).await.and(Err(error.into())),
+                Err(Halt::Rejected(error)) if error.recorded || records_rejections => {
+                    self.record(transaction, error.code).await.and(Err(error.into()))
+                }
                 result => result,
             };
             match result {

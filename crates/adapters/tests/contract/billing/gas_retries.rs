@@ -31,11 +31,14 @@ async fn stake_for_gas(billing: &Billing) {
 }
 
 /// A refund of everything that the store's account holds.
-async fn refund_without_gas(db: &TestDatabase, generation: Generation) {
+async fn refund_without_gas(db: &TestDatabase, generation: Generation, fault: Option<&str>) {
     let billing = subscribed(db, 30, 1, MONTHLY).await;
     billing.networks.set_chain(generation, GAS_PRICE).await;
     let invoice = billing.last().await;
     let refund = billing.refund(&invoice, Some(30 * UNIT)).await.expect("is ordered").refunds.remove(0);
+    if let Some(fault) = fault {
+        billing.networks.fault(fault).await;
+    }
     billing.send_all().await;
     let failed = find(&billing, &refund.id).await;
     assert_eq!((failed.status, failed.failure.as_ref().is_some_and(Decline::is_for_gas)), (RefundStatus::Failed, true), "{failed:?}");
@@ -55,7 +58,7 @@ async fn refund_without_gas(db: &TestDatabase, generation: Generation) {
 }
 
 /// The return of a deposit by a store whose account is empty.
-async fn return_without_gas(db: &TestDatabase, generation: Generation) {
+async fn return_without_gas(db: &TestDatabase, generation: Generation, fault: Option<&str>) {
     let billing = Billing::open(db, 10).await;
     let price = billing.price("price_1", 5, MONTHLY).await;
     let mut one = billing.subscription("sub_1", &price, DAY);
@@ -64,6 +67,9 @@ async fn return_without_gas(db: &TestDatabase, generation: Generation) {
     billing::cancel(&billing.ctx, Requester::Store, &id("sub_1"), &at_once(RefundChoice::None, StakeChoice::None)).await.expect("ends");
     billing.wait(STAKE_WAITING);
     billing.networks.set_chain(generation, GAS_PRICE).await;
+    if let Some(fault) = fault {
+        billing.networks.fault(fault).await;
+    }
     assert_eq!(billing.process_due_stakes().await, 1);
     let failed = billing.find_stake("stk_1").await;
     assert_eq!((failed.status, failed.failure_count), (StakeStatus::Releasing, 1));
@@ -80,19 +86,19 @@ async fn return_without_gas(db: &TestDatabase, generation: Generation) {
 
 on_both! {
     async fn a_refund_without_gas_is_sent_once_the_store_has_staked(db: &TestDatabase) {
-        refund_without_gas(db, Generation::Current).await;
+        refund_without_gas(db, Generation::Current, None).await;
     }
 
     async fn a_refund_without_gas_is_sent_once_the_store_has_staked_in_generation_1_20_8(db: &TestDatabase) {
-        refund_without_gas(db, Generation::V1_20_8).await;
+        refund_without_gas(db, Generation::V1_20_8, None).await;
     }
 
     async fn a_deposit_return_without_gas_is_sent_once_the_store_has_staked(db: &TestDatabase) {
-        return_without_gas(db, Generation::Current).await;
+        return_without_gas(db, Generation::Current, None).await;
     }
 
     async fn a_deposit_return_without_gas_is_sent_once_the_store_has_staked_in_generation_1_20_8(db: &TestDatabase) {
-        return_without_gas(db, Generation::V1_20_8).await;
+        return_without_gas(db, Generation::V1_20_8, None).await;
     }
 
     async fn a_refund_without_gas_is_sent_once_the_stores_account_can_pay_it(db: &TestDatabase) {
@@ -106,5 +112,13 @@ on_both! {
         assert_eq!(retry(&billing).await, 1);
         billing.send_all().await;
         assert_eq!(find(&billing, &refund.id).await.status, RefundStatus::Succeeded);
+    }
+
+    async fn a_refund_that_the_network_records_as_declined_for_gas_is_sent_once_the_store_has_staked(db: &TestDatabase) {
+        refund_without_gas(db, Generation::Current, Some("record_rejection")).await;
+    }
+
+    async fn a_deposit_return_that_the_network_records_as_declined_for_gas_is_sent_once_the_store_has_staked(db: &TestDatabase) {
+        return_without_gas(db, Generation::Current, Some("record_rejection")).await;
     }
 }

@@ -34,7 +34,7 @@ impl From<&GasState> for GasModel {
             symbol: gas.symbol.clone(),
             decimal: gas.decimals,
             cost: gas.cost.to_string(),
-            min_stake: gas.min_stake.to_string(),
+            min_stake: gas.least_stake().to_string(),
             staked: gas.staked.to_string(),
             balance: gas.balance.to_string(),
             missing: gas.missing().to_string(),

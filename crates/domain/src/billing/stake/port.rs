@@ -2,7 +2,7 @@
 
 use super::{Stake, StakeKey, StakePurpose, StakeStatus};
 use crate::billing::Scope;
-use crate::shared::{ClockId, CustomerId, Listed, Mode, Page, StakeId, StorageError, SubscriptionId, Timestamp};
+use crate::shared::{ClockId, CustomerId, Listed, MethodId, Mode, Page, StakeId, StorageError, SubscriptionId, Timestamp};
 use async_trait::async_trait;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,8 +39,8 @@ pub trait Stakes: Send {
     /// Stakes whose `return_at` has come and that no attempt moves, earliest first. With [`Scope::Wall`], stakes of customers with a test
     /// clock are compared with that clock's time.
     async fn due(&mut self, scope: &Scope, now: Timestamp, limit: u32) -> Result<Vec<Stake>, StorageError>;
-    /// Stakes whose last transfer the network declined with this code and that will be tried again, earliest first.
-    async fn declined_for(&mut self, code: &str, limit: u32) -> Result<Vec<Stake>, StorageError>;
+    /// Stakes of a method whose last transfer the network declined with this code and that will be tried again, earliest first.
+    async fn declined_for(&mut self, method: &MethodId, code: &str, limit: u32) -> Result<Vec<Stake>, StorageError>;
     /// The time at which the next stake of a clock's customer is due.
     async fn next_due(&mut self, clock: &ClockId) -> Result<Option<Timestamp>, StorageError>;
     /// Claims stakes that a network holds or may hold, and that were not checked since `before`: sets their `checked_at` to `now`.

@@ -206,6 +206,7 @@ CREATE TABLE payment_intents (
     description     TEXT             NOT NULL, -- a code: payment/description.rs
     name            TEXT             NOT NULL, -- of products; empty if the code has none
     name_zh         TEXT             NOT NULL,
+    name_others     BIGINT           NOT NULL, -- products besides the named one
     amount          NUMERIC(78,0)    NOT NULL,
     amount_received NUMERIC(78,0)    NOT NULL,
     amount_refunded NUMERIC(78,0)    NOT NULL, -- refunds and payouts, pending ones included
@@ -293,6 +294,7 @@ CREATE TABLE invoices (
     description     TEXT             NOT NULL, -- a code: payment/description.rs
     name            TEXT             NOT NULL, -- of products; empty if the code has none
     name_zh         TEXT             NOT NULL,
+    name_others     BIGINT           NOT NULL, -- products besides the named one
     customer_id     TEXT             NOT NULL REFERENCES customers (id),
     currency_id     TEXT             NOT NULL,
     method_id       TEXT             NOT NULL,
@@ -342,6 +344,7 @@ CREATE TABLE invoice_items (
     description          TEXT             NOT NULL, -- a code: payment/description.rs
     name                 TEXT             NOT NULL, -- of products; empty if the code has none
     name_zh              TEXT             NOT NULL,
+    name_others          BIGINT           NOT NULL, -- products besides the named one
     quantity             BIGINT           NOT NULL,
     unit_amount          NUMERIC(78,0)    NOT NULL,
     amount               NUMERIC(78,0)    NOT NULL,

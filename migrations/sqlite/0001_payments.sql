@@ -207,6 +207,7 @@ CREATE TABLE payment_intents (
     description     TEXT    NOT NULL, -- a code: payment/description.rs
     name            TEXT    NOT NULL, -- of products; empty if the code has none
     name_zh         TEXT    NOT NULL,
+    name_others     INTEGER NOT NULL, -- products besides the named one
     amount          TEXT    NOT NULL,
     amount_received TEXT    NOT NULL,
     amount_refunded TEXT    NOT NULL, -- refunds and payouts, pending ones included
@@ -294,6 +295,7 @@ CREATE TABLE invoices (
     description     TEXT    NOT NULL, -- a code: payment/description.rs
     name            TEXT    NOT NULL, -- of products; empty if the code has none
     name_zh         TEXT    NOT NULL,
+    name_others     INTEGER NOT NULL, -- products besides the named one
     customer_id     TEXT    NOT NULL REFERENCES customers (id),
     currency_id     TEXT    NOT NULL,
     method_id       TEXT    NOT NULL,
@@ -342,6 +344,7 @@ CREATE TABLE invoice_items (
     description          TEXT    NOT NULL, -- a code: payment/description.rs
     name                 TEXT    NOT NULL, -- of products; empty if the code has none
     name_zh              TEXT    NOT NULL,
+    name_others          INTEGER NOT NULL, -- products besides the named one
     quantity             INTEGER NOT NULL,
     unit_amount          TEXT    NOT NULL,
     amount               TEXT    NOT NULL,

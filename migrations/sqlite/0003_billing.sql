@@ -31,6 +31,7 @@ CREATE TABLE subscriptions (
     description          TEXT    NOT NULL, -- the store's text; empty: it is called by its products
     name                 TEXT    NOT NULL, -- of its products
     name_zh              TEXT    NOT NULL,
+    name_others          INTEGER NOT NULL, -- products besides the named one
     customer_id          TEXT    NOT NULL REFERENCES customers (id),
     method_id            TEXT    NOT NULL REFERENCES payment_methods (id),
     currency_id          TEXT    NOT NULL REFERENCES currencies (id),

@@ -8107,7 +8107,7 @@ export interface components {
              *     deposit_resume, deposit_overdraft, overdraft_fee, deposit_forfeited, deposit_returned or top_up.
              */
             description_code: string;
-            /** @description The parameters of the description: `name` and `name_zh`, the names of products. */
+            /** @description The parameters of the description: `name` and `name_zh`, the name of the first product, and `others`, the number of further products. */
             description_params: {
                 [key: string]: string;
             };

@@ -226,7 +226,8 @@ export type InvoiceStatus = 'draft' | 'open' | 'paid' | 'void' | 'uncollectible'
 export interface Described {
   description: string | null;
   description_code?: string;
-  description_params?: { name?: string; name_zh?: string };
+  /** `others`: the number of further products; absent for one product. */
+  description_params?: { name?: string; name_zh?: string; others?: string };
 }
 
 export interface InvoiceSubscription {

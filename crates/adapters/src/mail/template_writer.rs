@@ -4,7 +4,7 @@ use super::email_layout::Block;
 use super::email_service::EmailService;
 use super::mailbox::one_line;
 use super::strings::{format_day, frequency, money, translate};
-use crate::pdf::{format_time, method_name};
+use crate::pdf::{format_time, method_name, names_text};
 use souk_domain::billing::{BillingEmail, BillingReason, Invoice, SubscribedPlan, Subscription, SubscriptionStatus};
 use souk_domain::shared::{Amount, Language, Timestamp};
 
@@ -49,7 +49,7 @@ impl TemplateWriter<'_> {
 
     /// What the subscription is called, without line breaks: they could add lines to the text part.
     pub fn title(&self, subscription: &Subscription) -> String {
-        one_line(subscription.title().in_language(self.language))
+        one_line(&names_text(&subscription.title(), self.language))
     }
 
     pub fn store(&self) -> String {

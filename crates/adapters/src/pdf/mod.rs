@@ -14,7 +14,7 @@ pub use fonts::InvoiceFonts;
 pub(crate) use printer::{CreditDestination, credit_destinations};
 pub use printer::{PdfPrinter, money};
 pub use strings::format_time;
-pub(crate) use strings::{credit_reason, describe, method_name};
+pub(crate) use strings::{credit_reason, describe, method_name, names_text};
 
 use souk_domain::shared::Language;
 

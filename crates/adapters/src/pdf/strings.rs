@@ -3,6 +3,7 @@
 use super::DocumentStatus;
 use souk_domain::billing::CreditNoteReason;
 use souk_domain::payment::{Description, MethodKind};
+use souk_domain::pricing::ProductNames;
 use souk_domain::shared::{Language, Timestamp};
 
 pub(super) struct Strings {
@@ -147,11 +148,21 @@ pub fn format_time(at: Timestamp, language: Language) -> String {
     }
 }
 
+/// Returns the names of products in the reader's language. English counts the others, Chinese counts all.
+pub(crate) fn names_text(names: &ProductNames, language: Language) -> String {
+    let first = names.first.in_language(language);
+    match (language, names.others) {
+        (_, 0) => first.to_owned(),
+        (Language::English, others) => format!("{first} and {others} more"),
+        (Language::Chinese, others) => format!("{first} 等 {} 件商品", u64::from(others) + 1),
+    }
+}
+
 /// Returns a description in the reader's language.
 pub(crate) fn describe(description: &Description, language: Language) -> String {
-    let name = description.name().map_or("", |name| name.in_language(language));
+    let name = description.name().map(|names| names_text(names, language)).unwrap_or_default();
     let fixed = match (description, language) {
-        (Description::Product(_), _) => return name.to_owned(),
+        (Description::Product(_), _) => return name,
         (Description::RemainingTime(_), Language::English) => return format!("Remaining time on {name}"),
         (Description::RemainingTime(_), Language::Chinese) => return format!("{name}（剩余周期）"),
         (Description::UnusedTime(_), Language::English) => return format!("Unused time on {name}"),

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use souk_domain::billing::Period;
 use souk_domain::payment::Description;
+use souk_domain::pricing::ProductNames;
 use souk_domain::shared::{StorageError, Text, Timestamp};
 
 /// Reads a JSON column as `T`. Any other content is [`StorageError::Corrupt`].
@@ -28,18 +29,27 @@ pub(super) fn read_text(row: &Row, en: &'static str, zh: &'static str) -> Result
     Ok(Text { en: row.get(en)?, zh: row.get(zh)? })
 }
 
-/// Reads the columns `description`, `name` and `name_zh`.
+/// Reads the columns `name`, `name_zh` and `name_others`.
+pub(super) fn read_names(row: &Row) -> Result<ProductNames, StorageError> {
+    Ok(ProductNames { first: read_text(row, "name", "name_zh")?, others: row.get("name_others")? })
+}
+
+/// Binds the columns `name`, `name_zh` and `name_others`.
+pub(super) fn bind_names(values: Values, names: &ProductNames) -> Values {
+    values.bind(&names.first.en).bind(&names.first.zh).bind(names.others)
+}
+
+/// Reads the columns `description`, `name`, `name_zh` and `name_others`.
 pub(super) fn read_description(table: &'static str, row: &Row) -> Result<Description, StorageError> {
     let code: String = row.get("description")?;
-    let description = Description::of_code(&code, read_text(row, "name", "name_zh")?);
+    let description = Description::of_code(&code, read_names(row)?);
     description.ok_or(StorageError::Corrupt { table, column: "description", value: code })
 }
 
-/// Binds the columns `description`, `name` and `name_zh`.
+/// Binds the columns `description`, `name`, `name_zh` and `name_others`.
 pub(super) fn bind_description(values: Values, description: &Description) -> Values {
-    let none = Text::default();
-    let name = description.name().unwrap_or(&none);
-    values.bind(description.code()).bind(&name.en).bind(&name.zh)
+    let none = ProductNames::default();
+    bind_names(values.bind(description.code()), description.name().unwrap_or(&none))
 }
 
 /// Builds one line of lower-case text for a search column. Rust converts the case because the two databases differ for scripts other

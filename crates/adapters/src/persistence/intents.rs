@@ -41,12 +41,12 @@ impl Intents for SqlIntents<'_> {
     async fn put_all(&mut self, intents: &[Intent]) -> Result<(), StorageError> {
         intents.iter().for_each(|intent| self.0.note(&intent.id));
         let insert =
-            "INSERT INTO payment_intents (id, livemode, status, description, name, name_zh, amount, amount_received, amount_refunded,
+            "INSERT INTO payment_intents (id, livemode, status, description, name, name_zh, name_others, amount, amount_received, amount_refunded,
                           currency_id, method_id, customer_id, subscription_id, session_id, invoices, last_error, reference, payer,
                           held_attempt_id, metadata, created_at, updated_at)";
         let update = "ON CONFLICT (id) DO UPDATE SET
                           status = excluded.status, description = excluded.description, name = excluded.name,
-                          name_zh = excluded.name_zh, amount = excluded.amount,
+                          name_zh = excluded.name_zh, name_others = excluded.name_others, amount = excluded.amount,
                           currency_id = excluded.currency_id, method_id = excluded.method_id, customer_id = excluded.customer_id,
                           invoices = excluded.invoices, last_error = excluded.last_error, updated_at = excluded.updated_at
                           WHERE payment_intents.status <> 'succeeded'";

@@ -64,11 +64,11 @@ const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (li
 const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
 const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM invoice_items WHERE invoice_id IN " (listed "$1") " ORDER BY invoice_id, position");
 const INSERT: &str =
-    "INSERT INTO invoices (id, livemode, document, number, status, reason, description, name, name_zh, customer_id, currency_id, method_id,
+    "INSERT INTO invoices (id, livemode, document, number, status, reason, description, name, name_zh, name_others, customer_id, currency_id, method_id,
                           session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, amount_credited,
                           failure_count, retry_at, clock_id, created_at, finalized_at, paid_at, updated_at, reference)";
 const INSERT_ITEMS: &str =
-    "INSERT INTO invoice_items (id, invoice_id, position, subscription_item_id, price_id, description, name, name_zh, quantity,
+    "INSERT INTO invoice_items (id, invoice_id, position, subscription_item_id, price_id, description, name, name_zh, name_others, quantity,
                                 unit_amount, amount, credited, period_start, period_end, covers_until, pricing_formula)";
 /// The columns that [`Invoices::update_all`] writes. The first five values are the key and the previous state, which
 /// [`IS_AS_BEFORE`] compares.
@@ -126,7 +126,8 @@ impl Invoices for SqlInvoices<'_> {
 
     async fn put_draft(&mut self, invoice: &Invoice, items: &[InvoiceItem]) -> Result<(), StorageError> {
         let update = "ON CONFLICT (id) DO UPDATE SET
-                          description = excluded.description, name = excluded.name, name_zh = excluded.name_zh, customer_id = excluded.customer_id, currency_id = excluded.currency_id,
+                          description = excluded.description, name = excluded.name, name_zh = excluded.name_zh,
+                          name_others = excluded.name_others, customer_id = excluded.customer_id, currency_id = excluded.currency_id,
                           method_id = excluded.method_id, intent_id = excluded.intent_id, bill_to = excluded.bill_to,
                           total = excluded.total, updated_at = excluded.updated_at, reason = excluded.reason, document = excluded.document,
                           subscription_id = excluded.subscription_id, period_start = excluded.period_start,

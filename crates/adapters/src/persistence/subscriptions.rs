@@ -1,6 +1,6 @@
 //! Subscriptions and their items.
 
-use super::columns::{containing, keys, read_period, read_text};
+use super::columns::{bind_names, containing, keys, read_names, read_period};
 use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
@@ -45,14 +45,14 @@ const LOCK_DUE_BY_CLOCK: Sql = Sql {
     sqlite: "SELECT * FROM subscriptions WHERE clock_id = $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $2",
     postgres: "SELECT * FROM subscriptions WHERE clock_id = $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED",
 };
-const INSERT: &str = "INSERT INTO subscriptions (id, livemode, status, description, name, name_zh, customer_id, method_id, currency_id, mandate_id,
+const INSERT: &str = "INSERT INTO subscriptions (id, livemode, status, description, name, name_zh, name_others, customer_id, method_id, currency_id, mandate_id,
                           session_id, cycle, anchor, period_index, period_start, period_end, trial_start, trial_end, cancel_at_period_end,
                           cancel_at, canceled_at, ended_at, cancellation, past_due_since, paused_at, days_until_cancel, billing_threshold,
                           resets_anchor, stake_id, overdraft_stake_id, overdraft_at, latest_invoice_id, clock_id, due_at, on_hold, on_hold_detail, held_at, approved_until, resumes_at, invoiced_on, invoiced_count, metadata, created_at, updated_at, version)";
 /// The columns that [`Subscriptions::update`] writes.
 const REPLACE: &str = "ON CONFLICT (id) DO UPDATE SET
                            status = excluded.status, description = excluded.description, name = excluded.name,
-                           name_zh = excluded.name_zh, method_id = excluded.method_id,
+                           name_zh = excluded.name_zh, name_others = excluded.name_others, method_id = excluded.method_id,
                            currency_id = excluded.currency_id, mandate_id = excluded.mandate_id, cycle = excluded.cycle,
                            anchor = excluded.anchor, period_index = excluded.period_index, period_start = excluded.period_start,
                            period_end = excluded.period_end, cancel_at_period_end = excluded.cancel_at_period_end,
@@ -238,14 +238,8 @@ impl SqlSubscriptions<'_> {
 }
 
 fn values_of(s: &Subscription) -> Values {
-    let values = Values::default()
-        .bind(&s.id)
-        .bind(s.mode)
-        .bind(s.status)
-        .bind(&s.description)
-        .bind(&s.name.en)
-        .bind(&s.name.zh)
-        .bind(&s.customer_id);
+    let values = Values::default().bind(&s.id).bind(s.mode).bind(s.status).bind(&s.description);
+    let values = bind_names(values, &s.name).bind(&s.customer_id);
     let values = values.bind(&s.method_id).bind(&s.currency_id).bind(&s.mandate_id).bind(&s.session_id).bind(s.cycle);
     let values = values.bind(s.anchor).bind(s.index).bind(s.period.start).bind(s.period.end).bind(s.trial.map(|trial| trial.start));
     let values = values.bind(s.trial.map(|trial| trial.end)).bind(s.cancel_at_period_end).bind(s.cancel_at).bind(s.canceled_at);
@@ -272,7 +266,7 @@ fn subscription(row: &Row, items: Vec<SubscriptionItem>) -> Result<Subscription,
         mode: row.get("livemode")?,
         status: row.get("status")?,
         description: row.get("description")?,
-        name: read_text(row, "name", "name_zh")?,
+        name: read_names(row)?,
         customer_id: row.get("customer_id")?,
         method_id: row.get("method_id")?,
         currency_id: row.get("currency_id")?,

@@ -13,7 +13,7 @@ use souk_domain::customer::{Address, Contact, Customer, Field, FieldPattern, Pag
 use souk_domain::payment::{
     Attempt, AttemptKind, AttemptStatus, Currency, Description, Intent, IntentStatus, Method, MethodKind, MethodSettings, Purpose, Secret,
 };
-use souk_domain::pricing::Metadata;
+use souk_domain::pricing::{Metadata, ProductNames};
 use souk_domain::shared::Text;
 use souk_domain::shared::*;
 use souk_domain::storage::{Store, UnitOfWork};
@@ -224,7 +224,7 @@ pub fn intent(name: &str) -> Intent {
         id: id(name),
         mode: Mode::Test,
         status: IntentStatus::RequiresPaymentMethod,
-        description: Description::Product(Text::new("Two things", "两件商品")),
+        description: Description::Product(ProductNames { first: Text::new("A thing", "一件商品"), others: 1 }),
         amount: Amount::new(1_000),
         amount_received: Amount::ZERO,
         amount_refunded: Amount::ZERO,
@@ -275,7 +275,7 @@ pub fn invoice(name: &str) -> Invoice {
         number: None,
         status: InvoiceStatus::Draft,
         reason: BillingReason::Manual,
-        description: Description::Product(Text::new("Two things", "两件商品")),
+        description: Description::Product(ProductNames { first: Text::new("A thing", "一件商品"), others: 1 }),
         customer_id: id("cus_1"),
         currency_id: id("pc_1"),
         method_id: id("pm_card"),
@@ -309,7 +309,7 @@ pub fn invoice_item(name: &str, of: &str) -> InvoiceItem {
         invoice_id: id(of),
         subscription_item_id: None,
         price_id: Some(id("price_1")),
-        description: Description::Product(Text::new("A thing", "一件商品")),
+        description: Description::Product(Text::new("A thing", "一件商品").into()),
         quantity: 2,
         unit_amount: Amount::new(500),
         amount: Amount::new(1_000),

@@ -107,7 +107,7 @@ on_both! {
         unit.invoices().put_draft(&invoice("in_1"), &lines).await.expect("inserts");
         assert_eq!(unit.invoices().find(&id("in_1")).await.expect("reads"), Some(invoice("in_1")));
         assert_eq!(unit.invoices().items(&id("in_1")).await.expect("reads"), lines);
-        let changed = Invoice { total: Amount::new(u128::MAX), description: Description::Product(Text::new("One thing", "一件商品")), updated_at: at(2), ..invoice("in_1") };
+        let changed = Invoice { total: Amount::new(u128::MAX), description: Description::Product(Text::new("One thing", "一件商品").into()), updated_at: at(2), ..invoice("in_1") };
         let line = InvoiceItem { amount: Amount::new(u128::MAX), ..monthly("ii_3", "in_1") };
         unit.invoices().put_draft(&changed, std::slice::from_ref(&line)).await.expect("replaces");
         assert_eq!(unit.invoices().find(&id("in_1")).await.expect("reads"), Some(changed.clone()));
@@ -424,7 +424,7 @@ on_both! {
         }
         let drafts = [
             Invoice { customer_id: id("cus_2"), ..invoice("in_2") },
-            Invoice { currency_id: id("pc_2"), total: Amount::ZERO, description: Description::Product(Text::new("Fine % wool", "细羊毛")), ..invoice("in_3") },
+            Invoice { currency_id: id("pc_2"), total: Amount::ZERO, description: Description::Product(Text::new("Fine % wool", "细羊毛").into()), ..invoice("in_3") },
             Invoice { mode: Mode::Live, subscription_id: Some(id("sub_1")), ..invoice("in_4") },
             Invoice { subscription_id: Some(id("sub_1")), currency_id: id("pc_3"), total: Amount::ZERO, ..invoice("in_5") },
             Invoice { customer_id: id("cus_4"), reason: BillingReason::SubscriptionRecover, ..invoice("in_91") },

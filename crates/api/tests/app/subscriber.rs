@@ -145,7 +145,7 @@ impl TestApp {
             mode: Mode::Test,
             status: if trial.is_some() { SubscriptionStatus::Trialing } else { SubscriptionStatus::Active },
             description: String::new(),
-            name: Text::new("Monthly", "包月"),
+            name: Text::new("Monthly", "包月").into(),
             customer_id: customer.clone(),
             method_id: self.shop.wallet.clone(),
             currency_id: self.shop.token.clone(),

@@ -6,8 +6,7 @@ use souk_domain::access::Did;
 use souk_domain::billing::*;
 use souk_domain::customer::Customer;
 use souk_domain::payment::{Refund, RefundStatus, RefundType};
-use souk_domain::pricing::{Aggregate, Anchoring, Interval, Metadata, Price, Recurring, RecurringInterval, Usage};
-use souk_domain::shared::Text;
+use souk_domain::pricing::{Aggregate, Anchoring, Interval, Metadata, Price, ProductNames, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::*;
 use std::time::Duration;
 
@@ -44,7 +43,7 @@ fn running(app: &TestApp) -> Subscription {
         mode: Mode::Test,
         status: SubscriptionStatus::Active,
         description: "Atlas Pro".to_owned(),
-        name: Text::default(),
+        name: ProductNames::default(),
         customer_id: id("cus_1"),
         method_id: app.shop.wallet.clone(),
         currency_id: app.shop.token.clone(),

@@ -9,10 +9,9 @@ use crate::payment::{
     Attempt, AttemptKind, Currency, Description, Intent, IntentStatus, Mandate, MandateDetails, MandateStatus, Method, MethodAmount,
     PlannedPayment, Purpose, StoreTransaction, StoreTransactionRequest,
 };
-use crate::pricing::{Metadata, Price, Product, product_names};
+use crate::pricing::{Metadata, Price, Product, ProductNames};
 use crate::shared::{
-    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, PaymentIntentId, PriceId, ProductId, Text,
-    Timestamp,
+    Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MandateId, MethodId, PaymentIntentId, PriceId, ProductId, Timestamp,
 };
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
@@ -73,9 +72,9 @@ impl BillingBatch {
     }
 
     /// The current names of a subscription's products.
-    pub fn product_names(&self, subscription: &Subscription) -> Text {
+    pub fn product_names(&self, subscription: &Subscription) -> ProductNames {
         let prices = subscription.items.iter().filter_map(|item| self.prices.get(&item.price_id));
-        product_names(prices.filter_map(|price| self.products.get(&price.product_id)))
+        ProductNames::of(prices.filter_map(|price| self.products.get(&price.product_id)))
     }
 
     /// Builds a subscription's invoice to be finalized; it has no number yet.

@@ -217,8 +217,8 @@ pub async fn recover(ctx: &Context, by: Requester, id: &SubscriptionId) -> Resul
 pub(super) mod tests {
     use super::*;
     use crate::billing::Period;
-    use crate::pricing::{Anchoring, Interval, Metadata, RecurringInterval};
-    use crate::shared::{CurrencyId, CustomerId, MethodId, Mode, Text};
+    use crate::pricing::{Anchoring, Interval, Metadata, ProductNames, RecurringInterval};
+    use crate::shared::{CurrencyId, CustomerId, MethodId, Mode};
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_seconds(seconds)
@@ -230,7 +230,7 @@ pub(super) mod tests {
             mode: Mode::Test,
             status,
             description: String::new(),
-            name: Text::default(),
+            name: ProductNames::default(),
             customer_id: CustomerId::parse("cus_1").expect("an id"),
             method_id: MethodId::parse("pm_1").expect("an id"),
             currency_id: CurrencyId::parse("pc_1").expect("an id"),

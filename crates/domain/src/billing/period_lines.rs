@@ -5,7 +5,7 @@ use super::usage_correction::Overbilled;
 use super::{BillingError, InvoiceItem, Period, PricingFormula, Prorated, ProrationLine, Subscription, Unbillable};
 use crate::context::Context;
 use crate::payment::Description;
-use crate::pricing::{Price, Usage};
+use crate::pricing::{Price, ProductNames, Usage};
 use crate::shared::{Amount, InvoiceId, InvoiceItemId, PriceId, StorageError, SubscriptionItemId, Text, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
@@ -55,7 +55,7 @@ pub(super) fn lines(
             invoice_id: invoice.clone(),
             subscription_item_id: Some(item.id.clone()),
             price_id: Some(price.id.clone()),
-            description: Description::Product(product.localized_name()),
+            description: Description::Product(product.localized_name().into()),
             quantity,
             unit_amount: price.unit_amount_in(&subscription.currency_id).unwrap_or_default(),
             amount,
@@ -105,7 +105,7 @@ pub(super) async fn prorated_item(
         invoice_id: invoice.clone(),
         subscription_item_id: item,
         price_id: Some(line.price_id.clone()),
-        description: describe_prorated(line.what, name),
+        description: describe_prorated(line.what, name.into()),
         quantity: line.quantity,
         unit_amount: line.whole,
         amount: line.amount,
@@ -117,7 +117,7 @@ pub(super) async fn prorated_item(
 }
 
 /// The description of a prorated line.
-pub(super) fn describe_prorated(what: Prorated, name: Text) -> Description {
+pub(super) fn describe_prorated(what: Prorated, name: ProductNames) -> Description {
     match what {
         Prorated::Credit => Description::UnusedTime(name),
         Prorated::Charge => Description::RemainingTime(name),

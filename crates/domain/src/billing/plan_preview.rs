@@ -412,7 +412,7 @@ async fn preview(
         let mut item = prorated_item(ctx, unit, line, invoice, item_id, charged_period, at).await?;
         if line.price_id == price.id {
             // The new price can belong to another product, which is already loaded.
-            item.description = describe_prorated(line.what, product.localized_name());
+            item.description = describe_prorated(line.what, product.localized_name().into());
         }
         items.push(item);
     }

@@ -20,7 +20,8 @@ use crate::payment::{
     Attempt, AttemptKind, Currency, Description, Mandate, MandateDetails, MandateStatus, Method, MethodAmount, Purpose, TransferRequest,
     UnsignedTransaction,
 };
-use crate::shared::{Amount, AttemptId, EventId, StorageError, SubscriptionId, Text};
+use crate::pricing::ProductNames;
+use crate::shared::{Amount, AttemptId, EventId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 
 /// The largest top-up, in charges: of the wallet's mandate limit, or of the price of a period if that is higher.
@@ -71,7 +72,7 @@ pub struct PreparedRecharge {
     pub amount: Amount,
     /// The account that receives the funds.
     pub to: Did,
-    pub description: Text,
+    pub description: ProductNames,
 }
 
 /// A subscription and the account that it is charged by.

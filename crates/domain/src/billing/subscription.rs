@@ -1,7 +1,7 @@
 //! Subscriptions and their state machine.
 
 use super::{HoldReason, OnHold, Period, Scope, SubscriptionBounds};
-use crate::pricing::{Metadata, RecurringInterval};
+use crate::pricing::{Metadata, ProductNames, RecurringInterval};
 use crate::shared::{
     Amount, ClockId, CurrencyId, CustomerId, InvoiceId, Listed, MandateId, MethodId, Mode, Page, PriceId, SessionId, StakeId, StorageError,
     SubscriptionId, SubscriptionItemId, Text, Timestamp,
@@ -225,7 +225,7 @@ pub struct Subscription {
     /// The text that the store wrote. Empty: the subscription is called by its products.
     pub description: String,
     /// The names of the products, as of the start of the last renewal or plan change.
-    pub name: Text,
+    pub name: ProductNames,
     pub customer_id: CustomerId,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
@@ -286,8 +286,8 @@ pub enum Due {
 impl Subscription {
     /// The store's description, else the names of the products.
     #[must_use]
-    pub fn title(&self) -> Text {
-        if self.description.is_empty() { self.name.clone() } else { Text::with_fallback(&self.description, None) }
+    pub fn title(&self) -> ProductNames {
+        if self.description.is_empty() { self.name.clone() } else { Text::with_fallback(&self.description, None).into() }
     }
 
     /// Removes a scheduled cancellation.

@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::customer::{Contact, ContactForm, ContactRequirements, Customer, CustomerStatus, ValidationErrors, check_contact};
 use crate::payment::{Attempt, AttemptKind, Currency, Description, Intent, IntentStatus, Method, Purpose, RailError};
 use crate::pricing::{
-    CartError, CatalogueItem, CustomAmountError, Metadata, QuantityError, StockReservation, UnitPricing, check_quantity, product_names,
+    CartError, CatalogueItem, CustomAmountError, Metadata, ProductNames, QuantityError, StockReservation, UnitPricing, check_quantity,
 };
 use crate::shared::{
     Address, Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, MethodId, PaymentIntentId, SessionId, StorageError,
@@ -563,19 +563,19 @@ async fn save_customer(
 }
 
 /// The names of the products of an order.
-pub(super) fn names_of(items: &[CatalogueItem]) -> Text {
-    product_names(items.iter().map(|item| &item.product))
+pub(super) fn names_of(items: &[CatalogueItem]) -> ProductNames {
+    ProductNames::of(items.iter().map(|item| &item.product))
 }
 
 /// The names of the products at these places.
-pub(super) fn group_names(items: &[CatalogueItem], places: &[usize]) -> Text {
-    product_names(places.iter().map(|place| &items[*place].product))
+pub(super) fn group_names(items: &[CatalogueItem], places: &[usize]) -> ProductNames {
+    ProductNames::of(places.iter().map(|place| &items[*place].product))
 }
 
 /// The description of a subscription group: the store's text for recurring items, else the names of the products.
 fn describe_group(session: &Session, items: &[CatalogueItem], group: &SubscriptionGroup) -> Description {
     Description::Product(match group.cycle.is_some() && !session.terms.description.is_empty() {
-        true => Text::with_fallback(&session.terms.description, None),
+        true => Text::with_fallback(&session.terms.description, None).into(),
         false => group_names(items, &group.items),
     })
 }

@@ -226,7 +226,7 @@ pub(super) fn first_lines(
             invoice_id: invoice.id.clone(),
             subscription_item_id: None,
             price_id: Some(price.id.clone()),
-            description: Description::Product(product.localized_name()),
+            description: Description::Product(product.localized_name().into()),
             quantity: item.quantity,
             unit_amount: price.unit_amount_in(&invoice.currency_id).unwrap_or_default(),
             amount,

@@ -12,7 +12,8 @@ use crate::payment::{
     Attempt, AttemptKind, CheckError, Currency, Decline, Intent, Method, MethodAmount, Purpose, RailError, TransferRequest,
     UnsignedTransaction,
 };
-use crate::shared::{AmountError, AttemptId, SessionId, StorageError, Text};
+use crate::pricing::ProductNames;
+use crate::shared::{AmountError, AttemptId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
 /// An unsigned transfer with the data that the payer is shown.
@@ -23,7 +24,7 @@ pub struct TransferToSign {
     pub currency: Currency,
     pub intent: Intent,
     /// A description of the order.
-    pub description: Text,
+    pub description: ProductNames,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -91,7 +92,7 @@ pub(super) struct Payable {
 
 impl Payable {
     /// The description of the order in both languages.
-    pub async fn item_names(&self, unit: &mut dyn UnitOfWork) -> Result<Text, TransferError> {
+    pub async fn item_names(&self, unit: &mut dyn UnitOfWork) -> Result<ProductNames, TransferError> {
         let sold = load_sold(unit, &self.session).await.map_err(|_| TransferError::Changed)?;
         Ok(names_of(&sold))
     }

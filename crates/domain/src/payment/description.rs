@@ -1,16 +1,16 @@
 //! What a payment, an invoice or a line of it is for, as a code with the names of products. The API, pages, mails and documents
 //! word it.
 
-use crate::shared::Text;
+use crate::pricing::ProductNames;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Description {
     /// A product, several products, or a text that the store wrote.
-    Product(Text),
+    Product(ProductNames),
     /// A prorated charge for the rest of a period.
-    RemainingTime(Text),
+    RemainingTime(ProductNames),
     /// A credit for the rest of a period.
-    UnusedTime(Text),
+    UnusedTime(ProductNames),
     Deposit,
     DepositForPlanChange,
     DepositForPaymentChange,
@@ -44,7 +44,7 @@ impl Description {
 
     /// Returns the description of a code, or `None` if no description has this code.
     #[must_use]
-    pub fn of_code(code: &str, name: Text) -> Option<Self> {
+    pub fn of_code(code: &str, name: ProductNames) -> Option<Self> {
         Some(match code {
             "product" => Self::Product(name),
             "remaining_time" => Self::RemainingTime(name),
@@ -64,7 +64,7 @@ impl Description {
 
     /// The names of the products that it is about.
     #[must_use]
-    pub const fn name(&self) -> Option<&Text> {
+    pub const fn name(&self) -> Option<&ProductNames> {
         match self {
             Self::Product(name) | Self::RemainingTime(name) | Self::UnusedTime(name) => Some(name),
             _ => None,
@@ -81,10 +81,11 @@ impl Description {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::Text;
 
     #[test]
     fn each_code_is_read_back_and_only_descriptions_of_products_have_a_name() {
-        let name = || Text::new("Kiln", "窑");
+        let name = || ProductNames { first: Text::new("Kiln", "窑"), others: 2 };
         for (code, named) in [
             ("product", true),
             ("remaining_time", true),

@@ -1,7 +1,8 @@
 //! Mandates and stakes that a payer is asked to sign.
 
 use super::{Currency, CurrencyLimit, Method, UnsignedTransaction};
-use crate::shared::{Amount, Text};
+use crate::pricing::ProductNames;
+use crate::shared::Amount;
 
 /// A mandate that is shown to the payer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub struct PreparedMandate {
     /// Whether part of it depends on usage.
     pub by_usage: bool,
     /// A description of the order.
-    pub description: Text,
+    pub description: ProductNames,
 }
 
 /// A stake that is shown to the payer.
@@ -23,5 +24,5 @@ pub struct PreparedStake {
     pub method: Method,
     pub currency: Currency,
     pub amount: Amount,
-    pub description: Text,
+    pub description: ProductNames,
 }

@@ -5,6 +5,7 @@ mod change_price;
 mod custom;
 mod locked;
 mod manage;
+mod product_names;
 mod recurring;
 mod replace;
 mod stake;
@@ -16,6 +17,7 @@ pub use change_price::*;
 pub use custom::*;
 pub use locked::*;
 pub use manage::*;
+pub use product_names::*;
 pub use recurring::*;
 pub use replace::*;
 pub use stake::*;
@@ -23,7 +25,7 @@ pub use tiers::*;
 pub use unit_pricing::*;
 
 use crate::access::Did;
-use crate::shared::{Amount, CurrencyId, Language, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Text, Timestamp};
+use crate::shared::{Amount, CurrencyId, Listed, Mode, Page, PriceId, ProductId, SessionId, StorageError, Text, Timestamp};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 
@@ -71,19 +73,6 @@ impl Product {
     #[must_use]
     pub fn localized_unit_label(&self) -> Option<Text> {
         self.unit_label.as_ref().map(|label| Text::with_fallback(label, self.unit_label_zh.as_deref()))
-    }
-}
-
-/// The name of a product, or of the first one with the number of the others.
-pub fn product_names<'p>(products: impl IntoIterator<Item = &'p Product>) -> Text {
-    let mut products = products.into_iter();
-    let Some(first) = products.next() else { return Text::default() };
-    let name = first.localized_name();
-    match products.count() {
-        0 => name,
-        others => {
-            Text::new(format!("{} and {others} more", name.en), format!("{} 等 {} 件商品", name.in_language(Language::Chinese), others + 1))
-        }
     }
 }
 

@@ -146,10 +146,10 @@ pub async fn invoice_page() -> Vec<Figure> {
     // In both stores one customer has a thousand invoices at the same depth. No invoice is moved to the customer afterwards, because
     // PostgreSQL would read the dead rows until it vacuums them.
     const CLONE: &str =
-        "INSERT INTO invoices (id, livemode, document, number, status, reason, description, name, name_zh, customer_id, currency_id, method_id, bill_to,
+        "INSERT INTO invoices (id, livemode, document, number, status, reason, description, name, name_zh, name_others, customer_id, currency_id, method_id, bill_to,
             total, amount_paid, amount_credited, failure_count, created_at, finalized_at, updated_at)
         WITH RECURSIVE n(i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM n WHERE i < $2)
-        SELECT 'in_' || (10000000 + n.i), t.livemode, t.document, n.i, t.status, t.reason, t.description, t.name, t.name_zh,
+        SELECT 'in_' || (10000000 + n.i), t.livemode, t.document, n.i, t.status, t.reason, t.description, t.name, t.name_zh, t.name_others,
             'cus_storm_' || CASE WHEN n.i BETWEEN 1001 AND 2000 THEN 0 ELSE 1 + n.i % 19 END,
             t.currency_id, t.method_id, t.bill_to, t.total, t.amount_paid, t.amount_credited, t.failure_count, t.created_at, t.finalized_at,
             t.updated_at

@@ -10,8 +10,8 @@ use souk_adapters::testing::RunningClock;
 use souk_domain::billing::{Period, Subscription, SubscriptionItem, SubscriptionStatus};
 use souk_domain::customer::Customer;
 use souk_domain::payment::{Currency, Mandate, MandateDetails, MandateStatus, Method, MethodKind, Outcome, SignedTransaction, WalletRail};
-use souk_domain::pricing::{Anchoring, Interval, Metadata, Price, Product, Recurring, RecurringInterval, Usage};
-use souk_domain::shared::{Amount, Id, Language, Mode, Text, Timestamp};
+use souk_domain::pricing::{Anchoring, Interval, Metadata, Price, Product, ProductNames, Recurring, RecurringInterval, Usage};
+use souk_domain::shared::{Amount, Id, Language, Mode, Timestamp};
 use souk_domain::storage::{Store, UnitOfWork};
 use souk_sandbox::ledger::{CHAIN_ID, FAUCET_AMOUNT, token};
 use std::sync::Arc;
@@ -139,11 +139,11 @@ pub async fn insert_subscriptions(database: &Database, payers: &[Payer], count: 
     unit.commit().await.expect("commits");
     let mut connection = database.begin().await.expect("begins");
     let payers = payers.len() as u64;
-    let subscriptions = "INSERT INTO subscriptions (id, livemode, status, description, name, name_zh, customer_id, method_id, currency_id, mandate_id, cycle,
+    let subscriptions = "INSERT INTO subscriptions (id, livemode, status, description, name, name_zh, name_others, customer_id, method_id, currency_id, mandate_id, cycle,
             anchor, period_start, period_end, cancel_at_period_end, days_until_cancel, resets_anchor, due_at, invoiced_count, metadata, created_at,
             updated_at, version)
         WITH RECURSIVE n(i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM n WHERE i < $2 - 1)
-        SELECT 'sub_storm_' || (10000000 + n.i), t.livemode, t.status, t.description, t.name, t.name_zh, t.customer_id, t.method_id, t.currency_id, t.mandate_id,
+        SELECT 'sub_storm_' || (10000000 + n.i), t.livemode, t.status, t.description, t.name, t.name_zh, t.name_others, t.customer_id, t.method_id, t.currency_id, t.mandate_id,
             t.cycle, t.anchor, t.period_start, t.period_end, t.cancel_at_period_end, t.days_until_cancel, t.resets_anchor, t.due_at,
             t.invoiced_count, t.metadata, t.created_at, t.updated_at, t.version
         FROM n JOIN subscriptions t ON t.id = 'sub_first_' || (n.i % $1)";
@@ -247,7 +247,7 @@ fn subscription(payer: &Payer, now: Timestamp) -> Subscription {
         mode: Mode::Test,
         status: SubscriptionStatus::Trialing,
         description: "Storm".to_owned(),
-        name: Text::default(),
+        name: ProductNames::default(),
         customer_id: id(&format!("cus_storm_{}", payer.number)),
         method_id: id("pm_sandbox_1_wallet"),
         currency_id: id("pc_sandbox_1_token"),

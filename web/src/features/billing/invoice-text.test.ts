@@ -58,6 +58,15 @@ describe('a description', () => {
     expect(descriptionText(described, portalTexts.zh)).toBe(zh);
   });
 
+  it('of several products names the first one: English counts the others, Chinese counts all', () => {
+    const description_params = { ...names, others: '2' };
+    const described = { description: 'In English', description_code: 'product', description_params };
+    expect(descriptionText(described, portalTexts.en)).toBe('Chorus and 2 more');
+    expect(descriptionText(described, portalTexts.zh)).toBe('合唱 等 3 件商品');
+    const rest = { ...described, description_code: 'remaining_time' };
+    expect(descriptionText(rest, portalTexts.en)).toBe('Remaining time on Chorus and 2 more');
+  });
+
   it('of an unknown code stays as the server sent it, and a name without Chinese text is the English one', () => {
     expect(descriptionText({ description: 'Brand new', description_code: 'brand_new' }, portalTexts.zh)).toBe(
       'Brand new',

@@ -58,7 +58,10 @@ export function descriptionText(
   { description, description_code: code = '', description_params: names }: Described,
   { t, language }: Pick<Texts, 't' | 'language'>,
 ): string {
-  const name = (language === 'zh' && names?.name_zh) || names?.name || description || '';
+  const first = (language === 'zh' && names?.name_zh) || names?.name || description || '';
+  const others = Number(names?.others ?? 0);
+  const name =
+    names?.name && others > 0 ? t('description.several', { name: first, count: others, total: others + 1 }) : first;
   const key = DESCRIPTIONS[code];
   return key ? t(key, { name }) : name;
 }

@@ -129,7 +129,7 @@ impl Billing {
             mode: Mode::Test,
             status: SubscriptionStatus::Active,
             description: String::new(),
-            name: Text::with_fallback("Product prod_1", None),
+            name: Text::with_fallback("Product prod_1", None).into(),
             customer_id: id("cus_1"),
             method_id: self.networks.method.id.clone(),
             currency_id: self.networks.currency.id.clone(),

@@ -7,6 +7,7 @@ use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{BilledUsage, Scope, Subscription, SubscriptionFilter, TestClock, Threshold};
 use souk_domain::payment::{self, Attempt, AttemptContext, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger};
+use souk_domain::pricing::ProductNames;
 use souk_domain::shared::{Amount, MandateId, Mode, Page, SubscriptionId, Text};
 use std::time::Duration;
 
@@ -78,8 +79,9 @@ on_both! {
     async fn a_list_is_filtered_by_a_part_of_the_description_or_by_the_id(db: &TestDatabase) {
         let billing = opened(db).await;
         let price = billing.price("price_2", 5, MONTHLY).await;
-        let other = Subscription { description: "50% of_it".to_owned(), name: Text::new("Half", "五折"), ..billing.subscription("sub_2", &price, DAY) };
+        let other = Subscription { description: "50% of_it".to_owned(), name: ProductNames { first: Text::new("Half", "五折"), others: 2 }, ..billing.subscription("sub_2", &price, DAY) };
         billing.insert(&other).await;
+        assert_eq!(billing.find("sub_2").await.name, other.name, "the names are read as they were written");
         let mut unit = billing.ctx.store.read().await.expect("reads");
         for (query, found) in [("PRODUCT", 1), ("sub_2", 1), ("0% OF_", 1), ("0_ of", 0), ("half", 1), ("五折", 1), ("", 2)] {
             let filter = SubscriptionFilter { query: query.to_owned(), ..SubscriptionFilter::default() };

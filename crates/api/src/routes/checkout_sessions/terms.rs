@@ -2,11 +2,12 @@
 
 use crate::lossless_json::Decimal;
 use crate::problem::Problem;
+use crate::routes::payments::names_text;
 use poem_openapi::Object;
 use serde_json::{Number, Value};
 use souk_domain::billing::{Subscription, TrialTerms};
 use souk_domain::checkout::{self, Buyer, Expanded, QuoteRequest, SessionMode, SubscribedProduct, SubscriptionTerms};
-use souk_domain::shared::{CurrencyId, Timestamp};
+use souk_domain::shared::{CurrencyId, Language, Timestamp};
 use std::collections::BTreeMap;
 
 /// `subscription_data` of a request. Unsupported fields are ignored.
@@ -186,7 +187,7 @@ impl From<&Subscription> for SessionSubscriptionModel {
     fn from(subscription: &Subscription) -> Self {
         Self {
             id: subscription.id.to_string(),
-            description: subscription.title().en,
+            description: names_text(&subscription.title(), Language::English),
             status: subscription.status.name().to_owned(),
             price_ids: subscription.items.iter().map(|item| item.price_id.to_string()).collect(),
         }

@@ -1,6 +1,7 @@
 //! The messages between store and wallet inside the signed envelopes.
 
 use crate::problem::Problem;
+use crate::routes::payments::names_text;
 use crate::state::App;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -112,11 +113,13 @@ pub fn accepted(app: &App, session: &ConnectSession, response: Value, now: Times
 /// The signed final message of a step whose transaction the network has not decided about yet. The page shows the result.
 pub fn confirming(app: &App, session: &ConnectSession, response: Value, now: Timestamp) -> Value {
     let language = language_of(session);
-    let text = match (session.step, language) {
-        (ConnectStep::Mandate, Language::English) => "Your authorization is being confirmed. The page will show the result.",
-        (ConnectStep::Mandate, Language::Chinese) => "授权正在确认中，结果会显示在页面上。",
-        (_, Language::English) => "Your payment is being confirmed. The page will show the result.",
-        (_, Language::Chinese) => "付款正在确认中，结果会显示在页面上。",
+    // A change of the payment method moves no money: its transaction is the authorization.
+    let is_mandate = session.step == ConnectStep::Mandate || session.action == ConnectAction::ChangePayment;
+    let text = match (is_mandate, language) {
+        (true, Language::English) => "Your authorization is being confirmed. The page will show the result.",
+        (true, Language::Chinese) => "授权正在确认中，结果会显示在页面上。",
+        (false, Language::English) => "Your payment is being confirmed. The page will show the result.",
+        (false, Language::Chinese) => "付款正在确认中，结果会显示在页面上。",
     };
     let body = json!({
         "status": "ok", "successMessage": text, "response": response, "cookies": {}, "storages": {}, "appInfo": app_info(app, language),
@@ -170,7 +173,7 @@ pub fn profile_claim(language: Language) -> Value {
 
 pub fn transfer_claim(transfer: &TransferToSign, language: Language) -> Value {
     let amount = transfer.intent.amount.to_decimal(transfer.currency.decimals);
-    let items = transfer.description.in_language(language);
+    let items = names_text(&transfer.description, language);
     let text = match language {
         Language::English => format!("Pay {amount} {} for {items}", transfer.currency.symbol),
         Language::Chinese => format!("支付 {amount} {}，用于 {items}", transfer.currency.symbol),
@@ -197,11 +200,11 @@ pub fn mandate_claim(mandate: &PreparedMandate, store: &str, language: Language)
             format!(
                 "Allow {store} to charge at most {} per payment for {} and your other subscriptions",
                 limits.join(", "),
-                mandate.description.in_language(language)
+                names_text(&mandate.description, language)
             )
         }
         Language::Chinese => {
-            format!("允许 {store} 每次最多扣款 {}，用于 {} 及你的其他订阅", limits.join("、"), mandate.description.in_language(language))
+            format!("允许 {store} 每次最多扣款 {}，用于 {} 及你的其他订阅", limits.join("、"), names_text(&mandate.description, language))
         }
     };
     if mandate.by_usage {
@@ -227,7 +230,7 @@ pub fn mandate_claim(mandate: &PreparedMandate, store: &str, language: Language)
 
 pub fn stake_claim(stake: &PreparedStake, language: Language) -> Value {
     let amount = stake.amount.to_decimal(stake.currency.decimals);
-    let items = stake.description.in_language(language);
+    let items = names_text(&stake.description, language);
     let text = match language {
         Language::English => {
             format!("Refundable deposit of {amount} {} for {items}, returned after the subscription ends", stake.currency.symbol)

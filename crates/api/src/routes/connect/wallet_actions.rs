@@ -6,6 +6,7 @@ use super::claims;
 use crate::auth::{Caller, LinkHolder, resources};
 use crate::problem::Problem;
 use crate::routes::customers::named_customer;
+use crate::routes::payments::names_text;
 use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep, Wallet};
@@ -237,7 +238,7 @@ fn overdue_claim(payment: &PreparedOverduePayment, language: Language) -> Value 
 /// The description names the recipient, because the funds do not go to the store.
 fn recharge_claim(recharge: &PreparedRecharge, language: Language) -> Value {
     let sum = format!("{} {}", recharge.amount.to_decimal(recharge.currency.decimals), recharge.currency.symbol);
-    let (to, description) = (&recharge.to, recharge.description.in_language(language));
+    let (to, description) = (&recharge.to, names_text(&recharge.description, language));
     let text = match language {
         Language::English => format!("Top up {to}, the account that pays for {description}, with {sum}"),
         Language::Chinese => format!("为 {description} 的扣款账户 {to} 充值 {sum}"),

@@ -31,7 +31,7 @@ pub struct LineModel {
     /// The description as a code: product, remaining_time, unused_time, deposit, deposit_plan_change, deposit_payment_change,
     /// deposit_resume, deposit_overdraft, overdraft_fee, deposit_forfeited, deposit_returned or top_up.
     pub description_code: String,
-    /// The parameters of the description: `name` and `name_zh`, the names of products.
+    /// The parameters of the description: `name` and `name_zh`, the name of the first product, and `others`, the number of further products.
     pub description_params: BTreeMap<String, String>,
     pub subscription_item_id: Option<String>,
     pub price_id: Option<String>,

@@ -1,16 +1,17 @@
-//! Descriptions on the wire: the payment kit's English text, and a code with parameters that pages translate.
+//! Descriptions and names of products on the wire: the payment kit's English text, and a code with parameters that pages translate.
 
 use souk_domain::payment::Description;
-use souk_domain::shared::Text;
+use souk_domain::pricing::ProductNames;
+use souk_domain::shared::{Language, Text};
 use std::collections::BTreeMap;
 
 /// The English text, with the payment kit's words for deposits and top-ups (payment-kit.md 4).
 #[must_use]
 pub fn description_text(description: &Description) -> String {
     let fixed = match description {
-        Description::Product(name) => return name.en.clone(),
-        Description::RemainingTime(name) => return format!("Remaining time on {}", name.en),
-        Description::UnusedTime(name) => return format!("Unused time on {}", name.en),
+        Description::Product(name) => return names_text(name, Language::English),
+        Description::RemainingTime(name) => return format!("Remaining time on {}", names_text(name, Language::English)),
+        Description::UnusedTime(name) => return format!("Unused time on {}", names_text(name, Language::English)),
         Description::Deposit => "Stake for subscription",
         Description::DepositForPlanChange => "Stake for subscription plan change",
         Description::DepositForPaymentChange => "Stake for subscription payment change",
@@ -24,11 +25,33 @@ pub fn description_text(description: &Description) -> String {
     fixed.to_owned()
 }
 
-/// The parameters of a description: `name` and `name_zh`, the names of the products that it is about.
+/// The parameters of a description: `name` and `name_zh`, the name of the first product that it is about, and `others`, the number of
+/// further products. With one product, there is no `others`.
 #[must_use]
 pub fn description_params(description: &Description) -> BTreeMap<String, String> {
-    let names = |name: &Text| [("name".to_owned(), name.en.clone()), ("name_zh".to_owned(), name.zh.clone())];
-    description.name().into_iter().flat_map(names).collect()
+    let Some(ProductNames { first, others }) = description.name() else { return BTreeMap::new() };
+    let mut params = BTreeMap::from([("name".to_owned(), first.en.clone()), ("name_zh".to_owned(), first.zh.clone())]);
+    if *others > 0 {
+        params.insert("others".to_owned(), others.to_string());
+    }
+    params
+}
+
+/// The names of products in one language. English counts the others, Chinese counts all.
+#[must_use]
+pub fn names_text(names: &ProductNames, language: Language) -> String {
+    let first = names.first.in_language(language);
+    match (language, names.others) {
+        (_, 0) => first.to_owned(),
+        (Language::English, others) => format!("{first} and {others} more"),
+        (Language::Chinese, others) => format!("{first} 等 {} 件商品", u64::from(others) + 1),
+    }
+}
+
+/// The names of products in both languages.
+#[must_use]
+pub fn names_in_both(names: &ProductNames) -> Text {
+    Text::new(names_text(names, Language::English), names_text(names, Language::Chinese))
 }
 
 #[cfg(test)]
@@ -37,7 +60,7 @@ mod tests {
 
     #[test]
     fn descriptions_have_the_words_of_the_payment_kit() {
-        let name = || Text::new("Kiln", "窑");
+        let name = || Text::new("Kiln", "窑").into();
         for (code, text) in [
             ("product", "Kiln"),
             ("remaining_time", "Remaining time on Kiln"),
@@ -55,5 +78,18 @@ mod tests {
             let description = Description::of_code(code, name()).expect("a description");
             assert_eq!(description_text(&description), text, "{code}");
         }
+    }
+
+    #[test]
+    fn several_products_are_named_by_the_first_one_and_a_number() {
+        let names = ProductNames { first: Text::new("Brush", "画笔"), others: 2 };
+        assert_eq!(names_in_both(&names), Text::new("Brush and 2 more", "画笔 等 3 件商品"));
+        let params = description_params(&Description::RemainingTime(names.clone()));
+        assert_eq!(
+            params.into_iter().collect::<Vec<_>>(),
+            [("name", "Brush"), ("name_zh", "画笔"), ("others", "2")].map(|(key, value)| (key.to_owned(), value.to_owned()))
+        );
+        assert_eq!(description_text(&Description::RemainingTime(names)), "Remaining time on Brush and 2 more");
+        assert!(!description_params(&Description::Product(Text::new("Kiln", "窑").into())).contains_key("others"));
     }
 }

@@ -3,5 +3,5 @@
 mod description;
 mod model;
 
-pub use description::{description_params, description_text};
+pub use description::{description_params, description_text, names_in_both, names_text};
 pub use model::*;

@@ -4,7 +4,9 @@ use crate::problem::Problem;
 use crate::routes::checkout_sessions::TextModel;
 use crate::routes::customers::CustomerReference;
 use crate::routes::invoices::InvoiceModel;
-use crate::routes::payments::{CurrencyModel, CustomerModel, MethodModel, PaymentDetailModel, StakingDetailModel};
+use crate::routes::payments::{
+    CurrencyModel, CustomerModel, MethodModel, PaymentDetailModel, StakingDetailModel, names_in_both, names_text,
+};
 use crate::routes::prices::{PriceModel, ProductModel};
 use crate::state::{App, Site};
 use poem_openapi::Object;
@@ -13,7 +15,7 @@ use souk_domain::billing::{
     Subscription, Threshold,
 };
 use souk_domain::payment::{Mandate, MandateDetails, Method};
-use souk_domain::shared::{Amount, CurrencyId, Timestamp};
+use souk_domain::shared::{Amount, CurrencyId, Language, Timestamp};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Object)]
@@ -222,8 +224,8 @@ impl From<&Subscription> for SubscriptionReference {
     fn from(subscription: &Subscription) -> Self {
         Self {
             id: subscription.id.to_string(),
-            description: subscription.title().en,
-            title: TextModel::from(&subscription.title()),
+            description: names_text(&subscription.title(), Language::English),
+            title: TextModel::from(&names_in_both(&subscription.title())),
             status: subscription.status.name().to_owned(),
             current_period_end: subscription.period.end.seconds(),
             cancel_at_period_end: subscription.cancel_at_period_end,
@@ -320,8 +322,8 @@ impl SubscriptionModel {
             object: "subscription".to_owned(),
             livemode: subscription.mode.is_live(),
             status: subscription.status.name().to_owned(),
-            description: subscription.title().en,
-            title: TextModel::from(&subscription.title()),
+            description: names_text(&subscription.title(), Language::English),
+            title: TextModel::from(&names_in_both(&subscription.title())),
             customer_id: subscription.customer_id.to_string(),
             currency_id: subscription.currency_id.to_string(),
             default_payment_method_id: subscription.method_id.to_string(),

@@ -17,6 +17,8 @@ const PAID_BY_WALLET: &str = "SELECT count(*) AS n FROM invoices WHERE status = 
     AND method_id IN (SELECT id FROM payment_methods WHERE kind = 'arcblock')";
 const RESERVED: &str = "SELECT quantity_sold AS n FROM prices WHERE quantity_available > 0";
 const OPEN: &str = "SELECT count(*) AS n FROM checkout_sessions WHERE status = 'open'";
+/// Hints that were interrupted are delivered again, each after a delay of its own.
+const HINTS: &str = "SELECT count(*) AS n FROM outbox WHERE topic = 'settle_attempt'";
 const UNDELIVERED: &str = "SELECT count(*) AS n FROM outbox WHERE topic IN ('realtime', 'receipt_mail')";
 
 /// Waits for a condition for at most 60 s.
@@ -84,7 +86,7 @@ on_both! {
         app.networks.hang_cards(false);
         eventually("everything is settled", async || {
             app.advance(Duration::from_secs(5));
-            app.count(PAID_BY_CARD).await == 1 && app.count(RESERVED).await == 0
+            app.count(PAID_BY_CARD).await == 1 && app.count(RESERVED).await == 0 && app.count(HINTS).await == 0
         })
         .await;
         assert_eq!(bob.retrieve(&waiting).await["checkoutSession"]["status"], "expired");

@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(after(state(0, 0, 0), 5), Some(0));
         assert_eq!(after(state(2, 32, 0), 5), Some(0));
         assert_eq!(after(state(2, 0, 7), 5), Some(0));
-        assert_eq!(after(state(2, 0, 16), 5), Some(9), "what is left pays the next transaction");
+        assert_eq!(after(state(2, 0, 16), 5), Some(9), "the rest pays for the next transaction");
         assert_eq!(after(state(2, 0, 6), 5), None);
         assert_eq!(after(state(2, 0, 1), 0), None);
     }

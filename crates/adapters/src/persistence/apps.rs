@@ -28,7 +28,7 @@ const CATEGORIES: &str = "SELECT c.id, c.slug, c.name_en, c.name_zh, c.position,
 
 const FIND_ALL: Sql = Sql {
     sqlite: "SELECT * FROM apps WHERE did IN (SELECT value FROM json_each($1)) ORDER BY did",
-    postgres: "SELECT * FROM apps WHERE did IN (SELECT jsonb_array_elements_text($1)) ORDER BY did",
+    postgres: "SELECT * FROM apps WHERE did = ANY (ARRAY(SELECT jsonb_array_elements_text($1))) ORDER BY did",
 };
 
 // $1: one pattern per word, all of which must match; $2: the slug of a category; $3: whether the app is free.
@@ -76,7 +76,7 @@ const RECENT: Sql = Sql {
     sqlite: "SELECT app, sum(downloads) AS n FROM app_downloads_daily
         WHERE app IN (SELECT value FROM json_each($1)) AND day > $2 GROUP BY app ORDER BY app",
     postgres: "SELECT app, sum(downloads) AS n FROM app_downloads_daily
-        WHERE app IN (SELECT jsonb_array_elements_text($1)) AND day > $2 GROUP BY app ORDER BY app",
+        WHERE app = ANY (ARRAY(SELECT jsonb_array_elements_text($1))) AND day > $2 GROUP BY app ORDER BY app",
 };
 
 #[derive(Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use souk_domain::access::Did;
 use souk_domain::billing::InvoiceStatus;
 use souk_domain::payment::{
-    Attempt, AttemptKind, AttemptStatus, Attempts, Decline, PlannedPayment, Purpose, RECHECK_AFTER, Recheck, TransactionKey,
+    Attempt, AttemptKind, AttemptStatus, Attempts, Decline, NewAttempt, PlannedPayment, Purpose, RECHECK_AFTER, Recheck, TransactionKey,
 };
 use souk_domain::shared::{Amount, AttemptId, ClockId, InvoiceId, MethodId, PaymentIntentId, StorageError, Timestamp};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,7 +23,7 @@ const ALREADY_IN_FLIGHT: &str = "an open one of an invoice that it pays";
 const INSERT_PLANNED: &str = "INSERT INTO attempt_invoices (attempt_id, invoice_id, amount, open)";
 /// Amounts are stored as text on SQLite, so the remaining amount is computed in Rust while the lock is held.
 const LOCK_INVOICES: Sql = sql_per_dialect!(
-    "SELECT id, status, total, amount_paid, amount_credited FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE")
+    "SELECT id, status, total, amount_paid, amount_credited FROM invoices WHERE id " (among "$1") " ORDER BY id" (either "" " FOR UPDATE")
 );
 const LOCK_INVOICE: Sql = sql_per_dialect!("SELECT id FROM invoices WHERE id = $1" (either "" " FOR UPDATE"));
 /// Looks up each method in the index, because a long backlog of one must not make the search slow.
@@ -41,7 +41,7 @@ pub(super) const CLAIM_DUE: Sql = Sql {
 };
 const RELEASE: Sql = sql_per_dialect!(
     "UPDATE attempts SET check_at = $4, sent_at = CASE WHEN sent_at = $2 THEN NULL ELSE sent_at END
-     WHERE id IN " (listed "$1") " AND check_at = $3 AND status IN ('open', 'unknown')"
+     WHERE id " (among "$1") " AND check_at = $3 AND status IN ('open', 'unknown')"
 );
 
 const CLAIM_RECHECKS: Sql = Sql {
@@ -55,17 +55,26 @@ const CLAIM_RECHECKS: Sql = Sql {
                RETURNING attempts.id, attempts.method_id, attempts.updated_at, attempts.doubted",
 };
 
-const FIND_OPEN: Sql =
-    sql_per_dialect!("SELECT * FROM attempts WHERE id IN " (listed "$1") " AND status IN ('open', 'unknown') ORDER BY id");
-const METHODS_OF: Sql = sql_per_dialect!("SELECT id, method_id FROM attempts WHERE id IN " (listed "$1") " ORDER BY id");
+const FIND_OPEN: Sql = sql_per_dialect!("SELECT * FROM attempts WHERE id " (among "$1") " AND status IN ('open', 'unknown') ORDER BY id");
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM attempts WHERE id " (among "$1") " ORDER BY id");
+const PLANNED_BY: Sql = sql_per_dialect!(
+    "SELECT attempt_id, invoice_id, amount FROM attempt_invoices WHERE attempt_id " (among "$1") " ORDER BY invoice_id"
+);
+const SETTLE: Sql = sql_per_dialect!(
+    "UPDATE attempts SET status = 'settled', last_error = NULL, updated_at = $2,
+         recheck_at = CASE WHEN purpose = 'payment' AND hash IS NOT NULL THEN $3 END
+     WHERE id " (among "$1") " AND status IN ('open', 'unknown') RETURNING id"
+);
+const CLOSE: Sql = sql_per_dialect!("UPDATE attempt_invoices SET open = $2 WHERE attempt_id " (among "$1"));
+const METHODS_OF: Sql = sql_per_dialect!("SELECT id, method_id FROM attempts WHERE id " (among "$1") " ORDER BY id");
 /// Repeats the condition of the partial index on the hash.
 pub(super) const WALLETS_OF: Sql = sql_per_dialect!(
-    "SELECT method_id, hash, payer FROM attempts WHERE method_id IN " (listed "$1") " AND hash IN " (listed "$2")
+    "SELECT method_id, hash, payer FROM attempts WHERE method_id " (among "$1") " AND hash " (among "$2")
     " AND hash IS NOT NULL AND payer IS NOT NULL"
 );
 // SQLite uses a partial index only if the statement repeats the index's condition verbatim.
 pub(super) const IN_FLIGHT: Sql = sql_per_dialect!(
-    "SELECT invoice_id FROM attempt_invoices WHERE " (either "open = 1" "open") " AND invoice_id IN " (listed "$1")
+    "SELECT invoice_id FROM attempt_invoices WHERE " (either "open = 1" "open") " AND invoice_id " (among "$1")
 );
 /// Excludes drafts: they belong to checkouts, which may stay open for any time.
 const HAS_OPEN_FOR_CLOCK: Sql = sql_per_dialect!(
@@ -73,7 +82,7 @@ const HAS_OPEN_FOR_CLOCK: Sql = sql_per_dialect!(
      WHERE " (either "c.open = 1" "c.open") " AND i.clock_id = $1 AND i.status IN ('open', 'uncollectible') LIMIT 1"
 );
 const CLAIM_UNSENT: Sql = sql_per_dialect!(
-    "UPDATE attempts SET sent_at = $2, check_at = $3 WHERE id IN " (listed "$1") " AND sent_at IS NULL AND status = 'open' RETURNING id"
+    "UPDATE attempts SET sent_at = $2, check_at = $3 WHERE id " (among "$1") " AND sent_at IS NULL AND status = 'open' RETURNING id"
 );
 
 pub struct SqlAttempts<'s> {
@@ -83,9 +92,9 @@ pub struct SqlAttempts<'s> {
 
 #[async_trait]
 impl Attempts for SqlAttempts<'_> {
-    async fn insert_all(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)]) -> Result<(), StorageError> {
+    async fn insert_all(&mut self, attempts: &[NewAttempt]) -> Result<(), StorageError> {
         let duplicate = |what: &str| Err(StorageError::Duplicate(format!("attempts: {what}")));
-        let invoices: Vec<_> = attempts.iter().flat_map(|(_, planned)| planned).map(|one| one.invoice_id.clone()).collect();
+        let invoices: Vec<_> = attempts.iter().flat_map(|new| &new.planned).map(|one| one.invoice_id.clone()).collect();
         if !invoices.is_empty() {
             if !self.can_be_paid(attempts, &invoices).await? {
                 return duplicate("an invoice asks for less than is planned");
@@ -96,7 +105,7 @@ impl Attempts for SqlAttempts<'_> {
                 return duplicate(ALREADY_IN_FLIGHT);
             }
         }
-        let row = |(attempt, planned): &(Attempt, Vec<PlannedPayment>)| {
+        let row = |NewAttempt { attempt, planned }: &NewAttempt| {
             let row = |one: &PlannedPayment| {
                 Values::default().bind(&attempt.id).bind(&one.invoice_id).bind(one.amount).bind(attempt.status.is_open())
             };
@@ -108,7 +117,7 @@ impl Attempts for SqlAttempts<'_> {
         if self.connection.insert(INSERT_PLANNED, planned, "ON CONFLICT DO NOTHING").await? < count {
             return duplicate(ALREADY_IN_FLIGHT);
         }
-        let rows = attempts.iter().map(|(attempt, _)| self.values_of(attempt)).collect::<Result<_, _>>()?;
+        let rows = attempts.iter().map(|new| self.values_of(&new.attempt)).collect::<Result<_, _>>()?;
         match self.connection.insert(INSERT, rows, "ON CONFLICT DO NOTHING").await? < attempts.len() as u64 {
             true => duplicate("an open one of the purpose, or the transaction"),
             false => Ok(()),
@@ -158,6 +167,11 @@ impl Attempts for SqlAttempts<'_> {
         row.map(|row| attempt(&row, self.secrets)).transpose()
     }
 
+    async fn find_all(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
+        let rows = self.connection.query_per_dialect(FIND_ALL).bind(keys(ids)).all().await?;
+        rows.iter().map(|row| attempt(row, self.secrets)).collect()
+    }
+
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
         let rows = self.connection.query_per_dialect(FIND_OPEN).bind(keys(ids)).all().await?;
         rows.iter().map(|row| attempt(row, self.secrets)).collect()
@@ -175,10 +189,13 @@ impl Attempts for SqlAttempts<'_> {
         rows.iter().map(|row| Ok((key(row)?, row.get("payer")?))).collect()
     }
 
-    async fn planned_by(&mut self, id: &AttemptId) -> Result<Vec<PlannedPayment>, StorageError> {
-        let select = "SELECT invoice_id, amount FROM attempt_invoices WHERE attempt_id = $1 ORDER BY invoice_id";
-        let rows = self.connection.query(select).bind(id).all().await?;
-        rows.iter().map(|row| Ok(PlannedPayment { invoice_id: row.get("invoice_id")?, amount: row.get("amount")? })).collect()
+    async fn planned_by_all(&mut self, ids: &[AttemptId]) -> Result<HashMap<AttemptId, Vec<PlannedPayment>>, StorageError> {
+        let mut planned: HashMap<_, Vec<_>> = HashMap::new();
+        for row in self.connection.query_per_dialect(PLANNED_BY).bind(keys(ids)).all().await? {
+            let one = PlannedPayment { invoice_id: row.get("invoice_id")?, amount: row.get("amount")? };
+            planned.entry(row.get("attempt_id")?).or_default().push(one);
+        }
+        Ok(planned)
     }
 
     async fn in_flight(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError> {
@@ -241,27 +258,28 @@ impl Attempts for SqlAttempts<'_> {
         let query = self.connection.query(update).bind(&attempt.id).bind(Some(error)).bind(now).bind(attempt.check_at);
         let declined = query.execute().await? == 1;
         if declined {
-            self.close(&attempt.id).await?;
+            self.close(std::slice::from_ref(&attempt.id)).await?;
         }
         Ok(declined)
     }
 
-    async fn finish(
-        &mut self,
-        id: &AttemptId,
-        status: AttemptStatus,
-        error: Option<&Decline>,
-        now: Timestamp,
-    ) -> Result<bool, StorageError> {
-        let update = "UPDATE attempts SET status = $2, last_error = $3, updated_at = $4,
-                          recheck_at = CASE WHEN $2 = 'settled' AND purpose = 'payment' AND hash IS NOT NULL THEN $5 END
+    async fn decline_claimed(&mut self, id: &AttemptId, error: Option<&Decline>, now: Timestamp) -> Result<bool, StorageError> {
+        let update = "UPDATE attempts SET status = 'declined', last_error = $2, updated_at = $3
                       WHERE id = $1 AND status IN ('open', 'unknown')";
-        let query = self.connection.query(update).bind(id).bind(status).bind(error).bind(now).bind(now.plus(RECHECK_AFTER));
-        let ended = query.execute().await? == 1;
-        if ended {
-            self.close(id).await?;
+        let declined = self.connection.query(update).bind(id).bind(error).bind(now).execute().await? == 1;
+        if declined {
+            self.close(std::slice::from_ref(id)).await?;
         }
-        Ok(ended)
+        Ok(declined)
+    }
+
+    async fn settle_all(&mut self, ids: &[AttemptId], now: Timestamp) -> Result<Vec<AttemptId>, StorageError> {
+        let query = self.connection.query_per_dialect(SETTLE).bind(keys(ids)).bind(now).bind(now.plus(RECHECK_AFTER));
+        let settled: Vec<AttemptId> = query.all().await?.iter().map(|row| row.get("id")).collect::<Result<_, _>>()?;
+        if !settled.is_empty() {
+            self.close(&settled).await?;
+        }
+        Ok(settled)
     }
 
     async fn reschedule(
@@ -323,7 +341,7 @@ impl SqlAttempts<'_> {
 
     /// Locks the invoices that these attempts pay. Returns whether the remaining amount of each covers the planned payment. Drafts count
     /// too, because the checkout of a draft is being paid.
-    async fn can_be_paid(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)], invoices: &[InvoiceId]) -> Result<bool, StorageError> {
+    async fn can_be_paid(&mut self, attempts: &[NewAttempt], invoices: &[InvoiceId]) -> Result<bool, StorageError> {
         let rows = self.connection.query_per_dialect(LOCK_INVOICES).bind(keys(invoices)).all().await?;
         let mut remaining_by_invoice: HashMap<InvoiceId, Amount> = HashMap::with_capacity(rows.len());
         for row in &rows {
@@ -331,15 +349,14 @@ impl SqlAttempts<'_> {
                 remaining_by_invoice.insert(row.get("id")?, amount);
             }
         }
-        let mut planned = attempts.iter().flat_map(|(_, planned)| planned);
+        let mut planned = attempts.iter().flat_map(|new| &new.planned);
         Ok(planned.all(|one| remaining_by_invoice.get(&one.invoice_id).is_some_and(|remaining| one.amount <= *remaining)))
     }
 
-    /// Lets other attempts pay the invoices of an ended attempt. It does not lock these invoices, because their locks come later in the
-    /// lock order: a transaction that holds one of them sees this attempt as open until this unit of work commits.
-    async fn close(&mut self, id: &AttemptId) -> Result<(), StorageError> {
-        let update = "UPDATE attempt_invoices SET open = $2 WHERE attempt_id = $1";
-        self.connection.query(update).bind(id).bind(false).defer(None).await
+    /// Lets other attempts pay the invoices of ended attempts. It does not lock these invoices, because their locks come later in the
+    /// lock order: a transaction that holds one of them sees its attempt as open until this unit of work commits.
+    async fn close(&mut self, ids: &[AttemptId]) -> Result<(), StorageError> {
+        self.connection.query_per_dialect(CLOSE).bind(keys(ids)).bind(false).defer(None).await
     }
 }
 

@@ -8,11 +8,11 @@ use souk_domain::billing::{Balance, BalanceTransaction, Balances};
 use souk_domain::shared::{Amount, CurrencyId, CustomerId, Listed, Mode, Page, StorageError};
 
 const OF_ALL: Sql = sql_per_dialect!(
-    "SELECT * FROM customer_balances WHERE customer_id IN " (listed "$1") " AND amount > $2 ORDER BY customer_id, currency_id"
+    "SELECT * FROM customer_balances WHERE customer_id " (among "$1") " AND amount > $2 ORDER BY customer_id, currency_id"
 );
 /// Locks balances of zero too, so that no other transaction can increase them meanwhile.
 const LOCK_ALL: Sql = sql_per_dialect!(
-    "SELECT * FROM customer_balances WHERE customer_id IN " (listed "$1") " ORDER BY customer_id, currency_id" (either "" " FOR UPDATE")
+    "SELECT * FROM customer_balances WHERE customer_id " (among "$1") " ORDER BY customer_id, currency_id" (either "" " FOR UPDATE")
 );
 /// Amounts are stored as text on SQLite. The new amount is therefore computed in Rust, and the update requires the old one.
 const LOCK: Sql = sql_per_dialect!(

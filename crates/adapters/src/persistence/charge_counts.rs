@@ -8,11 +8,11 @@ use souk_domain::billing::{ChargeCount, ChargeCounts, LiveSubscriptions};
 use souk_domain::shared::{CustomerId, StorageError, Timestamp};
 use std::time::Duration;
 
-const OF: Sql = sql_per_dialect!("SELECT * FROM charge_counts WHERE customer_id IN " (listed "$1") " AND hour = $2");
+const OF: Sql = sql_per_dialect!("SELECT * FROM charge_counts WHERE customer_id " (among "$1") " AND hour = $2");
 const LIVE: Sql = sql_per_dialect!(
-    "SELECT customer_id, count(*) AS n FROM subscriptions WHERE customer_id IN " (listed "$1") " AND status <> 'canceled' GROUP BY customer_id"
+    "SELECT customer_id, count(*) AS n FROM subscriptions WHERE customer_id " (among "$1") " AND status <> 'canceled' GROUP BY customer_id"
 );
-const FORGET_LATER: Sql = sql_per_dialect!("DELETE FROM charge_counts WHERE customer_id IN " (listed "$1") " AND hour > $2");
+const FORGET_LATER: Sql = sql_per_dialect!("DELETE FROM charge_counts WHERE customer_id " (among "$1") " AND hour > $2");
 
 pub struct SqlChargeCounts<'s>(pub &'s mut Connection);
 

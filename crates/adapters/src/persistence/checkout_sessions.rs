@@ -12,7 +12,7 @@ use souk_domain::shared::{CurrencyId, Listed, MethodId, Mode, Page, SessionId, S
 
 const LIST: Listing = listing!(
     "checkout_sessions",
-    "livemode = $4 AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($6 IS NULL OR link_id = $6) AND " (has_all "metadata" "$7")
+    "livemode = $4 AND ($5 IS NULL OR status " (among "$5") ") AND ($6 IS NULL OR link_id = $6) AND " (has_all "metadata" "$7")
 );
 
 const UPDATE: &str = "UPDATE checkout_sessions SET version = version + 1, status = $3, payment_status = $4, items = $5, currency_id = $6,

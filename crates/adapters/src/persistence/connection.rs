@@ -1,6 +1,6 @@
 //! Runs one SQL text on either of the two drivers.
 
-use super::batch::{Statement, placeholders, postgres_arguments, sqlite_arguments};
+use super::batch::{Inputs, Statement, columns, placeholders, postgres_arguments, sqlite_arguments};
 use super::database::{Engine, commit_failure, storage};
 use super::row::{QueryResult, Row};
 use super::value::{Bound, Values};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// The most rows that one statement writes. Even with the widest table this stays far below the 32,766 values that SQLite can bind.
-const ROWS_MAX: usize = 64;
+const ROWS_MAX: usize = 256;
 
 /// A database connection, inside a transaction ([`super::Database::begin`]) or outside one ([`super::Database::read`]). Dropping it
 /// rolls the transaction back.
@@ -170,25 +170,38 @@ impl Connection {
     /// Updates rows in batches of at most [`ROWS_MAX`]. `set` is the statement up to `FROM` (`UPDATE table SET ..`), and `filter` is the
     /// condition. In both, `new.column1`, `new.column2`, ... are the values of a row. Returns the number of rows changed.
     pub async fn update(&mut self, set: &'static str, rows: Vec<Values>, filter: &'static str) -> Result<u64, StorageError> {
-        self.run_all(self.statements(rows, |values| format!("{set} FROM (VALUES {values}) AS new WHERE {filter}"))?).await
+        let statements = self.statements(rows, |source| match source {
+            Source::Values(values) => format!("{set} FROM (VALUES {values}) AS new WHERE {filter}"),
+            Source::Columns { arrays, names } => format!("{set} FROM unnest({arrays}) AS new ({names}) WHERE {filter}"),
+        })?;
+        self.run_all(statements).await
     }
 
     fn inserts(&self, into: &'static str, rows: Vec<Values>, conflict: &'static str) -> Result<Vec<Statement>, StorageError> {
-        self.statements(rows, |values| format!("{into} VALUES {values} {conflict}"))
+        self.statements(rows, |source| match source {
+            Source::Values(values) => format!("{into} VALUES {values} {conflict}"),
+            Source::Columns { arrays, .. } => format!("{into} SELECT * FROM unnest({arrays}) {conflict}"),
+        })
     }
 
-    /// Splits rows into statements. `text` builds the SQL from the placeholders of the values. A deferred statement must write all of
-    /// its rows.
-    fn statements(&self, rows: Vec<Values>, text: impl Fn(&str) -> String) -> Result<Vec<Statement>, StorageError> {
-        // SQLite treats a numbered parameter as a named one, and binding each walks the list of all names.
-        let are_numbered = !self.is_sqlite();
-        let (mut rows, mut statements) = (rows.into_iter(), Vec::new());
+    /// Splits rows into statements. `text` builds the SQL from the source of the values. A deferred statement must write all of its rows.
+    fn statements(&self, rows: Vec<Values>, text: impl Fn(Source) -> String) -> Result<Vec<Statement>, StorageError> {
+        let (is_sqlite, mut rows, mut statements) = (self.is_sqlite(), rows.into_iter(), Vec::new());
         while let Some(size) = rows.len().min(ROWS_MAX).checked_ilog2() {
-            // Batch sizes are powers of two, so that the statement cache holds few texts.
-            let chunk: Vec<_> = rows.by_ref().take(1 << size).map(|row| row.0).collect::<Result<_, _>>()?;
-            let sql = text(&placeholders(&chunk, are_numbered));
-            let values = chunk.into_iter().flatten().collect();
-            statements.push(Statement { sql: sql.into(), values, expected_rows: Some(1 << size) });
+            // Batch sizes are powers of two, so that SQLite's statement cache holds few texts.
+            let size = if is_sqlite { 1 << size } else { rows.len().min(ROWS_MAX) };
+            let chunk: Vec<_> = rows.by_ref().take(size).map(|row| row.0).collect::<Result<_, _>>()?;
+            let (sql, inputs) = if is_sqlite || size == 1 {
+                // SQLite treats a numbered parameter as a named one, and binding each walks the list of all names.
+                (text(Source::Values(placeholders(&chunk, !is_sqlite))), Inputs::Values(chunk.into_iter().flatten().collect()))
+            } else {
+                let columns = columns(chunk);
+                let arrays = columns.iter().zip(1..).map(|(column, number)| format!("${number}::{}[]", column.kind.postgres_name()));
+                let names = (1..=columns.len()).map(|number| format!("column{number}"));
+                let (arrays, names) = (arrays.collect::<Vec<_>>().join(", "), names.collect::<Vec<_>>().join(", "));
+                (text(Source::Columns { arrays, names }), Inputs::Columns(columns))
+            };
+            statements.push(Statement { sql: sql.into(), inputs, expected_rows: Some(size as u64) });
         }
         Ok(statements)
     }
@@ -210,11 +223,11 @@ impl Connection {
         match &mut self.state {
             ConnectionState::NotBegun(_) => return Err(not_begun()),
             ConnectionState::Sqlite(handle) => {
-                let done = sqlx::query_with(sql, sqlite_arguments(statement.values)?).execute(handle.get()).await;
+                let done = sqlx::query_with(sql, sqlite_arguments(statement.inputs)?).execute(handle.get()).await;
                 done.map(|done| done.rows_affected())
             }
             ConnectionState::Postgres(handle) => {
-                let done = sqlx::query_with(sql, postgres_arguments(statement.values)?).execute(handle.get()).await;
+                let done = sqlx::query_with(sql, postgres_arguments(statement.inputs)?).execute(handle.get()).await;
                 done.map(|done| done.rows_affected())
             }
         }
@@ -278,6 +291,15 @@ impl Connection {
     }
 }
 
+/// Where a statement of many rows takes its values from.
+enum Source {
+    /// The placeholders of the rows: `($1, $2), ($3, $4)`.
+    Values(String),
+    /// One array for each column, and the names of the columns. On PostgreSQL this is one text for any number of rows, and fewer values to
+    /// bind.
+    Columns { arrays: String, names: String },
+}
+
 /// A statement and the values bound to it.
 #[must_use = "a query does nothing until it is run"]
 pub struct Query<'s> {
@@ -290,7 +312,7 @@ macro_rules! run {
     ($query:ident, $run:ident) => {{
         $query.connection.begin_and_flush().await?;
         count_statement();
-        let (sql, values) = ($query.sql, $query.values.0?);
+        let (sql, values) = ($query.sql, Inputs::Values($query.values.0?));
         match &mut $query.connection.state {
             ConnectionState::NotBegun(_) => return Err(not_begun()),
             ConnectionState::Sqlite(handle) => {
@@ -339,7 +361,7 @@ impl Query<'_> {
     /// returned by this call or by a later call of the same unit of work, at the latest by its commit. After an error, the unit of work
     /// can only be rolled back.
     pub async fn defer(self, rows: Option<u64>) -> Result<(), StorageError> {
-        let statement = Statement { sql: self.sql.into(), values: self.values.0?, expected_rows: rows };
+        let statement = Statement { sql: self.sql.into(), inputs: Inputs::Values(self.values.0?), expected_rows: rows };
         self.connection.defer(statement).await
     }
 }

@@ -17,7 +17,7 @@ pub(super) const OF_INVOICE: Listing = listing!(
     "credit_notes",
     "invoice_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5) AND ($7 IS NULL OR subscription_id = $7)"
 ).exact();
-const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM credit_note_items WHERE note_id IN " (listed "$1") " ORDER BY note_id, position");
+const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM credit_note_items WHERE note_id " (among "$1") " ORDER BY note_id, position");
 
 /// Several notes of one plan change can credit the same time; DISTINCT counts it once.
 macro_rules! backdated {

@@ -8,7 +8,7 @@ use souk_domain::access::Did;
 use souk_domain::customer::{Customer, Customers};
 use souk_domain::shared::{CustomerId, Listed, Mode, Page, StorageError};
 
-const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM customers WHERE id IN " (listed "$1") " ORDER BY id");
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM customers WHERE id " (among "$1") " ORDER BY id");
 
 const LIST: Listing = listing!("customers", "livemode = $4");
 const SEARCH: Listing = listing!(

@@ -16,7 +16,7 @@ pub(super) const OF_CUSTOMER: Listing = disputes!("customer_id = $5 AND " (eithe
 pub(super) const OF_INTENT: Listing =
     disputes!("intent_id = $6 AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5)").exact();
 const LOCK: Sql = sql_per_dialect!("SELECT * FROM disputes WHERE method_id = $1 AND provider_id = $2" (either "" " FOR UPDATE"));
-const OF_INTENTS: Sql = sql_per_dialect!("SELECT * FROM disputes WHERE intent_id IN " (listed "$1") " ORDER BY id");
+const OF_INTENTS: Sql = sql_per_dialect!("SELECT * FROM disputes WHERE intent_id " (among "$1") " ORDER BY id");
 
 pub struct SqlDisputes<'s>(pub &'s mut Connection);
 

@@ -20,11 +20,11 @@ const GRANT: &str =
         WHERE excluded.invoice_item_id IS NOT NULL AND entitlements.invoice_item_id IS DISTINCT FROM excluded.invoice_item_id";
 pub(super) const SUSPEND: Sql = sql_per_dialect!(
     "UPDATE entitlements SET suspended_at = $3
-     WHERE (invoice_id IN " (listed "$1") " OR subscription_id IN " (listed "$2") ") AND suspended_at IS NULL"
+     WHERE (invoice_id " (among "$1") " OR subscription_id " (among "$2") ") AND suspended_at IS NULL"
 );
 pub(super) const REINSTATE: Sql = sql_per_dialect!(
     "UPDATE entitlements SET suspended_at = NULL
-     WHERE (invoice_id IN " (listed "$1") " OR subscription_id IN " (listed "$2") ") AND suspended_at IS NOT NULL"
+     WHERE (invoice_id " (among "$1") " OR subscription_id " (among "$2") ") AND suspended_at IS NOT NULL"
 );
 
 /// The condition that the entitlement `e` is valid at the time `$now`, apart from revocation and suspension. An entitlement from a
@@ -56,7 +56,7 @@ const HELD: Sql = Sql {
         gives!("$4")
     ),
     postgres: concat!(
-        "SELECT DISTINCT app FROM entitlements e WHERE holder = $1 AND livemode = $2 AND app IN (SELECT jsonb_array_elements_text($3))
+        "SELECT DISTINCT app FROM entitlements e WHERE holder = $1 AND livemode = $2 AND app = ANY (ARRAY(SELECT jsonb_array_elements_text($3)))
              AND revoked_at IS NULL AND suspended_at IS NULL AND ",
         gives!("$4")
     ),

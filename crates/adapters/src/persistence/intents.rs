@@ -4,14 +4,14 @@ use super::columns::{bind_description, containing, keys, read_description};
 use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
-use souk_domain::payment::{Decline, Intent, IntentStatus, Intents};
+use souk_domain::payment::{Decline, Intent, IntentStatus, Intents, PaidIntent};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{
     Amount, AmountError, AttemptId, CurrencyId, CustomerId, Listed, MethodId, Mode, Page, PaymentIntentId, SessionId, StorageError,
     Timestamp,
 };
 
-const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM payment_intents WHERE id IN " (listed "$1") " ORDER BY id");
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM payment_intents WHERE id " (among "$1") " ORDER BY id");
 const LIST: Listing = listing!("payment_intents", "livemode = $4");
 const OF_CUSTOMER: Listing = listing!("payment_intents", "customer_id = $4 AND amount >= $5").exact();
 /// One list per index, as for invoices.
@@ -77,18 +77,15 @@ impl Intents for SqlIntents<'_> {
         row.as_ref().map(intent).transpose()
     }
 
-    async fn succeed(
-        &mut self,
-        id: &PaymentIntentId,
-        amount: Amount,
-        reference: &str,
-        payer: &str,
-        now: Timestamp,
-    ) -> Result<bool, StorageError> {
-        let update = "UPDATE payment_intents SET status = 'succeeded', amount_received = $2, reference = $3, payer = $4,
-                          last_error = NULL, updated_at = $5
-                      WHERE id = $1 AND status <> 'succeeded'";
-        Ok(self.0.query(update).bind(id).bind(amount).bind(reference).bind(payer).bind(now).execute().await? == 1)
+    async fn succeed_all(&mut self, paid: &[PaidIntent], now: Timestamp) -> Result<u64, StorageError> {
+        let set = "UPDATE payment_intents SET status = 'succeeded', amount_received = new.column2, reference = new.column3,
+                       payer = new.column4, last_error = NULL, updated_at = new.column5";
+        let row = |paid: &PaidIntent| {
+            let values = Values::default().bind(&paid.id).bind(paid.amount).bind(&paid.reference);
+            values.bind(&paid.payer).bind(now)
+        };
+        let is_unpaid = "payment_intents.id = new.column1 AND payment_intents.status <> 'succeeded'";
+        self.0.update(set, paid.iter().map(row).collect(), is_unpaid).await
     }
 
     async fn set_status(

@@ -11,7 +11,7 @@ const TABLE: &str = "invoice_payments";
 const INSERT: &str =
     "INSERT INTO invoice_payments (id, invoice_id, source, attempt_id, intent_id, balance_transaction_id, amount, refunded,
                           disputed, reversed, created_at)";
-const OF_INVOICES: Sql = sql_per_dialect!("SELECT * FROM invoice_payments WHERE invoice_id IN " (listed "$1") " ORDER BY id");
+const OF_INVOICES: Sql = sql_per_dialect!("SELECT * FROM invoice_payments WHERE invoice_id " (among "$1") " ORDER BY id");
 
 pub struct SqlInvoicePayments<'s>(pub &'s mut Connection);
 

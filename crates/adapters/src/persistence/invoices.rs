@@ -20,7 +20,7 @@ macro_rules! invoices {
         listing!(
             "invoices",
             $($conditions)+
-            " AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($7 IS NULL OR currency_id = $7)
+            " AND ($5 IS NULL OR status " (among "$5") ") AND ($7 IS NULL OR currency_id = $7)
               AND (status <> 'void' OR number IS NOT NULL) AND total >= $8
               AND ($10 OR reason NOT IN ('stake', 'slash_stake', 'stake_overdraft_protection')) AND ($11 OR reason <> 'return_stake')
               AND ($10 OR $12 OR reason <> 'subscription_recover')"
@@ -60,9 +60,9 @@ pub(super) const NUMBERED: Listing = invoices!(
          (SELECT id FROM invoices WHERE livemode = $4 AND document = r.document AND number BETWEEN r.low AND r.high
           ORDER BY livemode, document, number OFFSET 0) n)")
 );
-const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id");
-const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
-const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM invoice_items WHERE invoice_id IN " (listed "$1") " ORDER BY invoice_id, position");
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id " (among "$1") " ORDER BY id");
+const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM invoices WHERE id " (among "$1") " ORDER BY id" (either "" " FOR UPDATE"));
+const ITEMS_OF: Sql = sql_per_dialect!("SELECT * FROM invoice_items WHERE invoice_id " (among "$1") " ORDER BY invoice_id, position");
 const INSERT: &str =
     "INSERT INTO invoices (id, livemode, document, number, status, reason, description, name, name_zh, name_others, customer_id, currency_id, method_id,
                           session_id, subscription_id, period_start, period_end, intent_id, bill_to, total, amount_paid, amount_credited,

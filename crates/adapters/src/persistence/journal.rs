@@ -8,7 +8,7 @@ use souk_domain::ledger::{Entry, Journal, Posting};
 use souk_domain::shared::{EntryId, StorageError};
 use std::collections::HashMap;
 
-const POSTINGS_OF: Sql = sql_per_dialect!("SELECT * FROM journal_postings WHERE entry_id IN " (listed "$1") " ORDER BY entry_id, position");
+const POSTINGS_OF: Sql = sql_per_dialect!("SELECT * FROM journal_postings WHERE entry_id " (among "$1") " ORDER BY entry_id, position");
 
 pub struct SqlJournal<'s>(pub &'s mut Connection);
 

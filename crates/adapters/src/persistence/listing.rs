@@ -3,9 +3,9 @@
 use super::{Connection, Query, Row, Sql};
 use souk_domain::shared::{Listed, Page, StorageError};
 
-/// Builds both texts of one statement from shared text and from pieces that differ by database. `(listed "$2")` is the set of texts in
-/// a JSON array. `(has_all "metadata" "$2")` is true if the first JSON object has all entries of the second. `(either "a" "b")` is the
-/// first text on SQLite and the second on PostgreSQL.
+/// Builds both texts of one statement from shared text and from pieces that differ by database. `id (among "$2")` is true if the
+/// JSON array contains the text; PostgreSQL searches it by index, however old its statistics are. `(has_all "metadata" "$2")` is true if
+/// the first JSON object has all entries of the second. `(either "a" "b")` is the first text on SQLite and the second on PostgreSQL.
 macro_rules! sql_per_dialect {
     ($($piece:tt)+) => {
         $crate::persistence::Sql {
@@ -19,11 +19,11 @@ macro_rules! sql_piece {
     ($engine:ident $text:literal) => {
         $text
     };
-    (sqlite (listed $list:literal)) => {
-        concat!("(SELECT value FROM json_each(", $list, "))")
+    (sqlite (among $list:literal)) => {
+        concat!("IN (SELECT value FROM json_each(", $list, "))")
     };
-    (postgres (listed $list:literal)) => {
-        concat!("(SELECT jsonb_array_elements_text(", $list, "))")
+    (postgres (among $list:literal)) => {
+        concat!("= ANY (ARRAY(SELECT jsonb_array_elements_text(", $list, ")))")
     };
     (sqlite (has_all $object:literal $wanted:literal)) => {
         concat!(

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use souk_domain::payment::{Mandate, MandateDetails, Mandates};
 use souk_domain::shared::{CustomerId, InvoiceId, MandateId, MethodId, StorageError, SubscriptionId, Timestamp};
 
-const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM mandates WHERE id IN " (listed "$1") " ORDER BY id");
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM mandates WHERE id " (among "$1") " ORDER BY id");
 
 pub struct SqlMandates<'s>(pub &'s mut Connection);
 

@@ -2,7 +2,7 @@
 
 use super::{Connection, Row, Values};
 use async_trait::async_trait;
-use souk_domain::events::{DeadLetter, MAX_ATTEMPTS, Message, Outbox, Topic};
+use souk_domain::events::{DeadLetter, MAX_ATTEMPTS, Message, NewMessage, Outbox, Topic};
 use souk_domain::shared::{EventId, StorageError, Timestamp};
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ pub struct SqlOutbox<'s>(pub &'s mut Connection);
 
 #[async_trait]
 impl Outbox for SqlOutbox<'_> {
-    async fn publish_all(&mut self, messages: &[(EventId, Message)], now: Timestamp) -> Result<(), StorageError> {
+    async fn publish_all(&mut self, messages: &[NewMessage], now: Timestamp) -> Result<(), StorageError> {
         let mut rows = Vec::with_capacity(messages.len());
-        for (id, message) in messages {
+        for NewMessage { id, message } in messages {
             let payload = serde_json::to_value(&message.payload).map_err(|error| StorageError::Driver(Box::new(error)))?;
             let values = Values::default().bind(id).bind(message.topic.name()).bind(message.lane()).bind(payload);
             rows.push(values.bind(message.run_at).bind(now).bind(MAX_ATTEMPTS));

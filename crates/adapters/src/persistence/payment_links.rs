@@ -8,7 +8,7 @@ use souk_domain::checkout::{PaymentLink, PaymentLinks};
 use souk_domain::pricing::CatalogueFilter;
 use souk_domain::shared::{Listed, Mode, Page, PaymentLinkId, PriceId, StorageError};
 
-const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM payment_links WHERE id IN " (listed "$1") " ORDER BY id");
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM payment_links WHERE id " (among "$1") " ORDER BY id");
 
 const OF_PRICE: Sql = sql_per_dialect!(
     "SELECT * FROM payment_links WHERE $1 IN "

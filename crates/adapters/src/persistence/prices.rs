@@ -30,13 +30,13 @@ const SET_AMOUNTS: &str = "UPDATE prices SET currency_id = $3, unit_amount = $4,
 const LOCK: Sql = Sql {
     sqlite: "UPDATE prices SET locked = TRUE WHERE locked = FALSE AND id IN (SELECT value FROM json_each($1))",
     postgres: "UPDATE prices SET locked = TRUE WHERE id IN
-        (SELECT id FROM prices WHERE locked = FALSE AND id IN (SELECT jsonb_array_elements_text($1)) ORDER BY id FOR NO KEY UPDATE)",
+        (SELECT id FROM prices WHERE locked = FALSE AND id = ANY (ARRAY(SELECT jsonb_array_elements_text($1))) ORDER BY id FOR NO KEY UPDATE)",
 };
 const LOCK_UPSELLS: Sql = Sql {
     sqlite: "UPDATE prices SET locked = TRUE WHERE locked = FALSE AND id IN
         (SELECT source.upsells_to FROM prices AS source WHERE source.id IN (SELECT value FROM json_each($1)))",
     postgres: "UPDATE prices SET locked = TRUE WHERE id IN (SELECT id FROM prices WHERE locked = FALSE AND id IN
-        (SELECT source.upsells_to FROM prices AS source WHERE source.id IN (SELECT jsonb_array_elements_text($1)))
+        (SELECT source.upsells_to FROM prices AS source WHERE source.id = ANY (ARRAY(SELECT jsonb_array_elements_text($1))))
         ORDER BY id FOR NO KEY UPDATE)",
 };
 
@@ -60,7 +60,7 @@ macro_rules! selecting {
     ($more:literal, $tail:literal) => {
         Sql {
             sqlite: concat!("SELECT ", columns!(), $more, " IN (SELECT value FROM json_each($1))", $tail),
-            postgres: concat!("SELECT ", columns!(), $more, " IN (SELECT jsonb_array_elements_text($1))", $tail),
+            postgres: concat!("SELECT ", columns!(), $more, " = ANY (ARRAY(SELECT jsonb_array_elements_text($1)))", $tail),
         }
     };
 }

@@ -18,7 +18,7 @@ const UPDATE: &str = "UPDATE products SET active = $2, name = $3, description = 
 
 const FIND_ALL: Sql = Sql {
     sqlite: "SELECT * FROM products WHERE id IN (SELECT value FROM json_each($1)) ORDER BY id",
-    postgres: "SELECT * FROM products WHERE id IN (SELECT jsonb_array_elements_text($1)) ORDER BY id",
+    postgres: "SELECT * FROM products WHERE id = ANY (ARRAY(SELECT jsonb_array_elements_text($1))) ORDER BY id",
 };
 
 macro_rules! matching {

@@ -13,7 +13,7 @@ macro_rules! stakes {
         listing!(
             "stakes",
             $($conditions)+
-            " AND ($7 IS NULL OR purpose = $7) AND ($8 IS NULL OR status IN " (listed "$8") ")
+            " AND ($7 IS NULL OR purpose = $7) AND ($8 IS NULL OR status " (among "$8") ")
               AND ($9 IS NULL OR (failure_count > $9 AND status <> 'final')) AND ($10 IS NULL OR amount_returned > $10)"
         )
     };
@@ -27,8 +27,8 @@ const OF_SUBSCRIPTION: Listing = stakes!(
      AND " (either "+livemode" "livemode") " = $4 AND ($5 IS NULL OR customer_id = $5)"
 )
 .exact();
-const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM stakes WHERE id IN " (listed "$1") " ORDER BY id");
-const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM stakes WHERE id IN " (listed "$1") " ORDER BY id" (either "" " FOR UPDATE"));
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM stakes WHERE id " (among "$1") " ORDER BY id");
+const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM stakes WHERE id " (among "$1") " ORDER BY id" (either "" " FOR UPDATE"));
 /// A customer's test clock, if any, replaces the current time. While a clock advances, its stakes are left to the clock's own run.
 const DUE: &str = "SELECT s.* FROM stakes s LEFT JOIN test_clocks c ON c.customer_id = s.customer_id
     WHERE s.return_at IS NOT NULL AND s.reserved_by IS NULL AND s.return_at <= COALESCE(c.now_at, $1) AND c.target IS NULL

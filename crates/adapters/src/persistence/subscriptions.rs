@@ -13,16 +13,16 @@ use souk_domain::shared::{
 };
 use std::collections::HashMap;
 
-const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id IN " (listed "$1") " ORDER BY id");
+const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id " (among "$1") " ORDER BY id");
 const ITEMS: Sql =
-    sql_per_dialect!("SELECT * FROM subscription_items WHERE subscription_id IN " (listed "$1") " ORDER BY subscription_id, position");
+    sql_per_dialect!("SELECT * FROM subscription_items WHERE subscription_id " (among "$1") " ORDER BY subscription_id, position");
 /// One list per index, as for invoices.
 macro_rules! subscriptions {
     ($($conditions:tt)+) => {
         listing!(
             "subscriptions",
             $($conditions)+
-            " AND ($5 IS NULL OR status IN " (listed "$5") ") AND ($7 IS NULL OR " (has_all "metadata" "$7") ")
+            " AND ($5 IS NULL OR status " (among "$5") ") AND ($7 IS NULL OR " (has_all "metadata" "$7") ")
               AND (id = $8 OR LOWER(description || ' ' || name || ' ' || name_zh) LIKE $9 ESCAPE '\\')"
         )
     };
@@ -35,7 +35,7 @@ pub(super) const LOCK_HELD: Sql = sql_per_dialect!(
     "SELECT * FROM subscriptions WHERE " (either "+livemode =" "livemode IS NOT DISTINCT FROM") " $1 AND on_hold = $2 AND id > $3 ORDER BY id LIMIT $4"
     (either "" " FOR UPDATE")
 );
-const LOCK: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR UPDATE"));
+const LOCK_ALL: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id " (among "$1") " ORDER BY id" (either "" " FOR UPDATE"));
 const LOCK_SHARED: Sql = sql_per_dialect!("SELECT * FROM subscriptions WHERE id = $1" (either "" " FOR SHARE"));
 const LOCK_DUE: Sql = Sql {
     sqlite: "SELECT * FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL ORDER BY due_at, id LIMIT $2",
@@ -68,6 +68,13 @@ const REPLACE: &str = "ON CONFLICT (id) DO UPDATE SET
                            resets_anchor = excluded.resets_anchor, version = subscriptions.version + 1
                        WHERE subscriptions.version = excluded.version";
 
+/// What [`Subscriptions::begin_periods`] writes. The first two values are the key and the version that was read.
+const BEGIN_PERIOD: &str = "UPDATE subscriptions SET status = new.column3, name = new.column4, name_zh = new.column5,
+                                name_others = new.column6, period_index = new.column7, period_start = new.column8,
+                                period_end = new.column9, latest_invoice_id = new.column10, due_at = new.column11,
+                                invoiced_on = new.column12, invoiced_count = new.column13, updated_at = new.column14,
+                                version = subscriptions.version + 1";
+
 pub struct SqlSubscriptions<'s>(pub &'s mut Connection);
 
 #[async_trait]
@@ -82,9 +89,12 @@ impl Subscriptions for SqlSubscriptions<'_> {
         Ok(self.with_items(row.into_iter().collect()).await?.pop())
     }
 
-    async fn lock(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError> {
-        let row = self.0.query_per_dialect(LOCK).bind(id).optional().await?;
-        Ok(self.with_items(row.into_iter().collect()).await?.pop())
+    async fn lock_all(&mut self, ids: &[SubscriptionId]) -> Result<Vec<Subscription>, StorageError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = self.0.query_per_dialect(LOCK_ALL).bind(keys(ids)).all().await?;
+        self.with_items(rows).await
     }
 
     async fn find_all(&mut self, ids: &[SubscriptionId]) -> Result<Vec<Subscription>, StorageError> {
@@ -96,6 +106,12 @@ impl Subscriptions for SqlSubscriptions<'_> {
         // The rows exist, so each insert conflicts: this updates many rows with one statement.
         let rows = subscriptions.iter().map(values_of).collect();
         Ok(self.0.insert(INSERT, rows, REPLACE).await? == subscriptions.len() as u64)
+    }
+
+    async fn begin_periods(&mut self, subscriptions: &[Subscription]) -> Result<bool, StorageError> {
+        let is_as_read = "subscriptions.id = new.column1 AND subscriptions.version = new.column2";
+        let rows = subscriptions.iter().map(period_of).collect();
+        Ok(self.0.update(BEGIN_PERIOD, rows, is_as_read).await? == subscriptions.len() as u64)
     }
 
     async fn put_items(&mut self, subscription: &Subscription) -> Result<(), StorageError> {
@@ -258,6 +274,14 @@ fn values_of(s: &Subscription) -> Values {
     let values = values.bind(s.bounds.held_at).bind(s.bounds.approved_until).bind(s.bounds.resumes_at);
     let values = values.bind(s.bounds.invoices.map(|invoices| invoices.day)).bind(s.bounds.invoices.map_or(0, |invoices| invoices.count));
     values.bind(&s.metadata).bind(s.created_at).bind(s.updated_at).bind(s.version)
+}
+
+/// The values of [`BEGIN_PERIOD`].
+fn period_of(s: &Subscription) -> Values {
+    let values = bind_names(Values::default().bind(&s.id).bind(s.version).bind(s.status), &s.name).bind(s.index);
+    let values = values.bind(s.period.start).bind(s.period.end).bind(&s.latest_invoice_id).bind(s.next_due());
+    let values = values.bind(s.bounds.invoices.map(|invoices| invoices.day)).bind(s.bounds.invoices.map_or(0, |invoices| invoices.count));
+    values.bind(s.updated_at)
 }
 
 fn subscription(row: &Row, items: Vec<SubscriptionItem>) -> Result<Subscription, StorageError> {

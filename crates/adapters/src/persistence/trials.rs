@@ -8,7 +8,7 @@ use souk_domain::billing::Trials;
 use souk_domain::shared::{CustomerId, ProductId, StorageError, SubscriptionId, Timestamp};
 
 const USED: Sql =
-    sql_per_dialect!("SELECT product_id FROM trials WHERE customer_id = $1 AND product_id IN " (listed "$2") " ORDER BY product_id");
+    sql_per_dialect!("SELECT product_id FROM trials WHERE customer_id = $1 AND product_id " (among "$2") " ORDER BY product_id");
 
 pub struct SqlTrials<'s>(pub &'s mut Connection);
 

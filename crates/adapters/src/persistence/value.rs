@@ -25,7 +25,7 @@ use souk_domain::shared::*;
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{Arguments, Column, ColumnIndex, Row, TypeInfo, ValueRef};
+use sqlx::{Arguments, Column as _, ColumnIndex, Row, TypeInfo, ValueRef};
 use time::OffsetDateTime;
 
 /// The kinds of columns. A NULL has a kind too, because PostgreSQL requires a type for it.
@@ -38,6 +38,21 @@ pub enum Kind {
     Time,
     Json,
     Bytes,
+}
+
+impl Kind {
+    /// The name of PostgreSQL's type.
+    pub(super) const fn postgres_name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Integer => "bigint",
+            Self::Bool => "boolean",
+            Self::Amount => "numeric",
+            Self::Time => "timestamptz",
+            Self::Json => "jsonb",
+            Self::Bytes => "bytea",
+        }
+    }
 }
 
 /// A value written to or read from a database.
@@ -53,6 +68,41 @@ pub enum Value {
     Bytes(Vec<u8>),
     /// Text read from a column that is not valid for the column's kind. Kept for the error message.
     Malformed(String),
+}
+
+/// The values of one column of many rows.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub kind: Kind,
+    pub values: Vec<Value>,
+}
+
+impl Column {
+    /// Adds the column as an array.
+    pub(super) fn add_to_postgres(self, to: &mut PgArguments) -> Result<(), BoxDynError> {
+        /// Each value, or `None` for NULL.
+        fn array<T>(values: Vec<Value>, read: impl Fn(Value) -> Option<T>) -> Result<Vec<Option<T>>, BoxDynError> {
+            let read = |value| match value {
+                Value::Null(_) => Ok(None),
+                value => read(value).map(Some).ok_or_else(|| BoxDynError::from("the values of a column have several kinds")),
+            };
+            values.into_iter().map(read).collect()
+        }
+        macro_rules! add {
+            ($pattern:pat => $value:expr) => {
+                to.add(array(self.values, |value| if let $pattern = value { $value } else { None })?)
+            };
+        }
+        match self.kind {
+            Kind::Text => add!(Value::Text(text) | Value::Malformed(text) => Some(text)),
+            Kind::Integer => add!(Value::Integer(number) => Some(number)),
+            Kind::Bool => add!(Value::Bool(truth) => Some(truth)),
+            Kind::Amount => add!(Value::Amount(amount) => Some(BigDecimal::from(amount.base_units()))),
+            Kind::Time => add!(Value::Time(at) => at.to_calendar()),
+            Kind::Json => add!(Value::Json(json) => Some(json)),
+            Kind::Bytes => add!(Value::Bytes(bytes) => Some(bytes)),
+        }
+    }
 }
 
 /// The values of a statement, or of one row to insert, in order.
@@ -182,6 +232,19 @@ stored_ids! {
 }
 
 impl Value {
+    pub(super) const fn kind(&self) -> Kind {
+        match self {
+            Self::Null(kind) => *kind,
+            Self::Text(_) | Self::Malformed(_) => Kind::Text,
+            Self::Integer(_) => Kind::Integer,
+            Self::Bool(_) => Kind::Bool,
+            Self::Amount(_) => Kind::Amount,
+            Self::Time(_) => Kind::Time,
+            Self::Json(_) => Kind::Json,
+            Self::Bytes(_) => Kind::Bytes,
+        }
+    }
+
     /// Returns the first characters of the value, for an error message.
     pub(super) fn shown(&self) -> String {
         format!("{self:?}").chars().take(80).collect()

@@ -4,7 +4,7 @@ use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, did, id, in
 use souk_adapters::on_both;
 use souk_adapters::persistence::{Database, statement_counter};
 use souk_domain::billing::{Invoice, InvoiceStatus};
-use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Decline, PlannedPayment, TransactionKey};
+use souk_domain::payment::{Attempt, AttemptKind, AttemptStatus, Decline, NewAttempt, PlannedPayment, TransactionKey};
 use souk_domain::shared::{Amount, AttemptId, InvoiceId, MethodId, StorageError};
 
 fn decline() -> Decline {
@@ -36,7 +36,7 @@ on_both! {
         let mut covered = unit.attempts().in_flight(&all).await.expect("reads");
         covered.sort();
         assert_eq!(covered, [id("in_1"), id("in_3")]);
-        assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
+        assert!(unit.attempts().decline_claimed(&id("att_1"), Some(&decline()), at(7)).await.expect("declines"));
         assert!(unit.attempts().in_flight(&all).await.expect("reads").is_empty());
         assert_eq!(unit.attempts().planned_by(&id("att_1")).await.expect("reads").len(), 2, "what was planned is kept");
     }
@@ -111,7 +111,7 @@ on_both! {
         assert_eq!(open.len(), 1);
         let mut unit = begin(db).await;
         assert!(!unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("queries"));
-        assert!(unit.attempts().finish(&open[0], AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
+        assert!(unit.attempts().decline_claimed(&open[0], Some(&decline()), at(7)).await.expect("declines"));
         assert!(unit.attempts().lock_not_in_flight(&id("in_1")).await.expect("queries"));
         unit.attempts().insert(&card_attempt("att_9", "pi_1"), &[planned("in_2", 1_000)]).await.expect("inserts");
     }
@@ -150,7 +150,7 @@ on_both! {
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[planned("in_1", 1_000)]).await.expect("inserts");
         unit.commit().await.expect("commits");
         let mut settling = begin(db).await;
-        assert!(settling.attempts().finish(&id("att_1"), AttemptStatus::Settled, None, at(6)).await.expect("finishes"));
+        assert_eq!(settling.attempts().settle_all(&[id("att_1")], at(6)).await.expect("settles"), [id("att_1")]);
         let other = Database::clone(db);
         let covering = tokio::spawn(async move {
             let mut unit = begin(&other).await;
@@ -174,7 +174,10 @@ on_both! {
         insert_checkout(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;
         issue(db, 64).await;
         let attempts: Vec<_> = (1..=64)
-            .map(|number| (card_attempt(&format!("att_{number}"), &format!("pi_{number}")), vec![planned(&format!("in_{number}"), 1_000)]))
+            .map(|number| NewAttempt {
+                attempt: card_attempt(&format!("att_{number}"), &format!("pi_{number}")),
+                planned: vec![planned(&format!("in_{number}"), 1_000)],
+            })
             .collect();
         let mut unit = begin(db).await;
         let (before, _) = statement_counter::made();
@@ -240,7 +243,7 @@ on_both! {
         let second = unit.attempts().insert(&card_attempt("att_2", "pi_1"), &[]).await;
         assert!(matches!(second, Err(StorageError::Duplicate(_))), "{second:?}");
         // A duplicate leaves the unit of work usable.
-        assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
+        assert!(unit.attempts().decline_claimed(&id("att_1"), Some(&decline()), at(7)).await.expect("declines"));
         unit.attempts().insert(&card_attempt("att_2", "pi_1"), &[]).await.expect("inserts");
         unit.commit().await.expect("commits");
         let open = read(db).await.attempts().open_of_intent(&id("pi_1")).await.expect("reads").expect("is there");
@@ -251,23 +254,23 @@ on_both! {
         insert_checkout(db, &["pi_1", "pi_2"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
-        unit.attempts().finish(&id("att_1"), AttemptStatus::Settled, None, at(7)).await.expect("finishes");
+        unit.attempts().settle_all(&[id("att_1")], at(7)).await.expect("settles");
         let second = unit.attempts().insert(&wallet_attempt("att_2", "pi_2", "0xab"), &[]).await;
         assert!(matches!(second, Err(StorageError::Duplicate(_))), "{second:?}");
     }
 
-    async fn exactly_one_caller_finishes_an_attempt(db: &TestDatabase) {
+    async fn exactly_one_caller_settles_an_attempt(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
         unit.commit().await.expect("commits");
-        let finished = all_at_once(db, 8, |db, _| async move {
+        let settled = all_at_once(db, 8, |db, _| async move {
             let mut unit = begin(&db).await;
-            let finished = unit.attempts().finish(&id("att_1"), AttemptStatus::Settled, None, at(6)).await.expect("finishes");
+            let settled = unit.attempts().settle_all(&[id("att_1")], at(6)).await.expect("settles");
             unit.commit().await.expect("commits");
-            finished
+            settled
         });
-        assert_eq!(finished.await.into_iter().filter(|won| *won).count(), 1);
+        assert_eq!(settled.await.concat(), [id("att_1")]);
         let mut unit = begin(db).await;
         unit.attempts().reschedule(&id("att_1"), AttemptStatus::Unknown, None, Some(at(20)), at(8)).await.expect("reschedules");
         assert_eq!(unit.attempts().find(&id("att_1")).await.expect("reads").expect("is there").status, AttemptStatus::Settled);
@@ -294,7 +297,7 @@ on_both! {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
         unit.attempts().insert(&card_attempt("att_1", "pi_1"), &[]).await.expect("inserts");
-        assert!(unit.attempts().finish(&id("att_1"), AttemptStatus::Declined, Some(&decline()), at(7)).await.expect("finishes"));
+        assert!(unit.attempts().decline_claimed(&id("att_1"), Some(&decline()), at(7)).await.expect("declines"));
         assert!(!unit.attempts().reschedule(&id("att_1"), AttemptStatus::Open, None, Some(at(20)), at(8)).await.expect("answers"));
     }
 
@@ -386,7 +389,7 @@ on_both! {
         for (number, intent) in intents.iter().enumerate() {
             unit.attempts().insert(&card_attempt(&format!("att_{number}"), intent), &[]).await.expect("inserts");
         }
-        unit.attempts().finish(&id("att_11"), AttemptStatus::Declined, None, at(1)).await.expect("finishes");
+        unit.attempts().decline_claimed(&id("att_11"), None, at(1)).await.expect("declines");
         unit.commit().await.expect("commits");
         assert!(begin(db).await.attempts().claim_due(&id("pm_card"), at(4), at(60), 99).await.expect("claims").is_empty());
         let claimed = all_at_once(db, 6, |db, _| async move {

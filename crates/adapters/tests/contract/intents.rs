@@ -2,12 +2,16 @@
 
 use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_checkout, intent, read};
 use souk_adapters::on_both;
-use souk_domain::payment::{Decline, Description, Intent, IntentStatus};
+use souk_domain::payment::{Decline, Description, Intent, IntentStatus, PaidIntent};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Amount, Mode, Page, StorageError, Text};
 
 fn decline() -> Decline {
     Decline { code: "card_declined".to_owned(), message: "Your card was declined".to_owned() }
+}
+
+fn paid(intent: &str, amount: Amount, reference: &str, payer: &str) -> PaidIntent {
+    PaidIntent { id: id(intent), amount, reference: reference.to_owned(), payer: payer.to_owned() }
 }
 
 on_both! {
@@ -25,7 +29,7 @@ on_both! {
         };
         unit.intents().upsert(&changed).await.expect("replaces");
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads"), Some(changed.clone()));
-        assert!(unit.intents().succeed(&id("pi_1"), Amount::new(7), "0xhash", "z1buyer", at(3)).await.expect("succeeds"));
+        assert!(unit.intents().succeed(&paid("pi_1", Amount::new(7), "0xhash", "z1buyer"), at(3)).await.expect("succeeds"));
         unit.commit().await.expect("commits");
         let mut unit = begin(db).await;
         let put = unit.intents().upsert(&intent("pi_1")).await;
@@ -50,7 +54,7 @@ on_both! {
         assert!(!unit.intents().update_metadata(Mode::Test, &id("pi_9"), &label, at(1)).await.expect("labels"), "there is none");
         assert!(unit.intents().update_metadata(Mode::Test, &id("pi_1"), &label, at(1)).await.expect("labels"));
         unit.intents().upsert(&Intent { metadata: Metadata::new(), ..intent("pi_1") }).await.expect("replaces");
-        assert!(unit.intents().succeed(&id("pi_1"), Amount::new(7), "0xhash", "z1buyer", at(3)).await.expect("succeeds"));
+        assert!(unit.intents().succeed(&paid("pi_1", Amount::new(7), "0xhash", "z1buyer"), at(3)).await.expect("succeeds"));
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there").metadata, label);
         assert!(unit.intents().update_metadata(Mode::Test, &id("pi_1"), &Metadata::new(), at(4)).await.expect("labels"));
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there").metadata, Metadata::new());
@@ -61,7 +65,7 @@ on_both! {
         let succeeded = all_at_once(db, 8, |db, number| async move {
             let mut unit = begin(&db).await;
             let reference = format!("ref_{number}");
-            let succeeded = unit.intents().succeed(&id("pi_1"), Amount::new(1_000), &reference, "", at(3)).await.expect("succeeds");
+            let succeeded = unit.intents().succeed(&paid("pi_1", Amount::new(1_000), &reference, ""), at(3)).await.expect("succeeds");
             unit.commit().await.expect("commits");
             succeeded
         });
@@ -74,7 +78,7 @@ on_both! {
         assert!(unit.intents().set_status(&id("pi_1"), IntentStatus::RequiresAction, Some(&decline()), at(1)).await.expect("marks"));
         let marked = unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there");
         assert_eq!((marked.status, marked.last_error), (IntentStatus::RequiresAction, Some(decline())));
-        assert!(unit.intents().succeed(&id("pi_1"), Amount::new(1_000), "ref", "", at(2)).await.expect("succeeds"));
+        assert!(unit.intents().succeed(&paid("pi_1", Amount::new(1_000), "ref", ""), at(2)).await.expect("succeeds"));
         assert_eq!(unit.intents().find(&id("pi_1")).await.expect("reads").expect("is there").last_error, None);
         assert!(!unit.intents().set_status(&id("pi_1"), IntentStatus::Canceled, None, at(3)).await.expect("marks"));
         assert!(unit.intents().set_status(&id("pi_2"), IntentStatus::Canceled, None, at(3)).await.expect("marks"));
@@ -84,7 +88,7 @@ on_both! {
     async fn concurrent_refunds_never_exceed_the_payment(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;
-        assert!(unit.intents().succeed(&id("pi_1"), Amount::new(1_000), "ref", "", at(1)).await.expect("succeeds"));
+        assert!(unit.intents().succeed(&paid("pi_1", Amount::new(1_000), "ref", ""), at(1)).await.expect("succeeds"));
         unit.commit().await.expect("commits");
         let reserved = all_at_once(db, 8, |db, _| async move {
             let mut unit = begin(&db).await;
@@ -102,7 +106,7 @@ on_both! {
         let mut unit = begin(db).await;
         assert!(!unit.intents().reserve_refund(&id("pi_1"), Amount::new(1), at(1)).await.expect("reserves"), "it has not succeeded");
         assert!(!unit.intents().reserve_refund(&id("pi_9"), Amount::new(1), at(1)).await.expect("reserves"), "there is none");
-        assert!(unit.intents().succeed(&id("pi_1"), Amount::new(u128::MAX), "ref", "", at(1)).await.expect("succeeds"));
+        assert!(unit.intents().succeed(&paid("pi_1", Amount::new(u128::MAX), "ref", ""), at(1)).await.expect("succeeds"));
         assert!(unit.intents().reserve_refund(&id("pi_1"), Amount::new(u128::MAX), at(2)).await.expect("reserves"));
         assert!(!unit.intents().reserve_refund(&id("pi_1"), Amount::new(1), at(3)).await.expect("reserves"));
         unit.intents().release_refund(&id("pi_1"), Amount::new(10), at(4)).await.expect("releases");
@@ -120,7 +124,7 @@ on_both! {
         unit.intents().upsert(&Intent { customer_id: id("cus_2"), ..intent("pi_5") }).await.expect("inserts");
         unit.intents().upsert(&Intent { currency_id: id("pc_2"), ..intent("pi_6") }).await.expect("inserts");
         for (name, amount) in [("pi_1", 10), ("pi_2", 10), ("pi_3", 10), ("pi_4", 0), ("pi_5", 10), ("pi_6", 10)] {
-            unit.intents().succeed(&id(name), Amount::new(amount), &format!("ref_{name}"), "z1buyer", at(1)).await.expect("succeeds");
+            unit.intents().succeed(&paid(name, Amount::new(amount), &format!("ref_{name}"), "z1buyer"), at(1)).await.expect("succeeds");
         }
         unit.intents().upsert(&intent("pi_7")).await.expect("inserts");
         assert!(unit.intents().reserve_refund(&id("pi_2"), Amount::new(10), at(2)).await.expect("reserves"));

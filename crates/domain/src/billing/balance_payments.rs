@@ -45,7 +45,7 @@ async fn try_pay(ctx: &Context, customer: &CustomerId, currency: &CurrencyId) ->
     let currency = unit.methods().find_currency(currency).await?.ok_or(BillingError::Orphan)?;
     let now = time_of(ctx, unit.as_mut(), invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
     let paid = apply_balance(ctx, unit.as_mut(), &currency, invoices, now).await?;
-    recovered(ctx, unit.as_mut(), &paid, now).await?;
+    recovered(ctx, unit.as_mut(), &paid).await?;
     unit.commit().await?;
     Ok(())
 }

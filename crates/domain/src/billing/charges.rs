@@ -2,7 +2,7 @@
 
 use super::ClockEvent;
 use crate::context::Context;
-use crate::events::{Message, Topic};
+use crate::events::{Message, NewMessage, Topic};
 use crate::payment::RailError;
 use crate::shared::{AttemptId, EventId, MethodId, StorageError};
 use crate::storage::UnitOfWork;
@@ -51,7 +51,7 @@ pub(crate) async fn publish_charges(ctx: &Context, unit: &mut dyn UnitOfWork, at
     let message = |method: &MethodId, chunk: &[AttemptId]| {
         let ids: Vec<_> = chunk.iter().map(AttemptId::as_str).collect();
         let message = Message::new(Topic::Charge, now).with("attempts", ids.join(",")).with("method", method);
-        (EventId::new(now, ctx.random.as_ref()), message)
+        NewMessage { id: EventId::new(now, ctx.random.as_ref()), message }
     };
     let chunks = by_network.iter().flat_map(|(method, ids)| ids.chunks(CHARGE_CHUNK).map(move |chunk| (method, chunk)));
     let messages: Vec<_> = chunks.map(|(method, chunk)| message(method, chunk)).collect();

@@ -68,7 +68,7 @@ pub(super) async fn issue(
     let Some(invoice) = written.pop() else { return Ok(None) };
     subscription.latest_invoice_id = Some(invoice.id.clone());
     if invoice.status == InvoiceStatus::Paid && !applied.is_zero() {
-        notify_paid(ctx, unit, &invoice).await?;
+        notify_paid(ctx, unit, &[&invoice]).await?;
     }
     let Some(Charge { intent, attempt, planned }) = charge else {
         if is_due {

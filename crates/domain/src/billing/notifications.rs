@@ -2,7 +2,7 @@
 
 use super::Invoice;
 use crate::context::Context;
-use crate::events::{Message, Topic};
+use crate::events::{Message, NewMessage, Topic};
 use crate::shared::{
     Amount, CreditNoteId, CurrencyId, DisputeId, EventId, InvoiceId, PaymentIntentId, RefundId, StorageError, SubscriptionId, Timestamp,
 };
@@ -183,16 +183,22 @@ pub async fn notify(ctx: &Context, unit: &mut dyn UnitOfWork, notification: &Not
     unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &notification.message(run_at), now).await
 }
 
-/// Publishes the messages of an invoice that was just paid.
-pub(super) async fn notify_paid(ctx: &Context, unit: &mut dyn UnitOfWork, invoice: &Invoice) -> Result<(), StorageError> {
+/// Publishes the messages of invoices that were just paid.
+pub(super) async fn notify_paid(ctx: &Context, unit: &mut dyn UnitOfWork, invoices: &[&Invoice]) -> Result<(), StorageError> {
+    if invoices.is_empty() {
+        return Ok(());
+    }
     let now = ctx.now();
-    let paid = InvoicePaid {
-        invoice: &invoice.id,
-        customer: invoice.customer_id.as_str(),
-        currency: &invoice.currency_id,
-        subscription: invoice.subscription_id.as_ref(),
+    let paid = |invoice: &&Invoice| {
+        let paid = InvoicePaid {
+            invoice: &invoice.id,
+            customer: invoice.customer_id.as_str(),
+            currency: &invoice.currency_id,
+            subscription: invoice.subscription_id.as_ref(),
+        };
+        paid_messages(&paid, now).map(|message| NewMessage { id: EventId::new(now, ctx.random.as_ref()), message })
     };
-    let messages = paid_messages(&paid, now).map(|message| (EventId::new(now, ctx.random.as_ref()), message));
+    let messages: Vec<_> = invoices.iter().flat_map(paid).collect();
     unit.outbox().publish_all(&messages, now).await
 }
 

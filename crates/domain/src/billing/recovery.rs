@@ -9,24 +9,23 @@ use crate::shared::{StorageError, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
 
-/// Handles newly paid invoices: subscriptions without overdue invoices recover, and customers are notified.
+/// Handles newly paid invoices: subscriptions without overdue invoices recover, and customers are notified. An invoice was paid when it was
+/// updated.
 pub(in crate::billing) async fn recovered(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     settled: &[ChangedInvoice],
-    at: Timestamp,
 ) -> Result<(), PostingError> {
-    for ChangedInvoice { before, after } in settled {
-        if after.status != InvoiceStatus::Paid || before.status == InvoiceStatus::Paid {
-            continue;
-        }
+    let is_newly_paid = |one: &&ChangedInvoice| one.after.status == InvoiceStatus::Paid && one.before.status != InvoiceStatus::Paid;
+    let paid: Vec<_> = settled.iter().filter(is_newly_paid).collect();
+    for ChangedInvoice { before, after } in &paid {
         if let (InvoiceStatus::Uncollectible, Some(subscription)) = (before.status, &before.subscription_id)
-            && !recover_if_paid(unit, subscription, at).await?
+            && !recover_if_paid(unit, subscription, after.updated_at).await?
         {
             return Err(PostingError::Contended);
         }
-        notify_paid(ctx, unit, after).await?;
     }
+    notify_paid(ctx, unit, &paid.iter().map(|one| &one.after).collect::<Vec<_>>()).await?;
     Ok(())
 }
 

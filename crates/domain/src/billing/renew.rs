@@ -15,7 +15,7 @@ use super::{
     Subscription, TimelineEvent, Unbillable, period, termination,
 };
 use crate::context::Context;
-use crate::payment::{Decline, RailError};
+use crate::payment::{Decline, NewAttempt, RailError};
 use crate::shared::{InvoiceId, StorageError, SubscriptionItemId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::{BTreeSet, HashMap};
@@ -25,6 +25,8 @@ use std::time::Duration;
 const NEAR_DUE_WINDOW: Duration = Duration::from_secs(60);
 
 struct Renewal {
+    /// The subscription as it was read.
+    read: Subscription,
     subscription: Subscription,
     finalization: Finalization,
     /// Why there is no charge although an amount remains to be paid.
@@ -117,8 +119,8 @@ async fn write_due(
         used.extend(read_usage(unit, &batch, &[reported]).await?);
     }
     let (mut renewals, mut others) = (Vec::with_capacity(due.len()), Vec::new());
-    for (nonce, subscription) in (nonces(ctx)..).zip(due) {
-        let DueSubscription { nonce, mut due, subscription } = resolve_due(unit, nonce, subscription, now).await?;
+    for (nonce, read) in (nonces(ctx)..).zip(due) {
+        let DueSubscription { nonce, mut due, subscription, read } = resolve_due(unit, nonce, read, now).await?;
         let hold = bounds.and_then(|bounds| over_bounds(bounds, &budget, &subscription, due, now));
         let has_ended = subscription.ends_at().is_some_and(|end| end <= now);
         if hold.as_ref().is_some_and(|hold| hold.resumes_at.is_none()) && has_ended {
@@ -137,13 +139,13 @@ async fn write_due(
                 match next.and_then(|next| renewal(ctx, &mut batch, subscription.clone(), next, corrections, nonce, now)) {
                     Ok(RenewalResult { mut renewal, trouble }) => {
                         limits::count_renewal(&subscription, &mut renewal.subscription, renewal.charge.is_some(), &mut budget, now);
-                        renewals.push(renewal);
+                        renewals.push(Renewal { read, ..renewal });
                         round.trouble = round.trouble.take().or(trouble);
                     }
                     Err(on_hold) => round.timeline.push(put_on_hold(unit, subscription, on_hold.into(), now).await?),
                 }
             }
-            due => others.push(DueSubscription { nonce, due, subscription }),
+            due => others.push(DueSubscription { nonce, due, subscription, read }),
         }
     }
     let ending: Vec<_> = others.iter().filter(|one| matches!(one.due, Due::End(_))).map(|one| &one.subscription).collect();
@@ -154,7 +156,7 @@ async fn write_due(
         renewal.corrections.issue(ctx, unit, period_start).await?;
         super::recovery::recover_if_settled(unit, &mut renewal.subscription, period_start).await?;
     }
-    for DueSubscription { nonce, due, subscription } in others {
+    for DueSubscription { nonce, due, subscription, .. } in others {
         match due {
             Due::End(reason) => {
                 let ended = termination::write(ctx, unit, &mut batch, &used, subscription, reason, nonce, now).await?;
@@ -189,42 +191,40 @@ struct DueSubscription {
     nonce: u64,
     due: Due,
     subscription: Subscription,
+    /// The subscription as it was read.
+    read: Subscription,
 }
 
 /// Decides what is due for a subscription. It does not end for non-payment if its overdue invoices are paid by now, or while a payment is
 /// in flight or a retry is due, however late this batch runs.
-async fn resolve_due(
-    unit: &mut dyn UnitOfWork,
-    nonce: u64,
-    subscription: Subscription,
-    now: Timestamp,
-) -> Result<DueSubscription, BillingError> {
+async fn resolve_due(unit: &mut dyn UnitOfWork, nonce: u64, read: Subscription, now: Timestamp) -> Result<DueSubscription, BillingError> {
     let has_come = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
-    let subscription = match subscription.on_hold {
+    let with = |due, subscription| DueSubscription { nonce, due, subscription, read: read.clone() };
+    let subscription = match read.on_hold {
         // A limit held it until now.
-        Some(_) if has_come(subscription.bounds.resumes_at) => subscription.released(now),
+        Some(_) if has_come(read.bounds.resumes_at) => read.clone().released(now),
         Some(_) => {
-            let due = if has_come(subscription.end_on_hold()) { subscription.requested_end() } else { Due::Nothing };
-            return Ok(DueSubscription { nonce, due, subscription });
+            let due = if has_come(read.end_on_hold()) { read.requested_end() } else { Due::Nothing };
+            return Ok(with(due, read.clone()));
         }
-        None => subscription,
+        None => read.clone(),
     };
     let due = subscription.due(now);
     if due != Due::End(CancelReason::PaymentFailed) {
-        return Ok(DueSubscription { nonce, due, subscription });
+        return Ok(with(due, subscription));
     }
     if unit.invoices().overdue_of(&subscription.id).await?.is_empty() {
         let recovered = subscription.recovered(now);
-        return Ok(DueSubscription { nonce, due: recovered.due(now), subscription: recovered });
+        return Ok(with(recovered.due(now), recovered));
     }
     let unpaid = unit.invoices().unpaid_of(&subscription.id).await?;
     let ids: Vec<_> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
     let is_retry_due = |invoice: &Invoice| invoice.retry_at.is_some_and(|at| at <= now);
     if !unpaid.iter().any(is_retry_due) && unit.attempts().in_flight(&ids).await?.is_empty() {
-        return Ok(DueSubscription { nonce, due, subscription });
+        return Ok(with(due, subscription));
     }
     let due = if subscription.ends_at().is_some_and(|at| at <= now) { subscription.requested_end() } else { Due::Wait };
-    Ok(DueSubscription { nonce, due, subscription })
+    Ok(with(due, subscription))
 }
 
 /// Why the engine does not continue with a due subscription. A requested end is never held until an owner decides: periods that are not
@@ -299,7 +299,7 @@ fn renewal(
     let mut finalization = Finalization::new(invoice, items, applied, now).map_err(Unbillable::from)?;
     let latest_invoice_id = Some(finalization.invoice.id.clone());
     let name = batch.product_names(&before);
-    let mut subscription = Subscription { status, name, latest_invoice_id, updated_at: period_start, ..before };
+    let mut subscription = Subscription { status, name, latest_invoice_id, updated_at: period_start, ..before.clone() };
     let has_new_items = subscription.enter(index, next);
     let decline = |code: &str, message: &str| Some(Decline { code: code.to_owned(), message: message.to_owned() });
     let (charge, decline, trouble) = match finalization.invoice.remaining().is_zero() {
@@ -314,7 +314,10 @@ fn renewal(
         },
     };
     finalization.invoice.intent_id = charge.as_ref().map(|charge: &Charge| charge.intent.id.clone());
-    Ok(RenewalResult { renewal: Renewal { subscription, finalization, decline, charge, corrections, has_new_items }, trouble })
+    Ok(RenewalResult {
+        renewal: Renewal { read: before, subscription, finalization, decline, charge, corrections, has_new_items },
+        trouble,
+    })
 }
 
 /// Writes the renewals of a batch. Numbers are allocated late, because from then on every other finalization in the mode waits.
@@ -328,20 +331,21 @@ async fn write(
     let (mut finalizations, mut declines, mut renewed) =
         (Vec::with_capacity(renewals.len()), Vec::new(), Vec::with_capacity(renewals.len()));
     let (mut intents, mut attempts, mut has_new) = (Vec::new(), Vec::new(), Vec::new());
-    let mut paid_by_balance = Vec::new();
-    for Renewal { subscription, finalization, decline, charge, has_new_items, .. } in renewals {
+    let (mut paid_by_balance, mut read) = (Vec::new(), Vec::with_capacity(renewals.len()));
+    for Renewal { read: before, subscription, finalization, decline, charge, has_new_items, .. } in renewals {
         let what = if subscription.index == Some(0) { TimelineEvent::TrialEnded } else { TimelineEvent::Renewed };
         let invoice = &finalization.invoice;
         round.timeline.push(ClockEvent { at: invoice.created_at, what, subject: subscription.id.to_string() });
         if let Some(Charge { intent, attempt, planned }) = charge {
             round.attempts.push(attempt.id.clone());
-            attempts.push((attempt, planned));
+            attempts.push(NewAttempt { attempt, planned });
             intents.push(intent);
         }
         declines.extend(decline.map(|decline| (renewed.len(), invoice.clone(), decline)));
         if invoice.status == InvoiceStatus::Paid && !finalization.applied.is_zero() {
             paid_by_balance.push(invoice.clone());
         }
+        read.push(before);
         renewed.push(subscription);
         has_new.push(has_new_items);
         finalizations.push(finalization);
@@ -350,16 +354,24 @@ async fn write(
     for (position, invoice, decline) in declines {
         super::dunning::decline_invoice(ctx, unit, &invoice, &mut renewed[position], &decline, now).await?;
     }
-    unit.subscriptions().update_all(&renewed).await?;
     for (subscription, _) in renewed.iter().zip(has_new).filter(|(_, is_new)| *is_new) {
         unit.subscriptions().put_items(subscription).await?;
     }
+    write_subscriptions(unit, &read, renewed).await?;
     unit.intents().put_all(&intents).await?;
     unit.attempts().insert_all(&attempts).await?;
-    for invoice in &paid_by_balance {
-        notify_paid(ctx, unit, invoice).await?;
-    }
+    notify_paid(ctx, unit, &paid_by_balance.iter().collect::<Vec<_>>()).await?;
     Ok(())
+}
+
+/// Writes renewed subscriptions. Nearly all of them only begin a period.
+async fn write_subscriptions(unit: &mut dyn UnitOfWork, read: &[Subscription], renewed: Vec<Subscription>) -> Result<(), BillingError> {
+    let (mut periods, mut others) = (Vec::with_capacity(renewed.len()), Vec::new());
+    for (before, after) in read.iter().zip(renewed) {
+        if after.differs_only_by_period(before) { periods.push(after) } else { others.push(after) }
+    }
+    let is_written = unit.subscriptions().begin_periods(&periods).await? && unit.subscriptions().update_all(&others).await?;
+    if is_written { Ok(()) } else { Err(BillingError::Contended) }
 }
 
 /// Locks the stakes of ending subscriptions and those that pay an overdraft: after the subscriptions and before the invoices, to avoid

@@ -332,6 +332,16 @@ impl Subscription {
         changed
     }
 
+    /// Whether nothing but a new period, and its invoice, has changed since `before`. Items are written separately.
+    pub(super) fn differs_only_by_period(&self, before: &Self) -> bool {
+        let after = self.clone();
+        let bounds = SubscriptionBounds { invoices: after.bounds.invoices, ..before.bounds };
+        let (latest_invoice_id, due_at, updated_at) = (after.latest_invoice_id, after.due_at, after.updated_at);
+        let Self { status, name, index, period, items, .. } = after;
+        let expected = Self { status, name, index, period, items, latest_invoice_id, due_at, updated_at, bounds, ..before.clone() };
+        expected == *self
+    }
+
     /// The action due at `now`: the one that fell due first, however late the batch runs. If several fall due at the same moment, the order
     /// is: a scheduled cancellation, the overdraft protection, the end because of non-payment, the renewal.
     #[must_use]
@@ -384,7 +394,11 @@ pub trait Subscriptions: Send {
     async fn find(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError>;
     /// Locks and returns a subscription until this unit of work ends. Any change of a subscription's invoices, of its customer's balance or
     /// of the number series locks the subscription first, then the others in this order.
-    async fn lock(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError>;
+    async fn lock(&mut self, id: &SubscriptionId) -> Result<Option<Subscription>, StorageError> {
+        Ok(self.lock_all(std::slice::from_ref(id)).await?.pop())
+    }
+    /// As [`Subscriptions::lock`], for several subscriptions, in the order of their ids.
+    async fn lock_all(&mut self, ids: &[SubscriptionId]) -> Result<Vec<Subscription>, StorageError>;
     async fn find_all(&mut self, ids: &[SubscriptionId]) -> Result<Vec<Subscription>, StorageError>;
     /// Writes a subscription if it still has the version that was read, and increases the version. Sets `due_at` to
     /// [`Subscription::next_due`]. False: it was changed meanwhile.
@@ -393,6 +407,9 @@ pub trait Subscriptions: Send {
     }
     /// As [`Subscriptions::update`], for several distinct subscriptions. False: one of them was changed meanwhile.
     async fn update_all(&mut self, subscriptions: &[Subscription]) -> Result<bool, StorageError>;
+    /// As [`Subscriptions::update_all`], for subscriptions that [`Subscription::differs_only_by_period`]: writes only the columns of a
+    /// period.
+    async fn begin_periods(&mut self, subscriptions: &[Subscription]) -> Result<bool, StorageError>;
     /// Writes the items' prices, quantities and billed usage.
     async fn put_items(&mut self, subscription: &Subscription) -> Result<(), StorageError>;
     async fn list(&mut self, mode: Mode, filter: &SubscriptionFilter, page: &Page) -> Result<Listed<Subscription>, StorageError>;

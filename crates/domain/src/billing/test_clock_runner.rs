@@ -8,9 +8,10 @@ use super::{
 use crate::access::Did;
 use crate::context::Context;
 use crate::events::{Message, Topic};
-use crate::payment::{Attempt, AttemptStatus, MandateDetails, Purpose, charge};
+use crate::payment::{AttemptStatus, MandateDetails, charge};
 use crate::shared::{AttemptId, ClockId, CustomerId, EventId, MAX_PAGE_SIZE, Mode, Page, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// The longest time by which a clock can be advanced at once.
@@ -152,14 +153,17 @@ async fn record_step(
 async fn outcomes(ctx: &Context, attempts: &[AttemptId], before: &[Subscription], now: Timestamp) -> Result<Vec<ClockEvent>, BillingError> {
     let mut timeline = Vec::new();
     let mut unit = ctx.store.read().await?;
-    for id in attempts {
-        let Some(Attempt { purpose: Purpose::Payment(intent), status, .. }) = unit.attempts().find(id).await? else { continue };
-        let what = match status {
+    let attempts = unit.attempts().find_all(attempts).await?;
+    let intents: Vec<_> = attempts.iter().filter_map(|attempt| attempt.purpose.intent()).cloned().collect();
+    let intents = unit.intents().find_all(&intents).await?;
+    let intents: HashMap<_, _> = intents.iter().map(|intent| (&intent.id, intent)).collect();
+    for attempt in &attempts {
+        let Some(intent) = attempt.purpose.intent().and_then(|id| intents.get(id)) else { continue };
+        let what = match attempt.status {
             AttemptStatus::Settled => TimelineEvent::Paid,
             AttemptStatus::Declined => TimelineEvent::PaymentDeclined,
             AttemptStatus::Open | AttemptStatus::Unknown => continue,
         };
-        let Some(intent) = unit.intents().find(&intent).await? else { continue };
         timeline.extend(intent.invoices.iter().map(|invoice| ClockEvent { at: now, what, subject: invoice.to_string() }));
     }
     let ids: Vec<_> = before.iter().filter(|one| one.past_due_since.is_none()).map(|one| one.id.clone()).collect();

@@ -7,8 +7,8 @@ use crate::billing::{
     self, Invoice, InvoiceItem, InvoicePaid, InvoiceStatus, Receipt, Subscription, apply_balance, balance_of, finalize, settle,
 };
 use crate::context::Context;
-use crate::events::{Message, Topic};
-use crate::payment::{Attempt, Intent, Settlement, SettlementError};
+use crate::events::{Message, NewMessage, Topic};
+use crate::payment::{Attempt, Intent, PaidIntent, Settlement, SettlementError};
 use crate::pricing::CatalogueItem;
 use crate::shared::{Amount, CustomerId, EntitlementId, EventId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
@@ -62,7 +62,8 @@ pub(super) async fn complete(
         PaidBy::Balance { payer } => (Amount::ZERO, "", payer.as_str()),
         PaidBy::Nothing => (Amount::ZERO, "", ""),
     };
-    unit.intents().succeed(intent_id, amount, reference, payer, now).await?;
+    let paid = PaidIntent { id: intent_id.clone(), amount, reference: reference.to_owned(), payer: payer.to_owned() };
+    unit.intents().succeed(&paid, now).await?;
     let intent = unit.intents().find(intent_id).await?.ok_or(SettlementError::Orphan)?;
     let started = match session.kind {
         SessionMode::Payment => Started::of_purchase(read_drafts(unit, &intent).await?, now),
@@ -117,7 +118,7 @@ async fn pay(
         PaidBy::Network { attempt, .. } => {
             let receipt =
                 Receipt { mode: intent.mode, customer_id: &intent.customer_id, attempt, intent: Some(&intent.id), at: started.at };
-            settle(ctx, unit, &receipt).await?;
+            settle(ctx, unit, &[receipt]).await?;
             Ok(true)
         }
         PaidBy::Balance { .. } => {
@@ -146,7 +147,7 @@ async fn notify_complete(
         let paid = InvoicePaid { invoice, customer, currency: &session.currency_id, subscription: subscriptions.next() };
         messages.extend(billing::paid_messages(&paid, now));
     }
-    let messages: Vec<_> = messages.into_iter().map(|message| (EventId::new(now, ctx.random.as_ref()), message)).collect();
+    let messages: Vec<_> = messages.into_iter().map(|message| NewMessage { id: EventId::new(now, ctx.random.as_ref()), message }).collect();
     unit.outbox().publish_all(&messages, now).await
 }
 

@@ -112,14 +112,21 @@ pub struct DeadLetter {
     pub dead_at: Timestamp,
 }
 
+/// A message to be published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMessage {
+    pub id: EventId,
+    pub message: Message,
+}
+
 #[async_trait]
 pub trait Outbox: Send {
     /// Writes a message in this unit of work. It is delivered at least once after the commit.
     async fn publish(&mut self, id: &EventId, message: &Message, now: Timestamp) -> Result<(), StorageError> {
-        self.publish_all(&[(id.clone(), message.clone())], now).await
+        self.publish_all(&[NewMessage { id: id.clone(), message: message.clone() }], now).await
     }
     /// As [`Outbox::publish`], for several messages.
-    async fn publish_all(&mut self, messages: &[(EventId, Message)], now: Timestamp) -> Result<(), StorageError>;
+    async fn publish_all(&mut self, messages: &[NewMessage], now: Timestamp) -> Result<(), StorageError>;
     /// Dead letters, newest first, at most `limit`.
     async fn dead_letters(&mut self, limit: u32) -> Result<Vec<DeadLetter>, StorageError>;
     /// Retries a dead letter with [`MAX_ATTEMPTS`] more attempts from `now`. False: it is not a dead letter.

@@ -18,6 +18,13 @@ pub struct Reversal {
     pub amount: Amount,
 }
 
+/// An attempt whose network has moved exactly its amount.
+#[derive(Debug, Clone, Copy)]
+pub struct SettledAttempt<'a> {
+    pub attempt: &'a Attempt,
+    pub settlement: &'a Settlement,
+}
+
 /// Each method runs in the unit of work that changes the attempt's status, exactly once for each attempt. After an error the unit of work
 /// is dropped; after [`SettlementError::Contended`] the outcome is recorded again in a new one.
 #[async_trait]
@@ -31,6 +38,21 @@ pub trait PurposeHandler: Send + Sync {
         attempt: &Attempt,
         settlement: &Settlement,
     ) -> Result<Vec<AttemptId>, SettlementError>;
+
+    /// As [`PurposeHandler::settled`], for several attempts of this handler. A handler of many attempts overrides it, to write them with
+    /// few statements.
+    async fn settled_all(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        all: &[SettledAttempt<'_>],
+    ) -> Result<Vec<AttemptId>, SettlementError> {
+        let mut to_send = Vec::new();
+        for SettledAttempt { attempt, settlement } in all {
+            to_send.extend(self.settled(ctx, unit, attempt, settlement).await?);
+        }
+        Ok(to_send)
+    }
 
     /// The network declined the attempt, finally.
     async fn declined(&self, ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, decline: &Decline)
@@ -50,7 +72,7 @@ pub trait PurposeHandler: Send + Sync {
 }
 
 /// Whether an attempt belongs to a checkout session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
     Session,
     /// A renewal, a retry, a refund, an action on the customer's or the admin's pages.

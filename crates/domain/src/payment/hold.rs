@@ -77,7 +77,7 @@ pub(super) async fn post_suspense(
 /// the attempt is no longer on hold.
 pub async fn end_hold(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<bool, StorageError> {
     let Some(error) = attempt.last_error.as_ref().filter(|_| attempt.is_on_hold()) else { return Ok(false) };
-    unit.attempts().finish(&attempt.id, AttemptStatus::Declined, Some(error), ctx.now()).await
+    unit.attempts().decline_claimed(&attempt.id, Some(error), ctx.now()).await
 }
 
 /// Applies the decline of a payment whose hold has ended, so that what is still unpaid can be paid again.

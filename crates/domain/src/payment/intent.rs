@@ -8,7 +8,7 @@ use crate::shared::{
     SessionId, StakeId, StorageError, SubscriptionId, Timestamp,
 };
 use async_trait::async_trait;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 /// The intent statuses of payment-kit.md 2 that Souk uses.
@@ -109,7 +109,7 @@ impl AttemptStatus {
 }
 
 /// The kinds of purposes that an attempt can have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PurposeKind {
     Payment,
     Mandate,
@@ -174,6 +174,12 @@ impl Purpose {
             Self::Recharge(id) => id.as_str(),
             Self::Refund(id) => id.as_str(),
         }
+    }
+
+    /// The intent that is paid.
+    #[must_use]
+    pub const fn intent(&self) -> Option<&PaymentIntentId> {
+        if let Self::Payment(intent) = self { Some(intent) } else { None }
     }
 
     #[must_use]
@@ -295,14 +301,11 @@ pub trait Intents: Send {
     /// The current intent of a checkout session.
     async fn find_by_session(&mut self, session: &SessionId) -> Result<Option<Intent>, StorageError>;
     /// Sets the status to `succeeded`, from any other status. Returns true to exactly one caller.
-    async fn succeed(
-        &mut self,
-        id: &PaymentIntentId,
-        amount: Amount,
-        reference: &str,
-        payer: &str,
-        now: Timestamp,
-    ) -> Result<bool, StorageError>;
+    async fn succeed(&mut self, paid: &PaidIntent, now: Timestamp) -> Result<bool, StorageError> {
+        Ok(self.succeed_all(std::slice::from_ref(paid), now).await? == 1)
+    }
+    /// As [`Intents::succeed`], for several distinct intents. Returns how many were not `succeeded` before.
+    async fn succeed_all(&mut self, paid: &[PaidIntent], now: Timestamp) -> Result<u64, StorageError>;
     /// Sets the status and the last error of an intent that has not ended.
     async fn set_status(
         &mut self,
@@ -341,11 +344,29 @@ pub trait Intents: Send {
     ) -> Result<bool, StorageError>;
 }
 
+/// How an intent was paid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaidIntent {
+    pub id: PaymentIntentId,
+    pub amount: Amount,
+    /// The network's reference of the payment.
+    pub reference: String,
+    /// The account that paid.
+    pub payer: String,
+}
+
 /// The part of an invoice that an attempt pays: what remained when the attempt was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedPayment {
     pub invoice_id: InvoiceId,
     pub amount: Amount,
+}
+
+/// An attempt to be inserted, and what it pays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAttempt {
+    pub attempt: Attempt,
+    pub planned: Vec<PlannedPayment>,
 }
 
 /// A transaction at the network of a method.
@@ -361,16 +382,17 @@ pub trait Attempts: Send {
     /// invoices has an open attempt already, when less remains of an invoice than is planned, or when a wallet's transaction was used
     /// before; the caller must then drop the unit of work.
     async fn insert(&mut self, attempt: &Attempt, planned: &[PlannedPayment]) -> Result<(), StorageError> {
-        self.insert_all(&[(attempt.clone(), planned.to_vec())]).await
+        self.insert_all(&[NewAttempt { attempt: attempt.clone(), planned: planned.to_vec() }]).await
     }
     /// As [`Attempts::insert`], for several attempts, all or none.
-    async fn insert_all(&mut self, attempts: &[(Attempt, Vec<PlannedPayment>)]) -> Result<(), StorageError>;
+    async fn insert_all(&mut self, attempts: &[NewAttempt]) -> Result<(), StorageError>;
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
     /// The attempt of a transaction that a wallet or the store has signed.
     async fn find_by_hash(&mut self, hash: &str) -> Result<Option<Attempt>, StorageError>;
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError>;
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;
+    async fn find_all(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
     /// The attempts among `ids` that are open.
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
     /// The methods of attempts, in the order of the attempts' ids.
@@ -379,7 +401,11 @@ pub trait Attempts: Send {
     /// other transactions are missing.
     async fn wallets_of(&mut self, transactions: &[TransactionKey]) -> Result<BTreeMap<TransactionKey, Did>, StorageError>;
     /// The planned payments of an attempt, in the order of the invoice ids: oldest first.
-    async fn planned_by(&mut self, id: &AttemptId) -> Result<Vec<PlannedPayment>, StorageError>;
+    async fn planned_by(&mut self, id: &AttemptId) -> Result<Vec<PlannedPayment>, StorageError> {
+        Ok(self.planned_by_all(std::slice::from_ref(id)).await?.remove(id).unwrap_or_default())
+    }
+    /// As [`Attempts::planned_by`], for several attempts. Those that plan nothing are missing.
+    async fn planned_by_all(&mut self, ids: &[AttemptId]) -> Result<HashMap<AttemptId, Vec<PlannedPayment>>, StorageError>;
     /// The invoices among these that an open attempt covers.
     async fn in_flight(&mut self, invoices: &[InvoiceId]) -> Result<Vec<InvoiceId>, StorageError>;
     /// Keeps other units of work from covering an invoice until this one ends. False: an open attempt covers it.
@@ -411,14 +437,10 @@ pub trait Attempts: Send {
     /// Sets the status to declined, unless another sender has claimed the attempt since it was read (its `check_at` has moved): what that
     /// sender sends may succeed. Returns true to exactly one caller.
     async fn decline(&mut self, attempt: &Attempt, error: &Decline, now: Timestamp) -> Result<bool, StorageError>;
-    /// Moves from an open status to a final one. Returns true to exactly one caller.
-    async fn finish(
-        &mut self,
-        id: &AttemptId,
-        status: AttemptStatus,
-        error: Option<&Decline>,
-        now: Timestamp,
-    ) -> Result<bool, StorageError>;
+    /// As [`Attempts::decline`], whoever has claimed the attempt: an owner has decided that its payment does not count.
+    async fn decline_claimed(&mut self, id: &AttemptId, error: Option<&Decline>, now: Timestamp) -> Result<bool, StorageError>;
+    /// Sets the status of open attempts to settled. Returns each attempt to exactly one caller.
+    async fn settle_all(&mut self, ids: &[AttemptId], now: Timestamp) -> Result<Vec<AttemptId>, StorageError>;
     /// Records an answer that is not final, and when the reconciler queries next; `None`: a page has polled, and the reconciler's time
     /// stays. False: the attempt has ended meanwhile, and the answer is irrelevant.
     async fn reschedule(

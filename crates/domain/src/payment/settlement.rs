@@ -3,13 +3,14 @@
 
 use super::hold::{amount_differs, post_suspense};
 use super::{
-    Attempt, AttemptContext, AttemptStatus, Decline, IntentStatus, Origin, Outcome, Purpose, PurposeHandler, RailError, Settlement,
+    Attempt, AttemptContext, AttemptStatus, Decline, IntentStatus, Origin, Outcome, Purpose, PurposeHandler, RailError, SettledAttempt,
     Trigger, next_check,
 };
 use crate::context::Context;
 use crate::ledger::LedgerError;
 use crate::shared::{AmountError, AttemptId, PaymentIntentId, StorageError};
 use crate::storage::UnitOfWork;
+use std::collections::BTreeMap;
 
 /// Attempts before giving up when other units of work change the same rows.
 const MAX_TRIES: u32 = 8;
@@ -61,7 +62,7 @@ pub(super) async fn record_alone(
     trigger: Trigger,
 ) -> Result<Vec<AttemptId>, SettlementError> {
     for _ in 0..MAX_TRIES {
-        match record_group(ctx, &[(context, outcome)], trigger).await {
+        match record_group(ctx, &[Answer { context, outcome }], trigger).await {
             Err(SettlementError::Contended) => {}
             done => return done,
         }
@@ -69,17 +70,17 @@ pub(super) async fn record_alone(
     Err(SettlementError::Contended)
 }
 
+/// A network's answer about an attempt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Answer<'a> {
+    pub context: &'a AttemptContext,
+    pub outcome: &'a Outcome,
+}
+
 /// Records several outcomes in one commit: all or none.
-pub(super) async fn record_group(
-    ctx: &Context,
-    group: &[(&AttemptContext, &Outcome)],
-    trigger: Trigger,
-) -> Result<Vec<AttemptId>, SettlementError> {
+pub(super) async fn record_group(ctx: &Context, group: &[Answer<'_>], trigger: Trigger) -> Result<Vec<AttemptId>, SettlementError> {
     let mut unit = ctx.store.begin().await?;
-    let mut to_send = Vec::new();
-    for (context, outcome) in group {
-        to_send.extend(record(ctx, unit.as_mut(), context, outcome, trigger).await?);
-    }
+    let to_send = record_all(ctx, unit.as_mut(), group, trigger).await?;
     unit.commit().await?;
     Ok(to_send)
 }
@@ -92,26 +93,54 @@ pub async fn record(
     outcome: &Outcome,
     trigger: Trigger,
 ) -> Result<Vec<AttemptId>, SettlementError> {
+    record_all(ctx, unit, &[Answer { context, outcome }], trigger).await
+}
+
+/// As [`record`], for several outcomes. Settlements that one handler applies are written together.
+async fn record_all(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    answers: &[Answer<'_>],
+    trigger: Trigger,
+) -> Result<Vec<AttemptId>, SettlementError> {
+    let mut settled = BTreeMap::<_, Vec<_>>::new();
+    for answer in answers {
+        let Answer { context, outcome } = *answer;
+        let attempt = &context.attempt;
+        ctx.networks.observe(context.method.kind, outcome);
+        match outcome {
+            Outcome::Settled(settlement) if settlement.amount == attempt.amount && !attempt.is_on_hold() => {
+                let handler = (attempt.purpose.kind(), Origin::of(attempt));
+                settled.entry(handler).or_default().push(SettledAttempt { attempt, settlement });
+            }
+            _ => record_other(ctx, unit, answer, trigger).await?,
+        }
+    }
+    let mut to_send = Vec::new();
+    for group in settled.values() {
+        to_send.extend(settle_all(ctx, unit, group).await?);
+    }
+    Ok(to_send)
+}
+
+/// Records an outcome other than a settlement of the attempt's amount.
+async fn record_other(ctx: &Context, unit: &mut dyn UnitOfWork, answer: &Answer<'_>, trigger: Trigger) -> Result<(), SettlementError> {
+    let Answer { context, outcome } = *answer;
     let attempt = &context.attempt;
-    ctx.networks.observe(context.method.kind, outcome);
     if attempt.is_on_hold() {
         let on_hold = Undecided { status: attempt.status, intent: IntentStatus::Processing, error: attempt.last_error.clone() };
         on_hold.record(ctx, unit, attempt, trigger).await?;
-        return Ok(Vec::new());
+        return Ok(());
     }
     let undecided = match outcome {
-        Outcome::Settled(settlement) if settlement.amount == attempt.amount => return settled(ctx, unit, attempt, settlement).await,
-        Outcome::Declined(decline) => {
-            declined(ctx, unit, attempt, decline).await?;
-            return Ok(Vec::new());
-        }
+        Outcome::Declined(decline) => return declined(ctx, unit, attempt, decline).await,
         Outcome::Settled(settlement) => {
             let error = Some(amount_differs(attempt, settlement));
             let on_hold = Undecided { status: AttemptStatus::Unknown, intent: IntentStatus::Processing, error };
             if on_hold.record(ctx, unit, attempt, trigger).await? {
                 post_suspense(ctx, unit, context, settlement).await?;
             }
-            return Ok(Vec::new());
+            return Ok(());
         }
         Outcome::Pending { requires_payer: true, last_error } => {
             Undecided { status: AttemptStatus::Open, intent: IntentStatus::RequiresAction, error: last_error.clone() }
@@ -123,23 +152,21 @@ pub async fn record(
         Outcome::Unknown(_) => Undecided { status: AttemptStatus::Unknown, intent: IntentStatus::Processing, error: None },
     };
     undecided.record(ctx, unit, attempt, trigger).await?;
-    Ok(Vec::new())
+    Ok(())
 }
 
 pub(super) fn handler_of<'c>(ctx: &'c Context, attempt: &Attempt) -> Result<&'c dyn PurposeHandler, SettlementError> {
     ctx.handlers.find(&attempt.purpose, Origin::of(attempt)).ok_or(SettlementError::unsupported(attempt))
 }
 
-async fn settled(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    attempt: &Attempt,
-    settlement: &Settlement,
-) -> Result<Vec<AttemptId>, SettlementError> {
-    let handler = handler_of(ctx, attempt)?;
-    // Another caller may have recorded the outcome first.
-    let is_first = unit.attempts().finish(&attempt.id, AttemptStatus::Settled, None, ctx.now()).await?;
-    if is_first { handler.settled(ctx, unit, attempt, settlement).await } else { Ok(Vec::new()) }
+/// Records settlements of attempts that have the same handler.
+async fn settle_all(ctx: &Context, unit: &mut dyn UnitOfWork, group: &[SettledAttempt<'_>]) -> Result<Vec<AttemptId>, SettlementError> {
+    let Some(handler) = group.first().map(|first| handler_of(ctx, first.attempt)).transpose()? else { return Ok(Vec::new()) };
+    let ids: Vec<_> = group.iter().map(|one| one.attempt.id.clone()).collect();
+    // Another caller may have recorded an outcome first.
+    let settled = unit.attempts().settle_all(&ids, ctx.now()).await?;
+    let group: Vec<_> = group.iter().filter(|one| settled.contains(&one.attempt.id)).copied().collect();
+    if group.is_empty() { Ok(Vec::new()) } else { handler.settled_all(ctx, unit, &group).await }
 }
 
 async fn declined(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, decline: &Decline) -> Result<(), SettlementError> {

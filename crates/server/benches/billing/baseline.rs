@@ -97,6 +97,10 @@ fn sqlite_text(table: &Table) -> String {
     let Table { name, columns, .. } = table;
     match table.change {
         Change::Insert => format!("INSERT INTO {name} ({}) SELECT {} FROM (VALUES {rows}) AS v", names(table), values.join(", ")),
+        // Without a condition, SQLite would read the conflict clause as a join.
+        Change::Upsert(conflict) => {
+            format!("INSERT INTO {name} ({}) SELECT {} FROM (VALUES {rows}) AS v WHERE TRUE {conflict}", names(table), values.join(", "))
+        }
         Change::Update(always) => {
             let set = assignments(table, |place| values[place].clone());
             format!("UPDATE {name} SET {always}{set} FROM (VALUES {rows}) AS v WHERE {name}.{} = v.column1", columns[0].0)
@@ -181,6 +185,9 @@ fn postgres_text(table: &Table) -> String {
     let Table { name, columns, .. } = table;
     match table.change {
         Change::Insert => format!("INSERT INTO {name} ({}) SELECT {} FROM {source}", names(table), values.join(", ")),
+        Change::Upsert(conflict) => {
+            format!("INSERT INTO {name} ({}) SELECT {} FROM {source} {conflict}", names(table), values.join(", "))
+        }
         Change::Update(always) => {
             let set = assignments(table, |place| values[place].clone());
             format!("UPDATE {name} SET {always}{set} FROM {source} WHERE {name}.{key} = v.{key}", key = columns[0].0)

@@ -1,8 +1,10 @@
 //! The rows that a batch of renewals writes, by table and column. Only this file names tables and columns.
 
 use crate::plans::CHARGE;
+use std::collections::BTreeMap;
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
+const MICROS_PER_HOUR: i64 = 3_600_000_000;
 /// Number of attempts per outbox message.
 const MESSAGE: usize = 100;
 
@@ -37,6 +39,8 @@ pub enum Change {
     Insert,
     /// Updates by the first column; the text sets further columns in every row.
     Update(&'static str),
+    /// Inserts, or updates as the text says.
+    Upsert(&'static str),
 }
 
 pub struct Table {
@@ -228,12 +232,31 @@ pub fn renewals(due: &[Due], first: i64, now: i64) -> Vec<Table> {
                     ("period_end", ends()),
                     ("due_at", ends()),
                     ("latest_invoice_id", Texts(invoices)),
+                    ("invoiced_on", Shared(Time(now - now.rem_euclid(MICROS_PER_DAY)))),
+                    ("invoiced_count", Shared(Integer(1))),
                     ("updated_at", starts()),
                 ],
             )
         },
+        charge_counts(due, now),
         messages,
     ]
+}
+
+/// The charges of each customer in this hour.
+fn charge_counts(due: &[Due], now: i64) -> Table {
+    let mut counts = BTreeMap::<_, i64>::new();
+    due.iter().for_each(|due| *counts.entry(due.customer.clone()).or_default() += 1);
+    let rows = counts.len();
+    let update = "ON CONFLICT (customer_id) DO UPDATE SET charges = charge_counts.charges + excluded.charges
+                  WHERE charge_counts.charges + excluded.charges <= excluded.charge_limit";
+    let columns = vec![
+        ("customer_id", Texts(counts.keys().cloned().collect())),
+        ("hour", Shared(Time(now - now.rem_euclid(MICROS_PER_HOUR)))),
+        ("charges", Integers(counts.into_values().collect())),
+        ("charge_limit", Shared(Integer(i64::from(u32::MAX)))),
+    ];
+    Table { name: "charge_counts", change: Change::Upsert(update), rows, columns }
 }
 
 /// The messages that trigger the charges.

@@ -6,7 +6,7 @@ use crate::ledger::bench::UNIT;
 use souk_adapters::on_one;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{self, CancelReason, InvoiceStatus, OverdueTarget, STAKE_WAITING, Subscription, SubscriptionStatus};
-use souk_domain::payment::{self, Attempt, AttemptStatus, Mandate, MandateStatus};
+use souk_domain::payment::{self, Attempt, Mandate, MandateStatus};
 use souk_domain::shared::Amount;
 
 on_one! {
@@ -187,7 +187,7 @@ on_one! {
         assert_eq!(billing.retry().await, 0);
         assert_eq!(billing.invoices().await[0].retry_at, Some(billing.start.plus(DAY * 3)));
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        unit.attempts().finish(&own.id, AttemptStatus::Declined, None, billing.ctx.now()).await.expect("finishes");
+        unit.attempts().decline_claimed(&own.id, None, billing.ctx.now()).await.expect("declines");
         // On day 3 there is no mandate; on day 5 there is one again.
         let mandate = unit.mandates().find(&id("man_1")).await.expect("reads").expect("exists");
         unit.mandates().upsert(&Mandate { status: MandateStatus::Ended, ..mandate.clone() }).await.expect("writes");

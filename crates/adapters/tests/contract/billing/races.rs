@@ -9,7 +9,7 @@ use souk_domain::billing::{
     Scope, Subscription, SubscriptionError, SubscriptionStatus, UsageAction, UsageError, UsageReport, VoidError,
 };
 use souk_domain::context::Context;
-use souk_domain::payment::{self, Attempt, AttemptContext, AttemptStatus, Decline, Outcome, Purpose, Settlement, SettlementError, Trigger};
+use souk_domain::payment::{self, Attempt, AttemptContext, Decline, Outcome, Purpose, Settlement, SettlementError, Trigger};
 use souk_domain::pricing::{Aggregate, Recurring, Usage};
 use souk_domain::shared::{Amount, AttemptId, Mode, StorageError};
 use souk_domain::storage::UnitOfWork;
@@ -47,7 +47,7 @@ async fn while_paying<T>(billing: &Billing, name: &str, invoice: &Invoice, actio
     };
     let (answer, ()) = tokio::join!(acted, commit);
     let mut unit = billing.ctx.store.begin().await.expect("begins");
-    unit.attempts().finish(&own.id, AttemptStatus::Declined, None, billing.start).await.expect("finishes");
+    unit.attempts().decline_claimed(&own.id, None, billing.start).await.expect("declines");
     unit.commit().await.expect("commits");
     answer
 }
@@ -126,7 +126,7 @@ on_both! {
         assert!(matches!(answer, Err(VoidError::Subscription(SubscriptionError::PaymentInFlight))), "{answer:?}");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        unit.attempts().finish(&own.id, AttemptStatus::Declined, None, billing.start).await.expect("finishes");
+        unit.attempts().decline_claimed(&own.id, None, billing.start).await.expect("declines");
         unit.commit().await.expect("commits");
 
         // In the opposite order, the payment finds the invoice void.
@@ -161,7 +161,7 @@ on_both! {
         // The month's invoice is open, and nobody is paying it.
         let renewal = billing.round_unsent().await;
         let mut unit = billing.ctx.store.begin().await.expect("begins");
-        unit.attempts().finish(&renewal[0], AttemptStatus::Declined, None, billing.start).await.expect("finishes");
+        unit.attempts().decline_claimed(&renewal[0], None, billing.start).await.expect("declines");
         unit.commit().await.expect("commits");
         let invoice = billing.last().await;
         let choice = PlanChoice { price: larger.id.clone(), quantity: None, item: None };

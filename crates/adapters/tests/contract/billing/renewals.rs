@@ -1,14 +1,15 @@
 //! Automatic renewals: each period is billed once and charged once (invariants 1, 2, 11).
 
 use super::bench::{Billing, DAY, HOUR, MONTHLY};
-use crate::checkout_fixtures::id;
+use crate::checkout_fixtures::{begin, id, read};
 use crate::ledger::bench::UNIT;
+use souk_adapters::persistence::statement_counter;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{
     self, BillingReason, CatchUp, HoldReason, InvoiceStatus, OnHold, Scope, Subscription, SubscriptionItem, SubscriptionStatus,
     UsageAction, UsageRecord,
 };
-use souk_domain::payment;
+use souk_domain::payment::{self, Origin, SettledAttempt, Settlement};
 use souk_domain::pricing::{Aggregate, Anchoring, Interval, Recurring, RecurringInterval, Usage};
 use souk_domain::shared::*;
 
@@ -45,6 +46,30 @@ on_both! {
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=12).collect::<Vec<_>>());
         assert_eq!((billing.networks.store_balance().await, billing.cash().await), (60, 60));
+    }
+}
+
+on_both! {
+    async fn charges_that_settle_together_are_written_by_fewer_statements_than_there_are_charges(db: &TestDatabase) {
+        const CHARGES: u32 = 16;
+        let billing = Billing::open(db, 10).await;
+        let price = billing.price("price_1", 5, MONTHLY).await;
+        for number in 1..=CHARGES {
+            billing.insert(&billing.subscription(&format!("sub_{number}"), &price, DAY * 30)).await;
+        }
+        let renewed = billing::renew_due(&billing.ctx, &Scope::Wall, billing.start, CHARGES).await.expect("renews");
+        let attempts = read(db).await.attempts().find_all(&renewed.attempts).await.expect("reads");
+        let settlement = Settlement { reference: "0x1".to_owned(), payer: "z1payer".to_owned(), amount: Amount::new(5 * UNIT), card: None };
+        let settled: Vec<_> = attempts.iter().map(|attempt| SettledAttempt { attempt, settlement: &settlement }).collect();
+        let handler = billing.ctx.handlers.find(&attempts[0].purpose, Origin::Direct).expect("a handler");
+        let mut unit = begin(db).await;
+        let (before, _) = statement_counter::made();
+        handler.settled_all(&billing.ctx, unit.as_mut(), &settled).await.expect("settles");
+        unit.commit().await.expect("commits");
+        let statements = statement_counter::made().0 - before;
+        assert!(statements < u64::from(CHARGES), "{statements}");
+        assert!(billing.invoices().await.iter().all(|invoice| invoice.status == InvoiceStatus::Paid));
+        assert_eq!(billing.cash().await, 5 * u128::from(CHARGES));
     }
 }
 

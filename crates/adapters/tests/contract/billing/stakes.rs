@@ -15,7 +15,7 @@ use souk_domain::billing::{
     SubscriptionError, SubscriptionStatus,
 };
 use souk_domain::checkout::{Session, SubscriptionTerms};
-use souk_domain::payment::{self, Attempt, AttemptStatus, Mandate, MandateDetails, Purpose, check_due};
+use souk_domain::payment::{self, Attempt, Mandate, MandateDetails, Purpose, check_due};
 use souk_domain::shared::{Amount, Mode, StakeId, StorageError, SubscriptionId};
 use std::time::Duration;
 
@@ -419,7 +419,7 @@ on_one! {
                 async move {
                     let mut unit = begin(&db).await;
                     if which == 0 {
-                        unit.attempts().finish(&id(&paying), AttemptStatus::Settled, None, at(1)).await.expect("finishes");
+                        unit.attempts().settle_all(&[id(&paying)], at(1)).await.expect("settles");
                         let paid = overdue.with_amounts(overdue.total, Amount::ZERO, at(1)).expect("is paid");
                         assert!(unit.invoices().update(&overdue, &paid).await.expect("pays"));
                         unit.commit().await.expect("commits");

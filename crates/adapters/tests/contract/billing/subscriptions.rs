@@ -5,7 +5,10 @@ use crate::checkout_fixtures::{begin, id, wallet_attempt};
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
-use souk_domain::billing::{BilledUsage, Scope, Subscription, SubscriptionFilter, TestClock, Threshold};
+use souk_domain::billing::{
+    BilledUsage, DailyInvoices, Period, Scope, Subscription, SubscriptionBounds, SubscriptionFilter, SubscriptionStatus, TestClock,
+    Threshold,
+};
 use souk_domain::payment::{self, Attempt, AttemptContext, Mandate, MandateStatus, Outcome, Purpose, Settlement, Trigger};
 use souk_domain::pricing::ProductNames;
 use souk_domain::shared::{Amount, MandateId, Mode, Page, SubscriptionId, Text};
@@ -74,6 +77,29 @@ on_both! {
             unit.commit().await.expect("commits");
             assert_eq!(billing.find("sub_1").await.mandate_id, Some(id("man_3")));
         }
+    }
+
+    async fn a_new_period_is_written_unless_the_subscription_has_changed_meanwhile(db: &TestDatabase) {
+        let billing = opened(db).await;
+        let before = billing.find("sub_1").await;
+        let invoices = Some(DailyInvoices { day: billing.start, count: 2 });
+        let after = Subscription {
+            status: SubscriptionStatus::PastDue,
+            name: ProductNames { first: Text { en: "Other".to_owned(), zh: "其他".to_owned() }, others: 2 },
+            index: Some(7),
+            period: Period { start: before.period.end, end: before.period.end.plus(DAY * 30) },
+            latest_invoice_id: Some(id("in_7")),
+            bounds: SubscriptionBounds { invoices, ..before.bounds },
+            updated_at: billing.start.plus(DAY),
+            ..before.clone()
+        };
+        let mut unit = begin(db).await;
+        assert!(unit.subscriptions().begin_periods(std::slice::from_ref(&after)).await.expect("writes"));
+        unit.commit().await.expect("commits");
+        let written = Subscription { version: before.version + 1, due_at: after.next_due(), ..after.clone() };
+        assert_eq!(billing.find("sub_1").await, written);
+        let mut unit = begin(db).await;
+        assert!(!unit.subscriptions().begin_periods(&[after]).await.expect("writes"), "its version has changed");
     }
 
     async fn a_list_is_filtered_by_a_part_of_the_description_or_by_the_id(db: &TestDatabase) {

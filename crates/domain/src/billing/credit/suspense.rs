@@ -179,7 +179,7 @@ impl Resolution<'_> {
         let receivable = self.amount.minus(unallocated)?;
         let credits = vec![self.credit(Account::Receivable, receivable), self.credit(Account::CustomerBalance, unallocated)];
         self.post(ctx, unit, credits).await?;
-        recovered(ctx, unit, &paid, self.at).await?;
+        recovered(ctx, unit, &paid).await?;
         let invoices = paid.into_iter().map(|one| one.after.id).collect();
         Ok(ResolvedSuspense { amount: self.amount, transaction, refund: None, invoices })
     }

@@ -9,6 +9,7 @@ use crate::ledger::{Account, Entry, EntryType, Posting};
 use crate::payment::{Attempt, Currency, PlannedPayment};
 use crate::shared::{Amount, AmountError, CustomerId, EntryId, InvoicePaymentId, Mode, PaymentIntentId, Timestamp};
 use crate::storage::UnitOfWork;
+use std::collections::HashMap;
 
 /// Settled money that pays invoices.
 #[derive(Debug, Clone, Copy)]
@@ -53,79 +54,110 @@ fn allocate(amount: Amount, invoices: &[Payable]) -> Result<Allocation, AmountEr
     Ok(Allocation { paid, overpaid, unplanned })
 }
 
-/// Applies a receipt to the invoices of its attempt, oldest first. The excess of a network payment goes to the balance; of a forfeited
+/// Applies receipts to the invoices of their attempts, oldest first. The excess of a network payment goes to the balance; of a forfeited
 /// stake, an amount that was not planned for any invoice is revenue. Returns the locked invoices; some may be unchanged.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when a row changed after it was read.
-pub(crate) async fn settle(ctx: &Context, unit: &mut dyn UnitOfWork, receipt: &Receipt<'_>) -> Result<Vec<ChangedInvoice>, BillingError> {
-    let Receipt { attempt, at, .. } = *receipt;
-    let planned = unit.attempts().planned_by(&attempt.id).await?;
-    let ids: Vec<_> = planned.iter().map(|planned| planned.invoice_id.clone()).collect();
-    let locked = if ids.is_empty() { Vec::new() } else { unit.invoices().lock_all(&ids).await? };
-    let amount_of = |invoice: &Invoice| planned.iter().find(|one| one.invoice_id == invoice.id).map_or(Amount::ZERO, |one| one.amount);
-    let payable_of = |invoice: &Invoice| Payable { planned: amount_of(invoice), remaining: payable(invoice) };
-    let all_payable: Vec<_> = locked.iter().map(payable_of).collect();
-    let Allocation { paid, overpaid, unplanned } = allocate(attempt.amount, &all_payable)?;
-    let (overpaid, unplanned) = match receipt.intent {
-        // A network payment that no invoice takes belongs to the customer.
-        Some(_) => (overpaid.plus(unplanned)?, Amount::ZERO),
-        None => (overpaid, unplanned),
-    };
-    let mut payments = Vec::with_capacity(locked.len());
-    let mut settled = Vec::with_capacity(locked.len());
-    for (before, amount) in locked.into_iter().zip(paid) {
-        if amount.is_zero() {
-            settled.push(ChangedInvoice { after: before.clone(), before });
-            continue;
-        }
-        let source = match receipt.intent {
-            Some(intent) => PaymentSource::Network { attempt: attempt.id.clone(), intent: intent.clone() },
-            None => PaymentSource::Stake(attempt.id.clone()),
-        };
-        let id = InvoicePaymentId::new(ctx.now(), ctx.random.as_ref());
-        payments.push(InvoicePayment::new(id, before.id.clone(), source, amount, at));
-        let after = before.with_amounts(before.amount_paid.plus(amount)?, before.amount_credited, at)?;
-        let intent_id = receipt.intent.cloned().or(after.intent_id);
-        settled.push(ChangedInvoice { after: Invoice { intent_id, ..after }, before });
-    }
-    let changes: Vec<_> = settled.iter().filter(|one| one.before != one.after).cloned().collect();
-    if !changes.is_empty() && !unit.invoices().update_all(&changes).await? {
-        return Err(BillingError::Contended);
-    }
-    if !payments.is_empty() {
-        unit.invoice_payments().insert_all(&payments).await?;
-    }
-    let paid = Amount::sum(payments.iter().map(|payment| payment.amount))?;
-    post_receipt(ctx, unit, receipt, paid, overpaid, unplanned).await?;
-    if !overpaid.is_zero() {
-        let change = BalanceChange {
-            mode: receipt.mode,
-            customer_id: receipt.customer_id,
-            currency_id: &attempt.currency_id,
-            kind: BalanceTransactionType::Overpayment,
-            amount: overpaid,
-            source: attempt.id.as_str(),
-            at,
-        };
-        change_balance(ctx, unit, &change).await?;
-    }
-    Ok(settled)
-}
-
-/// The amount that a payment can pay of an invoice.
-fn payable(invoice: &Invoice) -> Amount {
-    if invoice.status.is_payable() { invoice.remaining() } else { Amount::ZERO }
-}
-
-async fn post_receipt(
+/// [`BillingError::Contended`] when a row changed after it was read, or when two receipts pay the same invoice.
+pub(crate) async fn settle(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
-    receipt: &Receipt<'_>,
-    paid: Amount,
-    overpaid: Amount,
-    unplanned: Amount,
-) -> Result<(), BillingError> {
+    receipts: &[Receipt<'_>],
+) -> Result<Vec<ChangedInvoice>, BillingError> {
+    let attempts: Vec<_> = receipts.iter().map(|receipt| receipt.attempt.id.clone()).collect();
+    let planned = unit.attempts().planned_by_all(&attempts).await?;
+    let mut ids: Vec<_> = planned.values().flatten().map(|planned| planned.invoice_id.clone()).collect();
+    ids.sort();
+    let locked = if ids.is_empty() { Vec::new() } else { unit.invoices().lock_all(&ids).await? };
+    let mut locked: HashMap<_, _> = locked.into_iter().map(|invoice| (invoice.id.clone(), invoice)).collect();
+    let mut settled = Settled::default();
+    for receipt in receipts {
+        let planned = planned.get(&receipt.attempt.id).map_or(&[][..], Vec::as_slice);
+        let invoices = planned.iter().filter_map(|one| locked.remove(&one.invoice_id)).collect();
+        settled.add(ctx, receipt, planned, invoices)?;
+    }
+    settled.write(ctx, unit).await
+}
+
+/// What receipts change.
+#[derive(Default)]
+struct Settled<'a> {
+    invoices: Vec<ChangedInvoice>,
+    payments: Vec<InvoicePayment>,
+    entries: Vec<Entry>,
+    overpayments: Vec<BalanceChange<'a>>,
+}
+
+impl<'a> Settled<'a> {
+    /// Adds a receipt. `invoices`: those that it pays, locked.
+    fn add(
+        &mut self,
+        ctx: &Context,
+        receipt: &Receipt<'a>,
+        planned: &[PlannedPayment],
+        invoices: Vec<Invoice>,
+    ) -> Result<(), BillingError> {
+        let Receipt { attempt, at, .. } = *receipt;
+        let amount_of = |invoice: &Invoice| planned.iter().find(|one| one.invoice_id == invoice.id).map_or(Amount::ZERO, |one| one.amount);
+        let payable_of = |invoice: &Invoice| Payable { planned: amount_of(invoice), remaining: payable(invoice) };
+        let all_payable: Vec<_> = invoices.iter().map(payable_of).collect();
+        let Allocation { paid, overpaid, unplanned } = allocate(attempt.amount, &all_payable)?;
+        let (overpaid, unplanned) = match receipt.intent {
+            // A network payment that no invoice takes belongs to the customer.
+            Some(_) => (overpaid.plus(unplanned)?, Amount::ZERO),
+            None => (overpaid, unplanned),
+        };
+        let total = Amount::sum(paid.iter().copied())?;
+        for (before, amount) in invoices.into_iter().zip(paid) {
+            if amount.is_zero() {
+                self.invoices.push(ChangedInvoice { after: before.clone(), before });
+                continue;
+            }
+            let source = match receipt.intent {
+                Some(intent) => PaymentSource::Network { attempt: attempt.id.clone(), intent: intent.clone() },
+                None => PaymentSource::Stake(attempt.id.clone()),
+            };
+            let id = InvoicePaymentId::new(ctx.now(), ctx.random.as_ref());
+            self.payments.push(InvoicePayment::new(id, before.id.clone(), source, amount, at));
+            let after = before.with_amounts(before.amount_paid.plus(amount)?, before.amount_credited, at)?;
+            let intent_id = receipt.intent.cloned().or(after.intent_id);
+            self.invoices.push(ChangedInvoice { after: Invoice { intent_id, ..after }, before });
+        }
+        self.entries.push(entry_of(ctx, receipt, total, overpaid, unplanned)?);
+        if !overpaid.is_zero() {
+            self.overpayments.push(BalanceChange {
+                mode: receipt.mode,
+                customer_id: receipt.customer_id,
+                currency_id: &attempt.currency_id,
+                kind: BalanceTransactionType::Overpayment,
+                amount: overpaid,
+                source: attempt.id.as_str(),
+                at,
+            });
+        }
+        Ok(())
+    }
+
+    async fn write(mut self, ctx: &Context, unit: &mut dyn UnitOfWork) -> Result<Vec<ChangedInvoice>, BillingError> {
+        let changes: Vec<_> = self.invoices.iter().filter(|one| one.before != one.after).cloned().collect();
+        if !changes.is_empty() && !unit.invoices().update_all(&changes).await? {
+            return Err(BillingError::Contended);
+        }
+        if !self.payments.is_empty() {
+            unit.invoice_payments().insert_all(&self.payments).await?;
+        }
+        unit.journal().post_all(&self.entries).await?;
+        // In the order of the locks of balances.
+        self.overpayments.sort_by_key(|change| change.customer_id);
+        for change in &self.overpayments {
+            change_balance(ctx, unit, change).await?;
+        }
+        Ok(self.invoices)
+    }
+}
+
+/// The journal entry of a receipt.
+fn entry_of(ctx: &Context, receipt: &Receipt<'_>, paid: Amount, overpaid: Amount, unplanned: Amount) -> Result<Entry, BillingError> {
     let Receipt { attempt, .. } = receipt;
     let currency = &attempt.currency_id;
     let mut postings = vec![
@@ -140,9 +172,12 @@ async fn post_receipt(
         postings.push(Posting::credit(Account::stakes_held(&attempt.method_id), attempt.amount, currency));
     }
     let id = EntryId::new(ctx.now(), ctx.random.as_ref());
-    let entry = Entry::new(id, receipt.mode, kind, attempt.id.as_str(), receipt.at, postings)?;
-    unit.journal().post(&entry).await?;
-    Ok(())
+    Ok(Entry::new(id, receipt.mode, kind, attempt.id.as_str(), receipt.at, postings)?)
+}
+
+/// The amount that a payment can pay of an invoice.
+fn payable(invoice: &Invoice) -> Amount {
+    if invoice.status.is_payable() { invoice.remaining() } else { Amount::ZERO }
 }
 
 /// Pays invoices from their customer's balance in the given order, as far as it reaches. Applies less if the remainder of an invoice would

@@ -9,12 +9,14 @@ use crate::billing::reversal::reverse_payment;
 use crate::billing::{BillingError, Subscription};
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, Decline, IntentStatus, MandateDetails, Purpose, PurposeHandler, Reversal, SavedCard, Settlement, SettlementError,
+    Attempt, AttemptKind, Decline, IntentStatus, MandateDetails, PaidIntent, Purpose, PurposeHandler, Reversal, SavedCard, SettledAttempt,
+    Settlement, SettlementError,
 };
 use crate::shared::{AttemptId, PaymentIntentId};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
 
 /// Handles payments of invoices: by renewals, by retries, or by the customer.
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +31,21 @@ impl PurposeHandler for InvoiceCollection {
         attempt: &Attempt,
         settlement: &Settlement,
     ) -> Result<Vec<AttemptId>, SettlementError> {
-        let Purpose::Payment(intent) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
-        collected(ctx, unit, attempt, intent, settlement).await?;
+        self.settled_all(ctx, unit, &[SettledAttempt { attempt, settlement }]).await
+    }
+
+    async fn settled_all(
+        &self,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        all: &[SettledAttempt<'_>],
+    ) -> Result<Vec<AttemptId>, SettlementError> {
+        let mut collected = Vec::with_capacity(all.len());
+        for SettledAttempt { attempt, settlement } in all {
+            let intent = attempt.purpose.intent().ok_or(SettlementError::unsupported(attempt))?;
+            collected.push(Collected { attempt, settlement, intent });
+        }
+        collect(ctx, unit, &collected).await?;
         Ok(Vec::new())
     }
 
@@ -57,30 +72,62 @@ impl PurposeHandler for InvoiceCollection {
     }
 }
 
-async fn collected(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    attempt: &Attempt,
-    intent: &PaymentIntentId,
-    settlement: &Settlement,
-) -> Result<(), BillingError> {
+/// A settled payment of invoices.
+struct Collected<'a> {
+    attempt: &'a Attempt,
+    settlement: &'a Settlement,
+    intent: &'a PaymentIntentId,
+}
+
+impl Collected<'_> {
+    fn paid(&self) -> PaidIntent {
+        let Settlement { reference, payer, .. } = self.settlement;
+        PaidIntent { id: self.intent.clone(), amount: self.attempt.amount, reference: reference.clone(), payer: payer.clone() }
+    }
+}
+
+/// Lock order: intents, subscriptions, invoices, balances, each in the order of the ids.
+async fn collect(ctx: &Context, unit: &mut dyn UnitOfWork, all: &[Collected<'_>]) -> Result<(), BillingError> {
     let wall = ctx.now();
-    unit.intents().succeed(intent, attempt.amount, &settlement.reference, &settlement.payer, wall).await?;
-    let intent = unit.intents().find(intent).await?.ok_or(BillingError::Orphan)?;
-    let invoices = unit.invoices().find_all(&intent.invoices).await?;
+    let paid: Vec<_> = all.iter().map(Collected::paid).collect();
+    unit.intents().succeed_all(&paid, wall).await?;
+    let intents: Vec<_> = all.iter().map(|one| one.intent.clone()).collect();
+    let intents = by_id(unit.intents().find_all(&intents).await?, |intent| &intent.id);
+    let invoices: BTreeSet<_> = intents.values().flat_map(|intent| intent.invoices.iter().cloned()).collect();
+    let invoices = unit.invoices().find_all(&invoices.into_iter().collect::<Vec<_>>()).await?;
     let subscriptions: BTreeSet<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.clone()).collect();
-    for subscription in &subscriptions {
-        let locked = unit.subscriptions().lock(subscription).await?;
-        if let (AttemptKind::OffSession { card, .. }, Some(reported), Some(locked)) = (&attempt.kind, &settlement.card, locked)
+    let subscriptions = unit.subscriptions().lock_all(&subscriptions.into_iter().collect::<Vec<_>>()).await?;
+    let (invoices, subscriptions) = (by_id(invoices, |invoice| &invoice.id), by_id(subscriptions, |subscription| &subscription.id));
+    let mut times = HashMap::new();
+    let mut receipts = Vec::with_capacity(all.len());
+    for Collected { attempt, settlement, intent } in all {
+        let intent = intents.get(intent).ok_or(BillingError::Orphan)?;
+        let invoices: Vec<_> = intent.invoices.iter().filter_map(|id| invoices.get(id)).collect();
+        if let (AttemptKind::OffSession { card, .. }, Some(reported)) = (&attempt.kind, &settlement.card)
             && reported != card
         {
-            update_card_details(ctx, unit, &locked, reported).await?;
+            let charged: BTreeSet<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.as_ref()).collect();
+            for subscription in charged.into_iter().filter_map(|id| subscriptions.get(id)) {
+                update_card_details(ctx, unit, subscription, reported).await?;
+            }
         }
+        let clock = invoices.first().and_then(|invoice| invoice.clock_id.as_ref());
+        let at = match times.get(&clock) {
+            Some(at) => *at,
+            None => {
+                let at = time_of(ctx, unit, clock).await?;
+                times.insert(clock, at);
+                at
+            }
+        };
+        receipts.push(Receipt { mode: intent.mode, customer_id: &intent.customer_id, attempt, intent: Some(&intent.id), at });
     }
-    let at = time_of(ctx, unit, invoices.first().and_then(|invoice| invoice.clock_id.as_ref())).await?;
-    let receipt = Receipt { mode: intent.mode, customer_id: &intent.customer_id, attempt, intent: Some(&intent.id), at };
-    let settled = settle(ctx, unit, &receipt).await?;
-    Ok(recovered(ctx, unit, &settled, at).await?)
+    let settled = settle(ctx, unit, &receipts).await?;
+    Ok(recovered(ctx, unit, &settled).await?)
+}
+
+fn by_id<I: Clone + Eq + Hash, T>(all: Vec<T>, id: impl Fn(&T) -> &I) -> HashMap<I, T> {
+    all.into_iter().map(|one| (id(&one).clone(), one)).collect()
 }
 
 /// Updates the card details of a mandate. Banks replace cards, and providers keep the card's id while its details change.

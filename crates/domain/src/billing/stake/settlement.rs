@@ -150,13 +150,13 @@ async fn forfeited(
         return Err(BillingError::Contended);
     }
     let receipt = Receipt { mode: before.mode, customer_id: &before.customer_id, attempt, intent: None, at: now };
-    let settled = settle(ctx, unit, &receipt).await?;
+    let settled = settle(ctx, unit, &[receipt]).await?;
     let pricing_formula = PricingFormula::Flat { amount: attempt.amount };
     let statement = Statement { reason: BillingReason::SlashStake, description: Description::DepositForfeited, reference, pricing_formula };
     record_stake_statement(ctx, unit, &before, statement, now).await?;
     // The fee is the price of a running subscription's protection.
     let paid = if before.is_held() { overdraft_paid(&after, &settled) } else { Amount::ZERO };
-    recovered(ctx, unit, &settled, now).await?;
+    recovered(ctx, unit, &settled).await?;
     if paid.is_zero() { Ok(None) } else { charge_fee(ctx, unit, &after, paid, now).await }
 }
 

@@ -14,7 +14,7 @@ mod release;
 mod settlement;
 mod transfer;
 
-pub use admin::{StakeAdminError, StakeChoice, return_released, return_stake, slash_stake};
+pub use admin::{QueryStakeError, ReturnStakeError, SlashStakeError, StakeChoice, return_released, return_stake, slash_stake};
 pub(in crate::billing) use admin::{release_at_end, stake_at_end};
 pub(in crate::billing) use due::is_unchanged;
 pub use due::move_due_stakes;
@@ -23,7 +23,7 @@ pub use entity::*;
 pub use monitor::{STAKE_CHECK_INTERVAL, check_stakes};
 pub(in crate::billing) use overdraft::pay_by_overdraft;
 pub use overdraft::{
-    OverdraftError, OverdraftProtection, end_overdraft_protection, overdraft_protection, prepare_overdraft_stake,
+    EndOverdraftError, OverdraftError, OverdraftProtection, end_overdraft_protection, overdraft_protection, prepare_overdraft_stake,
     submit_signed_overdraft_stake,
 };
 pub(in crate::billing) use overdue::OverdueInvoices;

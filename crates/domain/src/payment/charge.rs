@@ -1,7 +1,7 @@
 //! Sends many attempts concurrently, as a stage separate from renewals, and records their outcomes in groups.
 
 use super::reconcile::{Lease, release};
-use super::settlement::{record_alone, record_group};
+use super::settlement::{Answer, record_alone, record_group};
 use super::{AttemptContext, CALL_DEADLINE_MARGIN, Outcome, SettlementError, Trigger, query_or_send};
 use crate::context::Context;
 use crate::shared::{AttemptId, Timestamp};
@@ -49,7 +49,7 @@ async fn send(ctx: &Context, ids: &[AttemptId], is_background: bool) -> Result<V
     let claimed = unit.attempts().claim_unsent(ids, claimed_at, lease.until).await?;
     unit.commit().await?;
     let contexts = load(ctx, &claimed).await?;
-    let (sender, answers) = futures_channel();
+    let (sender, answers) = futures_channel::mpsc::unbounded();
     let sending = async {
         // All attempts queue for slots at once, so that messages are served in order. If each message waited for a few slots at a time,
         // messages would take turns and finish together, and the networks would idle until the next message is read.
@@ -61,7 +61,7 @@ async fn send(ctx: &Context, ids: &[AttemptId], is_background: bool) -> Result<V
         while let Some((context, sent)) = calls.next().await {
             match sent {
                 Sent::Answered(outcome) => {
-                    if sender.unbounded_send((context, outcome)).is_err() {
+                    if sender.unbounded_send(Answer { context, outcome }).is_err() {
                         break;
                     }
                 }
@@ -107,8 +107,6 @@ async fn send_one(ctx: &Context, context: &AttemptContext, lease: Lease, is_back
     Sent::Answered(query_or_send(ctx, context, Trigger::Initial).await)
 }
 
-type Answer = (AttemptContext, Outcome);
-
 /// The result of recording groups of outcomes.
 #[derive(Default)]
 struct Written {
@@ -124,10 +122,6 @@ impl Written {
         self.failure = other.failure.or(self.failure);
         self
     }
-}
-
-fn futures_channel() -> (futures_channel::mpsc::UnboundedSender<Answer>, futures_channel::mpsc::UnboundedReceiver<Answer>) {
-    futures_channel::mpsc::unbounded()
 }
 
 async fn load(ctx: &Context, ids: &[AttemptId]) -> Result<Vec<AttemptContext>, SettlementError> {
@@ -152,12 +146,11 @@ async fn load(ctx: &Context, ids: &[AttemptId]) -> Result<Vec<AttemptContext>, S
 
 /// Records a group in one commit. If that fails, records each outcome in its own commit, so that one failure does not affect the others.
 async fn write_group(ctx: &Context, group: &[Answer]) -> Written {
-    let outcomes: Vec<_> = group.iter().map(|(context, outcome)| (context, outcome)).collect();
-    if let Ok(to_send) = record_group(ctx, &outcomes, Trigger::Initial).await {
+    if let Ok(to_send) = record_group(ctx, group, Trigger::Initial).await {
         return Written { to_send, failure: None };
     }
     let mut written = Written::default();
-    for (context, outcome) in group {
+    for Answer { context, outcome } in group {
         written = written.and(match record_alone(ctx, context, outcome, Trigger::Initial).await {
             Ok(to_send) => Written { to_send, failure: None },
             Err(error) => Written { to_send: Vec::new(), failure: Some(error) },

@@ -61,7 +61,7 @@ pub(super) async fn record_alone(
     trigger: Trigger,
 ) -> Result<Vec<AttemptId>, SettlementError> {
     for _ in 0..MAX_TRIES {
-        match record_group(ctx, &[(context, outcome)], trigger).await {
+        match record_once(ctx, context, outcome, trigger).await {
             Err(SettlementError::Contended) => {}
             done => return done,
         }
@@ -69,15 +69,29 @@ pub(super) async fn record_alone(
     Err(SettlementError::Contended)
 }
 
-/// Records several outcomes in one commit: all or none.
-pub(super) async fn record_group(
+async fn record_once(
     ctx: &Context,
-    group: &[(&AttemptContext, &Outcome)],
+    context: &AttemptContext,
+    outcome: &Outcome,
     trigger: Trigger,
 ) -> Result<Vec<AttemptId>, SettlementError> {
     let mut unit = ctx.store.begin().await?;
+    let to_send = record(ctx, unit.as_mut(), context, outcome, trigger).await?;
+    unit.commit().await?;
+    Ok(to_send)
+}
+
+/// A network's answer about an attempt.
+pub(super) struct Answer {
+    pub context: AttemptContext,
+    pub outcome: Outcome,
+}
+
+/// Records several answers in one commit: all or none.
+pub(super) async fn record_group(ctx: &Context, group: &[Answer], trigger: Trigger) -> Result<Vec<AttemptId>, SettlementError> {
+    let mut unit = ctx.store.begin().await?;
     let mut to_send = Vec::new();
-    for (context, outcome) in group {
+    for Answer { context, outcome } in group {
         to_send.extend(record(ctx, unit.as_mut(), context, outcome, trigger).await?);
     }
     unit.commit().await?;

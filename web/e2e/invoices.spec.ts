@@ -178,6 +178,9 @@ test.describe('a refund', () => {
     await openPage(page, paid, {}, { refunds: [failed] });
     await expect(row).toContainText("The refund didn't go through.");
     await expect(row.getByRole('button')).toHaveCount(0);
+    await openPage(page, '/customer', {}, { refunds: [failed] });
+    await expect(page.getByText('Refund failed', { exact: true })).toBeVisible();
+    await expect(page.getByText('Partially refunded', { exact: true })).toHaveCount(0);
   });
 
   test('that is rejected shows the reason in the dialog', async ({ page }) => {

@@ -179,7 +179,7 @@ fn interval_text(cycle: &RecurringInterval, form: &str, language: Language) -> S
 impl CheckoutPrerender {
     /// The initial content of the page in both languages; the stylesheet shows one of them. Empty for a trial if the visitor is signed
     /// in, because each customer gets a trial only once.
-    pub fn html(&self, (store, brand): (&str, &str), is_signed_in: bool) -> String {
+    pub fn html(&self, store: &str, brand: &str, is_signed_in: bool) -> String {
         if is_signed_in && self.trial.is_some() {
             return String::new();
         }
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_trial_is_shown_in_both_languages_before_its_price() {
-        let page = order("Desk").html(("Souk", "<img>"), false);
+        let page = order("Desk").html("Souk", "<img>", false);
         for text in ["Try Desk", "7 days free", "Then 3 SKT per month", "/ month", "试用 开单台", "免费试用 7 天", "之后", "每月"]
         {
             assert!(page.contains(text), "{text}: {page}");
@@ -292,15 +292,15 @@ mod tests {
 
     #[test]
     fn product_texts_are_escaped_in_elements_and_attributes() {
-        let page = order("<script>").html(("Souk", ""), false);
+        let page = order("<script>").html("Souk", "", false);
         assert!(!page.contains("<script>") && !page.contains("<safe>") && !page.contains("logo\"\""), "{page}");
         assert!(page.contains("Try &lt;script&gt;"), "{page}");
     }
 
     #[test]
     fn a_signed_in_visitor_sees_no_hint_to_connect() {
-        assert!(order("Desk").html(("Souk", ""), false).contains("Sign in with your wallet first"));
-        assert!(!order("Desk").html(("Souk", ""), true).contains("Sign in with your wallet first"));
+        assert!(order("Desk").html("Souk", "", false).contains("Sign in with your wallet first"));
+        assert!(!order("Desk").html("Souk", "", true).contains("Sign in with your wallet first"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::compose::{Failure, open_store};
 use crate::config::{ClockCommand, Common, KeyCommand, PassportCommand};
-use souk_api::auth::{NewKey, create_key};
+use souk_api::auth::{CreatedKey, NewKey, create_key};
 use souk_domain::access::{self, Scope};
 use souk_domain::operation::{StoredDoubt, TimeSource, confirm_clock};
 use souk_domain::shared::{ApiKeyId, EventId, Mode, PassportId};
@@ -17,13 +17,13 @@ pub async fn migrate(common: &Common) -> Result<(), Failure> {
 }
 
 pub async fn key(common: &Common, command: KeyCommand) -> Result<(), Failure> {
-    let (_, ctx) = open_store(common).await?;
+    let ctx = open_store(common).await?;
     match command {
         KeyCommand::Create { name, scope, live } => {
             let known = || Scope::RESOURCES.map(|resource| format!("{resource}:read, {resource}:write")).join(", ");
             let parse = |text: &String| Scope::parse(text).ok_or_else(|| format!("unknown scope {text}: expected * or one of {}", known()));
             let scopes = scope.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
-            let (key, secret) = create_key(&ctx, NewKey { name, mode: Mode::from_livemode(live), scopes }).await?;
+            let CreatedKey { key, secret } = create_key(&ctx, NewKey { name, mode: Mode::from_livemode(live), scopes }).await?;
             println!("{}  {secret}\nCopy the secret now: it is not shown again.", key.id);
         }
         KeyCommand::List => {
@@ -48,7 +48,7 @@ pub async fn key(common: &Common, command: KeyCommand) -> Result<(), Failure> {
 }
 
 pub async fn passport(common: &Common, command: PassportCommand) -> Result<(), Failure> {
-    let (_, ctx) = open_store(common).await?;
+    let ctx = open_store(common).await?;
     match command {
         PassportCommand::Issue { did, role } => {
             let passport = access::issue_passport(&ctx, &did, role).await?;
@@ -73,7 +73,7 @@ pub async fn passport(common: &Common, command: PassportCommand) -> Result<(), F
 }
 
 pub async fn clock(common: &Common, command: ClockCommand) -> Result<(), Failure> {
-    let (_, ctx) = open_store(common).await?;
+    let ctx = open_store(common).await?;
     match command {
         ClockCommand::Status => {
             let doubts = ctx.store.read().await?.clock_states().read().await?.doubts;
@@ -108,7 +108,7 @@ fn describe_doubt(StoredDoubt { host, doubt, at, .. }: &StoredDoubt) -> String {
 }
 
 pub async fn dead_letters(common: &Common, retry: Option<&str>) -> Result<(), Failure> {
-    let (_, ctx) = open_store(common).await?;
+    let ctx = open_store(common).await?;
     if let Some(id) = retry {
         let mut unit = ctx.store.begin().await?;
         if !unit.outbox().retry_dead_letter(&EventId::parse(id)?, ctx.now()).await? {

@@ -57,15 +57,14 @@ pub struct Parts {
 }
 
 /// Opens and migrates the database only, for commands that need nothing else.
-pub async fn open_store(common: &Common) -> Result<(Database, Context), Failure> {
-    let (seed, database) = open_folder(common).await?;
-    let ctx = context(common, &seed, database.clone());
-    Ok((database, ctx))
+pub async fn open_store(common: &Common) -> Result<Context, Failure> {
+    let OpenFolder { seed, database } = open_folder(common).await?;
+    Ok(context(common, &seed, database))
 }
 
 /// As [`open_store`], with the payment networks. `own_address` is where the store's sandbox is reached.
 pub async fn open_with_networks(common: &Common, own_address: &Url) -> Result<Context, Failure> {
-    let (seed, database) = open_folder(common).await?;
+    let OpenFolder { seed, database } = open_folder(common).await?;
     let ctx = context(common, &seed, database);
     let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
     let wallets = ArcblockRail::reaching(app_key, Arc::clone(&ctx.clock), own_address.clone(), common.private_networks())?;
@@ -86,8 +85,14 @@ fn context(common: &Common, seed: &SecretSeed, database: Database) -> Context {
     }
 }
 
+/// The store's key, and its migrated database.
+struct OpenFolder {
+    seed: SecretSeed,
+    database: Database,
+}
+
 /// Opens and migrates the database and reads the store's key. Refuses before it creates anything that an existing store has lost.
-async fn open_folder(common: &Common) -> Result<(SecretSeed, Database), Failure> {
+async fn open_folder(common: &Common) -> Result<OpenFolder, Failure> {
     data_folder::create(&common.data)?;
     let (mark, name) = (StoreMark::of(common), database_name(common));
     mark.check_database(common.database_file().is_some_and(|file| !file.exists()), &name)?;
@@ -97,7 +102,7 @@ async fn open_folder(common: &Common) -> Result<(SecretSeed, Database), Failure>
     let seed = keys::seed(common, mark.may_create_key(is_empty))?;
     migrate(&database).await.map_err(|error| format!("{name}: {error}"))?;
     mark.set()?;
-    Ok((seed, database))
+    Ok(OpenFolder { seed, database })
 }
 
 /// The database as messages name it: host and path, never a password.
@@ -163,7 +168,7 @@ pub async fn compose(common: &Common, public_url: Url, own_address: Url) -> Resu
 
 pub async fn compose_at(common: &Common, public_url: Url, own_address: Url, pace: Pace) -> Result<Parts, Failure> {
     let (clock, random): (Arc<dyn Clock>, Arc<dyn Random>) = (pace.clock, Arc::new(SystemRandom));
-    let (seed, database) = open_folder(common).await?;
+    let OpenFolder { seed, database } = open_folder(common).await?;
     let store = SqlStore::new(database.clone(), Arc::new(SecretBox::new(&keys::derive(&seed, "methods"))));
     let app_key = AppKey::from_seed(&keys::derive(&seed, "app"));
     let mut wallets = ArcblockRail::reaching(app_key.clone(), Arc::clone(&clock), own_address.clone(), common.private_networks())?;

@@ -73,7 +73,7 @@ async fn insert(parts: &Parts) -> Result<(), Failure> {
             Some(sale) => Some(sell(parts, unit.as_mut(), app, sale, &did, token, dollar, now).await?),
             None => None,
         };
-        plans::offer(parts, unit.as_mut(), app, &did, (token, dollar), now).await?;
+        plans::offer(parts, unit.as_mut(), app, &did, plans::PlanCurrencies { token, dollar }, now).await?;
         insert_app(parts, unit.as_mut(), app, files, Placement { did, category, verified, link }, now).await?;
     }
     unit.commit().await?;

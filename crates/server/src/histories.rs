@@ -6,7 +6,7 @@ use crate::sandbox;
 use async_trait::async_trait;
 use poem::Route;
 use souk_sandbox::ledger::LedgerConfig;
-use souk_simulator::{Failure, HistoryArgs, Host, Pace, Run, Sandbox, Site, Store, run_process};
+use souk_simulator::{Failure, HistoryArgs, Host, Pace, Run, Sandbox, Site, Store, StoreWithSandbox, run_process};
 use std::sync::Arc;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
@@ -55,7 +55,7 @@ impl Host for Binary {
         Ok(store(self.parts(site, networks, pace).await?))
     }
 
-    async fn compose_with_sandbox(&self, site: &Site, address: &Url, pace: Pace) -> Result<(Store, Sandbox), Failure> {
+    async fn compose_with_sandbox(&self, site: &Site, address: &Url, pace: Pace) -> Result<StoreWithSandbox, Failure> {
         let parts = self.parts(site, address, pace).await?;
         // Opened before the store has a card method, so that the processor has no webhook URL and sends no events.
         let opened = sandbox::open(&parts, address, LedgerConfig { faults: true, ..LedgerConfig::default() }).await?;
@@ -65,7 +65,7 @@ impl Host for Binary {
             let processor = Arc::clone(&opened.processor);
             Box::pin(async move { processor.run(stop).await })
         });
-        Ok((store(parts), Sandbox { routes, run }))
+        Ok(StoreWithSandbox { store: store(parts), sandbox: Sandbox { routes, run } })
     }
 
     fn process_command(&self, site: &Site) -> Result<Command, Failure> {

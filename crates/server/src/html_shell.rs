@@ -44,7 +44,7 @@ impl HtmlShell {
 
     /// The checkout page with its prerendered order. `is_signed_in`: the request has a login cookie.
     pub fn fill_checkout(&self, page: &str, order: Option<&CheckoutPrerender>, is_signed_in: bool) -> String {
-        let order = order.map(|order| order.html((self.name.as_str(), self.checkout_brand.as_str()), is_signed_in)).unwrap_or_default();
+        let order = order.map(|order| order.html(&self.name, &self.checkout_brand, is_signed_in)).unwrap_or_default();
         self.fill(page, false).replacen(ORDER, &order, 1)
     }
 

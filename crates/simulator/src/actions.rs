@@ -301,7 +301,7 @@ async fn cancel(ctx: &Context, id: &SubscriptionId, rng: &mut Rng) -> Result<(),
 async fn pay_overdue(client: &NetworkClient, fixtures: &Fixtures) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
     let payer = fixtures.payer();
-    let target = OverdueTarget::OfCustomer(fixtures.customer.clone(), client.payment_option(false).1.id.clone());
+    let target = OverdueTarget::OfCustomer(fixtures.customer.clone(), client.payment_option(false).currency.id.clone());
     let nonce = u64::try_from(ctx.now().micros()).unwrap_or_default();
     let prepared = match billing::prepare_overdue_payment(ctx, &target, &payer, nonce).await {
         Ok(prepared) => prepared,

@@ -19,7 +19,7 @@ const NEWEST: u32 = 50;
 
 /// The customer's card payments that have succeeded.
 async fn card_payments(client: &NetworkClient, fixtures: &Fixtures) -> Result<Vec<Intent>, Failure> {
-    let method = &client.payment_option(true).0.id;
+    let method = &client.payment_option(true).method.id;
     let page = Page::new(None, Some(NEWEST));
     let mut paid = client.store.ctx.store.read().await?.intents().of_customer(&fixtures.customer, &page).await?.list;
     paid.retain(|intent| intent.method_id == *method && intent.status == IntentStatus::Succeeded && !intent.reference.is_empty());
@@ -30,7 +30,7 @@ async fn card_payments(client: &NetworkClient, fixtures: &Fixtures) -> Result<Ve
 async fn notify(client: &NetworkClient, payment: &str) -> Result<(), Failure> {
     let mut tries = 0;
     loop {
-        match billing::check_card_payment(&client.store.ctx, client.payment_option(true).0, payment).await {
+        match billing::check_card_payment(&client.store.ctx, &client.payment_option(true).method, payment).await {
             Err(CardCheckError::Rail(_)) if tries < TRIES => tries += 1,
             checked => return tolerate_expected(checked),
         }

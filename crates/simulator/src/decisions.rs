@@ -2,7 +2,7 @@
 
 use super::expected_errors::tolerate_expected;
 use super::fixtures::Fixtures;
-use super::network_client::{CARDS, NetworkClient, UNIT};
+use super::network_client::{CARDS, NetworkClient, PaymentOption, UNIT};
 use super::rng::Rng;
 use crate::Failure;
 use souk_domain::billing::{self, PlanChoice, PlanError, PlanOrder, PlanSwitch, Requester, StakeFor};
@@ -35,7 +35,7 @@ pub async fn change_plan(client: &NetworkClient, fixtures: &Fixtures, id: &Subsc
 pub async fn change_payment(client: &NetworkClient, fixtures: &Fixtures, id: &SubscriptionId, rng: &mut Rng) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
     let by_card = rng.one_in(2);
-    let (method, currency) = client.payment_option(by_card);
+    let PaymentOption { method, currency } = client.payment_option(by_card);
     if !by_card {
         return authorize_wallet(client, fixtures, id, &currency.id, None).await;
     }
@@ -100,7 +100,7 @@ pub async fn protect(client: &NetworkClient, fixtures: &Fixtures, id: &Subscript
 /// Pays everything that is overdue in the card's currency with a card.
 pub async fn pay_by_card(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
-    let currency = &client.payment_option(true).1.id;
+    let currency = &client.payment_option(true).currency.id;
     let mut overdue = ctx.store.read().await?.invoices().overdue(&fixtures.customer).await?;
     overdue.retain(|invoice| invoice.currency_id == *currency);
     let ids: Vec<_> = overdue.into_iter().map(|invoice| invoice.id).collect();

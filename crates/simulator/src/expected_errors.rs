@@ -2,9 +2,10 @@
 
 use crate::Failure;
 use souk_domain::billing::{
-    CancelError, CardCheckError, CreateNoteError, DisputeError, NoteError, OverdraftError, OverduePaymentError, PaymentChangeError,
-    PaymentTargetError, PayoutError, PlanError, PostingError, ProviderRefundError, RechargeError, RecoverError, RefundDecisionError,
-    RefundError, RestakeError, ResumeError, RetryRefundError, StakeAdminError, SubscriptionError, UsageError, VoidError,
+    CancelError, CardCheckError, CombineError, CreateNoteError, DisputeError, EndOverdraftError, NoteError, OverdraftError, OverdueError,
+    PayByCardError, PaymentChangeError, PaymentTargetError, PayoutError, PlanError, PostingError, PrepareOverduePaymentError,
+    ProviderRefundError, QueryStakeError, RechargeError, RecoverError, RefundDecisionError, RefundError, ReportUsageError, RestakeError,
+    ResumeError, RetryRefundError, ReturnStakeError, SlashStakeError, SubmitOverduePaymentError, SubscriptionError, VoidError,
 };
 use souk_domain::checkout::{ExpireError, StartError, SubmitError, TransferError};
 use souk_domain::payment::SettlementError;
@@ -53,14 +54,39 @@ expect_all_but! {
     ResumeError: Subscription;
     PlanError: Subscription;
     VoidError: Subscription;
-    UsageError: Subscription;
-    StakeAdminError: Subscription;
-    OverduePaymentError: Payment;
+    ReportUsageError: Subscription;
+    QueryStakeError: Subscription;
+    ReturnStakeError: Query;
+    SlashStakeError: Query;
+    EndOverdraftError: Subscription;
+    CombineError: Overdue;
+    PrepareOverduePaymentError: Combine;
     RechargeError: Payment;
     RestakeError: Recover | Plan | Payment;
     OverdraftError: Payment;
     NoteError: Posting;
     RetryRefundError: Decision;
+}
+
+impl ExpectedErrors for OverdueError {
+    fn is_unexpected(&self) -> bool {
+        true
+    }
+}
+
+impl ExpectedErrors for SubmitOverduePaymentError {
+    fn is_unexpected(&self) -> bool {
+        match self {
+            Self::Combine(error) => error.is_unexpected(),
+            error => matches!(error, Self::Storage(_)),
+        }
+    }
+}
+
+impl ExpectedErrors for PayByCardError {
+    fn is_unexpected(&self) -> bool {
+        matches!(self, Self::NotFound | Self::Storage(_))
+    }
 }
 
 impl ExpectedErrors for PaymentChangeError {

@@ -1,6 +1,6 @@
 //! The customer of a history and their subscriptions, determined by the seed.
 
-use super::network_client::{NetworkClient, UNIT};
+use super::network_client::{NetworkClient, PaymentOption, UNIT};
 use super::rng::Rng;
 use crate::Failure;
 use souk_adapters::arcblock::TestWallet;
@@ -85,7 +85,7 @@ impl Fixtures {
         let (by_card, calm) = (rng.below(10) < 4, rng.one_in(2));
         let clock = if rng.below(10) < 6 { Some(ClockId::parse(&format!("clock_h{number}"))?) } else { None };
         let count = 1 + rng.below(3);
-        let plans = (0..count).map(|index| Plan::of(&mut rng, number, index, (by_card, calm))).collect::<Result<_, _>>()?;
+        let plans = (0..count).map(|index| Plan::of(&mut rng, number, index, Traits { by_card, calm })).collect::<Result<_, _>>()?;
         let rng = rng.below(u64::MAX);
         let (customer, one_time) = (CustomerId::parse(&format!("cus_h{number}"))?, PriceId::parse(&format!("price_h{number}_gift"))?);
         Ok(Self { number, customer, wallet, by_card, calm, clock, plans, one_time, rng })
@@ -111,7 +111,7 @@ impl Fixtures {
         if !self.by_card && (self.calm || !rng.one_in(6)) {
             client.faucet(self.wallet.did()).await?;
         }
-        let (method, currency) = client.payment_option(self.by_card);
+        let PaymentOption { method, currency } = client.payment_option(self.by_card);
         let limit = if rng.one_in(6) && !self.calm { 3 } else { 1_000 };
         let details = if self.by_card { client.save_card(self).await? } else { client.delegate(self, limit).await? };
         let now = ctx.now();
@@ -144,7 +144,7 @@ impl Fixtures {
         unit.mandates().upsert(&mandate).await?;
         let product = self.product(now)?;
         unit.products().insert(&product).await?;
-        let both = [currency, client.payment_option(!self.by_card).1];
+        let both = [currency, &client.payment_option(!self.by_card).currency];
         let one_time =
             Price { id: self.one_time.clone(), recurring: None, ..self.plans[0].price(&self.plans[0].other, &product, both, now) };
         unit.prices().insert(&one_time).await?;
@@ -316,8 +316,15 @@ fn stake_invoice(id: InvoiceId, number: u64, subscription: &Subscription, amount
     }
 }
 
+/// The traits of a customer that their plans depend on.
+#[derive(Clone, Copy)]
+struct Traits {
+    by_card: bool,
+    calm: bool,
+}
+
 impl Plan {
-    fn of(rng: &mut Rng, number: u32, index: u64, (by_card, calm): (bool, bool)) -> Result<Self, Failure> {
+    fn of(rng: &mut Rng, number: u32, index: u64, Traits { by_card, calm }: Traits) -> Result<Self, Failure> {
         let (interval, count) = rng.pick(&INTERVALS);
         let anchoring = if by_card && rng.one_in(2) { Anchoring::Calendar } else { Anchoring::Fixed };
         let metered = rng.one_in(2);

@@ -51,6 +51,12 @@ pub struct Sandbox {
     pub run: Run,
 }
 
+/// A store, and the payment networks that it uses.
+pub struct StoreWithSandbox {
+    pub store: Store,
+    pub sandbox: Sandbox,
+}
+
 #[async_trait(?Send)]
 pub trait Host {
     /// The PostgreSQL server on which temporary databases are created; `None`: SQLite files are used.
@@ -61,7 +67,7 @@ pub trait Host {
 
     /// Composes a store with the sandbox's payment methods, and a sandbox that accepts fault injection. `address` is the URL at which
     /// the sandbox will be reached. The sandbox sends no events, because the store is down between processes.
-    async fn compose_with_sandbox(&self, site: &Site, address: &Url, pace: Pace) -> Result<(Store, Sandbox), Failure>;
+    async fn compose_with_sandbox(&self, site: &Site, address: &Url, pace: Pace) -> Result<StoreWithSandbox, Failure>;
 
     /// The command that runs [`crate::run_process`] on `site`; the caller appends the arguments of [`crate::ProcessArgs`].
     fn process_command(&self, site: &Site) -> Result<Command, Failure>;

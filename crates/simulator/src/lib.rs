@@ -24,7 +24,7 @@ mod supervisor;
 mod temp_store;
 
 pub use args::{HistoryArgs, ProcessArgs};
-pub use host::{Host, Pace, Run, Sandbox, Site, Store};
+pub use host::{Host, Pace, Run, Sandbox, Site, Store, StoreWithSandbox};
 pub use process::{Progress, run as run_process};
 pub use sequence::{Sequence, check_sequence};
 
@@ -70,11 +70,11 @@ struct NetworkListener {
 
 impl Networks {
     async fn open(host: &dyn Host, site: &Site, queue: QueueConfig) -> Result<Self, Failure> {
-        let (acceptor, address) = listen().await?;
+        let LocalListener { acceptor, address } = listen().await?;
         let url = Url::parse(&address)?;
         let clock = Arc::new(ShiftedClock::default());
         let pace = Pace { clock: Arc::clone(&clock) as _, queue };
-        let (store, sandbox) = host.compose_with_sandbox(site, &url, pace).await?;
+        let StoreWithSandbox { store, sandbox } = host.compose_with_sandbox(site, &url, pace).await?;
         let stop = CancellationToken::new();
         tokio::spawn((sandbox.run)(stop.clone()));
         let routes = Arc::new(sandbox.routes);
@@ -84,7 +84,7 @@ impl Networks {
     }
 
     async fn listener(&self) -> Result<NetworkListener, Failure> {
-        let (acceptor, address) = listen().await?;
+        let LocalListener { acceptor, address } = listen().await?;
         let closing = CancellationToken::new();
         let server = Server::new_with_acceptor(acceptor);
         let until = closing.clone().cancelled_owned();
@@ -102,10 +102,17 @@ impl Networks {
     }
 }
 
-async fn listen() -> Result<(TcpAcceptor, String), Failure> {
+/// A listener on a free port of this machine.
+struct LocalListener {
+    acceptor: TcpAcceptor,
+    /// Its URL.
+    address: String,
+}
+
+async fn listen() -> Result<LocalListener, Failure> {
     let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await?;
     let bound = acceptor.local_addr().first().and_then(|address| address.as_socket_addr().copied()).ok_or("no address")?;
-    Ok((acceptor, format!("http://{bound}")))
+    Ok(LocalListener { acceptor, address: format!("http://{bound}") })
 }
 
 impl NetworkListener {

@@ -25,14 +25,20 @@ const PAUSE: Duration = Duration::from_millis(40);
 /// A card that is accepted, and one whose bank declines later charges.
 pub const CARDS: [&str; 2] = ["4242424242424242", "4000000000000341"];
 
+/// A payment method with its currency.
+pub struct PaymentOption {
+    pub method: Method,
+    pub currency: Currency,
+}
+
 pub struct NetworkClient {
     pub store: Arc<Store>,
     pub seed: u64,
     http: Client,
     /// The base URL of the networks, without a trailing slash.
     networks: String,
-    wallet: (Method, Currency),
-    card: (Method, Currency),
+    wallet: PaymentOption,
+    card: PaymentOption,
 }
 
 impl NetworkClient {
@@ -44,7 +50,7 @@ impl NetworkClient {
         let option = |kind| {
             let method = methods.iter().find(|method| method.kind == kind).ok_or("the sandbox's methods are not there")?;
             let currency = currencies.iter().find(|currency| currency.method_id == method.id).ok_or("a method has no currency")?;
-            Ok::<_, Failure>((method.clone(), currency.clone()))
+            Ok::<_, Failure>(PaymentOption { method: method.clone(), currency: currency.clone() })
         };
         let http = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build()?;
         let (wallet, card) = (option(MethodKind::Arcblock)?, option(MethodKind::Stripe)?);
@@ -52,9 +58,8 @@ impl NetworkClient {
     }
 
     /// The card method or the wallet method, with its currency.
-    pub fn payment_option(&self, by_card: bool) -> (&Method, &Currency) {
-        let (method, currency) = if by_card { &self.card } else { &self.wallet };
-        (method, currency)
+    pub fn payment_option(&self, by_card: bool) -> &PaymentOption {
+        if by_card { &self.card } else { &self.wallet }
     }
 
     fn rail(&self) -> Result<&dyn WalletRail, Failure> {
@@ -73,7 +78,7 @@ impl NetworkClient {
 
     /// Signs a delegation with a limit of `tokens` whole tokens per charge.
     pub async fn delegate(&self, fixtures: &Fixtures, tokens: u64) -> Result<MandateDetails, Failure> {
-        let (method, currency) = self.payment_option(false);
+        let PaymentOption { method, currency } = self.payment_option(false);
         let limit = Amount::new(u128::from(tokens) * UNIT);
         let request = MandateRequest {
             payer: fixtures.wallet.did().clone(),
@@ -92,7 +97,7 @@ impl NetworkClient {
 
     /// Places a stake; repeated calls place the same stake. Returns `None` if the wallet's balance is too low.
     pub async fn stake(&self, fixtures: &Fixtures, stake: &StakeId, tokens: u64, nonce: u64) -> Result<Option<SignedTransaction>, Failure> {
-        let (method, currency) = self.payment_option(false);
+        let PaymentOption { method, currency } = self.payment_option(false);
         let request = StakeRequest {
             payer: fixtures.wallet.did().clone(),
             payer_key: fixtures.wallet.public_key_base58(),
@@ -111,7 +116,7 @@ impl NetworkClient {
 
     /// Sends the transaction until the network reports a result. Returns `None` if it declines for lack of funds.
     async fn send(&self, signed: &SignedTransaction) -> Result<Option<()>, Failure> {
-        let (method, currency) = self.payment_option(false);
+        let PaymentOption { method, currency } = self.payment_option(false);
         let mut last = None;
         for _ in 0..TRIES {
             match self.rail()?.send(method, currency, signed).await {
@@ -126,7 +131,7 @@ impl NetworkClient {
 
     /// Saves a card at the processor.
     pub async fn save_card(&self, fixtures: &Fixtures) -> Result<MandateDetails, Failure> {
-        let (method, _) = self.payment_option(true);
+        let method = &self.payment_option(true).method;
         let rail = self.store.ctx.networks.card(MethodKind::Stripe).ok_or("there is no card rail")?;
         let holder = CardHolder { customer: fixtures.customer.clone(), name: format!("History {}", fixtures.number), email: String::new() };
         let attempt = AttemptId::new(self.store.ctx.now(), self.store.ctx.random.as_ref());
@@ -163,7 +168,7 @@ impl NetworkClient {
     }
 
     async fn browser(&self, path: &str, form: &[(&str, &str)]) -> Result<(), Failure> {
-        let MethodSettings::Stripe { publishable_key, .. } = &self.payment_option(true).0.settings else {
+        let MethodSettings::Stripe { publishable_key, .. } = &self.payment_option(true).method.settings else {
             return Err("no card method".into());
         };
         let request = self.http.post(format!("{}/sandbox/stripe/{path}", self.networks)).bearer_auth(publishable_key);
@@ -200,7 +205,7 @@ impl NetworkClient {
 
     /// Transfers all but `keep` whole tokens of the wallet to another account.
     pub async fn spend(&self, fixtures: &Fixtures, keep: u128) -> Result<(), Failure> {
-        let (method, currency) = self.payment_option(false);
+        let PaymentOption { method, currency } = self.payment_option(false);
         let balance = self.rail()?.balance(method, currency, fixtures.wallet.did()).await?;
         let spare = balance.minus(Amount::new(keep * UNIT)).unwrap_or_default();
         if spare.is_zero() {
@@ -223,7 +228,7 @@ impl NetworkClient {
     pub async fn revoke_stake(&self, fixtures: &Fixtures, id: &SubscriptionId, half: bool) -> Result<(), Failure> {
         let Some(subscription) = self.store.ctx.store.read().await?.subscriptions().find(id).await? else { return Ok(()) };
         let Some(stake) = subscription.overdraft_stake_id.or(subscription.stake_id) else { return Ok(()) };
-        let (method, currency) = self.payment_option(false);
+        let PaymentOption { method, currency } = self.payment_option(false);
         let owner = fixtures.wallet.did();
         let held = self.rail()?.stake_balance(method, currency, owner, stake.as_str()).await?.held;
         let amount = Amount::new(held.base_units() / if half { 2 } else { 1 });
@@ -238,7 +243,7 @@ impl NetworkClient {
 
     /// Sends a transaction once; an injected fault may lose it.
     async fn wallet_sends(&self, fixtures: &Fixtures, itx: Itx) -> Result<(), Failure> {
-        let (method, currency) = self.payment_option(false);
+        let PaymentOption { method, currency } = self.payment_option(false);
         let MethodSettings::Arcblock { chain_id, .. } = &method.settings else { return Err("no wallet method".into()) };
         let bytes = fixtures.wallet.send(chain_id, self.nonce(), itx);
         let hash = transaction_hash(&bytes);

@@ -2,7 +2,7 @@
 
 use super::expected_errors::tolerate_expected;
 use super::fixtures::Fixtures;
-use super::network_client::{CARDS, NetworkClient};
+use super::network_client::{CARDS, NetworkClient, PaymentOption};
 use super::rng::Rng;
 use crate::Failure;
 use souk_domain::access::{self, Profile};
@@ -21,7 +21,7 @@ const OPEN: &str = "SELECT id FROM checkout_sessions WHERE payer = $1 AND status
 pub async fn buy(client: &NetworkClient, fixtures: &Fixtures, rng: &mut Rng) -> Result<(), Failure> {
     let ctx = &client.store.ctx;
     let by_card = fixtures.by_card != rng.one_in(4);
-    let (method, currency) = client.payment_option(by_card);
+    let PaymentOption { method, currency } = client.payment_option(by_card);
     let session = match checkout::create_session(ctx, order(client, fixtures, by_card, rng)).await {
         Ok(session) => session,
         result => return tolerate_expected(result),
@@ -77,7 +77,7 @@ fn order(client: &NetworkClient, fixtures: &Fixtures, by_card: bool, rng: &mut R
         mode: Mode::Test,
         kind: None,
         items,
-        currency_id: Some(client.payment_option(by_card).1.id.clone()),
+        currency_id: Some(client.payment_option(by_card).currency.id.clone()),
         form: FormOptions::default(),
         terms,
         requires_cross_sell: false,

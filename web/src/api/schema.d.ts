@@ -8075,6 +8075,10 @@ export interface components {
             applied_credit?: string;
             /** @description The amount that was refunded or is being refunded. Present where `applied_credit` is. */
             amount_refunded?: string;
+            /** @description The part of `amount_refunded` that is on its way. Present where `applied_credit` is, as is the next field. */
+            amount_refund_pending?: string;
+            /** @description The part of `amount_refunded` whose refund failed and waits for the store's decision. */
+            amount_refund_failed?: string;
             customer_name: string;
             customer_email: string;
             customer_phone: string;

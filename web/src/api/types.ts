@@ -407,6 +407,10 @@ export interface Invoice extends Described {
   applied_credit?: string;
   /** Refunded, or about to be. */
   amount_refunded?: string;
+  /** The part of `amount_refunded` that is on its way. */
+  amount_refund_pending?: string;
+  /** The part of `amount_refunded` whose refund failed and waits for the store. */
+  amount_refund_failed?: string;
   created_at: string;
   customer_id: string;
   subscription_id?: string | null;

@@ -3,7 +3,7 @@
 use super::graphql::{CallError, quoted};
 use super::messages::{Multisig, StakeTx, TokenInput, Transaction, TransactionInput};
 use super::outcome::OK;
-use super::rail::{ArcblockRail, DUPLICATE};
+use super::rail::{ArcblockRail, Chain, DUPLICATE};
 use super::states;
 use super::transaction::transaction_hash;
 use super::wallet_tx::NO_FEE;
@@ -11,7 +11,9 @@ use super::wire::Format;
 use crate::identity::{AppKey, stake_address};
 use serde_json::Value;
 use souk_domain::access::Did;
-use souk_domain::payment::{Decline, GasState, GasStatus, INSUFFICIENT_FUND, INSUFFICIENT_GAS, Method, RailError, SignedTransaction};
+use souk_domain::payment::{
+    Decline, GasState, GasStatus, INSUFFICIENT_FUND, INSUFFICIENT_GAS, Method, RailError, SignedTransaction, StakeState,
+};
 use souk_domain::shared::Amount;
 use url::Url;
 
@@ -45,7 +47,7 @@ impl ArcblockRail {
         let contract = text(&token["address"]);
         let stake = stake_address(&account, &account, "");
         let held = self.query(address, &held_query(&account, &stake, &contract)).await?;
-        let (staked, revoked) = states::staked_of(&held["stake"], &contract)?;
+        let StakeState { held: staked, revoked } = states::staked_of(&held["stake"], &contract)?;
         Ok(GasState {
             balance: states::balance_of(&held["funds"], &contract)?,
             account,
@@ -62,7 +64,7 @@ impl ArcblockRail {
     /// Stakes for gas. The transaction follows from the state of the account: as long as none of its transactions has been executed, a
     /// repeated call sends the same bytes.
     pub(super) async fn send_gas_stake(&self, method: &Method) -> Result<GasState, RailError> {
-        let (chain_id, address) = self.chain(method)?;
+        let Chain { id: chain_id, address } = self.chain(method)?;
         let before = self.gas_state(&address).await?;
         match before.status() {
             GasStatus::Free | GasStatus::Staked => return Ok(before),

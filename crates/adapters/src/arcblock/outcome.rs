@@ -46,15 +46,22 @@ fn amount_moved(info: &Value, by_app: bool, app: &Did, currency: &Currency) -> O
     let holding_address = itx["address"].as_str().filter(|address| !address.is_empty());
     let receiver = itx["outputs"][0]["owner"].as_str().filter(|owner| !by_app && !owner.is_empty());
     let address = holding_address.or(receiver).unwrap_or(app.as_str());
-    let (gained, lost) = changes_of(address, &info["receipts"], currency)?;
+    let TokenChanges { gained, lost } = changes_of(address, &info["receipts"], currency)?;
     let net = if by_app { lost.minus(gained) } else { gained.minus(lost) };
     Some(net.unwrap_or(Amount::ZERO))
 }
 
+/// The amounts of a token that an address gained and lost, without fees.
+#[derive(Default)]
+struct TokenChanges {
+    gained: Amount,
+    lost: Amount,
+}
+
 /// Returns the amounts of a token that an address gained and lost according to the receipts, without fees. `None` if the receipts cannot
 /// be read.
-fn changes_of(address: &str, receipts: &Value, currency: &Currency) -> Option<(Amount, Amount)> {
-    let (mut gained, mut lost) = (Amount::ZERO, Amount::ZERO);
+fn changes_of(address: &str, receipts: &Value, currency: &Currency) -> Option<TokenChanges> {
+    let TokenChanges { mut gained, mut lost } = TokenChanges::default();
     for receipt in receipts.as_array()?.iter().filter(|receipt| receipt["address"] == address) {
         for change in receipt["changes"].as_array()?.iter().filter(|change| change["target"] == currency.contract.as_str()) {
             if change["action"].as_str().is_some_and(|action| FEE_ACTIONS.contains(&action)) {
@@ -68,5 +75,5 @@ fn changes_of(address: &str, receipts: &Value, currency: &Currency) -> Option<(A
             *sum = sum.plus(Amount::parse_base_units(digits).ok()?).ok()?;
         }
     }
-    Some((gained, lost))
+    Some(TokenChanges { gained, lost })
 }

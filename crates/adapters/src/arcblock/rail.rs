@@ -33,6 +33,13 @@ pub struct ArcblockRail {
     older_networks: OlderNetworks,
 }
 
+/// The chain of a method.
+pub(super) struct Chain<'m> {
+    pub id: &'m str,
+    /// Its GraphQL address.
+    pub address: Url,
+}
+
 impl ArcblockRail {
     /// `app` receives the payments and pays for gas. `base` is the store's own address, which completes method hosts that begin with `/`.
     pub fn new(app: AppKey, clock: Arc<dyn Clock>, base: Url) -> Result<Self, RailError> {
@@ -55,8 +62,7 @@ impl ArcblockRail {
         self
     }
 
-    /// Returns the chain's id and its GraphQL address.
-    pub(super) fn chain<'m>(&self, method: &'m Method) -> Result<(&'m str, Url), RailError> {
+    pub(super) fn chain<'m>(&self, method: &'m Method) -> Result<Chain<'m>, RailError> {
         let MethodSettings::Arcblock { chain_id, api_host, .. } = &method.settings else {
             return Err(RailError::Misconfigured("not an ArcBlock method".to_owned()));
         };
@@ -64,7 +70,7 @@ impl ArcblockRail {
         if !matches!(address.scheme(), "http" | "https") {
             return Err(RailError::Misconfigured("api_host must begin with http:// or https://".to_owned()));
         }
-        Ok((chain_id, address))
+        Ok(Chain { id: chain_id, address })
     }
 
     pub(super) async fn query(&self, address: &Url, query: &str) -> Result<Value, CallError> {
@@ -132,7 +138,7 @@ fn unechoed(error: CallError) -> RailError {
 #[async_trait]
 impl WalletRail for ArcblockRail {
     async fn validate_settings(&self, method: &Method, currencies: &[Currency]) -> Result<(), RailError> {
-        let (chain_id, address) = self.chain(method)?;
+        let Chain { id: chain_id, address } = self.chain(method)?;
         let answer = self.query(&address, "{getChainInfo{code info{network}}}").await.map_err(unechoed)?;
         let network = answer["getChainInfo"]["info"]["network"].as_str().unwrap_or_default();
         if network != chain_id {
@@ -145,7 +151,7 @@ impl WalletRail for ArcblockRail {
     }
 
     fn prepare(&self, method: &Method, currency: &Currency, request: &TransferRequest) -> Result<UnsignedTransaction, RailError> {
-        let (chain_id, _) = self.chain(method)?;
+        let chain_id = self.chain(method)?.id;
         Ok(prepared(&transfer::prepare(self.app.did(), chain_id, currency, request)?, &currency.contract))
     }
 
@@ -156,25 +162,25 @@ impl WalletRail for ArcblockRail {
         request: &TransferRequest,
         signed_tx: &str,
     ) -> Result<SignedTransaction, CheckError> {
-        let (chain_id, _) = self.chain(method).map_err(|_| CheckError::Differs("network"))?;
+        let chain_id = self.chain(method).map_err(|_| CheckError::Differs("network"))?.id;
         let expected = transfer::prepare(self.app.did(), chain_id, currency, request).map_err(|_| CheckError::Differs("payer"))?;
         transfer::check(&expected, currency, request, signed_tx)
     }
 
     fn prepare_mandate(&self, method: &Method, request: &MandateRequest) -> Result<UnsignedTransaction, RailError> {
-        let (chain_id, _) = self.chain(method)?;
+        let chain_id = self.chain(method)?.id;
         let token = request.limits.first().map(|limit| limit.currency.contract.as_str()).unwrap_or_default();
         Ok(prepared(&mandate::prepare(self.app.did(), chain_id, request)?, token))
     }
 
     fn check_mandate(&self, method: &Method, request: &MandateRequest, signed_tx: &str) -> Result<SignedTransaction, CheckError> {
-        let (chain_id, _) = self.chain(method).map_err(|_| CheckError::Differs("network"))?;
+        let chain_id = self.chain(method).map_err(|_| CheckError::Differs("network"))?.id;
         let expected = mandate::prepare(self.app.did(), chain_id, request).map_err(|_| CheckError::Differs("payer"))?;
         mandate::check(&expected, signed_tx)
     }
 
     fn prepare_stake(&self, method: &Method, currency: &Currency, request: &StakeRequest) -> Result<UnsignedTransaction, RailError> {
-        let (chain_id, _) = self.chain(method)?;
+        let chain_id = self.chain(method)?.id;
         Ok(prepared(&stake::prepare(self.app.did(), chain_id, request)?, &currency.contract))
     }
 
@@ -185,7 +191,7 @@ impl WalletRail for ArcblockRail {
         request: &StakeRequest,
         signed_tx: &str,
     ) -> Result<SignedTransaction, CheckError> {
-        let (chain_id, _) = self.chain(method).map_err(|_| CheckError::Differs("network"))?;
+        let chain_id = self.chain(method).map_err(|_| CheckError::Differs("network"))?.id;
         let expected = stake::prepare(self.app.did(), chain_id, request).map_err(|_| CheckError::Differs("payer"))?;
         stake::check(&expected, currency, request, signed_tx)
     }
@@ -199,26 +205,26 @@ impl WalletRail for ArcblockRail {
     }
 
     async fn mandate_allows(&self, method: &Method, currency: &Currency, payer: &Did, amount: Amount) -> Result<bool, RailError> {
-        let (_, address) = self.chain(method)?;
+        let address = self.chain(method)?.address;
         let delegation = delegation_address(payer, self.app.did());
         let answer = self.delegation_state(&address, &delegation).await?;
         states::mandate_allows(&answer, self.app.did(), currency, amount, self.clock.now())
     }
 
     async fn stake_balance(&self, method: &Method, currency: &Currency, payer: &Did, subject: &str) -> Result<StakeState, RailError> {
-        let (_, address) = self.chain(method)?;
+        let address = self.chain(method)?.address;
         let stake = stake_address(payer, self.app.did(), subject);
         states::read_stake(&self.query(&address, &states::stake_query(&stake)).await?, currency)
     }
 
     fn sign(&self, method: &Method, currency: &Currency, request: &StoreTransactionRequest) -> Result<SignedTransaction, RailError> {
-        let (chain_id, _) = self.chain(method)?;
+        let chain_id = self.chain(method)?.id;
         store_tx::sign(&self.app, chain_id, currency, request)
     }
 
     async fn send(&self, method: &Method, currency: &Currency, signed: &SignedTransaction) -> Outcome {
-        let (_, address) = match self.chain(method) {
-            Ok(chain) => chain,
+        let address = match self.chain(method) {
+            Ok(chain) => chain.address,
             Err(error) => return Outcome::Unknown(error.to_string()),
         };
         let decline = match self.send_bytes(&address, signed).await {
@@ -244,18 +250,18 @@ impl WalletRail for ArcblockRail {
 
     async fn find(&self, method: &Method, currency: &Currency, hash: &str) -> Outcome {
         match self.chain(method) {
-            Ok((_, address)) => self.look_up(&address, currency, hash).await,
+            Ok(chain) => self.look_up(&chain.address, currency, hash).await,
             Err(error) => Outcome::Unknown(error.to_string()),
         }
     }
 
     async fn balance(&self, method: &Method, currency: &Currency, payer: &Did) -> Result<Amount, RailError> {
-        let (_, address) = self.chain(method)?;
+        let address = self.chain(method)?.address;
         states::read_balance(&self.query(&address, &states::balance_query(payer, currency)).await?, currency)
     }
 
     async fn gas(&self, method: &Method) -> Result<GasState, RailError> {
-        let (_, address) = self.chain(method)?;
+        let address = self.chain(method)?.address;
         self.gas_state(&address).await
     }
 

@@ -68,18 +68,17 @@ pub fn stake_query(address: &Did) -> String {
 }
 
 pub fn read_stake(answer: &Value, currency: &Currency) -> Result<StakeState, RailError> {
-    let (held, revoked) = staked_of(&answer["getStakeState"], &currency.contract)?;
-    Ok(StakeState { held, revoked })
+    staked_of(&answer["getStakeState"], &currency.contract)
 }
 
-/// Reads the held and the revoked amount of a token from the response about a stake.
-pub fn staked_of(response: &Value, token: &str) -> Result<(Amount, Amount), RailError> {
+/// Reads the amounts of a token from the response about a stake.
+pub fn staked_of(response: &Value, token: &str) -> Result<StakeState, RailError> {
     let state = &response["state"];
     let held = |tokens: &Value| {
         let held = list(tokens).iter().find(|held| held["address"] == token);
         held.map_or(Ok(Amount::ZERO), |held| amount(&held["value"]))
     };
-    Ok((held(&state["tokens"])?, held(&state["revokedTokens"])?))
+    Ok(StakeState { held: held(&state["tokens"])?, revoked: held(&state["revokedTokens"])? })
 }
 
 /// Returns whether a pattern of a delegation covers a type: the exact type, all types below a prefix, or all types that begin with it.

@@ -7,6 +7,13 @@ use super::template_writer::{Strings, TemplateWriter};
 use souk_domain::payment::{Dispute, DisputeStatus, Intent, Refund, RefundType};
 use souk_domain::shared::Amount;
 
+/// The status of a dispute.
+struct DisputeText {
+    heading: String,
+    /// Its consequence.
+    text: String,
+}
+
 impl TemplateWriter<'_> {
     fn customer(&self) -> String {
         let (name, email) = (one_line(&self.email.customer.name), one_line(&self.email.customer.email));
@@ -21,8 +28,8 @@ impl TemplateWriter<'_> {
         Block::Action { label: self.translate(english, chinese), url: self.service.address(&format!("/console/{path}")) }
     }
 
-    fn customer_row(&self) -> (String, String) {
-        (self.translate("Customer", "客户"), self.customer())
+    fn customer_label(&self) -> String {
+        self.translate("Customer", "客户")
     }
 
     pub fn refund_failed(&self, refund: &Refund) -> Strings {
@@ -36,7 +43,7 @@ impl TemplateWriter<'_> {
                 "你可以重新退款，或将该金额转入客户的账户余额。",
             ),
         };
-        let mut rows = vec![self.customer_row(), (self.translate("Payment method", "支付方式"), method.clone())];
+        let mut rows = vec![(self.customer_label(), self.customer()), (self.translate("Payment method", "支付方式"), method.clone())];
         if let Some(failure) = &refund.failure {
             rows.push((self.translate("Reason", "原因"), one_line(&failure.message)));
         }
@@ -62,14 +69,14 @@ impl TemplateWriter<'_> {
 
     pub fn disputed(&self, dispute: &Dispute) -> Strings {
         let (amount, customer) = (self.money(dispute.amount), self.customer());
-        let (heading, text) = self.dispute_status(dispute);
+        let DisputeText { heading, text } = self.dispute_status(dispute);
         let mut body = vec![self.paragraph(
             format!("This is about a payment of {amount} by {customer}."),
             format!("一笔 {amount} 的付款有新进展，客户：{customer}。"),
         )];
         body.push(Block::Paragraph(text));
         let mut rows = vec![
-            self.customer_row(),
+            (self.customer_label(), self.customer()),
             (self.translate("Reason given by the bank", "银行给出的原因"), one_line(&dispute_reason(&dispute.reason, self.language))),
             (self.translate("Dispute", "争议编号"), one_line(&dispute.provider_id)),
         ];
@@ -79,8 +86,8 @@ impl TemplateWriter<'_> {
         Strings { subject: self.translate(format!("{heading}: {amount}"), format!("{heading}：{amount}")), heading, body }
     }
 
-    /// Returns the status of a dispute and its consequence, one sentence each.
-    fn dispute_status(&self, dispute: &Dispute) -> (String, String) {
+    /// Words the status of a dispute and its consequence, one sentence each.
+    fn dispute_status(&self, dispute: &Dispute) -> DisputeText {
         let answer = match dispute.respond_by.map(|at| self.time(at)) {
             Some(at) => self.translate(
                 format!("Respond in your card processor's dashboard by {at}."),
@@ -129,13 +136,13 @@ impl TemplateWriter<'_> {
                 ),
             ),
         };
-        (heading, text)
+        DisputeText { heading, text }
     }
 
     pub fn dashboard_refund(&self, intent: &Intent, reference: &str, amount: Amount) -> Strings {
         let (amount, customer) = (self.money(amount), self.customer());
         let rows = vec![
-            self.customer_row(),
+            (self.customer_label(), self.customer()),
             (self.translate("Payment", "付款"), one_line(&intent.reference)),
             (self.translate("Refund", "退款"), one_line(reference)),
             (self.translate("Amount without an invoice item", "没有对应账单项目的金额"), amount.clone()),

@@ -96,7 +96,8 @@ impl Attempts for SqlAttempts<'_> {
         let duplicate = |what: &str| Err(StorageError::Duplicate(format!("attempts: {what}")));
         let invoices: Vec<_> = attempts.iter().flat_map(|new| &new.planned).map(|one| one.invoice_id.clone()).collect();
         if !invoices.is_empty() {
-            if !self.can_be_paid(attempts, &invoices).await? {
+            let planned: Vec<_> = attempts.iter().flat_map(|new| &new.planned).collect();
+            if !self.can_be_paid(&planned, &invoices).await? {
                 return duplicate("an invoice asks for less than is planned");
             }
             // Check before the insert: the insert would wait for a transaction that is closing an attempt, and that transaction may be
@@ -339,9 +340,9 @@ impl SqlAttempts<'_> {
         Ok(values.bind(attempt.created_at).bind(attempt.updated_at))
     }
 
-    /// Locks the invoices that these attempts pay. Returns whether the remaining amount of each covers the planned payment. Drafts count
+    /// Locks the invoices of planned payments. Returns whether the remaining amount of each covers the planned payment. Drafts count
     /// too, because the checkout of a draft is being paid.
-    async fn can_be_paid(&mut self, attempts: &[NewAttempt], invoices: &[InvoiceId]) -> Result<bool, StorageError> {
+    async fn can_be_paid(&mut self, planned: &[&PlannedPayment], invoices: &[InvoiceId]) -> Result<bool, StorageError> {
         let rows = self.connection.query_per_dialect(LOCK_INVOICES).bind(keys(invoices)).all().await?;
         let mut remaining_by_invoice: HashMap<InvoiceId, Amount> = HashMap::with_capacity(rows.len());
         for row in &rows {
@@ -349,8 +350,7 @@ impl SqlAttempts<'_> {
                 remaining_by_invoice.insert(row.get("id")?, amount);
             }
         }
-        let mut planned = attempts.iter().flat_map(|new| &new.planned);
-        Ok(planned.all(|one| remaining_by_invoice.get(&one.invoice_id).is_some_and(|remaining| one.amount <= *remaining)))
+        Ok(planned.iter().all(|one| remaining_by_invoice.get(&one.invoice_id).is_some_and(|remaining| one.amount <= *remaining)))
     }
 
     /// Lets other attempts pay the invoices of ended attempts. It does not lock these invoices, because their locks come later in the

@@ -15,7 +15,7 @@ use super::usage_records::{LAST, MAX, SUM};
 use super::{credit_notes, disputes, entitlements, refunds};
 use crate::on_both;
 use crate::testing::TestDatabase;
-use souk_domain::shared::{Amount, Mode, Timestamp};
+use souk_domain::shared::{Amount, InvoiceId, Mode, Timestamp};
 
 /// Returns the database's query plan. PostgreSQL scans small tables sequentially unless that is disabled.
 async fn plan(db: &TestDatabase, sql: Sql, bind: impl for<'q> Fn(Query<'q>) -> Query<'q>) -> String {
@@ -182,6 +182,12 @@ on_both! {
             let plan = plan(db, one(sql), |query| query.bind("pm_1").bind("re_provider")).await;
             assert!(plan.contains(index), "{plan}");
         }
+    }
+
+    async fn the_unsettled_refunds_of_a_page_of_invoices_are_found_by_invoice(db: &TestDatabase) {
+        let invoices: Vec<InvoiceId> = ["in_1", "in_2"].iter().map(|id| InvoiceId::parse(id).expect("an id")).collect();
+        let plan = plan(db, refunds::UNSETTLED_OF, |query| query.bind(keys(&invoices))).await;
+        assert!(plan.contains("refunds_of_invoice"), "{plan}");
     }
 
     async fn a_batch_update_finds_invoices_by_primary_key(db: &TestDatabase) {

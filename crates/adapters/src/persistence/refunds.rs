@@ -1,10 +1,11 @@
 //! Refunds over the network that received the payment.
 
+use super::columns::keys;
 use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
-use souk_domain::payment::{Refund, RefundFilter, Refunds};
-use souk_domain::shared::{CreditNoteId, Listed, MethodId, Mode, Page, RefundId, StorageError};
+use souk_domain::payment::{Refund, RefundFilter, RefundStatus, Refunds, UnsettledRefund};
+use souk_domain::shared::{CreditNoteId, InvoiceId, Listed, MethodId, Mode, Page, RefundId, StorageError};
 
 /// One list per index, as for invoices.
 macro_rules! refunds {
@@ -19,6 +20,10 @@ const LOCK: Sql = sql_per_dialect!("SELECT * FROM refunds WHERE id = $1" (either
 pub(super) const FIND_BY_REFERENCE: &str = "SELECT * FROM refunds WHERE method_id = $1 AND reference = $2 AND reference <> '' ORDER BY id";
 pub(super) const FAILED_WITH: &str =
     "SELECT * FROM refunds WHERE status = 'failed' AND method_id = $1 AND failure ->> 'code' = $2 AND kind = 'refund' ORDER BY id LIMIT $3";
+pub(super) const UNSETTLED_OF: Sql = sql_per_dialect!(
+    "SELECT invoice_id, status, amount FROM refunds WHERE invoice_id IN " (listed "$1")
+    " AND (status = 'pending' OR status = 'failed' AND kind = 'refund') ORDER BY id"
+);
 
 pub struct SqlRefunds<'s>(pub &'s mut Connection);
 
@@ -62,6 +67,15 @@ impl Refunds for SqlRefunds<'_> {
 
     async fn failed_with(&mut self, method: &MethodId, code: &str, limit: u32) -> Result<Vec<Refund>, StorageError> {
         let rows = self.0.query(FAILED_WITH).bind(method).bind(code).bind(limit).all().await?;
+        rows.iter().map(refund).collect()
+    }
+
+    async fn unsettled_of(&mut self, invoices: &[InvoiceId]) -> Result<Vec<UnsettledRefund>, StorageError> {
+        let rows = self.0.query_per_dialect(UNSETTLED_OF).bind(keys(invoices)).all().await?;
+        let refund = |row: &Row| {
+            let has_failed = row.get::<RefundStatus>("status")? == RefundStatus::Failed;
+            Ok(UnsettledRefund { invoice_id: row.get("invoice_id")?, amount: row.get("amount")?, has_failed })
+        };
         rows.iter().map(refund).collect()
     }
 

@@ -3,7 +3,7 @@
 use super::check::{Check, Checks};
 use super::rule::{Rule, finding};
 use super::sum::Sum;
-use super::tables::{Accounts, Position, Tables};
+use super::tables::{Accounts, Position, PositionOwner, Tables};
 use souk_domain::ledger::{Account, Side};
 use souk_domain::shared::{Amount, CurrencyId, StorageError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -244,7 +244,7 @@ fn accounts(checks: &mut Checks<'_>, journal: &Accounts, tables: &Accounts) -> R
 /// refunds on their way and suspense, less disputes.
 fn positions(checks: &mut Checks<'_>, tables: &Tables) -> Result<(), StorageError> {
     let mut check = Check::of("every customer's payments equal invoices, balance and pending refunds");
-    for ((customer, currency), position) in &tables.positions {
+    for (PositionOwner { customer_id: customer, currency_id: currency }, position) in &tables.positions {
         check.of += 1;
         if !position.received.equals(&position.accounted)? {
             let Position { received, accounted } = position;

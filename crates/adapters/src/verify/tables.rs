@@ -59,12 +59,19 @@ pub(super) struct Position {
 #[derive(Default)]
 pub(super) struct Tables {
     pub accounts: Accounts,
-    pub positions: BTreeMap<(CustomerId, CurrencyId), Position>,
+    pub positions: BTreeMap<PositionOwner, Position>,
 }
 
-/// Returns the customer and currency of a row's position.
-fn owner(row: &Row) -> Result<(CustomerId, CurrencyId), StorageError> {
-    Ok((row.get("customer_id")?, row.get("currency_id")?))
+/// The customer and currency of a position.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PositionOwner {
+    pub customer_id: CustomerId,
+    pub currency_id: CurrencyId,
+}
+
+/// Returns the owner of a row's position.
+fn owner(row: &Row) -> Result<PositionOwner, StorageError> {
+    Ok(PositionOwner { customer_id: row.get("customer_id")?, currency_id: row.get("currency_id")? })
 }
 
 impl Tables {
@@ -86,7 +93,7 @@ impl Tables {
         self.accounts.entry((account, currency.clone())).or_default()
     }
 
-    fn position(&mut self, owner: (CustomerId, CurrencyId)) -> &mut Position {
+    fn position(&mut self, owner: PositionOwner) -> &mut Position {
         self.positions.entry(owner).or_default()
     }
 
@@ -125,7 +132,7 @@ impl Tables {
 
     fn payment(&mut self, row: &Row) -> Result<(), StorageError> {
         let (owner, disputed) = (owner(row)?, row.get("disputed")?);
-        self.account(Account::Disputes, &owner.1).add(disputed)?;
+        self.account(Account::Disputes, &owner.currency_id).add(disputed)?;
         self.position(owner).accounted.subtract(disputed)?;
         if row.get::<String>("source")? == "stake" { self.used_stake(row) } else { Ok(()) }
     }
@@ -133,7 +140,7 @@ impl Tables {
     /// Adds the part of a forfeited stake that paid an invoice or was credited to the balance.
     fn used_stake(&mut self, row: &Row) -> Result<(), StorageError> {
         let (owner, amount) = (owner(row)?, row.get("amount")?);
-        self.account(Account::Revenue, &owner.1).add(amount)?;
+        self.account(Account::Revenue, &owner.currency_id).add(amount)?;
         self.position(owner).received.add(amount)
     }
 
@@ -141,8 +148,8 @@ impl Tables {
     fn invoice(&mut self, lines: &[Row]) -> Result<(), StorageError> {
         let (row, owner) = (&lines[0], owner(&lines[0])?);
         let (total, paid, reduced): (Amount, Amount, Amount) = (row.get("total")?, row.get("amount_paid")?, row.get("amount_credited")?);
-        self.account(Account::Revenue, &owner.1).subtract(total)?;
-        let receivable = self.account(Account::Receivable, &owner.1);
+        self.account(Account::Revenue, &owner.currency_id).subtract(total)?;
+        let receivable = self.account(Account::Receivable, &owner.currency_id);
         receivable.add(total)?;
         receivable.subtract(paid)?;
         receivable.subtract(reduced)?;
@@ -152,7 +159,7 @@ impl Tables {
         accounted.add(reduced)?;
         for line in lines {
             let credited = line.get::<Option<Amount>>("credited")?.unwrap_or_default();
-            self.account(Account::Revenue, &owner.1).add(credited)?;
+            self.account(Account::Revenue, &owner.currency_id).add(credited)?;
             self.position(owner.clone()).accounted.subtract(credited)?;
         }
         Ok(())
@@ -160,7 +167,7 @@ impl Tables {
 
     fn balance(&mut self, row: &Row) -> Result<(), StorageError> {
         let (owner, amount) = (owner(row)?, row.get("amount")?);
-        self.account(Account::CustomerBalance, &owner.1).subtract(amount)?;
+        self.account(Account::CustomerBalance, &owner.currency_id).subtract(amount)?;
         self.position(owner).accounted.add(amount)
     }
 
@@ -169,13 +176,13 @@ impl Tables {
         match row.get::<RefundStatus>("status")? {
             RefundStatus::Succeeded => {
                 let cash = Account::Cash(row.get("method_id")?);
-                self.account(cash, &owner.1).subtract(amount)?;
+                self.account(cash, &owner.currency_id).subtract(amount)?;
                 self.position(owner).received.subtract(amount)
             }
             // A failed payout is returned to the balance.
             RefundStatus::Failed if kind == RefundType::BalancePayout => Ok(()),
             RefundStatus::Pending | RefundStatus::Failed => {
-                self.account(Account::RefundsPayable, &owner.1).subtract(amount)?;
+                self.account(Account::RefundsPayable, &owner.currency_id).subtract(amount)?;
                 self.position(owner).accounted.add(amount)
             }
             RefundStatus::Canceled => Ok(()),
@@ -192,7 +199,7 @@ impl Tables {
         if !row.get::<bool>("funds_withdrawn")? {
             return Ok(());
         }
-        self.account(Account::Cash(method), &owner.1).subtract(amount)?;
+        self.account(Account::Cash(method), &owner.currency_id).subtract(amount)?;
         self.position(owner).received.subtract(amount)
     }
 
@@ -200,7 +207,7 @@ impl Tables {
         let (account, side, amount): (Account, Side, Amount) = (row.get("account")?, row.get("side")?, row.get("amount")?);
         let (currency, customer): (CurrencyId, Option<CustomerId>) = (row.get("currency_id")?, row.get("customer_id")?);
         let signed = |sum: &mut Sum| if side == Side::Debit { sum.add(amount) } else { sum.subtract(amount) };
-        let position = customer.map(|customer| (customer, currency.clone()));
+        let position = customer.map(|customer_id| PositionOwner { customer_id, currency_id: currency.clone() });
         // The amounts that disputes move are counted from the table of disputes.
         let is_of_dispute = row.get::<String>("type")?.starts_with("dispute_");
         match account {

@@ -4,7 +4,7 @@ use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_chec
 use souk_adapters::on_both;
 use souk_adapters::persistence::Database;
 use souk_domain::billing::{CreditNote, CreditNoteReason, InvoicePayment, PaymentSource};
-use souk_domain::payment::{Decline, Refund, RefundFilter, RefundStatus, RefundType};
+use souk_domain::payment::{Decline, Refund, RefundFilter, RefundStatus, RefundType, UnsettledRefund};
 use souk_domain::shared::{Amount, Mode, Page};
 
 fn refund(name: &str) -> Refund {
@@ -86,6 +86,29 @@ on_both! {
         }
         assert_eq!(unit.refunds().find(&id("re_9")).await.expect("reads"), None);
         assert_eq!(unit.refunds().lock(&id("re_9")).await.expect("locks"), None);
+    }
+
+    async fn refunds_whose_money_is_not_back_are_read_for_many_invoices_at_once(db: &TestDatabase) {
+        let of = |name: &str, kind, status, amount| Refund { kind, status, amount: Amount::new(amount), ..refund(name) };
+        let other = Refund { invoice_id: Some(id("in_2")), ..of("re_6", RefundType::Refund, RefundStatus::Pending, 6) };
+        let refunds = [
+            of("re_1", RefundType::Refund, RefundStatus::Pending, 1),
+            of("re_2", RefundType::Refund, RefundStatus::Failed, 2),
+            of("re_3", RefundType::Refund, RefundStatus::Succeeded, 3),
+            of("re_4", RefundType::Refund, RefundStatus::Canceled, 4),
+            of("re_5", RefundType::Dashboard, RefundStatus::Failed, 5),
+            other,
+            of("re_7", RefundType::Dashboard, RefundStatus::Pending, 7),
+            Refund { status: RefundStatus::Failed, ..payout("re_8") },
+        ];
+        open(db, &refunds).await;
+        let unsettled = |invoice: &str, amount, has_failed| UnsettledRefund { invoice_id: id(invoice), amount: Amount::new(amount), has_failed };
+        let mut unit = read(db).await;
+        let [first, second] = ["in_1", "in_2"].map(id);
+        let found = unit.refunds().unsettled_of(&[first, second, id("in_9")]).await.expect("reads");
+        assert_eq!(found, [unsettled("in_1", 1, false), unsettled("in_1", 2, true), unsettled("in_2", 6, false), unsettled("in_1", 7, false)]);
+        assert_eq!(unit.refunds().unsettled_of(&[id("in_2")]).await.expect("reads"), [unsettled("in_2", 6, false)]);
+        assert_eq!(unit.refunds().unsettled_of(&[]).await.expect("reads"), []);
     }
 
     async fn exactly_one_caller_finishes_a_refund(db: &TestDatabase) {

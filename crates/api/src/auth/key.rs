@@ -13,8 +13,15 @@ pub struct NewKey {
     pub scopes: Vec<Scope>,
 }
 
-/// Creates an API key and returns it with its secret, which is not stored.
-pub async fn create_key(ctx: &Context, new: NewKey) -> Result<(ApiKey, String), StorageError> {
+/// A new API key with its secret, which is not stored.
+#[derive(Debug, Clone)]
+pub struct CreatedKey {
+    pub key: ApiKey,
+    pub secret: String,
+}
+
+/// Creates an API key.
+pub async fn create_key(ctx: &Context, new: NewKey) -> Result<CreatedKey, StorageError> {
     let now = ctx.now();
     let mode = if new.mode.is_live() { "live" } else { "test" };
     let secret = format!("souk_{mode}_{}", hex::encode(ctx.random.bytes::<24>()));
@@ -30,5 +37,5 @@ pub async fn create_key(ctx: &Context, new: NewKey) -> Result<(ApiKey, String), 
     let mut unit = ctx.store.begin().await?;
     unit.api_keys().insert(&key, &token_hash(&secret)).await?;
     unit.commit().await?;
-    Ok((key, secret))
+    Ok(CreatedKey { key, secret })
 }

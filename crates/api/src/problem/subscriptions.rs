@@ -2,17 +2,27 @@
 
 use super::{CURRENCY_NOT_CONFIGURED, METHOD_NOT_SUPPORTED, Problem, conflict, rejected};
 use souk_domain::billing::{
-    CancelError, ClockError, IllegalChange, OverdraftError, OverduePaymentError, PaymentChangeError, PaymentTargetError, PlanError,
-    RechargeError, RecoverError, RestakeError, ResumeBillingError, ResumeError, StakeAdminError, SubscriptionError, UsageError, VoidError,
+    CancelError, ClockError, CombineError, EndOverdraftError, IllegalChange, OverdraftError, OverdueError, PayByCardError,
+    PaymentChangeError, PaymentTargetError, PlanError, PrepareOverduePaymentError, QueryStakeError, ReadUsageError, RechargeError,
+    RecoverError, ReportUsageError, RestakeError, ResumeBillingError, ResumeError, ReturnStakeError, SlashStakeError,
+    SubmitOverduePaymentError, SubscriptionError, VoidError,
 };
+
+const CONTENDED: &str = "CONTENDED";
+const DEPOSIT_TOO_SMALL: &str = "DEPOSIT_TOO_SMALL";
+const NOTHING_OVERDUE: &str = "NOTHING_OVERDUE";
+const NOT_METERED: &str = "NOT_METERED";
+const NO_DEPOSIT: &str = "NO_DEPOSIT";
+const OVERDUE_FIRST: &str = "OVERDUE_FIRST";
+const PAYMENT_IN_FLIGHT: &str = "PAYMENT_IN_FLIGHT";
 
 impl From<SubscriptionError> for Problem {
     fn from(error: SubscriptionError) -> Self {
         match error {
             SubscriptionError::NotFound => Self::not_found(),
-            SubscriptionError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
+            SubscriptionError::PaymentInFlight => conflict(&error, PAYMENT_IN_FLIGHT),
             SubscriptionError::Undecided => conflict(&error, "UNBILLED_PERIODS"),
-            SubscriptionError::Contended => conflict(&error, "CONTENDED"),
+            SubscriptionError::Contended => conflict(&error, CONTENDED),
             SubscriptionError::Illegal(IllegalChange { status, change }) => {
                 rejected(&error, "STATUS_FORBIDS").param("status", status.name()).param("change", format!("{change:?}"))
             }
@@ -47,7 +57,7 @@ impl From<PaymentTargetError> for Problem {
         match error {
             PaymentTargetError::Ended => rejected(&error, "SUBSCRIPTION_ENDED"),
             PaymentTargetError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
-            PaymentTargetError::UnpaidInvoices => rejected(&error, "OVERDUE_FIRST"),
+            PaymentTargetError::UnpaidInvoices => rejected(&error, OVERDUE_FIRST),
             PaymentTargetError::Check(error) => error.into(),
             PaymentTargetError::Declined(decline) => decline.into(),
             PaymentTargetError::Subscription(error) => error.into(),
@@ -107,12 +117,56 @@ impl From<PaymentChangeError> for Problem {
     }
 }
 
-impl From<OverduePaymentError> for Problem {
-    fn from(error: OverduePaymentError) -> Self {
+impl From<OverdueError> for Problem {
+    fn from(error: OverdueError) -> Self {
+        SubscriptionError::from(error).into()
+    }
+}
+
+impl From<CombineError> for Problem {
+    fn from(error: CombineError) -> Self {
         match error {
-            OverduePaymentError::NothingOverdue => rejected(&error, "NOTHING_OVERDUE"),
-            OverduePaymentError::CardCurrency => rejected(&error, "CARD_CURRENCY"),
-            OverduePaymentError::Payment(error) => error.into(),
+            CombineError::NothingOverdue => rejected(&error, NOTHING_OVERDUE),
+            CombineError::CardCurrency => rejected(&error, "CARD_CURRENCY"),
+            CombineError::Overdue(error) => error.into(),
+        }
+    }
+}
+
+impl From<PrepareOverduePaymentError> for Problem {
+    fn from(error: PrepareOverduePaymentError) -> Self {
+        match error {
+            PrepareOverduePaymentError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
+            PrepareOverduePaymentError::Combine(error) => error.into(),
+            PrepareOverduePaymentError::Rail(error) => Self::of_payer(error),
+        }
+    }
+}
+
+impl From<SubmitOverduePaymentError> for Problem {
+    fn from(error: SubmitOverduePaymentError) -> Self {
+        match error {
+            SubmitOverduePaymentError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
+            SubmitOverduePaymentError::PaymentInFlight => conflict(&error, PAYMENT_IN_FLIGHT),
+            SubmitOverduePaymentError::Contended => conflict(&error, CONTENDED),
+            SubmitOverduePaymentError::Declined(decline) => decline.into(),
+            SubmitOverduePaymentError::Combine(error) => error.into(),
+            SubmitOverduePaymentError::Check(error) => error.into(),
+            SubmitOverduePaymentError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<PayByCardError> for Problem {
+    fn from(error: PayByCardError) -> Self {
+        match error {
+            PayByCardError::NotFound => Self::not_found(),
+            PayByCardError::NothingOverdue => rejected(&error, NOTHING_OVERDUE),
+            PayByCardError::PaymentInFlight => conflict(&error, PAYMENT_IN_FLIGHT),
+            PayByCardError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
+            PayByCardError::Contended => conflict(&error, CONTENDED),
+            PayByCardError::Rail(error) => Self::of_payer(error),
+            PayByCardError::Storage(error) => error.into(),
         }
     }
 }
@@ -120,7 +174,7 @@ impl From<OverduePaymentError> for Problem {
 impl From<VoidError> for Problem {
     fn from(error: VoidError) -> Self {
         match error {
-            VoidError::NothingOverdue => rejected(&error, "NOTHING_OVERDUE"),
+            VoidError::NothingOverdue => rejected(&error, NOTHING_OVERDUE),
             VoidError::PartlyPaid => rejected(&error, "PARTLY_PAID"),
             VoidError::Subscription(error) => error.into(),
         }
@@ -143,7 +197,7 @@ impl From<RechargeError> for Problem {
 impl From<RestakeError> for Problem {
     fn from(error: RestakeError) -> Self {
         match error {
-            RestakeError::NoStake => rejected(&error, "NO_DEPOSIT"),
+            RestakeError::NoStake => rejected(&error, NO_DEPOSIT),
             RestakeError::Recover(error) => error.into(),
             RestakeError::Plan(error) => error.into(),
             RestakeError::Payment(error) => error.into(),
@@ -154,32 +208,69 @@ impl From<RestakeError> for Problem {
 impl From<OverdraftError> for Problem {
     fn from(error: OverdraftError) -> Self {
         match error {
-            OverdraftError::NoStake => rejected(&error, "NO_DEPOSIT"),
-            OverdraftError::StakeTooSmall => rejected(&error, "DEPOSIT_TOO_SMALL"),
+            OverdraftError::NoStake => rejected(&error, NO_DEPOSIT),
+            OverdraftError::StakeTooSmall => rejected(&error, DEPOSIT_TOO_SMALL),
             OverdraftError::Payment(error) => error.into(),
         }
     }
 }
 
-/// The store's admins see network errors in full.
-impl From<StakeAdminError> for Problem {
-    fn from(error: StakeAdminError) -> Self {
+impl From<EndOverdraftError> for Problem {
+    fn from(error: EndOverdraftError) -> Self {
         match error {
-            StakeAdminError::NoStake => rejected(&error, "NO_DEPOSIT"),
-            StakeAdminError::StakeTooSmall => rejected(&error, "DEPOSIT_TOO_SMALL"),
-            StakeAdminError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
-            StakeAdminError::Subscription(SubscriptionError::Rail(error)) => error.into(),
-            StakeAdminError::Subscription(error) => error.into(),
+            EndOverdraftError::NoStake => rejected(&error, NO_DEPOSIT),
+            EndOverdraftError::UnpaidInvoices => rejected(&error, OVERDUE_FIRST),
+            EndOverdraftError::Subscription(error) => error.into(),
         }
     }
 }
 
-impl From<UsageError> for Problem {
-    fn from(error: UsageError) -> Self {
+/// The store's admins see network errors in full.
+impl From<QueryStakeError> for Problem {
+    fn from(error: QueryStakeError) -> Self {
         match error {
-            UsageError::NotMetered => rejected(&error, "NOT_METERED"),
-            UsageError::UsageOutOfPeriod => rejected(&error, "USAGE_OUT_OF_PERIOD"),
-            UsageError::Subscription(error) => error.into(),
+            QueryStakeError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
+            QueryStakeError::Subscription(SubscriptionError::Rail(error)) => error.into(),
+            QueryStakeError::Subscription(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReturnStakeError> for Problem {
+    fn from(error: ReturnStakeError) -> Self {
+        match error {
+            ReturnStakeError::NoStake => rejected(&error, NO_DEPOSIT),
+            ReturnStakeError::Query(error) => error.into(),
+        }
+    }
+}
+
+impl From<SlashStakeError> for Problem {
+    fn from(error: SlashStakeError) -> Self {
+        match error {
+            SlashStakeError::NoStake => rejected(&error, NO_DEPOSIT),
+            SlashStakeError::StakeTooSmall => rejected(&error, DEPOSIT_TOO_SMALL),
+            SlashStakeError::Query(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReadUsageError> for Problem {
+    fn from(error: ReadUsageError) -> Self {
+        match error {
+            ReadUsageError::NotFound => Self::not_found(),
+            ReadUsageError::NotMetered => rejected(&error, NOT_METERED),
+            ReadUsageError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReportUsageError> for Problem {
+    fn from(error: ReportUsageError) -> Self {
+        match error {
+            ReportUsageError::NotMetered => rejected(&error, NOT_METERED),
+            ReportUsageError::UsageOutOfPeriod => rejected(&error, "USAGE_OUT_OF_PERIOD"),
+            ReportUsageError::Subscription(error) => error.into(),
         }
     }
 }

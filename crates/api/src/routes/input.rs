@@ -49,11 +49,18 @@ pub fn metadata_filter(request: &Request) -> Result<Metadata, Problem> {
     Ok(filter)
 }
 
+/// The parts of a body's `metadata`.
+#[derive(Debug, Clone, Default)]
+pub struct MetadataInput {
+    pub metadata: Metadata,
+    pub page_info: Option<PageInfo>,
+}
+
 /// Reads `metadata` of a body. Strings, numbers and booleans are stored as strings, `null` entries are dropped, and `page_info` is
 /// parsed separately.
-pub fn read_metadata(value: Value) -> Result<(Metadata, Option<PageInfo>), Problem> {
+pub fn read_metadata(value: Value) -> Result<MetadataInput, Problem> {
     let Value::Object(entries) = value else { return Err(Problem::invalid_value("metadata", "metadata must be an object")) };
-    let (mut metadata, mut page_info) = (Metadata::new(), None);
+    let MetadataInput { mut metadata, mut page_info } = MetadataInput::default();
     for (name, value) in entries {
         match value {
             Value::Null => {}
@@ -65,7 +72,7 @@ pub fn read_metadata(value: Value) -> Result<(Metadata, Option<PageInfo>), Probl
             }
         }
     }
-    Ok((metadata, page_info))
+    Ok(MetadataInput { metadata, page_info })
 }
 
 fn read_page_info(value: Value) -> Result<PageInfo, Problem> {
@@ -96,7 +103,7 @@ mod tests {
         let body = json!({"a": "x", "n": 5, "t": true, "gone": null, "page_info": {
             "field_validation": {"customer_name": {"pattern": "^[a-z]+$", "pattern_message": {"en": "letters"}}},
             "form_purpose_description": {"en": "Why", "zh": "为何"}}});
-        let (metadata, info) = read_metadata(body).expect("reads");
+        let MetadataInput { metadata, page_info: info } = read_metadata(body).expect("reads");
         assert_eq!(metadata, [("a", "x"), ("n", "5"), ("t", "true")].map(|(name, value)| (name.to_owned(), value.to_owned())).into());
         let info = info.expect("is there");
         assert_eq!(info.purpose.zh, "为何");

@@ -3,11 +3,11 @@
 use crate::app::{Answer, Terms, TestApp, WEEK};
 use poem::http::Method;
 use souk_adapters::on_one;
-use souk_api::auth::{NewKey, create_key};
-use souk_domain::access::{ApiKey, Scope};
+use souk_api::auth::{CreatedKey, NewKey, create_key};
+use souk_domain::access::Scope;
 use souk_domain::shared::Mode;
 
-async fn key(app: &TestApp, mode: Mode, scope: &str) -> (ApiKey, String) {
+async fn key(app: &TestApp, mode: Mode, scope: &str) -> CreatedKey {
     let scopes = vec![Scope::parse(scope).expect("a scope")];
     create_key(&app.ctx, NewKey { name: "script".to_owned(), mode, scopes }).await.expect("is made")
 }
@@ -21,10 +21,10 @@ async fn a_key_can_read_only_resources_of_its_scope() {
     let app = TestApp::open().await;
     app.sign_in("alice").await.buy(&app, &app.shop.atlas).await;
     for scope in ["payment_intents:read", "payment_intents:write", "*"] {
-        let secret = key(&app, Mode::Test, scope).await.1;
+        let secret = key(&app, Mode::Test, scope).await.secret;
         assert_eq!(payments(&app, &format!("Bearer {secret}")).await.ok()["count"], 1, "{scope}");
     }
-    let secret = key(&app, Mode::Test, "products:write").await.1;
+    let secret = key(&app, Mode::Test, "products:write").await.secret;
     assert_eq!(payments(&app, &format!("Bearer {secret}")).await.refused(403)["code"], "forbidden");
     app.finish().await;
 }
@@ -36,8 +36,8 @@ async fn a_key_with_the_scope_reads_invoices_of_its_mode() {
     let session = alice.buy(&app, &app.shop.atlas).await;
     let invoice = alice.retrieve(&session).await["checkoutSession"]["invoice_id"].as_str().expect("an invoice").to_owned();
     let paths = [format!("/api/invoices/{invoice}"), format!("/api/invoices/{invoice}/pdf")];
-    let (test, live) = (key(&app, Mode::Test, "invoices:read").await.1, key(&app, Mode::Live, "invoices:read").await.1);
-    let other = key(&app, Mode::Test, "products:read").await.1;
+    let (test, live) = (key(&app, Mode::Test, "invoices:read").await.secret, key(&app, Mode::Live, "invoices:read").await.secret);
+    let other = key(&app, Mode::Test, "products:read").await.secret;
     let get = async |path: &str, secret: &str| {
         app.browser().call(Method::GET, path).header("authorization", format!("Bearer {secret}")).send().await
     };
@@ -56,7 +56,7 @@ async fn a_key_with_the_scope_reads_invoices_of_its_mode() {
 async fn a_key_is_restricted_to_its_own_mode() {
     let app = TestApp::open().await;
     app.sign_in("alice").await.buy(&app, &app.shop.atlas).await;
-    let secret = key(&app, Mode::Live, "*").await.1;
+    let secret = key(&app, Mode::Live, "*").await.secret;
     assert!(secret.starts_with("souk_live_"));
     assert_eq!(payments(&app, &format!("Bearer {secret}")).await.ok()["count"], 0, "the call asks for test mode");
     app.finish().await;
@@ -65,7 +65,7 @@ async fn a_key_is_restricted_to_its_own_mode() {
 #[tokio::test]
 async fn an_invalid_or_revoked_key_is_rejected_even_with_a_valid_session() {
     let app = TestApp::open().await;
-    let (made, secret) = key(&app, Mode::Test, "*").await;
+    let CreatedKey { key: made, secret } = key(&app, Mode::Test, "*").await;
     for authorization in ["Bearer souk_test_wrong", "Bearer nonsense", "Basic dXNlcjpwYXNz", "", &secret] {
         payments(&app, authorization).await.refused(401);
     }
@@ -94,7 +94,7 @@ async fn only_admins_see_all_payments() {
 #[tokio::test]
 async fn the_secret_of_a_key_is_not_in_the_database() {
     let app = TestApp::open().await;
-    let secret = key(&app, Mode::Test, "*").await.1;
+    let secret = key(&app, Mode::Test, "*").await.secret;
     payments(&app, &format!("Bearer {secret}")).await.ok();
     let mut unit = app.ctx.store.read().await.expect("reads");
     let listed = unit.api_keys().list().await.expect("lists");
@@ -134,9 +134,9 @@ on_one! {
         let get = async |path: &str, secret: &str| {
             app.browser().call(Method::GET, path).header("authorization", format!("Bearer {secret}")).send().await
         };
-        let other = key(&app, Mode::Test, "products:write").await.1;
+        let other = key(&app, Mode::Test, "products:write").await.secret;
         for (scope, path) in &opened {
-            let (own, live) = (key(&app, Mode::Test, &format!("{scope}:read")).await.1, key(&app, Mode::Live, "*").await.1);
+            let (own, live) = (key(&app, Mode::Test, &format!("{scope}:read")).await.secret, key(&app, Mode::Live, "*").await.secret);
             let seen = get(path, &own).await.ok();
             assert!(seen["count"].is_null() || seen["list"].is_array(), "{path}: {seen}");
             get(path, &other).await.refused(403);
@@ -146,10 +146,10 @@ on_one! {
         let counts =
             ["/api/customers", "/api/payment-intents", "/api/customers/search?query=ALICE", "/api/invoices/search?query=SOUK-TEST-000001"];
         for path in counts {
-            assert_eq!(get(path, &key(&app, Mode::Test, "*").await.1).await.ok()["count"], 1, "{path}");
+            assert_eq!(get(path, &key(&app, Mode::Test, "*").await.secret).await.ok()["count"], 1, "{path}");
         }
         let usage = format!("/api/usage-records?subscription_item_id={item}");
-        get(&usage, &key(&app, Mode::Test, "usage_records:read").await.1).await.refused(400);
+        get(&usage, &key(&app, Mode::Test, "usage_records:read").await.secret).await.refused(400);
         get(&usage, &other).await.refused(403);
         app.finish().await;
     }

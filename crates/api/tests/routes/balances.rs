@@ -96,7 +96,7 @@ on_one! {
         let post = async |scope: &str| {
             let scopes = vec![Scope::parse(scope).expect("a scope")];
             let key = NewKey { name: "script".to_owned(), mode: Mode::Test, scopes };
-            let (_, secret) = create_key(&app.ctx, key).await.expect("is made");
+            let secret = create_key(&app.ctx, key).await.expect("is made").secret;
             let browser = app.browser();
             let call = browser.call(Method::POST, &payout).header("authorization", format!("Bearer {secret}"));
             call.json(&order).send().await.status

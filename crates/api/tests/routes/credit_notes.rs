@@ -206,7 +206,7 @@ async fn keys_need_the_scope_and_are_restricted_to_their_mode() {
     let order = bought.order("1", "balance");
     let post = async |mode: Mode, scope: &str, path: &str| {
         let scopes = vec![Scope::parse(scope).expect("a scope")];
-        let (_, secret) = create_key(&app.ctx, NewKey { name: "script".to_owned(), mode, scopes }).await.expect("is made");
+        let secret = create_key(&app.ctx, NewKey { name: "script".to_owned(), mode, scopes }).await.expect("is made").secret;
         app.browser().call(Method::POST, path).header("authorization", format!("Bearer {secret}")).json(&order).send().await
     };
     post(Mode::Test, "invoices:write", "/api/credit-notes").await.refused(403);

@@ -73,7 +73,7 @@ on_both! {
         assert_eq!(owner.browser.live().get("/api/disputes").await.ok()["count"], 0);
         let get = async |scope: &str| {
             let key = NewKey { name: "script".to_owned(), mode: Mode::Test, scopes: vec![Scope::parse(scope).expect("a scope")] };
-            let (_, secret) = create_key(&app.ctx, key).await.expect("is made");
+            let secret = create_key(&app.ctx, key).await.expect("is made").secret;
             let browser = app.browser();
             browser.call(Method::GET, "/api/disputes").header("authorization", format!("Bearer {secret}")).send().await.status
         };

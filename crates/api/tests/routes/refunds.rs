@@ -20,7 +20,40 @@ async fn declined_refund(app: &TestApp, buyer: &Buyer, owner: &Buyer) -> String 
     format!("/api/refunds/{}", refund["id"].as_str().expect("an id"))
 }
 
+/// The amounts of an invoice's refunds: all, pending and failed.
+fn amounts(invoice: &Value) -> [&Value; 3] {
+    ["amount_refunded", "amount_refund_pending", "amount_refund_failed"].map(|field| &invoice[field])
+}
+
 on_both! {
+    async fn invoices_tell_pending_and_failed_refunds_apart_from_those_that_are_back(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+        let session = alice.buy(&app, &app.shop.atlas).await;
+        let invoice = alice.retrieve(&session).await["checkoutSession"]["invoice_id"].as_str().expect("an invoice").to_owned();
+        let path = format!("/api/invoices/{invoice}");
+        let token = crate::app::page_tokens().auth_token(&invoice, app.ctx.now());
+        let expect = async |expected: [Value; 3]| {
+            let list = alice.browser.get("/api/invoices").await.ok()["list"][0].clone();
+            let of_store = owner.browser.get("/api/invoices?customer_id=all").await.ok()["list"][0].clone();
+            let (detail, by_link) = (alice.browser.get(&path).await.ok(), app.browser().get(&format!("{path}?authToken={token}")).await.ok());
+            for read in [&list, &of_store, &detail, &by_link] {
+                assert_eq!(amounts(read), expected.each_ref(), "{read}");
+            }
+        };
+        expect([json!("0"), json!("0"), json!("0")]).await;
+        let refund = owner.browser.post("/api/refunds", &json!({ "invoice_id": invoice, "amount": "4" })).await.ok();
+        expect([tokens(4), tokens(4), json!("0")]).await;
+        app.networks.ledger_fault(json!({ "mode": "decline" })).await;
+        app.drain().await;
+        expect([tokens(4), json!("0"), tokens(4)]).await;
+        let retry = format!("/api/refunds/{}/retry", refund["id"].as_str().expect("an id"));
+        owner.browser.post(&retry, &json!({})).await.ok();
+        app.drain().await;
+        expect([tokens(4), json!("0"), json!("0")]).await;
+        app.finish().await;
+    }
+
     async fn a_declined_refund_can_be_retried_or_moved_to_the_balance(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let (alice, owner) = (app.sign_in("alice").await, app.owner().await);

@@ -71,7 +71,8 @@ pub async fn change_to_card(
     let mut unit = ctx.store.begin().await?;
     let target = target(unit.as_mut(), id, Some(method), currency).await?;
     let customer = unit.customers().find(&target.subscription.customer_id).await?.ok_or(SubscriptionError::NotFound)?;
-    Ok(save_card(ctx, unit, customer, &target.method, &target.currency.id, CardPurpose::Subscription(id)).await?)
+    let saved = save_card(ctx, unit, customer, &target.method, &target.currency.id, CardPurpose::Subscription(id)).await;
+    Ok(saved.map_err(PaymentTargetError::from)?)
 }
 
 /// The mandate limits for all of the customer's subscriptions with the method, by currency. They include this subscription in its new

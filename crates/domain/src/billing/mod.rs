@@ -92,7 +92,7 @@ pub use mandate_limit::*;
 pub(crate) use notifications::{InvoicePaid, paid_messages};
 pub use notifications::{Notification, OVERDUE_REMINDER, ResumedFrom, TRIAL_REMINDER, notify};
 pub use pause::*;
-pub use pay_by_card::{CardPayment, pay_by_card};
+pub use pay_by_card::{CardPayment, PayByCardError, pay_by_card};
 pub use pay_overdue::*;
 pub use payment_target::PaymentTargetError;
 pub use period::*;

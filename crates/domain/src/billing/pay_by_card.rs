@@ -3,13 +3,13 @@
 use super::charges::publish_charges;
 use super::invoice::plan_payments;
 use super::pay_overdue::{intent_of, is_unpaid};
-use super::{BillingError, Invoice, OverduePaymentError, PaymentTargetError, SubscriptionError};
+use super::{BillingError, Invoice, PaymentTargetError};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, CardHolder, Mandate, MandateDetails, MandateStatus, Method, MethodAmount, Purpose, SetupRequest,
+    Attempt, AttemptKind, CardHolder, Mandate, MandateDetails, MandateStatus, Method, MethodAmount, Purpose, RailError, SetupRequest,
 };
-use crate::shared::{Amount, AttemptId, CurrencyId, InvoiceId, MandateId, SubscriptionId};
+use crate::shared::{Amount, AttemptId, CurrencyId, InvoiceId, MandateId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 
 /// What a card is saved for.
@@ -20,6 +20,36 @@ pub(super) enum CardPurpose<'a> {
     Invoices(&'a [InvoiceId]),
 }
 
+/// Why no form that saves a card is opened.
+#[derive(Debug)]
+pub(super) enum SaveCardError {
+    MethodNotSupported,
+    Rail(RailError),
+    Storage(StorageError),
+}
+
+impl From<RailError> for SaveCardError {
+    fn from(error: RailError) -> Self {
+        Self::Rail(error)
+    }
+}
+
+impl From<StorageError> for SaveCardError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+impl From<SaveCardError> for PaymentTargetError {
+    fn from(error: SaveCardError) -> Self {
+        match error {
+            SaveCardError::MethodNotSupported => Self::MethodNotSupported,
+            SaveCardError::Rail(error) => error.into(),
+            SaveCardError::Storage(error) => error.into(),
+        }
+    }
+}
+
 /// Opens a form that saves a card, and returns the form's client secret.
 pub(super) async fn save_card(
     ctx: &Context,
@@ -28,9 +58,9 @@ pub(super) async fn save_card(
     method: &Method,
     currency: &CurrencyId,
     purpose: CardPurpose<'_>,
-) -> Result<String, PaymentTargetError> {
+) -> Result<String, SaveCardError> {
     let now = ctx.now();
-    let rail = ctx.networks.card(method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
+    let rail = ctx.networks.card(method.kind).ok_or(SaveCardError::MethodNotSupported)?;
     let mandate = Mandate {
         id: MandateId::new(now, ctx.random.as_ref()),
         mode: customer.mode,
@@ -63,6 +93,45 @@ pub(super) async fn save_card(
     Ok(setup.client_secret)
 }
 
+/// Why unpaid invoices cannot be paid by card.
+#[derive(Debug, thiserror::Error)]
+pub enum PayByCardError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    #[error("Nothing is overdue")]
+    NothingOverdue,
+    #[error("A payment is being processed. Please wait.")]
+    PaymentInFlight,
+    #[error("This payment method is not supported")]
+    MethodNotSupported,
+    /// Another unit of work changed the same rows.
+    #[error("It was changed in the meantime. Please try again.")]
+    Contended,
+    #[error(transparent)]
+    Rail(#[from] RailError),
+    #[error(transparent)]
+    Storage(StorageError),
+}
+
+impl From<StorageError> for PayByCardError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Conflict => Self::Contended,
+            error => Self::Storage(error),
+        }
+    }
+}
+
+impl From<SaveCardError> for PayByCardError {
+    fn from(error: SaveCardError) -> Self {
+        match error {
+            SaveCardError::MethodNotSupported => Self::MethodNotSupported,
+            SaveCardError::Rail(error) => Self::Rail(error),
+            SaveCardError::Storage(error) => error.into(),
+        }
+    }
+}
+
 /// A card form for paying overdue invoices.
 #[derive(Debug, Clone)]
 pub struct CardPayment {
@@ -74,22 +143,22 @@ pub struct CardPayment {
 /// Opens a card form for unpaid invoices of one customer and currency. Once the card is saved, it is charged for all of them together. The
 /// subscriptions' own payment methods stay unchanged. Invoices of ended subscriptions are allowed.
 #[tracing::instrument(skip_all)]
-pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &CurrencyId) -> Result<CardPayment, OverduePaymentError> {
+pub async fn pay_by_card(ctx: &Context, invoices: &[InvoiceId], currency: &CurrencyId) -> Result<CardPayment, PayByCardError> {
     let mut unit = ctx.store.begin().await?;
     let mut unpaid = unit.invoices().find_all(invoices).await?;
     unpaid.retain(|invoice| is_unpaid(invoice) && invoice.currency_id == *currency);
-    let first = unpaid.first().ok_or(OverduePaymentError::NothingOverdue)?;
+    let first = unpaid.first().ok_or(PayByCardError::NothingOverdue)?;
     if unpaid.iter().any(|invoice| invoice.customer_id != first.customer_id) {
-        return Err(OverduePaymentError::NothingOverdue);
+        return Err(PayByCardError::NothingOverdue);
     }
     let ids: Vec<_> = unpaid.iter().map(|invoice| invoice.id.clone()).collect();
     if !unit.attempts().in_flight(&ids).await?.is_empty() {
-        return Err(SubscriptionError::PaymentInFlight.into());
+        return Err(PayByCardError::PaymentInFlight);
     }
-    let currency = unit.methods().find_currency(currency).await?.ok_or(SubscriptionError::NotFound)?;
+    let currency = unit.methods().find_currency(currency).await?.ok_or(PayByCardError::NotFound)?;
     let method = unit.methods().find(&currency.method_id).await?.filter(|method| method.active && method.kind.is_card());
-    let method = method.ok_or(PaymentTargetError::MethodNotSupported)?;
-    let customer = unit.customers().find(&first.customer_id).await?.ok_or(SubscriptionError::NotFound)?;
+    let method = method.ok_or(PayByCardError::MethodNotSupported)?;
+    let customer = unit.customers().find(&first.customer_id).await?.ok_or(PayByCardError::NotFound)?;
     let purpose = CardPurpose::Invoices(&ids);
     let client_secret = save_card(ctx, unit, customer.clone(), &method, &currency.id, purpose).await?;
     Ok(CardPayment { client_secret, method, customer })

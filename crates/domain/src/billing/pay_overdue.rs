@@ -1,32 +1,96 @@
 //! Overdue invoices, and their payment by a wallet: one signed transfer pays one invoice or all in a currency.
 
+use super::Invoice;
+use super::errors::convert_through;
 use super::invoice::plan_payments;
-use super::payment_target::send_now;
-use super::subscription_error::convert_payment_errors;
-use super::{Invoice, PaymentTargetError, SubscriptionError};
+use super::payment_target::{SendError, send_now};
 use crate::access::Wallet;
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, Currency, Intent, IntentStatus, Method, MethodAmount, MethodKind, Purpose, TransferRequest, UnsignedTransaction,
+    Attempt, AttemptKind, CheckError, Currency, Decline, Intent, IntentStatus, Method, MethodAmount, MethodKind, Purpose, RailError,
+    TransferRequest, UnsignedTransaction,
 };
 use crate::pricing::Metadata;
-use crate::shared::{Amount, AttemptId, CurrencyId, CustomerId, InvoiceId, PaymentIntentId, StorageError, SubscriptionId};
+use crate::shared::{Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, PaymentIntentId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeMap;
 
-/// Why overdue invoices cannot be paid.
+/// Why overdue invoices cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum OverduePaymentError {
+pub enum OverdueError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    #[error(transparent)]
+    Amount(#[from] AmountError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why invoices cannot be paid together by a wallet.
+#[derive(Debug, thiserror::Error)]
+pub enum CombineError {
     #[error("Nothing is overdue")]
     NothingOverdue,
     #[error("Card-based currency is not supported for overdue payment")]
     CardCurrency,
     #[error(transparent)]
-    Payment(#[from] PaymentTargetError),
+    Overdue(#[from] OverdueError),
 }
 
-convert_payment_errors!(OverduePaymentError::Payment);
+convert_through!(CombineError::Overdue, AmountError, StorageError);
+
+/// Why the transfer that pays overdue invoices cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareOverduePaymentError {
+    #[error("This payment method is not supported")]
+    MethodNotSupported,
+    #[error(transparent)]
+    Combine(#[from] CombineError),
+    #[error(transparent)]
+    Rail(#[from] RailError),
+}
+
+convert_through!(PrepareOverduePaymentError::Combine, StorageError);
+
+/// Why the signed transfer that pays overdue invoices is not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmitOverduePaymentError {
+    #[error("This payment method is not supported")]
+    MethodNotSupported,
+    #[error("A payment is being processed. Please wait.")]
+    PaymentInFlight,
+    /// The network declined, with its own message.
+    #[error("{}", .0.message)]
+    Declined(Decline),
+    /// Another unit of work changed the same rows.
+    #[error("It was changed in the meantime. Please try again.")]
+    Contended,
+    #[error(transparent)]
+    Combine(#[from] CombineError),
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    #[error(transparent)]
+    Storage(StorageError),
+}
+
+impl From<StorageError> for SubmitOverduePaymentError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Conflict => Self::Contended,
+            error => Self::Storage(error),
+        }
+    }
+}
+
+impl From<SendError> for SubmitOverduePaymentError {
+    fn from(error: SendError) -> Self {
+        match error {
+            SendError::Declined(decline) => Self::Declined(decline),
+            SendError::Storage(error) => error.into(),
+        }
+    }
+}
 
 /// The sum of overdue invoices in one currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,8 +115,8 @@ pub async fn overdue_of(
     unit: &mut dyn UnitOfWork,
     customer: &CustomerId,
     subscription: Option<&SubscriptionId>,
-) -> Result<Overdue, OverduePaymentError> {
-    let customer = unit.customers().find(customer).await?.ok_or(SubscriptionError::NotFound)?;
+) -> Result<Overdue, OverdueError> {
+    let customer = unit.customers().find(customer).await?.ok_or(OverdueError::NotFound)?;
     let invoices = match subscription {
         Some(subscription) => unit.invoices().overdue_of(subscription).await?,
         None => unit.invoices().overdue(&customer.id).await?,
@@ -64,8 +128,8 @@ pub async fn overdue_of(
     }
     let mut sums = Vec::with_capacity(amounts.len());
     for (id, amount) in amounts {
-        let currency = unit.methods().find_currency(&id).await?.ok_or(SubscriptionError::NotFound)?;
-        let method = unit.methods().find(&currency.method_id).await?.ok_or(SubscriptionError::NotFound)?;
+        let currency = unit.methods().find_currency(&id).await?.ok_or(OverdueError::NotFound)?;
+        let method = unit.methods().find(&currency.method_id).await?.ok_or(OverdueError::NotFound)?;
         sums.push(OverdueSum { amount, currency, method });
     }
     let mut subscription_ids: Vec<_> = invoices.iter().filter_map(|invoice| invoice.subscription_id.as_ref()).collect();
@@ -113,28 +177,28 @@ struct CombinedPayment {
     currency: Currency,
 }
 
-async fn combine(unit: &mut dyn UnitOfWork, target: &OverdueTarget) -> Result<CombinedPayment, OverduePaymentError> {
+async fn combine(unit: &mut dyn UnitOfWork, target: &OverdueTarget) -> Result<CombinedPayment, CombineError> {
     let (invoices, currency) = match target {
         OverdueTarget::Invoice(id) => {
-            let invoice = unit.invoices().find(id).await?.ok_or(SubscriptionError::NotFound)?;
+            let invoice = unit.invoices().find(id).await?.ok_or(OverdueError::NotFound)?;
             let currency = invoice.currency_id.clone();
             (vec![invoice], currency)
         }
         OverdueTarget::OfSubscription(id, currency) => {
-            let subscription = unit.subscriptions().find(id).await?.ok_or(SubscriptionError::NotFound)?;
+            let subscription = unit.subscriptions().find(id).await?.ok_or(OverdueError::NotFound)?;
             (overdue_of(unit, &subscription.customer_id, Some(id)).await?.invoices, currency.clone())
         }
         OverdueTarget::OfCustomer(id, currency) => (overdue_of(unit, id, None).await?.invoices, currency.clone()),
     };
     let invoices: Vec<_> = invoices.into_iter().filter(|invoice| is_unpaid(invoice) && invoice.currency_id == currency).collect();
     if invoices.is_empty() {
-        return Err(OverduePaymentError::NothingOverdue);
+        return Err(CombineError::NothingOverdue);
     }
     let amount = Amount::sum(invoices.iter().map(Invoice::remaining))?;
-    let currency = unit.methods().find_currency(&currency).await?.ok_or(SubscriptionError::NotFound)?;
-    let method = unit.methods().find(&currency.method_id).await?.ok_or(SubscriptionError::NotFound)?;
+    let currency = unit.methods().find_currency(&currency).await?.ok_or(OverdueError::NotFound)?;
+    let method = unit.methods().find(&currency.method_id).await?.ok_or(OverdueError::NotFound)?;
     if method.kind == MethodKind::Stripe {
-        return Err(OverduePaymentError::CardCurrency);
+        return Err(CombineError::CardCurrency);
     }
     Ok(CombinedPayment { invoices, amount, method, currency })
 }
@@ -157,10 +221,10 @@ pub async fn prepare_overdue_payment(
     target: &OverdueTarget,
     payer: &Wallet,
     nonce: u64,
-) -> Result<PreparedOverduePayment, OverduePaymentError> {
+) -> Result<PreparedOverduePayment, PrepareOverduePaymentError> {
     let mut unit = ctx.store.read().await?;
     let combined = combine(unit.as_mut(), target).await?;
-    let rail = ctx.networks.wallet(combined.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
+    let rail = ctx.networks.wallet(combined.method.kind).ok_or(PrepareOverduePaymentError::MethodNotSupported)?;
     let prepared = rail.prepare(&combined.method, &combined.currency, &transfer_request(target, &combined, payer, nonce))?;
     let CombinedPayment { invoices, amount, method, currency } = combined;
     Ok(PreparedOverduePayment { prepared, method, currency, amount, invoices })
@@ -174,13 +238,13 @@ pub async fn submit_signed_overdue_payment(
     payer: &Wallet,
     nonce: u64,
     signed_tx: &str,
-) -> Result<String, OverduePaymentError> {
+) -> Result<String, SubmitOverduePaymentError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let combined = combine(unit.as_mut(), target).await?;
-    let rail = ctx.networks.wallet(combined.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
+    let rail = ctx.networks.wallet(combined.method.kind).ok_or(SubmitOverduePaymentError::MethodNotSupported)?;
     let signed = rail.check(&combined.method, &combined.currency, &transfer_request(target, &combined, payer, nonce), signed_tx)?;
-    let Some(first) = combined.invoices.first() else { return Err(OverduePaymentError::NothingOverdue) };
+    let first = combined.invoices.first().ok_or(CombineError::NothingOverdue)?;
     let of = MethodAmount { method_id: combined.method.id, currency_id: combined.currency.id, amount: combined.amount };
     let intent = intent_of(ctx, first, &combined.invoices, of.clone());
     let attempt = Attempt::begin(
@@ -192,7 +256,7 @@ pub async fn submit_signed_overdue_payment(
     );
     unit.intents().upsert(&intent).await?;
     match unit.attempts().insert(&attempt, &plan_payments(&combined.invoices)).await {
-        Err(StorageError::Duplicate(_)) => return Err(SubscriptionError::PaymentInFlight.into()),
+        Err(StorageError::Duplicate(_)) => return Err(SubmitOverduePaymentError::PaymentInFlight),
         written => written?,
     }
     unit.commit().await?;

@@ -32,6 +32,29 @@ pub enum PaymentTargetError {
 
 convert_subscription_errors!(PaymentTargetError::Subscription);
 
+/// Why [`send_now`] has not sent an attempt.
+#[derive(Debug)]
+pub(super) enum SendError {
+    /// The network declined, with its own message.
+    Declined(Decline),
+    Storage(StorageError),
+}
+
+impl From<StorageError> for SendError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+impl From<SendError> for PaymentTargetError {
+    fn from(error: SendError) -> Self {
+        match error {
+            SendError::Declined(decline) => Self::Declined(decline),
+            SendError::Storage(error) => error.into(),
+        }
+    }
+}
+
 /// What a subscription will be charged by.
 #[derive(Debug, Clone)]
 pub(super) struct PaymentTarget {
@@ -130,14 +153,14 @@ pub(super) async fn send(
 /// Sends an attempt that was just committed. Without an answer it stays in flight, and the reconciler queries the network later.
 ///
 /// # Errors
-/// [`PaymentTargetError::Declined`] when the network declines it.
-pub(super) async fn send_now(ctx: &Context, attempt: &AttemptId) -> Result<(), PaymentTargetError> {
+/// [`SendError::Declined`] when the network declines it.
+pub(super) async fn send_now(ctx: &Context, attempt: &AttemptId) -> Result<(), SendError> {
     if let Err(error) = charge_now(ctx, attempt).await {
         tracing::warn!(%attempt, %error, "the attempt stays with the reconciler");
     }
     let found = ctx.store.read().await?.attempts().find(attempt).await?;
     match found.filter(|attempt| attempt.status == AttemptStatus::Declined) {
-        Some(declined) => Err(PaymentTargetError::Declined(declined.last_error.unwrap_or_default())),
+        Some(declined) => Err(SendError::Declined(declined.last_error.unwrap_or_default())),
         None => Ok(()),
     }
 }

@@ -207,7 +207,7 @@ pub async fn submit_signed_recharge(
         inserted => inserted?,
     }
     unit.commit().await?;
-    super::payment_target::send_now(ctx, &attempt.id).await?;
+    super::payment_target::send_now(ctx, &attempt.id).await.map_err(PaymentTargetError::from)?;
     Ok(signed.hash)
 }
 

@@ -7,7 +7,7 @@ use super::subscription_error::convert_subscription_errors;
 use super::{Period, Subscription, SubscriptionError, SubscriptionStatus, UsageAction, UsageRecord, period, time_of};
 use crate::context::Context;
 use crate::pricing::{Aggregate, Usage};
-use crate::shared::{Listed, Mode, Page, SubscriptionItemId, Timestamp, UsageRecordId, check_count, check_text};
+use crate::shared::{Listed, Mode, Page, StorageError, SubscriptionItemId, Timestamp, UsageRecordId, check_count, check_text};
 use crate::storage::UnitOfWork;
 
 /// The highest quantity of one record.
@@ -28,9 +28,20 @@ pub struct UsageReport {
     pub identifier: Option<String>,
 }
 
-/// Why usage cannot be recorded or read.
+/// Why the usage of an item cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum UsageError {
+pub enum ReadUsageError {
+    #[error("Sorry, the page you visited does not exist.")]
+    NotFound,
+    #[error("This item is not billed by usage")]
+    NotMetered,
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why usage cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportUsageError {
     #[error("This item is not billed by usage")]
     NotMetered,
     #[error("The usage must be in the current period and not in the future")]
@@ -39,7 +50,17 @@ pub enum UsageError {
     Subscription(#[from] SubscriptionError),
 }
 
-convert_subscription_errors!(UsageError::Subscription);
+convert_subscription_errors!(ReportUsageError::Subscription);
+
+impl From<ReadUsageError> for ReportUsageError {
+    fn from(error: ReadUsageError) -> Self {
+        match error {
+            ReadUsageError::NotFound => SubscriptionError::NotFound.into(),
+            ReadUsageError::NotMetered => Self::NotMetered,
+            ReadUsageError::Storage(error) => error.into(),
+        }
+    }
+}
 
 /// The subscription of a metered item, and how the item's usage is aggregated.
 struct MeteredItem {
@@ -48,14 +69,14 @@ struct MeteredItem {
 }
 
 /// Finds a metered item in this mode.
-async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemId) -> Result<MeteredItem, UsageError> {
+async fn metered(unit: &mut dyn UnitOfWork, mode: Mode, item: &SubscriptionItemId) -> Result<MeteredItem, ReadUsageError> {
     let found = unit.subscriptions().of_item(item).await?;
-    let subscription = found.filter(|subscription| subscription.mode == mode).ok_or(SubscriptionError::NotFound)?;
-    let item = subscription.items.iter().find(|one| one.id == *item).ok_or(SubscriptionError::NotFound)?;
-    let price = unit.prices().find(&item.price_id).await?.ok_or(SubscriptionError::NotFound)?;
+    let subscription = found.filter(|subscription| subscription.mode == mode).ok_or(ReadUsageError::NotFound)?;
+    let item = subscription.items.iter().find(|one| one.id == *item).ok_or(ReadUsageError::NotFound)?;
+    let price = unit.prices().find(&item.price_id).await?.ok_or(ReadUsageError::NotFound)?;
     match usage_of(&price) {
         Some(Usage::Metered(aggregate)) => Ok(MeteredItem { subscription, aggregate }),
-        _ => Err(UsageError::NotMetered),
+        _ => Err(ReadUsageError::NotMetered),
     }
 }
 
@@ -71,16 +92,16 @@ fn is_billable(subscription: &Subscription, at: Timestamp) -> bool {
 /// Writes a usage record, once per identifier: a repeated report returns the first record. Bills the usage if it reaches the billing
 /// threshold.
 #[tracing::instrument(skip_all)]
-pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Result<UsageRecord, UsageError> {
+pub async fn report_usage(ctx: &Context, mode: Mode, report: &UsageReport) -> Result<UsageRecord, ReportUsageError> {
     match record(ctx, mode, report, true).await {
         // A concurrent report has used the last charge within a limit, or changed the same invoices: the usage is recorded, and a later
         // report or the invoice of the period bills it.
-        Err(UsageError::Subscription(SubscriptionError::Contended)) => record(ctx, mode, report, false).await,
+        Err(ReportUsageError::Subscription(SubscriptionError::Contended)) => record(ctx, mode, report, false).await,
         recorded => recorded,
     }
 }
 
-async fn record(ctx: &Context, mode: Mode, report: &UsageReport, may_bill: bool) -> Result<UsageRecord, UsageError> {
+async fn record(ctx: &Context, mode: Mode, report: &UsageReport, may_bill: bool) -> Result<UsageRecord, ReportUsageError> {
     check_count("quantity", report.quantity, USAGE_MAX)?;
     let id = UsageRecordId::new(ctx.now(), ctx.random.as_ref());
     let identifier = report.identifier.as_deref().filter(|identifier| !identifier.trim().is_empty()).unwrap_or(id.as_str());
@@ -109,7 +130,7 @@ async fn record(ctx: &Context, mode: Mode, report: &UsageReport, may_bill: bool)
     };
     let is_running = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing | SubscriptionStatus::PastDue);
     if !is_running || reported_at > now || !is_billable(&subscription, at) || counts_from.is_none_or(|counts_from| at < counts_from) {
-        return Err(UsageError::UsageOutOfPeriod);
+        return Err(ReportUsageError::UsageOutOfPeriod);
     }
     let record =
         UsageRecord { id, item_id: report.item.clone(), identifier, quantity: report.quantity, action: report.action, at, created_at: now };
@@ -128,7 +149,12 @@ async fn record(ctx: &Context, mode: Mode, report: &UsageReport, may_bill: bool)
 
 /// The records of an item, newest first.
 #[tracing::instrument(skip_all, fields(%item))]
-pub async fn usage_records(ctx: &Context, mode: Mode, item: &SubscriptionItemId, page: &Page) -> Result<Listed<UsageRecord>, UsageError> {
+pub async fn usage_records(
+    ctx: &Context,
+    mode: Mode,
+    item: &SubscriptionItemId,
+    page: &Page,
+) -> Result<Listed<UsageRecord>, ReadUsageError> {
     let mut unit = ctx.store.read().await?;
     metered(unit.as_mut(), mode, item).await?;
     let records = unit.usage().of_item(item, page).await?;
@@ -137,9 +163,9 @@ pub async fn usage_records(ctx: &Context, mode: Mode, item: &SubscriptionItemId,
 
 /// A usage record of this mode.
 #[tracing::instrument(skip_all, fields(%id))]
-pub async fn usage_record(ctx: &Context, mode: Mode, id: &UsageRecordId) -> Result<UsageRecord, UsageError> {
+pub async fn usage_record(ctx: &Context, mode: Mode, id: &UsageRecordId) -> Result<UsageRecord, ReadUsageError> {
     let mut unit = ctx.store.read().await?;
-    let record = unit.usage().find_by_id(id).await?.ok_or(SubscriptionError::NotFound)?;
+    let record = unit.usage().find_by_id(id).await?.ok_or(ReadUsageError::NotFound)?;
     metered(unit.as_mut(), mode, &record.item_id).await?;
     Ok(record)
 }
@@ -154,7 +180,7 @@ pub struct PeriodUsage {
 
 /// The usage of an item in the current and earlier periods, newest first, at most [`SUMMARY_MAX`] periods.
 #[tracing::instrument(skip_all, fields(%item))]
-pub async fn usage_summary(ctx: &Context, mode: Mode, item: &SubscriptionItemId) -> Result<Vec<PeriodUsage>, UsageError> {
+pub async fn usage_summary(ctx: &Context, mode: Mode, item: &SubscriptionItemId) -> Result<Vec<PeriodUsage>, ReadUsageError> {
     let mut unit = ctx.store.read().await?;
     let MeteredItem { subscription, aggregate } = metered(unit.as_mut(), mode, item).await?;
     let mut periods = vec![subscription.period];

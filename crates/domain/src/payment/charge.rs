@@ -49,7 +49,7 @@ async fn send(ctx: &Context, ids: &[AttemptId], is_background: bool) -> Result<V
     let claimed = unit.attempts().claim_unsent(ids, claimed_at, lease.until).await?;
     unit.commit().await?;
     let contexts = load(ctx, &claimed).await?;
-    let (sender, answers) = futures_channel();
+    let (sender, answers) = futures_channel::mpsc::unbounded();
     let sending = async {
         // All attempts queue for slots at once, so that messages are served in order. If each message waited for a few slots at a time,
         // messages would take turns and finish together, and the networks would idle until the next message is read.
@@ -128,10 +128,6 @@ impl Written {
         self.failure = other.failure.or(self.failure);
         self
     }
-}
-
-fn futures_channel() -> (futures_channel::mpsc::UnboundedSender<Answered>, futures_channel::mpsc::UnboundedReceiver<Answered>) {
-    futures_channel::mpsc::unbounded()
 }
 
 async fn load(ctx: &Context, ids: &[AttemptId]) -> Result<Vec<AttemptContext>, SettlementError> {

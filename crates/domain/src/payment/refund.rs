@@ -96,6 +96,15 @@ pub struct Refund {
     pub updated_at: Timestamp,
 }
 
+/// A refund of an invoice whose amount is reserved while the money is not back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnsettledRefund {
+    pub invoice_id: InvoiceId,
+    pub amount: Amount,
+    /// Whether it failed and waits for the store's decision. Otherwise it is pending.
+    pub has_failed: bool,
+}
+
 /// Filters the list of refunds. `None` matches any value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RefundFilter {
@@ -119,6 +128,9 @@ pub trait Refunds: Send {
     async fn find_by_reference(&mut self, method: &MethodId, reference: &str) -> Result<Vec<Refund>, StorageError>;
     /// Refunds of payments by a method whose last failure has this code, oldest first.
     async fn failed_with(&mut self, method: &MethodId, code: &str, limit: u32) -> Result<Vec<Refund>, StorageError>;
+    /// The refunds of these invoices whose money is not back, in the order of the refunds' ids: pending ones, and failed ones whose amount
+    /// stays reserved. A failed dashboard refund is not reserved any more.
+    async fn unsettled_of(&mut self, invoices: &[InvoiceId]) -> Result<Vec<UnsettledRefund>, StorageError>;
     async fn of_note(&mut self, note: &CreditNoteId) -> Result<Vec<Refund>, StorageError>;
     async fn list(&mut self, mode: Mode, filter: &RefundFilter, page: &Page) -> Result<Listed<Refund>, StorageError>;
 }

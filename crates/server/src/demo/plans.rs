@@ -10,13 +10,20 @@ use souk_domain::pricing::{CurrencyOption, Metadata, Price, Product};
 use souk_domain::shared::{Amount, AmountError, Mode, PaymentLinkId, PriceId, ProductId, Text, Timestamp};
 use souk_domain::storage::UnitOfWork;
 
+/// The currencies in which plans are sold.
+#[derive(Clone, Copy)]
+pub struct PlanCurrencies<'c> {
+    pub token: &'c Currency,
+    pub dollar: &'c Currency,
+}
+
 /// Creates the plans of an app with prices in both currencies and a payment link each.
 pub async fn offer(
     parts: &Parts,
     unit: &mut dyn UnitOfWork,
     app: &DemoApp,
     did: &Did,
-    currencies: (&Currency, &Currency),
+    currencies: PlanCurrencies<'_>,
     now: Timestamp,
 ) -> Result<(), Failure> {
     for plan in &app.plans {
@@ -30,7 +37,7 @@ pub async fn offer(
             unit.prices().insert(&price).await?;
         }
         if let Some(first) = ids.first() {
-            unit.links().insert(&link(parts, plan, first, did, currencies.0, now)).await?;
+            unit.links().insert(&link(parts, plan, first, did, currencies.token, now)).await?;
             unit.prices().lock(std::slice::from_ref(first)).await?;
         }
     }
@@ -91,7 +98,7 @@ fn recurring(
     price: &DemoPlanPrice,
     product_id: &ProductId,
     id: &PriceId,
-    (token, dollar): (&Currency, &Currency),
+    PlanCurrencies { token, dollar }: PlanCurrencies<'_>,
     now: Timestamp,
 ) -> Result<Price, AmountError> {
     let amount = |text: &str, currency: &Currency| Amount::parse_decimal(text, currency.decimals, currency.maximum_precision);

@@ -12,8 +12,8 @@ import type { InvoiceListProps } from './invoice-table';
 import { reasonText } from './invoice-text';
 import styles from './pages.module.css';
 import { PaymentToast } from './payment-toast';
-import { Refunds, type RefundsProps, useRefunds } from './refunds';
-import { InvoiceTag, InvoiceTags } from './status';
+import { Refunds, type RefundsProps } from './refunds';
+import { InvoiceTags } from './status';
 import { useTexts } from './texts';
 
 interface InvoiceDocumentProps extends Pick<InvoiceListProps, 'area'>, Pick<RefundsProps, 'refundAction'> {
@@ -32,7 +32,6 @@ export function InvoiceDocument({ invoice, area, notice, more, actions, refundAc
   const { t, language } = texts;
   const money = (amount: string | undefined) => formatMoney(amount ?? '0', invoice.paymentCurrency, language);
   const total = money(invoice.total);
-  const { data: refunds, isLoading } = useRefunds(invoice.id);
   return (
     <Card>
       <article className={styles.document}>
@@ -45,18 +44,14 @@ export function InvoiceDocument({ invoice, area, notice, more, actions, refundAc
               </Typography.Title>
               <Typography.Text type="secondary">{reasonText(invoice.billing_reason, texts)}</Typography.Text>
             </div>
-            {isLoading ? (
-              <InvoiceTag status={invoice.status} />
-            ) : (
-              <InvoiceTags invoice={invoice} refunds={refunds?.list} />
-            )}
+            <InvoiceTags invoice={invoice} />
           </div>
           <p className={`${styles.total} money`}>{invoice.status === 'void' ? <s>{total}</s> : total}</p>
           {invoice.livemode ? null : <p className={styles.test}>{t('invoice.testMode')}</p>}
         </header>
         {notice}
         <InvoiceDetails invoice={invoice} area={area} />
-        <InvoiceLines invoice={invoice} money={money} refunds={refunds?.list} />
+        <InvoiceLines invoice={invoice} money={money} />
         <InvoicePayments invoice={invoice} money={money} />
         <CreditNotes invoice={invoice} money={money} />
         <Refunds invoice={invoice} money={money} refundAction={refundAction} />

@@ -1,5 +1,5 @@
 import { Table, Typography } from 'antd';
-import type { InvoiceDetail, InvoiceLine, Refund } from '@/api/types';
+import type { InvoiceDetail, InvoiceLine } from '@/api/types';
 import { toUnits } from '@/lib/amount';
 import { dateText } from '@/lib/format';
 import { usePhone } from '@/lib/use-phone';
@@ -10,14 +10,12 @@ import { type Texts, useTexts } from './texts';
 interface LinesProps {
   invoice: InvoiceDetail;
   money: (amount: string | undefined) => string;
-  /** The invoice's refunds, as far as they are known. */
-  refunds: Refund[] | undefined;
 }
 
 const minus = (amount: string) => `−${amount}`;
 
 /** From the total to what remains: credit, the balance's part, other payments and refunds, as far as there are any. */
-function totalsOf({ invoice, money, refunds }: LinesProps, { t }: Pick<Texts, 't'>): [string, string][] {
+function totalsOf({ invoice, money }: LinesProps, { t }: Pick<Texts, 't'>): [string, string][] {
   const { total, amount_due: due, amount_paid: paid, tax } = invoice;
   const totals: [string, string][] = [];
   const credited = toUnits(total) - toUnits(due ?? total);
@@ -29,7 +27,7 @@ function totalsOf({ invoice, money, refunds }: LinesProps, { t }: Pick<Texts, 't
   if (applied > 0n) totals.push([t('source.balance'), minus(money(applied.toString()))]);
   if (invoice.status === 'paid' || paidOtherwise > 0n)
     totals.push([t('invoice.amountPaid'), money(paidOtherwise.toString())]);
-  const { back, pending, failed } = refundParts(invoice, refunds);
+  const { back, pending, failed } = refundParts(invoice);
   if (back > 0n) totals.push([t('invoice.refunded'), money(back.toString())]);
   if (pending > 0n) totals.push([t('invoice.refund.pending'), money(pending.toString())]);
   if (failed > 0n) totals.push([t('invoice.refund.failed'), money(failed.toString())]);
@@ -39,7 +37,7 @@ function totalsOf({ invoice, money, refunds }: LinesProps, { t }: Pick<Texts, 't
 }
 
 /** The lines of an invoice, each with how its amount was calculated, and the totals. */
-export function InvoiceLines({ invoice, money, refunds }: LinesProps) {
+export function InvoiceLines({ invoice, money }: LinesProps) {
   const texts = useTexts();
   const { t } = texts;
   const phone = usePhone();
@@ -78,7 +76,7 @@ export function InvoiceLines({ invoice, money, refunds }: LinesProps) {
         },
       ]}
       summary={() =>
-        totalsOf({ invoice, money, refunds }, texts).map(([name, amount]) => (
+        totalsOf({ invoice, money }, texts).map(([name, amount]) => (
           <Table.Summary.Row key={name}>
             <Table.Summary.Cell index={0} colSpan={phone ? 1 : 2}>
               {name}

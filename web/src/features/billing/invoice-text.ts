@@ -5,7 +5,6 @@ import type {
   InvoicePayment,
   InvoiceSubscription,
   PaymentMethod,
-  Refund,
   Span,
 } from '@/api/types';
 import { formatMoney, toUnits } from '@/lib/amount';
@@ -93,24 +92,16 @@ export function isPartlySettled(
   return isUnpaid && toUnits(remainingUnits(invoice)) < toUnits(invoice.total);
 }
 
-type Refunded = Pick<Invoice, 'amount_paid' | 'amount_refunded'>;
-type InvoiceRefund = Pick<Refund, 'type' | 'status' | 'amount'>;
+type Refunded = Pick<Invoice, 'amount_refunded' | 'amount_refund_pending' | 'amount_refund_failed'>;
 
 /**
  * The refunded amount of an invoice, in base units: what is back, what is on its way, and what failed and waits for the store.
- * `amount_refunded` reserves all three. A failed refund at the payment provider is no longer reserved.
+ * `amount_refunded` reserves all three.
  */
-export function refundParts(
-  { amount_refunded: refunded }: Pick<Invoice, 'amount_refunded'>,
-  refunds: InvoiceRefund[] = [],
-): { back: bigint; pending: bigint; failed: bigint } {
-  let [back, pending, failed] = [toUnits(refunded), 0n, 0n];
-  for (const { type, status, amount } of refunds) {
-    if (type !== 'refund' && type !== 'dashboard_refund') continue;
-    if (status === 'pending') pending += toUnits(amount);
-    if (status === 'failed' && type === 'refund') failed += toUnits(amount);
-  }
-  back -= pending + failed;
+export function refundParts(invoice: Refunded): { back: bigint; pending: bigint; failed: bigint } {
+  const pending = toUnits(invoice.amount_refund_pending);
+  const failed = toUnits(invoice.amount_refund_failed);
+  const back = toUnits(invoice.amount_refunded) - pending - failed;
   return { back: back > 0n ? back : 0n, pending, failed };
 }
 
@@ -119,10 +110,9 @@ export function refundParts(
  * pending, in this order. Then all or a part of what was paid is refunded.
  */
 export function refundState(
-  invoice: Refunded,
-  refunds?: InvoiceRefund[],
+  invoice: Refunded & Pick<Invoice, 'amount_paid'>,
 ): 'failed' | 'pending' | 'full' | 'partial' | null {
-  const { back, pending, failed } = refundParts(invoice, refunds);
+  const { back, pending, failed } = refundParts(invoice);
   if (failed > 0n) return 'failed';
   if (pending > 0n) return 'pending';
   if (back <= 0n) return null;

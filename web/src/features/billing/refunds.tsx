@@ -17,7 +17,7 @@ export interface RefundsProps {
 }
 
 /** The refunds of an invoice; only a signed-in reader may see them. */
-export function useRefunds(invoiceId: string) {
+function useRefunds(invoiceId: string) {
   return useQuery({ ...refundsQuery(invoiceId), enabled: Boolean(useUser()) });
 }
 

@@ -68,9 +68,7 @@ export function InvoiceTag({ status }: { status: InvoiceStatus }) {
 }
 
 interface InvoiceTagsProps {
-  invoice: Pick<Invoice, 'status' | 'amount_paid' | 'amount_refunded'>;
-  /** The invoice's refunds, where they are known: a refund that is pending or failed is not called refunded. */
-  refunds?: Refund[];
+  invoice: Parameters<typeof refundState>[0] & Pick<Invoice, 'status'>;
 }
 
 const INVOICE_REFUNDS: Record<NonNullable<ReturnType<typeof refundState>>, TagStyle> = {
@@ -81,9 +79,9 @@ const INVOICE_REFUNDS: Record<NonNullable<ReturnType<typeof refundState>>, TagSt
 };
 
 /** The state of an invoice, with a second tag after a refund. */
-export function InvoiceTags({ invoice, refunds }: InvoiceTagsProps) {
+export function InvoiceTags({ invoice }: InvoiceTagsProps) {
   const { t } = useTexts();
-  const refund = refundState(invoice, refunds);
+  const refund = refundState(invoice);
   return (
     <span>
       <InvoiceTag status={invoice.status} />

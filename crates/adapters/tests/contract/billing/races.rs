@@ -5,8 +5,8 @@ use crate::checkout_fixtures::{id, wallet_attempt};
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_both;
 use souk_domain::billing::{
-    self, CancelError, DocumentType, Invoice, InvoiceStatus, Period, PlanChoice, PlanError, PlanOrder, PlanSwitch, RefundChoice, Requester,
-    Scope, Subscription, SubscriptionError, SubscriptionStatus, UsageAction, UsageError, UsageReport, VoidError,
+    self, CancelError, DocumentType, Invoice, InvoiceStatus, Period, PlanChoice, PlanError, PlanOrder, PlanSwitch, RefundChoice,
+    ReportUsageError, Requester, Scope, Subscription, SubscriptionError, SubscriptionStatus, UsageAction, UsageReport, VoidError,
 };
 use souk_domain::context::Context;
 use souk_domain::payment::{self, Attempt, AttemptContext, Decline, Outcome, Purpose, Settlement, SettlementError, Trigger};
@@ -241,6 +241,6 @@ on_both! {
             round.commit().await.expect("commits");
         };
         let (reported, ()) = tokio::join!(reported, commit);
-        assert!(matches!(reported, Err(UsageError::UsageOutOfPeriod)), "{reported:?}");
+        assert!(matches!(reported, Err(ReportUsageError::UsageOutOfPeriod)), "{reported:?}");
     }
 }

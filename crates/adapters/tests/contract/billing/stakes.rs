@@ -10,9 +10,9 @@ use souk_adapters::verify::verify;
 use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, BillingReason, DocumentType, Invoice, InvoiceStatus, NewInvoice, OverduePaymentError, OverdueTarget, PaymentTargetError,
-    RefundChoice, ReleaseReason, Requester, STAKE_WAITING, Stake, StakeAdminError, StakeChoice, StakeFor, StakeStatus, Subscription,
-    SubscriptionError, SubscriptionStatus,
+    self, BillingReason, CombineError, DocumentType, Invoice, InvoiceStatus, NewInvoice, OverdueTarget, PrepareOverduePaymentError,
+    RefundChoice, ReleaseReason, Requester, ReturnStakeError, STAKE_WAITING, Stake, StakeChoice, StakeFor, StakeStatus,
+    SubmitOverduePaymentError, Subscription, SubscriptionStatus,
 };
 use souk_domain::checkout::{Session, SubscriptionTerms};
 use souk_domain::payment::{self, Attempt, Mandate, MandateDetails, Purpose, check_due};
@@ -88,11 +88,14 @@ pub async fn two_of_one_checkout(db: &souk_adapters::testing::TestDatabase) -> B
 }
 
 /// The customer signs a transfer that pays the overdue invoices. Returns the amount.
-async fn pay_overdue(billing: &Billing) -> Result<u128, OverduePaymentError> {
+async fn pay_overdue(billing: &Billing) -> Result<u128, SubmitOverduePaymentError> {
     let wallet = &billing.networks.wallet;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let target = OverdueTarget::OfSubscription(sub(), billing.networks.currency.id.clone());
-    let prepared = billing::prepare_overdue_payment(&billing.ctx, &target, &payer, 77).await?;
+    let prepared = match billing::prepare_overdue_payment(&billing.ctx, &target, &payer, 77).await {
+        Err(PrepareOverduePaymentError::Combine(error)) => return Err(error.into()),
+        prepared => prepared.expect("is prepared"),
+    };
     let signed = wallet.sign_transfer(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
     billing::submit_signed_overdue_payment(&billing.ctx, &target, &payer, 77, &signed).await?;
     Ok(prepared.amount.base_units() / UNIT)
@@ -123,10 +126,10 @@ on_one! {
         let slash = billing.round_unsent().await;
         assert_eq!(slash.len(), 1);
         billing.networks.faucet().await;
-        assert!(matches!(pay_overdue(&billing).await, Err(OverduePaymentError::Payment(PaymentTargetError::Subscription(SubscriptionError::PaymentInFlight)))));
+        assert!(matches!(pay_overdue(&billing).await, Err(SubmitOverduePaymentError::PaymentInFlight)));
         payment::charge(&billing.ctx, &slash).await.expect("charges");
         assert_eq!(billing.statuses().await, [InvoiceStatus::Paid]);
-        assert!(matches!(pay_overdue(&billing).await, Err(OverduePaymentError::NothingOverdue)));
+        assert!(matches!(pay_overdue(&billing).await, Err(SubmitOverduePaymentError::Combine(CombineError::NothingOverdue))));
         assert_eq!((billing.networks.store_balance().await, billing.cash().await), (700, 700));
         billing.is_sound().await;
     }
@@ -263,7 +266,7 @@ on_one! {
         billing.send(&Purpose::ReturnStake(stk())).await;
         assert_eq!(billing.stake_of("sub_1").await.status, StakeStatus::Final);
         assert_eq!(billing.networks.balance().await, 1_000);
-        assert!(matches!(billing::return_stake(&billing.ctx, &sub()).await, Err(StakeAdminError::NoStake)));
+        assert!(matches!(billing::return_stake(&billing.ctx, &sub()).await, Err(ReturnStakeError::NoStake)));
         billing.is_sound().await;
     }
 

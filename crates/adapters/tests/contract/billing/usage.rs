@@ -120,6 +120,6 @@ on_one! {
         let item = one.items[0].id.clone();
         let report = UsageReport { item, quantity: 4, action: UsageAction::Increment, at: None, identifier: None };
         let refused = billing::report_usage(&billing.ctx, Mode::Test, &report).await;
-        assert!(matches!(refused, Err(billing::UsageError::UsageOutOfPeriod)), "{refused:?}");
+        assert!(matches!(refused, Err(billing::ReportUsageError::UsageOutOfPeriod)), "{refused:?}");
     }
 }

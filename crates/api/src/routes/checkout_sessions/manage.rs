@@ -6,7 +6,7 @@ use super::terms::{SubscriptionDataInputModel, read_mode, requires_cross_sell};
 use crate::auth::{Reads, Writes, resources};
 use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
-use crate::routes::input::{metadata_filter, page, read_metadata};
+use crate::routes::input::{MetadataInput, metadata_filter, page, read_metadata};
 use crate::routes::payment_links::{AddressCollection, LineItemInputModel};
 use crate::state::App;
 use poem::Request;
@@ -43,7 +43,7 @@ pub struct NewSessionModel {
 impl NewSessionModel {
     fn read(self, mode: Mode) -> Result<NewSession, Problem> {
         let kind = read_mode(self.mode.as_deref())?;
-        let (metadata, page_info) = self.metadata.map(read_metadata).transpose()?.unwrap_or_default();
+        let MetadataInput { metadata, page_info } = self.metadata.map(read_metadata).transpose()?.unwrap_or_default();
         let currency_id = self.currency_id.map(|id| CurrencyId::parse(&id)).transpose();
         Ok(NewSession {
             mode,
@@ -148,7 +148,7 @@ impl ManageSessionsApi {
         label: Json<SessionUpdateModel>,
     ) -> Result<Json<SessionModel>, Problem> {
         let id = SessionId::parse(&id)?;
-        let (metadata, _) = read_metadata(label.0.metadata)?;
+        let metadata = read_metadata(label.0.metadata)?.metadata;
         checkout::update_session_metadata(&app.ctx, writes.mode, &id, metadata).await?;
         show(&app, writes.mode, &id).await
     }

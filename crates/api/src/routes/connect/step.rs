@@ -1,6 +1,7 @@
 //! The steps of a connect session: requests to the wallet, its responses, and the transitions between them.
 
 use super::claims::{self, Answer};
+use super::wallet_actions::SignatureRequest;
 use super::{confirmation, wallet_actions};
 use crate::problem::Problem;
 use crate::state::App;
@@ -53,7 +54,7 @@ pub async fn build_step(app: &App, session: &ConnectSession) -> Result<Value, St
         (session.step, wallet_actions::action_of(session), &session.wallet)
     {
         return match wallet_actions::build_request(app, session, &action, wallet).await {
-            Ok((claim, chain)) => Ok(claims::request(app, session, claim, chain, now)),
+            Ok(SignatureRequest { claim, chain }) => Ok(claims::request(app, session, claim, chain, now)),
             Err(error) => reject_action(app, session, error, now).await,
         };
     }

@@ -150,10 +150,22 @@ fn plan_of(session: &ConnectSession) -> Option<PlanOrder> {
     })
 }
 
-/// The claim that requests the signature, and its chain.
-pub async fn build_request(app: &App, session: &ConnectSession, action: &WalletAction, wallet: &Wallet) -> Result<(Value, Value), Problem> {
+/// A request for a signature.
+pub struct SignatureRequest {
+    pub claim: Value,
+    /// The chain of the transaction.
+    pub chain: Value,
+}
+
+/// Builds the request for the signature.
+pub async fn build_request(
+    app: &App,
+    session: &ConnectSession,
+    action: &WalletAction,
+    wallet: &Wallet,
+) -> Result<SignatureRequest, Problem> {
     let (ctx, language) = (&app.ctx, claims::language_of(session));
-    Ok(match action {
+    let (claim, chain) = match action {
         WalletAction::Change(id, _, plan) if session.step == ConnectStep::Stake => {
             let prepared = billing::prepare_restake(ctx, id, stake_for(plan.as_ref()), wallet, stake_nonce(session)).await?;
             (claims::stake_claim(&prepared, language), claims::chain_of(app, &prepared.method))
@@ -178,7 +190,8 @@ pub async fn build_request(app: &App, session: &ConnectSession, action: &WalletA
             let prepared = billing::prepare_recharge(ctx, id, *amount, wallet, session.nonce).await?;
             (recharge_claim(&prepared, language), claims::chain_of(app, &prepared.method))
         }
-    })
+    };
+    Ok(SignatureRequest { claim, chain })
 }
 
 /// The nonce of a stake transaction; it differs from that of the delegation in the same connect session.

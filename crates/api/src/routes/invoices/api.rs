@@ -146,12 +146,13 @@ async fn listed(app: &App, mode: Mode, filter: &InvoiceFilter, page: &Page) -> R
     let subscriptions = if ids.is_empty() { Vec::new() } else { unit.subscriptions().find_all(&ids).await? };
     let ids: Vec<_> = found.list.iter().map(|invoice| invoice.id.clone()).collect();
     let payments = if ids.is_empty() { Vec::new() } else { unit.invoice_payments().of_invoices(&ids).await? };
+    let refunds = if ids.is_empty() { Vec::new() } else { unit.refunds().unsettled_of(&ids).await? };
     let transactions: Vec<_> = found.list.iter().filter_map(transaction_of).collect();
     let wallets = unit.attempts().wallets_of(&transactions).await?;
     let model = |invoice: &Invoice| {
         let intent = intents.iter().find(|intent| Some(&intent.id) == invoice.intent_id.as_ref());
         let model = InvoiceModel::new(invoice, intent, &methods, &currencies, &app.site).with_wallets(invoice, &wallets, &app.site);
-        model.within(&subscriptions).with_payments(&payments)
+        model.within(&subscriptions).with_payments(&payments).with_unsettled_refunds(&refunds)
     };
     let is_requested = |candidate: &&Subscription| {
         let is_of_customer = filter.customer_id.as_ref().is_none_or(|customer| candidate.customer_id == *customer);
@@ -177,12 +178,14 @@ pub(super) async fn detail(app: &App, invoice: &ExpandedInvoice, for_store: bool
     let disputes = disputes(app, unit.as_mut(), mode, &disputed).await?;
     let transactions: Vec<_> = transaction_of(&invoice.invoice).into_iter().collect();
     let wallets = unit.attempts().wallets_of(&transactions).await?;
+    let refunds = unit.refunds().unsettled_of(std::slice::from_ref(&invoice.invoice.id)).await?;
     let model = |payment| InvoicePaymentModel::new(payment, &intents, &methods, &app.site);
+    let expanded = InvoiceModel::expanded(invoice, &app.site).with_wallets(&invoice.invoice, &wallets, &app.site);
     Ok(InvoiceModel {
         payments: Some(invoice.payments.iter().map(model).collect()),
         credit_notes: Some(notes),
         disputes: Some(disputes).filter(|_| for_store),
-        ..InvoiceModel::expanded(invoice, &app.site).with_wallets(&invoice.invoice, &wallets, &app.site).with_payments(&invoice.payments)
+        ..expanded.with_payments(&invoice.payments).with_unsettled_refunds(&refunds)
     })
 }
 

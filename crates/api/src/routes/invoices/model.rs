@@ -11,7 +11,7 @@ use crate::state::Site;
 use poem_openapi::Object;
 use souk_domain::access::Did;
 use souk_domain::billing::{BillingReason, ExpandedInvoice, Invoice, InvoiceItem, InvoicePayment, PaymentSource, Period, Subscription};
-use souk_domain::payment::{Currency, Intent, Method, MethodKind, TransactionKey};
+use souk_domain::payment::{Currency, Intent, Method, MethodKind, TransactionKey, UnsettledRefund};
 use souk_domain::shared::{Amount, Timestamp};
 use std::collections::BTreeMap;
 
@@ -130,6 +130,10 @@ pub struct InvoiceModel {
     pub applied_credit: Option<String>,
     /// The amount that was refunded or is being refunded. Present where `applied_credit` is.
     pub amount_refunded: Option<String>,
+    /// The part of `amount_refunded` that is on its way. Present where `applied_credit` is, as is the next field.
+    pub amount_refund_pending: Option<String>,
+    /// The part of `amount_refunded` whose refund failed and waits for the store's decision.
+    pub amount_refund_failed: Option<String>,
     pub customer_name: String,
     pub customer_email: String,
     pub customer_phone: String,
@@ -217,6 +221,8 @@ impl InvoiceModel {
             amount_remaining: invoice.remaining().to_string(),
             applied_credit: None,
             amount_refunded: None,
+            amount_refund_pending: None,
+            amount_refund_failed: None,
             customer_name: invoice.bill_to.name.clone(),
             customer_email: invoice.bill_to.email.clone(),
             customer_phone: invoice.bill_to.phone.clone(),
@@ -276,6 +282,16 @@ impl InvoiceModel {
             amount_refunded: refunded.map(|amount| amount.to_string()),
             ..self
         }
+    }
+
+    /// Adds the sums of the invoice's refunds whose money is not back; `refunds` may contain those of other invoices.
+    #[must_use]
+    pub fn with_unsettled_refunds(self, refunds: &[UnsettledRefund]) -> Self {
+        let sum = |has_failed| {
+            let own = refunds.iter().filter(|refund| refund.invoice_id.as_str() == self.id && refund.has_failed == has_failed);
+            Amount::sum(own.map(|refund| refund.amount)).ok().map(|amount| amount.to_string())
+        };
+        Self { amount_refund_pending: sum(false), amount_refund_failed: sum(true), ..self }
     }
 
     /// The model with lines, customer and payment.

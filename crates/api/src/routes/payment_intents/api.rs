@@ -159,7 +159,7 @@ impl PaymentIntentsApi {
         label: Json<IntentUpdateModel>,
     ) -> Result<Json<IntentModel>, Problem> {
         let id = PaymentIntentId::parse(&id)?;
-        let (metadata, _) = read_metadata(label.0.metadata)?;
+        let metadata = read_metadata(label.0.metadata)?.metadata;
         update_metadata(&app.ctx, writes.mode, &id, &metadata).await?;
         let mut unit = app.ctx.store.read().await?;
         let intent = unit.intents().find(&id).await?.ok_or_else(Problem::not_found)?;

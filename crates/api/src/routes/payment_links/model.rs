@@ -90,7 +90,7 @@ impl PaymentLinkInputModel {
         let items = self.line_items.map(|items| items.into_iter().map(LineItemInputModel::read).collect::<Result<Vec<_>, _>>());
         let currency_id = self.currency_id.map(|id| CurrencyId::parse(&id)).transpose();
         let (metadata, page_info) = match self.metadata.map(read_metadata).transpose()? {
-            Some((metadata, page_info)) => (Some(metadata), Some(page_info.unwrap_or_default())),
+            Some(input) => (Some(input.metadata), Some(input.page_info.unwrap_or_default())),
             None => (None, None),
         };
         let redirect_url = match &self.after_completion {

@@ -147,7 +147,7 @@ impl PriceInputModel {
             upsells_to: upsell.map_err(|_| Problem::invalid_value("upsells_to_id", "upsells_to_id is not the id of a price"))?,
             quantity_available: self.quantity_available,
             quantity_limit_per_checkout: self.quantity_limit_per_checkout,
-            metadata: self.metadata.map(read_metadata).transpose()?.map(|(metadata, _)| metadata),
+            metadata: self.metadata.map(read_metadata).transpose()?.map(|input| input.metadata),
         })
     }
 }

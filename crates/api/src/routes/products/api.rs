@@ -26,8 +26,8 @@ impl ProductsApi {
         writes: Writes<resources::Products>,
         product: LosslessJson<ProductInputModel>,
     ) -> Result<Json<ProductModel>, Problem> {
-        let (fields, prices) = product.0.read(&app)?;
-        let id = pricing::create_product(&app.ctx, writes.mode, fields, prices).await?;
+        let input = product.0.read(&app)?;
+        let id = pricing::create_product(&app.ctx, writes.mode, input.fields, input.prices).await?;
         show(&app, writes.mode, &id).await
     }
 
@@ -81,7 +81,7 @@ impl ProductsApi {
         product: LosslessJson<ProductInputModel>,
     ) -> Result<Json<ProductModel>, Problem> {
         let id = ProductId::parse(&id)?;
-        let (fields, _) = product.0.read(&app)?;
+        let fields = product.0.read(&app)?.fields;
         pricing::change_product(&app.ctx, writes.mode, &id, fields).await?;
         show(&app, writes.mode, &id).await
     }

@@ -33,8 +33,14 @@ pub struct ProductInputModel {
     pub prices: Option<Vec<PriceInputModel>>,
 }
 
+/// The fields of a product, and the prices that are created together with a new one.
+pub struct ProductInput {
+    pub fields: ProductFields,
+    pub prices: Vec<PriceFields>,
+}
+
 impl ProductInputModel {
-    pub fn read(self, app: &App) -> Result<(ProductFields, Vec<PriceFields>), Problem> {
+    pub fn read(self, app: &App) -> Result<ProductInput, Problem> {
         let price_id = self.default_price_id.map(|id| PriceId::parse(&id)).transpose();
         let did = self
             .app_did
@@ -56,10 +62,10 @@ impl ProductInputModel {
             app: did.transpose()?,
             cross_sells_to: other
                 .map_err(|_| Problem::invalid_value("cross_sells_to_id", "cross_sells_to_id is not the id of a product"))?,
-            metadata: self.metadata.map(read_metadata).transpose()?.map(|(metadata, _)| metadata),
+            metadata: self.metadata.map(read_metadata).transpose()?.map(|input| input.metadata),
         };
         let prices = self.prices.unwrap_or_default().into_iter().map(|price| price.read(true)).collect::<Result<_, _>>()?;
-        Ok((fields, prices))
+        Ok(ProductInput { fields, prices })
     }
 }
 

@@ -113,7 +113,7 @@ impl SubscriptionsApi {
         update: Json<UpdateModel>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
         let id = SubscriptionId::parse(&id)?;
-        let metadata = update.0.metadata.map(read_metadata).transpose()?.map(|(metadata, _)| metadata);
+        let metadata = update.0.metadata.map(read_metadata).transpose()?.map(|input| input.metadata);
         let threshold = update.0.billing_thresholds.map(ThresholdsModel::read).transpose()?;
         let fields = SubscriptionFields { description: update.0.description, metadata, threshold };
         billing::update_subscription(&app.ctx, writes.mode, &id, fields).await?;
@@ -201,15 +201,18 @@ pub(super) async fn show(app: &App, id: &SubscriptionId) -> Result<Json<Subscrip
     Ok(Json(SubscriptionModel::new(&expanded(app, id).await?, app)))
 }
 
-/// Returns the subscription, and whether the actor changes it for the store or as its customer.
+/// A subscription that an actor may change.
+pub(super) struct AuthorizedAction {
+    pub subscription: Subscription,
+    /// Whether the actor changes it for the store or as its customer.
+    pub requester: Requester,
+}
+
+/// Returns the subscription, and for whom the actor changes it.
 ///
 /// # Errors
 /// 404 if the subscription does not exist or the actor may not change it.
-pub(super) async fn authorize_action(
-    app: &App,
-    actor: &Actor<resources::Subscriptions>,
-    id: &str,
-) -> Result<(Subscription, Requester), Problem> {
+pub(super) async fn authorize_action(app: &App, actor: &Actor<resources::Subscriptions>, id: &str) -> Result<AuthorizedAction, Problem> {
     let id = SubscriptionId::parse(id)?;
     let mut unit = app.ctx.store.read().await?;
     let subscription = unit.subscriptions().find(&id).await?.ok_or_else(Problem::not_found)?;
@@ -221,5 +224,5 @@ pub(super) async fn authorize_action(
         return Err(Problem::not_found());
     }
     let requester = if actor.0.is_store() { Requester::Store } else { Requester::Customer };
-    Ok((subscription, requester))
+    Ok(AuthorizedAction { subscription, requester })
 }

@@ -1,4 +1,4 @@
-use super::api::{authorize_action, show};
+use super::api::{AuthorizedAction, authorize_action, show};
 use super::model::SubscriptionModel;
 use crate::auth::{Actor, Writes, resources};
 use crate::lossless_json::{Decimal, LosslessJson};
@@ -121,7 +121,7 @@ impl ManageApi {
         id: Path<String>,
         terms: Json<CancelModel>,
     ) -> Result<Json<SubscriptionModel>, Problem> {
-        let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
+        let AuthorizedAction { subscription, requester } = authorize_action(&app, &actor, &id).await?;
         let by = if terms.cancel_from.as_deref() == Some("customer") { Requester::Customer } else { requester };
         billing::cancel(&app.ctx, by, &subscription.id, &terms.0.read()?).await?;
         show(&app, &subscription.id).await
@@ -135,7 +135,7 @@ impl ManageApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<RecoveryModel>, Problem> {
-        let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
+        let AuthorizedAction { subscription, requester } = authorize_action(&app, &actor, &id).await?;
         let recovery = billing::recovery(&app.ctx, requester, &subscription.id).await?;
         recovery_model(&app, &subscription, recovery.needs_stake).await
     }
@@ -148,7 +148,7 @@ impl ManageApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<RecoveryModel>, Problem> {
-        let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
+        let AuthorizedAction { subscription, requester } = authorize_action(&app, &actor, &id).await?;
         let recovery = billing::recover(&app.ctx, requester, &subscription.id).await?;
         recovery_model(&app, &subscription, recovery.needs_stake).await
     }
@@ -214,7 +214,7 @@ impl ManageApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<OverdraftModel>, Problem> {
-        let (subscription, _) = authorize_action(&app, &actor, &id).await?;
+        let subscription = authorize_action(&app, &actor, &id).await?.subscription;
         Ok(Json(OverdraftModel::from(&billing::overdraft_protection(&app.ctx, &subscription.id).await?)))
     }
 
@@ -226,7 +226,7 @@ impl ManageApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<OverdraftModel>, Problem> {
-        let (subscription, _) = authorize_action(&app, &actor, &id).await?;
+        let subscription = authorize_action(&app, &actor, &id).await?.subscription;
         billing::end_overdraft_protection(&app.ctx, &subscription.id).await?;
         Ok(Json(OverdraftModel::from(&billing::overdraft_protection(&app.ctx, &subscription.id).await?)))
     }

@@ -73,7 +73,7 @@ impl PaymentChangesApi {
         id: Path<String>,
         change: Json<PaymentChangeModel>,
     ) -> Result<Json<PaymentChangeStepModel>, Problem> {
-        let (subscription, _) = authorize_action(&app, &actor, &id).await?;
+        let subscription = authorize_action(&app, &actor, &id).await?.subscription;
         let (method, currency) = (MethodId::parse(&change.payment_method)?, CurrencyId::parse(&change.payment_currency)?);
         if !billing::takes_card(&app.ctx, &subscription.id, &method, &currency).await? {
             let subscription_id = subscription.id.to_string();

@@ -1,4 +1,4 @@
-use super::api::{authorize_action, show};
+use super::api::{AuthorizedAction, authorize_action, show};
 use super::model::SubscriptionModel;
 use super::payment::{ConnectOrderModel, ConnectParamsModel};
 use crate::auth::{Actor, resources};
@@ -160,7 +160,7 @@ impl PlansApi {
         actor: Actor<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<PlansModel>, Problem> {
-        let (subscription, _) = authorize_action(&app, &actor, &id).await?;
+        let subscription = authorize_action(&app, &actor, &id).await?.subscription;
         let plans = billing::plans(&app.ctx, &subscription.id).await?;
         let plan = |plan: &CatalogueItem| PriceModel {
             product: Some(Box::new(ProductModel::from(&plan.product))),
@@ -178,7 +178,7 @@ impl PlansApi {
         id: Path<String>,
         choice: Json<ChoiceModel>,
     ) -> Result<Json<PreviewModel>, Problem> {
-        let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
+        let AuthorizedAction { subscription, requester } = authorize_action(&app, &actor, &id).await?;
         let choice = read_choice(&choice.price_id, choice.quantity, choice.item_id.as_deref())?;
         let preview = billing::preview_plan(&app.ctx, &subscription.id, &choice).await?;
         Ok(Json(PreviewModel::new(&preview, requester)))
@@ -196,7 +196,7 @@ impl PlansApi {
         id: Path<String>,
         change: Json<ChangeModel>,
     ) -> Result<Json<PlanSwitchModel>, Problem> {
-        let (subscription, requester) = authorize_action(&app, &actor, &id).await?;
+        let AuthorizedAction { subscription, requester } = authorize_action(&app, &actor, &id).await?;
         let choice = read_choice(&change.price_id, change.quantity, change.item_id.as_deref())?;
         let amount = |text: &String| Amount::parse_base_units(text);
         let credited = change.expected_credited.as_ref().map(amount).transpose()?;

@@ -130,7 +130,7 @@ impl TestApp {
 
     pub async fn key(&self, mode: Mode, scopes: &[&str]) -> Who {
         let scopes = scopes.iter().map(|scope| Scope::parse(scope).expect("a scope")).collect();
-        let (_, secret) = create_key(&self.ctx, NewKey { name: "test".to_owned(), mode, scopes }).await.expect("makes a key");
+        let secret = create_key(&self.ctx, NewKey { name: "test".to_owned(), mode, scopes }).await.expect("makes a key").secret;
         Who::Key(secret)
     }
 

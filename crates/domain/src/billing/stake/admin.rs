@@ -6,6 +6,7 @@ use super::transfer::{StakeTransfer, transfer};
 use super::{ReleaseReason, Stake, StakeStatus, ask_network};
 use crate::billing::charges::publish_charges;
 use crate::billing::clock::time_of_customer;
+use crate::billing::errors::convert_through;
 use crate::billing::subscription_admin::{load, lock, save};
 use crate::billing::subscription_error::convert_subscription_errors;
 use crate::billing::{BillingError, COMMENT_MAX, Subscription, SubscriptionError};
@@ -79,27 +80,47 @@ async fn make_due_now(unit: &mut dyn UnitOfWork, stake: &Stake, now: Timestamp) 
     }
 }
 
-/// Why a stake cannot be returned or forfeited by the store.
+/// Why a network cannot be queried about a stake.
 #[derive(Debug, thiserror::Error)]
-pub enum StakeAdminError {
-    #[error("This subscription has no deposit that can be returned or forfeited")]
-    NoStake,
-    #[error("The deposit is lower than this amount")]
-    StakeTooSmall,
+pub enum QueryStakeError {
     #[error("This payment method is not supported")]
     MethodNotSupported,
     #[error(transparent)]
     Subscription(#[from] SubscriptionError),
 }
 
-convert_subscription_errors!(StakeAdminError::Subscription);
+convert_subscription_errors!(QueryStakeError::Subscription);
 
-/// Queries the network about the stake that a subscription names.
-async fn query_stake_of(ctx: &Context, id: &SubscriptionId) -> Result<SeenStake, StakeAdminError> {
+/// Why the store cannot return a stake.
+#[derive(Debug, thiserror::Error)]
+pub enum ReturnStakeError {
+    #[error("This subscription has no deposit that can be returned or forfeited")]
+    NoStake,
+    #[error(transparent)]
+    Query(#[from] QueryStakeError),
+}
+
+convert_subscription_errors!(ReturnStakeError::Query);
+convert_through!(ReturnStakeError::Query, SubscriptionError);
+
+/// Why the store cannot forfeit a stake.
+#[derive(Debug, thiserror::Error)]
+pub enum SlashStakeError {
+    #[error("This subscription has no deposit that can be returned or forfeited")]
+    NoStake,
+    #[error("The deposit is lower than this amount")]
+    StakeTooSmall,
+    #[error(transparent)]
+    Query(#[from] QueryStakeError),
+}
+
+convert_subscription_errors!(SlashStakeError::Query);
+convert_through!(SlashStakeError::Query, SubscriptionError);
+
+/// The stake that a subscription names.
+async fn stake_of(ctx: &Context, id: &SubscriptionId) -> Result<Option<StakeId>, SubscriptionError> {
     let mut unit = ctx.store.read().await?;
-    let stake = load(unit.as_mut(), id).await?.stake_id.ok_or(StakeAdminError::NoStake)?;
-    drop(unit);
-    query_stake(ctx, &stake).await
+    Ok(load(unit.as_mut(), id).await?.stake_id)
 }
 
 /// A stake and its state at the network.
@@ -108,33 +129,29 @@ struct SeenStake {
     state: StakeState,
 }
 
-async fn query_stake(ctx: &Context, id: &StakeId) -> Result<SeenStake, StakeAdminError> {
+async fn query_stake(ctx: &Context, id: &StakeId) -> Result<SeenStake, QueryStakeError> {
     let mut unit = ctx.store.read().await?;
     let stake = unit.stakes().find(id).await?.ok_or(SubscriptionError::NotFound)?;
     drop(unit);
-    let state = ask_network(ctx, &stake).await?.ok_or(StakeAdminError::MethodNotSupported)?;
+    let state = ask_network(ctx, &stake).await?.ok_or(QueryStakeError::MethodNotSupported)?;
     Ok(SeenStake { id: stake.id, state })
 }
 
 /// Returns the stake of an ended subscription before its waiting time is over, or again after a declined return.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), StakeAdminError> {
-    let seen = query_stake_of(ctx, id).await?;
-    return_seen(ctx, &seen).await
+pub async fn return_stake(ctx: &Context, id: &SubscriptionId) -> Result<(), ReturnStakeError> {
+    let stake = stake_of(ctx, id).await?.ok_or(ReturnStakeError::NoStake)?;
+    return_released(ctx, &stake).await
 }
 
 /// As [`return_stake`], for any released stake.
 #[tracing::instrument(skip_all, fields(stake = %id))]
-pub async fn return_released(ctx: &Context, id: &StakeId) -> Result<(), StakeAdminError> {
+pub async fn return_released(ctx: &Context, id: &StakeId) -> Result<(), ReturnStakeError> {
     let seen = query_stake(ctx, id).await?;
-    return_seen(ctx, &seen).await
-}
-
-async fn return_seen(ctx: &Context, seen: &SeenStake) -> Result<(), StakeAdminError> {
     let mut unit = ctx.store.begin().await?;
     let stake = unit.stakes().lock(&seen.id).await?.ok_or(SubscriptionError::NotFound)?;
     if stake.status != StakeStatus::Releasing {
-        return Err(StakeAdminError::NoStake);
+        return Err(ReturnStakeError::NoStake);
     }
     if stake.reservation.is_some() {
         return Err(SubscriptionError::PaymentInFlight.into());
@@ -144,18 +161,19 @@ async fn return_seen(ctx: &Context, seen: &SeenStake) -> Result<(), StakeAdminEr
     let amount = stake.available().min(seen.state.held);
     let stake = make_due_now(unit.as_mut(), &stake, now).await?;
     let attempt = transfer(ctx, unit.as_mut(), &stake, StakeTransfer::returning(amount), now).await;
-    commit_transfer(ctx, unit, attempt).await
+    let attempt = in_flight_if_contended(attempt)?.ok_or(ReturnStakeError::NoStake)?;
+    Ok(commit_transfer(ctx, unit, attempt).await?)
 }
 
-async fn commit_transfer(
-    ctx: &Context,
-    mut unit: Box<dyn UnitOfWork>,
-    attempt: Result<Option<AttemptId>, BillingError>,
-) -> Result<(), StakeAdminError> {
-    let attempt = match attempt {
-        Err(BillingError::Contended) => return Err(SubscriptionError::PaymentInFlight.into()),
-        attempt => attempt?.ok_or(StakeAdminError::NoStake)?,
-    };
+/// A transfer is contended when another one of the stake is in flight.
+fn in_flight_if_contended(attempt: Result<Option<AttemptId>, BillingError>) -> Result<Option<AttemptId>, SubscriptionError> {
+    match attempt {
+        Err(BillingError::Contended) => Err(SubscriptionError::PaymentInFlight),
+        attempt => Ok(attempt?),
+    }
+}
+
+async fn commit_transfer(ctx: &Context, mut unit: Box<dyn UnitOfWork>, attempt: AttemptId) -> Result<(), SubscriptionError> {
     publish_charges(ctx, unit.as_mut(), std::slice::from_ref(&attempt)).await?;
     unit.commit().await?;
     Ok(())
@@ -164,24 +182,25 @@ async fn commit_transfer(
 /// Forfeits a stake or a part of it, for a reason that the customer can read. Unpaid invoices are paid first. `amount`: `None` for all of
 /// it.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amount>, reason: &str) -> Result<(), StakeAdminError> {
+pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amount>, reason: &str) -> Result<(), SlashStakeError> {
     let reason = check_text("reason", reason, COMMENT_MAX)?;
-    let SeenStake { id: stake, state } = query_stake_of(ctx, id).await?;
+    let stake = stake_of(ctx, id).await?.ok_or(SlashStakeError::NoStake)?;
+    let SeenStake { id: stake, state } = query_stake(ctx, &stake).await?;
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
     let stake = unit.stakes().lock(&stake).await?.filter(|found| subscription.stake_id.as_ref() == Some(&found.id));
-    let stake = stake.filter(|stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Releasing)).ok_or(StakeAdminError::NoStake)?;
+    let stake = stake.filter(|stake| matches!(stake.status, StakeStatus::Held | StakeStatus::Releasing)).ok_or(SlashStakeError::NoStake)?;
     if stake.reservation.is_some() {
         return Err(SubscriptionError::PaymentInFlight.into());
     }
     // A revoked stake can be forfeited until the network has paid it out to its payer.
     let held = stake.available().min(state.held.plus(state.revoked)?);
     if held.is_zero() {
-        return Err(StakeAdminError::NoStake);
+        return Err(SlashStakeError::NoStake);
     }
     let amount = amount.unwrap_or(held);
     if amount.is_zero() || amount > held {
-        return Err(StakeAdminError::StakeTooSmall);
+        return Err(SlashStakeError::StakeTooSmall);
     }
     let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
     subscription.metadata.insert("slash_reason".to_owned(), reason);
@@ -193,7 +212,8 @@ pub async fn slash_stake(ctx: &Context, id: &SubscriptionId, amount: Option<Amou
         return Err(SubscriptionError::PaymentInFlight.into());
     }
     let attempt = transfer(ctx, unit.as_mut(), &stake, StakeTransfer::forfeiting(amount, &overdue), now).await;
-    commit_transfer(ctx, unit, attempt).await
+    let attempt = in_flight_if_contended(attempt)?.ok_or(SlashStakeError::NoStake)?;
+    Ok(commit_transfer(ctx, unit, attempt).await?)
 }
 
 /// The overdue invoices of the subscription and of ended subscriptions that the stake secures.

@@ -4,6 +4,7 @@
 mod admin;
 mod due;
 mod entity;
+mod key;
 mod monitor;
 mod overdraft;
 mod overdue;
@@ -11,19 +12,21 @@ mod place;
 mod port;
 mod posting;
 mod release;
+mod reservation;
 mod settlement;
 mod transfer;
 
-pub use admin::{StakeAdminError, StakeChoice, return_released, return_stake, slash_stake};
+pub use admin::{QueryStakeError, ReturnStakeError, SlashStakeError, StakeChoice, return_released, return_stake, slash_stake};
 pub(in crate::billing) use admin::{release_at_end, stake_at_end};
 pub(in crate::billing) use due::is_unchanged;
 pub use due::move_due_stakes;
 pub(crate) use entity::RequestedStake;
 pub use entity::*;
+pub use key::*;
 pub use monitor::{STAKE_CHECK_INTERVAL, check_stakes};
 pub(in crate::billing) use overdraft::pay_by_overdraft;
 pub use overdraft::{
-    OverdraftError, OverdraftProtection, end_overdraft_protection, overdraft_protection, prepare_overdraft_stake,
+    EndOverdraftError, OverdraftError, OverdraftProtection, end_overdraft_protection, overdraft_protection, prepare_overdraft_stake,
     submit_signed_overdraft_stake,
 };
 pub(in crate::billing) use overdue::OverdueInvoices;
@@ -34,4 +37,5 @@ pub use port::{StakeFilter, Stakes};
 pub(crate) use posting::{post_stake, record_placement};
 pub(crate) use release::abandon_stake;
 pub(in crate::billing) use release::{ReleaseTime, release_if_unused};
+pub use reservation::*;
 pub use settlement::{StakeForfeit, StakePlacement, StakeReturn};

@@ -11,7 +11,7 @@ use crate::billing::clock::time_of_customer;
 use crate::billing::invoice::{Finalization, finalize_all, plan_payments};
 use crate::billing::payment_target::{PaymentTarget, send, target};
 use crate::billing::subscription_admin::{load, lock, save};
-use crate::billing::subscription_error::convert_payment_errors;
+use crate::billing::subscription_error::{convert_payment_errors, convert_subscription_errors};
 use crate::billing::{
     BillTo, BillingError, BillingPolicy, BillingReason, Invoice, InvoiceFilter, InvoiceItem, InvoiceStatus, PaymentTargetError,
     PricingFormula, Subscription, SubscriptionError, time_of,
@@ -65,7 +65,7 @@ fn minimum_stake(policy: &BillingPolicy, cycle: Amount) -> Result<Amount, Amount
     cycle.plus(policy.overdraft_fee(cycle)?)
 }
 
-/// Why the overdraft protection cannot be changed.
+/// Why the overdraft protection cannot be read, switched on or topped up.
 #[derive(Debug, thiserror::Error)]
 pub enum OverdraftError {
     #[error("This subscription has no deposit that can be returned or forfeited")]
@@ -77,6 +77,19 @@ pub enum OverdraftError {
 }
 
 convert_payment_errors!(OverdraftError::Payment);
+
+/// Why the overdraft protection cannot be switched off.
+#[derive(Debug, thiserror::Error)]
+pub enum EndOverdraftError {
+    #[error("This subscription has no deposit that can be returned or forfeited")]
+    NoStake,
+    #[error("Please pay your overdue invoices first")]
+    UnpaidInvoices,
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+}
+
+convert_subscription_errors!(EndOverdraftError::Subscription);
 
 /// The overdraft protection of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,19 +206,19 @@ pub async fn submit_signed_overdraft_stake(
 /// Switches the protection off and releases its stake at once.
 ///
 /// # Errors
-/// [`SubscriptionError::PaymentInFlight`] while the stake moves or a payment of the subscription is in flight; [`PaymentTargetError::UnpaidInvoices`]
-/// while an invoice is overdue.
+/// [`SubscriptionError::PaymentInFlight`] while the stake moves or a payment of the subscription is in flight;
+/// [`EndOverdraftError::UnpaidInvoices`] while an invoice is overdue.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn end_overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<(), OverdraftError> {
+pub async fn end_overdraft_protection(ctx: &Context, id: &SubscriptionId) -> Result<(), EndOverdraftError> {
     let mut unit = ctx.store.begin().await?;
     let mut subscription = lock(unit.as_mut(), id).await?;
-    let stake = subscription.overdraft_stake_id.take().ok_or(OverdraftError::NoStake)?;
+    let stake = subscription.overdraft_stake_id.take().ok_or(EndOverdraftError::NoStake)?;
     let stake = unit.stakes().lock(&stake).await?.ok_or(SubscriptionError::NotFound)?;
     if stake.reservation.is_some() || is_paying(unit.as_mut(), &subscription).await? {
         return Err(SubscriptionError::PaymentInFlight.into());
     }
     if !overdue_of_subscription(unit.as_mut(), &stake, &subscription).await?.invoices.is_empty() {
-        return Err(PaymentTargetError::UnpaidInvoices.into());
+        return Err(EndOverdraftError::UnpaidInvoices);
     }
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     subscription.overdraft_at = None;

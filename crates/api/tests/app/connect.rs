@@ -29,6 +29,11 @@ impl Connect {
         Self { token, browser: browser.clone(), wallet_browser: app.browser().live(), clock: app.clock.clone(), action: action.to_owned() }
     }
 
+    /// The same session at the service that `app` has started last.
+    pub fn at(self, app: &TestApp) -> Self {
+        Self { browser: self.browser.at(app.service()), wallet_browser: self.wallet_browser.at(app.service()), ..self }
+    }
+
     fn path(&self, endpoint: &str) -> String {
         format!("/api/did/{}/{endpoint}?_t_={}", self.action, self.token)
     }

@@ -1,6 +1,7 @@
 //! Records the outcome of an attempt: the only way in which an attempt changes its status after a network's answer (invariants 1, 3, 4,
 //! 10).
 
+use super::connect_result::publish_decision;
 use super::hold::{amount_differs, post_suspense};
 use super::{
     Attempt, AttemptContext, AttemptStatus, Decline, IntentStatus, Origin, Outcome, Purpose, PurposeHandler, RailError, Settlement,
@@ -139,13 +140,22 @@ async fn settled(
     let handler = handler_of(ctx, attempt)?;
     // Another caller may have recorded the outcome first.
     let is_first = unit.attempts().finish(&attempt.id, AttemptStatus::Settled, None, ctx.now()).await?;
-    if is_first { handler.settled(ctx, unit, attempt, settlement).await } else { Ok(Vec::new()) }
+    if !is_first {
+        return Ok(Vec::new());
+    }
+    let to_send = handler.settled(ctx, unit, attempt, settlement).await?;
+    publish_decision(ctx, unit, attempt).await?;
+    Ok(to_send)
 }
 
 async fn declined(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, decline: &Decline) -> Result<(), SettlementError> {
     let handler = handler_of(ctx, attempt)?;
     let is_first = unit.attempts().decline(attempt, decline, ctx.now()).await?;
-    if is_first { handler.declined(ctx, unit, attempt, decline).await } else { Ok(()) }
+    if !is_first {
+        return Ok(());
+    }
+    handler.declined(ctx, unit, attempt, decline).await?;
+    Ok(publish_decision(ctx, unit, attempt).await?)
 }
 
 /// An outcome that is not final: the attempt stays open and its intent shows why.

@@ -236,7 +236,6 @@ async fn other_calls_stay_closed_to_other_origins() {
         (Method::POST, "/api/refunds"),
         (Method::PUT, "/api/subscriptions/sub_1/cancel"),
         (Method::POST, "/api/settings"),
-        (Method::GET, "/api/did/login/status"),
         (Method::GET, "/api/refunds"),
     ] {
         let preflight = alice.browser.call(Method::OPTIONS, path).header("origin", "https://app.example");

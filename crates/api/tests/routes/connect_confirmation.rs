@@ -248,6 +248,43 @@ on_both! {
         app.finish().await;
     }
 
+    async fn a_deposit_and_its_delegation_that_are_confirmed_at_once_secure_the_subscription(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.sign_in("alice").await;
+        let id = charged_by_card(&app, &alice).await;
+        let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
+        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
+        app.networks.ledger_fault(json!({ "mode": "drop_answer", "count": 2 })).await;
+        assert_eq!(connect.sign_all(&alice.wallet).await.0["status"], "ok");
+        app.advance(Duration::from_secs(60));
+        assert_eq!(check_due(&app.ctx, 10).await.expect("checks"), 2);
+        app.drain().await;
+        assert_eq!(connect.status().await.ok()["status"], "succeed");
+        let seen = alice.browser.get(&format!("/api/subscriptions/{id}")).await.ok();
+        assert_eq!((&seen["currency_id"], &seen["staking"]["status"]), (&json!(app.shop.token.as_str()), &json!("held")), "{seen}");
+        app.finish().await;
+    }
+
+    async fn a_deposit_that_settles_while_its_delegation_is_declined_is_returned(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let alice = app.sign_in("alice").await;
+        let id = charged_by_card(&app, &alice).await;
+        let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
+        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
+        app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
+        app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
+        assert_eq!(connect.sign_all(&alice.wallet).await.0["status"], "ok");
+        let transactions = payment::connect_transactions(&app.ctx, &connect.token).await.expect("reads");
+        let stake = transactions.iter().find(|attempt| matches!(attempt.purpose, Purpose::Stake(_))).expect("a deposit");
+        let (settled, ()) = tokio::join!(payment::settle(&app.ctx, &stake.id), decline_mandate(&app, &connect));
+        settled.expect("settles");
+        app.drain().await;
+        assert_failed(&connect.status().await.ok());
+        let stake = alice.browser.get(&format!("/api/stakes?subscription_id={id}")).await.ok()["list"][0].clone();
+        assert_eq!((&stake["status"], &stake["release_reason"]), (&json!("releasing"), &json!("abandoned")), "{stake}");
+        app.finish().await;
+    }
+
     async fn a_deposit_for_a_change_whose_delegation_was_declined_is_returned(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
@@ -281,6 +318,8 @@ async fn the_deposit_is_asked_for_although_the_network_is_slow_with_the_mandate(
     app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 7_000 })).await;
     let asked = sign(&connect, &alice, &asked).await;
     assert_eq!(asked["requestedClaims"][0]["type"], "prepareTx", "{asked}");
+    let transactions = payment::connect_transactions(&app.ctx, &connect.token).await.expect("reads");
+    assert!(transactions[0].status.is_open(), "the network has not answered yet");
     let answer = sign(&connect, &alice, &asked).await;
     assert_eq!(answer["status"], "ok", "{answer}");
     wait_for_status(&connect, "succeed").await;

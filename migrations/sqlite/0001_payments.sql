@@ -237,6 +237,7 @@ CREATE TABLE attempts (
     purpose       TEXT    NOT NULL,
     subject       TEXT    NOT NULL, -- the id of its object: an intent, a mandate, a stake, a subscription, a refund
     session_id    TEXT,
+    connect_token TEXT, -- the connect session in which a wallet signed it
     kind          TEXT    NOT NULL,
     method_id     TEXT    NOT NULL REFERENCES payment_methods (id),
     currency_id   TEXT    NOT NULL REFERENCES currencies (id),
@@ -263,6 +264,7 @@ CREATE UNIQUE INDEX attempts_open ON attempts (subject, purpose) WHERE status IN
 CREATE UNIQUE INDEX attempts_hash ON attempts (method_id, hash) WHERE hash IS NOT NULL;
 CREATE UNIQUE INDEX attempts_provider ON attempts (method_id, provider_id) WHERE provider_id IS NOT NULL;
 CREATE INDEX attempts_due ON attempts (method_id, check_at, id) WHERE status IN ('open', 'unknown');
+CREATE INDEX attempts_connect ON attempts (connect_token) WHERE connect_token IS NOT NULL;
 CREATE INDEX attempts_recheck ON attempts (recheck_at, id) WHERE recheck_at IS NOT NULL;
 
 -- The planned payments of attempts. An invoice has at most one open attempt.

@@ -49,12 +49,15 @@ pub fn called_method(method: &Method, headers: &HeaderMap) -> Method {
 /// Returns whether pages of other origins may call `path`, without the mount prefix.
 pub fn is_open(method: &Method, path: &str) -> bool {
     let is_public = || *method == Method::GET && PUBLIC.iter().any(|root| is_below(root, path));
-    is_wallet_call(path) || is_public() || BROWSER_CALLS.iter().any(|(known, pattern)| known == method && is_match(pattern, path))
+    is_connect_call(path) || is_public() || BROWSER_CALLS.iter().any(|(known, pattern)| known == method && is_match(pattern, path))
 }
 
-/// The calls of wallets, which authenticate themselves by their signature.
-fn is_wallet_call(path: &str) -> bool {
-    path.starts_with("/api/did/") && (path.ends_with("/auth") || path.ends_with("/auth/submit"))
+/// The calls of DID Connect (did-connect.md 2.1). Wallets authenticate themselves by their signature, and dialogs act only by the token of
+/// their session. Without a cookie, a session yields no login, and its status does not name the wallet.
+fn is_connect_call(path: &str) -> bool {
+    const CALLS: [&str; 5] = ["token", "status", "timeout", "auth", "auth/submit"];
+    let call = path.strip_prefix("/api/did/").and_then(|rest| rest.split_once('/'));
+    call.is_some_and(|(action, call)| !action.is_empty() && CALLS.contains(&call))
 }
 
 fn is_below(root: &str, path: &str) -> bool {
@@ -101,7 +104,13 @@ mod tests {
             (Method::PUT, "/api/customers/me", false),
             (Method::PUT, "/api/subscriptions/sub_1/cancel", false),
             (Method::POST, "/api/did/login/auth", true),
-            (Method::GET, "/api/did/login/token", false),
+            (Method::POST, "/api/did/login/auth/submit", true),
+            (Method::GET, "/api/did/login/token", true),
+            (Method::GET, "/api/did/collect-batch/status", true),
+            (Method::GET, "/api/did/collect-batch/timeout", true),
+            (Method::GET, "/api/did/login/more/auth", false),
+            (Method::GET, "/api/did//auth", false),
+            (Method::GET, "/api/did/auth", false),
             (Method::GET, "/api/session", false),
         ] {
             assert_eq!(is_open(&method, path), expected, "{method} {path}");

@@ -16,7 +16,7 @@ use souk_domain::billing::{
     UsageReport,
 };
 use souk_domain::context::Context;
-use souk_domain::payment::MandateDetails;
+use souk_domain::payment::{MandateDetails, WalletSignature};
 use souk_domain::shared::{Amount, ClockId, Mode, SubscriptionId};
 use std::time::Duration;
 
@@ -310,7 +310,7 @@ async fn pay_overdue(client: &NetworkClient, fixtures: &Fixtures) -> Result<(), 
     let Some(signed) = fixtures.wallet.sign_transfer(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount) else {
         return Err("the transfer cannot be signed".into());
     };
-    tolerate_expected(billing::submit_signed_overdue_payment(ctx, &target, &payer, nonce, &signed).await)
+    tolerate_expected(billing::submit_signed_overdue_payment(ctx, &target, WalletSignature::new(&payer, nonce, &signed)).await)
 }
 
 /// A friend tops up the paying account; sometimes the friend has no funds.
@@ -332,7 +332,7 @@ async fn recharge(client: &NetworkClient, fixtures: &Fixtures, id: &Subscription
     let Some(signed) = friend.sign_transfer(&prepared.prepared.partial_tx, &prepared.prepared.token, amount) else {
         return Err("the transfer of funds cannot be signed".into());
     };
-    tolerate_expected(billing::submit_signed_recharge(ctx, id, amount, &from, nonce, &signed).await)
+    tolerate_expected(billing::submit_signed_recharge(ctx, id, amount, WalletSignature::new(&from, nonce, &signed)).await)
 }
 
 /// Forfeits a stake, or half of it.

@@ -6,6 +6,7 @@ use super::network_client::{CARDS, NetworkClient, PaymentOption, UNIT};
 use super::rng::Rng;
 use crate::Failure;
 use souk_domain::billing::{self, PlanChoice, PlanError, PlanOrder, PlanSwitch, Requester, StakeFor};
+use souk_domain::payment::WalletSignature;
 use souk_domain::shared::{Amount, CurrencyId, SubscriptionId};
 
 /// Switches to another plan or quantity after a preview, as the page does; requests a new delegation if the current one is too low.
@@ -59,11 +60,11 @@ async fn authorize_wallet(
         result => return tolerate_expected(result),
     };
     let signed = fixtures.wallet.sign_origin(&prepared.prepared.partial_tx).ok_or("the permission cannot be signed")?;
-    let submitted = billing::submit_signed_payment_change(ctx, id, currency, plan, &payer, nonce, &signed).await;
+    let submitted = billing::submit_signed_payment_change(ctx, id, currency, plan, WalletSignature::new(&payer, nonce, &signed)).await;
     if submitted.is_err() {
         return tolerate_expected(submitted);
     }
-    let stake_for = plan.map_or(StakeFor::ChangedPayment, StakeFor::ChangedPlan);
+    let stake_for = plan.map_or(StakeFor::ChangedPayment(currency), StakeFor::ChangedPlan);
     match billing::lacks_stake(ctx, id, currency, stake_for, &payer).await {
         Ok(true) => restake(client, fixtures, id, stake_for).await,
         result => tolerate_expected(result),
@@ -78,7 +79,7 @@ pub async fn restake(client: &NetworkClient, fixtures: &Fixtures, id: &Subscript
     };
     let signed = fixtures.wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount);
     let signed = signed.ok_or("the deposit cannot be signed")?;
-    tolerate_expected(billing::submit_signed_restake(ctx, id, stake_for, &payer, nonce, &signed).await)
+    tolerate_expected(billing::submit_signed_restake(ctx, id, stake_for, WalletSignature::new(&payer, nonce, &signed)).await)
 }
 
 /// Enables the overdraft protection, tops it up, or disables it.
@@ -94,7 +95,9 @@ pub async fn protect(client: &NetworkClient, fixtures: &Fixtures, id: &Subscript
     };
     let signed = fixtures.wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount);
     let signed = signed.ok_or("the deposit cannot be signed")?;
-    tolerate_expected(billing::submit_signed_overdraft_stake(ctx, id, Some(prepared.amount), &payer, nonce, &signed).await)
+    tolerate_expected(
+        billing::submit_signed_overdraft_stake(ctx, id, Some(prepared.amount), WalletSignature::new(&payer, nonce, &signed)).await,
+    )
 }
 
 /// Pays everything that is overdue in the card's currency with a card.

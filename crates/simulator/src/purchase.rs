@@ -9,6 +9,7 @@ use souk_domain::access::{self, Profile};
 use souk_domain::billing::TrialTerms;
 use souk_domain::checkout::{self, FormOptions, LineItem, NewSession, Submission, SubscriptionTerms, TransferError, WalletStep};
 use souk_domain::customer::{Address, ContactForm};
+use souk_domain::payment::WalletSignature;
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Language, Mode, SessionId};
 
@@ -120,17 +121,17 @@ async fn sign_one(client: &NetworkClient, fixtures: &Fixtures, session: &Session
         WalletStep::Mandate => {
             let prepared = checkout::prepare_mandate(ctx, session, &payer, nonce).await?;
             let signed = fixtures.wallet.sign_origin(&prepared.prepared.partial_tx).unwrap_or_default();
-            checkout::submit_signed_mandate(ctx, session, &payer, nonce, &signed).await?;
+            checkout::submit_signed_mandate(ctx, session, WalletSignature::new(&payer, nonce, &signed)).await?;
         }
         WalletStep::Stake => {
             let prepared = checkout::prepare_stake(ctx, session, &payer, nonce).await?;
             let signed = fixtures.wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount);
-            checkout::submit_signed_stake(ctx, session, &payer, nonce, &signed.unwrap_or_default()).await?;
+            checkout::submit_signed_stake(ctx, session, WalletSignature::new(&payer, nonce, &signed.unwrap_or_default())).await?;
         }
         _ => {
             let prepared = checkout::prepare_transfer(ctx, session, &payer, nonce).await?;
             let signed = fixtures.wallet.sign_transfer(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.intent.amount);
-            checkout::submit_signed_transfer(ctx, session, &payer, nonce, &signed.unwrap_or_default()).await?;
+            checkout::submit_signed_transfer(ctx, session, WalletSignature::new(&payer, nonce, &signed.unwrap_or_default())).await?;
         }
     }
     Ok(())

@@ -29,6 +29,8 @@ enum RecurringJob {
     /// Looks up settled payments of wallets again, which a chain reorganization can have removed.
     RecheckSettled,
     ExpireSessions,
+    /// Ends connect sessions that a wallet has scanned and not completed in time.
+    ExpireConnectSessions,
     /// Renews and ends subscriptions that are due.
     Renew,
     /// Retries declined collections of unpaid invoices.
@@ -56,17 +58,19 @@ impl RecurringJob {
         match self {
             // A second look at a doubted payment reverses it, so the time between the looks must have passed.
             Self::RecheckSettled => true,
-            Self::ExpireSessions | Self::Renew | Self::RetryOverdue | Self::MoveStakes | Self::RetryWithoutGas | Self::Prune => true,
+            Self::ExpireSessions | Self::ExpireConnectSessions | Self::Renew | Self::RetryOverdue => true,
+            Self::MoveStakes | Self::RetryWithoutGas | Self::Prune => true,
             Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::CheckClock => false,
         }
     }
 }
 
-const TABLE: [(RecurringJob, Duration); 12] = [
+const TABLE: [(RecurringJob, Duration); 13] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     // Each payment is looked up once, and again only in doubt; the period and `CHUNK` bound the number of calls.
     (RecurringJob::RecheckSettled, Duration::from_secs(10)),
     (RecurringJob::ExpireSessions, Duration::from_secs(5)),
+    (RecurringJob::ExpireConnectSessions, Duration::from_secs(5)),
     (RecurringJob::Renew, Duration::from_secs(1)),
     (RecurringJob::RetryOverdue, Duration::from_secs(5)),
     // Each method's list is read every hour.
@@ -194,6 +198,7 @@ async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> R
         RecurringJob::CheckAttempts => return check_attempts(ctx).await.map_err(|error| text(&error)),
         RecurringJob::ExpireSessions => return expire_sessions(ctx).await.map_err(|error| text(&error)),
         RecurringJob::RecheckSettled => payment::recheck_settled(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
+        RecurringJob::ExpireConnectSessions => payment::expire_connect_sessions(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::Renew => renew(ctx, watch).await.map_err(|error| text(&error)),
         RecurringJob::RetryOverdue => retry_overdue(ctx, watch).await.map_err(|error| text(&error)),
         RecurringJob::ReadCardEvents => billing::read_event_lists(ctx).await.map_err(|error| text(&error)),
@@ -294,7 +299,19 @@ mod tests {
     #[test]
     fn jobs_that_act_because_a_time_has_come_wait_for_the_clock_and_those_that_learn_do_not() {
         let waiting: Vec<_> = TABLE.into_iter().filter(|(job, _)| job.depends_on_clock()).map(|(job, _)| format!("{job:?}")).collect();
-        assert_eq!(waiting, ["RecheckSettled", "ExpireSessions", "Renew", "RetryOverdue", "MoveStakes", "RetryWithoutGas", "Prune"]);
+        assert_eq!(
+            waiting,
+            [
+                "RecheckSettled",
+                "ExpireSessions",
+                "ExpireConnectSessions",
+                "Renew",
+                "RetryOverdue",
+                "MoveStakes",
+                "RetryWithoutGas",
+                "Prune"
+            ]
+        );
         let others: Vec<_> = TABLE.into_iter().filter(|(job, _)| !job.depends_on_clock()).map(|(job, _)| format!("{job:?}")).collect();
         assert_eq!(others, ["CheckAttempts", "ReadCardEvents", "CheckStakes", "AdvanceClocks", "CheckClock"]);
     }

@@ -3,6 +3,8 @@
 use super::*;
 use crate::identity::{AppKey, decode_base58, encode_base58};
 use crate::outbound::PrivateNetworks;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use souk_domain::payment::{CheckError, Currency, Method, MethodKind, MethodSettings, RailError, TransferRequest, WalletRail};
 use souk_domain::shared::{Amount, Clock, CurrencyId, MethodId, Mode, Timestamp};
@@ -67,6 +69,12 @@ pub fn currency() -> Currency {
         created_at: NOW,
         updated_at: NOW,
     }
+}
+
+/// The forms in which clients return the payload of a transaction: decoded, and written back as a JSON text of its bytes or of their base64.
+pub fn rewritten(data: &Value) -> [Value; 3] {
+    let bytes = data.to_string();
+    [data.clone(), json!(bytes), json!(STANDARD.encode(&bytes))]
 }
 
 fn request() -> TransferRequest {

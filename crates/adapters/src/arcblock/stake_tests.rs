@@ -1,8 +1,9 @@
 //! Tests without a network which signed stakes are accepted and which are rejected.
 
-use super::rail_tests::{TOKEN, app, currency, method, rail, wallet};
+use super::rail_tests::{TOKEN, app, currency, method, rail, rewritten, wallet};
 use super::*;
 use crate::identity::{AppKey, decode_base58, encode_base58};
+use serde_json::json;
 use souk_domain::payment::{CheckError, RailError, StakeRequest, WalletRail};
 use souk_domain::shared::Amount;
 use std::time::Duration;
@@ -77,6 +78,17 @@ fn every_difference_is_named() {
         ("type", |tx| tx.itx = Some(TransferV2Tx::default().into())),
     ] {
         assert_eq!(check(&signed_after(change)), Err(CheckError::Differs(field)));
+    }
+}
+
+#[test]
+fn data_that_a_client_decoded_or_wrote_back_as_text_of_the_same_bytes_is_accepted() {
+    for data in rewritten(&json!({ "reference": "cs_1" })) {
+        assert!(check(&signed_after(|tx| stake(tx).data = Some(Payload::new(&data)))).is_ok(), "{data}");
+    }
+    for data in rewritten(&json!({ "reference": "cs_2" })) {
+        let other = signed_after(|tx| stake(tx).data = Some(Payload::new(&data)));
+        assert_eq!(check(&other), Err(CheckError::Differs("data")), "{data}");
     }
 }
 

@@ -17,7 +17,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 const TABLE: &str = "attempts";
 const CLIENT_SECRET: &str = "client_secret";
 
-const INSERT: &str = "INSERT INTO attempts (id, purpose, subject, session_id, kind, method_id, currency_id, amount, status, payer, bytes,
+const INSERT: &str =
+    "INSERT INTO attempts (id, purpose, subject, session_id, connect_token, kind, method_id, currency_id, amount, status, payer, bytes,
                           hash, provider_id, client_secret, card, last_error, checks, check_at, sent_at, created_at, updated_at)";
 const ALREADY_IN_FLIGHT: &str = "an open one of an invoice that it pays";
 const INSERT_PLANNED: &str = "INSERT INTO attempt_invoices (attempt_id, invoice_id, amount, open)";
@@ -43,7 +44,6 @@ const RELEASE: Sql = sql_per_dialect!(
     "UPDATE attempts SET check_at = $4, sent_at = CASE WHEN sent_at = $2 THEN NULL ELSE sent_at END
      WHERE id " (among "$1") " AND check_at = $3 AND status IN ('open', 'unknown')"
 );
-
 const CLAIM_RECHECKS: Sql = Sql {
     sqlite: "UPDATE attempts SET recheck_at = $2 WHERE id IN
                  (SELECT id FROM attempts WHERE recheck_at IS NOT NULL AND recheck_at <= $1 ORDER BY recheck_at, id LIMIT $3)
@@ -55,6 +55,8 @@ const CLAIM_RECHECKS: Sql = Sql {
                RETURNING attempts.id, attempts.method_id, attempts.updated_at, attempts.doubted",
 };
 
+pub(super) const OF_CONNECT_SESSION: &str =
+    "SELECT * FROM attempts WHERE connect_token = $1 AND connect_token IS NOT NULL ORDER BY created_at, id";
 const FIND_OPEN: Sql = sql_per_dialect!("SELECT * FROM attempts WHERE id " (among "$1") " AND status IN ('open', 'unknown') ORDER BY id");
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM attempts WHERE id " (among "$1") " ORDER BY id");
 const PLANNED_BY: Sql = sql_per_dialect!(
@@ -141,6 +143,10 @@ impl Attempts for SqlAttempts<'_> {
                       JOIN attempts ON attempts.method_id = payment_methods.id AND attempts.hash = $1";
         let row = self.connection.query(select).bind(hash).optional().await?;
         row.map(|row| attempt(&row, self.secrets)).transpose()
+    }
+
+    async fn of_connect_session(&mut self, token: &str) -> Result<Vec<Attempt>, StorageError> {
+        self.connection.query(OF_CONNECT_SESSION).bind(token).all().await?.iter().map(|row| attempt(row, self.secrets)).collect()
     }
 
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError> {
@@ -333,7 +339,12 @@ impl SqlAttempts<'_> {
         let columns = Columns::of(&attempt.kind);
         let secret = encrypt(self.secrets, &attempt.id, columns.client_secret)?;
         let values = Values::default().bind(&attempt.id).bind(attempt.purpose.name()).bind(attempt.purpose.subject());
-        let values = values.bind(&attempt.session_id).bind(columns.kind).bind(&attempt.method_id).bind(&attempt.currency_id);
+        let values = values
+            .bind(&attempt.session_id)
+            .bind(&attempt.connect_token)
+            .bind(columns.kind)
+            .bind(&attempt.method_id)
+            .bind(&attempt.currency_id);
         let values = values.bind(attempt.amount).bind(attempt.status).bind(columns.payer).bind(columns.bytes).bind(columns.hash);
         let values = values.bind(Some(columns.provider_id).filter(|id| !id.is_empty())).bind(secret).bind(columns.card);
         let values = values.bind(&attempt.last_error).bind(attempt.checks).bind(attempt.check_at).bind(attempt.sent_at);
@@ -439,6 +450,7 @@ fn attempt(row: &Row, secrets: &SecretBox) -> Result<Attempt, StorageError> {
     Ok(Attempt {
         purpose,
         session_id: row.get("session_id")?,
+        connect_token: row.get("connect_token")?,
         method_id: row.get("method_id")?,
         currency_id: row.get("currency_id")?,
         amount: row.get("amount")?,

@@ -48,14 +48,21 @@ impl ConnectSessions for SqlConnectSessions<'_> {
     }
 
     async fn delete(&mut self, token: &str) -> Result<(), StorageError> {
-        let delete = "DELETE FROM connect_sessions WHERE token = $1 AND status NOT IN ($2, $3)";
-        self.0.query(delete).bind(token).bind(ConnectStatus::Scanned).bind(ConnectStatus::Working).execute().await?;
+        let delete = "DELETE FROM connect_sessions WHERE token = $1 AND status NOT IN ('scanned', 'working', 'confirming')";
+        self.0.query(delete).bind(token).execute().await?;
         Ok(())
+    }
+
+    async fn lapsed(&mut self, now: Timestamp, limit: u32) -> Result<Vec<ConnectSession>, StorageError> {
+        let select = "SELECT * FROM connect_sessions WHERE expires_at <= $1 AND status IN ('scanned', 'working', 'confirming')
+                      ORDER BY expires_at LIMIT $2";
+        self.0.query(select).bind(now).bind(limit).all().await?.iter().map(connect_session).collect()
     }
 
     async fn prune(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError> {
         let delete = "DELETE FROM connect_sessions WHERE token IN
-                          (SELECT token FROM connect_sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
+                          (SELECT token FROM connect_sessions
+                           WHERE expires_at <= $1 AND status NOT IN ('scanned', 'working', 'confirming') ORDER BY expires_at LIMIT $2)";
         self.0.query(delete).bind(now).bind(limit).execute().await
     }
 }

@@ -2,7 +2,7 @@
 //! must not grow with the size of the store.
 
 use super::Sql;
-use super::attempts::{CLAIM_DUE, IN_FLIGHT, NETWORKS_DUE, WALLETS_OF};
+use super::attempts::{CLAIM_DUE, IN_FLIGHT, NETWORKS_DUE, OF_CONNECT_SESSION, WALLETS_OF};
 use super::columns::keys;
 use super::connection::Query;
 use super::intents::{FIND_BY_REFERENCE as PAYMENT_BY_REFERENCE, SEARCH_OF_CUSTOMER as SEARCH_PAYMENTS_OF_CUSTOMER};
@@ -110,6 +110,11 @@ on_both! {
     async fn wallets_of_transactions_are_found_by_the_index_on_hashes(db: &TestDatabase) {
         let plan = plan(db, WALLETS_OF, |query| query.bind(keys(&["pm_1"])).bind(keys(&["ab", "cd"]))).await;
         assert!(plan.contains("attempts_hash"), "{plan}");
+    }
+
+    async fn the_transactions_of_a_connect_session_are_found_by_its_token(db: &TestDatabase) {
+        let plan = plan(db, one(OF_CONNECT_SESSION), |query| query.bind("00ff")).await;
+        assert!(plan.contains("attempts_connect"), "{plan}");
     }
 
     async fn subscription_lists_of_a_customer_use_the_customer_index(db: &TestDatabase) {

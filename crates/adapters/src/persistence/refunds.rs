@@ -21,7 +21,7 @@ pub(super) const FIND_BY_REFERENCE: &str = "SELECT * FROM refunds WHERE method_i
 pub(super) const FAILED_WITH: &str =
     "SELECT * FROM refunds WHERE status = 'failed' AND method_id = $1 AND failure ->> 'code' = $2 AND kind = 'refund' ORDER BY id LIMIT $3";
 pub(super) const UNSETTLED_OF: Sql = sql_per_dialect!(
-    "SELECT invoice_id, status, amount FROM refunds WHERE invoice_id IN " (listed "$1")
+    "SELECT invoice_id, status, amount FROM refunds WHERE invoice_id " (among "$1")
     " AND (status = 'pending' OR status = 'failed' AND kind = 'refund') ORDER BY id"
 );
 

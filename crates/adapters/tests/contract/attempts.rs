@@ -90,6 +90,23 @@ on_both! {
         assert!(unit.attempts().wallets_of(&[]).await.expect("reads").is_empty());
     }
 
+    async fn the_attempts_of_a_connect_session_are_found_by_its_token_oldest_first(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1", "pi_2", "pi_3"]).await;
+        let signed = |name: &str, intent: &str, token: &str, seconds| Attempt {
+            connect_token: Some(token.to_owned()),
+            created_at: at(seconds),
+            ..wallet_attempt(name, intent, name)
+        };
+        let mut unit = begin(db).await;
+        for attempt in [signed("att_1", "pi_1", "00ff", 2), signed("att_2", "pi_2", "00ff", 1), signed("att_3", "pi_3", "11ff", 1)] {
+            unit.attempts().insert(&attempt, &[]).await.expect("inserts");
+        }
+        unit.attempts().insert(&card_attempt("att_4", "pi_4"), &[]).await.expect("inserts");
+        let found = unit.attempts().of_connect_session("00ff").await.expect("reads");
+        assert_eq!(found, [signed("att_2", "pi_2", "00ff", 1), signed("att_1", "pi_1", "00ff", 2)]);
+        assert!(unit.attempts().of_connect_session("22ff").await.expect("reads").is_empty());
+    }
+
     async fn an_invoice_has_at_most_one_open_attempt(db: &TestDatabase) {
         let intents: Vec<String> = (0..8).map(|number| format!("pi_{number}")).collect();
         insert_checkout(db, &intents.iter().map(String::as_str).collect::<Vec<_>>()).await;

@@ -112,4 +112,31 @@ on_both! {
         unit.commit().await.expect("commits");
         assert!(read(db).await.connect_sessions().find("11ff", at(0)).await.expect("reads").is_none());
     }
+
+    async fn an_expired_session_that_a_wallet_has_scanned_is_deleted_only_after_its_end(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        for status in ConnectStatus::ALL {
+            unit.connect_sessions().insert(&ConnectSession { token: status.name().to_owned(), status, ..scanned() }).await.expect("inserts");
+        }
+        assert!(unit.connect_sessions().lapsed(at(299), 10).await.expect("reads").is_empty());
+        let lapsed = unit.connect_sessions().lapsed(at(300), 10).await.expect("reads");
+        let mut tokens: Vec<_> = lapsed.iter().map(|session| session.token.as_str()).collect();
+        tokens.sort_unstable();
+        assert_eq!(tokens, ["confirming", "scanned", "working"]);
+        assert_eq!(unit.connect_sessions().lapsed(at(300), 2).await.expect("reads").len(), 2);
+        assert_eq!(unit.connect_sessions().prune(at(300), 10).await.expect("prunes"), 5);
+        let session = lapsed.first().expect("a session");
+        let ended = ConnectSession { status: ConnectStatus::Error, expires_at: at(360), ..session.clone() };
+        let step = ConnectTransition { token: &session.token, from: session.status, challenge: &session.challenge, next: &ended };
+        assert!(unit.connect_sessions().advance(&step).await.expect("advances"));
+        assert!(unit.connect_sessions().find(&session.token, at(359)).await.expect("reads").is_some());
+        assert_eq!(unit.connect_sessions().prune(at(360), 10).await.expect("prunes"), 1);
+    }
+
+    async fn a_page_cannot_delete_a_session_whose_payment_is_being_confirmed(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.connect_sessions().insert(&ConnectSession { status: ConnectStatus::Confirming, ..scanned() }).await.expect("inserts");
+        unit.connect_sessions().delete("00ff").await.expect("deletes");
+        assert!(unit.connect_sessions().find("00ff", at(0)).await.expect("reads").is_some());
+    }
 }

@@ -31,6 +31,11 @@ impl Browser {
         Self { livemode: "true", ..self.clone() }
     }
 
+    /// The same browser, at a service that was started later.
+    pub fn at(&self, service: Service) -> Self {
+        Self { service, ..self.clone() }
+    }
+
     pub fn cookie(&self, name: &str) -> Option<String> {
         self.cookies.lock().expect("cookies").get(name).cloned()
     }

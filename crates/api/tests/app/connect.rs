@@ -25,8 +25,19 @@ impl Connect {
         assert_eq!(begun["status"], "created");
         let token = begun["token"].as_str().expect("a token").to_owned();
         assert_eq!(token.len(), 32, "128 bits");
+        Self::found(app, browser, action, &token)
+    }
+
+    /// A connect session that was begun by other means.
+    pub fn found(app: &TestApp, browser: &Browser, action: &str, token: &str) -> Self {
         // Wallets do not know the mode of a page.
-        Self { token, browser: browser.clone(), wallet_browser: app.browser().live(), clock: app.clock.clone(), action: action.to_owned() }
+        let wallet_browser = app.browser().live();
+        Self { token: token.to_owned(), browser: browser.clone(), wallet_browser, clock: app.clock.clone(), action: action.to_owned() }
+    }
+
+    /// The same session at the service that `app` has started last.
+    pub fn at(self, app: &TestApp) -> Self {
+        Self { browser: self.browser.at(app.service()), wallet_browser: self.wallet_browser.at(app.service()), ..self }
     }
 
     fn path(&self, endpoint: &str) -> String {
@@ -87,13 +98,18 @@ impl Connect {
 
     /// Performs a login, after which the browser has the login cookie.
     pub async fn sign_in(&self, wallet: &TestWallet, name: &str) {
+        self.sign_in_elsewhere(wallet, name).await;
+        assert_eq!(self.status().await.ok()["status"], "succeed");
+    }
+
+    /// The wallet's part of a login; nobody reads its result.
+    pub async fn sign_in_elsewhere(&self, wallet: &TestWallet, name: &str) {
         let asked = self.scan().await;
         assert_eq!(asked["requestedClaims"][0]["type"], "authPrincipal");
         let asked = self.answer(wallet, &asked, json!([{ "type": "authPrincipal" }])).await;
         assert_eq!(asked["requestedClaims"][0]["type"], "profile");
         let done = self.answer(wallet, &asked, json!([profile_of(name)])).await;
         assert_eq!(done["status"], "ok", "{done}");
-        assert_eq!(self.status().await.ok()["status"], "succeed");
     }
 }
 

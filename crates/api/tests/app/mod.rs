@@ -74,6 +74,7 @@ pub struct TestApp {
     service: Service,
     database: Database,
     work: Work,
+    public_url: String,
     folder: tempfile::TempDir,
     _own: Option<TestDatabase>,
     browsers: AtomicU32,
@@ -122,34 +123,7 @@ impl TestApp {
         };
         let files = FileStore::open(folder.path().join("files")).await.expect("opens");
         let shop = Shop::fill(&ctx, &files).await;
-        let printer = PdfPrinter {
-            seller: Party { name: "Souk".to_owned(), details: vec![public_url.to_owned()] },
-            public_url: public_url.to_owned(),
-            fonts: InvoiceFonts::default(),
-        };
-        let mailbox = Mailbox::folder(folder.path().join("mail"), "Souk <souk@souk.example>").expect("a mailbox");
-        let realtime: Arc<dyn Realtime> = Arc::new(LocalRealtime::default());
-        let mails = Arc::new(StoreMails { mailbox, printer: printer.clone(), tokens: page_tokens() });
-        let jobs = Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: mails.clone(), billing_emails: mails };
-        let work = Work {
-            database: database.clone(),
-            handler: Arc::new(jobs),
-            clock: clock.clone(),
-            random: Arc::clone(&random),
-            config: QueueConfig::default(),
-        };
-        let app = App {
-            ctx: ctx.clone(),
-            site: Site { did: app_key.did().to_string(), ..site(public_url) },
-            did_auth_tokens: Arc::new(AppDidAuthTokens::new(app_key.clone())),
-            tokens: page_tokens(),
-            files: Arc::new(files),
-            printer: Arc::new(printer),
-            realtime: Arc::clone(&realtime),
-            limits: Arc::new(Limits::default().with_confirmation_wait(CONFIRMATION_WAIT)),
-            probe: Arc::new(NoQueue),
-        };
-        let service = Arc::new(souk_api::service(Arc::new(app), Route::new()).boxed());
+        let (service, work) = start(&ctx, &database, files, folder.path(), &app_key, public_url);
         Self {
             clock,
             ctx,
@@ -159,11 +133,18 @@ impl TestApp {
             service,
             database,
             work,
+            public_url: public_url.to_owned(),
             folder,
             _own: None,
             browsers: AtomicU32::new(0),
             finished: AtomicBool::new(false),
         }
+    }
+
+    /// Starts the service again on the same database, as after a restart of the process.
+    pub async fn restart(&mut self) {
+        let files = FileStore::open(self.folder.path().join("files")).await.expect("opens");
+        (self.service, self.work) = start(&self.ctx, &self.database, files, self.folder.path(), &self.app_key, &self.public_url);
     }
 
     /// A browser without a login, in test mode and English.
@@ -308,6 +289,38 @@ impl Drop for TestApp {
             panic!("a test of the whole app ends with app.finish().await");
         }
     }
+}
+
+/// Builds the service and its workers on a database.
+fn start(ctx: &Context, database: &Database, files: FileStore, folder: &Path, app_key: &AppKey, public_url: &str) -> (Service, Work) {
+    let printer = PdfPrinter {
+        seller: Party { name: "Souk".to_owned(), details: vec![public_url.to_owned()] },
+        public_url: public_url.to_owned(),
+        fonts: InvoiceFonts::default(),
+    };
+    let mailbox = Mailbox::folder(folder.join("mail"), "Souk <souk@souk.example>").expect("a mailbox");
+    let realtime: Arc<dyn Realtime> = Arc::new(LocalRealtime::default());
+    let mails = Arc::new(StoreMails { mailbox, printer: printer.clone(), tokens: page_tokens() });
+    let jobs = Jobs { ctx: ctx.clone(), realtime: Arc::clone(&realtime), receipts: mails.clone(), billing_emails: mails };
+    let work = Work {
+        database: database.clone(),
+        handler: Arc::new(jobs),
+        clock: Arc::clone(&ctx.clock),
+        random: Arc::clone(&ctx.random),
+        config: QueueConfig::default(),
+    };
+    let app = App {
+        ctx: ctx.clone(),
+        site: Site { did: app_key.did().to_string(), ..site(public_url) },
+        did_auth_tokens: Arc::new(AppDidAuthTokens::new(app_key.clone())),
+        tokens: page_tokens(),
+        files: Arc::new(files),
+        printer: Arc::new(printer),
+        realtime: Arc::clone(&realtime),
+        limits: Arc::new(Limits::default().with_confirmation_wait(CONFIRMATION_WAIT)),
+        probe: Arc::new(NoQueue),
+    };
+    (Arc::new(souk_api::service(Arc::new(app), Route::new()).boxed()), work)
 }
 
 fn is_mail(path: &Path) -> bool {

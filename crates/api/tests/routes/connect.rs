@@ -293,23 +293,6 @@ async fn a_checkout_session_that_was_never_submitted_is_deleted_after_thirty_day
     app.finish().await;
 }
 
-#[tokio::test]
-async fn wallets_of_other_origins_can_access_only_the_auth_endpoint() {
-    let app = TestApp::open().await;
-    let alice = app.sign_in("alice").await;
-    let connect = Connect::begin(&app, &alice.browser, "login", "").await;
-    let path = format!("/api/did/login/auth?_t_={}", connect.token);
-    let stranger = app.browser();
-    for method in [Method::GET, Method::OPTIONS] {
-        let answer = stranger.call(method, &path).header("origin", "https://wallet.example").send().await;
-        assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
-        assert_eq!(answer.header("access-control-allow-headers"), Some("*"));
-    }
-    let status = stranger.call(Method::GET, "/api/session").header("origin", "https://wallet.example").send().await;
-    assert_eq!(status.header("access-control-allow-origin"), None);
-    app.finish().await;
-}
-
 on_both! {
     async fn a_repeated_wallet_response_moves_no_money(db: &TestDatabase) {
         let app = TestApp::on(db).await;

@@ -11,6 +11,7 @@ mod checkout_sessions;
 mod clock;
 mod connect;
 mod connect_confirmation;
+mod connect_cross_origin;
 mod credit_notes;
 mod customers;
 mod disputes;

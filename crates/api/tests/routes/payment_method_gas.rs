@@ -1,11 +1,13 @@
 //! `/api/payment-methods/{id}/check` and `/stake-for-gas`, and payments at networks of both generations that charge gas.
 
-use crate::app::{Buyer, Plans, TOKEN, TestApp};
+use crate::app::{Buyer, Plans, TOKEN, TestApp, WEEK, claim_of};
 use serde_json::json;
 use souk_adapters::arcblock::{TokenInput, TransferV2Tx, transaction_hash};
 use souk_adapters::on_both;
-use souk_domain::billing;
-use souk_domain::payment::{Outcome, SignedTransaction};
+use souk_domain::billing::{self, StakeStatus};
+use souk_domain::checkout::SubscriptionTerms;
+use souk_domain::payment::{Outcome, SignedTransaction, check_due};
+use souk_domain::shared::{Amount, SubscriptionId};
 use souk_sandbox::ledger::{CHAIN_ID, Generation, MIN_GAS_STAKE, token};
 use std::time::Duration;
 
@@ -44,7 +46,8 @@ on_both! {
     }
 }
 
-/// A purchase, a plan with its stake, and a refund, before and after the store has staked for gas.
+/// A purchase and a refund, before and after the store has staked for gas; then plans with and without a stake, a renewal, and a purchase
+/// by delegation.
 async fn sell(app: &TestApp, generation: Generation) {
     app.networks.set_chain(generation, GAS_PRICE).await;
     let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
@@ -67,6 +70,7 @@ async fn sell(app: &TestApp, generation: Generation) {
     let link = plans.plain(app).await;
     alice.subscribe(app, &link).await;
     app.advance(Duration::from_secs(5));
+    renew_with_stake(app, &alice, &plans).await;
     let next = alice.start(&app.shop.atlas).await;
     let submitted = alice.submit_for_wallet(app, &next).await;
     assert_eq!(submitted["fastPayInfo"]["type"], "delegation", "{submitted}");
@@ -74,6 +78,46 @@ async fn sell(app: &TestApp, generation: Generation) {
     assert_eq!(alice.browser.post(&confirm, &json!({})).await.ok()["fastPaid"], true);
     assert_eq!(alice.retrieve(&next).await["checkoutSession"]["status"], "complete");
     app.drain().await;
+}
+
+/// Subscribes to a plan with a stake, and renews it once.
+async fn renew_with_stake(app: &TestApp, alice: &Buyer, plans: &Plans) {
+    let link = plans.link(app, &[&plans.weekly], SubscriptionTerms::default()).await;
+    let session = alice.subscribe(app, &link).await;
+    let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
+    let stake = app.stake_of(&SubscriptionId::parse(&id).expect("an id")).await;
+    assert_eq!((stake.status, stake.amount), (StakeStatus::Held, Amount::new(2 * TOKEN)));
+    app.advance_and_bill(WEEK).await;
+    let seen = alice.browser.get(&format!("/api/subscriptions/{id}")).await.ok();
+    assert_eq!(seen["status"], "active", "{seen}");
+    let invoice = format!("/api/invoices/{}", seen["latest_invoice_id"].as_str().expect("an invoice"));
+    let invoice = alice.browser.get(&invoice).await.ok();
+    assert_eq!((&invoice["status"], &invoice["billing_reason"]), (&json!("paid"), &json!("subscription_cycle")), "{invoice}");
+}
+
+#[tokio::test]
+async fn a_wallet_is_told_the_truth_about_its_payment_at_a_network_of_generation_1_20_8_with_gas() {
+    let app = TestApp::open().await;
+    app.networks.set_chain(Generation::V1_20_8, GAS_PRICE).await;
+    let alice = app.sign_in("alice").await;
+    let session = alice.start(&app.shop.atlas).await;
+    alice.submit_for_wallet(&app, &session).await;
+    app.networks.ledger_fault(json!({ "mode": "decline" })).await;
+    let refused = alice.pay_by_wallet(&app, &session).await;
+    assert_eq!((&refused["status"], &refused["errorCode"]), (&json!("error"), &json!("NETWORK_DECLINED")), "{refused}");
+    app.advance(Duration::from_secs(1));
+    app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
+    let (connect, asked) = alice.request_payment(&app, &session).await;
+    let confirming = connect.answer(&alice.wallet, &asked, claim_of(&alice.wallet, &asked)).await;
+    assert_eq!(confirming["status"], "ok", "{confirming}");
+    assert!(confirming["successMessage"].as_str().is_some_and(|message| message.contains("being confirmed")), "{confirming}");
+    assert_eq!(connect.status().await.ok()["status"], "scanned");
+    app.advance(Duration::from_secs(60));
+    check_due(&app.ctx, 10).await.expect("checks");
+    app.drain().await;
+    assert_eq!(connect.status().await.ok()["status"], "succeed");
+    assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
+    app.finish().await;
 }
 
 #[tokio::test]

@@ -1,11 +1,13 @@
 //! The realtime relay, whose frames contain only names and ids, and reach only the pages that they concern.
 
-use crate::app::{Browser, Buyer, Connect, TestApp, profile_of, wallet};
+use crate::app::{Browser, Buyer, Connect, TestApp, claim_of, profile_of, wallet};
 use futures_util::{SinkExt, StreamExt};
 use poem::Server;
 use poem::http::Method;
 use poem::listener::{Acceptor, Listener, TcpListener};
 use serde_json::{Value, json};
+use souk_domain::access::ConnectExpired;
+use souk_domain::payment;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -117,6 +119,7 @@ async fn a_dialog_that_does_not_poll_learns_each_state_of_its_connect_session() 
     let topic = format!("relay:{}:{}", app.app_key.did(), connect.token);
     let (mut page, mut stranger) = (Page::open(&app, "").await, Page::open(&app, "").await);
     page.join(&topic).await;
+    page.assert_silent().await;
     for other in ["events".to_owned(), "0".repeat(32)] {
         stranger.join(&format!("relay:{}:{other}", app.app_key.did())).await;
     }
@@ -166,6 +169,90 @@ async fn a_dialog_that_joins_late_receives_the_current_state() {
     let frames = poller.poll().await.1;
     assert_eq!(frames[0][3], "phx_reply");
     assert_state(&frames[1], &topic, "scanned", None);
+    app.finish().await;
+}
+
+/// A page that has joined the channel of a connect session, in which `buyer` has signed a payment without an answer of the network.
+async fn page_of_unconfirmed_payment(app: &TestApp, buyer: &Buyer) -> (Page, Connect, String) {
+    let session = buyer.start(&app.shop.atlas).await;
+    buyer.submit_for_wallet(app, &session).await;
+    let (connect, asked) = buyer.request_payment(app, &session).await;
+    let topic = format!("relay:{}:{}", app.app_key.did(), connect.token);
+    let mut page = Page::open(app, "").await;
+    page.join(&topic).await;
+    assert_state(&page.next().await, &topic, "scanned", None);
+    let answer = connect.answer(&buyer.wallet, &asked, claim_of(&buyer.wallet, &asked)).await;
+    assert_eq!(answer["status"], "ok", "{answer}");
+    app.drain().await;
+    (page, connect, topic)
+}
+
+impl Page {
+    /// Waits for the next state of a connect session other than `scanned`, which the page may receive twice: on joining and from the queue.
+    async fn next_result(&mut self) -> Value {
+        loop {
+            let frame = self.next().await;
+            if frame[4]["response"]["status"] != "scanned" {
+                return frame;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_dialog_that_does_not_poll_learns_the_result_of_a_payment_that_is_confirmed_late() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
+    let (mut page, _, topic) = page_of_unconfirmed_payment(&app, &alice).await;
+    app.advance(Duration::from_secs(60));
+    payment::check_due(&app.ctx, 10).await.expect("checks");
+    app.drain().await;
+    assert_state(&page.next_result().await, &topic, "succeed", None);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_dialog_that_does_not_poll_learns_that_the_network_declined_late() {
+    let app = TestApp::open().await;
+    let alice = app.sign_in("alice").await;
+    app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
+    let (mut page, _, topic) = page_of_unconfirmed_payment(&app, &alice).await;
+    app.networks.ledger_fault(json!({ "mode": "decline" })).await;
+    // The decline of a transaction that was sent before is final after a day.
+    app.advance(Duration::from_secs(24 * 3_600 - 60));
+    payment::expire_connect_sessions(&app.ctx, 10).await.expect("expires");
+    app.advance(Duration::from_secs(60));
+    payment::check_due(&app.ctx, 10).await.expect("checks");
+    app.drain().await;
+    let frame = page.next_result().await;
+    assert_state(&frame, &topic, "error", frame[4]["response"]["error"].as_str());
+    assert_ne!(frame[4]["response"]["error"], json!(ConnectExpired.to_string()));
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_dialog_learns_that_its_session_expired_after_it_was_scanned() {
+    let app = TestApp::open().await;
+    let connect = Connect::begin(&app, &app.browser(), "login", "").await;
+    let topic = format!("relay:{}:{}", app.app_key.did(), connect.token);
+    let mut page = Page::open(&app, "").await;
+    page.join(&topic).await;
+    page.assert_silent().await;
+    connect.scan().await;
+    app.drain().await;
+    assert_state(&page.next().await, &topic, "scanned", None);
+    app.advance(Duration::from_secs(300));
+    souk_workers::schedule::prune(&app.ctx).await.expect("prunes");
+    assert_eq!(payment::expire_connect_sessions(&app.ctx, 10).await.expect("expires"), 1);
+    souk_workers::schedule::prune(&app.ctx).await.expect("prunes");
+    app.drain().await;
+    assert_state(&page.next().await, &topic, "error", Some("Session not found or expired"));
+    let seen = connect.status().await.ok();
+    assert_eq!((&seen["status"], &seen["code"]), (&json!("error"), &json!("CONNECT_EXPIRED")));
+    app.advance(Duration::from_secs(60));
+    souk_workers::schedule::prune(&app.ctx).await.expect("prunes");
+    assert_eq!(app.count("SELECT count(*) AS n FROM connect_sessions").await, 0);
     app.finish().await;
 }
 

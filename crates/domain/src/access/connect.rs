@@ -4,14 +4,20 @@
 //! for the browser that began the session.
 
 use super::{Did, TokenHash};
-use crate::events::ConnectUpdate;
-use crate::shared::{StorageError, Timestamp};
+use crate::context::Context;
+use crate::events::{ConnectUpdate, Message, Topic};
+use crate::shared::{EventId, StorageError, Timestamp};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The lifetime of a connect session (DESIGN.md 12).
 pub const CONNECT_LIFETIME: Duration = Duration::from_secs(300);
+/// The lifetime of a session in which everything is signed, while the network decides. The decline of a transaction that may have been sent
+/// before is final after a day.
+pub const CONFIRMATION_LIFETIME: Duration = Duration::from_secs(48 * 3_600);
+/// How long the final state of an expired session can still be read.
+pub const EXPIRED_CONNECT_LIFETIME: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ConnectAction {
@@ -75,6 +81,8 @@ pub enum ConnectStatus {
     Scanned,
     /// A step's response is being processed; its challenge is used.
     Working,
+    /// Everything is signed, and the network has not decided about every transaction.
+    Confirming,
     Succeed,
     Error,
     Busy,
@@ -83,7 +91,8 @@ pub enum ConnectStatus {
 }
 
 impl ConnectStatus {
-    pub const ALL: [Self; 7] = [Self::Created, Self::Scanned, Self::Working, Self::Succeed, Self::Error, Self::Busy, Self::Forbidden];
+    pub const ALL: [Self; 8] =
+        [Self::Created, Self::Scanned, Self::Working, Self::Confirming, Self::Succeed, Self::Error, Self::Busy, Self::Forbidden];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -91,6 +100,7 @@ impl ConnectStatus {
             Self::Created => "created",
             Self::Scanned => "scanned",
             Self::Working => "working",
+            Self::Confirming => "confirming",
             Self::Succeed => "succeed",
             Self::Error => "error",
             Self::Busy => "busy",
@@ -103,11 +113,11 @@ impl ConnectStatus {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
 
-    /// The name that pages see: a step in progress still counts as scanned.
+    /// The name that pages see: a step in progress and a payment that is being confirmed still count as scanned.
     #[must_use]
     pub const fn public_name(self) -> &'static str {
         match self {
-            Self::Working => Self::Scanned.name(),
+            Self::Working | Self::Confirming => Self::Scanned.name(),
             status => status.name(),
         }
     }
@@ -182,7 +192,33 @@ pub struct ConnectSession {
     pub expires_at: Timestamp,
 }
 
+/// Why a session failed: an English message, and the code and parameters from which pages make a text in their visitor's language.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectFailure {
+    pub message: String,
+    pub code: String,
+    pub params: BTreeMap<String, String>,
+}
+
+/// A session does not exist or has expired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("Session not found or expired")]
+pub struct ConnectExpired;
+
+impl From<ConnectExpired> for ConnectFailure {
+    fn from(expired: ConnectExpired) -> Self {
+        Self { message: expired.to_string(), code: "CONNECT_EXPIRED".to_owned(), params: BTreeMap::new() }
+    }
+}
+
 impl ConnectSession {
+    /// The session after a failure. `status`: a final one.
+    #[must_use]
+    pub fn failed(&self, status: ConnectStatus, failure: ConnectFailure) -> Self {
+        let ConnectFailure { message, code, params } = failure;
+        Self { status, error: message, error_code: code, error_params: params, ..self.clone() }
+    }
+
     /// The update for the pages that have joined the session's channel. `None` while no wallet has scanned it.
     #[must_use]
     pub fn update(&self) -> Option<ConnectUpdate> {
@@ -226,7 +262,26 @@ pub trait ConnectSessions: Send {
         before: Option<&TokenHash>,
         browser_session: &TokenHash,
     ) -> Result<bool, StorageError>;
-    /// Deletes the session unless a wallet is processing it (`scanned` or `working`).
+    /// Deletes the session unless a wallet has scanned it and it has no final state yet.
     async fn delete(&mut self, token: &str) -> Result<(), StorageError>;
+    /// Expired sessions that a wallet has scanned and that have no final state yet, earliest first.
+    async fn lapsed(&mut self, now: Timestamp, limit: u32) -> Result<Vec<ConnectSession>, StorageError>;
+    /// Deletes expired sessions, except those of [`ConnectSessions::lapsed`]. Returns their number.
     async fn prune(&mut self, now: Timestamp, limit: u32) -> Result<u64, StorageError>;
+}
+
+/// Replaces the state of a session by `next` if it has not changed since `session` was read, and notifies the pages that wait for it.
+/// Returns whether it did.
+pub async fn advance_connect_session(ctx: &Context, session: &ConnectSession, next: &ConnectSession) -> Result<bool, StorageError> {
+    let now = ctx.now();
+    let next = ConnectSession { updated_at: now, ..next.clone() };
+    let mut unit = ctx.store.begin().await?;
+    let step = ConnectTransition { token: &session.token, from: session.status, challenge: &session.challenge, next: &next };
+    let moved = unit.connect_sessions().advance(&step).await?;
+    if moved && next.status.public_name() != session.status.public_name() {
+        let message = Message::new(Topic::ConnectUpdate, now).with("token", &session.token);
+        unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await?;
+    }
+    unit.commit().await?;
+    Ok(moved)
 }

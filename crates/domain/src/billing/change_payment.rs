@@ -5,20 +5,20 @@ use super::charges::publish_charges;
 use super::clock::time_of_customer;
 use super::dunning::collect_now;
 use super::pay_by_card::{CardPurpose, save_card};
-use super::payment_target::{PaymentTarget, send, target, unpaid_in_currency};
+use super::payment_target::{PaymentTarget, is_change_pending, send, target, unpaid_in_currency};
 use super::plan_mandate::with_plan;
 use super::restake::{StakeFor, missing};
-use super::stake::{ReleaseReason, ReleaseTime, release_if_unused, stake_to_share};
+use super::stake::{ReleaseReason, ReleaseTime, release_if_unused, stake_placed_ahead, stake_to_share};
 use super::subscription_error::convert_payment_errors;
 use super::usage_carry_over::{enter_currency, threshold_in};
 use super::{
     BillingError, ChargedItem, MandateLimits, PaymentTargetError, PlanError, PlanOrder, RequestedLimits, Requester, RestakeError,
-    SubscriptionError, SubscriptionItem, SubscriptionStatus, mandate_limit,
+    Subscription, SubscriptionError, SubscriptionItem, SubscriptionStatus, mandate_limit,
 };
-use crate::access::Wallet;
+use crate::access::{Did, Wallet};
 use crate::context::Context;
 use crate::payment::{
-    Attempt, CurrencyLimit, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodKind, PreparedMandate, Purpose,
+    Attempt, CurrencyLimit, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodKind, PreparedMandate, Purpose, WalletSignature,
 };
 use crate::shared::{Amount, CurrencyId, MandateId, MethodId, StakeId, SubscriptionId};
 use crate::storage::UnitOfWork;
@@ -139,10 +139,9 @@ pub async fn submit_signed_payment_change(
     id: &SubscriptionId,
     currency: &CurrencyId,
     plan: Option<&PlanOrder>,
-    payer: &Wallet,
-    nonce: u64,
-    signed: &str,
+    signature: WalletSignature<'_>,
 ) -> Result<String, PaymentChangeError> {
+    let WalletSignature { payer, nonce, signed, .. } = signature;
     let mut unit = ctx.store.begin().await?;
     let target = target(unit.as_mut(), id, None, currency).await?;
     let requested = limits(ctx, unit.as_mut(), &target, plan).await?;
@@ -153,7 +152,7 @@ pub async fn submit_signed_payment_change(
     let mandate = mandate_of(ctx, &target, Some(details));
     unit.mandates().upsert(&mandate).await?;
     unit.mandates().link_subscription(&mandate.id, id).await?;
-    let hash = send(ctx, unit, &target, Purpose::Mandate(mandate.id), Amount::ZERO, payer, signed).await?;
+    let hash = send(ctx, unit, &target, Purpose::Mandate(mandate.id), Amount::ZERO, &signature, signed).await?;
     if let Some(order) = plan
         && matches!(missing(ctx, id, payer, StakeFor::ChangedPlan(order)).await, Err(RestakeError::NoStake))
     {
@@ -174,11 +173,11 @@ pub(super) async fn switch_over(
     attempt: &Attempt,
     mandate: &MandateId,
 ) -> Result<(), BillingError> {
-    let linked_ids = unit.mandates().linked_subscriptions(mandate).await?;
-    let mut linked = unit.subscriptions().find_all(&linked_ids).await?;
-    linked.sort_by(|a, b| a.id.cmp(&b.id));
+    let linked = lock_linked(unit, mandate).await?;
+    let number = linked.len();
     let (mut unused_stakes, mut switched) = (BTreeSet::new(), Vec::new());
-    let requested_at = unit.mandates().find(mandate).await?.ok_or(BillingError::Orphan)?.created_at;
+    let granted = unit.mandates().find(mandate).await?.ok_or(BillingError::Orphan)?;
+    let requested_at = granted.created_at;
     for mut subscription in linked {
         if subscription.status == SubscriptionStatus::Canceled {
             continue;
@@ -201,7 +200,10 @@ pub(super) async fn switch_over(
             unit.subscriptions().put_items(&subscription).await?;
             unused_stakes.extend([subscription.stake_id.take(), subscription.overdraft_stake_id.take()].into_iter().flatten());
             subscription.overdraft_at = None;
-            subscription.stake_id = stake_to_share(unit, &subscription, &attempt.currency_id).await?;
+            subscription.stake_id = match (stake_to_share(unit, &subscription, &attempt.currency_id).await?, payer_of(&granted)) {
+                (None, Some(payer)) => stake_placed_ahead(unit, &subscription.id, payer, &attempt.currency_id).await?.map(|stake| stake.id),
+                (shared, _) => shared,
+            };
         }
         subscription.method_id = attempt.method_id.clone();
         subscription.currency_id = attempt.currency_id.clone();
@@ -213,10 +215,53 @@ pub(super) async fn switch_over(
         switched.push(subscription);
     }
     release_unused_stakes(ctx, unit, unused_stakes).await?;
+    if switched.len() < number {
+        release_placed_ahead(ctx, unit, attempt, mandate).await?;
+    }
     for subscription in &switched {
         // Collects overdue invoices now, whatever the retry schedule says: that is what the customer expects of a new payment method.
         let collected = collect_now(ctx, unit, subscription).await?;
         publish_charges(ctx, unit, &collected).await?;
+    }
+    Ok(())
+}
+
+/// Locks the subscriptions that are linked to a mandate, in the order of their ids: a stake for them may settle concurrently.
+async fn lock_linked(unit: &mut dyn UnitOfWork, mandate: &MandateId) -> Result<Vec<Subscription>, BillingError> {
+    let mut ids = unit.mandates().linked_subscriptions(mandate).await?;
+    ids.sort();
+    let mut linked = Vec::with_capacity(ids.len());
+    for id in &ids {
+        linked.extend(unit.subscriptions().lock(id).await?);
+    }
+    Ok(linked)
+}
+
+const fn payer_of(mandate: &Mandate) -> Option<&Did> {
+    match &mandate.details {
+        Some(MandateDetails::Delegation { payer, .. }) => Some(payer),
+        _ => None,
+    }
+}
+
+/// Releases the stakes that were placed for a change of payment which does not take place.
+pub(super) async fn release_placed_ahead(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    mandate: &MandateId,
+) -> Result<(), BillingError> {
+    let linked = lock_linked(unit, mandate).await?;
+    let granted = unit.mandates().find(mandate).await?.ok_or(BillingError::Orphan)?;
+    let Some(payer) = payer_of(&granted) else { return Ok(()) };
+    for subscription in linked.iter().filter(|one| one.currency_id != attempt.currency_id) {
+        if is_change_pending(unit, &subscription.id, &attempt.currency_id).await? {
+            continue;
+        }
+        let Some(found) = stake_placed_ahead(unit, &subscription.id, payer, &attempt.currency_id).await? else { continue };
+        let stake = unit.stakes().lock(&found.id).await?.ok_or(BillingError::Orphan)?;
+        let now = time_of_customer(ctx, unit, &stake.customer_id).await?;
+        release_if_unused(unit, &stake, ReleaseReason::Abandoned, ReleaseTime::Now, now).await?;
     }
     Ok(())
 }

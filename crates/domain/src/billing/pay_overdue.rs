@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
     Attempt, AttemptKind, CheckError, Currency, Decline, Intent, IntentStatus, Method, MethodAmount, MethodKind, Purpose, RailError,
-    TransferRequest, UnsignedTransaction,
+    TransferRequest, UnsignedTransaction, WalletSignature,
 };
 use crate::pricing::Metadata;
 use crate::shared::{Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, PaymentIntentId, StorageError, SubscriptionId};
@@ -235,10 +235,9 @@ pub async fn prepare_overdue_payment(
 pub async fn submit_signed_overdue_payment(
     ctx: &Context,
     target: &OverdueTarget,
-    payer: &Wallet,
-    nonce: u64,
-    signed_tx: &str,
+    signature: WalletSignature<'_>,
 ) -> Result<String, SubmitOverduePaymentError> {
+    let WalletSignature { payer, nonce, signed: signed_tx, .. } = signature;
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let combined = combine(unit.as_mut(), target).await?;
@@ -247,13 +246,16 @@ pub async fn submit_signed_overdue_payment(
     let first = combined.invoices.first().ok_or(CombineError::NothingOverdue)?;
     let of = MethodAmount { method_id: combined.method.id, currency_id: combined.currency.id, amount: combined.amount };
     let intent = intent_of(ctx, first, &combined.invoices, of.clone());
-    let attempt = Attempt::begin(
-        AttemptId::new(now, ctx.random.as_ref()),
-        Purpose::Payment(intent.id.clone()),
-        AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
-        of,
-        now,
-    );
+    let attempt = Attempt {
+        connect_token: signature.connect_token(),
+        ..Attempt::begin(
+            AttemptId::new(now, ctx.random.as_ref()),
+            Purpose::Payment(intent.id.clone()),
+            AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
+            of,
+            now,
+        )
+    };
     unit.intents().upsert(&intent).await?;
     match unit.attempts().insert(&attempt, &plan_payments(&combined.invoices)).await {
         Err(StorageError::Duplicate(_)) => return Err(SubmitOverduePaymentError::PaymentInFlight),

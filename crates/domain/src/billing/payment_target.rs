@@ -3,10 +3,10 @@
 use super::subscription_admin::load;
 use super::subscription_error::convert_subscription_errors;
 use super::{Invoice, InvoiceStatus, Subscription, SubscriptionError, SubscriptionStatus};
-use crate::access::Wallet;
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Decline, Method, MethodAmount, Purpose, SignedTransaction, charge_now,
+    Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Decline, Method, MethodAmount, Purpose, SignedTransaction, WalletSignature,
+    charge_now, connect_decline,
 };
 use crate::shared::{Amount, AttemptId, CurrencyId, MethodId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
@@ -126,21 +126,37 @@ fn attempt_of(ctx: &Context, target: &PaymentTarget, purpose: Purpose, amount: A
     )
 }
 
-/// Stores a transaction that a wallet signed, sends it, and returns its hash.
+/// Whether a delegation in `currency` that the subscription will be charged by is in flight.
+pub(super) async fn is_change_pending(unit: &mut dyn UnitOfWork, id: &SubscriptionId, currency: &CurrencyId) -> Result<bool, StorageError> {
+    let pending = unit.mandates().pending_for_subscription(id).await?;
+    for mandate in pending {
+        let open = unit.attempts().open_of(&Purpose::Mandate(mandate)).await?;
+        if open.is_some_and(|attempt| attempt.currency_id == *currency) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Stores a transaction that a wallet signed, sends it, and returns its hash. Nothing is stored after the network has declined another
+/// transaction of the same connect session.
 ///
 /// # Errors
-/// [`PaymentTargetError::Declined`] when the network declines it; [`SubscriptionError::PaymentInFlight`] when such an attempt exists already.
+/// [`PaymentTargetError::Declined`] when the network declines it, or has declined the other one; [`SubscriptionError::PaymentInFlight`] when such an attempt exists already.
 pub(super) async fn send(
     ctx: &Context,
     mut unit: Box<dyn UnitOfWork>,
     target: &PaymentTarget,
     purpose: Purpose,
     amount: Amount,
-    payer: &Wallet,
+    signature: &WalletSignature<'_>,
     signed: SignedTransaction,
 ) -> Result<String, PaymentTargetError> {
-    let kind = AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() };
-    let attempt = attempt_of(ctx, target, purpose, amount, kind);
+    if let Some(decline) = connect_decline(unit.as_mut(), signature.connect_token).await? {
+        return Err(PaymentTargetError::Declined(decline));
+    }
+    let kind = AttemptKind::Wallet { payer: signature.payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() };
+    let attempt = Attempt { connect_token: signature.connect_token(), ..attempt_of(ctx, target, purpose, amount, kind) };
     match unit.attempts().insert(&attempt, &[]).await {
         Err(StorageError::Duplicate(_)) => return Err(SubscriptionError::PaymentInFlight.into()),
         inserted => inserted?,

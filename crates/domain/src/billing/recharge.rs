@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::{
     Attempt, AttemptKind, Currency, Description, Mandate, MandateDetails, MandateStatus, Method, MethodAmount, Purpose, TransferRequest,
-    UnsignedTransaction,
+    UnsignedTransaction, WalletSignature,
 };
 use crate::pricing::ProductNames;
 use crate::shared::{Amount, AttemptId, EventId, StorageError, SubscriptionId};
@@ -186,22 +186,24 @@ pub async fn submit_signed_recharge(
     ctx: &Context,
     id: &SubscriptionId,
     amount: Amount,
-    from: &Wallet,
-    nonce: u64,
-    signed: &str,
+    signature: WalletSignature<'_>,
 ) -> Result<String, RechargeError> {
+    let WalletSignature { payer: from, nonce, signed, .. } = signature;
     let mut unit = ctx.store.begin().await?;
     let account = account_of(ctx, unit.as_mut(), id).await?.account;
     let rail = ctx.networks.wallet(account.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let signed = rail.check(&account.method, &account.currency, &account.request(id, amount, from, nonce)?, signed)?;
     let now = ctx.now();
-    let attempt = Attempt::begin(
-        AttemptId::new(now, ctx.random.as_ref()),
-        Purpose::Recharge(id.clone()),
-        AttemptKind::Wallet { payer: from.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
-        MethodAmount { method_id: account.method.id, currency_id: account.currency.id, amount },
-        now,
-    );
+    let attempt = Attempt {
+        connect_token: signature.connect_token(),
+        ..Attempt::begin(
+            AttemptId::new(now, ctx.random.as_ref()),
+            Purpose::Recharge(id.clone()),
+            AttemptKind::Wallet { payer: from.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() },
+            MethodAmount { method_id: account.method.id, currency_id: account.currency.id, amount },
+            now,
+        )
+    };
     match unit.attempts().insert(&attempt, &[]).await {
         Err(StorageError::Duplicate(_)) => return Err(SubscriptionError::PaymentInFlight.into()),
         inserted => inserted?,

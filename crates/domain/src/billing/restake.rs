@@ -2,7 +2,7 @@
 //! requires more.
 
 use super::change_plan::switch_plan;
-use super::payment_target::{send, target};
+use super::payment_target::{is_change_pending, send, target};
 use super::plan_preview::planned;
 use super::stake::{Placement, growth, held_with, required_stake, stake_to_replace};
 use super::subscription_admin::{load, lock, save};
@@ -10,7 +10,7 @@ use super::subscription_error::convert_payment_errors;
 use super::{PaymentTargetError, PlanError, PlanOrder, RecoverError, Requester, StakeSubject, Subscription};
 use crate::access::Wallet;
 use crate::context::Context;
-use crate::payment::{PreparedStake, Purpose};
+use crate::payment::{PreparedStake, Purpose, WalletSignature};
 use crate::shared::{CurrencyId, SubscriptionId};
 use crate::storage::UnitOfWork;
 
@@ -19,8 +19,8 @@ use crate::storage::UnitOfWork;
 pub enum StakeFor<'a> {
     /// A cancellation is being undone, and the stake was revoked.
     Resuming,
-    /// The subscription is charged in another currency, and its stake in the former currency is released.
-    ChangedPayment,
+    /// The subscription is charged in this currency, or will be once the delegation has settled; its stake in a former currency is released.
+    ChangedPayment(&'a CurrencyId),
     /// As [`StakeFor::ChangedPayment`], or the new plan requires a larger stake.
     ChangedPlan(&'a PlanOrder),
 }
@@ -47,7 +47,8 @@ convert_payment_errors!(RestakeError::Payment);
 pub(super) async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, what: StakeFor<'_>) -> Result<Placement, RestakeError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
-    let mut target_of_stake = target(unit.as_mut(), id, None, &subscription.currency_id).await?;
+    let currency = if let StakeFor::ChangedPayment(currency) = what { currency } else { &subscription.currency_id };
+    let mut target_of_stake = target(unit.as_mut(), id, None, currency).await?;
     match what {
         StakeFor::Resuming => {
             subscription.check_recovery(Requester::Customer)?;
@@ -59,7 +60,13 @@ pub(super) async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, 
             placement.amount = stake.amount_requested.minus(held).unwrap_or_default();
             return if placement.amount.is_zero() { Err(RecoverError::NotRecoverable.into()) } else { Ok(placement) };
         }
-        StakeFor::ChangedPayment => {}
+        // The delegation in the new currency was declined, so no stake is required there.
+        StakeFor::ChangedPayment(currency)
+            if *currency != subscription.currency_id && !is_change_pending(unit.as_mut(), id, currency).await? =>
+        {
+            return Err(RestakeError::NoStake);
+        }
+        StakeFor::ChangedPayment(_) => {}
         StakeFor::ChangedPlan(order) => {
             // Computed for the ordered plan, which takes effect once the stake is placed.
             let after = planned(ctx, unit.as_mut(), subscription.clone(), order).await?.after;
@@ -87,7 +94,7 @@ pub async fn lacks_stake(
     payer: &Wallet,
 ) -> Result<bool, RestakeError> {
     match missing(ctx, id, payer, what).await {
-        // The subscription changes to `currency` only once the delegation has settled.
+        // A plan change may be for a subscription that is charged in another currency by now.
         Ok(placement) => Ok(placement.target.currency.id == *currency),
         Err(RestakeError::NoStake) => Ok(false),
         Err(error) => Err(error),
@@ -113,10 +120,9 @@ pub async fn submit_signed_restake(
     ctx: &Context,
     id: &SubscriptionId,
     what: StakeFor<'_>,
-    payer: &Wallet,
-    nonce: u64,
-    signed: &str,
+    signature: WalletSignature<'_>,
 ) -> Result<String, RestakeError> {
+    let WalletSignature { payer, nonce, signed, .. } = signature;
     let placement = missing(ctx, id, payer, what).await?;
     let rail = ctx.networks.wallet(placement.target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let mut unit = ctx.store.begin().await?;
@@ -127,7 +133,7 @@ pub async fn submit_signed_restake(
     if let Some(subscription) = resuming {
         resume_by(unit.as_mut(), subscription, &signed.hash).await?;
     }
-    let hash = send(ctx, unit, target, Purpose::Stake(stake.id), *amount, payer, signed).await?;
+    let hash = send(ctx, unit, target, Purpose::Stake(stake.id), *amount, &signature, signed).await?;
     if let StakeFor::ChangedPlan(order) = what {
         // The stake is held in any case and is not requested again. If the network is slow, the page shows the plan unchanged.
         if let Err(error) = switch_plan(ctx, id, order, Requester::Customer).await {

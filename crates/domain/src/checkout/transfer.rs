@@ -10,7 +10,7 @@ use crate::billing::{BillingError, Stake};
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, CheckError, Currency, Decline, Intent, Method, MethodAmount, Purpose, RailError, TransferRequest,
-    UnsignedTransaction,
+    UnsignedTransaction, WalletSignature,
 };
 use crate::pricing::ProductNames;
 use crate::shared::{AmountError, AttemptId, SessionId, StorageError};
@@ -176,13 +176,8 @@ pub async fn prepare_transfer(ctx: &Context, id: &SessionId, payer: &Wallet, non
 /// # Errors
 /// [`TransferError::Declined`] when the network declines it.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn submit_signed_transfer(
-    ctx: &Context,
-    id: &SessionId,
-    payer: &Wallet,
-    nonce: u64,
-    signed_tx: &str,
-) -> Result<String, TransferError> {
+pub async fn submit_signed_transfer(ctx: &Context, id: &SessionId, signature: WalletSignature<'_>) -> Result<String, TransferError> {
+    let WalletSignature { payer, nonce, signed: signed_tx, .. } = signature;
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
@@ -190,6 +185,7 @@ pub async fn submit_signed_transfer(
     let signed = rail.check(&payable.method, &payable.currency, &transfer_request(&payable, payer, nonce), signed_tx)?;
     let attempt = Attempt {
         session_id: Some(payable.session.id.clone()),
+        connect_token: signature.connect_token(),
         ..Attempt::begin(
             AttemptId::new(now, ctx.random.as_ref()),
             Purpose::Payment(payable.intent.id.clone()),

@@ -9,9 +9,9 @@ use crate::billing::{ChargedItem, MandateLimits, RequestedLimits, STAKE_WAITING,
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, CurrencyLimit, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodAmount,
-    PreparedMandate, PreparedStake, Purpose, SignedTransaction, StakeRequest, settle_unsent,
+    PreparedMandate, PreparedStake, Purpose, SignedTransaction, StakeRequest, WalletSignature, connect_decline, settle_unsent,
 };
-use crate::shared::{Amount, AttemptId, MandateId, SessionId, StorageError, Timestamp};
+use crate::shared::{Amount, AttemptId, MandateId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
 /// What the wallet signs next for a session.
@@ -145,13 +145,8 @@ pub async fn prepare_mandate(ctx: &Context, id: &SessionId, payer: &Wallet, nonc
 
 /// Checks the signed mandate against the request, stores it, sends it and records the outcome. Returns the transaction hash.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn submit_signed_mandate(
-    ctx: &Context,
-    id: &SessionId,
-    payer: &Wallet,
-    nonce: u64,
-    signed_tx: &str,
-) -> Result<String, TransferError> {
+pub async fn submit_signed_mandate(ctx: &Context, id: &SessionId, signature: WalletSignature<'_>) -> Result<String, TransferError> {
+    let WalletSignature { payer, nonce, signed: signed_tx, .. } = signature;
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
@@ -171,7 +166,7 @@ pub async fn submit_signed_mandate(
     };
     unit.mandates().upsert(&mandate).await?;
     let purpose = Purpose::Mandate(mandate.id.clone());
-    let attempt = signed_attempt(ctx, &payable, payer, purpose, Amount::ZERO, &signed, now);
+    let attempt = signed_attempt(ctx, &payable, &signature, purpose, Amount::ZERO, &signed);
     let session = Session { mandate_id: Some(mandate.id), updated_at: now, ..payable.session };
     write_attempt(unit.as_mut(), &attempt, &session).await?;
     unit.commit().await?;
@@ -192,23 +187,27 @@ pub async fn prepare_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce:
     Ok(PreparedStake { prepared, method, currency, amount: request.amount, description })
 }
 
-/// As [`submit_signed_mandate`], for the stake.
+/// As [`submit_signed_mandate`], for the stake. It is not sent without a mandate.
+///
+/// # Errors
+/// [`TransferError::Declined`] also when the network has declined the mandate of the same connect session.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn submit_signed_stake(
-    ctx: &Context,
-    id: &SessionId,
-    payer: &Wallet,
-    nonce: u64,
-    signed_tx: &str,
-) -> Result<String, TransferError> {
+pub async fn submit_signed_stake(ctx: &Context, id: &SessionId, signature: WalletSignature<'_>) -> Result<String, TransferError> {
+    let WalletSignature { payer, nonce, signed: signed_tx, .. } = signature;
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
+    if let Some(decline) = connect_decline(unit.as_mut(), signature.connect_token).await? {
+        return Err(TransferError::Declined(decline));
+    }
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
+    if !has_mandate(unit.as_mut(), &payable).await? {
+        return Err(TransferError::Changed);
+    }
     let request = stake_request(&payable, payer, nonce)?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let signed = rail.check_stake(&payable.method, &payable.currency, &request, signed_tx)?;
     let stake = payable.session.stake_id.clone().ok_or(TransferError::Changed)?;
-    let attempt = signed_attempt(ctx, &payable, payer, Purpose::Stake(stake), request.amount, &signed, now);
+    let attempt = signed_attempt(ctx, &payable, &signature, Purpose::Stake(stake), request.amount, &signed);
     let session = Session { updated_at: now, ..payable.session };
     write_attempt(unit.as_mut(), &attempt, &session).await?;
     unit.commit().await?;
@@ -219,18 +218,19 @@ pub async fn submit_signed_stake(
 fn signed_attempt(
     ctx: &Context,
     payable: &Payable,
-    payer: &Wallet,
+    signature: &WalletSignature<'_>,
     purpose: Purpose,
     amount: Amount,
     signed: &SignedTransaction,
-    now: Timestamp,
 ) -> Attempt {
+    let now = ctx.now();
     Attempt {
         session_id: Some(payable.session.id.clone()),
+        connect_token: signature.connect_token(),
         ..Attempt::begin(
             AttemptId::new(now, ctx.random.as_ref()),
             purpose,
-            AttemptKind::Wallet { payer: payer.did.clone(), bytes: signed.bytes.clone(), hash: signed.hash.clone() },
+            AttemptKind::Wallet { payer: signature.payer.did.clone(), bytes: signed.bytes.clone(), hash: signed.hash.clone() },
             MethodAmount { method_id: payable.method.id.clone(), currency_id: payable.currency.id.clone(), amount },
             now,
         )

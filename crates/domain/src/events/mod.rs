@@ -31,12 +31,14 @@ pub enum Topic {
     CheckCard,
     /// Notify open pages. Payload: `event` and ids only, since the channel is public.
     Realtime,
+    /// End a connect session whose transactions the network has decided about. Payload: `token`, which is secret.
+    ConcludeConnect,
     /// Send the state of a connect session to the pages that wait for it. Payload: `token`, which is secret.
     ConnectUpdate,
 }
 
 impl Topic {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::SettleAttempt,
         Self::ReceiptMail,
         Self::Charge,
@@ -46,6 +48,7 @@ impl Topic {
         Self::EndRefunded,
         Self::CheckCard,
         Self::Realtime,
+        Self::ConcludeConnect,
         Self::ConnectUpdate,
     ];
 
@@ -61,6 +64,7 @@ impl Topic {
             Self::EndRefunded => "end_refunded",
             Self::CheckCard => "check_card",
             Self::Realtime => "realtime",
+            Self::ConcludeConnect => "conclude_connect",
             Self::ConnectUpdate => "connect_update",
         }
     }

@@ -231,6 +231,8 @@ pub struct Attempt {
     pub purpose: Purpose,
     /// The checkout session that it belongs to.
     pub session_id: Option<SessionId>,
+    /// The token of the connect session in which a wallet signed it; secret.
+    pub connect_token: Option<String>,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
     pub amount: Amount,
@@ -264,6 +266,7 @@ impl Attempt {
             id,
             purpose,
             session_id: None,
+            connect_token: None,
             method_id,
             currency_id,
             amount,
@@ -389,6 +392,8 @@ pub trait Attempts: Send {
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
     /// The attempt of a transaction that a wallet or the store has signed.
     async fn find_by_hash(&mut self, hash: &str) -> Result<Option<Attempt>, StorageError>;
+    /// The attempts whose transactions a wallet signed in a connect session, oldest first.
+    async fn of_connect_session(&mut self, token: &str) -> Result<Vec<Attempt>, StorageError>;
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError>;
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;

@@ -4,6 +4,7 @@
 mod breaker;
 mod cancel;
 mod charge;
+mod connect_result;
 mod decline;
 mod description;
 mod dispute;
@@ -29,6 +30,7 @@ pub use crate::shared::Currency;
 pub use breaker::*;
 pub use cancel::*;
 pub use charge::*;
+pub use connect_result::*;
 pub use description::*;
 pub use dispute::*;
 pub use gas::*;

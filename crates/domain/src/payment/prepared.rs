@@ -1,6 +1,7 @@
-//! Mandates and stakes that a payer is asked to sign.
+//! Mandates and stakes that a payer is asked to sign, and what the payer's wallet returns.
 
 use super::{Currency, CurrencyLimit, Method, UnsignedTransaction};
+use crate::access::Wallet;
 use crate::pricing::ProductNames;
 use crate::shared::Amount;
 
@@ -25,4 +26,30 @@ pub struct PreparedStake {
     pub currency: Currency,
     pub amount: Amount,
     pub description: ProductNames,
+}
+
+/// A transaction that a wallet has signed on request.
+#[derive(Debug, Clone, Copy)]
+pub struct WalletSignature<'a> {
+    pub payer: &'a Wallet,
+    /// The nonce of the request.
+    pub nonce: u64,
+    /// The signed transaction, or the signature of a requested one, as the wallet returned it.
+    pub signed: &'a str,
+    /// The token of the connect session in which it was signed.
+    pub connect_token: Option<&'a str>,
+}
+
+impl<'a> WalletSignature<'a> {
+    /// A signature outside a connect session.
+    #[must_use]
+    pub const fn new(payer: &'a Wallet, nonce: u64, signed: &'a str) -> Self {
+        Self { payer, nonce, signed, connect_token: None }
+    }
+
+    /// The token for the attempt of the transaction.
+    #[must_use]
+    pub fn connect_token(&self) -> Option<String> {
+        self.connect_token.map(ToOwned::to_owned)
+    }
 }

@@ -1,6 +1,7 @@
 //! Records the outcome of an attempt: the only way in which an attempt changes its status after a network's answer (invariants 1, 3, 4,
 //! 10).
 
+use super::connect_result::publish_decision;
 use super::hold::{amount_differs, post_suspense};
 use super::{
     Attempt, AttemptContext, AttemptStatus, Decline, IntentStatus, Origin, Outcome, Purpose, PurposeHandler, RailError, SettledAttempt,
@@ -166,13 +167,24 @@ async fn settle_all(ctx: &Context, unit: &mut dyn UnitOfWork, group: &[SettledAt
     // Another caller may have recorded an outcome first.
     let settled = unit.attempts().settle_all(&ids, ctx.now()).await?;
     let group: Vec<_> = group.iter().filter(|one| settled.contains(&one.attempt.id)).copied().collect();
-    if group.is_empty() { Ok(Vec::new()) } else { handler.settled_all(ctx, unit, &group).await }
+    if group.is_empty() {
+        return Ok(Vec::new());
+    }
+    let to_send = handler.settled_all(ctx, unit, &group).await?;
+    for SettledAttempt { attempt, .. } in group {
+        publish_decision(ctx, unit, attempt).await?;
+    }
+    Ok(to_send)
 }
 
 async fn declined(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, decline: &Decline) -> Result<(), SettlementError> {
     let handler = handler_of(ctx, attempt)?;
     let is_first = unit.attempts().decline(attempt, decline, ctx.now()).await?;
-    if is_first { handler.declined(ctx, unit, attempt, decline).await } else { Ok(()) }
+    if !is_first {
+        return Ok(());
+    }
+    handler.declined(ctx, unit, attempt, decline).await?;
+    Ok(publish_decision(ctx, unit, attempt).await?)
 }
 
 /// An outcome that is not final: the attempt stays open and its intent shows why.

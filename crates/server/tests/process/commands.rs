@@ -5,6 +5,7 @@ use crate::crash::links;
 use crate::drain::drain;
 use crate::souk::Settings;
 use crate::store_client::StoreClient;
+use serde_json::json;
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::persistence::Database;
 use souk_adapters::testing::TestDatabase;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use url::Url;
 
 /// Maximum time of the process to end after SIGTERM.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -89,6 +91,42 @@ async fn concurrent_first_starts_agree_on_one_secret() {
     let kept = std::fs::read_dir(folder.path()).expect("lists").flatten();
     let secrets = kept.filter(|file| file.file_name().to_string_lossy().contains("secret")).count();
     assert_eq!(secrets, 1, "drafts of the secret were left behind");
+}
+
+/// The output of `souk doctor` for a running store, and whether everything is in place.
+async fn doctor(settings: &Settings, souk: &Url, words: &[&str]) -> (String, bool) {
+    let listen = format!("{}:{}", souk.host_str().expect("a host"), souk.port().expect("a port"));
+    let output = run(settings, &[&["doctor", "--listen", &listen], words].concat()).await;
+    (String::from_utf8(output.stdout).expect("text"), output.status.success())
+}
+
+#[tokio::test]
+async fn the_doctor_prints_what_each_method_lacks_for_gas_and_stakes_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let settings = Settings::sqlite(folder.path());
+    let mut souk = settings.start().await;
+    let http = reqwest::Client::builder().timeout(Duration::from_secs(30)).no_proxy().build().expect("a client");
+    let ledger = souk.address.join("sandbox/arcblock/").expect("a path");
+    let (free, complete) = doctor(&settings, &souk.address, &[]).await;
+    assert!(complete && free.contains("ok: the network charges nothing for transactions"), "{free}");
+    assert!(free.ends_with("Everything is in place.\n"), "{free}");
+
+    let priced =
+        http.put(ledger.join("chain").expect("a path")).json(&json!({ "generation": "1.30.24", "gasPrice": 10_000_000_000_000_u64 }));
+    assert_eq!(priced.send().await.expect("an answer").status(), 204);
+    let (lacking, complete) = doctor(&settings, &souk.address, &[]).await;
+    assert!(!complete && lacking.contains("not ok: the network charges about"), "{lacking}");
+    let account = lacking.split_once(", the store's account").and_then(|(before, _)| before.rsplit_once(" to ")).expect("an account").1;
+    assert!(lacking.contains("or with `souk doctor --stake-for-gas`."), "{lacking}");
+
+    let funded = http.post(ledger.join("faucet").expect("a path")).json(&json!({ "address": account })).send().await;
+    assert_eq!(funded.expect("an answer").status(), 200);
+    let (ready, complete) = doctor(&settings, &souk.address, &[]).await;
+    assert!(!complete && !ready.contains("Send ") && ready.contains("  Stake "), "{ready}");
+    let (staked, complete) = doctor(&settings, &souk.address, &["--stake-for-gas"]).await;
+    assert!(complete && staked.contains("are staked for gas, so nobody is charged for transactions"), "{staked}");
+    souk.terminate().await;
+    assert!(souk.ended(SHUTDOWN_TIMEOUT).await.is_some());
 }
 
 #[tokio::test]

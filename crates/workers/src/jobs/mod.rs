@@ -5,6 +5,7 @@ mod apply_balance;
 mod billing_email;
 mod charge;
 mod check_card;
+mod conclude_connect;
 mod connect_update;
 mod end_refunded;
 mod publish;
@@ -38,6 +39,7 @@ impl Handler for Jobs {
             Topic::EndRefunded => end_refunded::run(self, &job).await,
             Topic::CheckCard => check_card::run(self, &job).await,
             Topic::Realtime => publish::run(self, &job).await,
+            Topic::ConcludeConnect => conclude_connect::run(self, &job).await,
             Topic::ConnectUpdate => connect_update::run(self, &job).await,
         }
     }

@@ -11,6 +11,7 @@ use souk_domain::billing::{
     self, BillingReason, InvoiceStatus, OVERDRAFT_GRACE, OverdraftError, RefundChoice, ReleaseReason, STAKE_RETRY_DELAY, StakePurpose,
     StakeStatus, SubscriptionStatus,
 };
+use souk_domain::payment::WalletSignature;
 use souk_domain::shared::{Amount, SubscriptionId};
 
 fn sub() -> SubscriptionId {
@@ -24,7 +25,7 @@ async fn protect(billing: &Billing, tokens: Option<u128>, nonce: u64) -> Result<
     let amount = tokens.map(|tokens| Amount::new(tokens * UNIT));
     let prepared = billing::prepare_overdraft_stake(&billing.ctx, &sub(), amount, &payer, nonce).await?;
     let signed = wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
-    billing::submit_signed_overdraft_stake(&billing.ctx, &sub(), amount, &payer, nonce, &signed).await?;
+    billing::submit_signed_overdraft_stake(&billing.ctx, &sub(), amount, WalletSignature::new(&payer, nonce, &signed)).await?;
     Ok(prepared.amount.base_units() / UNIT)
 }
 

@@ -14,7 +14,7 @@ use souk_domain::billing::{
     SubscriptionStatus, VoidError,
 };
 use souk_domain::payment::check_due;
-use souk_domain::payment::{AttemptStatus, CheckError, Description, Mandate, MandateDetails, Purpose};
+use souk_domain::payment::{AttemptStatus, CheckError, Description, Mandate, MandateDetails, Purpose, WalletSignature};
 use souk_domain::shared::{Amount, StorageError, SubscriptionId};
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ async fn signed(billing: &Billing, amount: Amount, nonce: u64) -> String {
 /// Adds funds: the friend signs and the store sends the transaction.
 async fn add(billing: &Billing, number: u128, nonce: u64) -> Result<String, RechargeError> {
     let signed = signed(billing, tokens(number), nonce).await;
-    billing::submit_signed_recharge(&billing.ctx, &sub(), tokens(number), &account(&friend()), nonce, &signed).await
+    billing::submit_signed_recharge(&billing.ctx, &sub(), tokens(number), WalletSignature::new(&account(&friend()), nonce, &signed)).await
 }
 
 async fn recorded_statements(billing: &Billing) -> Vec<(InvoiceStatus, u128)> {
@@ -148,7 +148,7 @@ on_both! {
         let takes = (0..4).map(|_| {
             let (billing, signed) = (Arc::clone(&billing), Arc::clone(&signed));
             tokio::spawn(async move {
-                billing::submit_signed_recharge(&billing.ctx, &sub(), tokens(60), &account(&friend()), 7, signed.as_str()).await.is_ok()
+                billing::submit_signed_recharge(&billing.ctx, &sub(), tokens(60), WalletSignature::new(&account(&friend()), 7, signed.as_str())).await.is_ok()
             })
         });
         let taken = futures_util::future::join_all(takes).await;
@@ -163,7 +163,7 @@ on_one! {
         let billing = charged(db, 5).await;
         let (ctx, from) = (&billing.ctx, account(&friend()));
         let less = signed(&billing, tokens(60), 7).await;
-        let taken = billing::submit_signed_recharge(ctx, &sub(), tokens(61), &from, 7, &less).await;
+        let taken = billing::submit_signed_recharge(ctx, &sub(), tokens(61), WalletSignature::new(&from, 7, &less)).await;
         assert!(matches!(taken, Err(RechargeError::Payment(PaymentTargetError::Check(CheckError::Differs(_))))), "{taken:?}");
         // Another wallet became the payer between the request and the response.
         let mut unit = ctx.store.begin().await.expect("begins");
@@ -173,7 +173,7 @@ on_one! {
         let details = Some(MandateDetails::Delegation { payer, limits, reference: String::new() });
         unit.mandates().upsert(&Mandate { details, ..mandate }).await.expect("writes");
         unit.commit().await.expect("commits");
-        let taken = billing::submit_signed_recharge(ctx, &sub(), tokens(60), &from, 7, &less).await;
+        let taken = billing::submit_signed_recharge(ctx, &sub(), tokens(60), WalletSignature::new(&from, 7, &less)).await;
         assert!(matches!(taken, Err(RechargeError::Payment(PaymentTargetError::Check(CheckError::Differs(_))))), "{taken:?}");
         assert!(!is_moving(&billing).await);
         assert_eq!(billing.networks.balance().await, 995);

@@ -11,7 +11,7 @@ use souk_domain::billing::{
     self, CancelAt, CancelTerms, PREVIEW_LIFETIME, PlanChoice, PlanError, PlanOrder, PlanSwitch, RefundChoice, ReleaseReason, Requester,
     RestakeError, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,
 };
-use souk_domain::payment::{Description, check_due};
+use souk_domain::payment::{Description, WalletSignature, check_due};
 use souk_domain::shared::{Amount, PriceId, SubscriptionId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -53,7 +53,7 @@ pub async fn place_missing_stake(billing: &Billing, name: &str, order: &PlanOrde
     let (ctx, id, what) = (&billing.ctx, id::<SubscriptionId>(name), StakeFor::ChangedPlan(order));
     let prepared = billing::prepare_restake(ctx, &id, what, &payer, 5).await?;
     let signed = wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
-    billing::submit_signed_restake(ctx, &id, what, &payer, 5, &signed).await
+    billing::submit_signed_restake(ctx, &id, what, WalletSignature::new(&payer, 5, &signed)).await
 }
 
 /// A wallet grants the mandate for a plan: the first of the two steps of a change to a more expensive plan.
@@ -62,7 +62,7 @@ pub async fn sign_mandate(billing: &Billing, name: &str, order: &PlanOrder, wall
     let (ctx, id, currency) = (&billing.ctx, id::<SubscriptionId>(name), &billing.networks.currency.id);
     let prepared = billing::prepare_payment_change(ctx, &id, currency, Some(order), &payer, 7).await.expect("prepares");
     let signed = wallet.sign_origin(&prepared.prepared.partial_tx).expect("signs");
-    billing::submit_signed_payment_change(ctx, &id, currency, Some(order), &payer, 7, &signed).await.expect("takes");
+    billing::submit_signed_payment_change(ctx, &id, currency, Some(order), WalletSignature::new(&payer, 7, &signed)).await.expect("takes");
 }
 
 async fn switch(billing: &Billing, name: &str, order: &PlanOrder) -> PlanSwitch {
@@ -107,11 +107,11 @@ on_one! {
     async fn a_new_wallets_required_stake_includes_all_subscriptions_it_secures(db: &TestDatabase) {
         let billing = two_of_one_checkout(db).await;
         forget_stake(&billing).await;
-        assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment).await.expect("prepares"), 10);
-        let second = missing(&billing, "sub_2", StakeFor::ChangedPayment).await;
+        assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment(&billing.networks.currency.id)).await.expect("prepares"), 10);
+        let second = missing(&billing, "sub_2", StakeFor::ChangedPayment(&billing.networks.currency.id)).await;
         assert_eq!(second.expect("prepares"), 10, "both subscriptions require the same stake");
         end(&billing, "sub_2").await;
-        assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment).await.expect("prepares"), 5, "an ended subscription requires none");
+        assert_eq!(missing(&billing, "sub_1", StakeFor::ChangedPayment(&billing.networks.currency.id)).await.expect("prepares"), 5, "an ended subscription requires none");
     }
 
     async fn a_more_expensive_plan_requires_the_missing_stake_of_all_secured_subscriptions(db: &TestDatabase) {
@@ -232,11 +232,11 @@ on_one! {
         let billing = permitted(db).await;
         forget_stake(&billing).await;
         cancel(&billing).await;
-        let (own, what, sub) = (wallet(&billing), StakeFor::ChangedPayment, id::<SubscriptionId>("sub_1"));
+        let (own, what, sub) = (wallet(&billing), StakeFor::ChangedPayment(&billing.networks.currency.id), id::<SubscriptionId>("sub_1"));
         let prepared = billing::prepare_restake(&billing.ctx, &sub, what, &own, 5).await.expect("prepares");
         let (wallet, request) = (&billing.networks.wallet, &prepared.prepared);
         let signed = wallet.sign_stake(&request.partial_tx, &request.token, prepared.amount).expect("signs");
-        billing::submit_signed_restake(&billing.ctx, &sub, what, &own, 5, &signed).await.expect("takes");
+        billing::submit_signed_restake(&billing.ctx, &sub, what, WalletSignature::new(&own, 5, &signed)).await.expect("takes");
         let after = billing.find("sub_1").await;
         assert!(after.stake_id.is_some() && after.cancel_at_period_end && after.cancellation.is_some());
         billing.wait(Duration::from_secs(40 * 86_400));

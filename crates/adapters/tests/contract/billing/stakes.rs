@@ -15,7 +15,7 @@ use souk_domain::billing::{
     SubmitOverduePaymentError, Subscription, SubscriptionStatus,
 };
 use souk_domain::checkout::{Session, SubscriptionTerms};
-use souk_domain::payment::{self, Attempt, Mandate, MandateDetails, Purpose, check_due};
+use souk_domain::payment::{self, Attempt, Mandate, MandateDetails, Purpose, WalletSignature, check_due};
 use souk_domain::shared::{Amount, Mode, StakeId, StorageError, SubscriptionId};
 use std::time::Duration;
 
@@ -68,7 +68,9 @@ async fn restaked_by(billing: &Billing, wallet: &TestWallet, tokens: u128) -> St
     let prepared = billing::prepare_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5).await.expect("prepares");
     assert_eq!(prepared.amount, Amount::new(tokens * UNIT));
     let signed = wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
-    billing::submit_signed_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5, &signed).await.expect("takes");
+    billing::submit_signed_restake(&billing.ctx, &sub(), StakeFor::Resuming, WalletSignature::new(&payer, 5, &signed))
+        .await
+        .expect("takes");
     billing.stake_of("sub_1").await
 }
 
@@ -97,7 +99,7 @@ async fn pay_overdue(billing: &Billing) -> Result<u128, SubmitOverduePaymentErro
         prepared => prepared.expect("is prepared"),
     };
     let signed = wallet.sign_transfer(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
-    billing::submit_signed_overdue_payment(&billing.ctx, &target, &payer, 77, &signed).await?;
+    billing::submit_signed_overdue_payment(&billing.ctx, &target, WalletSignature::new(&payer, 77, &signed)).await?;
     Ok(prepared.amount.base_units() / UNIT)
 }
 
@@ -320,7 +322,7 @@ on_one! {
         assert_eq!(prepared.amount, Amount::new(4 * UNIT));
         let signed = wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
         billing.networks.fault("drop_request").await;
-        billing::submit_signed_restake(&billing.ctx, &sub(), StakeFor::Resuming, &payer, 5, &signed).await.expect("takes");
+        billing::submit_signed_restake(&billing.ctx, &sub(), StakeFor::Resuming, WalletSignature::new(&payer, 5, &signed)).await.expect("takes");
         billing.wait(DAY * 30);
         billing.round().await;
         assert_eq!(billing.find("sub_1").await.status, SubscriptionStatus::Canceled);

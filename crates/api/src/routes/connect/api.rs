@@ -135,8 +135,7 @@ async fn status(app: Data<&Arc<App>>, request: &Request, action: Path<String>, q
     if query.token.is_empty() {
         return Err(Problem::bad("Session Id is required to check status").code("CONNECT_EXPIRED"));
     }
-    let found = app.ctx.store.read().await?.connect_sessions().find(&query.token, app.ctx.now()).await?;
-    let session = found.filter(|session| session.action == action).ok_or_else(step::expired)?;
+    let session = step::find(&app, action, &query.token).await?.ok_or_else(step::expired)?;
     if session.status == ConnectStatus::Forbidden {
         return Err(step::other_wallet());
     }
@@ -216,10 +215,13 @@ async fn timeout(app: Data<&Arc<App>>, action: Path<String>, query: Query<Token>
 async fn wallet_request(app: Data<&Arc<App>>, action: Path<String>, query: Query<Token>) -> Result<Json<Value>, Problem> {
     let action = action_of(&action)?;
     let now = app.ctx.now();
-    let found = app.ctx.store.read().await?.connect_sessions().find(&query.token, now).await?;
-    let Some(session) = found.filter(|session| session.action == action && !session.status.is_final()) else {
+    let found = step::find(&app, action, &query.token).await?;
+    let Some(session) = found.filter(|session| !session.status.is_final()) else {
         return Ok(Json(claims::rejected(&app, &step::expired(), now)));
     };
+    if session.status == ConnectStatus::Confirming {
+        return Ok(Json(confirmation::answer(&app, &session).await?));
+    }
     if session.status == ConnectStatus::Created {
         let scanned = ConnectSession { status: ConnectStatus::Scanned, ..session.clone() };
         return Ok(Json(step::scan(&app, &session, scanned).await?));

@@ -7,17 +7,41 @@ use crate::problem::Problem;
 use crate::state::App;
 use poem::http::StatusCode;
 use serde_json::{Value, json};
-use souk_domain::access::{self, ConnectAction, ConnectSession, ConnectStatus, ConnectStep, ConnectTransition, Profile, Wallet};
+use souk_domain::access::{
+    self, ConnectAction, ConnectExpired, ConnectFailure, ConnectSession, ConnectStatus, ConnectStep, Profile, Wallet,
+    advance_connect_session,
+};
 use souk_domain::checkout::{self, TransferError, WalletStep};
-use souk_domain::events::{Message, Topic};
-use souk_domain::payment::Decline;
-use souk_domain::shared::{EventId, SessionId, StorageError, Timestamp};
+use souk_domain::payment::{self, PurposeKind};
+use souk_domain::shared::{SessionId, StorageError, Timestamp};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
+use tokio::time::Instant;
 
 /// The session has ended or does not exist.
 pub fn expired() -> Problem {
-    Problem::bad("Session not found or expired").code("CONNECT_EXPIRED")
+    Problem::bad(ConnectExpired.to_string()).code("CONNECT_EXPIRED")
+}
+
+/// Why a session has failed, or that it has ended.
+pub fn rejection_of(session: &ConnectSession) -> Problem {
+    match (session.status, session.error_code.as_str()) {
+        (ConnectStatus::Forbidden, _) => other_wallet(),
+        (ConnectStatus::Error, code) if !code.is_empty() => {
+            let failed = Problem::bad(session.error.clone()).code(code);
+            session.error_params.iter().fold(failed, |problem, (name, value)| problem.param(name, value))
+        }
+        _ => expired(),
+    }
+}
+
+/// Finds a session of an action, after the decisions of the network have concluded it.
+pub async fn find(app: &App, action: ConnectAction, token: &str) -> Result<Option<ConnectSession>, StorageError> {
+    let found = app.ctx.store.read().await?.connect_sessions().find(token, app.ctx.now()).await?;
+    match found.filter(|session| session.action == action) {
+        Some(session) => payment::conclude_connect_session(&app.ctx, session).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 /// The response comes from another wallet than the one bound to the session.
@@ -94,7 +118,7 @@ pub async fn scan(app: &App, session: &ConnectSession, scanned: ConnectSession) 
         }
         _ => scanned,
     };
-    advance(app, session, &scanned).await?;
+    advance_connect_session(&app.ctx, session, &scanned).await?;
     build_step(app, &scanned).await
 }
 
@@ -120,17 +144,25 @@ async fn reject(app: &App, session: &ConnectSession, error: TransferError) -> Re
     }
 }
 
-fn checkout_of(session: &ConnectSession) -> Option<SessionId> {
+/// The checkout session that the wallet pays.
+pub fn checkout_of(session: &ConnectSession) -> Option<SessionId> {
     session.params.get("checkoutSessionId").and_then(|id| SessionId::parse(id).ok())
 }
 
 /// Handles a wallet's response. The challenge is verified before anything is stored, and replaced before the step is executed.
 pub async fn submit(app: &Arc<App>, action: ConnectAction, token: &str, public_key: &str, envelope: &str) -> Result<Value, StorageError> {
-    let now = app.ctx.now();
-    let found = app.ctx.store.read().await?.connect_sessions().find(token, now).await?;
-    let Some(session) = found.filter(|session| session.action == action && !session.status.is_final()) else {
-        return Ok(claims::rejected(app, &expired(), now));
-    };
+    let (now, started_at) = (app.ctx.now(), Instant::now());
+    let Some(session) = find(app, action, token).await? else { return Ok(claims::rejected(app, &expired(), now)) };
+    match session.status {
+        // The network may have declined an earlier transaction while the wallet signed this one.
+        ConnectStatus::Error if !payment::connect_transactions(&app.ctx, token).await?.is_empty() => {
+            return Ok(claims::rejected(app, &rejection_of(&session), now));
+        }
+        // The challenge of the step that is being processed is used, and no other step has begun.
+        ConnectStatus::Working | ConnectStatus::Confirming => return Ok(claims::rejected(app, &wrong_challenge(), now)),
+        status if status.is_final() => return Ok(claims::rejected(app, &expired(), now)),
+        _ => {}
+    }
     let opened = match app.did_auth_tokens.open(envelope, public_key, now) {
         Ok(opened) => opened,
         Err(error) => {
@@ -141,7 +173,7 @@ pub async fn submit(app: &Arc<App>, action: ConnectAction, token: &str, public_k
     };
     let Ok(answer) = serde_json::from_str::<Answer>(&opened.body) else { return Ok(claims::rejected(app, &missing_claim(), now)) };
     let matches: bool = answer.challenge.as_bytes().ct_eq(session.challenge.as_bytes()).into();
-    if !matches || session.status == ConnectStatus::Working {
+    if !matches {
         return Ok(claims::rejected(app, &wrong_challenge(), now));
     }
     let wallet = Wallet { did: opened.issuer, public_key: public_key.to_owned() };
@@ -166,19 +198,20 @@ pub async fn submit(app: &Arc<App>, action: ConnectAction, token: &str, public_k
         wallet: Some(session.wallet.clone().unwrap_or(wallet)),
         ..session.clone()
     };
-    if !advance(app, &session, &working).await? {
+    if !advance_connect_session(&app.ctx, &session, &working).await? {
         return Ok(claims::rejected(app, &wrong_challenge(), now));
     }
-    execute_step(app, working, &answer, now).await
+    execute_step(app, working, &answer, started_at).await
 }
 
-async fn execute_step(app: &Arc<App>, session: ConnectSession, answer: &Answer, now: Timestamp) -> Result<Value, StorageError> {
+async fn execute_step(app: &Arc<App>, session: ConnectSession, answer: &Answer, started_at: Instant) -> Result<Value, StorageError> {
+    let now = app.ctx.now();
     let Some(wallet) = session.wallet.clone() else { return Ok(claims::rejected(app, &expired(), now)) };
     match session.step {
         ConnectStep::Principal if session.action == ConnectAction::Login => advance_to(app, session, ConnectStep::Profile).await,
         ConnectStep::Principal if wallet_actions::action_of(&session).is_some() => advance_to(app, session, ConnectStep::Transfer).await,
         ConnectStep::Principal => match checkout_of(&session) {
-            Some(id) => next(app, session, &id, &wallet, None, now).await,
+            Some(id) => continue_checkout(app, session, &id, &wallet, now).await,
             None => Ok(claims::rejected(app, &expired(), now)),
         },
         ConnectStep::Profile => {
@@ -188,42 +221,46 @@ async fn execute_step(app: &Arc<App>, session: ConnectSession, answer: &Answer, 
                 phone: claim.phone.clone(),
             });
             access::register_login(&app.ctx, &wallet, &profile.unwrap_or_default(), claims::language_of(&session)).await?;
-            succeed(app, session, json!({}), now).await
-        }
-        ConnectStep::Transfer | ConnectStep::Stake if wallet_actions::action_of(&session).is_some() => {
-            let (Some(action), Some(signed)) = (wallet_actions::action_of(&session), answer.signed()) else {
-                fail(app, &session, ConnectStatus::Error, &missing_claim()).await?;
-                return Ok(claims::rejected(app, &missing_claim(), now));
-            };
-            match wallet_actions::submit(app, &session, &action, &wallet, signed).await {
-                Ok(_) if wallet_actions::requires_stake(app, &session, &action, &wallet).await => {
-                    advance_to(app, session, ConnectStep::Stake).await
-                }
-                Ok(hash) => confirmation::conclude(app, SignedStep { session, hash }).await,
-                Err(error) => reject_action(app, &session, error, now).await,
-            }
+            succeed(app, session, now).await
         }
         ConnectStep::Transfer | ConnectStep::Mandate | ConnectStep::Stake => {
-            let (Some(id), Some(signed)) = (checkout_of(&session), answer.signed()) else {
+            let Some(signed) = answer.signed() else {
                 fail(app, &session, ConnectStatus::Error, &missing_claim()).await?;
                 return Ok(claims::rejected(app, &missing_claim(), now));
             };
-            let ctx = &app.ctx;
-            let result = match session.step {
-                ConnectStep::Mandate => checkout::submit_signed_mandate(ctx, &id, &wallet, session.nonce, signed).await,
-                ConnectStep::Stake => checkout::submit_signed_stake(ctx, &id, &wallet, session.nonce, signed).await,
-                _ => checkout::submit_signed_transfer(ctx, &id, &wallet, session.nonce, signed).await,
-            };
-            match result {
-                Ok(hash) if session.step == ConnectStep::Transfer => confirmation::conclude(app, SignedStep { session, hash }).await,
-                Ok(hash) => next(app, session, &id, &wallet, Some(hash), now).await,
-                Err(error) => reject(app, &session, error).await,
+            if let Err(problem) = confirmation::send(app, &session, &wallet, signed).await? {
+                return reject_action(app, &session, problem, now).await;
+            }
+            match next_signature(app, &session, &wallet).await {
+                Ok(Some(step)) => advance_to(app, session, step).await,
+                Ok(None) => confirmation::conclude(app, session, started_at + app.limits.confirmation_wait).await,
+                Err(problem) => reject_action(app, &session, problem, now).await,
             }
         }
     }
 }
 
-/// Reports that an action failed. After an error of the server, the session stays open and the wallet can try again.
+/// The signature that the session requires after the one that was just submitted. What is still being confirmed counts as granted.
+async fn next_signature(app: &App, session: &ConnectSession, wallet: &Wallet) -> Result<Option<ConnectStep>, Problem> {
+    if let Some(action) = wallet_actions::action_of(session) {
+        let is_required = wallet_actions::requires_stake(app, session, &action, wallet).await;
+        return Ok(is_required.then_some(ConnectStep::Stake));
+    }
+    let (ConnectStep::Mandate | ConnectStep::Stake, Some(id)) = (session.step, checkout_of(session)) else { return Ok(None) };
+    let wanted = checkout::next_wallet_step(&app.ctx, &id, &wallet.did).await;
+    let transactions = payment::connect_transactions(&app.ctx, &session.token).await?;
+    let has_mandate = transactions.iter().any(|attempt| attempt.purpose.kind() == PurposeKind::Mandate);
+    match wanted {
+        // The last signature may have completed the session already.
+        Ok(WalletStep::Nothing) | Err(TransferError::Complete) => Ok(None),
+        // The network has declined the mandate that the wallet has signed, which is the session's result.
+        Ok(WalletStep::Mandate) if has_mandate => Ok(None),
+        Ok(wanted) => Ok(Some(step_for(wanted))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Reports that an action failed. After an error of the server, the session stays open until it expires.
 async fn reject_action(app: &App, session: &ConnectSession, problem: Problem, now: Timestamp) -> Result<Value, StorageError> {
     if problem.status != StatusCode::INTERNAL_SERVER_ERROR {
         fail(app, session, ConnectStatus::Error, &problem).await?;
@@ -231,83 +268,51 @@ async fn reject_action(app: &App, session: &ConnectSession, problem: Problem, no
     Ok(claims::rejected(app, &problem, now))
 }
 
-/// A step whose signed transaction was sent, and was the last one that the session requires.
-pub struct SignedStep {
-    pub session: ConnectSession,
-    pub hash: String,
-}
-
-/// Ends the session as the network has decided about its transaction.
-pub async fn conclude(app: &App, SignedStep { session, hash }: SignedStep, decline: Option<Decline>) -> Result<Value, StorageError> {
-    let now = app.ctx.now();
-    match decline {
-        Some(decline) => reject_action(app, &session, decline.into(), now).await,
-        None => succeed(app, session, json!({ "hash": hash }), now).await,
-    }
-}
-
-/// Continues with the next signature that the checkout requires, or ends the session. `hash`: the transaction that was signed last.
-async fn next(
+/// Continues with the first signature that the checkout requires after its payer has confirmed the account, or ends the session.
+async fn continue_checkout(
     app: &Arc<App>,
     session: ConnectSession,
     id: &SessionId,
     wallet: &Wallet,
-    hash: Option<String>,
     now: Timestamp,
 ) -> Result<Value, StorageError> {
-    match (checkout::next_wallet_step(&app.ctx, id, &wallet.did).await, hash) {
-        // The last signature may have completed the session already.
-        (Ok(WalletStep::Nothing) | Err(TransferError::Complete), Some(hash)) => {
-            confirmation::conclude(app, SignedStep { session, hash }).await
-        }
-        (Err(TransferError::Complete), None) => succeed(app, session, json!({}), now).await,
-        (Ok(WalletStep::Nothing), None) => {
+    match checkout::next_wallet_step(&app.ctx, id, &wallet.did).await {
+        Err(TransferError::Complete) => succeed(app, session, now).await,
+        Ok(WalletStep::Nothing) => {
             // If this first call does not settle the payment, the reconciler continues, and the page learns the result by polling.
             if let Err(error) = checkout::advance(&app.ctx, id).await {
                 tracing::warn!(session = %id, %error, "the payment stays with the reconciler");
             }
-            succeed(app, session, json!({}), now).await
+            succeed(app, session, now).await
         }
-        (Ok(wanted), _) => advance_to(app, session, step_for(wanted)).await,
-        (Err(error), _) => reject(app, &session, error).await,
+        Ok(wanted) => advance_to(app, session, step_for(wanted)).await,
+        Err(error) => reject(app, &session, error).await,
     }
 }
 
 async fn advance_to(app: &App, session: ConnectSession, step: ConnectStep) -> Result<Value, StorageError> {
     let next = ConnectSession { status: ConnectStatus::Scanned, step, challenge: challenge(app), ..session.clone() };
-    advance(app, &session, &next).await?;
-    build_step(app, &next).await
+    if advance_connect_session(&app.ctx, &session, &next).await? {
+        return build_step(app, &next).await;
+    }
+    // The network has declined an earlier transaction meanwhile.
+    match find(app, session.action, &session.token).await? {
+        Some(ended) => confirmation::answer(app, &ended).await,
+        None => Ok(claims::rejected(app, &expired(), app.ctx.now())),
+    }
 }
 
-async fn succeed(app: &App, session: ConnectSession, response: Value, now: Timestamp) -> Result<Value, StorageError> {
+async fn succeed(app: &App, session: ConnectSession, now: Timestamp) -> Result<Value, StorageError> {
     let done = ConnectSession { status: ConnectStatus::Succeed, ..session.clone() };
-    advance(app, &session, &done).await?;
-    Ok(claims::accepted(app, &done, response, now))
+    advance_connect_session(&app.ctx, &session, &done).await?;
+    Ok(claims::accepted(app, &done, json!({}), now))
 }
 
 async fn fail(app: &App, session: &ConnectSession, status: ConnectStatus, problem: &Problem) -> Result<(), StorageError> {
-    let failed = ConnectSession {
-        status,
-        error: problem.to_string(),
-        error_code: problem.body.code.clone().unwrap_or_default(),
-        error_params: problem.body.params.clone().unwrap_or_default(),
-        ..session.clone()
+    let failure = ConnectFailure {
+        message: problem.to_string(),
+        code: problem.body.code.clone().unwrap_or_default(),
+        params: problem.body.params.clone().unwrap_or_default(),
     };
-    advance(app, session, &failed).await.map(|_| ())
-}
-
-/// Replaces the session's state by `next` if it has not changed since `session` was read, and notifies the pages that wait for it.
-/// Returns whether it did.
-pub async fn advance(app: &App, session: &ConnectSession, next: &ConnectSession) -> Result<bool, StorageError> {
-    let now = app.ctx.now();
-    let next = ConnectSession { updated_at: now, ..next.clone() };
-    let mut unit = app.ctx.store.begin().await?;
-    let step = ConnectTransition { token: &session.token, from: session.status, challenge: &session.challenge, next: &next };
-    let moved = unit.connect_sessions().advance(&step).await?;
-    if moved && next.status.public_name() != session.status.public_name() {
-        let message = Message::new(Topic::ConnectUpdate, now).with("token", &session.token);
-        unit.outbox().publish(&EventId::new(now, app.ctx.random.as_ref()), &message, now).await?;
-    }
-    unit.commit().await?;
-    Ok(moved)
+    advance_connect_session(&app.ctx, session, &session.failed(status, failure)).await.map(drop)
 }

@@ -14,7 +14,7 @@ use souk_domain::billing::{
     self, OverdueTarget, PaymentTargetError, PlanChoice, PlanOrder, PreparedOverduePayment, PreparedRecharge, RestakeError, StakeFor,
     SubscriptionError,
 };
-use souk_domain::payment::UnsignedTransaction;
+use souk_domain::payment::{UnsignedTransaction, WalletSignature};
 use souk_domain::shared::{
     Amount, AmountError, CurrencyId, CustomerId, InvoiceId, Language, PriceId, SubscriptionId, SubscriptionItemId, Timestamp,
 };
@@ -166,8 +166,9 @@ pub async fn build_request(
 ) -> Result<SignatureRequest, Problem> {
     let (ctx, language) = (&app.ctx, claims::language_of(session));
     let (claim, chain) = match action {
-        WalletAction::Change(id, _, plan) if session.step == ConnectStep::Stake => {
-            let prepared = billing::prepare_restake(ctx, id, stake_for(plan.as_ref()), wallet, stake_nonce(session)).await?;
+        WalletAction::Change(id, currency, plan) if session.step == ConnectStep::Stake => {
+            let what = stake_for(currency, plan.as_ref());
+            let prepared = billing::prepare_restake(ctx, id, what, wallet, stake_nonce(session)).await?;
             (claims::stake_claim(&prepared, language), claims::chain_of(app, &prepared.method))
         }
         WalletAction::Pay(target) => {
@@ -199,15 +200,15 @@ const fn stake_nonce(session: &ConnectSession) -> u64 {
     session.nonce.wrapping_add(1)
 }
 
-fn stake_for(plan: Option<&PlanOrder>) -> StakeFor<'_> {
-    plan.map_or(StakeFor::ChangedPayment, StakeFor::ChangedPlan)
+fn stake_for<'a>(currency: &'a CurrencyId, plan: Option<&'a PlanOrder>) -> StakeFor<'a> {
+    plan.map_or(StakeFor::ChangedPayment(currency), StakeFor::ChangedPlan)
 }
 
 /// Returns whether the wallet has to place a stake as well, after it has signed the delegation.
 pub async fn requires_stake(app: &App, session: &ConnectSession, action: &WalletAction, wallet: &Wallet) -> bool {
     match action {
         WalletAction::Change(id, currency, plan) if session.step == ConnectStep::Transfer => {
-            match billing::lacks_stake(&app.ctx, id, currency, stake_for(plan.as_ref()), wallet).await {
+            match billing::lacks_stake(&app.ctx, id, currency, stake_for(currency, plan.as_ref()), wallet).await {
                 // The plan change waits for the stake, so the session continues; the stake request then reports the error.
                 Err(RestakeError::Payment(PaymentTargetError::Subscription(SubscriptionError::PaymentInFlight))) => plan.is_some(),
                 // The delegation is valid in any case.
@@ -218,23 +219,23 @@ pub async fn requires_stake(app: &App, session: &ConnectSession, action: &Wallet
     }
 }
 
-/// Submits the signed transaction and returns its hash.
-pub async fn submit(app: &App, session: &ConnectSession, action: &WalletAction, wallet: &Wallet, signed: &str) -> Result<String, Problem> {
+/// Submits the signed transaction.
+pub async fn submit(app: &App, session: &ConnectSession, action: &WalletAction, signature: WalletSignature<'_>) -> Result<(), Problem> {
     let ctx = &app.ctx;
-    Ok(match action {
-        WalletAction::Change(id, _, plan) if session.step == ConnectStep::Stake => {
-            billing::submit_signed_restake(ctx, id, stake_for(plan.as_ref()), wallet, stake_nonce(session), signed).await?
+    match action {
+        WalletAction::Change(id, currency, plan) if session.step == ConnectStep::Stake => {
+            let signature = WalletSignature { nonce: stake_nonce(session), ..signature };
+            billing::submit_signed_restake(ctx, id, stake_for(currency, plan.as_ref()), signature).await?
         }
-        WalletAction::Pay(target) => billing::submit_signed_overdue_payment(ctx, target, wallet, session.nonce, signed).await?,
+        WalletAction::Pay(target) => billing::submit_signed_overdue_payment(ctx, target, signature).await?,
         WalletAction::Change(id, currency, plan) => {
-            billing::submit_signed_payment_change(ctx, id, currency, plan.as_ref(), wallet, session.nonce, signed).await?
+            billing::submit_signed_payment_change(ctx, id, currency, plan.as_ref(), signature).await?
         }
-        WalletAction::Restake(id) => billing::submit_signed_restake(ctx, id, StakeFor::Resuming, wallet, session.nonce, signed).await?,
-        WalletAction::Overdraft(id, amount) => {
-            billing::submit_signed_overdraft_stake(ctx, id, *amount, wallet, session.nonce, signed).await?
-        }
-        WalletAction::Recharge(id, amount) => billing::submit_signed_recharge(ctx, id, *amount, wallet, session.nonce, signed).await?,
-    })
+        WalletAction::Restake(id) => billing::submit_signed_restake(ctx, id, StakeFor::Resuming, signature).await?,
+        WalletAction::Overdraft(id, amount) => billing::submit_signed_overdraft_stake(ctx, id, *amount, signature).await?,
+        WalletAction::Recharge(id, amount) => billing::submit_signed_recharge(ctx, id, *amount, signature).await?,
+    };
+    Ok(())
 }
 
 fn overdue_claim(payment: &PreparedOverduePayment, language: Language) -> Value {

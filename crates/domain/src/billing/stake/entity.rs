@@ -46,7 +46,7 @@ pub enum ReleaseReason {
     Superseded,
     /// Its payer revoked it at the network.
     Revoked,
-    /// Its checkout was never completed, or now requires another stake.
+    /// Its checkout or change of payment was never completed, or its checkout now requires another stake.
     Abandoned,
     /// Its payer requested its return.
     Requested,

@@ -31,7 +31,8 @@ pub use overdraft::{
 };
 pub(in crate::billing) use overdue::OverdueInvoices;
 pub(in crate::billing) use place::{
-    Placement, ask_network, growth, held_with, lock_security, required_stake, stake_for_plan, stake_to_replace, stake_to_share,
+    Placement, ask_network, growth, held_with, lock_security, required_stake, stake_for_plan, stake_placed_ahead, stake_to_replace,
+    stake_to_share,
 };
 pub use port::{StakeFilter, Stakes};
 pub(crate) use posting::{post_stake, record_placement};

@@ -17,7 +17,7 @@ use crate::billing::{
     PricingFormula, Subscription, SubscriptionError, time_of,
 };
 use crate::context::Context;
-use crate::payment::{Currency, Description, PlannedPayment, PreparedStake, Purpose};
+use crate::payment::{Currency, Description, PlannedPayment, PreparedStake, Purpose, WalletSignature};
 use crate::shared::{Amount, AmountError, AttemptId, InvoiceId, InvoiceItemId, Page, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 
@@ -190,17 +190,16 @@ pub async fn submit_signed_overdraft_stake(
     ctx: &Context,
     id: &SubscriptionId,
     amount: Option<Amount>,
-    payer: &Wallet,
-    nonce: u64,
-    signed: &str,
+    signature: WalletSignature<'_>,
 ) -> Result<String, OverdraftError> {
+    let WalletSignature { payer, nonce, signed, .. } = signature;
     let placement = placement(ctx, id, payer, amount).await?;
     let rail = ctx.networks.wallet(placement.target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let mut unit = ctx.store.begin().await?;
     let stake = placement.lock(unit.as_mut()).await?;
     let Placement { target, amount, .. } = &placement;
     let signed = rail.check_stake(&target.method, &target.currency, &placement.request(&stake, payer, nonce), signed)?;
-    Ok(send(ctx, unit, target, Purpose::Stake(stake.id), *amount, payer, signed).await?)
+    Ok(send(ctx, unit, target, Purpose::Stake(stake.id), *amount, &signature, signed).await?)
 }
 
 /// Switches the protection off and releases its stake at once.

@@ -5,7 +5,7 @@ use super::release::{ReleaseTime, release_if_unused};
 use super::{ReleaseReason, RequestedStake, Stake, StakeKey, StakePurpose, StakeSubject};
 use crate::access::{Did, Wallet};
 use crate::billing::clock::time_of_customer;
-use crate::billing::payment_target::PaymentTarget;
+use crate::billing::payment_target::{PaymentTarget, is_change_pending};
 use crate::billing::statement::Statement;
 use crate::billing::{
     BillingError, BillingReason, Notification, PaymentTargetError, PricingFormula, Requester, ResumedFrom, STAKE_WAITING, StakeTerms,
@@ -299,8 +299,36 @@ async fn lock_sharing(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Su
     Ok(sharing)
 }
 
+/// Why a stake that no subscription can share is not needed. `None`: its subscription waits for a delegation in the stake's currency. The
+/// caller has locked the subscription, so that the delegation is decided before or after this unit of work.
+async fn unneeded_because(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Option<ReleaseReason>, BillingError> {
+    let subject = match stake.subject.subscription() {
+        Some(subject) => unit.subscriptions().find(subject).await?,
+        None => None,
+    };
+    let Some(running) = subject.filter(|one| one.ended_at.is_none()) else { return Ok(Some(ReleaseReason::Ended)) };
+    let is_awaited = stake.purpose == StakePurpose::Security && is_change_pending(unit, &running.id, &stake.currency_id).await?;
+    Ok((!is_awaited).then_some(ReleaseReason::Abandoned))
+}
+
+/// The held stake that was placed for a subscription by `payer` in `currency`, before the subscription is charged in it.
+pub(in crate::billing) async fn stake_placed_ahead(
+    unit: &mut dyn UnitOfWork,
+    subscription: &SubscriptionId,
+    payer: &Did,
+    currency: &CurrencyId,
+) -> Result<Option<Stake>, StorageError> {
+    let key = StakeKey {
+        subject: StakeSubject::Subscription(subscription.clone()),
+        purpose: StakePurpose::Security,
+        payer: payer.clone(),
+        currency_id: currency.clone(),
+    };
+    Ok(unit.stakes().find_open(&key).await?.filter(Stake::is_held))
+}
+
 /// Records a settled payment into a stake outside a checkout. The subscriptions that share the stake name it from now on, and the stakes
-/// that they named before are released. If the payment was made to undo a scheduled cancellation, that cancellation is removed. If no
+/// that they named before are released. A stake for a change to another currency may settle before the change. If the payment was made to undo a scheduled cancellation, that cancellation is removed. If no
 /// subscription needs the stake any more, it is released.
 pub(super) async fn placed(
     ctx: &Context,
@@ -320,8 +348,10 @@ pub(super) async fn placed(
     let before = locked.iter().find(|stake| stake.id == *id).ok_or(BillingError::Orphan)?;
     let now = time_of_customer(ctx, unit, &before.customer_id).await?;
     let mut after = before.placed(attempt.amount, reference, now)?;
-    if sharing.is_empty() {
-        after = after.released(ReleaseReason::Ended, now, now);
+    if sharing.is_empty()
+        && let Some(reason) = unneeded_because(unit, &found).await?
+    {
+        after = after.released(reason, now, now);
     }
     if !unit.stakes().update(before, &after).await? {
         return Err(BillingError::Contended);

@@ -6,9 +6,7 @@ use crate::ledger::bench::UNIT;
 use souk_domain::billing::{
     CreditNote, CreditNoteFilter, DocumentType, Invoice, InvoiceFilter, InvoiceItem, InvoicePayment, InvoiceStatus, Subscription,
 };
-use souk_domain::customer::Customers;
-use souk_domain::payment::{Refund, RefundFilter, RefundStatus, WalletRail};
-use souk_domain::pricing::{Prices, Products};
+use souk_domain::payment::{Refund, RefundFilter, RefundStatus};
 use souk_domain::shared::*;
 use std::collections::BTreeMap;
 

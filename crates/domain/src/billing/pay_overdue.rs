@@ -1,9 +1,9 @@
 //! Overdue invoices, and their payment by a wallet: one signed transfer pays one invoice or all in a currency.
 
-use super::Invoice;
 use super::errors::convert_through;
 use super::invoice::plan_payments;
 use super::payment_target::{SendError, send_now};
+use super::{Invoice, SubscriptionError};
 use crate::access::Wallet;
 use crate::context::Context;
 use crate::customer::Customer;
@@ -25,6 +25,16 @@ pub enum OverdueError {
     Amount(#[from] AmountError),
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+impl From<OverdueError> for SubscriptionError {
+    fn from(error: OverdueError) -> Self {
+        match error {
+            OverdueError::NotFound => Self::NotFound,
+            OverdueError::Amount(error) => Self::Amount(error),
+            OverdueError::Storage(error) => error.into(),
+        }
+    }
 }
 
 /// Why invoices cannot be paid together by a wallet.

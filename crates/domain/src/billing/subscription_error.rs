@@ -1,6 +1,6 @@
 //! The errors that use cases of a subscription share.
 
-use super::{BillingError, IllegalChange, NoteError, OverdueError, PostingError, Unbillable};
+use super::{BillingError, IllegalChange, NoteError, PostingError, Unbillable};
 use crate::ledger::LedgerError;
 use crate::payment::RailError;
 use crate::shared::{AmountError, InputError, StorageError};
@@ -59,16 +59,6 @@ impl From<BillingError> for SubscriptionError {
             BillingError::Ledger(error) => Self::Ledger(error),
             BillingError::Rail(error) => Self::Rail(error),
             BillingError::Storage(error) => Self::Storage(error),
-        }
-    }
-}
-
-impl From<OverdueError> for SubscriptionError {
-    fn from(error: OverdueError) -> Self {
-        match error {
-            OverdueError::NotFound => Self::NotFound,
-            OverdueError::Amount(error) => Self::Amount(error),
-            OverdueError::Storage(error) => error.into(),
         }
     }
 }

@@ -84,7 +84,9 @@ impl Column {
         fn array<T>(values: Vec<Value>, read: impl Fn(Value) -> Option<T>) -> Result<Vec<Option<T>>, BoxDynError> {
             let read = |value| match value {
                 Value::Null(_) => Ok(None),
-                value => read(value).map(Some).ok_or_else(|| BoxDynError::from("the values of a column have several kinds")),
+                value => read(value)
+                    .map(Some)
+                    .ok_or_else(|| BoxDynError::from("a value does not fit the kind of its column, or is outside the calendar")),
             };
             values.into_iter().map(read).collect()
         }

@@ -328,8 +328,8 @@ pub(in crate::billing) async fn stake_placed_ahead(
 }
 
 /// Records a settled payment into a stake outside a checkout. The subscriptions that share the stake name it from now on, and the stakes
-/// that they named before are released. A stake for a change to another currency may settle before the change. If the payment was made to undo a scheduled cancellation, that cancellation is removed. If no
-/// subscription needs the stake any more, it is released.
+/// that they named before are released. A stake for a change to another currency may settle before the change. If the payment was made to
+/// undo a scheduled cancellation, that cancellation is removed. If no subscription needs the stake any more, it is released.
 pub(super) async fn placed(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,

@@ -442,7 +442,8 @@ pub trait Attempts: Send {
     /// Sets the status to declined, unless another sender has claimed the attempt since it was read (its `check_at` has moved): what that
     /// sender sends may succeed. Returns true to exactly one caller.
     async fn decline(&mut self, attempt: &Attempt, error: &Decline, now: Timestamp) -> Result<bool, StorageError>;
-    /// As [`Attempts::decline`], whoever has claimed the attempt: an owner has decided that its payment does not count.
+    /// Sets the status to declined even if another sender has claimed the attempt, because an owner has decided that its payment does not
+    /// count. Returns true to exactly one caller.
     async fn decline_claimed(&mut self, id: &AttemptId, error: Option<&Decline>, now: Timestamp) -> Result<bool, StorageError>;
     /// Sets the status of open attempts to settled. Returns each attempt to exactly one caller.
     async fn settle_all(&mut self, ids: &[AttemptId], now: Timestamp) -> Result<Vec<AttemptId>, StorageError>;

@@ -58,7 +58,7 @@ fn allocate(amount: Amount, invoices: &[Payable]) -> Result<Allocation, AmountEr
 /// stake, an amount that was not planned for any invoice is revenue. Returns the locked invoices; some may be unchanged.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when a row changed after it was read, or when two receipts pay the same invoice.
+/// [`BillingError::Contended`] when a row changed after it was read.
 pub(crate) async fn settle(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,

@@ -3,7 +3,7 @@
 # MATRIX=all covers every language, width and color scheme. The tests in web/e2e/gas run against a second store.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/need.sh chromium fonts
+scripts/need.sh headless-shell fonts
 scripts/web.sh build
 
 folder=$(mktemp -d "$(scripts/temp-parent.sh)/souk-e2e.XXXXXX")

@@ -1,19 +1,20 @@
 #!/bin/sh
-# need.sh NAME...: installs absent tools with apt. Names: postgresql redis chromium fonts poppler python.
+# need.sh NAME...: installs absent tools with apt. Names: postgresql redis chromium headless-shell fonts poppler python.
 # Services of the installed packages are not started.
 set -eu
 
-[ $# -gt 0 ] || { echo "usage: need.sh postgresql|redis|chromium|fonts|poppler|python ..." >&2; exit 64; }
+[ $# -gt 0 ] || { echo "usage: need.sh postgresql|redis|chromium|headless-shell|fonts|poppler|python ..." >&2; exit 64; }
 
 present() {
     case $1 in
         postgresql) ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null ;;
         redis) command -v redis-server >/dev/null ;;
         chromium) command -v chromium >/dev/null ;;
+        headless-shell) command -v chromium-headless-shell >/dev/null ;;
         fonts) ls /usr/share/fonts/opentype/noto/NotoSansCJK* >/dev/null 2>&1 ;;
         poppler) command -v pdftotext >/dev/null ;;
         python) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
-        *) echo "need.sh: unknown name $1; expected postgresql, redis, chromium, fonts, poppler or python" >&2; exit 64 ;;
+        *) echo "need.sh: unknown name $1; expected postgresql, redis, chromium, headless-shell, fonts, poppler or python" >&2; exit 64 ;;
     esac
 }
 
@@ -22,6 +23,7 @@ package() {
         postgresql) echo postgresql ;;
         redis) echo redis-server ;;
         chromium) echo chromium ;;
+        headless-shell) echo chromium-headless-shell ;;
         fonts) echo fonts-noto-cjk ;;
         poppler) echo poppler-utils ;;
         python) echo python3-venv ;;

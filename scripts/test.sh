@@ -27,7 +27,7 @@ print_times() {
 trap print_times EXIT
 
 step "tools"
-scripts/need.sh postgresql redis chromium fonts poppler
+scripts/need.sh postgresql redis headless-shell fonts poppler
 scripts/web.sh install
 BEAN_CHECK=$(scripts/beancount.sh)
 export BEAN_CHECK

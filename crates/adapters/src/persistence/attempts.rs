@@ -149,9 +149,9 @@ impl Attempts for SqlAttempts<'_> {
         self.connection.query(OF_CONNECT_SESSION).bind(token).all().await?.iter().map(|row| attempt(row, self.secrets)).collect()
     }
 
-    async fn set_connect_token(&mut self, id: &AttemptId, token: &str) -> Result<(), StorageError> {
+    async fn set_connect_token(&mut self, id: &AttemptId, token: &str) -> Result<bool, StorageError> {
         let update = "UPDATE attempts SET connect_token = $2 WHERE id = $1 AND status IN ('open', 'unknown')";
-        self.connection.query(update).bind(id).bind(token).execute().await.map(drop)
+        Ok(self.connection.query(update).bind(id).bind(token).execute().await? == 1)
     }
 
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError> {

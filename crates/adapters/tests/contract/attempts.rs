@@ -357,8 +357,8 @@ on_both! {
         unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
         unit.attempts().insert(&wallet_attempt("att_2", "pi_2", "0xcd"), &[]).await.expect("inserts");
         unit.attempts().decline_claimed(&id("att_2"), Some(&decline()), at(1)).await.expect("declines");
-        for attempt in ["att_1", "att_2"] {
-            unit.attempts().set_connect_token(&id(attempt), "11ff").await.expect("writes");
+        for (attempt, is_open) in [("att_1", true), ("att_2", false)] {
+            assert_eq!(unit.attempts().set_connect_token(&id(attempt), "11ff").await.expect("writes"), is_open);
         }
         let found = unit.attempts().of_connect_session("11ff").await.expect("reads");
         assert_eq!(found.iter().map(|attempt| attempt.id.as_str()).collect::<Vec<_>>(), ["att_1"], "an ended one stays where it was");

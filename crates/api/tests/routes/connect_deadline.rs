@@ -2,7 +2,7 @@
 
 use crate::app::plans::SKT;
 use crate::app::signing::{assert_confirming, change_currency, pay, sign, wait_for_status};
-use crate::app::{Connect, Plans, TestApp, signed_claim, wallet};
+use crate::app::{Buyer, Connect, Plans, TestApp, signed_claim, wallet};
 use serde_json::{Value, json};
 use souk_adapters::on_both;
 use souk_domain::billing::Stake;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// A connect session for a new deposit of a canceled subscription. The network is asked for the current deposit before each request and
 /// before each signature is stored.
-async fn request_restake(app: &TestApp) -> (crate::app::Buyer, Connect) {
+async fn request_restake(app: &TestApp) -> (Buyer, Connect) {
     let plans = Plans::put(app).await;
     let link = plans.link(app, &[&plans.monthly], SubscriptionTerms::default()).await;
     let alice = app.sign_in("alice").await;
@@ -58,23 +58,32 @@ async fn a_question_to_a_slow_network_before_a_signature_can_be_repeated_and_sto
     app.finish().await;
 }
 
+/// The customer abandoned the deposit before, so the network is asked how much of it was placed.
 #[tokio::test]
 async fn a_deposit_that_cannot_be_determined_in_time_is_asked_for_when_the_wallet_reads_again() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
-    let (_, connect) = change_currency(&app, &alice).await;
+    let (id, abandoned) = change_currency(&app, &alice).await;
+    let asked = abandoned.scan().await;
+    assert_eq!(sign(&abandoned, &alice, &asked).await["requestedClaims"][0]["type"], "prepareTx");
+    app.drain().await;
+    app.advance(Duration::from_secs(5));
+    let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
+    let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
     let asked = connect.scan().await;
-    // A pending deposit of an earlier try, about which the network has to be asked.
-    let (answer, _) = (sign(&connect, &alice, &asked).await, ());
-    assert_eq!(answer["requestedClaims"][0]["type"], "prepareTx", "{answer}");
+    assert_eq!(asked["requestedClaims"][0]["type"], "signature", "{asked}");
     app.networks.hang_ledger(true);
     let started_at = Instant::now();
-    assert_repeatable(&connect.scan().await, started_at);
+    assert_repeatable(&sign(&connect, &alice, &asked).await, started_at);
+    assert_eq!(connect.status().await.ok()["status"], "scanned", "the session goes on");
     app.networks.hang_ledger(false);
     let asked = connect.scan().await;
+    assert_eq!(asked["requestedClaims"][0]["type"], "prepareTx", "{asked}");
     assert_eq!(sign(&connect, &alice, &asked).await["status"], "ok");
     wait_for_status(&connect, "succeed").await;
     app.drain().await;
+    let seen = alice.browser.get(&format!("/api/subscriptions/{id}")).await.ok();
+    assert_eq!((&seen["mandate"]["type"], &seen["staking"]["status"]), (&json!("delegation"), &json!("held")), "{seen}");
     app.finish().await;
 }
 

@@ -81,12 +81,14 @@ pub(super) async fn adopt(unit: &mut dyn UnitOfWork, session: &Session, token: &
     let mut adopted = Adopted::Nothing;
     for purpose in [mandate, stake, payment].into_iter().flatten() {
         let Some(attempt) = unit.attempts().open_of(&purpose).await? else { continue };
-        match attempt.connect_token.as_deref() {
-            Some(own) if own == token => {}
+        let is_adopted = match attempt.connect_token.as_deref() {
+            Some(own) if own == token => true,
             Some(other) if lock_unended(unit, other).await? => return Ok(Adopted::AwaitedElsewhere),
             _ => unit.attempts().set_connect_token(&attempt.id, token).await?,
+        };
+        if is_adopted {
+            adopted = Adopted::All;
         }
-        adopted = Adopted::All;
     }
     Ok(adopted)
 }

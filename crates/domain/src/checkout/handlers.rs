@@ -7,7 +7,7 @@ use super::{Session, SessionStatus};
 use crate::billing::{self, BillingError, ReleaseReason};
 use crate::context::Context;
 use crate::ledger::EntryType;
-use crate::payment::{Attempt, Decline, IntentStatus, Purpose, PurposeHandler, Reversal, Settlement, SettlementError};
+use crate::payment::{Attempt, Decline, IntentStatus, Purpose, PurposeHandler, Reversal, Settlement, SettlementError, current_token};
 use crate::shared::{AttemptId, SessionId, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
@@ -158,7 +158,8 @@ async fn next_step(
     attempt: &Attempt,
     now: Timestamp,
 ) -> Result<Vec<AttemptId>, SettlementError> {
-    match step(ctx, unit, session, attempt.connect_token.as_deref(), now).await? {
+    let connect_token = current_token(unit, attempt).await?;
+    match step(ctx, unit, session, connect_token.as_deref(), now).await? {
         Step::Raced => Err(SettlementError::Contended),
         Step::Charge(charge) => Ok(vec![charge]),
         Step::Nothing | Step::Completed => Ok(Vec::new()),

@@ -23,17 +23,25 @@ impl From<Decline> for ConnectFailure {
 
 /// Publishes that the network has decided about an attempt, for the connect session in which a wallet signed it.
 pub(super) async fn publish_decision(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<(), StorageError> {
-    let Some(token) = &attempt.connect_token else { return Ok(()) };
+    let Some(token) = current_token(unit, attempt).await? else { return Ok(()) };
     let now = ctx.now();
     let message = Message::new(Topic::ConcludeConnect, now).with("token", token);
     unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await
 }
 
+/// The connect session that waits for an attempt. For an attempt of an order that may be another one than when the attempt was read.
+pub(crate) async fn current_token(unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<Option<String>, StorageError> {
+    if attempt.session_id.is_none() || !matches!(attempt.kind, AttemptKind::Wallet { .. }) {
+        return Ok(attempt.connect_token.clone());
+    }
+    Ok(unit.attempts().find(&attempt.id).await?.and_then(|attempt| attempt.connect_token))
+}
+
 /// As [`publish_decision`], for a decline. Until the end of this unit of work, no other one writes an attempt for the connect session: see
 /// [`super::lock_step`].
 pub(super) async fn publish_decline(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<(), StorageError> {
-    if let Some(token) = &attempt.connect_token {
-        unit.connect_sessions().lock(token).await?;
+    if let Some(token) = current_token(unit, attempt).await? {
+        unit.connect_sessions().lock(&token).await?;
     }
     publish_decision(ctx, unit, attempt).await
 }

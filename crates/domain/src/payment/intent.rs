@@ -395,8 +395,8 @@ pub trait Attempts: Send {
     async fn find_by_hash(&mut self, hash: &str) -> Result<Option<Attempt>, StorageError>;
     /// The attempts of a connect session, oldest first: of the transactions that its wallet signed, and of the charges that follow them.
     async fn of_connect_session(&mut self, token: &str) -> Result<Vec<Attempt>, StorageError>;
-    /// Makes an open attempt part of another connect session, which waits for its outcome.
-    async fn set_connect_token(&mut self, id: &AttemptId, token: &str) -> Result<(), StorageError>;
+    /// Makes an open attempt part of another connect session, which waits for its outcome. False: the attempt has ended.
+    async fn set_connect_token(&mut self, id: &AttemptId, token: &str) -> Result<bool, StorageError>;
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError>;
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;

@@ -374,17 +374,23 @@ async fn advance_to(app: &App, session: ConnectSession, step: ConnectStep, deadl
     if advance_connect_session(&app.ctx, &session, &next).await? {
         return build_step(app, &next, deadline).await;
     }
-    // The network has declined an earlier transaction meanwhile.
-    match find(app, session.action, &session.token).await? {
-        Some(ended) => confirmation::answer(app, &ended).await,
-        None => Ok(claims::rejected(app, &expired(), app.ctx.now())),
-    }
+    current_answer(app, &session).await
 }
 
 async fn succeed(app: &App, session: ConnectSession) -> Result<Value, StorageError> {
     let done = ConnectSession { status: ConnectStatus::Succeed, ..session.clone() };
-    advance_connect_session(&app.ctx, &session, &done).await?;
-    Ok(claims::accepted(app, &done, json!({}), app.ctx.now()))
+    if advance_connect_session(&app.ctx, &session, &done).await? {
+        return Ok(claims::accepted(app, &done, json!({}), app.ctx.now()));
+    }
+    current_answer(app, &session).await
+}
+
+/// The answer about a session that has changed while a step was executed, for instance by a decline of the network.
+async fn current_answer(app: &App, session: &ConnectSession) -> Result<Value, StorageError> {
+    match find(app, session.action, &session.token).await? {
+        Some(found) => confirmation::answer(app, &found).await,
+        None => Ok(claims::rejected(app, &expired(), app.ctx.now())),
+    }
 }
 
 /// Ends the session. False: it has changed meanwhile.

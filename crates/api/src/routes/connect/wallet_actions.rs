@@ -11,8 +11,8 @@ use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep, Wallet};
 use souk_domain::billing::{
-    self, OverdueTarget, PaymentTargetError, PlanChoice, PlanOrder, PreparedOverduePayment, PreparedRecharge, RestakeError, StakeFor,
-    SubscriptionError,
+    self, OverdueTarget, PaymentTargetError, PlanChoice, PlanError, PlanOrder, PreparedOverduePayment, PreparedRecharge, RestakeError,
+    StakeFor, SubscriptionError,
 };
 use souk_domain::payment::{UnsignedTransaction, WalletSignature};
 use souk_domain::shared::{
@@ -214,6 +214,10 @@ pub async fn requires_stake(app: &App, session: &ConnectSession, action: &Wallet
             match billing::lacks_stake(&app.ctx, id, currency, stake_for(currency, plan.as_ref()), wallet).await {
                 // The plan change waits for the stake, so the session continues; the stake request then reports the error.
                 Err(RestakeError::Payment(PaymentTargetError::Subscription(SubscriptionError::PaymentInFlight))) => Ok(plan.is_some()),
+                // The plan has changed with the delegation, or it can't be ordered any more and stays as it is. Neither needs a deposit.
+                Err(RestakeError::Plan(
+                    PlanError::NoPlans | PlanError::Quantity(_) | PlanError::PreviewChanged | PlanError::NeedsPermission,
+                )) => Ok(false),
                 required => Ok(required?),
             }
         }

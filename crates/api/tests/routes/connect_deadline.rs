@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use souk_adapters::on_both;
 use souk_domain::billing::Stake;
 use souk_domain::checkout::SubscriptionTerms;
+use souk_domain::payment::expire_connect_sessions;
 use souk_domain::shared::{Amount, SubscriptionId};
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,28 @@ async fn a_question_to_a_slow_network_before_a_signature_can_be_repeated_and_sto
     wait_for_status(&connect, "succeed").await;
     app.drain().await;
     assert_eq!(app.count(placed).await, before + 1, "the late answer of the network has stored nothing");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_session_does_not_expire_while_the_response_of_its_wallet_is_being_processed() {
+    let app = TestApp::open().await;
+    let (alice, connect) = request_restake(&app).await;
+    let asked = connect.scan().await;
+    app.advance(Duration::from_secs(299));
+    app.networks.hang_ledger(true);
+    let later = async {
+        while app.count("SELECT count(*) AS n FROM connect_sessions WHERE status = 'working'").await == 0 {
+            tokio::task::yield_now().await;
+        }
+        app.advance(Duration::from_secs(60));
+        expire_connect_sessions(&app.ctx, 10).await.expect("expires");
+        app.networks.hang_ledger(false);
+    };
+    let (answer, ()) = tokio::join!(sign(&connect, &alice, &asked), later);
+    assert_eq!(answer["status"], "ok", "{answer}");
+    wait_for_status(&connect, "succeed").await;
+    app.drain().await;
     app.finish().await;
 }
 

@@ -245,7 +245,7 @@ on_both! {
 }
 
 #[tokio::test]
-async fn a_step_in_progress_prolongs_its_session_and_final_states_can_be_read_for_a_minute() {
+async fn a_final_state_can_be_read_for_a_minute_even_if_the_session_would_have_expired() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;

@@ -321,12 +321,13 @@ async fn next_signature(app: &App, session: &ConnectSession, wallet: &Wallet) ->
         let is_required = wallet_actions::requires_stake(app, session, &action, wallet).await?;
         return Ok(is_required.then_some(ConnectStep::Stake));
     }
-    let (ConnectStep::Mandate | ConnectStep::Stake, Some(id)) = (session.step, checkout_of(session)) else { return Ok(None) };
+    // A mandate is asked for before the deposit.
+    let (ConnectStep::Mandate, Some(id)) = (session.step, checkout_of(session)) else { return Ok(None) };
     match checkout::next_wallet_step(&app.ctx, &id, &wallet.did).await {
         // The last signature may have completed the session already.
         Ok(WalletStep::Nothing) | Err(TransferError::Complete) => Ok(None),
         // The network has declined meanwhile what the wallet has signed.
-        Ok(WalletStep::Mandate) if session.step == ConnectStep::Mandate => Ok(None),
+        Ok(WalletStep::Mandate) => Ok(None),
         Ok(wanted) => Ok(Some(step_for(wanted))),
         Err(error) => Err(error.into()),
     }

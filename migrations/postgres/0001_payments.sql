@@ -236,7 +236,7 @@ CREATE TABLE attempts (
     purpose       TEXT             NOT NULL,
     subject       TEXT             NOT NULL, -- the id of its object: an intent, a mandate, a stake, a subscription, a refund
     session_id    TEXT,
-    connect_token TEXT, -- the connect session in which a wallet signed it
+    connect_token TEXT, -- the connect session that waits for its outcome
     kind          TEXT             NOT NULL,
     method_id     TEXT             NOT NULL REFERENCES payment_methods (id),
     currency_id   TEXT             NOT NULL REFERENCES currencies (id),

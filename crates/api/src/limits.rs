@@ -2,7 +2,7 @@
 
 use crate::problem::Problem;
 use governor::clock::Clock as _;
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
 use poem::http::StatusCode;
 use poem::{Addr, Request};
 use std::collections::HashMap;
@@ -16,6 +16,9 @@ use std::time::Duration;
 const CONNECTS: (u32, u32) = (20, 200);
 /// Checkout sessions that one address may start: sustained rate per second, and burst.
 const STARTS: (u32, u32) = (200, 2_000);
+/// Joins of realtime channels, each of which may read a connect session: of one address, and of one connection.
+const JOINS: (u32, u32) = (20, 200);
+const JOINS_OF_CONNECTION: (u32, u32) = (1, 20);
 /// Requests that one client may have in progress behind a trusted proxy. Without a proxy, its connections are limited instead.
 const FORWARDED_REQUESTS_EACH: usize = 100;
 /// Realtime connections that one address may hold open, and the limit for all addresses together.
@@ -43,16 +46,22 @@ struct RateByAddress {
 pub struct Limits {
     connects: RateByAddress,
     starts: RateByAddress,
+    joins: Arc<RateByAddress>,
     sockets: OpenSockets,
     sockets_max: usize,
     forwarded: OpenSockets,
     trusted_proxies: Vec<IpAddr>,
-    /// How long a wallet waits for the network's decision about its transaction.
+    /// How long a wallet waits for the network's decision about its transaction once everything is sent.
     pub(crate) confirmation_wait: Duration,
 }
 
-/// After this, a wallet is told that its payment is being confirmed.
-pub const CONFIRMATION_WAIT: Duration = Duration::from_secs(5);
+/// A wallet's call is answered after this at the latest. What the network has not decided until then is being confirmed.
+pub const ANSWER_DEADLINE: Duration = Duration::from_secs(5);
+
+fn quota((per_second, burst): (u32, u32)) -> Quota {
+    let count = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
+    Quota::per_second(count(per_second)).allow_burst(count(burst))
+}
 
 impl Default for Limits {
     fn default() -> Self {
@@ -64,19 +73,16 @@ impl Limits {
     /// `trusted_proxies`: addresses of proxies whose `X-Forwarded-For` header is trusted.
     #[must_use]
     pub fn behind(trusted_proxies: Vec<IpAddr>) -> Self {
-        let limiter = |(per_second, burst)| {
-            let count = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
-            let quota = Quota::per_second(count(per_second)).allow_burst(count(burst));
-            RateByAddress { quotas: RateLimiter::keyed(quota), seed: RandomState::new() }
-        };
+        let limiter = |rate| RateByAddress { quotas: RateLimiter::keyed(quota(rate)), seed: RandomState::new() };
         Self {
             connects: limiter(CONNECTS),
             starts: limiter(STARTS),
+            joins: Arc::new(limiter(JOINS)),
             sockets: Arc::default(),
             sockets_max: SOCKETS_MAX,
             forwarded: Arc::default(),
             trusted_proxies,
-            confirmation_wait: CONFIRMATION_WAIT,
+            confirmation_wait: ANSWER_DEADLINE,
         }
     }
 
@@ -118,6 +124,15 @@ impl Limits {
 
     pub fn admit_start(&self, request: &Request) -> Result<(), Problem> {
         self.starts.admit(self.client_address(request))
+    }
+
+    /// The limit of joins for a new realtime connection.
+    pub fn joins_of(&self, request: &Request) -> JoinLimit {
+        JoinLimit {
+            address: self.client_address(request),
+            by_address: Arc::clone(&self.joins),
+            by_connection: RateLimiter::direct(quota(JOINS_OF_CONNECTION)),
+        }
     }
 
     /// Reserves one connection; dropping the result releases it.
@@ -181,6 +196,20 @@ impl Open {
     }
 }
 
+/// Limits the joins of a realtime connection, and together with the other connections of its address.
+pub struct JoinLimit {
+    address: Option<IpAddr>,
+    by_address: Arc<RateByAddress>,
+    by_connection: DefaultDirectRateLimiter,
+}
+
+impl JoinLimit {
+    /// Counts a join. Returns whether it is within the limits.
+    pub fn admit(&self) -> bool {
+        self.by_connection.check().is_ok() && self.by_address.admit(self.address).is_ok()
+    }
+}
+
 /// One open connection, counted against the limit of its address until dropped.
 pub struct SocketPermit(Option<(IpAddr, OpenSockets)>);
 
@@ -229,6 +258,17 @@ mod tests {
         // Two addresses can share a quota by chance, but not all of these.
         assert!((2..9).any(|n| limits.admit_connect(&from(&format!("192.0.2.{n}:1000"))).is_ok()));
         assert!(limits.admit_start(&from("192.0.2.1:1000")).is_ok());
+    }
+
+    #[test]
+    fn joins_are_limited_for_each_connection_and_for_all_connections_of_an_address() {
+        let limits = Limits::default();
+        let admitted = |joins: &JoinLimit| (0..100).filter(|_| joins.admit()).count();
+        let connections: Vec<_> = (0..12).map(|_| admitted(&limits.joins_of(&from("192.0.2.1:1000")))).collect();
+        assert!((20..25).contains(&connections[0]), "{connections:?}");
+        assert!(connections[11] < 20, "the address has used up its joins: {connections:?}");
+        // Two addresses can share a quota by chance, but not all of these.
+        assert!((2..9).any(|n| admitted(&limits.joins_of(&from(&format!("192.0.2.{n}:1000")))) >= 20), "other addresses are not affected");
     }
 
     #[test]

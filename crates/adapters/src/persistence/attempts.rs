@@ -149,6 +149,11 @@ impl Attempts for SqlAttempts<'_> {
         self.connection.query(OF_CONNECT_SESSION).bind(token).all().await?.iter().map(|row| attempt(row, self.secrets)).collect()
     }
 
+    async fn set_connect_token(&mut self, id: &AttemptId, token: &str) -> Result<bool, StorageError> {
+        let update = "UPDATE attempts SET connect_token = $2 WHERE id = $1 AND status IN ('open', 'unknown')";
+        Ok(self.connection.query(update).bind(id).bind(token).execute().await? == 1)
+    }
+
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError> {
         let select = "SELECT * FROM attempts WHERE method_id = $1 AND provider_id = $2";
         let row = self.connection.query(select).bind(method).bind(provider_id).optional().await?;

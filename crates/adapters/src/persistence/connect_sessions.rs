@@ -13,6 +13,8 @@ const ADVANCE: Sql = sql_per_dialect!(
      WHERE token = $1 AND status = $15 AND challenge = $16"
 );
 
+const LOCK: Sql = sql_per_dialect!("SELECT * FROM connect_sessions WHERE token = $1" (either "" " FOR UPDATE"));
+
 pub struct SqlConnectSessions<'s>(pub &'s mut Connection);
 
 #[async_trait]
@@ -28,6 +30,18 @@ impl ConnectSessions for SqlConnectSessions<'_> {
     async fn find(&mut self, token: &str, now: Timestamp) -> Result<Option<ConnectSession>, StorageError> {
         let select = "SELECT * FROM connect_sessions WHERE token = $1 AND expires_at > $2";
         let row = self.0.query(select).bind(token).bind(now).optional().await?;
+        row.as_ref().map(connect_session).transpose()
+    }
+
+    async fn find_lapsed(&mut self, token: &str, now: Timestamp) -> Result<Option<ConnectSession>, StorageError> {
+        let select = "SELECT * FROM connect_sessions
+                      WHERE token = $1 AND expires_at <= $2 AND status IN ('scanned', 'working', 'confirming')";
+        let row = self.0.query(select).bind(token).bind(now).optional().await?;
+        row.as_ref().map(connect_session).transpose()
+    }
+
+    async fn lock(&mut self, token: &str) -> Result<Option<ConnectSession>, StorageError> {
+        let row = self.0.query_per_dialect(LOCK).bind(token).optional().await?;
         row.as_ref().map(connect_session).transpose()
     }
 

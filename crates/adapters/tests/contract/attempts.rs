@@ -351,6 +351,19 @@ on_both! {
         assert_eq!(found.sent_at, Some(at(5)), "the first time is kept");
     }
 
+    async fn an_open_attempt_can_become_part_of_another_connect_session(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1", "pi_2"]).await;
+        let mut unit = begin(db).await;
+        unit.attempts().insert(&wallet_attempt("att_1", "pi_1", "0xab"), &[]).await.expect("inserts");
+        unit.attempts().insert(&wallet_attempt("att_2", "pi_2", "0xcd"), &[]).await.expect("inserts");
+        unit.attempts().decline_claimed(&id("att_2"), Some(&decline()), at(1)).await.expect("declines");
+        for (attempt, is_open) in [("att_1", true), ("att_2", false)] {
+            assert_eq!(unit.attempts().set_connect_token(&id(attempt), "11ff").await.expect("writes"), is_open);
+        }
+        let found = unit.attempts().of_connect_session("11ff").await.expect("reads");
+        assert_eq!(found.iter().map(|attempt| attempt.id.as_str()).collect::<Vec<_>>(), ["att_1"], "an ended one stays where it was");
+    }
+
     async fn the_reconciler_does_not_claim_an_attempt_that_was_just_sent(db: &TestDatabase) {
         insert_checkout(db, &["pi_1"]).await;
         let mut unit = begin(db).await;

@@ -133,6 +133,37 @@ on_both! {
         assert_eq!(unit.connect_sessions().prune(at(360), 10).await.expect("prunes"), 1);
     }
 
+    async fn an_expired_session_is_found_as_lapsed_until_it_has_a_final_state(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.connect_sessions().insert(&scanned()).await.expect("inserts");
+        unit.connect_sessions().insert(&ConnectSession { token: "11ff".to_owned(), status: ConnectStatus::Error, ..scanned() }).await.expect("inserts");
+        assert_eq!(unit.connect_sessions().find_lapsed("00ff", at(299)).await.expect("reads"), None);
+        assert_eq!(unit.connect_sessions().find_lapsed("00ff", at(300)).await.expect("reads"), Some(scanned()));
+        assert_eq!(unit.connect_sessions().find_lapsed("11ff", at(300)).await.expect("reads"), None);
+        assert_eq!(unit.connect_sessions().lock("00ff").await.expect("reads"), Some(scanned()), "whatever the time");
+        assert_eq!(unit.connect_sessions().lock("22ff").await.expect("reads"), None);
+    }
+
+    async fn a_locked_session_does_not_change_until_the_unit_of_work_ends(db: &TestDatabase) {
+        let mut unit = begin(db).await;
+        unit.connect_sessions().insert(&scanned()).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        let mut holder = begin(db).await;
+        holder.connect_sessions().lock("00ff").await.expect("reads").expect("is there");
+        let other = async {
+            let mut unit = begin(db).await;
+            let next = ConnectSession { status: ConnectStatus::Error, ..scanned() };
+            let step = ConnectTransition { token: "00ff", from: ConnectStatus::Scanned, challenge: "BB", next: &next };
+            let moved = unit.connect_sessions().advance(&step).await.expect("advances");
+            unit.commit().await.expect("commits");
+            moved
+        };
+        let mut other = std::pin::pin!(other);
+        assert!(tokio::time::timeout(Duration::from_millis(200), &mut other).await.is_err(), "it waits");
+        drop(holder);
+        assert!(other.await);
+    }
+
     async fn a_page_cannot_delete_a_session_whose_payment_is_being_confirmed(db: &TestDatabase) {
         let mut unit = begin(db).await;
         unit.connect_sessions().insert(&ConnectSession { status: ConnectStatus::Confirming, ..scanned() }).await.expect("inserts");

@@ -10,7 +10,7 @@ use poem::http::StatusCode;
 use poem::{IntoResponse, Response, error::ResponseError};
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry};
 use poem_openapi::{ApiResponse, Object, types::Type};
-use souk_domain::access::{EnvelopeError, OwnerError};
+use souk_domain::access::{ConnectExpired, EnvelopeError, OwnerError};
 use souk_domain::billing::{AdvanceError, BillingError, PrintError, SubscriptionError};
 use souk_domain::checkout::{ExpireError, StartError, SubmitError, TransferError, UpdateItemsError};
 use souk_domain::customer::{FieldError, ValidationErrors};
@@ -393,9 +393,16 @@ impl From<TransferError> for Problem {
             TransferError::Changed => rejected(&error, "ORDER_CHANGED"),
             TransferError::PaymentInFlight => rejected(&error, "PAYMENT_IN_FLIGHT"),
             TransferError::Declined(decline) => decline.into(),
+            TransferError::Connect(expired) => expired.into(),
             TransferError::Check(error) => error.into(),
             TransferError::Amount(error) => error.into(),
         }
+    }
+}
+
+impl From<ConnectExpired> for Problem {
+    fn from(expired: ConnectExpired) -> Self {
+        rejected(&expired, "CONNECT_EXPIRED")
     }
 }
 

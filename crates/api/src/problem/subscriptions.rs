@@ -60,6 +60,7 @@ impl From<PaymentTargetError> for Problem {
             PaymentTargetError::UnpaidInvoices => rejected(&error, OVERDUE_FIRST),
             PaymentTargetError::Check(error) => error.into(),
             PaymentTargetError::Declined(decline) => decline.into(),
+            PaymentTargetError::Connect(expired) => expired.into(),
             PaymentTargetError::Subscription(error) => error.into(),
         }
     }
@@ -150,6 +151,7 @@ impl From<SubmitOverduePaymentError> for Problem {
             SubmitOverduePaymentError::PaymentInFlight => conflict(&error, PAYMENT_IN_FLIGHT),
             SubmitOverduePaymentError::Contended => conflict(&error, CONTENDED),
             SubmitOverduePaymentError::Declined(decline) => decline.into(),
+            SubmitOverduePaymentError::Connect(expired) => expired.into(),
             SubmitOverduePaymentError::Combine(error) => error.into(),
             SubmitOverduePaymentError::Check(error) => error.into(),
             SubmitOverduePaymentError::Storage(error) => error.into(),

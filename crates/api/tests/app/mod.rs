@@ -7,6 +7,7 @@ mod connect;
 mod networks;
 pub mod plans;
 mod shop;
+pub mod signing;
 mod subscriber;
 
 pub use browser::{Answer, Browser};

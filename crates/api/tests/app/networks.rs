@@ -1,8 +1,9 @@
 //! The networks behind the rails, on a socket: the ledger, the card processor, and an inbox for the processor's events.
 
+use poem::endpoint::BoxEndpoint;
 use poem::listener::{Acceptor, Listener, TcpListener};
 use poem::web::Data;
-use poem::{Endpoint, EndpointExt, Route, Server, handler};
+use poem::{Endpoint, EndpointExt, Response, Route, Server, handler};
 use serde_json::{Value, json};
 use souk_adapters::testing::{FixedClock, TestDatabase};
 use souk_domain::access::Did;
@@ -35,6 +36,7 @@ pub struct Networks {
     http: reqwest::Client,
     inbox: Inbox,
     cards_hang: watch::Sender<bool>,
+    ledger_hangs: watch::Sender<bool>,
     _stop: DropGuard,
 }
 
@@ -69,17 +71,11 @@ impl Networks {
         let processor = CardProcessor::open(store, clock, random, config).await.expect("opens");
         let inbox = Inbox::default();
         let cards_hang = watch::Sender::new(false);
-        let hangs = cards_hang.subscribe();
-        let cards = cards::routes(Arc::clone(&processor)).around(move |network, call| {
-            let mut hangs = hangs.clone();
-            async move {
-                // The sender is dropped at the end of the test.
-                drop(hangs.wait_for(|hangs| !hangs).await);
-                network.call(call).await
-            }
-        });
+        let cards = hanging(cards::routes(Arc::clone(&processor)), &cards_hang);
+        let ledger_hangs = watch::Sender::new(false);
+        let ledger = hanging(ledger::routes(Arc::new(ledger)), &ledger_hangs);
         let routes = Route::new()
-            .nest("/sandbox/arcblock", ledger::routes(Arc::new(ledger)))
+            .nest("/sandbox/arcblock", ledger)
             .nest("/sandbox/stripe", cards)
             .at("/hook", poem::post(receive.data(inbox.clone())));
         let stop = CancellationToken::new();
@@ -87,7 +83,7 @@ impl Networks {
         let stopped = stop.clone();
         tokio::spawn(async move { processor.run(stopped).await });
         let http = reqwest::Client::builder().no_proxy().build().expect("a client");
-        Self { address, http, inbox, cards_hang, _stop: stop.drop_guard() }
+        Self { address, http, inbox, cards_hang, ledger_hangs, _stop: stop.drop_guard() }
     }
 
     fn at(&self, path: &str) -> Url {
@@ -166,6 +162,11 @@ impl Networks {
         self.cards_hang.send_replace(hangs);
     }
 
+    /// Makes all calls to the ledger wait until this is called with false.
+    pub fn hang_ledger(&self, hangs: bool) {
+        self.ledger_hangs.send_replace(hangs);
+    }
+
     pub async fn clear_card_faults(&self) {
         let answer = self.http.delete(self.at("sandbox/stripe/faults")).send().await;
         assert_eq!(answer.expect("an answer").status(), 204);
@@ -207,6 +208,20 @@ impl Networks {
         until(kind, async || find().is_some()).await;
         find().expect("an event")
     }
+}
+
+/// A network whose calls wait while `hangs` is true.
+fn hanging(network: Route, hangs: &watch::Sender<bool>) -> BoxEndpoint<'static, Response> {
+    let hangs = hangs.subscribe();
+    let waiting = network.around(move |network, call| {
+        let mut hangs = hangs.clone();
+        async move {
+            // The sender is dropped at the end of the test.
+            drop(hangs.wait_for(|hangs| !hangs).await);
+            network.call(call).await
+        }
+    });
+    waiting.boxed()
 }
 
 /// Polls until `condition` holds.

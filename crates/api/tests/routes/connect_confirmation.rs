@@ -1,102 +1,17 @@
 //! What a wallet is told about a transaction that it has signed: the network's refusal, or that the payment is being confirmed.
 
 use crate::app::plans::SKT;
-use crate::app::{ACCEPTED, Buyer, Connect, Plans, TestApp, claim_of, signed_claim};
-use serde_json::{Value, json};
+use crate::app::signing::{
+    assert_failed, assert_refused, begin_plan, change_currency, decline_mandate, pay, sign, signed_purposes, wait_for_status,
+};
+use crate::app::{Buyer, TestApp};
+use serde_json::json;
 use souk_adapters::on_both;
 use souk_domain::access::Wallet;
-use souk_domain::checkout::{self, SubscriptionTerms, TransferError};
-use souk_domain::payment::{self, AttemptContext, Decline, Outcome, Purpose, PurposeKind, Trigger, WalletSignature, check_due};
+use souk_domain::checkout::{self, TransferError};
+use souk_domain::payment::{self, Purpose, PurposeKind, SigningStep, WalletSignature, check_due};
 use souk_domain::shared::SessionId;
-use std::time::Duration;
-use tokio::time::sleep;
-
-/// A connect session whose wallet has signed the payment of a new order, and the final message to the wallet.
-async fn pay(app: &TestApp, alice: &Buyer) -> (Connect, Value) {
-    let session = alice.start(&app.shop.atlas).await;
-    alice.submit_for_wallet(app, &session).await;
-    let (connect, asked) = alice.request_payment(app, &session).await;
-    let answer = connect.answer(&alice.wallet, &asked, claim_of(&alice.wallet, &asked)).await;
-    (connect, answer)
-}
-
-async fn wait_for_status(connect: &Connect, status: &str) -> Value {
-    loop {
-        let seen = connect.status().await.ok();
-        if seen["status"] == status {
-            return seen;
-        }
-        assert_eq!(seen["status"], "scanned", "{seen}");
-        sleep(Duration::from_millis(20)).await;
-    }
-}
-
-/// A connect session for a plan with a deposit, and the request for the mandate.
-async fn subscribe(app: &TestApp, alice: &Buyer) -> (String, Connect, Value) {
-    let plans = Plans::put(app).await;
-    let link = plans.link(app, &[&plans.monthly], SubscriptionTerms::default()).await;
-    let session = alice.start_link(&link).await;
-    alice.submit_for_wallet(app, &session).await;
-    let query = format!("&checkoutSessionId={session}&sessionUserDid={}", alice.wallet.did());
-    let connect = Connect::begin(app, &alice.browser, "subscription", &query).await;
-    let asked = connect.scan().await;
-    assert_eq!(asked["requestedClaims"][0]["type"], "signature", "{asked}");
-    (session, connect, asked)
-}
-
-async fn sign(connect: &Connect, alice: &Buyer, asked: &Value) -> Value {
-    connect.answer(&alice.wallet, asked, signed_claim(&alice.wallet, asked)).await
-}
-
-/// Records that the network has declined the open mandate of a connect session.
-async fn decline_mandate(app: &TestApp, connect: &Connect) {
-    let transactions = payment::connect_transactions(&app.ctx, &connect.token).await.expect("reads");
-    let attempt = transactions.into_iter().find(|attempt| matches!(attempt.purpose, Purpose::Mandate(_))).expect("a mandate");
-    assert!(attempt.status.is_open());
-    let mut unit = app.ctx.store.begin().await.expect("begins");
-    let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("a method");
-    let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("a currency");
-    let decline = Outcome::Declined(Decline { code: "INSUFFICIENT_GAS".to_owned(), message: "No gas".to_owned() });
-    let context = AttemptContext { attempt, method, currency };
-    payment::record(&app.ctx, unit.as_mut(), &context, &decline, Trigger::Reconciler).await.expect("records");
-    unit.commit().await.expect("commits");
-}
-
-/// The purposes of the transactions that were signed in a connect session.
-async fn signed_purposes(app: &TestApp, connect: &Connect) -> Vec<PurposeKind> {
-    let transactions = payment::connect_transactions(&app.ctx, &connect.token).await.expect("reads");
-    let mut purposes: Vec<_> = transactions.iter().map(|attempt| attempt.purpose.kind()).collect();
-    // The clock stands still, so their order is unknown.
-    purposes.sort_by_key(|purpose| format!("{purpose:?}"));
-    purposes
-}
-
-fn assert_declined(answer: &Value) {
-    assert_eq!((&answer["status"], &answer["errorCode"]), (&json!("error"), &json!("NETWORK_DECLINED")), "{answer}");
-    assert_eq!((&answer["errorMessage"], &answer["errorParams"]), (&json!("No gas"), &json!({ "reason": "INSUFFICIENT_GAS" })));
-}
-
-fn assert_failed(seen: &Value) {
-    assert_eq!((&seen["status"], &seen["code"]), (&json!("error"), &json!("NETWORK_DECLINED")), "{seen}");
-    assert_eq!((&seen["error"], &seen["params"]), (&json!("No gas"), &json!({ "reason": "INSUFFICIENT_GAS" })));
-}
-
-/// A subscription with a deposit that is charged by card after its customer has changed from the wallet. Returns its id.
-async fn charged_by_card(app: &TestApp, alice: &Buyer) -> String {
-    let plans = Plans::put(app).await;
-    let link = plans.link(app, &[&plans.monthly], SubscriptionTerms::default()).await;
-    let session = alice.subscribe(app, &link).await;
-    let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
-    let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
-    let asked = alice.browser.post(&format!("/api/subscriptions/{id}/change-payment"), &body).await.ok();
-    app.networks.confirm(asked["stripeContext"]["client_secret"].as_str().expect("a secret"), ACCEPTED).await;
-    app.advance(Duration::from_secs(5));
-    alice.browser.get(&format!("/api/subscriptions/{id}")).await.ok();
-    app.drain().await;
-    app.move_stakes().await;
-    app.advance(Duration::from_secs(5));
-    id
-}
+use std::time::{Duration, Instant};
 
 on_both! {
     async fn the_wallet_is_told_that_the_network_refused_its_transfer(db: &TestDatabase) {
@@ -123,8 +38,7 @@ on_both! {
             let (connect, answer) = pay(&app, &alice).await;
             assert_eq!((&answer["status"], &answer["successMessage"]), (&json!("ok"), &json!(message)), "{answer}");
             assert_eq!(connect.status().await.ok()["status"], "scanned");
-            app.advance(Duration::from_secs(60));
-            check_due(&app.ctx, 10).await.expect("checks");
+            app.reconcile_later().await;
             wait_for_status(&connect, "succeed").await;
         }
         app.drain().await;
@@ -134,7 +48,7 @@ on_both! {
     async fn a_mandate_that_is_declined_after_its_deposit_has_settled_is_the_result(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
-        let (session, connect, asked) = subscribe(&app, &alice).await;
+        let (session, connect, asked) = begin_plan(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
         let asked = sign(&connect, &alice, &asked).await;
         assert_eq!(asked["requestedClaims"][0]["type"], "prepareTx", "{asked}");
@@ -159,16 +73,17 @@ on_both! {
     async fn no_deposit_is_sent_after_the_network_has_declined_the_mandate(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
-        let (session, connect, asked) = subscribe(&app, &alice).await;
+        let (session, connect, asked) = begin_plan(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
         let asked = sign(&connect, &alice, &asked).await;
         assert_eq!(asked["requestedClaims"][0]["type"], "prepareTx", "{asked}");
         decline_mandate(&app, &connect).await;
-        assert_declined(&sign(&connect, &alice, &asked).await);
+        assert_refused(&sign(&connect, &alice, &asked).await);
         assert_failed(&connect.status().await.ok());
         // A deposit that is being submitted when the decline arrives is not sent either.
         let payer = Wallet { did: alice.wallet.did().clone(), public_key: alice.wallet.public_key_base58() };
-        let signature = WalletSignature { connect_token: Some(&connect.token), ..WalletSignature::new(&payer, 1, "") };
+        let step = SigningStep { token: &connect.token, challenge: "" };
+        let signature = WalletSignature { step: Some(step), ..WalletSignature::new(&payer, 1, "") };
         let submitted = checkout::submit_signed_stake(&app.ctx, &SessionId::parse(&session).expect("an id"), signature).await;
         assert!(matches!(submitted, Err(TransferError::Declined(_))), "{submitted:?}");
         assert_eq!(signed_purposes(&app, &connect).await, [PurposeKind::Mandate]);
@@ -202,9 +117,7 @@ on_both! {
         app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
         let (connect, _) = pay(&app, &alice).await;
         app.execute("UPDATE connect_sessions SET status = 'working' WHERE status = 'confirming'").await;
-        app.advance(Duration::from_secs(60));
-        check_due(&app.ctx, 10).await.expect("checks");
-        app.drain().await;
+        app.reconcile_later().await;
         assert_eq!(connect.status().await.ok()["status"], "succeed");
         app.finish().await;
     }
@@ -228,9 +141,7 @@ on_both! {
     async fn a_change_to_another_currency_asks_for_the_deposit_before_the_delegation_is_confirmed(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
-        let id = charged_by_card(&app, &alice).await;
-        let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
-        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
+        let (id, connect) = change_currency(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
         let (answer, kinds) = connect.sign_all(&alice.wallet).await;
         assert_eq!((&answer["status"], kinds), (&json!("ok"), vec!["signature".to_owned(), "prepareTx".to_owned()]), "{answer}");
@@ -238,9 +149,7 @@ on_both! {
         let path = format!("/api/subscriptions/{id}");
         app.drain().await;
         assert_eq!(alice.browser.get(&path).await.ok()["currency_id"], json!(app.shop.dollar.as_str()), "the delegation is not confirmed");
-        app.advance(Duration::from_secs(60));
-        check_due(&app.ctx, 10).await.expect("checks");
-        app.drain().await;
+        app.reconcile_later().await;
         assert_eq!(connect.status().await.ok()["status"], "succeed");
         let seen = alice.browser.get(&path).await.ok();
         assert_eq!((&seen["currency_id"], &seen["staking"]["status"]), (&json!(app.shop.token.as_str()), &json!("held")), "{seen}");
@@ -251,14 +160,10 @@ on_both! {
     async fn a_deposit_and_its_delegation_that_are_confirmed_at_once_secure_the_subscription(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
-        let id = charged_by_card(&app, &alice).await;
-        let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
-        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
+        let (id, connect) = change_currency(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_answer", "count": 2 })).await;
         assert_eq!(connect.sign_all(&alice.wallet).await.0["status"], "ok");
-        app.advance(Duration::from_secs(60));
-        assert_eq!(check_due(&app.ctx, 10).await.expect("checks"), 2);
-        app.drain().await;
+        app.reconcile_later().await;
         assert_eq!(connect.status().await.ok()["status"], "succeed");
         let seen = alice.browser.get(&format!("/api/subscriptions/{id}")).await.ok();
         assert_eq!((&seen["currency_id"], &seen["staking"]["status"]), (&json!(app.shop.token.as_str()), &json!("held")), "{seen}");
@@ -268,9 +173,7 @@ on_both! {
     async fn a_deposit_that_settles_while_its_delegation_is_declined_is_returned(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
-        let id = charged_by_card(&app, &alice).await;
-        let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
-        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
+        let (id, connect) = change_currency(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
         app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
         assert_eq!(connect.sign_all(&alice.wallet).await.0["status"], "ok");
@@ -288,9 +191,7 @@ on_both! {
     async fn a_deposit_for_a_change_whose_delegation_was_declined_is_returned(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;
-        let id = charged_by_card(&app, &alice).await;
-        let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
-        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
+        let (id, connect) = change_currency(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
         let (answer, kinds) = connect.sign_all(&alice.wallet).await;
         assert_eq!((&answer["status"], kinds.len()), (&json!("ok"), 2), "{answer}");
@@ -314,16 +215,18 @@ on_both! {
 async fn the_deposit_is_asked_for_although_the_network_is_slow_with_the_mandate() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
-    let (session, connect, asked) = subscribe(&app, &alice).await;
+    let (session, connect, asked) = begin_plan(&app, &alice).await;
     app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 7_000 })).await;
+    let started_at = Instant::now();
     let asked = sign(&connect, &alice, &asked).await;
     assert_eq!(asked["requestedClaims"][0]["type"], "prepareTx", "{asked}");
+    assert!(started_at.elapsed() < Duration::from_secs(6), "{:?}", started_at.elapsed());
     let transactions = payment::connect_transactions(&app.ctx, &connect.token).await.expect("reads");
     assert!(transactions[0].status.is_open(), "the network has not answered yet");
     let answer = sign(&connect, &alice, &asked).await;
     assert_eq!(answer["status"], "ok", "{answer}");
     wait_for_status(&connect, "succeed").await;
-    assert_eq!(signed_purposes(&app, &connect).await, [PurposeKind::Mandate, PurposeKind::Stake]);
+    assert_eq!(signed_purposes(&app, &connect).await, [PurposeKind::Payment, PurposeKind::Mandate, PurposeKind::Stake]);
     app.drain().await;
     assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
     app.finish().await;
@@ -334,7 +237,9 @@ async fn a_wallet_does_not_wait_longer_than_five_seconds_for_a_slow_network() {
     let app = TestApp::open().await;
     let alice = app.sign_in("alice").await;
     app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 7_000 })).await;
+    let started_at = Instant::now();
     let (connect, answer) = pay(&app, &alice).await;
+    assert!(started_at.elapsed() < Duration::from_secs(6), "{:?}", started_at.elapsed());
     assert_eq!(answer["status"], "ok");
     assert!(answer["successMessage"].as_str().is_some_and(|message| message.contains("being confirmed")), "{answer}");
     assert_eq!(connect.status().await.ok()["status"], "scanned");

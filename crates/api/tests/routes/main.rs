@@ -12,6 +12,8 @@ mod clock;
 mod connect;
 mod connect_confirmation;
 mod connect_cross_origin;
+mod connect_deadline;
+mod connect_undecided;
 mod credit_notes;
 mod customers;
 mod disputes;

@@ -7,6 +7,7 @@ use super::{Did, TokenHash};
 use crate::context::Context;
 use crate::events::{ConnectUpdate, Message, Topic};
 use crate::shared::{EventId, StorageError, Timestamp};
+use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,8 +17,8 @@ pub const CONNECT_LIFETIME: Duration = Duration::from_secs(300);
 /// The lifetime of a session in which everything is signed, while the network decides. The decline of a transaction that may have been sent
 /// before is final after a day.
 pub const CONFIRMATION_LIFETIME: Duration = Duration::from_secs(48 * 3_600);
-/// How long the final state of an expired session can still be read.
-pub const EXPIRED_CONNECT_LIFETIME: Duration = Duration::from_secs(60);
+/// How long a final state can be read at least.
+pub const FINAL_CONNECT_LIFETIME: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ConnectAction {
@@ -252,6 +253,11 @@ pub trait ConnectSessions: Send {
     async fn insert(&mut self, session: &ConnectSession) -> Result<(), StorageError>;
     /// Finds a session that has not expired.
     async fn find(&mut self, token: &str, now: Timestamp) -> Result<Option<ConnectSession>, StorageError>;
+    /// Finds an expired session that a wallet has scanned and that has no final state yet.
+    async fn find_lapsed(&mut self, token: &str, now: Timestamp) -> Result<Option<ConnectSession>, StorageError>;
+    /// Reads a session, expired or not, and keeps other units of work from changing it until this one ends. Units of work that lock other
+    /// objects lock the session last.
+    async fn lock(&mut self, token: &str) -> Result<Option<ConnectSession>, StorageError>;
     /// Applies a transition by compare-and-set on status and challenge. False: the session has changed meanwhile. Its time is that of
     /// `next`, but at least a millisecond after that of the previous transition, because pages ignore an update that is not later.
     async fn advance(&mut self, step: &ConnectTransition<'_>) -> Result<bool, StorageError>;
@@ -273,15 +279,27 @@ pub trait ConnectSessions: Send {
 /// Replaces the state of a session by `next` if it has not changed since `session` was read, and notifies the pages that wait for it.
 /// Returns whether it did.
 pub async fn advance_connect_session(ctx: &Context, session: &ConnectSession, next: &ConnectSession) -> Result<bool, StorageError> {
-    let now = ctx.now();
-    let next = ConnectSession { updated_at: now, ..next.clone() };
     let mut unit = ctx.store.begin().await?;
+    let moved = advance_in(ctx, unit.as_mut(), session, next).await?;
+    unit.commit().await?;
+    Ok(moved)
+}
+
+/// As [`advance_connect_session`], in this unit of work.
+pub(crate) async fn advance_in(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    session: &ConnectSession,
+    next: &ConnectSession,
+) -> Result<bool, StorageError> {
+    let now = ctx.now();
+    let readable_until = if next.status.is_final() { next.expires_at.max(now.plus(FINAL_CONNECT_LIFETIME)) } else { next.expires_at };
+    let next = ConnectSession { updated_at: now, expires_at: readable_until, ..next.clone() };
     let step = ConnectTransition { token: &session.token, from: session.status, challenge: &session.challenge, next: &next };
     let moved = unit.connect_sessions().advance(&step).await?;
     if moved && next.status.public_name() != session.status.public_name() {
         let message = Message::new(Topic::ConnectUpdate, now).with("token", &session.token);
         unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await?;
     }
-    unit.commit().await?;
     Ok(moved)
 }

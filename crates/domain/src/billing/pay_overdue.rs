@@ -4,12 +4,12 @@ use super::errors::convert_through;
 use super::invoice::plan_payments;
 use super::payment_target::{SendError, send_now};
 use super::{Invoice, SubscriptionError};
-use crate::access::Wallet;
+use crate::access::{ConnectExpired, Wallet};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
     Attempt, AttemptKind, CheckError, Currency, Decline, Intent, IntentStatus, Method, MethodAmount, MethodKind, Purpose, RailError,
-    TransferRequest, UnsignedTransaction, WalletSignature,
+    StepRefusal, TransferRequest, UnsignedTransaction, WalletSignature, lock_step,
 };
 use crate::pricing::Metadata;
 use crate::shared::{Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, PaymentIntentId, StorageError, SubscriptionId};
@@ -73,6 +73,9 @@ pub enum SubmitOverduePaymentError {
     /// The network declined, with its own message.
     #[error("{}", .0.message)]
     Declined(Decline),
+    /// The connect session in which the wallet signed has ended.
+    #[error(transparent)]
+    Connect(ConnectExpired),
     /// Another unit of work changed the same rows.
     #[error("It was changed in the meantime. Please try again.")]
     Contended,
@@ -98,6 +101,16 @@ impl From<SendError> for SubmitOverduePaymentError {
         match error {
             SendError::Declined(decline) => Self::Declined(decline),
             SendError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<StepRefusal> for SubmitOverduePaymentError {
+    fn from(refusal: StepRefusal) -> Self {
+        match refusal {
+            StepRefusal::Declined(decline) => Self::Declined(decline),
+            StepRefusal::Ended(expired) => Self::Connect(expired),
+            StepRefusal::Storage(error) => error.into(),
         }
     }
 }
@@ -267,6 +280,7 @@ pub async fn submit_signed_overdue_payment(
         )
     };
     unit.intents().upsert(&intent).await?;
+    lock_step(ctx, unit.as_mut(), signature.step.as_ref()).await?;
     match unit.attempts().insert(&attempt, &plan_payments(&combined.invoices)).await {
         Err(StorageError::Duplicate(_)) => return Err(SubmitOverduePaymentError::PaymentInFlight),
         written => written?,

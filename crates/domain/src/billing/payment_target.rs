@@ -3,10 +3,11 @@
 use super::subscription_admin::load;
 use super::subscription_error::convert_subscription_errors;
 use super::{Invoice, InvoiceStatus, Subscription, SubscriptionError, SubscriptionStatus};
+use crate::access::ConnectExpired;
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Decline, Method, MethodAmount, Purpose, SignedTransaction, WalletSignature,
-    charge_now, connect_decline,
+    Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Decline, Method, MethodAmount, Purpose, SignedTransaction, StepRefusal,
+    WalletSignature, charge_now, lock_step,
 };
 use crate::shared::{Amount, AttemptId, CurrencyId, MethodId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
@@ -24,6 +25,9 @@ pub enum PaymentTargetError {
     /// The network declined, with its own message.
     #[error("{}", .0.message)]
     Declined(Decline),
+    /// The connect session in which the wallet signed has ended.
+    #[error(transparent)]
+    Connect(ConnectExpired),
     #[error(transparent)]
     Check(#[from] CheckError),
     #[error(transparent)]
@@ -51,6 +55,16 @@ impl From<SendError> for PaymentTargetError {
         match error {
             SendError::Declined(decline) => Self::Declined(decline),
             SendError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<StepRefusal> for PaymentTargetError {
+    fn from(refusal: StepRefusal) -> Self {
+        match refusal {
+            StepRefusal::Declined(decline) => Self::Declined(decline),
+            StepRefusal::Ended(expired) => Self::Connect(expired),
+            StepRefusal::Storage(error) => error.into(),
         }
     }
 }
@@ -142,7 +156,8 @@ pub(super) async fn is_change_pending(unit: &mut dyn UnitOfWork, id: &Subscripti
 /// transaction of the same connect session.
 ///
 /// # Errors
-/// [`PaymentTargetError::Declined`] when the network declines it, or has declined the other one; [`SubscriptionError::PaymentInFlight`] when such an attempt exists already.
+/// [`PaymentTargetError::Declined`] when the network declines it, or has declined the other one; [`PaymentTargetError::Connect`] when the
+/// connect session has ended; [`SubscriptionError::PaymentInFlight`] when such an attempt exists already.
 pub(super) async fn send(
     ctx: &Context,
     mut unit: Box<dyn UnitOfWork>,
@@ -152,9 +167,7 @@ pub(super) async fn send(
     signature: &WalletSignature<'_>,
     signed: SignedTransaction,
 ) -> Result<String, PaymentTargetError> {
-    if let Some(decline) = connect_decline(unit.as_mut(), signature.connect_token).await? {
-        return Err(PaymentTargetError::Declined(decline));
-    }
+    lock_step(ctx, unit.as_mut(), signature.step.as_ref()).await?;
     let kind = AttemptKind::Wallet { payer: signature.payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() };
     let attempt = Attempt { connect_token: signature.connect_token(), ..attempt_of(ctx, target, purpose, amount, kind) };
     match unit.attempts().insert(&attempt, &[]).await {

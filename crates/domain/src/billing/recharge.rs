@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::{
     Attempt, AttemptKind, Currency, Description, Mandate, MandateDetails, MandateStatus, Method, MethodAmount, Purpose, TransferRequest,
-    UnsignedTransaction, WalletSignature,
+    UnsignedTransaction, WalletSignature, lock_step,
 };
 use crate::pricing::ProductNames;
 use crate::shared::{Amount, AttemptId, EventId, StorageError, SubscriptionId};
@@ -180,7 +180,8 @@ pub async fn prepare_recharge(
 /// Checks the signed transfer against the current request, stores its bytes and sends it. Returns the transaction hash.
 ///
 /// # Errors
-/// [`SubscriptionError::PaymentInFlight`] while another top-up of the subscription is in flight, or when this transfer was sent before.
+/// [`SubscriptionError::PaymentInFlight`] while another top-up of the subscription is in flight, or when this transfer was sent before;
+/// [`PaymentTargetError::Connect`] when the connect session has ended.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn submit_signed_recharge(
     ctx: &Context,
@@ -204,6 +205,7 @@ pub async fn submit_signed_recharge(
             now,
         )
     };
+    lock_step(ctx, unit.as_mut(), signature.step.as_ref()).await.map_err(PaymentTargetError::from)?;
     match unit.attempts().insert(&attempt, &[]).await {
         Err(StorageError::Duplicate(_)) => return Err(SubscriptionError::PaymentInFlight.into()),
         inserted => inserted?,

@@ -8,13 +8,13 @@ use crate::billing::plan_payments;
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, Intent, MandateDetails, MandateStatus, MethodAmount, PlannedPayment, Purpose, SettlementError, StoreTransaction,
-    StoreTransactionRequest, settle_unsent,
+    StoreTransactionRequest, lock_unended, settle_unsent,
 };
 use crate::shared::{Amount, AttemptId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
 
 /// Attempts before giving up when other units of work change the session.
-const MAX_TRIES: u32 = 8;
+pub(super) const MAX_TRIES: u32 = 8;
 
 /// The result of one step. After [`Step::Raced`] the caller must drop the unit of work.
 pub(super) enum Step {
@@ -43,7 +43,7 @@ async fn try_advance(ctx: &Context, id: &SessionId) -> Result<Option<AttemptId>,
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let session = unit.sessions().find(id).await?.ok_or(SettlementError::Orphan)?;
-    let charge = match step(ctx, unit.as_mut(), session, now).await? {
+    let charge = match step(ctx, unit.as_mut(), session, None, now).await? {
         Step::Nothing => return Ok(None),
         Step::Raced => return Err(SettlementError::Contended),
         Step::Completed => None,
@@ -54,7 +54,14 @@ async fn try_advance(ctx: &Context, id: &SessionId) -> Result<Option<AttemptId>,
 }
 
 /// Takes one step, in the unit of work that made the session ready for it, so that a crash cannot leave the session waiting.
-pub(super) async fn step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Session, now: Timestamp) -> Result<Step, SettlementError> {
+/// `connect_token`: the connect session whose wallet waits for the charge.
+pub(super) async fn step(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    session: Session,
+    connect_token: Option<&str>,
+    now: Timestamp,
+) -> Result<Step, SettlementError> {
     if session.kind == SessionMode::Payment
         || session.status != SessionStatus::Open
         || lacks_stake(stake_of(unit, &session).await?.as_ref())
@@ -76,10 +83,20 @@ pub(super) async fn step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Sess
         return Ok(if completed { Step::Completed } else { Step::Raced });
     }
     match mandate.details {
-        Some(MandateDetails::Delegation { payer, .. }) => charge(ctx, unit, session, &intent, &payer, now).await,
+        Some(MandateDetails::Delegation { payer, .. }) => {
+            charge(ctx, unit, session, ChargeOf { intent: &intent, payer: &payer, connect_token }, now).await
+        }
         // A card pays through its form, and that payment completes the session.
         _ => Ok(Step::Nothing),
     }
+}
+
+/// A charge of the amount due now.
+pub(super) struct ChargeOf<'a> {
+    pub intent: &'a Intent,
+    pub payer: &'a Did,
+    /// The connect session whose wallet waits for it.
+    pub connect_token: Option<&'a str>,
 }
 
 /// Inserts a charge of the amount due now on the payer's mandate, unless a payment is in flight. Updates the session first, so that its
@@ -88,10 +105,10 @@ pub(super) async fn charge(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     session: Session,
-    intent: &Intent,
-    payer: &Did,
+    of: ChargeOf<'_>,
     now: Timestamp,
 ) -> Result<Step, SettlementError> {
+    let ChargeOf { intent, payer, connect_token } = of;
     if unit.attempts().open_of_intent(&intent.id).await?.is_some() {
         return Ok(Step::Nothing);
     }
@@ -107,6 +124,11 @@ pub(super) async fn charge(
         return Ok(Step::Raced);
     }
     let planned = planned_for(unit, intent).await?;
+    let attempt = match connect_token {
+        // After the end of its connect session, the page shows the result.
+        Some(token) if lock_unended(unit, token).await? => Attempt { connect_token: Some(token.to_owned()), ..attempt },
+        _ => attempt,
+    };
     match unit.attempts().insert(&attempt, &planned).await {
         Ok(()) => Ok(Step::Charge(attempt.id)),
         Err(StorageError::Duplicate(_)) => Ok(Step::Raced),

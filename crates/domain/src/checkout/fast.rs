@@ -1,6 +1,6 @@
 //! Pays without a wallet signature: from the customer's balance, or by a mandate that the wallet granted earlier.
 
-use super::advance::{Step, charge, step};
+use super::advance::{ChargeOf, Step, charge, step};
 use super::complete::{PaidBy, complete};
 use super::stake::lacks_stake;
 use super::transfer::{Payable, TransferError, payable, payable_of};
@@ -195,14 +195,17 @@ async fn charge_mandate(ctx: &Context, payable: Payable, mandate: MandateId, pay
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
     let result = match payable.session.kind {
-        SessionMode::Payment => charge(ctx, unit.as_mut(), payable.session, &payable.intent, payer, now).await,
+        SessionMode::Payment => {
+            let of = ChargeOf { intent: &payable.intent, payer, connect_token: None };
+            charge(ctx, unit.as_mut(), payable.session, of, now).await
+        }
         SessionMode::Subscription | SessionMode::Setup => {
             let mut session = Session { mandate_id: Some(mandate), updated_at: now, ..payable.session };
             if !unit.sessions().update(&session).await? {
                 return Ok(Step::Raced);
             }
             session.version += 1;
-            step(ctx, unit.as_mut(), session, now).await
+            step(ctx, unit.as_mut(), session, None, now).await
         }
     };
     let result = match result {

@@ -7,7 +7,7 @@ use super::{Session, SessionStatus};
 use crate::billing::{self, BillingError, ReleaseReason};
 use crate::context::Context;
 use crate::ledger::EntryType;
-use crate::payment::{Attempt, Decline, IntentStatus, Purpose, PurposeHandler, Reversal, Settlement, SettlementError};
+use crate::payment::{Attempt, Decline, IntentStatus, Purpose, PurposeHandler, Reversal, Settlement, SettlementError, current_token};
 use crate::shared::{AttemptId, SessionId, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
@@ -91,7 +91,7 @@ impl PurposeHandler for SessionMandate {
         if let Some(intent) = &session.intent_id {
             unit.intents().set_status(intent, IntentStatus::Processing, None, now).await?;
         }
-        next_step(ctx, unit, session, now).await
+        next_step(ctx, unit, session, attempt, now).await
     }
 
     async fn declined(
@@ -130,7 +130,7 @@ impl PurposeHandler for SessionStake {
             return Err(SettlementError::Contended);
         }
         billing::post_stake(ctx, unit, attempt, &after, EntryType::StakePlaced, now).await?;
-        next_step(ctx, unit, session, now).await
+        next_step(ctx, unit, session, attempt, now).await
     }
 
     async fn declined(
@@ -149,9 +149,17 @@ async fn find(unit: &mut dyn UnitOfWork, id: Option<&SessionId>) -> Result<Sessi
     unit.sessions().find(id).await?.ok_or(SettlementError::Orphan)
 }
 
-/// Takes the session's next step, and returns the charge that it inserted.
-async fn next_step(ctx: &Context, unit: &mut dyn UnitOfWork, session: Session, now: Timestamp) -> Result<Vec<AttemptId>, SettlementError> {
-    match step(ctx, unit, session, now).await? {
+/// Takes the session's next step after `attempt` has settled, and returns the charge that it inserted. The wallet that signed the attempt's
+/// transaction waits for that charge as well.
+async fn next_step(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    session: Session,
+    attempt: &Attempt,
+    now: Timestamp,
+) -> Result<Vec<AttemptId>, SettlementError> {
+    let connect_token = current_token(unit, attempt).await?;
+    match step(ctx, unit, session, connect_token.as_deref(), now).await? {
         Step::Raced => Err(SettlementError::Contended),
         Step::Charge(charge) => Ok(vec![charge]),
         Step::Nothing | Step::Completed => Ok(Vec::new()),

@@ -5,12 +5,12 @@ use super::stake::stake_of;
 use super::submit::{load_sold, names_of};
 use super::wallet_authorization::settle_now;
 use super::{Expanded, Session};
-use crate::access::{Did, Wallet};
+use crate::access::{ConnectExpired, Did, Wallet};
 use crate::billing::{BillingError, Stake};
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, CheckError, Currency, Decline, Intent, Method, MethodAmount, Purpose, RailError, TransferRequest,
-    UnsignedTransaction, WalletSignature,
+    Attempt, AttemptKind, CheckError, Currency, Decline, Intent, Method, MethodAmount, Purpose, RailError, StepRefusal, TransferRequest,
+    UnsignedTransaction, WalletSignature, lock_step,
 };
 use crate::pricing::ProductNames;
 use crate::shared::{AmountError, AttemptId, SessionId, StorageError};
@@ -51,6 +51,9 @@ pub enum TransferError {
     /// The network declined the signed transaction.
     #[error("{}", .0.message)]
     Declined(Decline),
+    /// The connect session in which the wallet signed has ended.
+    #[error(transparent)]
+    Connect(ConnectExpired),
     #[error("amount is out of range")]
     Amount(#[from] AmountError),
     #[error(transparent)]
@@ -66,6 +69,16 @@ impl From<StorageError> for TransferError {
         match error {
             StorageError::Conflict => Self::Changed,
             error => Self::Storage(error),
+        }
+    }
+}
+
+impl From<StepRefusal> for TransferError {
+    fn from(refusal: StepRefusal) -> Self {
+        match refusal {
+            StepRefusal::Declined(decline) => Self::Declined(decline),
+            StepRefusal::Ended(expired) => Self::Connect(expired),
+            StepRefusal::Storage(error) => error.into(),
         }
     }
 }
@@ -203,6 +216,7 @@ pub async fn submit_signed_transfer(ctx: &Context, id: &SessionId, signature: Wa
         return Err(TransferError::Changed);
     }
     let planned = planned_for(unit.as_mut(), &payable.intent).await?;
+    lock_step(ctx, unit.as_mut(), signature.step.as_ref()).await?;
     match unit.attempts().insert(&attempt, &planned).await {
         Ok(()) => {}
         Err(StorageError::Duplicate(_)) => return Err(TransferError::PaymentInFlight),

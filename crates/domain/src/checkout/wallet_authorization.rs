@@ -1,5 +1,6 @@
 //! Wallet signatures for subscriptions beside payments: the mandate for later charges, and the stake.
 
+use super::connect::adopt;
 use super::stake::lacks_stake;
 use super::submit::load_items;
 use super::transfer::{Payable, TransferError, payable};
@@ -9,7 +10,8 @@ use crate::billing::{ChargedItem, MandateLimits, RequestedLimits, STAKE_WAITING,
 use crate::context::Context;
 use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, CurrencyLimit, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodAmount,
-    PreparedMandate, PreparedStake, Purpose, SignedTransaction, StakeRequest, WalletSignature, connect_decline, settle_unsent,
+    PreparedMandate, PreparedStake, Purpose, SignedTransaction, SigningStep, StakeRequest, WalletSignature, connect_decline, lock_step,
+    settle_unsent,
 };
 use crate::shared::{Amount, AttemptId, MandateId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
@@ -33,7 +35,7 @@ pub async fn next_wallet_step(ctx: &Context, id: &SessionId, payer: &Did) -> Res
     if payable.session.kind == SessionMode::Payment {
         return Ok(WalletStep::Transfer);
     }
-    let has_mandate = has_mandate(unit.as_mut(), &payable).await?;
+    let has_mandate = has_mandate(unit.as_mut(), &payable).await? && is_covered(ctx, unit.as_mut(), &payable).await?;
     drop(unit);
     if !has_mandate && !reuse(ctx, &payable).await? {
         return Ok(WalletStep::Mandate);
@@ -56,6 +58,16 @@ async fn has_mandate(unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<boo
         Some(MandateStatus::Pending) => unit.attempts().open_of(&Purpose::Mandate(id.clone())).await?.is_some(),
         Some(MandateStatus::Ended) | None => false,
     })
+}
+
+/// Whether the limits that the payer has signed cover the order, which may have grown since. If not, the network is queried.
+async fn is_covered(ctx: &Context, unit: &mut dyn UnitOfWork, payable: &Payable) -> Result<bool, TransferError> {
+    let Some(id) = &payable.session.mandate_id else { return Ok(false) };
+    let Some(MandateDetails::Delegation { limits, .. }) = unit.mandates().find(id).await?.and_then(|mandate| mandate.details) else {
+        return Ok(true);
+    };
+    let most = mandate_limits(ctx, unit, payable).await?.of(&payable.currency.id).unwrap_or(payable.intent.amount);
+    Ok(limits.iter().any(|(currency, limit)| *currency == payable.currency.id && *limit >= most))
 }
 
 /// Uses an earlier mandate of the payer if the network confirms that it suffices.
@@ -168,7 +180,7 @@ pub async fn submit_signed_mandate(ctx: &Context, id: &SessionId, signature: Wal
     let purpose = Purpose::Mandate(mandate.id.clone());
     let attempt = signed_attempt(ctx, &payable, &signature, purpose, Amount::ZERO, &signed);
     let session = Session { mandate_id: Some(mandate.id), updated_at: now, ..payable.session };
-    write_attempt(unit.as_mut(), &attempt, &session).await?;
+    write_attempt(ctx, unit.as_mut(), &attempt, &session, signature.step.as_ref()).await?;
     unit.commit().await?;
     settle_now(ctx, &attempt.id).await?;
     Ok(signed.hash)
@@ -196,7 +208,8 @@ pub async fn submit_signed_stake(ctx: &Context, id: &SessionId, signature: Walle
     let WalletSignature { payer, nonce, signed: signed_tx, .. } = signature;
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
-    if let Some(decline) = connect_decline(unit.as_mut(), signature.connect_token).await? {
+    // Otherwise the absence of the declined mandate would be reported. Checked again when the attempt is written.
+    if let Some(decline) = connect_decline(unit.as_mut(), signature.step.as_ref()).await? {
         return Err(TransferError::Declined(decline));
     }
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
@@ -209,7 +222,11 @@ pub async fn submit_signed_stake(ctx: &Context, id: &SessionId, signature: Walle
     let stake = payable.session.stake_id.clone().ok_or(TransferError::Changed)?;
     let attempt = signed_attempt(ctx, &payable, &signature, Purpose::Stake(stake), request.amount, &signed);
     let session = Session { updated_at: now, ..payable.session };
-    write_attempt(unit.as_mut(), &attempt, &session).await?;
+    write_attempt(ctx, unit.as_mut(), &attempt, &session, signature.step.as_ref()).await?;
+    if let Some(step) = &signature.step {
+        // The mandate may be in flight since an earlier connect session. The wallet waits for it as well.
+        adopt(unit.as_mut(), &session, step.token).await?;
+    }
     unit.commit().await?;
     settle_now(ctx, &attempt.id).await?;
     Ok(signed.hash)
@@ -238,13 +255,20 @@ fn signed_attempt(
 }
 
 /// Writes the session, then the attempt: the session's version guards the attempt against concurrent expiry and changes.
-async fn write_attempt(unit: &mut dyn UnitOfWork, attempt: &Attempt, session: &Session) -> Result<(), TransferError> {
+async fn write_attempt(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    session: &Session,
+    signing_step: Option<&SigningStep<'_>>,
+) -> Result<(), TransferError> {
     if unit.attempts().open_of(&attempt.purpose).await?.is_some() {
         return Err(TransferError::PaymentInFlight);
     }
     if !unit.sessions().update(session).await? {
         return Err(TransferError::Changed);
     }
+    lock_step(ctx, unit, signing_step).await?;
     match unit.attempts().insert(attempt, &[]).await {
         Ok(()) => Ok(()),
         Err(StorageError::Duplicate(_)) => Err(TransferError::PaymentInFlight),

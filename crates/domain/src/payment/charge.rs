@@ -1,6 +1,6 @@
 //! Sends many attempts concurrently, as a stage separate from renewals, and records their outcomes in groups.
 
-use super::reconcile::{Lease, release};
+use super::reconcile::{FIRST_SEND_LEASE, Lease, release};
 use super::settlement::{Answer, record_alone, record_group};
 use super::{AttemptContext, CALL_DEADLINE_MARGIN, Outcome, SettlementError, Trigger, query_or_send};
 use crate::context::Context;
@@ -9,7 +9,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-/// How long this stage owns the attempts it sends. If slots are few or the network is slow, attempts that have no slot
+/// How long this stage owns the attempts it sends in the background. If slots are few or the network is slow, attempts that have no slot
 /// [`CALL_DEADLINE_MARGIN`] before the end of the lease are left to the reconciler, which has its own slots.
 const SEND_LEASE: Duration = Duration::from_secs(300);
 /// The most outcomes of one commit. Larger groups save commits but delay the last result of a message.
@@ -30,7 +30,8 @@ pub async fn charge(ctx: &Context, ids: &[AttemptId]) -> Result<(), SettlementEr
     Ok(())
 }
 
-/// As [`charge`], for one attempt that a customer waits for: it does not wait for a slot.
+/// As [`charge`], for one attempt that a customer waits for: it does not wait for a slot, and its lease is short, so that the reconciler soon
+/// continues what a stopped process has left.
 #[tracing::instrument(skip_all, fields(attempt = %id))]
 pub async fn charge_now(ctx: &Context, id: &AttemptId) -> Result<(), SettlementError> {
     let mut next = vec![id.clone()];
@@ -44,7 +45,7 @@ pub async fn charge_now(ctx: &Context, id: &AttemptId) -> Result<(), SettlementE
 /// their network's breaker is open they are left to the reconciler.
 async fn send(ctx: &Context, ids: &[AttemptId], is_background: bool) -> Result<Vec<AttemptId>, SettlementError> {
     let claimed_at = ctx.now();
-    let lease = Lease { claimed_at, until: claimed_at.plus(SEND_LEASE) };
+    let lease = Lease { claimed_at, until: claimed_at.plus(if is_background { SEND_LEASE } else { FIRST_SEND_LEASE }) };
     let mut unit = ctx.store.begin().await?;
     let claimed = unit.attempts().claim_unsent(ids, claimed_at, lease.until).await?;
     unit.commit().await?;
@@ -98,7 +99,7 @@ enum Sent {
 
 async fn send_one(ctx: &Context, context: &AttemptContext, lease: Lease, is_background: bool) -> Sent {
     let _slot = if is_background { ctx.networks.acquire(&context.method.id, Trigger::Initial).await } else { None };
-    if ctx.now().plus(CALL_DEADLINE_MARGIN) >= lease.until {
+    if is_background && ctx.now().plus(CALL_DEADLINE_MARGIN) >= lease.until {
         return Sent::TooLate;
     }
     if is_background && let Err(until) = ctx.networks.admit(&context.method.id, ctx.now()) {

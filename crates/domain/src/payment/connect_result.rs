@@ -6,7 +6,7 @@
 use super::{Attempt, AttemptKind, AttemptStatus, Decline, PurposeKind};
 use crate::access::{
     CONFIRMATION_LIFETIME, CONNECT_LIFETIME, ConnectAction, ConnectExpired, ConnectFailure, ConnectSession, ConnectStatus, ConnectStep,
-    EXPIRED_CONNECT_LIFETIME, advance_connect_session,
+    FINAL_CONNECT_LIFETIME, advance_in,
 };
 use crate::context::Context;
 use crate::events::{Message, Topic};
@@ -23,37 +23,54 @@ impl From<Decline> for ConnectFailure {
 
 /// Publishes that the network has decided about an attempt, for the connect session in which a wallet signed it.
 pub(super) async fn publish_decision(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<(), StorageError> {
-    let Some(token) = &attempt.connect_token else { return Ok(()) };
+    let Some(token) = current_token(unit, attempt).await? else { return Ok(()) };
     let now = ctx.now();
     let message = Message::new(Topic::ConcludeConnect, now).with("token", token);
     unit.outbox().publish(&EventId::new(now, ctx.random.as_ref()), &message, now).await
 }
 
-/// Why the network declined one of these transactions.
-fn decline_among(transactions: &[Attempt]) -> Option<Decline> {
-    let declined = transactions.iter().find(|attempt| attempt.status == AttemptStatus::Declined)?;
-    Some(declined.last_error.clone().unwrap_or_default())
+/// The connect session that waits for an attempt. For an attempt of an order that may be another one than when the attempt was read.
+pub(crate) async fn current_token(unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<Option<String>, StorageError> {
+    if attempt.session_id.is_none() || !matches!(attempt.kind, AttemptKind::Wallet { .. }) {
+        return Ok(attempt.connect_token.clone());
+    }
+    Ok(unit.attempts().find(&attempt.id).await?.and_then(|attempt| attempt.connect_token))
 }
 
-/// Why the network declined a transaction of a connect session. Nothing more is sent for that session then.
-pub(crate) async fn connect_decline(unit: &mut dyn UnitOfWork, token: Option<&str>) -> Result<Option<Decline>, StorageError> {
-    match token {
-        Some(token) => Ok(decline_among(&unit.attempts().of_connect_session(token).await?)),
-        None => Ok(None),
+/// As [`publish_decision`], for a decline. Until the end of this unit of work, no other one writes an attempt for the connect session: see
+/// [`super::lock_step`].
+pub(super) async fn publish_decline(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<(), StorageError> {
+    if let Some(token) = current_token(unit, attempt).await? {
+        unit.connect_sessions().lock(&token).await?;
     }
+    publish_decision(ctx, unit, attempt).await
+}
+
+/// Why the network declined one of these transactions.
+pub(super) fn decline_among(transactions: &[Attempt]) -> Option<Decline> {
+    let declined = transactions.iter().find(|attempt| attempt.status == AttemptStatus::Declined)?;
+    Some(declined.last_error.clone().unwrap_or_default())
 }
 
 /// Whether the wallet has signed everything that the session asks for. While a step is in progress, that is known only for a step that no
 /// other follows.
 fn is_signed(session: &ConnectSession, transactions: &[Attempt]) -> bool {
-    match (session.status, session.step) {
-        (ConnectStatus::Confirming, _) => true,
-        // A larger order may need a new mandate after its stake.
-        (ConnectStatus::Working, ConnectStep::Stake) => {
-            let has = |kind| transactions.iter().any(|attempt| attempt.purpose.kind() == kind);
-            has(PurposeKind::Mandate) && has(PurposeKind::Stake)
-        }
-        (ConnectStatus::Working, ConnectStep::Transfer) => session.action != ConnectAction::ChangePayment,
+    let has = |kind| transactions.iter().any(|attempt| attempt.purpose.kind() == kind);
+    let has_signed_step = match session.step {
+        ConnectStep::Mandate => has(PurposeKind::Mandate),
+        ConnectStep::Stake => has(PurposeKind::Stake),
+        ConnectStep::Principal | ConnectStep::Profile | ConnectStep::Transfer => true,
+    };
+    let is_last_step = match session.step {
+        // A deposit may follow, unless the charge that follows both was written already.
+        ConnectStep::Mandate => has(PurposeKind::Payment),
+        ConnectStep::Transfer => session.action != ConnectAction::ChangePayment,
+        ConnectStep::Stake | ConnectStep::Principal => true,
+        ConnectStep::Profile => false,
+    };
+    match session.status {
+        ConnectStatus::Confirming => has_signed_step,
+        ConnectStatus::Working => has_signed_step && is_last_step,
         _ => false,
     }
 }
@@ -67,26 +84,61 @@ fn final_state(session: &ConnectSession, transactions: &[Attempt], now: Timestam
     if let Some(decline) = decline_among(transactions) {
         return Some(ConnectSession { expires_at, ..session.failed(ConnectStatus::Error, decline.into()) });
     }
-    let is_settled = transactions.iter().all(|attempt| attempt.status == AttemptStatus::Settled);
-    (is_settled && is_signed(session, transactions)).then(|| ConnectSession {
-        status: ConnectStatus::Succeed,
-        expires_at,
-        ..session.clone()
-    })
+    if transactions.iter().any(|attempt| attempt.status != AttemptStatus::Settled) {
+        return None;
+    }
+    if is_signed(session, transactions) {
+        return Some(ConnectSession { status: ConnectStatus::Succeed, expires_at, ..session.clone() });
+    }
+    // The session expired while its wallet was asked for the last signature.
+    let is_incomplete = session.status == ConnectStatus::Confirming;
+    is_incomplete.then(|| ConnectSession { expires_at, ..session.failed(ConnectStatus::Error, ConnectExpired.into()) })
 }
 
-/// The attempts whose transactions a wallet signed in a connect session, oldest first.
+/// The state of a session whose time is over. As long as the network has not decided about what was signed, that is not an error.
+fn after_expiry(session: &ConnectSession, transactions: &[Attempt], now: Timestamp) -> ConnectSession {
+    let confirming = confirming(session, now);
+    match final_state(session, transactions, now).or_else(|| final_state(&confirming, transactions, now)) {
+        Some(decided) => ConnectSession { expires_at: now.plus(FINAL_CONNECT_LIFETIME), ..decided },
+        None if transactions.is_empty() => session.failed(ConnectStatus::Error, ConnectExpired.into()),
+        None => confirming,
+    }
+}
+
+fn confirming(session: &ConnectSession, now: Timestamp) -> ConnectSession {
+    ConnectSession { status: ConnectStatus::Confirming, expires_at: now.plus(CONFIRMATION_LIFETIME), ..session.clone() }
+}
+
+/// The attempts of a connect session, oldest first.
 pub async fn connect_transactions(ctx: &Context, token: &str) -> Result<Vec<Attempt>, StorageError> {
     ctx.store.read().await?.attempts().of_connect_session(token).await
 }
 
-/// The hash of the transaction that the wallet signed last.
+/// The hash of the transaction that the wallet signed last. A charge that follows it was signed by the store.
 #[must_use]
 pub fn last_hash(transactions: &[Attempt]) -> Option<&str> {
-    transactions.iter().rev().find_map(|attempt| match &attempt.kind {
-        AttemptKind::Wallet { hash, .. } => Some(hash.as_str()),
+    // Payments are charges if the wallet has signed something else.
+    let signed = transactions.iter().rev().find(|attempt| attempt.purpose.kind() != PurposeKind::Payment);
+    match &signed.or(transactions.last())?.kind {
+        AttemptKind::Wallet { hash, .. } => Some(hash),
         _ => None,
-    })
+    }
+}
+
+/// The current state of a session, after the decisions of the network have concluded it. `None`: it does not exist, or it has expired without
+/// a signature.
+pub async fn current_connect_session(ctx: &Context, token: &str) -> Result<Option<ConnectSession>, StorageError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.read().await?;
+    let found = unit.connect_sessions().find(token, now).await?;
+    if let Some(session) = found {
+        drop(unit);
+        return conclude_connect_session(ctx, session).await.map(Some);
+    }
+    let Some(lapsed) = unit.connect_sessions().find_lapsed(token, now).await? else { return Ok(None) };
+    let has_signed = !unit.attempts().of_connect_session(token).await?.is_empty();
+    drop(unit);
+    if has_signed { transition(ctx, lapsed, after_expiry_if_due).await.map(Some) } else { Ok(None) }
 }
 
 /// Ends a session if the network has declined one of its transactions, or has settled all that it asks for. Returns its current state.
@@ -97,57 +149,68 @@ pub async fn conclude_connect_session(ctx: &Context, session: ConnectSession) ->
     }
     let transactions = connect_transactions(ctx, &session.token).await?;
     match final_state(&session, &transactions, ctx.now()) {
-        Some(next) => transition(ctx, session, next).await,
+        Some(_) => transition(ctx, session, final_state).await,
         None => Ok(session),
     }
 }
 
-/// As [`conclude_connect_session`], by the token of the session. It may have expired.
+/// As [`conclude_connect_session`], by the token of the session.
 pub async fn conclude_connect(ctx: &Context, token: &str) -> Result<(), StorageError> {
-    let found = ctx.store.read().await?.connect_sessions().find(token, ctx.now()).await?;
-    match found {
-        Some(session) => conclude_connect_session(ctx, session).await.map(drop),
-        None => Ok(()),
-    }
+    current_connect_session(ctx, token).await.map(drop)
 }
 
 /// Records that a wallet has signed everything that a session asks for. Returns the session's state: final, or `Confirming` until the
 /// network has decided.
 #[tracing::instrument(skip_all)]
 pub async fn await_decisions(ctx: &Context, session: ConnectSession) -> Result<ConnectSession, StorageError> {
-    let transactions = connect_transactions(ctx, &session.token).await?;
-    let now = ctx.now();
-    let confirming = ConnectSession { status: ConnectStatus::Confirming, expires_at: now.plus(CONFIRMATION_LIFETIME), ..session.clone() };
-    let next = final_state(&confirming, &transactions, now).unwrap_or(confirming);
-    let session = transition(ctx, session, next).await?;
+    let session = transition(ctx, session, |session, transactions, now| {
+        let confirming = confirming(session, now);
+        Some(final_state(&confirming, transactions, now).unwrap_or(confirming))
+    })
+    .await?;
     // A decision since the transactions were read may have been published before the session was `Confirming`.
     conclude_connect_session(ctx, session).await
 }
 
-/// Ends sessions that have expired after a wallet had scanned them, at most `limit`, and notifies the pages that wait for them. Returns
-/// their number.
+/// Handles sessions that have expired after a wallet had scanned them, at most `limit`, and notifies the pages that wait for them: those with
+/// open transactions wait for the network, the others end. Returns their number.
 #[tracing::instrument(skip_all)]
 pub async fn expire_connect_sessions(ctx: &Context, limit: u32) -> Result<usize, StorageError> {
-    let now = ctx.now();
-    let lapsed = ctx.store.read().await?.connect_sessions().lapsed(now, limit).await?;
-    for session in &lapsed {
-        let transactions = connect_transactions(ctx, &session.token).await?;
-        let decided = final_state(session, &transactions, now);
-        let next = decided.unwrap_or_else(|| session.failed(ConnectStatus::Error, ConnectExpired.into()));
-        // Pages read the state until then.
-        let next = ConnectSession { expires_at: now.plus(EXPIRED_CONNECT_LIFETIME), ..next };
-        advance_connect_session(ctx, session, &next).await?;
+    let lapsed = ctx.store.read().await?.connect_sessions().lapsed(ctx.now(), limit).await?;
+    let number = lapsed.len();
+    for session in lapsed {
+        transition(ctx, session, after_expiry_if_due).await?;
     }
-    Ok(lapsed.len())
+    Ok(number)
 }
 
-/// Replaces the state of a session unless another caller was quicker. Returns its current state.
-async fn transition(ctx: &Context, session: ConnectSession, next: ConnectSession) -> Result<ConnectSession, StorageError> {
-    if advance_connect_session(ctx, &session, &next).await? {
-        return Ok(next);
+/// [`after_expiry`], unless another caller has prolonged the session.
+fn after_expiry_if_due(session: &ConnectSession, transactions: &[Attempt], now: Timestamp) -> Option<ConnectSession> {
+    (session.expires_at <= now).then(|| after_expiry(session, transactions, now))
+}
+
+/// Replaces the state of a session by what `next` makes of it and its transactions, unless another caller was quicker: no attempt is written
+/// for the session meanwhile. Returns the session's current state.
+async fn transition(
+    ctx: &Context,
+    session: ConnectSession,
+    next: impl Fn(&ConnectSession, &[Attempt], Timestamp) -> Option<ConnectSession> + Send,
+) -> Result<ConnectSession, StorageError> {
+    let now = ctx.now();
+    let mut unit = ctx.store.begin().await?;
+    let Some(stored) = unit.connect_sessions().lock(&session.token).await? else {
+        return Ok(session.failed(ConnectStatus::Error, ConnectExpired.into()));
+    };
+    if stored.status != session.status || stored.challenge != session.challenge {
+        return Ok(stored);
     }
-    let found = ctx.store.read().await?.connect_sessions().find(&session.token, ctx.now()).await?;
-    Ok(found.unwrap_or_else(|| session.failed(ConnectStatus::Error, ConnectExpired.into())))
+    let transactions = unit.attempts().of_connect_session(&session.token).await?;
+    // The caller may have changed the step.
+    let session = ConnectSession { step: session.step, ..stored };
+    let Some(next) = next(&session, &transactions, now) else { return Ok(session) };
+    advance_in(ctx, unit.as_mut(), &session, &next).await?;
+    unit.commit().await?;
+    Ok(next)
 }
 
 #[cfg(test)]
@@ -155,7 +218,7 @@ mod tests {
     use super::*;
     use crate::access::Did;
     use crate::payment::{MethodAmount, Purpose};
-    use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, StakeId};
+    use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, PaymentIntentId, StakeId};
     use std::collections::BTreeMap;
 
     fn session(status: ConnectStatus, action: ConnectAction, step: ConnectStep) -> ConnectSession {
@@ -200,6 +263,10 @@ mod tests {
         attempt(Purpose::Stake(StakeId::parse("stk_1").expect("an id")), status)
     }
 
+    fn payment(status: AttemptStatus) -> Attempt {
+        attempt(Purpose::Payment(PaymentIntentId::parse("pi_1").expect("an id")), status)
+    }
+
     #[test]
     fn a_session_succeeds_once_all_its_transactions_have_settled_and_fails_with_the_first_decline() {
         use AttemptStatus::{Declined, Open, Settled, Unknown};
@@ -231,13 +298,46 @@ mod tests {
             (ConnectStatus::Working, Subscription, ConnectStep::Mandate, vec![mandate(settled)], false),
             (ConnectStatus::Scanned, Subscription, ConnectStep::Stake, vec![mandate(settled)], false),
             (ConnectStatus::Working, Subscription, ConnectStep::Stake, vec![mandate(settled)], false),
-            (ConnectStatus::Working, Subscription, ConnectStep::Stake, vec![stake(settled)], false),
+            (ConnectStatus::Working, Subscription, ConnectStep::Stake, vec![stake(settled)], true),
+            (ConnectStatus::Working, Subscription, ConnectStep::Mandate, vec![mandate(settled), payment(settled)], true),
             (ConnectStatus::Working, Subscription, ConnectStep::Stake, vec![mandate(settled), stake(settled)], true),
             (ConnectStatus::Confirming, Subscription, ConnectStep::Mandate, vec![mandate(settled)], true),
             (ConnectStatus::Confirming, Subscription, ConnectStep::Mandate, vec![], false),
         ] {
             let after = final_state(&session(status, action, step), &transactions, Timestamp::from_seconds(1));
-            assert_eq!(after.is_some(), succeeds, "{status:?} {action:?} {step:?} {}", transactions.len());
+            assert_eq!(
+                after.is_some_and(|after| after.status == ConnectStatus::Succeed),
+                succeeds,
+                "{status:?} {action:?} {step:?} {}",
+                transactions.len()
+            );
+        }
+    }
+
+    #[test]
+    fn an_expired_session_fails_only_if_nothing_that_was_signed_is_undecided_or_complete() {
+        use AttemptStatus::{Declined, Open, Settled, Unknown};
+        use ConnectAction::{ChangePayment, Payment, Subscription};
+        use ConnectStatus::{Confirming, Error, Scanned, Succeed, Working};
+        for (status, action, step, transactions, expected) in [
+            (Working, Payment, ConnectStep::Transfer, vec![], Error),
+            (Working, Payment, ConnectStep::Transfer, vec![payment(Open)], Confirming),
+            (Working, Payment, ConnectStep::Transfer, vec![payment(Settled)], Succeed),
+            (Working, Subscription, ConnectStep::Mandate, vec![mandate(Settled)], Succeed),
+            (Working, Subscription, ConnectStep::Stake, vec![stake(Settled)], Succeed),
+            (Working, ChangePayment, ConnectStep::Transfer, vec![mandate(Settled)], Succeed),
+            (Working, Subscription, ConnectStep::Stake, vec![mandate(Settled), stake(Unknown)], Confirming),
+            (Working, Subscription, ConnectStep::Stake, vec![mandate(Open), stake(Declined)], Error),
+            (Scanned, Subscription, ConnectStep::Stake, vec![mandate(Open)], Confirming),
+            (Scanned, Subscription, ConnectStep::Stake, vec![mandate(Settled)], Error),
+            (Confirming, Subscription, ConnectStep::Stake, vec![mandate(Unknown)], Confirming),
+            (Confirming, Subscription, ConnectStep::Stake, vec![mandate(Settled)], Error),
+        ] {
+            let now = Timestamp::from_seconds(301);
+            let after = after_expiry(&session(status, action, step), &transactions, now);
+            assert_eq!(after.status, expected, "{status:?} {action:?} {step:?} {}", transactions.len());
+            let lives_until = now.plus(if expected == Confirming { CONFIRMATION_LIFETIME } else { FINAL_CONNECT_LIFETIME });
+            assert_eq!(after.expires_at, if transactions.is_empty() { session(status, action, step).expires_at } else { lives_until });
         }
     }
 
@@ -248,9 +348,10 @@ mod tests {
     }
 
     #[test]
-    fn the_last_hash_is_that_of_the_newest_transaction() {
-        let transactions = [mandate(AttemptStatus::Open), stake(AttemptStatus::Open)];
-        assert_eq!(last_hash(&transactions), Some("hash of stake"));
+    fn the_last_hash_is_that_of_the_newest_transaction_of_the_wallet() {
+        let transactions = [mandate(AttemptStatus::Open), stake(AttemptStatus::Open), payment(AttemptStatus::Open)];
+        assert_eq!(last_hash(&transactions), Some("hash of stake"), "the store has signed the charge");
+        assert_eq!(last_hash(&transactions[2..]), Some("hash of payment"));
         assert_eq!(last_hash(&[]), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Payments on hold: their network moved an amount that differs from the requested one, and an owner has to decide.
 
+use super::connect_result::publish_decline;
 use super::settlement::handler_of;
 use super::{Attempt, AttemptContext, AttemptStatus, Decline, Intent, IntentStatus, Purpose, Settlement, SettlementError};
 use crate::context::Context;
@@ -83,7 +84,8 @@ pub async fn end_hold(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attemp
 /// Applies the decline of a payment whose hold has ended, so that what is still unpaid can be paid again.
 pub async fn release_held(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<(), SettlementError> {
     let Some(error) = &attempt.last_error else { return Ok(()) };
-    handler_of(ctx, attempt)?.declined(ctx, unit, attempt, error).await
+    handler_of(ctx, attempt)?.declined(ctx, unit, attempt, error).await?;
+    Ok(publish_decline(ctx, unit, attempt).await?)
 }
 
 #[cfg(test)]

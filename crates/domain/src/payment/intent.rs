@@ -231,7 +231,8 @@ pub struct Attempt {
     pub purpose: Purpose,
     /// The checkout session that it belongs to.
     pub session_id: Option<SessionId>,
-    /// The token of the connect session in which a wallet signed it; secret.
+    /// The token of the connect session that waits for its outcome: a wallet signed it there, or it follows what a wallet signed there.
+    /// Secret.
     pub connect_token: Option<String>,
     pub method_id: MethodId,
     pub currency_id: CurrencyId,
@@ -392,8 +393,10 @@ pub trait Attempts: Send {
     async fn find(&mut self, id: &AttemptId) -> Result<Option<Attempt>, StorageError>;
     /// The attempt of a transaction that a wallet or the store has signed.
     async fn find_by_hash(&mut self, hash: &str) -> Result<Option<Attempt>, StorageError>;
-    /// The attempts whose transactions a wallet signed in a connect session, oldest first.
+    /// The attempts of a connect session, oldest first: of the transactions that its wallet signed, and of the charges that follow them.
     async fn of_connect_session(&mut self, token: &str) -> Result<Vec<Attempt>, StorageError>;
+    /// Makes an open attempt part of another connect session, which waits for its outcome. False: the attempt has ended.
+    async fn set_connect_token(&mut self, id: &AttemptId, token: &str) -> Result<bool, StorageError>;
     async fn find_by_provider(&mut self, method: &MethodId, provider_id: &str) -> Result<Option<Attempt>, StorageError>;
     async fn open_of_intent(&mut self, intent: &PaymentIntentId) -> Result<Option<Attempt>, StorageError>;
     async fn open_of(&mut self, purpose: &Purpose) -> Result<Option<Attempt>, StorageError>;

@@ -36,20 +36,28 @@ pub struct WalletSignature<'a> {
     pub nonce: u64,
     /// The signed transaction, or the signature of a requested one, as the wallet returned it.
     pub signed: &'a str,
-    /// The token of the connect session in which it was signed.
-    pub connect_token: Option<&'a str>,
+    /// The step of the connect session in which it was signed.
+    pub step: Option<SigningStep<'a>>,
+}
+
+/// A step of a connect session while the wallet's response is being processed.
+#[derive(Debug, Clone, Copy)]
+pub struct SigningStep<'a> {
+    pub token: &'a str,
+    /// The session's challenge during this step; no other step has it.
+    pub challenge: &'a str,
 }
 
 impl<'a> WalletSignature<'a> {
     /// A signature outside a connect session.
     #[must_use]
     pub const fn new(payer: &'a Wallet, nonce: u64, signed: &'a str) -> Self {
-        Self { payer, nonce, signed, connect_token: None }
+        Self { payer, nonce, signed, step: None }
     }
 
     /// The token for the attempt of the transaction.
     #[must_use]
     pub fn connect_token(&self) -> Option<String> {
-        self.connect_token.map(ToOwned::to_owned)
+        self.step.map(|step| step.token.to_owned())
     }
 }

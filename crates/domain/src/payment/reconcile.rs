@@ -18,7 +18,7 @@ const CONCURRENCY: usize = 16;
 /// most 10 s. An attempt that waited longer for a slot is queried, but a signed transaction is left to the next batch.
 const BATCH_LEASE: Duration = Duration::from_secs(420);
 /// How long a first sending owns its attempt, so that the reconciler does not send it concurrently.
-const FIRST_SEND_LEASE: Duration = Duration::from_secs(30);
+pub(super) const FIRST_SEND_LEASE: Duration = Duration::from_secs(30);
 /// The interval in which polling pages can trigger a network query.
 pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The same after an error: the payer may have tried again meanwhile, and an old error would end the page's polling.

@@ -1,7 +1,7 @@
 //! Records the outcome of an attempt: the only way in which an attempt changes its status after a network's answer (invariants 1, 3, 4,
 //! 10).
 
-use super::connect_result::publish_decision;
+use super::connect_result::{publish_decision, publish_decline};
 use super::hold::{amount_differs, post_suspense};
 use super::{
     Attempt, AttemptContext, AttemptStatus, Decline, IntentStatus, Origin, Outcome, Purpose, PurposeHandler, RailError, SettledAttempt,
@@ -184,7 +184,7 @@ async fn declined(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, d
         return Ok(());
     }
     handler.declined(ctx, unit, attempt, decline).await?;
-    Ok(publish_decision(ctx, unit, attempt).await?)
+    Ok(publish_decline(ctx, unit, attempt).await?)
 }
 
 /// An outcome that is not final: the attempt stays open and its intent shows why.

@@ -3,6 +3,7 @@
 use super::step::{self, challenge};
 use super::{claims, confirmation, wallet_actions};
 use crate::auth::{BROWSER_COOKIE, LOGIN_COOKIE, LinkHolder, MaybeUser, browser_cookie, cookie, login_cookie, token_hash};
+use crate::limits::ANSWER_DEADLINE;
 use crate::problem::Problem;
 use crate::state::App;
 use poem::http::header;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use souk_domain::access::{self, CONNECT_LIFETIME, ConnectAction, ConnectSession, ConnectStatus, ConnectStep, Wallet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// The parameters that a page may attach to a session (payment-kit.md 3); others are dropped.
 const PARAMS: [&str; 19] = [
@@ -219,14 +221,12 @@ async fn wallet_request(app: Data<&Arc<App>>, action: Path<String>, query: Query
     let Some(session) = found.filter(|session| !session.status.is_final()) else {
         return Ok(Json(claims::rejected(&app, &step::expired(), now)));
     };
-    if session.status == ConnectStatus::Confirming {
-        return Ok(Json(confirmation::answer(&app, &session).await?));
-    }
-    if session.status == ConnectStatus::Created {
-        let scanned = ConnectSession { status: ConnectStatus::Scanned, ..session.clone() };
-        return Ok(Json(step::scan(&app, &session, scanned).await?));
-    }
-    Ok(Json(step::build_step(&app, &session).await?))
+    let deadline = Instant::now() + ANSWER_DEADLINE;
+    Ok(Json(match session.status {
+        ConnectStatus::Created => step::scan(&app, &session, deadline).await?,
+        ConnectStatus::Scanned => step::build_step(&app, &session, deadline).await?,
+        _ => confirmation::answer(&app, &session).await?,
+    }))
 }
 
 #[derive(Deserialize)]

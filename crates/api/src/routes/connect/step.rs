@@ -1,26 +1,28 @@
 //! The steps of a connect session: requests to the wallet, its responses, and the transitions between them.
 
 use super::claims::{self, Answer};
+use super::confirmation::{self, Executed};
+use super::wallet_actions;
 use super::wallet_actions::SignatureRequest;
-use super::{confirmation, wallet_actions};
+use crate::limits::ANSWER_DEADLINE;
 use crate::problem::Problem;
 use crate::state::App;
 use poem::http::StatusCode;
 use serde_json::{Value, json};
 use souk_domain::access::{
-    self, ConnectAction, ConnectExpired, ConnectFailure, ConnectSession, ConnectStatus, ConnectStep, Profile, Wallet,
+    self, ConnectAction, ConnectExpired, ConnectFailure, ConnectSession, ConnectStatus, ConnectStep, Did, Profile, Wallet,
     advance_connect_session,
 };
 use souk_domain::checkout::{self, TransferError, WalletStep};
-use souk_domain::payment::{self, PurposeKind};
-use souk_domain::shared::{SessionId, StorageError, Timestamp};
+use souk_domain::payment::{self, AttemptStatus, STEP_LIFETIME};
+use souk_domain::shared::{SessionId, StorageError};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 /// The session has ended or does not exist.
 pub fn expired() -> Problem {
-    Problem::bad(ConnectExpired.to_string()).code("CONNECT_EXPIRED")
+    ConnectExpired.into()
 }
 
 /// Why a session has failed, or that it has ended.
@@ -37,11 +39,8 @@ pub fn rejection_of(session: &ConnectSession) -> Problem {
 
 /// Finds a session of an action, after the decisions of the network have concluded it.
 pub async fn find(app: &App, action: ConnectAction, token: &str) -> Result<Option<ConnectSession>, StorageError> {
-    let found = app.ctx.store.read().await?.connect_sessions().find(token, app.ctx.now()).await?;
-    match found.filter(|session| session.action == action) {
-        Some(session) => payment::conclude_connect_session(&app.ctx, session).await.map(Some),
-        None => Ok(None),
-    }
+    let found = payment::current_connect_session(&app.ctx, token).await?;
+    Ok(found.filter(|session| session.action == action))
 }
 
 /// The response comes from another wallet than the one bound to the session.
@@ -53,7 +52,7 @@ fn declined() -> Problem {
     Problem::bad("You have declined the authentication request").code("CONNECT_DECLINED")
 }
 
-fn busy() -> Problem {
+pub fn busy() -> Problem {
     Problem::bad("Busy processing another DID Connect request").code("CONNECT_BUSY")
 }
 
@@ -65,61 +64,98 @@ fn missing_claim() -> Problem {
     Problem::bad("The response lacks the requested claim").code("CONNECT_NO_CLAIM")
 }
 
+/// The network did not answer a question that comes before the signature.
+pub fn network_too_slow() -> Problem {
+    let message = "The payment network did not answer in time. Please try again.";
+    Problem::new(StatusCode::BAD_GATEWAY, message).code("NETWORK_UNREACHABLE").param("reason", "timeout")
+}
+
+/// Whether the wallet can repeat the step: the server or the network has failed, and the request was not refused.
+pub fn is_retryable(problem: &Problem) -> bool {
+    problem.status.is_server_error()
+}
+
 /// A new challenge for each step: 16 random bytes in upper-case hex.
 pub fn challenge(app: &App) -> String {
     hex::encode_upper(app.ctx.random.bytes::<16>())
 }
 
 /// Builds the request of the session's current step.
-pub async fn build_step(app: &App, session: &ConnectSession) -> Result<Value, StorageError> {
+pub async fn build_step(app: &App, session: &ConnectSession, deadline: Instant) -> Result<Value, StorageError> {
+    match timeout_at(deadline, request_of(app, session)).await.unwrap_or_else(|_| Err(network_too_slow())) {
+        Ok(Some(request)) => Ok(request),
+        Ok(None) => {
+            // The delegation is everything that the wallet had to sign.
+            let signed = ConnectSession { step: ConnectStep::Transfer, ..session.clone() };
+            confirmation::conclude(app, signed, deadline).await
+        }
+        Err(problem) => refuse(app, session, problem).await,
+    }
+}
+
+/// The request of the session's current step. `None`: nothing is to be signed any more.
+async fn request_of(app: &App, session: &ConnectSession) -> Result<Option<Value>, Problem> {
     let now = app.ctx.now();
     let language = claims::language_of(session);
     if let (ConnectStep::Transfer | ConnectStep::Stake, Some(action), Some(wallet)) =
         (session.step, wallet_actions::action_of(session), &session.wallet)
     {
-        return match wallet_actions::build_request(app, session, &action, wallet).await {
-            Ok(SignatureRequest { claim, chain }) => Ok(claims::request(app, session, claim, chain, now)),
-            Err(error) => reject_action(app, session, error, now).await,
-        };
+        let request = wallet_actions::build_request(app, session, &action, wallet).await?;
+        return Ok(request.map(|SignatureRequest { claim, chain }| claims::request(app, session, claim, chain, now)));
     }
     if matches!(session.step, ConnectStep::Principal) {
-        return Ok(claims::request(app, session, claims::principal_claim(session.action, language), claims::no_chain(), now));
+        let claim = claims::principal_claim(session.action, language);
+        return Ok(Some(claims::request(app, session, claim, claims::no_chain(), now)));
     }
     if matches!(session.step, ConnectStep::Profile) {
-        return Ok(claims::request(app, session, claims::profile_claim(language), claims::no_chain(), now));
+        return Ok(Some(claims::request(app, session, claims::profile_claim(language), claims::no_chain(), now)));
     }
-    let (Some(id), Some(wallet)) = (checkout_of(session), &session.wallet) else { return Ok(claims::rejected(app, &expired(), now)) };
+    let (Some(id), Some(wallet)) = (checkout_of(session), &session.wallet) else { return Err(expired()) };
     let ctx = &app.ctx;
-    let prepared = match session.step {
-        ConnectStep::Mandate => checkout::prepare_mandate(ctx, &id, wallet, session.nonce)
-            .await
-            .map(|prepared| (claims::mandate_claim(&prepared, &app.site.name, language), claims::chain_of(app, &prepared.method))),
-        ConnectStep::Stake => checkout::prepare_stake(ctx, &id, wallet, session.nonce)
-            .await
-            .map(|prepared| (claims::stake_claim(&prepared, language), claims::chain_of(app, &prepared.method))),
-        _ => checkout::prepare_transfer(ctx, &id, wallet, session.nonce)
-            .await
-            .map(|prepared| (claims::transfer_claim(&prepared, language), claims::chain_of(app, &prepared.method))),
+    let (claim, chain) = match session.step {
+        ConnectStep::Mandate => {
+            let prepared = checkout::prepare_mandate(ctx, &id, wallet, session.nonce).await?;
+            (claims::mandate_claim(&prepared, &app.site.name, language), claims::chain_of(app, &prepared.method))
+        }
+        ConnectStep::Stake => {
+            let prepared = checkout::prepare_stake(ctx, &id, wallet, session.nonce).await?;
+            (claims::stake_claim(&prepared, language), claims::chain_of(app, &prepared.method))
+        }
+        _ => {
+            let prepared = checkout::prepare_transfer(ctx, &id, wallet, session.nonce).await?;
+            (claims::transfer_claim(&prepared, language), claims::chain_of(app, &prepared.method))
+        }
     };
-    match prepared {
-        Ok((claim, chain)) => Ok(claims::request(app, session, claim, chain, now)),
-        Err(error) => reject(app, session, error).await,
-    }
+    Ok(Some(claims::request(app, session, claim, chain, now)))
 }
 
 /// Handles the first read by the wallet. For a checkout, this determines what has to be signed.
-pub async fn scan(app: &App, session: &ConnectSession, scanned: ConnectSession) -> Result<Value, StorageError> {
-    let scanned = match (&session.wallet, checkout_of(session)) {
-        (Some(wallet), Some(id)) if session.action != ConnectAction::Login && wallet_actions::action_of(session).is_none() => {
-            match checkout::next_wallet_step(&app.ctx, &id, &wallet.did).await {
-                Ok(wanted) => ConnectSession { step: step_for(wanted), ..scanned },
-                Err(error) => return reject(app, session, error).await,
-            }
+pub async fn scan(app: &App, session: &ConnectSession, deadline: Instant) -> Result<Value, StorageError> {
+    let mut scanned = ConnectSession { status: ConnectStatus::Scanned, ..session.clone() };
+    if let (Some(wallet), Some(id)) = (&session.wallet, checkout_of(session))
+        && session.action != ConnectAction::Login
+        && wallet_actions::action_of(session).is_none()
+    {
+        match next_wallet_step(app, &id, wallet, deadline).await {
+            Ok(wanted) => scanned.step = step_for(wanted),
+            Err(problem) => return refuse(app, session, problem).await,
         }
-        _ => scanned,
-    };
-    advance_connect_session(&app.ctx, session, &scanned).await?;
-    build_step(app, &scanned).await
+    }
+    if advance_connect_session(&app.ctx, session, &scanned).await? {
+        return build_step(app, &scanned, deadline).await;
+    }
+    // Another read was quicker, and its request may have been answered already.
+    match find(app, session.action, &session.token).await? {
+        Some(found) if found.status == ConnectStatus::Scanned => build_step(app, &found, deadline).await,
+        Some(found) => confirmation::answer(app, &found).await,
+        None => Ok(claims::rejected(app, &expired(), app.ctx.now())),
+    }
+}
+
+/// What the wallet signs next for a checkout. The network may be asked whether an earlier mandate suffices.
+async fn next_wallet_step(app: &App, id: &SessionId, wallet: &Wallet, deadline: Instant) -> Result<WalletStep, Problem> {
+    let wanted = timeout_at(deadline, checkout::next_wallet_step(&app.ctx, id, &wallet.did)).await;
+    Ok(wanted.map_err(|_| network_too_slow())??)
 }
 
 /// If nothing has to be signed, the wallet is asked to confirm its account once, so that its user consents.
@@ -132,15 +168,20 @@ const fn step_for(wanted: WalletStep) -> ConnectStep {
     }
 }
 
-/// Ends the session with an error, which is also sent to the wallet.
-async fn reject(app: &App, session: &ConnectSession, error: TransferError) -> Result<Value, StorageError> {
-    match error {
-        TransferError::Storage(error) => Err(error),
-        error => {
-            let problem = Problem::from(error);
-            fail(app, session, ConnectStatus::Error, &problem).await?;
-            Ok(claims::rejected(app, &problem, app.ctx.now()))
-        }
+/// Tells the wallet why a step is not possible. That ends the session, unless the wallet can repeat the step.
+async fn refuse(app: &App, session: &ConnectSession, problem: Problem) -> Result<Value, StorageError> {
+    let now = app.ctx.now();
+    if is_retryable(&problem) {
+        let problem = if problem.status == StatusCode::BAD_GATEWAY { network_too_slow() } else { problem };
+        return Ok(claims::rejected(app, &problem, now));
+    }
+    if fail(app, session, ConnectStatus::Error, &problem).await? {
+        return Ok(claims::rejected(app, &problem, now));
+    }
+    // The session has changed meanwhile, for instance by a decline of the network.
+    match find(app, session.action, &session.token).await? {
+        Some(found) if found.status != ConnectStatus::Scanned => confirmation::answer(app, &found).await,
+        _ => Ok(claims::rejected(app, &problem, now)),
     }
 }
 
@@ -151,19 +192,24 @@ pub fn checkout_of(session: &ConnectSession) -> Option<SessionId> {
 
 /// Handles a wallet's response. The challenge is verified before anything is stored, and replaced before the step is executed.
 pub async fn submit(app: &Arc<App>, action: ConnectAction, token: &str, public_key: &str, envelope: &str) -> Result<Value, StorageError> {
-    let (now, started_at) = (app.ctx.now(), Instant::now());
+    let (now, deadline) = (app.ctx.now(), Instant::now() + ANSWER_DEADLINE);
     let Some(session) = find(app, action, token).await? else { return Ok(claims::rejected(app, &expired(), now)) };
+    let opened = app.did_auth_tokens.open(envelope, public_key, now);
     match session.status {
         // The network may have declined an earlier transaction while the wallet signed this one.
         ConnectStatus::Error if !payment::connect_transactions(&app.ctx, token).await?.is_empty() => {
             return Ok(claims::rejected(app, &rejection_of(&session), now));
         }
-        // The challenge of the step that is being processed is used, and no other step has begun.
-        ConnectStatus::Working | ConnectStatus::Confirming => return Ok(claims::rejected(app, &wrong_challenge(), now)),
+        ConnectStatus::Working | ConnectStatus::Confirming | ConnectStatus::Succeed => {
+            return match opened {
+                Ok(opened) => repeated(app, &session, &opened.issuer).await,
+                Err(error) => Ok(claims::rejected(app, &error.into(), now)),
+            };
+        }
         status if status.is_final() => return Ok(claims::rejected(app, &expired(), now)),
         _ => {}
     }
-    let opened = match app.did_auth_tokens.open(envelope, public_key, now) {
+    let opened = match opened {
         Ok(opened) => opened,
         Err(error) => {
             let problem = Problem::from(error);
@@ -195,23 +241,37 @@ pub async fn submit(app: &Arc<App>, action: ConnectAction, token: &str, public_k
     let working = ConnectSession {
         status: ConnectStatus::Working,
         challenge: challenge(app),
-        wallet: Some(session.wallet.clone().unwrap_or(wallet)),
+        wallet: Some(session.wallet.clone().unwrap_or_else(|| wallet.clone())),
+        expires_at: session.expires_at.max(now.plus(STEP_LIFETIME)),
         ..session.clone()
     };
     if !advance_connect_session(&app.ctx, &session, &working).await? {
-        return Ok(claims::rejected(app, &wrong_challenge(), now));
+        return match find(app, action, token).await? {
+            Some(found) if found.status != ConnectStatus::Scanned => repeated(app, &found, &wallet.did).await,
+            _ => Ok(claims::rejected(app, &wrong_challenge(), now)),
+        };
     }
-    execute_step(app, working, &answer, started_at).await
+    execute_step(app, working, &answer, deadline).await
 }
 
-async fn execute_step(app: &Arc<App>, session: ConnectSession, answer: &Answer, started_at: Instant) -> Result<Value, StorageError> {
+/// Answers a response that the wallet sends again, or that comes while another one is being processed: it has no effect.
+async fn repeated(app: &App, session: &ConnectSession, issuer: &Did) -> Result<Value, StorageError> {
+    match &session.wallet {
+        Some(wallet) if wallet.did == *issuer => confirmation::answer(app, session).await,
+        _ => Ok(claims::rejected(app, &other_wallet(), app.ctx.now())),
+    }
+}
+
+async fn execute_step(app: &Arc<App>, session: ConnectSession, answer: &Answer, deadline: Instant) -> Result<Value, StorageError> {
     let now = app.ctx.now();
     let Some(wallet) = session.wallet.clone() else { return Ok(claims::rejected(app, &expired(), now)) };
     match session.step {
-        ConnectStep::Principal if session.action == ConnectAction::Login => advance_to(app, session, ConnectStep::Profile).await,
-        ConnectStep::Principal if wallet_actions::action_of(&session).is_some() => advance_to(app, session, ConnectStep::Transfer).await,
+        ConnectStep::Principal if session.action == ConnectAction::Login => advance_to(app, session, ConnectStep::Profile, deadline).await,
+        ConnectStep::Principal if wallet_actions::action_of(&session).is_some() => {
+            advance_to(app, session, ConnectStep::Transfer, deadline).await
+        }
         ConnectStep::Principal => match checkout_of(&session) {
-            Some(id) => continue_checkout(app, session, &id, &wallet, now).await,
+            Some(id) => continue_checkout(app, session, &id, &wallet, deadline).await,
             None => Ok(claims::rejected(app, &expired(), now)),
         },
         ConnectStep::Profile => {
@@ -221,98 +281,125 @@ async fn execute_step(app: &Arc<App>, session: ConnectSession, answer: &Answer, 
                 phone: claim.phone.clone(),
             });
             access::register_login(&app.ctx, &wallet, &profile.unwrap_or_default(), claims::language_of(&session)).await?;
-            succeed(app, session, now).await
+            succeed(app, session).await
         }
         ConnectStep::Transfer | ConnectStep::Mandate | ConnectStep::Stake => {
-            let Some(signed) = answer.signed() else {
-                fail(app, &session, ConnectStatus::Error, &missing_claim()).await?;
-                return Ok(claims::rejected(app, &missing_claim(), now));
-            };
-            if let Err(problem) = confirmation::send(app, &session, &wallet, signed).await? {
-                return reject_action(app, &session, problem, now).await;
-            }
-            match next_signature(app, &session, &wallet).await {
-                Ok(Some(step)) => advance_to(app, session, step).await,
-                Ok(None) => confirmation::conclude(app, session, started_at + app.limits.confirmation_wait).await,
-                Err(problem) => reject_action(app, &session, problem, now).await,
+            let Some(signed) = answer.signed() else { return refuse(app, &session, missing_claim()).await };
+            match confirmation::send(app, &session, &wallet, signed, deadline).await? {
+                Executed::Refused(problem) | Executed::Repeatable(problem) => refuse(app, &session, problem).await,
+                Executed::Stored => after_signature(app, session, &wallet, deadline).await,
             }
         }
+    }
+}
+
+/// Asks for the next signature, or waits for the network if there is none.
+async fn after_signature(app: &App, session: ConnectSession, wallet: &Wallet, deadline: Instant) -> Result<Value, StorageError> {
+    let next = timeout_at(deadline, next_signature(app, &session, wallet)).await;
+    match next.unwrap_or_else(|_| Err(network_too_slow())) {
+        Ok(Some(step)) => advance_to(app, session, step, deadline).await,
+        Ok(None) => confirmation::conclude(app, session, deadline).await,
+        // Whether a deposit is missing is determined when the wallet reads the session again.
+        Err(problem) if is_retryable(&problem) && session.action == ConnectAction::ChangePayment => {
+            let next = ConnectSession { step: ConnectStep::Stake, ..scanned(app, &session) };
+            advance_connect_session(&app.ctx, &session, &next).await?;
+            refuse(app, &next, problem).await
+        }
+        Err(problem) if is_retryable(&problem) => confirmation::conclude(app, session, deadline).await,
+        Err(problem) => refuse(app, &session, problem).await,
     }
 }
 
 /// The signature that the session requires after the one that was just submitted. What is still being confirmed counts as granted.
 async fn next_signature(app: &App, session: &ConnectSession, wallet: &Wallet) -> Result<Option<ConnectStep>, Problem> {
+    let transactions = payment::connect_transactions(&app.ctx, &session.token).await?;
+    // A decline by the network is the session's result.
+    if transactions.iter().any(|attempt| attempt.status == AttemptStatus::Declined) {
+        return Ok(None);
+    }
     if let Some(action) = wallet_actions::action_of(session) {
-        let is_required = wallet_actions::requires_stake(app, session, &action, wallet).await;
+        let is_required = wallet_actions::requires_stake(app, session, &action, wallet).await?;
         return Ok(is_required.then_some(ConnectStep::Stake));
     }
-    let (ConnectStep::Mandate | ConnectStep::Stake, Some(id)) = (session.step, checkout_of(session)) else { return Ok(None) };
-    let wanted = checkout::next_wallet_step(&app.ctx, &id, &wallet.did).await;
-    let transactions = payment::connect_transactions(&app.ctx, &session.token).await?;
-    let has_mandate = transactions.iter().any(|attempt| attempt.purpose.kind() == PurposeKind::Mandate);
-    match wanted {
+    // A mandate is asked for before the deposit.
+    let (ConnectStep::Mandate, Some(id)) = (session.step, checkout_of(session)) else { return Ok(None) };
+    match checkout::next_wallet_step(&app.ctx, &id, &wallet.did).await {
         // The last signature may have completed the session already.
         Ok(WalletStep::Nothing) | Err(TransferError::Complete) => Ok(None),
-        // The network has declined the mandate that the wallet has signed, which is the session's result.
-        Ok(WalletStep::Mandate) if has_mandate => Ok(None),
+        // The network has declined meanwhile what the wallet has signed.
+        Ok(WalletStep::Mandate) => Ok(None),
         Ok(wanted) => Ok(Some(step_for(wanted))),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Reports that an action failed. After an error of the server, the session stays open until it expires.
-async fn reject_action(app: &App, session: &ConnectSession, problem: Problem, now: Timestamp) -> Result<Value, StorageError> {
-    if problem.status != StatusCode::INTERNAL_SERVER_ERROR {
-        fail(app, session, ConnectStatus::Error, &problem).await?;
-    }
-    Ok(claims::rejected(app, &problem, now))
-}
-
-/// Continues with the first signature that the checkout requires after its payer has confirmed the account, or ends the session.
+/// Continues with the first signature that the checkout requires after its payer has confirmed the account, or charges the order.
 async fn continue_checkout(
     app: &Arc<App>,
     session: ConnectSession,
     id: &SessionId,
     wallet: &Wallet,
-    now: Timestamp,
+    deadline: Instant,
 ) -> Result<Value, StorageError> {
-    match checkout::next_wallet_step(&app.ctx, id, &wallet.did).await {
-        Err(TransferError::Complete) => succeed(app, session, now).await,
-        Ok(WalletStep::Nothing) => {
-            // If this first call does not settle the payment, the reconciler continues, and the page learns the result by polling.
-            if let Err(error) = checkout::advance(&app.ctx, id).await {
-                tracing::warn!(session = %id, %error, "the payment stays with the reconciler");
-            }
-            succeed(app, session, now).await
+    let wanted = match timeout_at(deadline, checkout::next_wallet_step(&app.ctx, id, &wallet.did)).await {
+        Ok(Err(TransferError::Complete)) => return succeed(app, session).await,
+        Ok(wanted) => wanted.map_err(Problem::from),
+        Err(_) => Err(network_too_slow()),
+    };
+    match wanted {
+        Ok(WalletStep::Nothing) => {}
+        Ok(wanted) => return advance_to(app, session, step_for(wanted), deadline).await,
+        Err(problem) if is_retryable(&problem) => {
+            // The challenge is used.
+            let next = scanned(app, &session);
+            advance_connect_session(&app.ctx, &session, &next).await?;
+            return refuse(app, &next, problem).await;
         }
-        Ok(wanted) => advance_to(app, session, step_for(wanted)).await,
-        Err(error) => reject(app, &session, error).await,
+        Err(problem) => return refuse(app, &session, problem).await,
+    }
+    match confirmation::advance(app, &session, id, deadline).await? {
+        Executed::Refused(problem) | Executed::Repeatable(problem) => refuse(app, &session, problem).await,
+        // An order that costs nothing now has no charge.
+        Executed::Stored if payment::connect_transactions(&app.ctx, &session.token).await?.is_empty() => succeed(app, session).await,
+        Executed::Stored => confirmation::conclude(app, session, deadline).await,
     }
 }
 
-async fn advance_to(app: &App, session: ConnectSession, step: ConnectStep) -> Result<Value, StorageError> {
-    let next = ConnectSession { status: ConnectStatus::Scanned, step, challenge: challenge(app), ..session.clone() };
+/// The session after a step: it waits for the wallet's response to a new challenge.
+fn scanned(app: &App, session: &ConnectSession) -> ConnectSession {
+    ConnectSession { status: ConnectStatus::Scanned, challenge: challenge(app), ..session.clone() }
+}
+
+async fn advance_to(app: &App, session: ConnectSession, step: ConnectStep, deadline: Instant) -> Result<Value, StorageError> {
+    let next = ConnectSession { step, ..scanned(app, &session) };
     if advance_connect_session(&app.ctx, &session, &next).await? {
-        return build_step(app, &next).await;
+        return build_step(app, &next, deadline).await;
     }
-    // The network has declined an earlier transaction meanwhile.
+    current_answer(app, &session).await
+}
+
+async fn succeed(app: &App, session: ConnectSession) -> Result<Value, StorageError> {
+    let done = ConnectSession { status: ConnectStatus::Succeed, ..session.clone() };
+    if advance_connect_session(&app.ctx, &session, &done).await? {
+        return Ok(claims::accepted(app, &done, json!({}), app.ctx.now()));
+    }
+    current_answer(app, &session).await
+}
+
+/// The answer about a session that has changed while a step was executed, for instance by a decline of the network.
+async fn current_answer(app: &App, session: &ConnectSession) -> Result<Value, StorageError> {
     match find(app, session.action, &session.token).await? {
-        Some(ended) => confirmation::answer(app, &ended).await,
+        Some(found) => confirmation::answer(app, &found).await,
         None => Ok(claims::rejected(app, &expired(), app.ctx.now())),
     }
 }
 
-async fn succeed(app: &App, session: ConnectSession, now: Timestamp) -> Result<Value, StorageError> {
-    let done = ConnectSession { status: ConnectStatus::Succeed, ..session.clone() };
-    advance_connect_session(&app.ctx, &session, &done).await?;
-    Ok(claims::accepted(app, &done, json!({}), now))
-}
-
-async fn fail(app: &App, session: &ConnectSession, status: ConnectStatus, problem: &Problem) -> Result<(), StorageError> {
+/// Ends the session. False: it has changed meanwhile.
+async fn fail(app: &App, session: &ConnectSession, status: ConnectStatus, problem: &Problem) -> Result<bool, StorageError> {
     let failure = ConnectFailure {
         message: problem.to_string(),
         code: problem.body.code.clone().unwrap_or_default(),
         params: problem.body.params.clone().unwrap_or_default(),
     };
-    advance_connect_session(&app.ctx, session, &session.failed(status, failure)).await.map(drop)
+    advance_connect_session(&app.ctx, session, &session.failed(status, failure)).await
 }

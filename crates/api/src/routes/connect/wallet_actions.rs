@@ -11,8 +11,8 @@ use crate::state::App;
 use serde_json::{Value, json};
 use souk_domain::access::{ConnectAction, ConnectSession, ConnectStep, Wallet};
 use souk_domain::billing::{
-    self, OverdueTarget, PaymentTargetError, PlanChoice, PlanOrder, PreparedOverduePayment, PreparedRecharge, RestakeError, StakeFor,
-    SubscriptionError,
+    self, OverdueTarget, PaymentTargetError, PlanChoice, PlanError, PlanOrder, PreparedOverduePayment, PreparedRecharge, RestakeError,
+    StakeFor, SubscriptionError,
 };
 use souk_domain::payment::{UnsignedTransaction, WalletSignature};
 use souk_domain::shared::{
@@ -157,18 +157,21 @@ pub struct SignatureRequest {
     pub chain: Value,
 }
 
-/// Builds the request for the signature.
+/// Builds the request for the signature. `None`: a deposit that seemed to be required after a change of payment is not.
 pub async fn build_request(
     app: &App,
     session: &ConnectSession,
     action: &WalletAction,
     wallet: &Wallet,
-) -> Result<SignatureRequest, Problem> {
+) -> Result<Option<SignatureRequest>, Problem> {
     let (ctx, language) = (&app.ctx, claims::language_of(session));
     let (claim, chain) = match action {
         WalletAction::Change(id, currency, plan) if session.step == ConnectStep::Stake => {
             let what = stake_for(currency, plan.as_ref());
-            let prepared = billing::prepare_restake(ctx, id, what, wallet, stake_nonce(session)).await?;
+            let prepared = match billing::prepare_restake(ctx, id, what, wallet, stake_nonce(session)).await {
+                Err(RestakeError::NoStake) => return Ok(None),
+                prepared => prepared?,
+            };
             (claims::stake_claim(&prepared, language), claims::chain_of(app, &prepared.method))
         }
         WalletAction::Pay(target) => {
@@ -192,7 +195,7 @@ pub async fn build_request(
             (recharge_claim(&prepared, language), claims::chain_of(app, &prepared.method))
         }
     };
-    Ok(SignatureRequest { claim, chain })
+    Ok(Some(SignatureRequest { claim, chain }))
 }
 
 /// The nonce of a stake transaction; it differs from that of the delegation in the same connect session.
@@ -205,17 +208,20 @@ fn stake_for<'a>(currency: &'a CurrencyId, plan: Option<&'a PlanOrder>) -> Stake
 }
 
 /// Returns whether the wallet has to place a stake as well, after it has signed the delegation.
-pub async fn requires_stake(app: &App, session: &ConnectSession, action: &WalletAction, wallet: &Wallet) -> bool {
+pub async fn requires_stake(app: &App, session: &ConnectSession, action: &WalletAction, wallet: &Wallet) -> Result<bool, Problem> {
     match action {
         WalletAction::Change(id, currency, plan) if session.step == ConnectStep::Transfer => {
             match billing::lacks_stake(&app.ctx, id, currency, stake_for(currency, plan.as_ref()), wallet).await {
                 // The plan change waits for the stake, so the session continues; the stake request then reports the error.
-                Err(RestakeError::Payment(PaymentTargetError::Subscription(SubscriptionError::PaymentInFlight))) => plan.is_some(),
-                // The delegation is valid in any case.
-                result => result.unwrap_or(false),
+                Err(RestakeError::Payment(PaymentTargetError::Subscription(SubscriptionError::PaymentInFlight))) => Ok(plan.is_some()),
+                // The plan has changed with the delegation, or it can't be ordered any more and stays as it is. Neither needs a deposit.
+                Err(RestakeError::Plan(
+                    PlanError::NoPlans | PlanError::Quantity(_) | PlanError::PreviewChanged | PlanError::NeedsPermission,
+                )) => Ok(false),
+                required => Ok(required?),
             }
         }
-        _ => false,
+        _ => Ok(false),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::frame::{Frame, reply};
 use crate::auth::{LOGIN_COOKIE, browser_mark, cookie, token_hash};
+use crate::limits::JoinLimit;
 use crate::problem::Problem;
 use crate::state::App;
 use poem::Request;
@@ -28,12 +29,20 @@ pub struct Channels {
     joined: BTreeSet<String>,
     /// Whose page the client is.
     listener: Audience,
+    joins: JoinLimit,
+}
+
+/// The answer to a client's frame.
+pub struct Received {
+    pub reply: String,
+    /// The token of the connect session whose channel the client has joined by this frame.
+    pub joined_session: Option<String>,
 }
 
 impl Channels {
-    pub fn new(app_did: &str, listener: Audience) -> Self {
+    pub fn new(app_did: &str, listener: Audience, joins: JoinLimit) -> Self {
         let prefix = format!("relay:{app_did}:");
-        Self { store_channel: format!("{prefix}events"), prefix, joined: BTreeSet::new(), listener }
+        Self { store_channel: format!("{prefix}events"), prefix, joined: BTreeSet::new(), listener, joins }
     }
 
     /// The channels of a new client, who is the user of the login cookie and the browser of the visitor cookie of `request`.
@@ -44,29 +53,30 @@ impl Channels {
         };
         let user = caller.map(|caller| caller.user.did.to_string());
         let listener = Audience { user, browser: browser_mark(request).map(|mark| mark.0) };
-        Ok(Self::new(app.did_auth_tokens.app_did().as_str(), listener))
+        Ok(Self::new(app.did_auth_tokens.app_did().as_str(), listener, app.limits.joins_of(request)))
     }
 
-    /// The reply to a client's frame; `None` if the frame is malformed.
-    pub fn answer(&mut self, text: &str) -> Option<String> {
+    /// Handles a client's frame; `None` if the frame is malformed.
+    pub fn receive(&mut self, text: &str) -> Option<Received> {
         let frame = Frame::parse(text)?;
-        match frame.event.as_str() {
-            "phx_join" if self.joined.len() < TOPICS_MAX && frame.topic.len() <= TOPIC_MAX => {
+        let answer = |status| Received { reply: reply(&frame, status), joined_session: None };
+        Some(match frame.event.as_str() {
+            "phx_join" if self.may_join(&frame.topic) => {
                 self.joined.insert(frame.topic.clone());
+                let token = frame.topic.strip_prefix(&self.prefix).filter(|token| token.len() == TOKEN_LENGTH);
+                Received { joined_session: token.map(ToOwned::to_owned), ..answer("ok") }
             }
             "phx_leave" => {
                 self.joined.remove(&frame.topic);
+                answer("ok")
             }
-            "heartbeat" => {}
-            _ => return Some(reply(&frame, "error")),
-        }
-        Some(reply(&frame, "ok"))
+            "heartbeat" => answer("ok"),
+            _ => answer("error"),
+        })
     }
 
-    /// The token of the connect session whose channel the client has joined by this frame.
-    pub fn session_joined_by(&self, text: &str) -> Option<String> {
-        let frame = Frame::parse(text).filter(|frame| frame.event == "phx_join" && self.joined.contains(&frame.topic))?;
-        frame.topic.strip_prefix(&self.prefix).filter(|token| token.len() == TOKEN_LENGTH).map(ToOwned::to_owned)
+    fn may_join(&self, topic: &str) -> bool {
+        self.joined.len() < TOPICS_MAX && topic.len() <= TOPIC_MAX && self.joins.admit()
     }
 
     /// The frame of a message; `None` if the client has not joined its channel.
@@ -98,23 +108,32 @@ impl Channels {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Limits;
     use souk_domain::shared::Timestamp;
+
+    fn channels(listener: Audience) -> Channels {
+        Channels::new("z1", listener, Limits::default().joins_of(&Request::default()))
+    }
+
+    fn join(channels: &mut Channels, topic: &str) -> Received {
+        channels.receive(&json!(["1", "1", topic, "phx_join", {}]).to_string()).expect("an answer")
+    }
 
     #[test]
     fn only_clients_of_the_stores_channel_receive_events() {
         let audience = Audience { user: Some("z1user".to_owned()), browser: None };
         let ids = [("id".to_owned(), "in_1".to_owned())].into();
         let event = PublicEvent { name: "invoice.paid".to_owned(), ids, audience: audience.clone() };
-        let mut channels = Channels::new("z1", audience);
+        let mut channels = channels(audience);
         assert_eq!(channels.event_frame(&event), None);
-        channels.answer(r#"["1","1","relay:z2:events","phx_join",{}]"#).expect("an answer");
+        join(&mut channels, "relay:z2:events");
         assert_eq!(channels.event_frame(&event), None, "another channel");
-        channels.answer(r#"["2","2","relay:z1:events","phx_join",{}]"#).expect("an answer");
+        join(&mut channels, "relay:z1:events");
         let frame = r#"[null,null,"relay:z1:events","invoice.paid",{"response":{"id":"in_1"},"status":"ok"}]"#;
         assert_eq!(channels.event_frame(&event).as_deref(), Some(frame));
         let others = PublicEvent { audience: Audience { user: Some("z1other".to_owned()), browser: None }, ..event.clone() };
         assert_eq!(channels.event_frame(&others), None, "another user's event");
-        channels.answer(r#"["2","3","relay:z1:events","phx_leave",{}]"#).expect("an answer");
+        channels.receive(r#"["2","3","relay:z1:events","phx_leave",{}]"#).expect("an answer");
         assert_eq!(channels.event_frame(&event), None);
     }
 
@@ -124,17 +143,12 @@ mod tests {
         let updated_at = Timestamp::from_seconds(1_700_000_000);
         let scanned = ConnectUpdate { token: token.clone(), status: "scanned".to_owned(), error: String::new(), updated_at };
         let failed = ConnectUpdate { status: "error".to_owned(), error: "Declined".to_owned(), ..scanned.clone() };
-        let mut channels = Channels::new("z1", Audience::default());
+        let mut channels = channels(Audience::default());
         for topic in ["relay:z1:events".to_owned(), format!("relay:z2:{token}"), format!("relay:z1:{}", "1f".repeat(16))] {
-            let join = json!(["1", "1", topic, "phx_join", {}]).to_string();
-            channels.answer(&join).expect("an answer");
-            assert_ne!(channels.session_joined_by(&join), Some(token.clone()), "{topic}");
+            assert_ne!(join(&mut channels, &topic).joined_session, Some(token.clone()), "{topic}");
             assert_eq!(channels.frame(&RealtimeMessage::Connect(scanned.clone())), None, "{topic}");
         }
-        let join = json!(["2", "2", format!("relay:z1:{token}"), "phx_join", {}]).to_string();
-        assert_eq!(channels.session_joined_by(&join), None, "not joined yet");
-        channels.answer(&join).expect("an answer");
-        assert_eq!(channels.session_joined_by(&join), Some(token.clone()));
+        assert_eq!(join(&mut channels, &format!("relay:z1:{token}")).joined_session, Some(token.clone()));
         for (update, state) in [
             (scanned, json!({ "status": "scanned", "updatedAt": "2023-11-14T22:13:20.000Z", "mfaCode": 0 })),
             (failed, json!({ "status": "error", "updatedAt": "2023-11-14T22:13:20.000Z", "mfaCode": 0, "error": "Declined" })),
@@ -146,11 +160,19 @@ mod tests {
 
     #[test]
     fn the_number_of_joined_channels_is_limited() {
-        let mut channels = Channels::new("z1", Audience::default());
-        let mut join = |n: usize| channels.answer(&json!(["1", "1", format!("relay:{n}:events"), "phx_join", {}]).to_string());
+        let mut channels = channels(Audience::default());
         for n in 0..TOPICS_MAX {
-            assert!(join(n).expect("an answer").contains(r#""status":"ok""#));
+            assert!(join(&mut channels, &format!("relay:{n}:events")).reply.contains(r#""status":"ok""#));
         }
-        assert!(join(TOPICS_MAX).expect("an answer").contains(r#""status":"error""#));
+        assert!(join(&mut channels, "relay:z1:events").reply.contains(r#""status":"error""#));
+    }
+
+    #[test]
+    fn a_client_that_joins_again_and_again_is_refused_and_costs_no_reads() {
+        let (mut channels, topic) = (channels(Audience::default()), format!("relay:z1:{}", "0f".repeat(16)));
+        let joined: Vec<_> = (0..100).map(|_| join(&mut channels, &topic)).collect();
+        let is_refused = |received: &&Received| received.reply.contains(r#""status":"error""#);
+        assert!(joined.iter().filter(is_refused).count() > 70);
+        assert!(joined.iter().filter(is_refused).all(|received| received.joined_session.is_none()));
     }
 }

@@ -4,7 +4,7 @@
 //! A session exists only in the process that opened it. A poll that reaches another process opens a new session there, and the client
 //! joins its channels again.
 
-use super::channels::{Channels, FRAME_MAX};
+use super::channels::{Channels, FRAME_MAX, Received};
 use super::state_after_join;
 use crate::limits::SocketPermit;
 use crate::problem::Problem;
@@ -98,12 +98,12 @@ pub async fn push(
     let text = std::str::from_utf8(&body).map_err(|_| Problem::bad("The frames are not UTF-8").code("BAD_FRAMES"))?;
     session.active.notify_one();
     for frame in text.lines().filter(|frame| !frame.trim().is_empty()) {
-        if frame.len() > FRAME_MAX || !session.receive(frame) {
+        let received = if frame.len() > FRAME_MAX { None } else { session.receive(frame) };
+        let Some(Received { joined_session, .. }) = received else {
             sessions.close(&query.token);
             return Ok(Json(json!({ "status": 410 })));
-        }
-        let token = session.state().channels.session_joined_by(frame);
-        if let Some(state) = state_after_join(&app, token).await {
+        };
+        if let Some(state) = state_after_join(&app, joined_session).await {
             session.notify(&state);
         }
     }
@@ -165,13 +165,13 @@ impl LongPollSession {
         }
     }
 
-    /// Enqueues the reply to a client's frame. Returns `false` if the frame is malformed.
-    fn receive(&self, frame: &str) -> bool {
+    /// Handles a client's frame and enqueues the reply. `None` if the frame is malformed.
+    fn receive(&self, frame: &str) -> Option<Received> {
         let mut state = self.state();
-        let Some(answer) = state.channels.answer(frame) else { return false };
-        state.enqueue(answer);
+        let received = state.channels.receive(frame)?;
+        state.enqueue(received.reply.clone());
         self.changed.notify_waiters();
-        true
+        Some(received)
     }
 
     /// Waits for pending frames and returns them; returns none if a newer poll arrives.
@@ -226,11 +226,15 @@ mod tests {
     fn joined() -> (LongPollSessions, Arc<LongPollSession>, mpsc::UnboundedSender<RealtimeMessage>) {
         let (sessions, (sender, receiver)) = (LongPollSessions::default(), mpsc::unbounded_channel());
         let permit = crate::Limits::default().admit_socket(&Request::default()).expect("a permit");
-        sessions.open("t", Channels::new("z1", listener()), Box::new(TestSubscription(receiver)), permit);
+        sessions.open("t", channels(), Box::new(TestSubscription(receiver)), permit);
         let session = sessions.find("t").expect("the session");
-        assert!(session.receive(r#"["1","1","relay:z1:events","phx_join",{}]"#));
+        assert!(session.receive(r#"["1","1","relay:z1:events","phx_join",{}]"#).is_some());
         assert_eq!(session.state().pending.drain(..).count(), 1);
         (sessions, session, sender)
+    }
+
+    fn channels() -> Channels {
+        Channels::new("z1", listener(), crate::Limits::default().joins_of(&Request::default()))
     }
 
     fn listener() -> Audience {
@@ -277,12 +281,7 @@ mod tests {
         let request = Request::from_parts((parts, LocalAddr::default(), from, poem::http::uri::Scheme::HTTP).into(), Body::empty());
         let sessions = LongPollSessions { idle_timeout: Duration::from_millis(1), ..LongPollSessions::default() };
         let (_sender, receiver) = mpsc::unbounded_channel();
-        sessions.open(
-            "t",
-            Channels::new("z1", listener()),
-            Box::new(TestSubscription(receiver)),
-            limits.admit_socket(&request).expect("a permit"),
-        );
+        sessions.open("t", channels(), Box::new(TestSubscription(receiver)), limits.admit_socket(&request).expect("a permit"));
         while sessions.find("t").is_some() || limits.open_sockets() > 0 {
             // `find` counts as activity, so wait longer than the idle timeout before calling it again.
             timeout(Duration::from_millis(20), std::future::pending::<()>()).await.expect_err("nothing comes");

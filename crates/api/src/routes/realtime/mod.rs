@@ -12,7 +12,6 @@ use crate::state::App;
 use poem::{EndpointExt, IntoEndpoint, Route, get};
 use souk_domain::events::RealtimeMessage;
 use souk_domain::payment;
-use souk_domain::shared::StorageError;
 
 pub fn routes() -> impl IntoEndpoint {
     let poll = get(longpoll::poll).post(longpoll::push);
@@ -23,14 +22,7 @@ pub fn routes() -> impl IntoEndpoint {
 /// so they would miss a change from before they joined.
 async fn state_after_join(app: &App, token: Option<String>) -> Option<RealtimeMessage> {
     let token = token?;
-    let found = async {
-        let found = app.ctx.store.read().await?.connect_sessions().find(&token, app.ctx.now()).await?;
-        match found {
-            Some(session) => payment::conclude_connect_session(&app.ctx, session).await.map(Some),
-            None => Ok::<_, StorageError>(None),
-        }
-    };
-    match found.await {
+    match payment::current_connect_session(&app.ctx, &token).await {
         Ok(session) => session?.update().map(RealtimeMessage::Connect),
         Err(error) => {
             tracing::warn!(%error, "the state of a connect session could not be read");

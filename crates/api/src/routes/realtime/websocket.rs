@@ -1,6 +1,6 @@
 //! The relay over a websocket.
 
-use super::channels::{Channels, FRAME_MAX};
+use super::channels::{Channels, FRAME_MAX, Received};
 use super::state_after_join;
 use crate::limits::SocketPermit;
 use crate::problem::Problem;
@@ -40,11 +40,11 @@ async fn serve(app: Arc<App>, mut stream: WebSocketStream, mut channels: Channel
                     Message::Ping(_) | Message::Pong(_) => continue,
                     _ => break,
                 };
-                let Some(answer) = channels.answer(&text) else { break };
-                if stream.send(Message::Text(answer)).await.is_err() {
+                let Some(Received { reply, joined_session }) = channels.receive(&text) else { break };
+                if stream.send(Message::Text(reply)).await.is_err() {
                     break;
                 }
-                let Some(state) = state_after_join(&app, channels.session_joined_by(&text)).await else { continue };
+                let Some(state) = state_after_join(&app, joined_session).await else { continue };
                 let Some(frame) = channels.frame(&state) else { continue };
                 if stream.send(Message::Text(frame)).await.is_err() {
                     break;

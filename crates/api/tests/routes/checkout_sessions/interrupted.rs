@@ -12,6 +12,12 @@ use souk_domain::pricing::Price;
 use souk_domain::shared::{Amount, Mode, SessionId};
 use std::time::Duration;
 
+/// Checks that a wallet is told why the network declined.
+fn assert_declined(answer: &Value, reason: &str) {
+    assert_eq!((&answer["status"], &answer["errorCode"]), (&json!("error"), &json!("NETWORK_DECLINED")), "{answer}");
+    assert_eq!(answer["errorParams"]["reason"], reason, "{answer}");
+}
+
 on_one! {
     async fn a_delegation_with_a_lost_response_is_found_and_charged_once(db: &TestDatabase) {
         let app = TestApp::on(db).await;
@@ -109,15 +115,19 @@ on_one! {
         let poor = app.crowd(1).await.remove(0);
         let session = poor.start_link(&link).await;
         poor.submit_for_wallet(&app, &session).await;
-        let (done, _) = poor.sign_all(&app, &session, "subscription").await;
-        assert_eq!(done["status"], "ok", "{done}");
+        let (refused, _) = poor.sign_all(&app, &session, "subscription").await;
+        assert_declined(&refused, "INSUFFICIENT_FUND");
         let found = poor.retrieve(&session).await;
         assert_eq!((&found["checkoutSession"]["status"], &found["paymentIntent"]["status"]), (&"open".into(), &"requires_action".into()));
         assert_eq!(found["paymentIntent"]["last_payment_error"]["code"], "INSUFFICIENT_FUND");
+        app.advance(Duration::from_secs(10));
+        let (refused, kinds) = poor.sign_all(&app, &session, "subscription").await;
+        assert_eq!(kinds, ["authPrincipal"], "nothing is to be signed again");
+        assert_declined(&refused, "INSUFFICIENT_FUND");
         app.networks.faucet(poor.wallet.did().as_str()).await;
         app.advance(Duration::from_secs(10));
         let (done, kinds) = poor.sign_all(&app, &session, "subscription").await;
-        assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["authPrincipal".to_owned()]), "nothing is to be signed again: {done}");
+        assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["authPrincipal".to_owned()]), "{done}");
         assert_eq!(poor.retrieve(&session).await["checkoutSession"]["status"], "complete");
         app.finish().await;
     }
@@ -164,7 +174,7 @@ on_one! {
         alice.submit_for_wallet(&app, &session).await;
         app.advance(Duration::from_secs(10));
         let (done, kinds) = alice.sign_all(&app, &session, "subscription").await;
-        assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["prepareTx".to_owned(), "signature".to_owned()]), "{done}");
+        assert_eq!((&done["status"], kinds), (&"ok".into(), vec!["signature".to_owned(), "prepareTx".to_owned()]), "{done}");
         let subscription = begun(&app, &alice, &session).await;
         let stake = app.stake_of(&subscription.id).await;
         assert_eq!((stake.amount, stake.status), (Amount::new(30 * SKT), StakeStatus::Held));
@@ -190,8 +200,9 @@ on_one! {
         alice.submit_for_wallet(&app, &session).await;
         app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 0, "count": 2 })).await;
         app.networks.ledger_fault(json!({ "mode": "decline" })).await;
-        let (done, kinds) = alice.sign_all(&app, &session, "subscription").await;
-        assert_eq!((&done["status"], kinds.len()), (&"ok".into(), 2), "{done}");
+        let (refused, kinds) = alice.sign_all(&app, &session, "subscription").await;
+        assert_eq!(kinds.len(), 2);
+        assert_declined(&refused, "FORBIDDEN");
         let found = alice.retrieve(&session).await;
         assert_eq!(found["paymentIntent"]["status"], "requires_action", "the charge was declined");
         expire_session(&app.ctx, &SessionId::parse(&session).expect("an id")).await.expect("expires");

@@ -16,6 +16,7 @@ mod disputes;
 mod doubts;
 mod endings;
 mod gas_retries;
+mod group_receipts;
 mod holds;
 mod limits;
 mod overdrafts;

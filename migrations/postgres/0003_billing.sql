@@ -170,6 +170,30 @@ CREATE TABLE mandate_subscriptions (
 );
 CREATE INDEX mandate_subscriptions_of_subscription ON mandate_subscriptions (subscription_id);
 
+-- Plan changes that customers have ordered and that wait for the network, or that have failed.
+CREATE TABLE pending_plan_changes (
+    subscription_id  TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES subscriptions (id),
+    price_id         TEXT             NOT NULL,
+    quantity         BIGINT, -- absent: the current one
+    item_id          TEXT, -- absent: the item of the same product
+    previewed_at     TIMESTAMPTZ      NOT NULL,
+    expected         NUMERIC(78,0)    NOT NULL, -- the previewed amount due
+    credited         NUMERIC(78,0), -- the previewed increase of the balance
+    mandate_id       TEXT             REFERENCES mandates (id), -- the delegation that was signed for it
+    stake_id         TEXT             REFERENCES stakes (id), -- the stake that was paid into for it
+    deposit_hash     TEXT, -- the transaction of that payment
+    requested_before NUMERIC(78,0), -- the requested amount of the stake before the payment
+    failure          TEXT, -- why it does not take place
+    decline          JSONB, -- {"code", "message"}: the network's decline, if that is the reason
+    check_at         TIMESTAMPTZ,
+    created_at       TIMESTAMPTZ      NOT NULL,
+    updated_at       TIMESTAMPTZ      NOT NULL,
+    CHECK ((stake_id IS NULL) = (deposit_hash IS NULL) AND (stake_id IS NULL) = (requested_before IS NULL)),
+    CHECK ((failure IS NULL) = (check_at IS NOT NULL))
+);
+CREATE INDEX pending_plan_changes_due ON pending_plan_changes (check_at, subscription_id) WHERE check_at IS NOT NULL;
+CREATE INDEX pending_plan_changes_of_stake ON pending_plan_changes (stake_id) WHERE stake_id IS NOT NULL;
+
 -- Invoices that a mandate pays once, when it becomes active.
 CREATE TABLE mandate_invoices (
     mandate_id TEXT NOT NULL REFERENCES mandates (id),

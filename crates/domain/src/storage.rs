@@ -2,7 +2,8 @@
 
 use crate::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
 use crate::billing::{
-    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords,
+    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, PendingPlanChanges, Stakes, Subscriptions, TestClocks, Trials,
+    UsageRecords,
 };
 use crate::checkout::{CheckoutSessions, PaymentLinks};
 use crate::customer::Customers;
@@ -102,6 +103,7 @@ pub trait UnitOfWork: Send {
     fn invoices(&mut self) -> Box<dyn Invoices + '_>;
     fn subscriptions(&mut self) -> Box<dyn Subscriptions + '_>;
     fn stakes(&mut self) -> Box<dyn Stakes + '_>;
+    fn plan_changes(&mut self) -> Box<dyn PendingPlanChanges + '_>;
     fn trials(&mut self) -> Box<dyn Trials + '_>;
     fn mandates(&mut self) -> Box<dyn Mandates + '_>;
     fn invoice_payments(&mut self) -> Box<dyn InvoicePayments + '_>;

@@ -23,6 +23,7 @@ const DUE: &str = "SELECT (SELECT count(*) FROM attempts WHERE status IN ('open'
         + (SELECT count(*) FROM outbox WHERE dead_at IS NULL AND (run_at <= $1 OR claimed_until > $1))
         + (SELECT count(*) FROM subscriptions WHERE due_at <= $1 AND clock_id IS NULL AND on_hold IS NULL)
         + (SELECT count(*) FROM invoices WHERE retry_at <= $1 AND clock_id IS NULL)
+        + (SELECT count(*) FROM pending_plan_changes WHERE check_at <= $1)
         + (SELECT count(*) FROM test_clocks WHERE target IS NOT NULL AND touched_at >= $2) AS n";
 
 const UNDECIDED: &str = "SELECT (SELECT count(*) FROM attempts WHERE status IN ('open', 'unknown'))

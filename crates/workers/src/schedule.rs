@@ -37,6 +37,8 @@ enum RecurringJob {
     RetryOverdue,
     /// Reads refunds and disputes whose webhook deliveries were lost from the card processors' lists of events.
     ReadCardEvents,
+    /// Makes plan changes that waited for a network's decision.
+    ChangePlans,
     /// Queries the networks for stakes that their payers have revoked.
     CheckStakes,
     /// Returns and forfeits stakes that are due.
@@ -58,14 +60,14 @@ impl RecurringJob {
         match self {
             // A second look at a doubted payment reverses it, so the time between the looks must have passed.
             Self::RecheckSettled => true,
-            Self::ExpireSessions | Self::ExpireConnectSessions | Self::Renew | Self::RetryOverdue => true,
+            Self::ExpireSessions | Self::ExpireConnectSessions | Self::Renew | Self::RetryOverdue | Self::ChangePlans => true,
             Self::MoveStakes | Self::RetryWithoutGas | Self::Prune => true,
             Self::CheckAttempts | Self::ReadCardEvents | Self::CheckStakes | Self::AdvanceClocks | Self::CheckClock => false,
         }
     }
 }
 
-const TABLE: [(RecurringJob, Duration); 13] = [
+const TABLE: [(RecurringJob, Duration); 14] = [
     (RecurringJob::CheckAttempts, Duration::from_secs(1)),
     // Each payment is looked up once, and again only in doubt; the period and `CHUNK` bound the number of calls.
     (RecurringJob::RecheckSettled, Duration::from_secs(10)),
@@ -73,6 +75,7 @@ const TABLE: [(RecurringJob, Duration); 13] = [
     (RecurringJob::ExpireConnectSessions, Duration::from_secs(5)),
     (RecurringJob::Renew, Duration::from_secs(1)),
     (RecurringJob::RetryOverdue, Duration::from_secs(5)),
+    (RecurringJob::ChangePlans, Duration::from_secs(1)),
     // Each method's list is read every hour.
     (RecurringJob::ReadCardEvents, Duration::from_secs(60)),
     // Each stake is due for a check every five minutes; the period and `CHUNK` bound the number of checks at a time.
@@ -202,6 +205,7 @@ async fn once(ctx: &Context, watch: Option<&ClockWatch>, job: RecurringJob) -> R
         RecurringJob::Renew => renew(ctx, watch).await.map_err(|error| text(&error)),
         RecurringJob::RetryOverdue => retry_overdue(ctx, watch).await.map_err(|error| text(&error)),
         RecurringJob::ReadCardEvents => billing::read_event_lists(ctx).await.map_err(|error| text(&error)),
+        RecurringJob::ChangePlans => billing::make_ordered_plan_changes(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::CheckStakes => billing::check_stakes(ctx, CHUNK).await.map(drop).map_err(|error| text(&error)),
         RecurringJob::MoveStakes => {
             let moved = billing::move_due_stakes(ctx, &Scope::Wall, ctx.now(), CHUNK).await;
@@ -307,6 +311,7 @@ mod tests {
                 "ExpireConnectSessions",
                 "Renew",
                 "RetryOverdue",
+                "ChangePlans",
                 "MoveStakes",
                 "RetryWithoutGas",
                 "Prune"

@@ -8593,6 +8593,21 @@ export interface components {
             /** @description The invoices that were paid, or paid in part. */
             invoice_ids: string[];
         };
+        /**
+         * PendingPlanChange
+         * @description A plan change that the customer has signed for and that has not taken place.
+         */
+        PendingPlanChange: {
+            /** @description waiting: for the network's decision; failed: the plan stays, and a deposit for the change is returned. */
+            status: string;
+            price_id: string;
+            /** @description delegation_declined, deposit_declined, preview_changed or not_available, if it has failed. */
+            reason?: string;
+            /** @description The network's code of its decline, if that is the reason. */
+            decline_code?: string;
+            /** Format: int64 */
+            created_at: number;
+        };
         /** Period */
         Period: {
             /**
@@ -9303,6 +9318,8 @@ export interface components {
             latest_invoice_id?: string;
             items: components["schemas"]["SubscriptionItem"][];
             staking?: components["schemas"]["SubscriptionStake"];
+            /** @description The ordered plan change that waits for the network, or why it failed. */
+            pending_plan_change?: components["schemas"]["PendingPlanChange"] & unknown;
             /** @description The stake that pays renewals that could not be charged. */
             overdraft_stake_id?: string;
             mandate?: components["schemas"]["SubscriptionMandate"];

@@ -574,6 +574,7 @@ export type Subscription = Narrow<
     | 'customer'
     | 'currency_id'
     | 'default_payment_method_id'
+    | 'pending_plan_change'
     | 'start_date'
     | 'billing_cycle_anchor'
     | 'current_period_start'

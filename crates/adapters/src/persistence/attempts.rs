@@ -62,11 +62,18 @@ const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM attempts WHERE id " (among
 const PLANNED_BY: Sql = sql_per_dialect!(
     "SELECT attempt_id, invoice_id, amount FROM attempt_invoices WHERE attempt_id " (among "$1") " ORDER BY invoice_id"
 );
-const SETTLE: Sql = sql_per_dialect!(
-    "UPDATE attempts SET status = 'settled', last_error = NULL, updated_at = $2,
-         recheck_at = CASE WHEN purpose = 'payment' AND hash IS NOT NULL THEN $3 END
-     WHERE id " (among "$1") " AND status IN ('open', 'unknown') RETURNING id"
-);
+/// On PostgreSQL, groups that share attempts lock them in the order of their ids, so that no two groups wait for each other.
+const SETTLE: Sql = Sql {
+    sqlite: "UPDATE attempts SET status = 'settled', last_error = NULL, updated_at = $2,
+                 recheck_at = CASE WHEN purpose = 'payment' AND hash IS NOT NULL THEN $3 END
+             WHERE id IN (SELECT value FROM json_each($1)) AND status IN ('open', 'unknown') RETURNING id",
+    postgres: "WITH locked AS MATERIALIZED
+                   (SELECT id FROM attempts WHERE id = ANY (ARRAY(SELECT jsonb_array_elements_text($1))) AND status IN ('open', 'unknown')
+                    ORDER BY id FOR UPDATE)
+               UPDATE attempts SET status = 'settled', last_error = NULL, updated_at = $2,
+                   recheck_at = CASE WHEN purpose = 'payment' AND hash IS NOT NULL THEN $3 END
+               FROM locked WHERE attempts.id = locked.id AND status IN ('open', 'unknown') RETURNING attempts.id",
+};
 const CLOSE: Sql = sql_per_dialect!("UPDATE attempt_invoices SET open = $2 WHERE attempt_id " (among "$1"));
 const METHODS_OF: Sql = sql_per_dialect!("SELECT id, method_id FROM attempts WHERE id " (among "$1") " ORDER BY id");
 /// Repeats the condition of the partial index on the hash.
@@ -83,9 +90,15 @@ const HAS_OPEN_FOR_CLOCK: Sql = sql_per_dialect!(
     "SELECT c.invoice_id FROM attempt_invoices c JOIN invoices i ON i.id = c.invoice_id
      WHERE " (either "c.open = 1" "c.open") " AND i.clock_id = $1 AND i.status IN ('open', 'uncollectible') LIMIT 1"
 );
-const CLAIM_UNSENT: Sql = sql_per_dialect!(
-    "UPDATE attempts SET sent_at = $2, check_at = $3 WHERE id " (among "$1") " AND sent_at IS NULL AND status = 'open' RETURNING id"
-);
+const CLAIM_UNSENT: Sql = Sql {
+    sqlite: "UPDATE attempts SET sent_at = $2, check_at = $3
+             WHERE id IN (SELECT value FROM json_each($1)) AND sent_at IS NULL AND status = 'open' RETURNING id",
+    postgres: "WITH locked AS MATERIALIZED
+                   (SELECT id FROM attempts WHERE id = ANY (ARRAY(SELECT jsonb_array_elements_text($1))) AND sent_at IS NULL AND status = 'open'
+                    ORDER BY id FOR UPDATE)
+               UPDATE attempts SET sent_at = $2, check_at = $3
+               FROM locked WHERE attempts.id = locked.id AND sent_at IS NULL AND status = 'open' RETURNING attempts.id",
+};
 
 pub struct SqlAttempts<'s> {
     pub connection: &'s mut Connection,

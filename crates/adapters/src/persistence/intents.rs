@@ -11,6 +11,8 @@ use souk_domain::shared::{
     Timestamp,
 };
 
+/// On PostgreSQL, groups that share intents lock them in the order of their ids, so that no two groups wait for each other.
+const LOCK_ALL: Sql = sql_per_dialect!("SELECT id FROM payment_intents WHERE id " (among "$1") (either "" " ORDER BY id FOR UPDATE"));
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM payment_intents WHERE id " (among "$1") " ORDER BY id");
 const LIST: Listing = listing!("payment_intents", "livemode = $4");
 const OF_CUSTOMER: Listing = listing!("payment_intents", "customer_id = $4 AND amount >= $5").exact();
@@ -84,6 +86,10 @@ impl Intents for SqlIntents<'_> {
             let values = Values::default().bind(&paid.id).bind(paid.amount).bind(&paid.reference);
             values.bind(&paid.payer).bind(now)
         };
+        if paid.len() > 1 {
+            let ids: Vec<_> = paid.iter().map(|paid| paid.id.clone()).collect();
+            self.0.query_per_dialect(LOCK_ALL).bind(keys(&ids)).all().await?;
+        }
         let is_unpaid = "payment_intents.id = new.column1 AND payment_intents.status <> 'succeeded'";
         self.0.update(set, paid.iter().map(row).collect(), is_unpaid).await
     }

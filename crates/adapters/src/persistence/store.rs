@@ -5,12 +5,14 @@ use super::{
     Connection, Database, SecretBox, Sql, SqlApiKeys, SqlApps, SqlAttempts, SqlBalances, SqlBrowserSessions, SqlChargeCounts,
     SqlCheckoutSessions, SqlClockStates, SqlConnectSessions, SqlCreditNotes, SqlCustomers, SqlDisputes, SqlEntitlements,
     SqlIdempotencyKeys, SqlIntents, SqlInvoicePayments, SqlInvoices, SqlJournal, SqlMandates, SqlMethods, SqlOutbox, SqlPaymentLinks,
-    SqlPrices, SqlProducts, SqlRefunds, SqlStakes, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords, SqlUsers,
+    SqlPendingPlanChanges, SqlPrices, SqlProducts, SqlRefunds, SqlStakes, SqlSubscriptions, SqlTestClocks, SqlTrials, SqlUsageRecords,
+    SqlUsers,
 };
 use async_trait::async_trait;
 use souk_domain::access::{ApiKeys, BrowserSessions, ConnectSessions, Users};
 use souk_domain::billing::{
-    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, Stakes, Subscriptions, TestClocks, Trials, UsageRecords,
+    Balances, ChargeCounts, CreditNotes, InvoicePayments, Invoices, PendingPlanChanges, Stakes, Subscriptions, TestClocks, Trials,
+    UsageRecords,
 };
 use souk_domain::checkout::{CheckoutSessions, PaymentLinks};
 use souk_domain::customer::Customers;
@@ -94,6 +96,7 @@ impl UnitOfWork for SqlUnitOfWork {
         invoices: Invoices as SqlInvoices;
         subscriptions: Subscriptions as SqlSubscriptions;
         stakes: Stakes as SqlStakes;
+        plan_changes: PendingPlanChanges as SqlPendingPlanChanges;
         trials: Trials as SqlTrials;
         mandates: Mandates as SqlMandates;
         invoice_payments: InvoicePayments as SqlInvoicePayments;

@@ -13,8 +13,8 @@
 use bigdecimal::{BigDecimal, ToPrimitive};
 use souk_domain::access::{ConnectAction, ConnectStatus, ConnectStep, Did, Role, TokenHash};
 use souk_domain::billing::{
-    BalanceTransactionType, BillingReason, CreditNoteReason, DocumentType, HoldReason, InvoiceStatus, ReleaseReason, StakePurpose,
-    StakeStatus, StakeSubject, StakeTransferKind, SubscriptionStatus, UsageAction,
+    BalanceTransactionType, BillingReason, CreditNoteReason, DocumentType, HoldReason, InvoiceStatus, PlanChangeFailure, ReleaseReason,
+    StakePurpose, StakeStatus, StakeSubject, StakeTransferKind, SubscriptionStatus, UsageAction,
 };
 use souk_domain::checkout::{PaymentStatus, SessionMode, SessionStatus};
 use souk_domain::ledger::{Account, EntryType, Side};
@@ -221,7 +221,7 @@ stored_names! {
     Role, ConnectAction, ConnectStatus, ConnectStep, SessionMode, SessionStatus, PaymentStatus, IntentStatus, AttemptStatus, MethodKind, InvoiceStatus,
     BillingReason, DocumentType, EntryType, SubscriptionStatus, MandateStatus, RefundStatus, RefundType, DisputeStatus, UsageAction,
     TiersMode, HoldReason, BalanceTransactionType, CreditNoteReason, StakePurpose, StakeStatus,
-    StakeTransferKind, ReleaseReason, TimeSource,
+    StakeTransferKind, ReleaseReason, TimeSource, PlanChangeFailure,
 }
 
 macro_rules! stored_ids {

@@ -1,10 +1,12 @@
 //! Payment intents: each succeeds at most once.
 
-use crate::checkout_fixtures::{all_at_once, at, begin, customer, id, insert_checkout, intent, read};
+use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, customer, id, insert_checkout, intent, read};
 use souk_adapters::on_both;
+use souk_adapters::persistence::{Database, Sql};
 use souk_domain::payment::{Decline, Description, Intent, IntentStatus, PaidIntent};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Amount, Mode, Page, StorageError, Text};
+use souk_domain::storage::UnitOfWork;
 
 fn decline() -> Decline {
     Decline { code: "card_declined".to_owned(), message: "Your card was declined".to_owned() }
@@ -192,5 +194,76 @@ on_both! {
         assert_eq!(unit.intents().of_customer(&customer, &page).await.expect("lists").count, 10_005);
         assert_eq!(unit.intents().list(Mode::Test, &page).await.expect("lists").count, 10_000);
         assert_eq!(unit.intents().search(Mode::Test, Some(&customer), "pi_1", &page).await.expect("searches").count, 1);
+    }
+}
+
+/// Longer than a group waits for another one, and shorter than nothing happens.
+const IN_TIME: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// Runs two groups that change the same rows in opposite order, while a third unit of work holds the row in the middle. `hold` locks that
+/// row, and `change` changes all rows in the given order.
+async fn opposite_groups<C>(db: &Database, hold: &'static str, change: C)
+where
+    C: AsyncFn(&mut dyn UnitOfWork, bool) -> Result<(), StorageError>,
+{
+    let waiting = Sql {
+        sqlite: "SELECT 2 AS n",
+        postgres: "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    };
+    let mut busy = db.begin().await.expect("begins");
+    busy.query(hold).execute().await.expect("locks");
+    let group = async |is_reversed| {
+        let mut unit = begin(db).await;
+        change(unit.as_mut(), is_reversed).await?;
+        unit.commit().await
+    };
+    let release = async {
+        let mut connection = db.read().await.expect("reads");
+        while connection.query_per_dialect(waiting).one().await.expect("counts").get::<u64>("n").expect("a number") < 2 {
+            tokio::task::yield_now().await;
+        }
+        busy.commit().await.expect("commits");
+    };
+    let both = async { tokio::join!(group(false), group(true), release) };
+    let (first, second, ()) = tokio::time::timeout(IN_TIME, both).await.expect("the groups do not wait for each other");
+    first.expect("is written");
+    second.expect("is written");
+}
+
+const NAMES: [&str; 3] = ["1", "2", "3"];
+
+fn ordered<T>(mut all: Vec<T>, is_reversed: bool) -> Vec<T> {
+    if is_reversed {
+        all.reverse();
+    }
+    all
+}
+
+on_both! {
+    async fn two_groups_of_settled_attempts_in_opposite_order_do_not_deadlock(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1", "pi_2", "pi_3"]).await;
+        let mut unit = begin(db).await;
+        // Inserted against the order of their ids, so that a scan of the table meets them in another order.
+        for name in ["3", "1", "2"] {
+            unit.attempts().insert(&card_attempt(&format!("att_{name}"), &format!("pi_{name}")), &[]).await.expect("inserts");
+        }
+        unit.commit().await.expect("commits");
+        opposite_groups(db, "UPDATE attempts SET checks = checks WHERE id = 'att_2'", async |unit: &mut dyn UnitOfWork, is_reversed| {
+            let ids = ordered(NAMES.map(|name| id(&format!("att_{name}"))).to_vec(), is_reversed);
+            unit.attempts().settle_all(&ids, at(3)).await.map(drop)
+        })
+        .await;
+    }
+
+    async fn two_groups_of_paid_intents_in_opposite_order_do_not_deadlock(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1", "pi_2", "pi_3"]).await;
+        opposite_groups(db, "UPDATE payment_intents SET status = status WHERE id = 'pi_2'", async |unit: &mut dyn UnitOfWork, is_reversed| {
+            let all = NAMES.map(|name| paid(&format!("pi_{name}"), Amount::new(7), "0xhash", "z1buyer")).to_vec();
+            unit.intents().succeed_all(&ordered(all, is_reversed), at(3)).await.map(drop)
+        })
+        .await;
+        let mut unit = read(db).await;
+        let found = unit.intents().find(&id("pi_3")).await.expect("reads").expect("is there");
+        assert_eq!(found.status, IntentStatus::Succeeded);
     }
 }

@@ -10,6 +10,7 @@ mod balances;
 mod checkout_sessions;
 mod clock;
 mod connect;
+mod connect_actions_with_gas;
 mod connect_confirmation;
 mod connect_cross_origin;
 mod connect_deadline;

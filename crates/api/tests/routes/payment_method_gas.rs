@@ -4,6 +4,7 @@ use crate::app::{Buyer, Plans, TOKEN, TestApp, WEEK, claim_of};
 use serde_json::json;
 use souk_adapters::arcblock::{TokenInput, TransferV2Tx, transaction_hash};
 use souk_adapters::on_both;
+use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{self, StakeStatus};
 use souk_domain::checkout::SubscriptionTerms;
 use souk_domain::payment::{Outcome, SignedTransaction, check_due};
@@ -18,31 +19,39 @@ fn path(app: &TestApp, end: &str) -> String {
     format!("/api/payment-methods/{}/{end}", app.shop.wallet)
 }
 
+/// What the method says about gas before and after the store has staked for it.
+async fn stake_for_gas(db: &TestDatabase, generation: Generation) {
+    let app = TestApp::on(db).await;
+    let owner = app.owner().await;
+    let check = owner.browser.get(&path(&app, "check")).await.ok();
+    assert_eq!((&check["works"], &check["gas"]["status"]), (&json!(true), &json!("free")), "{check}");
+    app.networks.set_chain(generation, GAS_PRICE).await;
+    let gas = owner.browser.get(&path(&app, "check")).await.ok()["gas"].clone();
+    assert_eq!((&gas["status"], &gas["symbol"], &gas["decimal"]), (&json!("lacks_funds"), &json!("SKT"), &json!(18)), "{gas}");
+    assert_eq!((&gas["missing"], &gas["min_stake"]), (&json!(MIN_GAS_STAKE.to_string()), &json!(MIN_GAS_STAKE.to_string())));
+    assert_eq!(gas["account"], app.app_key.did().as_str());
+    let network = json!({ "chain_id": CHAIN_ID, "api_host": "/sandbox/arcblock/api/", "explorer_host": "/sandbox/arcblock/explorer" });
+    let second = json!({ "type": "arcblock", "name": "Second", "settings": { "arcblock": network } });
+    assert_eq!(owner.browser.post("/api/payment-methods", &second).await.ok()["gas"], gas, "an added method says so at once");
+    let refused = owner.browser.post(&path(&app, "stake-for-gas"), &json!({})).await.refused(400);
+    assert_eq!(refused["code"], "NETWORK_REJECTED");
+    app.networks.faucet(app.app_key.did().as_str()).await;
+    assert_eq!(owner.browser.get(&path(&app, "check")).await.ok()["gas"]["status"], "ready_to_stake");
+    for _ in 0..2 {
+        let staked = owner.browser.post(&path(&app, "stake-for-gas"), &json!({})).await.ok();
+        assert_eq!((&staked["status"], &staked["staked"]), (&json!("staked"), &json!(MIN_GAS_STAKE.to_string())));
+    }
+    assert_eq!(owner.browser.get(&path(&app, "check")).await.ok()["gas"]["status"], "staked");
+    app.finish().await;
+}
+
 on_both! {
     async fn a_method_says_what_is_missing_for_gas_until_the_store_has_staked(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
-        let owner = app.owner().await;
-        let check = owner.browser.get(&path(&app, "check")).await.ok();
-        assert_eq!((&check["works"], &check["gas"]["status"]), (&json!(true), &json!("free")), "{check}");
-        app.networks.set_chain(Generation::Current, GAS_PRICE).await;
-        let gas = owner.browser.get(&path(&app, "check")).await.ok()["gas"].clone();
-        assert_eq!((&gas["status"], &gas["symbol"], &gas["decimal"]), (&json!("lacks_funds"), &json!("SKT"), &json!(18)), "{gas}");
-        assert_eq!((&gas["missing"], &gas["min_stake"]), (&json!(MIN_GAS_STAKE.to_string()), &json!(MIN_GAS_STAKE.to_string())));
-        assert_eq!(gas["account"], app.app_key.did().as_str());
-        let network =
-            json!({ "chain_id": CHAIN_ID, "api_host": "/sandbox/arcblock/api/", "explorer_host": "/sandbox/arcblock/explorer" });
-        let second = json!({ "type": "arcblock", "name": "Second", "settings": { "arcblock": network } });
-        assert_eq!(owner.browser.post("/api/payment-methods", &second).await.ok()["gas"], gas, "an added method says so at once");
-        let refused = owner.browser.post(&path(&app, "stake-for-gas"), &json!({})).await.refused(400);
-        assert_eq!(refused["code"], "NETWORK_REJECTED");
-        app.networks.faucet(app.app_key.did().as_str()).await;
-        assert_eq!(owner.browser.get(&path(&app, "check")).await.ok()["gas"]["status"], "ready_to_stake");
-        for _ in 0..2 {
-            let staked = owner.browser.post(&path(&app, "stake-for-gas"), &json!({})).await.ok();
-            assert_eq!((&staked["status"], &staked["staked"]), (&json!("staked"), &json!(MIN_GAS_STAKE.to_string())));
-        }
-        assert_eq!(owner.browser.get(&path(&app, "check")).await.ok()["gas"]["status"], "staked");
-        app.finish().await;
+        stake_for_gas(db, Generation::Current).await;
+    }
+
+    async fn a_method_says_what_is_missing_for_gas_until_the_store_has_staked_in_generation_1_20_8(db: &TestDatabase) {
+        stake_for_gas(db, Generation::V1_20_8).await;
     }
 }
 

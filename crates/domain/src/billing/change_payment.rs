@@ -1,24 +1,26 @@
 //! Changes the payment method of a subscription's future invoices: another card, or a new delegation of a wallet.
 
-use super::change_plan::switch_plan;
 use super::charges::publish_charges;
 use super::clock::time_of_customer;
 use super::dunning::collect_now;
+use super::ordered_plan::{SignedForPlan, make_ordered_plan_change, order_plan};
 use super::pay_by_card::{CardPurpose, save_card};
 use super::payment_target::{PaymentTarget, is_change_pending, send, target, unpaid_in_currency};
 use super::plan_mandate::with_plan;
 use super::restake::{StakeFor, missing};
-use super::stake::{ReleaseReason, ReleaseTime, release_if_unused, stake_placed_ahead, stake_to_share};
+use super::stake::{ReleaseReason, ReleaseTime, delegation_declined, release_if_unused, stake_placed_ahead, stake_to_share};
+use super::subscription_admin::lock;
 use super::subscription_error::convert_payment_errors;
 use super::usage_carry_over::{enter_currency, threshold_in};
 use super::{
-    BillingError, ChargedItem, MandateLimits, PaymentTargetError, PlanError, PlanOrder, RequestedLimits, Requester, RestakeError,
-    Subscription, SubscriptionError, SubscriptionItem, SubscriptionStatus, mandate_limit,
+    BillingError, ChargedItem, MandateLimits, PaymentTargetError, PlanError, PlanOrder, RequestedLimits, RestakeError, Subscription,
+    SubscriptionError, SubscriptionItem, SubscriptionStatus, mandate_limit,
 };
 use crate::access::{Did, Wallet};
 use crate::context::Context;
 use crate::payment::{
-    Attempt, CurrencyLimit, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodKind, PreparedMandate, Purpose, WalletSignature,
+    Attempt, CurrencyLimit, Decline, Mandate, MandateDetails, MandateRequest, MandateStatus, MethodKind, PreparedMandate, Purpose,
+    WalletSignature,
 };
 use crate::shared::{Amount, CurrencyId, MandateId, MethodId, StakeId, SubscriptionId};
 use crate::storage::UnitOfWork;
@@ -132,7 +134,8 @@ pub async fn prepare_payment_change(
 }
 
 /// Checks and sends the signed delegation, and returns its transaction hash. Once the network accepts it, the subscription is charged by
-/// it. The requested plan change follows, unless it requires a stake that the wallet has yet to place.
+/// it, and the requested plan change takes place. If the plan requires a stake that the wallet has yet to place, nothing is ordered before
+/// the wallet signs that as well.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn submit_signed_payment_change(
     ctx: &Context,
@@ -142,7 +145,14 @@ pub async fn submit_signed_payment_change(
     signature: WalletSignature<'_>,
 ) -> Result<String, PaymentChangeError> {
     let WalletSignature { payer, nonce, signed, .. } = signature;
+    let ordered = match plan {
+        Some(order) if needs_no_stake(ctx, id, payer, order).await => Some(order),
+        _ => None,
+    };
     let mut unit = ctx.store.begin().await?;
+    if ordered.is_some() {
+        lock(unit.as_mut(), id).await?;
+    }
     let target = target(unit.as_mut(), id, None, currency).await?;
     let requested = limits(ctx, unit.as_mut(), &target, plan).await?;
     let rail = ctx.networks.wallet(target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
@@ -152,17 +162,21 @@ pub async fn submit_signed_payment_change(
     let mandate = mandate_of(ctx, &target, Some(details));
     unit.mandates().upsert(&mandate).await?;
     unit.mandates().link_subscription(&mandate.id, id).await?;
+    if let Some(order) = ordered {
+        order_plan(ctx, unit.as_mut(), id, order, SignedForPlan::Mandate(mandate.id.clone())).await?;
+    }
     let hash = send(ctx, unit, &target, Purpose::Mandate(mandate.id), Amount::ZERO, &signature, signed).await?;
-    if let Some(order) = plan
-        && matches!(missing(ctx, id, payer, StakeFor::ChangedPlan(order)).await, Err(RestakeError::NoStake))
+    if ordered.is_some()
+        && let Err(error) = make_ordered_plan_change(ctx, id).await
     {
-        // The delegation is valid in any case. If the price has changed meanwhile or the network is slow, the page shows the plan
-        // unchanged.
-        if let Err(error) = switch_plan(ctx, id, order, Requester::Customer).await {
-            tracing::info!(subscription = %id, %error, "the plan was not changed after the wallet had signed");
-        }
+        tracing::info!(subscription = %id, %error, "the plan is changed later");
     }
     Ok(hash)
+}
+
+/// Whether a plan needs nothing but the delegation.
+async fn needs_no_stake(ctx: &Context, id: &SubscriptionId, payer: &Wallet, order: &PlanOrder) -> bool {
+    matches!(missing(ctx, id, payer, StakeFor::ChangedPlan(order)).await, Err(RestakeError::NoStake))
 }
 
 /// Switches the subscriptions that are linked to a mandate which has just become active: they are charged by it from now on. Stakes that
@@ -200,9 +214,17 @@ pub(super) async fn switch_over(
             unit.subscriptions().put_items(&subscription).await?;
             unused_stakes.extend([subscription.stake_id.take(), subscription.overdraft_stake_id.take()].into_iter().flatten());
             subscription.overdraft_at = None;
-            subscription.stake_id = match (stake_to_share(unit, &subscription, &attempt.currency_id).await?, payer_of(&granted)) {
-                (None, Some(payer)) => stake_placed_ahead(unit, &subscription.id, payer, &attempt.currency_id).await?.map(|stake| stake.id),
-                (shared, _) => shared,
+            let placed_ahead = match payer_of(&granted) {
+                Some(payer) => stake_placed_ahead(unit, &subscription.id, payer, &attempt.currency_id).await?.map(|stake| stake.id),
+                None => None,
+            };
+            subscription.stake_id = match stake_to_share(unit, &subscription, &attempt.currency_id).await? {
+                Some(shared) => {
+                    // The subscriptions of a checkout share one stake, so the one placed ahead is not needed.
+                    unused_stakes.extend(placed_ahead.filter(|placed_ahead| *placed_ahead != shared));
+                    Some(shared)
+                }
+                None => placed_ahead,
             };
         }
         subscription.method_id = attempt.method_id.clone();
@@ -215,6 +237,9 @@ pub(super) async fn switch_over(
         switched.push(subscription);
     }
     release_unused_stakes(ctx, unit, unused_stakes).await?;
+    for subscription in &switched {
+        unit.plan_changes().wake(&subscription.id, ctx.now()).await?;
+    }
     if switched.len() < number {
         release_placed_ahead(ctx, unit, attempt, mandate).await?;
     }
@@ -244,8 +269,21 @@ const fn payer_of(mandate: &Mandate) -> Option<&Did> {
     }
 }
 
+/// Gives up what depends on a declined delegation: ordered plan changes are not made, and deposits are returned.
+pub(super) async fn give_up_change(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    mandate: &MandateId,
+    decline: &Decline,
+) -> Result<(), BillingError> {
+    let linked: Vec<_> = lock_linked(unit, mandate).await?.into_iter().map(|one| one.id).collect();
+    delegation_declined(ctx, unit, mandate, &linked, decline).await?;
+    release_placed_ahead(ctx, unit, attempt, mandate).await
+}
+
 /// Releases the stakes that were placed for a change of payment which does not take place.
-pub(super) async fn release_placed_ahead(
+async fn release_placed_ahead(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     attempt: &Attempt,

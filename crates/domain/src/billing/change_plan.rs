@@ -72,6 +72,9 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     attempts.extend(issue(ctx, unit.as_mut(), &mut batch, &mut subscription, bill, nonce(ctx), now).await?);
     save(unit.as_mut(), &subscription).await?;
     unit.subscriptions().put_items(&subscription).await?;
+    if unit.plan_changes().find(id).await?.is_some_and(|ordered| ordered.order == *order) {
+        unit.plan_changes().remove(id).await?;
+    }
     publish_charges(ctx, unit.as_mut(), &attempts).await?;
     unit.commit().await?;
     Ok(PlanSwitch::Switched)

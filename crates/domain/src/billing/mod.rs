@@ -26,10 +26,12 @@ mod issue_invoice;
 mod limits;
 mod mandate_limit;
 mod notifications;
+mod ordered_plan;
 mod pause;
 mod pay_by_card;
 mod pay_overdue;
 mod payment_target;
+mod pending_plan_change;
 mod period;
 mod period_lines;
 mod plan_mandate;
@@ -91,14 +93,14 @@ pub use limits::{ChargeCount, ChargeCounts, LiveSubscriptions};
 pub use mandate_limit::*;
 pub(crate) use notifications::{InvoicePaid, paid_messages};
 pub use notifications::{Notification, OVERDUE_REMINDER, ResumedFrom, TRIAL_REMINDER, notify};
+pub use ordered_plan::{PlanChangeProgress, make_ordered_plan_change, make_ordered_plan_changes};
 pub use pause::*;
 pub use pay_by_card::{CardPayment, PayByCardError, pay_by_card};
 pub use pay_overdue::*;
 pub use payment_target::PaymentTargetError;
+pub use pending_plan_change::*;
 pub use period::*;
-pub use plan_preview::{
-    PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanChoice, PlanError, PlanOrder, PlanPreview, plans, preview_plan,
-};
+pub use plan_preview::{PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanError, PlanPreview, plans, preview_plan};
 pub use policy::{
     BillingPolicy, Bounds, COMMENT_MAX, DAYS_UNTIL_CANCEL, DailyInvoices, OVERDRAFT_FEE_POINTS, OVERDRAFT_GRACE, SubscriptionBounds,
     USAGE_LIMIT,

@@ -9,7 +9,7 @@ use crate::payment::{
     Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Decline, Method, MethodAmount, Purpose, SignedTransaction, StepRefusal,
     WalletSignature, charge_now, lock_step,
 };
-use crate::shared::{Amount, AttemptId, CurrencyId, MethodId, StorageError, SubscriptionId};
+use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 
 /// Why a method and currency cannot pay for a subscription, or why a payment that a wallet signed was not accepted.
@@ -142,14 +142,23 @@ fn attempt_of(ctx: &Context, target: &PaymentTarget, purpose: Purpose, amount: A
 
 /// Whether a delegation in `currency` that the subscription will be charged by is in flight.
 pub(super) async fn is_change_pending(unit: &mut dyn UnitOfWork, id: &SubscriptionId, currency: &CurrencyId) -> Result<bool, StorageError> {
+    Ok(pending_mandate(unit, id, currency).await?.is_some())
+}
+
+/// The newest delegation in `currency` that the subscription will be charged by and that is in flight.
+pub(super) async fn pending_mandate(
+    unit: &mut dyn UnitOfWork,
+    id: &SubscriptionId,
+    currency: &CurrencyId,
+) -> Result<Option<MandateId>, StorageError> {
     let pending = unit.mandates().pending_for_subscription(id).await?;
-    for mandate in pending {
-        let open = unit.attempts().open_of(&Purpose::Mandate(mandate)).await?;
+    for mandate in pending.into_iter().rev() {
+        let open = unit.attempts().open_of(&Purpose::Mandate(mandate.clone())).await?;
         if open.is_some_and(|attempt| attempt.currency_id == *currency) {
-            return Ok(true);
+            return Ok(Some(mandate));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Stores a transaction that a wallet signed, sends it, and returns its hash. Nothing is stored after the network has declined another

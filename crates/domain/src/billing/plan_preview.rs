@@ -9,14 +9,14 @@ use super::unused_time::{UnusedTime, UnusedTimes};
 use super::usage_carry_over::{UsageSoFar, carried};
 use super::usage_correction::UsageCorrections;
 use super::{
-    BillingReason, InvoiceItem, Period, PlanChange, PlanLine, Subscription, SubscriptionError, SubscriptionItem, SubscriptionStatus,
-    Unbillable, UnusedTimeError, period, prorate_plan_change, time_of,
+    BillingReason, InvoiceItem, Period, PlanChange, PlanChoice, PlanLine, PlanOrder, Subscription, SubscriptionError, SubscriptionItem,
+    SubscriptionStatus, Unbillable, UnusedTimeError, period, prorate_plan_change, time_of,
 };
 use crate::context::Context;
 use crate::pricing::{
     CatalogueFilter, CatalogueItem, Price, Product, QuantityError, RecurringInterval, StockReservation, Usage, check_quantity,
 };
-use crate::shared::{Amount, InvoiceId, Page, PriceId, SubscriptionId, SubscriptionItemId, Timestamp};
+use crate::shared::{Amount, InvoiceId, Page, PriceId, SubscriptionId, Timestamp};
 use crate::storage::UnitOfWork;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -54,28 +54,6 @@ pub struct PlanPreview {
     pub next: Amount,
     /// The stake that the charged wallet must add before the customer can make the change.
     pub stake: Amount,
-}
-
-/// The plan that an item is changed to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanChoice {
-    pub price: PriceId,
-    /// `None`: the current quantity. Ignored for metered prices.
-    pub quantity: Option<u64>,
-    /// The item to change. `None`: the item of the same product, else of a product in the same group.
-    pub item: Option<SubscriptionItemId>,
-}
-
-/// A plan change as the customer accepted it from a preview.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanOrder {
-    pub choice: PlanChoice,
-    /// The time for which the preview was computed.
-    pub at: Timestamp,
-    /// The previewed amount due.
-    pub expected: Amount,
-    /// The previewed increase of the balance. `None`: not checked.
-    pub credited: Option<Amount>,
 }
 
 impl PlanOrder {

@@ -1,7 +1,7 @@
 //! Payments into a security stake outside a checkout: to resume a subscription, after a change of payment method, or for a plan that
 //! requires more.
 
-use super::change_plan::switch_plan;
+use super::ordered_plan::{SignedForPlan, make_ordered_plan_change, order_plan};
 use super::payment_target::{is_change_pending, send, target};
 use super::plan_preview::planned;
 use super::stake::{Placement, growth, held_with, required_stake, stake_to_replace};
@@ -114,7 +114,8 @@ pub async fn prepare_restake(
 }
 
 /// Checks and sends the signed payment, and returns its transaction hash. Once it settles, the stake secures the subscription, and a
-/// scheduled cancellation is undone or the plan changes.
+/// scheduled cancellation is undone. A plan changes once everything that it needs has settled; if something is declined, the payment is
+/// returned.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn submit_signed_restake(
     ctx: &Context,
@@ -126,19 +127,24 @@ pub async fn submit_signed_restake(
     let placement = missing(ctx, id, payer, what).await?;
     let rail = ctx.networks.wallet(placement.target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let mut unit = ctx.store.begin().await?;
-    let resuming = if what == StakeFor::Resuming { Some(lock(unit.as_mut(), id).await?) } else { None };
+    // Lock order: subscription, stake.
+    let subscription = if let StakeFor::ChangedPayment(_) = what { None } else { Some(lock(unit.as_mut(), id).await?) };
     let stake = placement.lock(unit.as_mut()).await?;
     let Placement { target, amount, .. } = &placement;
     let signed = rail.check_stake(&target.method, &target.currency, &placement.request(&stake, payer, nonce), signed)?;
-    if let Some(subscription) = resuming {
-        resume_by(unit.as_mut(), subscription, &signed.hash).await?;
+    match (what, subscription) {
+        (StakeFor::Resuming, Some(subscription)) => resume_by(unit.as_mut(), subscription, &signed.hash).await?,
+        (StakeFor::ChangedPlan(order), _) => {
+            let signed = SignedForPlan::Deposit { stake: &stake, hash: &signed.hash, currency: &target.currency.id };
+            order_plan(ctx, unit.as_mut(), id, order, signed).await?;
+        }
+        _ => {}
     }
     let hash = send(ctx, unit, target, Purpose::Stake(stake.id), *amount, &signature, signed).await?;
-    if let StakeFor::ChangedPlan(order) = what {
-        // The stake is held in any case and is not requested again. If the network is slow, the page shows the plan unchanged.
-        if let Err(error) = switch_plan(ctx, id, order, Requester::Customer).await {
-            tracing::info!(subscription = %id, %error, "the plan was not changed after the wallet had signed");
-        }
+    if let StakeFor::ChangedPlan(_) = what
+        && let Err(error) = make_ordered_plan_change(ctx, id).await
+    {
+        tracing::info!(subscription = %id, %error, "the plan is changed later");
     }
     Ok(hash)
 }

@@ -3,7 +3,9 @@
 use super::billing_batch::BillingBatch;
 use super::period_lines::{Lines, lines, read_usage};
 use super::usage_correction::UsageCorrections;
-use super::{BillingError, Stake, Subscription, SubscriptionError, SubscriptionItem, SubscriptionStatus, TestClock, period};
+use super::{
+    BillingError, PendingPlanChange, Stake, Subscription, SubscriptionError, SubscriptionItem, SubscriptionStatus, TestClock, period,
+};
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{Currency, Mandate, Method};
@@ -37,6 +39,8 @@ pub struct ExpandedSubscription {
     pub mandate: Option<Mandate>,
     /// The security stake.
     pub stake: Option<Stake>,
+    /// The plan change that the customer has ordered and that waits for the network, or has failed.
+    pub plan_change: Option<PendingPlanChange>,
     /// The stake of the overdraft protection.
     pub overdraft_stake: Option<Stake>,
     pub clock: Option<TestClock>,
@@ -59,6 +63,8 @@ pub async fn expand_subscriptions(
     let named = subscriptions.iter().flat_map(|one| [&one.stake_id, &one.overdraft_stake_id]).flatten().cloned();
     let stakes: Vec<_> = named.collect::<BTreeSet<_>>().into_iter().collect();
     let stakes = if stakes.is_empty() { Vec::new() } else { unit.stakes().find_all(&stakes).await? };
+    let ids: Vec<_> = subscriptions.iter().map(|one| one.id.clone()).collect();
+    let plan_changes = unit.plan_changes().find_all(&ids).await?;
     let stake = |id: &Option<StakeId>| id.as_ref().and_then(|id| stakes.iter().find(|stake| stake.id == *id)).cloned();
     let mut expanded = Vec::with_capacity(subscriptions.len());
     for subscription in subscriptions {
@@ -93,6 +99,7 @@ pub async fn expand_subscriptions(
             currency: currency.clone(),
             mandate,
             stake: stake(&subscription.stake_id),
+            plan_change: plan_changes.iter().find(|change| change.subscription_id == subscription.id).cloned(),
             overdraft_stake: stake(&subscription.overdraft_stake_id),
             clock,
             next_invoice,

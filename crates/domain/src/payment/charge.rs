@@ -2,7 +2,7 @@
 
 use super::reconcile::{FIRST_SEND_LEASE, Lease, release};
 use super::settlement::{Answer, record_alone, record_group};
-use super::{AttemptContext, CALL_DEADLINE_MARGIN, Outcome, SettlementError, Trigger, query_or_send};
+use super::{AttemptContext, CALL_DEADLINE_MARGIN, Outcome, PurposeKind, SettlementError, Trigger, query_or_send};
 use crate::context::Context;
 use crate::shared::{AttemptId, Timestamp};
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -114,6 +114,19 @@ struct Answered {
     outcome: Outcome,
 }
 
+impl Answered {
+    /// Whether it is recorded together with others. Settled payments are: their handler locks the rows of a whole group in the order of
+    /// their ids. Declines and other settlements lock subscriptions, stakes and invoices one attempt after the other, so that two groups
+    /// of them could wait for each other.
+    fn is_grouped(&self) -> bool {
+        match &self.outcome {
+            Outcome::Settled(_) => self.context.attempt.purpose.kind() == PurposeKind::Payment,
+            Outcome::Declined(_) => false,
+            Outcome::Pending { .. } | Outcome::NotFound | Outcome::Unknown(_) => true,
+        }
+    }
+}
+
 /// The result of recording groups of outcomes.
 #[derive(Default)]
 struct Written {
@@ -153,12 +166,16 @@ async fn load(ctx: &Context, ids: &[AttemptId]) -> Result<Vec<AttemptContext>, S
 
 /// Records a group in one commit. If that fails, records each outcome in its own commit, so that one failure does not affect the others.
 async fn write_group(ctx: &Context, group: &[Answered]) -> Written {
-    let answers: Vec<_> = group.iter().map(|Answered { context, outcome }| Answer { context, outcome }).collect();
-    if let Ok(to_send) = record_group(ctx, &answers, Trigger::Initial).await {
-        return Written { to_send, failure: None };
-    }
+    let (together, mut alone): (Vec<_>, Vec<_>) = group.iter().partition(|answered| answered.is_grouped());
+    let answers: Vec<_> = together.iter().map(|Answered { context, outcome }| Answer { context, outcome }).collect();
     let mut written = Written::default();
-    for Answered { context, outcome } in group {
+    if !answers.is_empty() {
+        match record_group(ctx, &answers, Trigger::Initial).await {
+            Ok(to_send) => written.to_send = to_send,
+            Err(_) => alone.extend(together),
+        }
+    }
+    for Answered { context, outcome } in alone {
         written = written.and(match record_alone(ctx, context, outcome, Trigger::Initial).await {
             Ok(to_send) => Written { to_send, failure: None },
             Err(error) => Written { to_send: Vec::new(), failure: Some(error) },

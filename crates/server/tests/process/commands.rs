@@ -102,6 +102,16 @@ async fn doctor(settings: &Settings, souk: &Url, words: &[&str]) -> (String, boo
 
 #[tokio::test]
 async fn the_doctor_prints_what_each_method_lacks_for_gas_and_stakes_it() {
+    diagnose_gas("1.30.24").await;
+}
+
+#[tokio::test]
+async fn the_doctor_prints_what_each_method_lacks_for_gas_in_generation_1_20_8() {
+    diagnose_gas("1.20.8").await;
+}
+
+/// Runs the doctor before and after the store has staked for gas.
+async fn diagnose_gas(generation: &str) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = Settings::sqlite(folder.path());
     let mut souk = settings.start().await;
@@ -112,7 +122,7 @@ async fn the_doctor_prints_what_each_method_lacks_for_gas_and_stakes_it() {
     assert!(free.ends_with("Everything is in place.\n"), "{free}");
 
     let priced =
-        http.put(ledger.join("chain").expect("a path")).json(&json!({ "generation": "1.30.24", "gasPrice": 10_000_000_000_000_u64 }));
+        http.put(ledger.join("chain").expect("a path")).json(&json!({ "generation": generation, "gasPrice": 10_000_000_000_000_u64 }));
     assert_eq!(priced.send().await.expect("an answer").status(), 204);
     let (lacking, complete) = doctor(&settings, &souk.address, &[]).await;
     assert!(!complete && lacking.contains("not ok: the network charges about"), "{lacking}");

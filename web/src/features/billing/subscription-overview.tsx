@@ -11,6 +11,7 @@ import { LinkButton } from './link-button';
 import { nextText } from './next-text';
 import styles from './pages.module.css';
 import { PaymentToast } from './payment-toast';
+import { PlanChangeNotice } from './plan-change-notice';
 import { planText, subscriptionName } from './price-text';
 import { Section } from './states';
 import { SubscriptionTag } from './status';
@@ -44,6 +45,7 @@ export function SubscriptionOverview({ subscription, area, action, page, pageSiz
         <SubscriptionTag subscription={subscription} />
       </header>
       <ClockNotice subscription={subscription} forStore={area === 'console'} />
+      <PlanChangeNotice subscription={subscription} />
       {children}
       <div className={styles.columns}>
         <Section id="timeline" title={t('subscription.timeline')}>

@@ -11,8 +11,8 @@ use crate::routes::prices::{PriceModel, ProductModel};
 use crate::state::{App, Site};
 use poem_openapi::Object;
 use souk_domain::billing::{
-    Cancellation, ExpandedItem, ExpandedSubscription, NextInvoice, Overdue, PayingBalance, Stake, StakeStatus, StakeTransferKind,
-    Subscription, Threshold,
+    Cancellation, ExpandedItem, ExpandedSubscription, NextInvoice, Overdue, PayingBalance, PendingPlanChange, Stake, StakeStatus,
+    StakeTransferKind, Subscription, Threshold,
 };
 use souk_domain::payment::{Mandate, MandateDetails, Method};
 use souk_domain::shared::{Amount, CurrencyId, Language, Timestamp};
@@ -185,6 +185,32 @@ fn payment_details(app: &App, stake: Option<&Stake>, mandate: Option<&Mandate>, 
     detail.under(method.kind)
 }
 
+/// A plan change that the customer has signed for and that has not taken place.
+#[derive(Debug, Clone, Object)]
+#[oai(rename = "PendingPlanChange")]
+pub struct PlanChangeModel {
+    /// waiting: for the network's decision; failed: the plan stays, and a deposit for the change is returned.
+    pub status: String,
+    pub price_id: String,
+    /// delegation_declined, deposit_declined, preview_changed or not_available, if it has failed.
+    pub reason: Option<String>,
+    /// The network's code of its decline, if that is the reason.
+    pub decline_code: Option<String>,
+    pub created_at: i64,
+}
+
+impl From<&PendingPlanChange> for PlanChangeModel {
+    fn from(change: &PendingPlanChange) -> Self {
+        Self {
+            status: if change.is_pending() { "waiting" } else { "failed" }.to_owned(),
+            price_id: change.order.choice.price.to_string(),
+            reason: change.failure.map(|failure| failure.name().to_owned()),
+            decline_code: change.decline.as_ref().map(|decline| decline.code.clone()),
+            created_at: change.created_at.seconds(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "NextInvoice")]
 pub struct NextInvoiceModel {
@@ -280,6 +306,8 @@ pub struct SubscriptionModel {
     pub latest_invoice_id: Option<String>,
     pub items: Vec<ItemModel>,
     pub staking: Option<StakeModel>,
+    /// The ordered plan change that waits for the network, or why it failed.
+    pub pending_plan_change: Option<PlanChangeModel>,
     /// The stake that pays renewals that could not be charged.
     pub overdraft_stake_id: Option<String>,
     pub mandate: Option<MandateModel>,
@@ -308,6 +336,7 @@ impl SubscriptionModel {
             currency,
             mandate,
             stake,
+            plan_change,
             clock,
             next_invoice,
             unbilled_periods,
@@ -351,6 +380,7 @@ impl SubscriptionModel {
             latest_invoice_id: subscription.latest_invoice_id.as_ref().map(ToString::to_string),
             items: items.iter().map(ItemModel::from).collect(),
             staking: stake.and_then(StakeModel::of),
+            pending_plan_change: plan_change.as_ref().map(PlanChangeModel::from),
             overdraft_stake_id: subscription.overdraft_stake_id.as_ref().map(ToString::to_string),
             mandate: mandate.as_ref().and_then(|mandate| MandateModel::of(mandate, &subscription.currency_id)),
             payment_details: payment_details(app, stake, mandate.as_ref(), method),

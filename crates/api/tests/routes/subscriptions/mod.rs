@@ -10,6 +10,7 @@ mod plan;
 mod read;
 mod recharge;
 mod refund;
+mod shared_stake;
 mod stake;
 mod threshold;
 mod usage;

@@ -58,7 +58,8 @@ fn allocate(amount: Amount, invoices: &[Payable]) -> Result<Allocation, AmountEr
 /// stake, an amount that was not planned for any invoice is revenue. Returns the locked invoices; some may be unchanged.
 ///
 /// # Errors
-/// [`BillingError::Contended`] when a row changed after it was read.
+/// [`BillingError::Contended`] when a row changed after it was read, or when several receipts cannot be applied together: two pay the same
+/// invoice, or a planned invoice is missing. The caller then applies each alone, and the excess goes to the balance.
 pub(crate) async fn settle(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -73,7 +74,10 @@ pub(crate) async fn settle(
     let mut settled = Settled::default();
     for receipt in receipts {
         let planned = planned.get(&receipt.attempt.id).map_or(&[][..], Vec::as_slice);
-        let invoices = planned.iter().filter_map(|one| locked.remove(&one.invoice_id)).collect();
+        let invoices: Vec<_> = planned.iter().filter_map(|one| locked.remove(&one.invoice_id)).collect();
+        if receipts.len() > 1 && invoices.len() < planned.len() {
+            return Err(BillingError::Contended);
+        }
         settled.add(ctx, receipt, planned, invoices)?;
     }
     settled.write(ctx, unit).await

@@ -1,7 +1,7 @@
 //! Mandates that are granted outside a checkout session.
 
 use crate::billing::BillingError;
-use crate::billing::change_payment::{release_placed_ahead, switch_over};
+use crate::billing::change_payment::{give_up_change, switch_over};
 use crate::billing::pay_by_card::pay_with_saved;
 use crate::context::Context;
 use crate::payment::{Attempt, Decline, Mandate, MandateDetails, MandateStatus, Purpose, PurposeHandler, Settlement, SettlementError};
@@ -34,11 +34,11 @@ impl PurposeHandler for MandateChange {
         ctx: &Context,
         unit: &mut dyn UnitOfWork,
         attempt: &Attempt,
-        _decline: &Decline,
+        decline: &Decline,
     ) -> Result<(), SettlementError> {
         let Purpose::Mandate(mandate) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
         mandate_declined(ctx, unit, mandate).await?;
-        Ok(release_placed_ahead(ctx, unit, attempt, mandate).await?)
+        Ok(give_up_change(ctx, unit, attempt, mandate, decline).await?)
     }
 }
 

@@ -58,6 +58,8 @@ fn next_step(input: &StepInput<'_>, now: Timestamp) -> Result<NextStep, BillingE
         StakeStatus::Held if stake.purpose == StakePurpose::Overdraft => NextStep::Rest,
         StakeStatus::Held if !to_forfeit.is_zero() => NextStep::Forfeit(to_forfeit),
         StakeStatus::Held if overdue.is_in_flight => NextStep::Wait(now.plus(STAKE_RETRY_DELAY)),
+        // It was lowered, because a plan change does not take place.
+        StakeStatus::Held if !stake.excess(state.held).is_zero() => NextStep::Return(stake.excess(state.held)),
         StakeStatus::Held => NextStep::Rest,
         StakeStatus::Releasing if !to_forfeit.is_zero() => NextStep::Forfeit(to_forfeit),
         // If the payment in flight is declined, more is overdue.

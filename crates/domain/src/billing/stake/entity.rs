@@ -255,6 +255,27 @@ impl Stake {
         })
     }
 
+    /// [`Stake::amount_requested`], without what was requested and not paid yet.
+    #[must_use]
+    pub fn settled_request(&self) -> Amount {
+        self.amount_requested.min(self.remaining())
+    }
+
+    /// Lowers the requested amount of a held stake. What exceeds it is returned now.
+    #[must_use]
+    pub fn lowered_to(&self, amount: Amount, now: Timestamp) -> Self {
+        match self.is_held() && amount < self.amount_requested {
+            true => Self { amount_requested: amount, return_at: Some(now), updated_at: now, ..self.clone() },
+            false => self.clone(),
+        }
+    }
+
+    /// The part of `at_network` that exceeds the requested amount, as far as no attempt has reserved it.
+    #[must_use]
+    pub fn excess(&self, at_network: Amount) -> Amount {
+        self.available().min(at_network).minus(self.amount_requested).unwrap_or_default()
+    }
+
     /// Releases the stake: it leaves the network from `at` on. A stake that is being released already keeps its reason, and moves earlier
     /// if `at` is earlier. A stake without money at the network becomes final.
     #[must_use]

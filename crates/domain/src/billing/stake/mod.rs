@@ -9,10 +9,12 @@ mod monitor;
 mod overdraft;
 mod overdue;
 mod place;
+mod plan_deposit;
 mod port;
 mod posting;
 mod release;
 mod reservation;
+mod settle_placement;
 mod settlement;
 mod transfer;
 
@@ -34,9 +36,11 @@ pub(in crate::billing) use place::{
     Placement, ask_network, growth, held_with, lock_security, required_stake, stake_for_plan, stake_placed_ahead, stake_to_replace,
     stake_to_share,
 };
+pub(in crate::billing) use plan_deposit::{delegation_declined, fail_plan_change, return_deposit};
 pub use port::{StakeFilter, Stakes};
 pub(crate) use posting::{post_stake, record_placement};
 pub(crate) use release::abandon_stake;
 pub(in crate::billing) use release::{ReleaseTime, release_if_unused};
 pub use reservation::*;
+pub(in crate::billing) use settle_placement::adopt_stake;
 pub use settlement::{StakeForfeit, StakePlacement, StakeReturn};

@@ -1,8 +1,10 @@
 //! Detects stakes that their payers revoke at the network: each stake is queried every [`STAKE_CHECK_INTERVAL`].
 
 use super::due::is_unchanged;
+use super::place::unneeded_because;
 use super::posting::post_claim;
-use super::{Stake, StakePurpose, StakeStatus, ask_network};
+use super::release::{ReleaseTime, release_if_unused};
+use super::{ReleaseReason, Stake, StakePurpose, StakeStatus, ask_network};
 use crate::billing::clock::time_of_customer;
 use crate::billing::{BillingError, CancelReason, Cancellation, Notification, Subscription, SubscriptionStatus, notify};
 use crate::context::Context;
@@ -20,8 +22,8 @@ const SETTLING_TIME: Duration = Duration::from_secs(3_600);
 const CONCURRENT_QUESTIONS: usize = 16;
 
 /// Queries the networks about at most `limit` stakes. Subscriptions whose stake was revoked end with their periods, unless a new stake is
-/// placed before that. A stake that counted as revoked and is held again secures its subscriptions again. An unresponsive network does not
-/// block the others. Returns the number of queried stakes.
+/// placed before that. A stake that counted as revoked and is held again secures its subscriptions again. A held stake that nothing uses is
+/// released. An unresponsive network does not block the others. Returns the number of queried stakes.
 ///
 /// # Errors
 /// The first failure, after all stakes were checked.
@@ -76,7 +78,7 @@ async fn check(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
     let is_settled = ctx.trust.is_trusted() && ctx.now().since(queried.updated_at) > SETTLING_TIME;
     let found = finding(queried, state, is_settled);
     if found == Finding::AsKnown {
-        return Ok(());
+        return release_if_forgotten(ctx, queried).await;
     }
     let mut unit = ctx.store.begin().await?;
     let subscriptions = lock_subscriptions(unit.as_mut(), queried).await?;
@@ -100,6 +102,35 @@ async fn check(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
         unit.commit().await?;
     }
     Ok(())
+}
+
+/// Releases a held stake that no running subscription names and that no pending change waits for, so that no deposit is held without use.
+async fn release_if_forgotten(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
+    let Some(subject) = queried.subject.subscription().filter(|_| queried.is_held()) else { return Ok(()) };
+    let mut unit = ctx.store.read().await?;
+    if is_named(unit.as_mut(), queried).await? {
+        return Ok(());
+    }
+    drop(unit);
+    let mut unit = ctx.store.begin().await?;
+    // The stake of a checkout that is not complete is placed before its subscription exists.
+    if unit.subscriptions().lock(subject).await?.is_none() {
+        return Ok(());
+    }
+    let Some(stake) = unit.stakes().lock(&queried.id).await?.filter(|stake| is_unchanged(queried, stake)) else { return Ok(()) };
+    let Some(reason) = unneeded_because(unit.as_mut(), &stake).await? else { return Ok(()) };
+    let at = if reason == ReleaseReason::Ended { ReleaseTime::AfterWaiting } else { ReleaseTime::Now };
+    let now = time_of_customer(ctx, unit.as_mut(), &stake.customer_id).await?;
+    if !is_named(unit.as_mut(), &stake).await? {
+        tracing::warn!(stake = %stake.id, reason = reason.name(), "a deposit that nothing uses is returned");
+        release_if_unused(unit.as_mut(), &stake, reason, at, now).await?;
+        unit.commit().await?;
+    }
+    Ok(())
+}
+
+async fn is_named(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<bool, BillingError> {
+    Ok(unit.subscriptions().of_stake(&stake.id).await?.iter().any(|one| one.ended_at.is_none()))
 }
 
 /// The running subscriptions that a stake secures, locked in id order.
@@ -163,8 +194,8 @@ async fn end_with_period(
 
 #[cfg(test)]
 mod tests {
+    use super::super::StakeTransferKind;
     use super::super::entity::tests::{at, held, reservation};
-    use super::super::{ReleaseReason, StakeTransferKind};
     use super::*;
 
     #[test]

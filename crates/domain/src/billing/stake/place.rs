@@ -1,19 +1,13 @@
-//! Payments into stakes outside a checkout, and the stake that a subscription's terms require.
+//! Requests for payments into stakes outside a checkout, and the stake that a subscription's terms require.
 
-use super::posting::{post_stake, record_stake_statement};
-use super::release::{ReleaseTime, release_if_unused};
 use super::{ReleaseReason, RequestedStake, Stake, StakeKey, StakePurpose, StakeSubject};
 use crate::access::{Did, Wallet};
-use crate::billing::clock::time_of_customer;
 use crate::billing::payment_target::{PaymentTarget, is_change_pending};
-use crate::billing::statement::Statement;
 use crate::billing::{
-    BillingError, BillingReason, Notification, PaymentTargetError, PricingFormula, Requester, ResumedFrom, STAKE_WAITING, StakeTerms,
-    Subscription, SubscriptionError, notify, time_of,
+    BillingError, PaymentTargetError, PendingPlanChange, STAKE_WAITING, StakeTerms, Subscription, SubscriptionError, time_of,
 };
 use crate::context::Context;
-use crate::ledger::EntryType;
-use crate::payment::{Attempt, AttemptKind, Currency, Description, MandateDetails, PreparedStake, StakeRequest, StakeState};
+use crate::payment::{Currency, MandateDetails, PreparedStake, StakeRequest, StakeState};
 use crate::shared::{Amount, CurrencyId, StakeId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
 use std::collections::BTreeSet;
@@ -205,6 +199,11 @@ pub(in crate::billing) async fn lock_security(unit: &mut dyn UnitOfWork, subscri
     Ok(())
 }
 
+/// The amount that the plans of the subscriptions which share a stake require now.
+pub(super) async fn required_now(unit: &mut dyn UnitOfWork, subscription: &Subscription, stake: &Stake) -> Result<Amount, BillingError> {
+    Ok(terms_of(unit, subscription, stake).await?.map_or(Amount::ZERO, |terms| terms.amount()))
+}
+
 /// What a security stake secures, and by which terms.
 struct Security {
     /// The subscription that the stake was or will be placed for.
@@ -280,34 +279,17 @@ pub(in crate::billing) async fn stake_to_share(
     Ok(shared_stake(unit, &live, currency, None).await?.filter(Stake::is_held).map(|stake| stake.id))
 }
 
-/// The subscriptions that share a stake once a payment into it has settled, locked in id order.
-async fn lock_sharing(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Subscription>, BillingError> {
-    let Some(subject) = stake.subject.subscription() else { return Ok(Vec::new()) };
-    let mut ids = BTreeSet::from([subject.clone()]);
-    if stake.purpose == StakePurpose::Security {
-        let session = unit.subscriptions().find(subject).await?.and_then(|found| found.session_id);
-        if let Some(session) = &session {
-            ids.extend(unit.sessions().find(session).await?.map_or_else(Vec::new, |session| session.subscription_ids));
-        }
-        ids.extend(unit.subscriptions().of_stake(&stake.id).await?.into_iter().map(|one| one.id));
-    }
-    let mut sharing = Vec::with_capacity(ids.len());
-    for id in &ids {
-        sharing.extend(unit.subscriptions().lock(id).await?);
-    }
-    sharing.retain(|one| one.ended_at.is_none() && one.currency_id == stake.currency_id);
-    Ok(sharing)
-}
-
-/// Why a stake that no subscription can share is not needed. `None`: its subscription waits for a delegation in the stake's currency. The
-/// caller has locked the subscription, so that the delegation is decided before or after this unit of work.
-async fn unneeded_because(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Option<ReleaseReason>, BillingError> {
+/// Why a stake that no subscription can share is not needed. `None`: its subscription waits for a delegation in the stake's currency, or a
+/// plan change waits for a decision. The caller has locked the subscription, so that the delegation is decided before or after this unit of work.
+pub(super) async fn unneeded_because(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Option<ReleaseReason>, BillingError> {
     let subject = match stake.subject.subscription() {
         Some(subject) => unit.subscriptions().find(subject).await?,
         None => None,
     };
     let Some(running) = subject.filter(|one| one.ended_at.is_none()) else { return Ok(Some(ReleaseReason::Ended)) };
-    let is_awaited = stake.purpose == StakePurpose::Security && is_change_pending(unit, &running.id, &stake.currency_id).await?;
+    let is_for_pending_plan = unit.plan_changes().of_stake(&stake.id).await?.iter().any(PendingPlanChange::is_pending);
+    let is_awaited = stake.purpose == StakePurpose::Security
+        && (is_for_pending_plan || is_change_pending(unit, &running.id, &stake.currency_id).await?);
     Ok((!is_awaited).then_some(ReleaseReason::Abandoned))
 }
 
@@ -327,81 +309,12 @@ pub(in crate::billing) async fn stake_placed_ahead(
     Ok(unit.stakes().find_open(&key).await?.filter(Stake::is_held))
 }
 
-/// Records a settled payment into a stake outside a checkout. The subscriptions that share the stake name it from now on, and the stakes
-/// that they named before are released. A stake for a change to another currency may settle before the change. If the payment was made to
-/// undo a scheduled cancellation, that cancellation is removed. If no subscription needs the stake any more, it is released.
-pub(super) async fn placed(
-    ctx: &Context,
-    unit: &mut dyn UnitOfWork,
-    attempt: &Attempt,
-    id: &StakeId,
-    reference: &str,
-) -> Result<(), BillingError> {
-    let AttemptKind::Wallet { hash, .. } = &attempt.kind else { return Err(BillingError::Orphan) };
-    let found = unit.stakes().find(id).await?.ok_or(BillingError::Orphan)?;
-    let mut sharing = lock_sharing(unit, &found).await?;
-    let is_overdraft = found.purpose == StakePurpose::Overdraft;
-    let named_stake = |one: &Subscription| if is_overdraft { one.overdraft_stake_id.clone() } else { one.stake_id.clone() };
-    let superseded: BTreeSet<_> = sharing.iter().filter_map(named_stake).filter(|named_stake| named_stake != id).collect();
-    let ids: Vec<_> = superseded.iter().chain([id]).cloned().collect();
-    let locked = unit.stakes().lock_all(&ids).await?;
-    let before = locked.iter().find(|stake| stake.id == *id).ok_or(BillingError::Orphan)?;
-    let now = time_of_customer(ctx, unit, &before.customer_id).await?;
-    let mut after = before.placed(attempt.amount, reference, now)?;
-    if sharing.is_empty()
-        && let Some(reason) = unneeded_because(unit, &found).await?
-    {
-        after = after.released(reason, now, now);
-    }
-    if !unit.stakes().update(before, &after).await? {
-        return Err(BillingError::Contended);
-    }
-    post_stake(ctx, unit, attempt, &after, EntryType::StakePlaced, now).await?;
-    let mut resumed = Vec::new();
-    for subscription in &mut sharing {
-        let resumes = subscription.cancellation.as_ref().is_some_and(|end| end.clearing_stake.as_ref() == Some(hash));
-        // The store may have scheduled its own cancellation meanwhile.
-        if resumes && subscription.check_recovery(Requester::Customer).is_ok() {
-            subscription.clear_cancellation();
-            resumed.push(subscription.id.clone());
-        }
-        if is_overdraft {
-            subscription.overdraft_stake_id = Some(id.clone());
-            // Invoices that are overdue already get a grace period, too.
-            let grace_over = subscription.past_due_since.map(|since| since.plus(ctx.policy.overdraft_grace).max(now));
-            subscription.overdraft_at = subscription.overdraft_at.or(grace_over);
-        } else {
-            subscription.stake_id = Some(id.clone());
-        }
-        subscription.updated_at = now;
-    }
-    if !sharing.is_empty() && !unit.subscriptions().update_all(&sharing).await? {
-        return Err(BillingError::Contended);
-    }
-    for superseded_stake in locked.iter().filter(|stake| stake.id != *id) {
-        release_if_unused(unit, superseded_stake, ReleaseReason::Superseded, ReleaseTime::Now, now).await?;
-    }
-    for id in &resumed {
-        let resumed = Notification::Resumed { subscription: id.clone(), from: ResumedFrom::Cancellation, at: now };
-        notify(ctx, unit, &resumed, ctx.now()).await?;
-    }
-    let (reason, description) = match (before.purpose, resumed.is_empty(), before.is_held()) {
-        (StakePurpose::Overdraft, ..) => (BillingReason::StakeOverdraftProtection, Description::DepositForOverdraft),
-        (_, false, _) => (BillingReason::SubscriptionRecover, Description::DepositToResume),
-        (_, true, true) => (BillingReason::Stake, Description::DepositForPlanChange),
-        (_, true, false) => (BillingReason::Stake, Description::DepositForPaymentChange),
-    };
-    let terms = match sharing.first() {
-        Some(one) if !is_overdraft => terms_of(unit, one, &after).await?,
-        _ => None,
-    };
-    let pricing_formula = PricingFormula::of_stake(terms, attempt.amount);
-    let statement = Statement { reason, description, reference, pricing_formula };
-    record_stake_statement(ctx, unit, &after, statement, now).await
-}
-
 /// The current terms of the stake. `None`: they cannot be computed any more, and only the amount is shown.
-async fn terms_of(unit: &mut dyn UnitOfWork, subscription: &Subscription, stake: &Stake) -> Result<Option<StakeTerms>, BillingError> {
+pub(super) async fn terms_of(
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    stake: &Stake,
+) -> Result<Option<StakeTerms>, BillingError> {
     let currency = unit.methods().find_currency(&stake.currency_id).await?.ok_or(BillingError::Orphan)?;
     Ok(match security_of(unit, subscription, &currency).await {
         Ok(Some(security)) => security.terms(unit, &currency).await.ok(),

@@ -1,8 +1,9 @@
 //! Handlers for the outcomes of attempts that pay into a stake or move a part of it.
 
 use super::overdraft::{charge_fee, reschedule_overdraft};
-use super::place::placed;
+use super::plan_deposit::deposit_declined;
 use super::posting::{post_stake, record_stake_statement};
+use super::settle_placement::placed;
 use super::{Stake, StakePurpose};
 use crate::billing::balance::apply_after_decline;
 use crate::billing::clock::time_of_customer;
@@ -36,15 +37,15 @@ impl PurposeHandler for StakePlacement {
         Ok(Vec::new())
     }
 
-    /// Nothing depends on a declined payment; the payer's wallet shows the decline.
+    /// The payer's wallet shows the decline. A plan change that needs the payment is given up.
     async fn declined(
         &self,
-        _ctx: &Context,
-        _unit: &mut dyn UnitOfWork,
-        _attempt: &Attempt,
-        _decline: &Decline,
+        ctx: &Context,
+        unit: &mut dyn UnitOfWork,
+        attempt: &Attempt,
+        decline: &Decline,
     ) -> Result<(), SettlementError> {
-        Ok(())
+        Ok(deposit_declined(ctx, unit, attempt, decline).await?)
     }
 }
 

@@ -606,6 +606,7 @@ export type Subscription = Narrow<
     description: string | null;
     title: Text;
     cancelation_details: ServerObject<'CancellationDetails'> | null;
+    pending_plan_change?: ServerObject<'PendingPlanChange'> | null;
     on_hold_reason: HoldReason | null;
     items: SubscriptionItem[];
     staking: Narrow<ServerObject<'SubscriptionStake'>, { status: StakeStatus }> | null;

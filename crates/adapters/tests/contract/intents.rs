@@ -3,10 +3,12 @@
 use crate::checkout_fixtures::{all_at_once, at, begin, card_attempt, customer, id, insert_checkout, intent, read};
 use souk_adapters::on_both;
 use souk_adapters::persistence::{Database, Sql};
+use souk_adapters::testing::TestDatabase;
 use souk_domain::payment::{Decline, Description, Intent, IntentStatus, PaidIntent};
 use souk_domain::pricing::Metadata;
 use souk_domain::shared::{Amount, Mode, Page, StorageError, Text};
 use souk_domain::storage::UnitOfWork;
+use std::time::Duration;
 
 fn decline() -> Decline {
     Decline { code: "card_declined".to_owned(), message: "Your card was declined".to_owned() }
@@ -197,12 +199,26 @@ on_both! {
     }
 }
 
-/// Longer than a group waits for another one, and shorter than nothing happens.
-const IN_TIME: std::time::Duration = std::time::Duration::from_secs(30);
+/// Longer than a group waits for another one.
+const IN_TIME: Duration = Duration::from_secs(30);
 
-/// Runs two groups that change the same rows in opposite order, while a third unit of work holds the row in the middle. `hold` locks that
-/// row, and `change` changes all rows in the given order.
-async fn opposite_groups<C>(db: &Database, hold: &'static str, change: C)
+/// How two groups find their rows on PostgreSQL. Each setting is a part of an address.
+struct Plans {
+    first: &'static str,
+    second: &'static str,
+}
+
+/// Opens the database with settings of PostgreSQL's planner.
+async fn open_with(db: &TestDatabase, settings: &str) -> Database {
+    match db.address().starts_with("sqlite") {
+        true => (**db).clone(),
+        false => Database::open(&format!("{}?{settings}", db.address())).await.expect("opens"),
+    }
+}
+
+/// Runs two groups that change the rows 1 to 3 in opposite order, while a third unit of work holds row 2. `hold` locks that row, and
+/// `change` changes all rows in the given order.
+async fn opposite_groups<C>(db: &TestDatabase, plans: Plans, hold: &'static str, change: C)
 where
     C: AsyncFn(&mut dyn UnitOfWork, bool) -> Result<(), StorageError>,
 {
@@ -210,10 +226,11 @@ where
         sqlite: "SELECT 2 AS n",
         postgres: "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
     };
+    let (first, second) = (open_with(db, plans.first).await, open_with(db, plans.second).await);
     let mut busy = db.begin().await.expect("begins");
     busy.query(hold).execute().await.expect("locks");
-    let group = async |is_reversed| {
-        let mut unit = begin(db).await;
+    let group = async |database: &Database, is_reversed| {
+        let mut unit = begin(database).await;
         change(unit.as_mut(), is_reversed).await?;
         unit.commit().await
     };
@@ -224,10 +241,10 @@ where
         }
         busy.commit().await.expect("commits");
     };
-    let both = async { tokio::join!(group(false), group(true), release) };
-    let (first, second, ()) = tokio::time::timeout(IN_TIME, both).await.expect("the groups do not wait for each other");
-    first.expect("is written");
-    second.expect("is written");
+    let both = async { tokio::join!(group(&first, false), group(&second, true), release) };
+    let (one, other, ()) = tokio::time::timeout(IN_TIME, both).await.expect("the groups do not wait for each other");
+    one.expect("is written");
+    other.expect("is written");
 }
 
 const NAMES: [&str; 3] = ["1", "2", "3"];
@@ -243,12 +260,17 @@ on_both! {
     async fn two_groups_of_settled_attempts_in_opposite_order_do_not_deadlock(db: &TestDatabase) {
         insert_checkout(db, &["pi_1", "pi_2", "pi_3"]).await;
         let mut unit = begin(db).await;
-        // Inserted against the order of their ids, so that a scan of the table meets them in another order.
         for name in ["3", "1", "2"] {
             unit.attempts().insert(&card_attempt(&format!("att_{name}"), &format!("pi_{name}")), &[]).await.expect("inserts");
         }
         unit.commit().await.expect("commits");
-        opposite_groups(db, "UPDATE attempts SET checks = checks WHERE id = 'att_2'", async |unit: &mut dyn UnitOfWork, is_reversed| {
+        // By the index they are found in the order of their ids, in the table in the order of their insertion.
+        let plans = Plans {
+            first: "options[enable_seqscan]=off&options[enable_bitmapscan]=off",
+            second: "options[enable_indexscan]=off&options[enable_bitmapscan]=off&options[enable_indexonlyscan]=off",
+        };
+        let hold = "UPDATE attempts SET checks = checks WHERE id = 'att_2'";
+        opposite_groups(db, plans, hold, async |unit: &mut dyn UnitOfWork, is_reversed| {
             let ids = ordered(NAMES.map(|name| id(&format!("att_{name}"))).to_vec(), is_reversed);
             unit.attempts().settle_all(&ids, at(3)).await.map(drop)
         })
@@ -257,7 +279,11 @@ on_both! {
 
     async fn two_groups_of_paid_intents_in_opposite_order_do_not_deadlock(db: &TestDatabase) {
         insert_checkout(db, &["pi_1", "pi_2", "pi_3"]).await;
-        opposite_groups(db, "UPDATE payment_intents SET status = status WHERE id = 'pi_2'", async |unit: &mut dyn UnitOfWork, is_reversed| {
+        // Each value is looked up by the index, in the order of the group.
+        const LOOKUPS: &str = "options[enable_seqscan]=off&options[enable_hashjoin]=off&options[enable_mergejoin]=off";
+        let plans = Plans { first: LOOKUPS, second: LOOKUPS };
+        let hold = "UPDATE payment_intents SET status = status WHERE id = 'pi_2'";
+        opposite_groups(db, plans, hold, async |unit: &mut dyn UnitOfWork, is_reversed| {
             let all = NAMES.map(|name| paid(&format!("pi_{name}"), Amount::new(7), "0xhash", "z1buyer")).to_vec();
             unit.intents().succeed_all(&ordered(all, is_reversed), at(3)).await.map(drop)
         })

@@ -249,6 +249,8 @@ in_both_generations! {
         assert_eq!(seen["staking"]["amount"], (10 * SKT).to_string());
         let stake = app.stake_of(&SubscriptionId::parse(&id).expect("an id")).await;
         assert_eq!(stake.amount_returned, Amount::new(90 * SKT), "all that was paid for the plan");
+        app.advance(WEEK);
+        assert_eq!(alice.browser.get(&path).await.ok()["pending_plan_change"], Value::Null, "the reason is not shown forever");
         assert_eq!(app.breaches().await, [""; 0]);
     }
 }

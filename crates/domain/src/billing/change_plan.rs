@@ -72,7 +72,8 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     attempts.extend(issue(ctx, unit.as_mut(), &mut batch, &mut subscription, bill, nonce(ctx), now).await?);
     save(unit.as_mut(), &subscription).await?;
     unit.subscriptions().put_items(&subscription).await?;
-    if unit.plan_changes().find(id).await?.is_some_and(|ordered| ordered.order == *order) {
+    // The reason of an earlier failure is of no use any more. An order that is still pending returns its own deposit.
+    if unit.plan_changes().find(id).await?.is_some_and(|ordered| ordered.order == *order || !ordered.is_pending()) {
         unit.plan_changes().remove(id).await?;
     }
     publish_charges(ctx, unit.as_mut(), &attempts).await?;

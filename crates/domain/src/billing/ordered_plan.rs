@@ -9,9 +9,10 @@ use super::{
     Requester, SubscriptionError, time_of,
 };
 use crate::context::Context;
-use crate::payment::{Attempt, AttemptStatus, Decline, MandateDetails, MandateStatus};
+use crate::payment::{Attempt, AttemptStatus, Decline, MandateDetails, MandateStatus, per_network};
 use crate::shared::{CurrencyId, MandateId, StorageError, SubscriptionId};
 use crate::storage::UnitOfWork;
+use futures_util::FutureExt;
 
 /// What a customer has signed for a plan change.
 pub(super) enum SignedForPlan<'a> {
@@ -60,7 +61,10 @@ pub enum PlanChangeProgress {
     Failed,
 }
 
-/// Makes ordered plan changes that are due, at most `limit`. Returns how many ended.
+/// The number of plan changes of one network that are made concurrently.
+const CONCURRENT_CHANGES: usize = 16;
+
+/// Makes ordered plan changes that are due, at most `limit`. An unresponsive network does not block the others. Returns how many ended.
 ///
 /// # Errors
 /// The first failure, after all were looked at. A change that failed to be looked at is due again after
@@ -71,9 +75,18 @@ pub async fn make_ordered_plan_changes(ctx: &Context, limit: u32) -> Result<usiz
     let mut unit = ctx.store.begin().await?;
     let due = unit.plan_changes().claim_due(now, now.plus(PLAN_CHANGE_INTERVAL), limit).await?;
     unit.commit().await?;
+    if due.is_empty() {
+        return Ok(0);
+    }
+    let mut unit = ctx.store.read().await?;
+    let subscriptions = unit.subscriptions().find_all(&due).await?;
+    drop(unit);
+    // While a network does not answer, its changes wait for the next run.
+    let answering = subscriptions.iter().filter(|one| ctx.networks.admit(&one.method_id, now).is_ok());
+    let changes = answering.map(|one| (one.method_id.clone(), make_ordered_plan_change(ctx, &one.id).boxed()));
     let (mut ended, mut failure) = (0, None);
-    for id in &due {
-        match make_ordered_plan_change(ctx, id).await {
+    for result in per_network(changes, CONCURRENT_CHANGES).await {
+        match result {
             Ok(PlanChangeProgress::Switched | PlanChangeProgress::Failed) => ended += 1,
             Ok(PlanChangeProgress::NotOrdered | PlanChangeProgress::Waiting) => {}
             Err(error) => failure = failure.or(Some(error)),

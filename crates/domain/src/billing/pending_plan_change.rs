@@ -30,6 +30,9 @@ pub struct PlanOrder {
     pub credited: Option<Amount>,
 }
 
+/// How long the reason of a failed plan change is shown.
+const FAILURE_SHOWN: Duration = Duration::from_secs(7 * 86_400);
+
 /// Why an ordered plan change does not take place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PlanChangeFailure {
@@ -110,6 +113,12 @@ impl PendingPlanChange {
     #[must_use]
     pub const fn is_pending(&self) -> bool {
         self.failure.is_none()
+    }
+
+    /// Whether the customer should see it at `now`: it is pending, or failed recently.
+    #[must_use]
+    pub fn is_shown(&self, now: Timestamp) -> bool {
+        self.is_pending() || now.since(self.updated_at) < FAILURE_SHOWN
     }
 
     /// Returns the change after it was given up.

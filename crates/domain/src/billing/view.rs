@@ -64,7 +64,8 @@ pub async fn expand_subscriptions(
     let stakes: Vec<_> = named.collect::<BTreeSet<_>>().into_iter().collect();
     let stakes = if stakes.is_empty() { Vec::new() } else { unit.stakes().find_all(&stakes).await? };
     let ids: Vec<_> = subscriptions.iter().map(|one| one.id.clone()).collect();
-    let plan_changes = unit.plan_changes().find_all(&ids).await?;
+    let mut plan_changes = unit.plan_changes().find_all(&ids).await?;
+    plan_changes.retain(|change| change.is_shown(ctx.now()));
     let stake = |id: &Option<StakeId>| id.as_ref().and_then(|id| stakes.iter().find(|stake| stake.id == *id)).cloned();
     let mut expanded = Vec::with_capacity(subscriptions.len());
     for subscription in subscriptions {

@@ -186,8 +186,9 @@ impl PlansApi {
 
     /// Apply a previewed plan change. Fails with 409 and code `PREVIEW_CHANGED` if the cost or the plan has changed since the preview. If
     /// the wallet's delegation or stake is too low for the new plan, nothing changes yet and `connect` is the wallet action that requests
-    /// a new delegation and then a stake; the plan changes after the last signature, and not at all if the wallet declines one. The store
-    /// can change the plan without an additional stake.
+    /// a new delegation and then a stake. After the last signature the plan changes once the network has granted both;
+    /// `pending_plan_change` of the subscription says so meanwhile. If the wallet or the network declines one, the plan stays, and an
+    /// additional stake is returned. The store can change the plan without an additional stake.
     #[oai(path = "/:id/change-plan", method = "put")]
     async fn change(
         &self,

@@ -771,6 +771,34 @@ test.describe('an invoice', () => {
   });
 });
 
+/** A subscription whose plan the customer has ordered to change. */
+const planChange = (change: Partial<NonNullable<Subscription['pending_plan_change']>>) => ({
+  subscriptions: [
+    subscription({
+      id: 'sub_change',
+      pending_plan_change: {
+        status: 'waiting',
+        price_id: 'price_yearly',
+        reason: null,
+        decline_code: null,
+        created_at: NOW - 60,
+        ...change,
+      },
+    }),
+  ],
+});
+
+test('an ordered plan change says that it waits for the network, or why it failed', async ({ page }) => {
+  await openPage(page, detail('sub_change'), planChange({}));
+  await expect(page.getByText('Your plan change is being confirmed')).toBeVisible();
+  await expect(page.getByText('The plan changes as soon as the network confirms it.')).toBeVisible();
+  await openPage(page, detail('sub_change'), planChange({ status: 'failed', reason: 'delegation_declined' }));
+  await expect(page.getByText('The plan was not changed')).toBeVisible();
+  await expect(page.getByText('The network declined the payment authorization.')).toBeVisible();
+  await expect(page.getByText('A deposit paid for this change is returned.')).toBeVisible();
+  await expect(page.getByText('is being confirmed')).toHaveCount(0);
+});
+
 const button = (name: RegExp) => (page: Page) => page.getByRole('button', { name }).click();
 type Screen = [name: string, path: string, open?: (page: Page) => Promise<unknown>, billing?: Partial<BillingState>];
 const screens: Screen[] = [
@@ -780,6 +808,13 @@ const screens: Screen[] = [
     detail(id),
   ]),
   ['the card notice', detail('sub_card'), undefined, cardExpiring(11)],
+  ['a plan change that waits', detail('sub_change'), undefined, planChange({})],
+  [
+    'a failed plan change',
+    detail('sub_change'),
+    undefined,
+    planChange({ status: 'failed', reason: 'deposit_declined', decline_code: 'insufficient_funds' }),
+  ],
   ['the past-due page', '/customer/invoice/past-due'],
   ['an unpaid invoice', '/customer/invoice/in_due1?action=pay'],
   ['an unpaid invoice of a card', '/customer/invoice/in_due3?action=pay'],

@@ -251,15 +251,22 @@ pub(super) async fn switch_over(
     Ok(())
 }
 
-/// Locks the subscriptions that are linked to a mandate, in the order of their ids: a stake for them may settle concurrently.
+/// Locks the subscriptions that are linked to a mandate, and the others of their checkouts, because one stake may secure them all. Returns
+/// those that are linked. The order is that of their ids, because a stake or a mandate for another of them may settle concurrently.
 async fn lock_linked(unit: &mut dyn UnitOfWork, mandate: &MandateId) -> Result<Vec<Subscription>, BillingError> {
-    let mut ids = unit.mandates().linked_subscriptions(mandate).await?;
-    ids.sort();
-    let mut linked = Vec::with_capacity(ids.len());
-    for id in &ids {
-        linked.extend(unit.subscriptions().lock(id).await?);
+    let linked = unit.mandates().linked_subscriptions(mandate).await?;
+    let mut ids: BTreeSet<_> = linked.iter().cloned().collect();
+    let subscriptions = unit.subscriptions().find_all(&linked).await?;
+    for subscription in subscriptions {
+        let Some(session) = &subscription.session_id else { continue };
+        ids.extend(unit.sessions().find(session).await?.into_iter().flat_map(|session| session.subscription_ids));
     }
-    Ok(linked)
+    let mut locked = Vec::with_capacity(linked.len());
+    for id in &ids {
+        let subscription = unit.subscriptions().lock(id).await?;
+        locked.extend(subscription.filter(|one| linked.contains(&one.id)));
+    }
+    Ok(locked)
 }
 
 const fn payer_of(mandate: &Mandate) -> Option<&Did> {

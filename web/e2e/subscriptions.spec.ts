@@ -795,7 +795,7 @@ test('an ordered plan change says that it waits for the network, or why it faile
   await openPage(page, detail('sub_change'), planChange({ status: 'failed', reason: 'delegation_declined' }));
   await expect(page.getByText('The plan was not changed')).toBeVisible();
   await expect(page.getByText('The network declined the payment authorization.')).toBeVisible();
-  await expect(page.getByText('A deposit paid for this change is returned.')).toBeVisible();
+  await expect(page.getByText('Any deposit paid for this change will be returned.')).toBeVisible();
   await expect(page.getByText('is being confirmed')).toHaveCount(0);
 });
 

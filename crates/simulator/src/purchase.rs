@@ -124,7 +124,7 @@ async fn sign_one(client: &NetworkClient, fixtures: &Fixtures, session: &Session
             checkout::submit_signed_mandate(ctx, session, WalletSignature::new(&payer, nonce, &signed)).await?;
         }
         WalletStep::Stake => {
-            let prepared = checkout::prepare_stake(ctx, session, &payer, nonce).await?;
+            let prepared = checkout::prepare_stake(ctx, session, &payer, nonce).await?.ok_or(TransferError::Changed)?;
             let signed = fixtures.wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount);
             checkout::submit_signed_stake(ctx, session, WalletSignature::new(&payer, nonce, &signed.unwrap_or_default())).await?;
         }

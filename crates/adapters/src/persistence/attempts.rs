@@ -58,6 +58,9 @@ const CLAIM_RECHECKS: Sql = Sql {
 pub(super) const OF_CONNECT_SESSION: &str =
     "SELECT * FROM attempts WHERE connect_token = $1 AND connect_token IS NOT NULL ORDER BY created_at, id";
 const FIND_OPEN: Sql = sql_per_dialect!("SELECT * FROM attempts WHERE id " (among "$1") " AND status IN ('open', 'unknown') ORDER BY id");
+const LOCK_OPEN: Sql = sql_per_dialect!(
+    "SELECT * FROM attempts WHERE id " (among "$1") " AND status IN ('open', 'unknown') ORDER BY id" (either "" " FOR UPDATE")
+);
 const FIND_ALL: Sql = sql_per_dialect!("SELECT * FROM attempts WHERE id " (among "$1") " ORDER BY id");
 const PLANNED_BY: Sql = sql_per_dialect!(
     "SELECT attempt_id, invoice_id, amount FROM attempt_invoices WHERE attempt_id " (among "$1") " ORDER BY invoice_id"
@@ -199,6 +202,14 @@ impl Attempts for SqlAttempts<'_> {
 
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
         let rows = self.connection.query_per_dialect(FIND_OPEN).bind(keys(ids)).all().await?;
+        rows.iter().map(|row| attempt(row, self.secrets)).collect()
+    }
+
+    async fn lock_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = self.connection.query_per_dialect(LOCK_OPEN).bind(keys(ids)).all().await?;
         rows.iter().map(|row| attempt(row, self.secrets)).collect()
     }
 

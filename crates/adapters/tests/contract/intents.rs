@@ -257,6 +257,18 @@ fn ordered<T>(mut all: Vec<T>, is_reversed: bool) -> Vec<T> {
 }
 
 on_both! {
+    async fn open_attempts_are_locked_in_the_order_of_their_ids(db: &TestDatabase) {
+        insert_checkout(db, &["pi_1", "pi_2", "pi_3"]).await;
+        let mut unit = begin(db).await;
+        for name in ["3", "1", "2"] {
+            unit.attempts().insert(&card_attempt(&format!("att_{name}"), &format!("pi_{name}")), &[]).await.expect("inserts");
+        }
+        unit.attempts().settle_all(&[id("att_2")], at(3)).await.expect("settles");
+        let locked = unit.attempts().lock_open(&["att_3", "att_2", "att_1", "att_9"].map(id)).await.expect("locks");
+        assert_eq!(locked.iter().map(|attempt| attempt.id.to_string()).collect::<Vec<_>>(), ["att_1", "att_3"]);
+        assert!(unit.attempts().lock_open(&[]).await.expect("locks").is_empty());
+    }
+
     async fn two_groups_of_settled_attempts_in_opposite_order_do_not_deadlock(db: &TestDatabase) {
         insert_checkout(db, &["pi_1", "pi_2", "pi_3"]).await;
         let mut unit = begin(db).await;

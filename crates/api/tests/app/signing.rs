@@ -2,12 +2,34 @@
 
 use super::{ACCEPTED, Buyer, Connect, Plans, TestApp, claim_of, signed_claim};
 use serde_json::{Value, json};
+use souk_adapters::testing::TestDatabase;
 use souk_domain::checkout::SubscriptionTerms;
-use souk_domain::payment::{self, AttemptContext, Decline, Outcome, Purpose, PurposeKind, Trigger, check_due};
+use souk_domain::payment::{self, Attempt, AttemptContext, Decline, Outcome, Purpose, PurposeKind, Trigger, check_due};
+use souk_domain::shared::Mode;
+use souk_domain::storage::UnitOfWork;
+use souk_sandbox::ledger::Generation;
 use std::time::Duration;
 use tokio::time::sleep;
 
+/// The price of a unit of gas, in base units.
+pub const GAS_PRICE: u64 = 10_000_000_000_000;
+
 impl TestApp {
+    /// Opens the service at a network that charges gas. The store has staked for it. Each database takes one generation of the network.
+    pub async fn with_gas(db: &TestDatabase) -> Self {
+        let app = Self::on(db).await;
+        app.stake_for_gas(if db.address().starts_with("sqlite") { Generation::Current } else { Generation::V1_20_8 }).await;
+        app
+    }
+
+    /// Lets the network charge gas, and stakes for it.
+    pub async fn stake_for_gas(&self, generation: Generation) {
+        self.networks.set_chain(generation, GAS_PRICE).await;
+        self.networks.faucet(self.app_key.did().as_str()).await;
+        payment::stake_for_gas(&self.ctx, Mode::Test, &self.shop.wallet).await.expect("stakes");
+        self.advance(Duration::from_secs(1));
+    }
+
     /// Lets the reconciler query the network about everything in flight a minute later, and runs the resulting jobs.
     pub async fn reconcile_later(&self) {
         self.advance(Duration::from_secs(60));
@@ -69,14 +91,19 @@ pub async fn sign(connect: &Connect, alice: &Buyer, asked: &Value) -> Value {
 pub async fn decline_mandate(app: &TestApp, connect: &Connect) {
     let mut unit = app.ctx.store.begin().await.expect("begins");
     let transactions = unit.attempts().of_connect_session(&connect.token).await.expect("reads");
-    let attempt = transactions.into_iter().find(|attempt| matches!(attempt.purpose, Purpose::Mandate(_))).expect("a mandate");
-    assert!(attempt.status.is_open());
+    let mandate = transactions.into_iter().find(|attempt| matches!(attempt.purpose, Purpose::Mandate(_))).expect("a mandate");
+    assert!(mandate.status.is_open());
+    record_decline(app, unit.as_mut(), mandate).await;
+    unit.commit().await.expect("commits");
+}
+
+/// As [`decline_mandate`], in a unit of work of the caller.
+pub async fn record_decline(app: &TestApp, unit: &mut dyn UnitOfWork, attempt: Attempt) {
     let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("a method");
     let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("a currency");
     let decline = Outcome::Declined(Decline { code: "INSUFFICIENT_GAS".to_owned(), message: "No gas".to_owned() });
     let context = AttemptContext { attempt, method, currency };
-    payment::record(&app.ctx, unit.as_mut(), &context, &decline, Trigger::Reconciler).await.expect("records");
-    unit.commit().await.expect("commits");
+    payment::record(&app.ctx, unit, &context, &decline, Trigger::Reconciler).await.expect("records");
 }
 
 /// The purposes of the transactions of a connect session, in a fixed order: while the clock stands still, their own is unknown.
@@ -87,13 +114,13 @@ pub async fn signed_purposes(app: &TestApp, connect: &Connect) -> Vec<PurposeKin
     purposes
 }
 
-/// Checks that the wallet is told of [`decline_mandate`].
+/// Checks that the wallet's answer is the decline that [`decline_mandate`] records.
 pub fn assert_refused(answer: &Value) {
     assert_eq!((&answer["status"], &answer["errorCode"]), (&json!("error"), &json!("NETWORK_DECLINED")), "{answer}");
     assert_eq!((&answer["errorMessage"], &answer["errorParams"]), (&json!("No gas"), &json!({ "reason": "INSUFFICIENT_GAS" })));
 }
 
-/// Checks that the page is told of [`decline_mandate`].
+/// Checks that the page shows the decline that [`decline_mandate`] records.
 pub fn assert_failed(seen: &Value) {
     assert_eq!((&seen["status"], &seen["code"]), (&json!("error"), &json!("NETWORK_DECLINED")), "{seen}");
     assert_eq!((&seen["error"], &seen["params"]), (&json!("No gas"), &json!({ "reason": "INSUFFICIENT_GAS" })));
@@ -105,13 +132,8 @@ pub fn assert_confirming(answer: &Value) {
     assert!(answer["successMessage"].as_str().is_some_and(|message| message.contains("being confirmed")), "{answer}");
 }
 
-/// A subscription with a deposit that is charged by card after its customer has changed from the wallet, and a connect session for the change
-/// back to the wallet, which needs a delegation and a deposit.
-pub async fn change_currency(app: &TestApp, alice: &Buyer) -> (String, Connect) {
-    let plans = Plans::put(app).await;
-    let link = plans.link(app, &[&plans.monthly], SubscriptionTerms::default()).await;
-    let session = alice.subscribe(app, &link).await;
-    let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
+/// Changes a subscription to a card, so that its deposit is returned.
+pub async fn change_to_card(app: &TestApp, alice: &Buyer, id: &str) {
     let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
     let asked = alice.browser.post(&format!("/api/subscriptions/{id}/change-payment"), &body).await.ok();
     app.networks.confirm(asked["stripeContext"]["client_secret"].as_str().expect("a secret"), ACCEPTED).await;
@@ -120,6 +142,16 @@ pub async fn change_currency(app: &TestApp, alice: &Buyer) -> (String, Connect) 
     app.drain().await;
     app.move_stakes().await;
     app.advance(Duration::from_secs(5));
+}
+
+/// A subscription with a deposit that is charged by card after its customer has changed from the wallet, and a connect session for the change
+/// back to the wallet, which needs a delegation and a deposit.
+pub async fn change_currency(app: &TestApp, alice: &Buyer) -> (String, Connect) {
+    let plans = Plans::put(app).await;
+    let link = plans.link(app, &[&plans.monthly], SubscriptionTerms::default()).await;
+    let session = alice.subscribe(app, &link).await;
+    let id = alice.retrieve(&session).await["checkoutSession"]["subscription_id"].as_str().expect("an id").to_owned();
+    change_to_card(app, alice, &id).await;
     let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
     let connect = Connect::begin(app, &alice.browser, "change-payment", &query).await;
     (id, connect)

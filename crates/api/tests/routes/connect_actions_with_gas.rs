@@ -1,27 +1,21 @@
 //! Every connect action about an existing subscription, at networks of both generations that charge gas, once the store has staked for it.
 
 use crate::app::plans::SKT;
+use crate::app::signing::decline_mandate;
 use crate::app::{Buyer, Connect, Plans, Subscriber, TOKEN, Terms, TestApp, WEEK, claim_of, signed_claim, wallet};
 use poem::http::Method;
 use serde_json::{Value, json};
 use souk_domain::billing::{self, Stake};
 use souk_domain::checkout::SubscriptionTerms;
-use souk_domain::payment::{self, AttemptContext, Decline, Outcome, Purpose, Trigger, check_due};
+use souk_domain::payment::check_due;
 use souk_domain::shared::{Amount, SubscriptionId};
 use souk_sandbox::ledger::Generation;
 use std::time::Duration;
 
-/// The price of a unit of gas, in base units.
-const GAS_PRICE: u64 = 10_000_000_000_000;
-
 /// A store that has staked for gas.
 async fn open(generation: Generation) -> TestApp {
     let app = TestApp::open().await;
-    app.networks.set_chain(generation, GAS_PRICE).await;
-    app.networks.faucet(app.app_key.did().as_str()).await;
-    let path = format!("/api/payment-methods/{}/stake-for-gas", app.shop.wallet);
-    assert_eq!(app.owner().await.browser.post(&path, &json!({})).await.ok()["status"], "staked");
-    app.advance(Duration::from_secs(1));
+    app.stake_for_gas(generation).await;
     app
 }
 
@@ -93,19 +87,6 @@ async fn order_yearly(alice: &Buyer, plans: &Plans, path: &str) -> String {
     let asked = alice.browser.put(&format!("{path}/change-plan"), &order).await.ok();
     let params = asked["connect"]["extraParams"].as_object().expect("parameters");
     params.iter().map(|(name, value)| format!("&{name}={}", value.as_str().expect("text"))).collect()
-}
-
-/// Records that the network has declined the open delegation of a connect session.
-async fn decline_delegation(app: &TestApp, connect: &Connect) {
-    let transactions = payment::connect_transactions(&app.ctx, &connect.token).await.expect("reads");
-    let attempt = transactions.into_iter().find(|attempt| matches!(attempt.purpose, Purpose::Mandate(_))).expect("a delegation");
-    let mut unit = app.ctx.store.begin().await.expect("begins");
-    let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("a method");
-    let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("a currency");
-    let decline = Outcome::Declined(Decline { code: "INSUFFICIENT_GAS".to_owned(), message: "No gas".to_owned() });
-    let context = AttemptContext { attempt, method, currency };
-    payment::record(&app.ctx, unit.as_mut(), &context, &decline, Trigger::Reconciler).await.expect("records");
-    unit.commit().await.expect("commits");
 }
 
 in_both_generations! {
@@ -237,7 +218,7 @@ in_both_generations! {
         app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
         let connect = Connect::begin(app, &alice.browser, "change-payment", &query).await;
         assert_eq!(connect.sign_all(&alice.wallet).await.0["status"], "ok");
-        decline_delegation(app, &connect).await;
+        decline_mandate(app, &connect).await;
         app.drain().await;
         assert_eq!(connect.status().await.ok()["code"], "NETWORK_DECLINED");
         let failed = alice.browser.get(&path).await.ok()["pending_plan_change"].clone();

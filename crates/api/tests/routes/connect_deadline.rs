@@ -34,85 +34,82 @@ fn assert_repeatable(answer: &Value, started_at: Instant) {
     assert!(started_at.elapsed() < Duration::from_secs(6), "{:?}", started_at.elapsed());
 }
 
-#[tokio::test]
-async fn a_question_to_a_slow_network_before_a_signature_can_be_repeated_and_stores_nothing_later() {
-    let app = TestApp::open().await;
-    let (alice, connect) = request_restake(&app).await;
-    app.networks.hang_ledger(true);
-    let started_at = Instant::now();
-    assert_repeatable(&connect.scan().await, started_at);
-    app.networks.hang_ledger(false);
-    let asked = connect.scan().await;
-    let placed = "SELECT count(*) AS n FROM attempts WHERE purpose = 'stake'";
-    let before = app.count(placed).await;
-    app.networks.hang_ledger(true);
-    let started_at = Instant::now();
-    assert_repeatable(&sign(&connect, &alice, &asked).await, started_at);
-    assert_eq!(connect.status().await.ok()["status"], "scanned", "the session goes on");
-    app.networks.hang_ledger(false);
-    let again = connect.scan().await;
-    assert_ne!(again["challenge"], asked["challenge"], "a challenge is used once");
-    assert_eq!(sign(&connect, &alice, &again).await["status"], "ok");
-    wait_for_status(&connect, "succeed").await;
-    app.drain().await;
-    assert_eq!(app.count(placed).await, before + 1, "the late answer of the network has stored nothing");
-    app.finish().await;
-}
-
-#[tokio::test]
-async fn a_session_does_not_expire_while_the_response_of_its_wallet_is_being_processed() {
-    let app = TestApp::open().await;
-    let (alice, connect) = request_restake(&app).await;
-    let asked = connect.scan().await;
-    app.advance(Duration::from_secs(299));
-    app.networks.hang_ledger(true);
-    let later = async {
-        while app.count("SELECT count(*) AS n FROM connect_sessions WHERE status = 'working'").await == 0 {
-            tokio::task::yield_now().await;
-        }
-        app.advance(Duration::from_secs(60));
-        expire_connect_sessions(&app.ctx, 10).await.expect("expires");
-        app.networks.hang_ledger(false);
-    };
-    let (answer, ()) = tokio::join!(sign(&connect, &alice, &asked), later);
-    assert_eq!(answer["status"], "ok", "{answer}");
-    wait_for_status(&connect, "succeed").await;
-    app.drain().await;
-    app.finish().await;
-}
-
-/// The customer abandoned the deposit before, so the network is asked how much of it was placed.
-#[tokio::test]
-async fn a_deposit_that_cannot_be_determined_in_time_is_asked_for_when_the_wallet_reads_again() {
-    let app = TestApp::open().await;
-    let alice = app.sign_in("alice").await;
-    let (id, abandoned) = change_currency(&app, &alice).await;
-    let asked = abandoned.scan().await;
-    assert_eq!(sign(&abandoned, &alice, &asked).await["requestedClaims"][0]["type"], "prepareTx");
-    app.drain().await;
-    app.advance(Duration::from_secs(5));
-    let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
-    let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
-    let asked = connect.scan().await;
-    assert_eq!(asked["requestedClaims"][0]["type"], "signature", "{asked}");
-    app.networks.hang_ledger(true);
-    let started_at = Instant::now();
-    assert_repeatable(&sign(&connect, &alice, &asked).await, started_at);
-    assert_eq!(connect.status().await.ok()["status"], "scanned", "the session goes on");
-    app.networks.hang_ledger(false);
-    let asked = connect.scan().await;
-    assert_eq!(asked["requestedClaims"][0]["type"], "prepareTx", "{asked}");
-    assert_eq!(sign(&connect, &alice, &asked).await["status"], "ok");
-    wait_for_status(&connect, "succeed").await;
-    app.drain().await;
-    let seen = alice.browser.get(&format!("/api/subscriptions/{id}")).await.ok();
-    assert_eq!((&seen["mandate"]["type"], &seen["staking"]["status"]), (&json!("delegation"), &json!("held")), "{seen}");
-    app.finish().await;
-}
-
 on_both! {
+    async fn a_question_to_a_slow_network_before_a_signature_can_be_repeated_and_stores_nothing_later(db: &TestDatabase) {
+        let app = TestApp::with_gas(db).await;
+        let (alice, connect) = request_restake(&app).await;
+        app.networks.hang_ledger(true);
+        let started_at = Instant::now();
+        assert_repeatable(&connect.scan().await, started_at);
+        app.networks.hang_ledger(false);
+        let asked = connect.scan().await;
+        let placed = "SELECT count(*) AS n FROM attempts WHERE purpose = 'stake'";
+        let before = app.count(placed).await;
+        app.networks.hang_ledger(true);
+        let started_at = Instant::now();
+        assert_repeatable(&sign(&connect, &alice, &asked).await, started_at);
+        assert_eq!(connect.status().await.ok()["status"], "scanned", "the session goes on");
+        app.networks.hang_ledger(false);
+        let again = connect.scan().await;
+        assert_ne!(again["challenge"], asked["challenge"], "a challenge is used once");
+        assert_eq!(sign(&connect, &alice, &again).await["status"], "ok");
+        wait_for_status(&connect, "succeed").await;
+        app.drain().await;
+        assert_eq!(app.count(placed).await, before + 1, "the late answer of the network has stored nothing");
+        app.finish().await;
+    }
+
+    async fn a_session_does_not_expire_while_the_response_of_its_wallet_is_being_processed(db: &TestDatabase) {
+        let app = TestApp::with_gas(db).await;
+        let (alice, connect) = request_restake(&app).await;
+        let asked = connect.scan().await;
+        app.advance(Duration::from_secs(299));
+        app.networks.hang_ledger(true);
+        let later = async {
+            while app.count("SELECT count(*) AS n FROM connect_sessions WHERE status = 'working'").await == 0 {
+                tokio::task::yield_now().await;
+            }
+            app.advance(Duration::from_secs(60));
+            expire_connect_sessions(&app.ctx, 10).await.expect("expires");
+            app.networks.hang_ledger(false);
+        };
+        let (answer, ()) = tokio::join!(sign(&connect, &alice, &asked), later);
+        assert_eq!(answer["status"], "ok", "{answer}");
+        wait_for_status(&connect, "succeed").await;
+        app.drain().await;
+        app.finish().await;
+    }
+
+    /// The customer abandoned the deposit before, so the network is asked how much of it was placed.
+    async fn a_deposit_that_cannot_be_determined_in_time_is_asked_for_when_the_wallet_reads_again(db: &TestDatabase) {
+        let app = TestApp::with_gas(db).await;
+        let alice = app.sign_in("alice").await;
+        let (id, abandoned) = change_currency(&app, &alice).await;
+        let asked = abandoned.scan().await;
+        assert_eq!(sign(&abandoned, &alice, &asked).await["requestedClaims"][0]["type"], "prepareTx");
+        app.drain().await;
+        app.advance(Duration::from_secs(5));
+        let query = format!("&subscriptionId={id}&currencyId={}", app.shop.token);
+        let connect = Connect::begin(&app, &alice.browser, "change-payment", &query).await;
+        let asked = connect.scan().await;
+        assert_eq!(asked["requestedClaims"][0]["type"], "signature", "{asked}");
+        app.networks.hang_ledger(true);
+        let started_at = Instant::now();
+        assert_repeatable(&sign(&connect, &alice, &asked).await, started_at);
+        assert_eq!(connect.status().await.ok()["status"], "scanned", "the session goes on");
+        app.networks.hang_ledger(false);
+        let asked = connect.scan().await;
+        assert_eq!(asked["requestedClaims"][0]["type"], "prepareTx", "{asked}");
+        assert_eq!(sign(&connect, &alice, &asked).await["status"], "ok");
+        wait_for_status(&connect, "succeed").await;
+        app.drain().await;
+        let seen = alice.browser.get(&format!("/api/subscriptions/{id}")).await.ok();
+        assert_eq!((&seen["mandate"]["type"], &seen["staking"]["status"]), (&json!("delegation"), &json!("held")), "{seen}");
+        app.finish().await;
+    }
+
     async fn reading_the_request_of_a_step_in_progress_does_not_end_the_session(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let session = alice.start(&app.shop.atlas).await;
         alice.submit_for_wallet(&app, &session).await;
@@ -134,7 +131,7 @@ on_both! {
     }
 
     async fn a_response_that_is_sent_again_has_the_current_result(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
         let session = alice.start(&app.shop.atlas).await;
@@ -150,23 +147,26 @@ on_both! {
         assert_eq!(connect.read(&connect.post(&foreign).await)["errorCode"], "CONNECT_OTHER_WALLET");
         app.reconcile_later().await;
         let last = connect.read(&connect.post(&body).await);
-        assert_eq!((&last["status"], &last["response"], &last["successMessage"]), (&json!("ok"), &first["response"], &Value::Null), "{last}");
+        assert_eq!(
+            (&last["status"], &last["response"], &last["successMessage"]),
+            (&json!("ok"), &first["response"], &Value::Null),
+            "{last}"
+        );
         assert_eq!(app.networks.transfers_to(app.app_key.did().as_str()).await.len(), 1);
         app.finish().await;
     }
-}
 
-#[tokio::test]
-async fn a_payment_of_a_hanging_network_is_being_confirmed() {
-    let app = TestApp::open().await;
-    let alice = app.sign_in("alice").await;
-    app.networks.hang_ledger(true);
-    let started_at = Instant::now();
-    let (connect, answer) = pay(&app, &alice).await;
-    assert_confirming(&answer);
-    assert!(started_at.elapsed() < Duration::from_secs(6), "{:?}", started_at.elapsed());
-    app.networks.hang_ledger(false);
-    wait_for_status(&connect, "succeed").await;
-    app.drain().await;
-    app.finish().await;
+    async fn a_payment_of_a_hanging_network_is_being_confirmed(db: &TestDatabase) {
+        let app = TestApp::with_gas(db).await;
+        let alice = app.sign_in("alice").await;
+        app.networks.hang_ledger(true);
+        let started_at = Instant::now();
+        let (connect, answer) = pay(&app, &alice).await;
+        assert_confirming(&answer);
+        assert!(started_at.elapsed() < Duration::from_secs(6), "{:?}", started_at.elapsed());
+        app.networks.hang_ledger(false);
+        wait_for_status(&connect, "succeed").await;
+        app.drain().await;
+        app.finish().await;
+    }
 }

@@ -1,17 +1,22 @@
 //! Connect sessions whose transactions the network has not decided about: they end neither too early nor without the charge that follows, and
 //! nothing is paid for them after their end.
 
-use crate::app::signing::{assert_confirming, assert_refused, begin_order, begin_plain_plan, begin_plan, pay, sign, signed_purposes};
-use crate::app::{Connect, Plans, Subscriber, TOKEN, Terms, TestApp, claim_of, wallet};
+use crate::app::signing::{
+    assert_confirming, assert_refused, begin_order, begin_plain_plan, begin_plan, pay, record_decline, sign, signed_purposes,
+};
+use crate::app::{Buyer, Connect, Plans, Subscriber, TOKEN, Terms, TestApp, claim_of, wallet};
 use serde_json::{Value, json};
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::on_both;
+use souk_adapters::testing::TestDatabase;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{self, PaymentTargetError, RechargeError};
 use souk_domain::payment::{
-    self, AttemptContext, Outcome, PurposeKind, Settlement, SigningStep, Trigger, WalletSignature, check_due, networks_due,
+    self, Attempt, AttemptContext, Outcome, Purpose, PurposeKind, Settlement, SigningStep, Trigger, WalletSignature, check_due,
+    networks_due,
 };
-use souk_domain::shared::Amount;
+use souk_domain::shared::{Amount, SessionId};
+use souk_domain::storage::UnitOfWork;
 use std::time::Duration;
 
 /// Brings connect sessions into the state in which a process leaves them that stops after it has stored and sent the transaction.
@@ -44,9 +49,40 @@ async fn request_top_up(app: &TestApp, one: &Subscriber, friend: &TestWallet) ->
     (connect, asked)
 }
 
+/// Another connect session for an order.
+async fn begin_again(app: &TestApp, alice: &Buyer, session: &str) -> Connect {
+    let query = format!("&checkoutSessionId={session}&sessionUserDid={}", alice.wallet.did());
+    Connect::begin(app, &alice.browser, "subscription", &query).await
+}
+
+/// A connect session that asks for the deposit of an order whose mandate is in flight since another connect session, which has ended.
+struct LaterSession {
+    order: SessionId,
+    connect: Connect,
+    asked: Value,
+}
+
+impl LaterSession {
+    async fn begin(app: &TestApp, alice: &Buyer) -> Self {
+        let (session, first, asked) = begin_plan(app, alice).await;
+        app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
+        assert_eq!(sign(&first, alice, &asked).await["requestedClaims"][0]["type"], "prepareTx");
+        app.execute("UPDATE connect_sessions SET status = 'error' WHERE action = 'subscription'").await;
+        let connect = begin_again(app, alice, &session).await;
+        let asked = connect.scan().await;
+        assert_eq!(asked["requestedClaims"][0]["type"], "prepareTx", "{asked}");
+        Self { order: SessionId::parse(&session).expect("an id"), connect, asked }
+    }
+
+    async fn mandate(&self, unit: &mut dyn UnitOfWork) -> Attempt {
+        let order = unit.sessions().find(&self.order).await.expect("reads").expect("is there");
+        unit.attempts().open_of(&Purpose::Mandate(order.mandate_id.expect("a mandate"))).await.expect("reads").expect("is open")
+    }
+}
+
 on_both! {
     async fn a_session_does_not_succeed_before_the_first_charge_of_its_plan_has_settled(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let (session, connect, asked) = begin_plain_plan(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 0 })).await;
@@ -62,7 +98,7 @@ on_both! {
     }
 
     async fn a_charge_that_the_network_declines_late_ends_the_session_of_its_mandate(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let (_, connect, asked) = begin_plain_plan(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "delay_ms", "value": 0 })).await;
@@ -79,7 +115,7 @@ on_both! {
     }
 
     async fn a_wallet_with_nothing_to_sign_waits_for_what_an_ended_session_has_left_in_flight(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let (session, first, asked) = begin_plain_plan(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
@@ -87,8 +123,7 @@ on_both! {
         let (refused, kinds) = alice.sign_all(&app, &session, "subscription").await;
         assert_eq!((&refused["errorCode"], &kinds[..]), (&json!("PAYMENT_IN_FLIGHT"), &["authPrincipal".to_owned()][..]), "{refused}");
         app.execute("UPDATE connect_sessions SET status = 'error' WHERE status = 'confirming'").await;
-        let query = format!("&checkoutSessionId={session}&sessionUserDid={}", alice.wallet.did());
-        let second = Connect::begin(&app, &alice.browser, "subscription", &query).await;
+        let second = begin_again(&app, &alice, &session).await;
         let (answer, _) = second.sign_all(&alice.wallet).await;
         assert_confirming(&answer);
         assert_eq!(second.status().await.ok()["status"], "scanned");
@@ -100,7 +135,7 @@ on_both! {
     }
 
     async fn a_session_does_not_expire_while_the_network_has_not_decided(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
         let (connect, answer) = pay(&app, &alice).await;
@@ -116,7 +151,7 @@ on_both! {
     }
 
     async fn a_session_that_was_asked_for_a_deposit_waits_for_its_mandate_and_then_expires(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let (_, connect, asked) = begin_plan(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
@@ -131,7 +166,7 @@ on_both! {
     }
 
     async fn a_mandate_alone_concludes_a_session_whose_process_has_stopped(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let link = Plans::put(&app).await.trial(&app).await;
         let (session, connect, asked) = begin_order(&app, &alice, &link).await;
@@ -150,7 +185,7 @@ on_both! {
     }
 
     async fn a_second_top_up_is_not_sent_while_the_first_is_undecided_after_its_session_lapsed(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.subscribe("alice", Terms::default()).await;
         let friend = wallet("friend");
         app.networks.faucet(friend.did().as_str()).await;
@@ -171,7 +206,7 @@ on_both! {
     }
 
     async fn nothing_is_written_or_sent_for_a_session_that_has_ended(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.subscribe("alice", Terms::default()).await;
         let friend = wallet("friend");
         app.networks.faucet(friend.did().as_str()).await;
@@ -201,18 +236,14 @@ on_both! {
     }
 
     async fn a_deposit_waits_for_the_decline_of_its_mandate_that_is_being_recorded(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let (_, connect, asked) = begin_plan(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
         let asked = sign(&connect, &alice, &asked).await;
         let mut unit = app.ctx.store.begin().await.expect("begins");
-        let attempt = unit.attempts().of_connect_session(&connect.token).await.expect("reads").remove(0);
-        let method = unit.methods().find(&attempt.method_id).await.expect("reads").expect("a method");
-        let currency = unit.methods().find_currency(&attempt.currency_id).await.expect("reads").expect("a currency");
-        let decline = payment::Decline { code: "INSUFFICIENT_GAS".to_owned(), message: "No gas".to_owned() };
-        let context = AttemptContext { attempt, method, currency };
-        payment::record(&app.ctx, unit.as_mut(), &context, &Outcome::Declined(decline), Trigger::Reconciler).await.expect("records");
+        let mandate = unit.attempts().of_connect_session(&connect.token).await.expect("reads").remove(0);
+        record_decline(&app, unit.as_mut(), mandate).await;
         let mut deposit = std::pin::pin!(sign(&connect, &alice, &asked));
         assert!(tokio::time::timeout(Duration::from_millis(500), &mut deposit).await.is_err(), "it waits");
         unit.commit().await.expect("commits");
@@ -222,8 +253,76 @@ on_both! {
         app.finish().await;
     }
 
+    async fn a_deposit_is_not_sent_if_the_network_is_declining_the_mandate_of_an_ended_session(db: &TestDatabase) {
+        let app = TestApp::with_gas(db).await;
+        let alice = app.sign_in("alice").await;
+        let later = LaterSession::begin(&app, &alice).await;
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let mandate = later.mandate(unit.as_mut()).await;
+        record_decline(&app, unit.as_mut(), mandate).await;
+        let mut deposit = std::pin::pin!(sign(&later.connect, &alice, &later.asked));
+        assert!(tokio::time::timeout(Duration::from_millis(500), &mut deposit).await.is_err(), "it waits");
+        unit.commit().await.expect("commits");
+        let refused = deposit.await;
+        assert_eq!(refused["status"], "error", "{refused}");
+        assert_eq!(signed_purposes(&app, &later.connect).await, []);
+        app.drain().await;
+        app.finish().await;
+    }
+
+    async fn a_deposit_waits_for_an_outcome_of_its_mandate_before_it_locks_the_order(db: &TestDatabase) {
+        let app = TestApp::with_gas(db).await;
+        let alice = app.sign_in("alice").await;
+        let later = LaterSession::begin(&app, &alice).await;
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        let mandate = later.mandate(unit.as_mut()).await;
+        unit.attempts().lock_open(std::slice::from_ref(&mandate.id)).await.expect("locks");
+        let mut deposit = std::pin::pin!(sign(&later.connect, &alice, &later.asked));
+        assert!(tokio::time::timeout(Duration::from_millis(500), &mut deposit).await.is_err(), "it waits");
+        let order = unit.sessions().find(&later.order).await.expect("reads").expect("is there");
+        let written = tokio::time::timeout(Duration::from_millis(500), unit.sessions().update(&order)).await;
+        assert!(written.expect("nothing else has locked the order").expect("writes"));
+        drop(unit);
+        assert_confirming(&deposit.await);
+        app.reconcile_later().await;
+        assert_eq!(later.connect.status().await.ok()["status"], "succeed");
+        app.finish().await;
+    }
+
+    async fn a_deposit_is_refused_while_another_session_waits_for_the_mandate(db: &TestDatabase) {
+        let app = TestApp::with_gas(db).await;
+        let alice = app.sign_in("alice").await;
+        let (session, first, asked) = begin_plan(&app, &alice).await;
+        app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
+        let asked_first = sign(&first, &alice, &asked).await;
+        let second = begin_again(&app, &alice, &session).await;
+        let asked = second.scan().await;
+        let refused = sign(&second, &alice, &asked).await;
+        assert_eq!((&refused["status"], &refused["errorCode"]), (&json!("error"), &json!("PAYMENT_IN_FLIGHT")), "{refused}");
+        assert_eq!(signed_purposes(&app, &second).await, []);
+        assert_confirming(&sign(&first, &alice, &asked_first).await);
+        app.reconcile_later().await;
+        assert_eq!(first.status().await.ok()["status"], "succeed");
+        assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
+        app.finish().await;
+    }
+
+    async fn a_session_that_waits_for_a_deposit_which_is_not_needed_ends_with_its_mandate(db: &TestDatabase) {
+        let app = TestApp::with_gas(db).await;
+        let alice = app.sign_in("alice").await;
+        let (_, connect, asked) = begin_plain_plan(&app, &alice).await;
+        app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
+        assert_confirming(&sign(&connect, &alice, &asked).await);
+        // As if the server had failed before it knew whether a deposit is missing.
+        app.execute("UPDATE connect_sessions SET status = 'scanned', step = 'stake' WHERE status = 'confirming'").await;
+        assert_confirming(&connect.scan().await);
+        app.reconcile_later().await;
+        assert_eq!(connect.status().await.ok()["status"], "succeed");
+        app.finish().await;
+    }
+
     async fn the_end_of_a_hold_ends_the_session_of_the_payment(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
         app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
         let (connect, _) = pay(&app, &alice).await;
@@ -242,6 +341,28 @@ on_both! {
         assert_eq!(connect.status().await.ok()["params"]["reason"], "amount_differs");
         app.finish().await;
     }
+}
+
+/// An insert would wait for the outcome on PostgreSQL, whose handler may wait for what the insert's unit of work has locked.
+#[tokio::test]
+async fn a_second_top_up_does_not_wait_for_the_outcome_of_the_first_that_is_being_recorded() {
+    let db = TestDatabase::postgres().await;
+    let app = TestApp::on(&db).await;
+    let alice = app.subscribe("alice", Terms::default()).await;
+    let friend = wallet("friend");
+    app.networks.faucet(friend.did().as_str()).await;
+    let (first, asked) = request_top_up(&app, &alice, &friend).await;
+    app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
+    assert_confirming(&first.answer(&friend, &asked, claim_of(&friend, &asked)).await);
+    let (second, asked) = request_top_up(&app, &alice, &friend).await;
+    let mut unit = app.ctx.store.begin().await.expect("begins");
+    let ids = [unit.attempts().of_connect_session(&first.token).await.expect("reads").remove(0).id];
+    unit.attempts().settle_all(&ids, app.ctx.now()).await.expect("settles");
+    let refused = second.answer(&friend, &asked, claim_of(&friend, &asked)).await;
+    assert_eq!((&refused["status"], &refused["errorCode"]), (&json!("error"), &json!("PAYMENT_IN_FLIGHT")), "{refused}");
+    drop(unit);
+    app.reconcile_later().await;
+    app.finish().await;
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! `/api/payment-methods/{id}/check` and `/stake-for-gas`, and payments at networks of both generations that charge gas.
 
+use crate::app::signing::GAS_PRICE;
 use crate::app::{Buyer, Plans, TOKEN, TestApp, WEEK, claim_of};
 use serde_json::json;
 use souk_adapters::arcblock::{TokenInput, TransferV2Tx, transaction_hash};
@@ -11,9 +12,6 @@ use souk_domain::payment::{Outcome, SignedTransaction, check_due};
 use souk_domain::shared::{Amount, SubscriptionId};
 use souk_sandbox::ledger::{CHAIN_ID, Generation, MIN_GAS_STAKE, token};
 use std::time::Duration;
-
-/// The price of a unit of gas, in base units.
-const GAS_PRICE: u64 = 10_000_000_000_000;
 
 fn path(app: &TestApp, end: &str) -> String {
     format!("/api/payment-methods/{}/{end}", app.shop.wallet)
@@ -104,10 +102,10 @@ async fn renew_with_stake(app: &TestApp, alice: &Buyer, plans: &Plans) {
     assert_eq!((&invoice["status"], &invoice["billing_reason"]), (&json!("paid"), &json!("subscription_cycle")), "{invoice}");
 }
 
-#[tokio::test]
-async fn a_wallet_is_told_the_truth_about_its_payment_at_a_network_of_generation_1_20_8_with_gas() {
+/// A payment that the network refuses, and one that it decides about later.
+async fn refuse_and_confirm(generation: Generation) {
     let app = TestApp::open().await;
-    app.networks.set_chain(Generation::V1_20_8, GAS_PRICE).await;
+    app.networks.set_chain(generation, GAS_PRICE).await;
     let alice = app.sign_in("alice").await;
     let session = alice.start(&app.shop.atlas).await;
     alice.submit_for_wallet(&app, &session).await;
@@ -127,6 +125,16 @@ async fn a_wallet_is_told_the_truth_about_its_payment_at_a_network_of_generation
     assert_eq!(connect.status().await.ok()["status"], "succeed");
     assert_eq!(alice.retrieve(&session).await["checkoutSession"]["status"], "complete");
     app.finish().await;
+}
+
+#[tokio::test]
+async fn a_wallet_is_told_the_truth_about_its_payment_at_a_network_of_generation_1_20_8_with_gas() {
+    refuse_and_confirm(Generation::V1_20_8).await;
+}
+
+#[tokio::test]
+async fn a_wallet_is_told_the_truth_about_its_payment_at_a_network_of_the_current_generation_with_gas() {
+    refuse_and_confirm(Generation::Current).await;
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use super::credit::{CreditNoteReason, Destination, is_contested};
 use super::issue_invoice::{Bill, issue};
 use super::plan_mandate::permits;
 use super::plan_preview::{PlanDraft, draft, shown_for};
-use super::stake::lock_security;
+use super::stake::{lock_security, supersede_plan_change};
 use super::subscription_admin::{lock, save};
 use super::{BillingReason, InvoiceItem, Period, PlanError, PlanOrder, Requester, Subscription, time_of};
 use crate::context::Context;
@@ -33,7 +33,8 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     }
     let mut unit = ctx.store.begin().await?;
     let subscription = lock(unit.as_mut(), id).await?;
-    lock_security(unit.as_mut(), &subscription).await?;
+    let ordered = unit.plan_changes().find(id).await?;
+    lock_security(unit.as_mut(), &subscription, ordered.as_ref()).await?;
     let now = time_of(ctx, unit.as_mut(), subscription.clock_id.as_ref()).await?;
     let at = shown_for(unit.as_mut(), order, &subscription, now).await?;
     // Changes within one second (a test clock can stand still for longer) start a microsecond apart: no two invoices of one reason share a
@@ -72,9 +73,8 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     attempts.extend(issue(ctx, unit.as_mut(), &mut batch, &mut subscription, bill, nonce(ctx), now).await?);
     save(unit.as_mut(), &subscription).await?;
     unit.subscriptions().put_items(&subscription).await?;
-    // The reason of an earlier failure is of no use any more. An order that is still pending returns its own deposit.
-    if unit.plan_changes().find(id).await?.is_some_and(|ordered| ordered.order == *order || !ordered.is_pending()) {
-        unit.plan_changes().remove(id).await?;
+    if let Some(ordered) = &ordered {
+        supersede_plan_change(ctx, unit.as_mut(), ordered).await?;
     }
     publish_charges(ctx, unit.as_mut(), &attempts).await?;
     unit.commit().await?;

@@ -2,11 +2,11 @@
 
 use super::change_plan::{PlanSwitch, switch_plan};
 use super::payment_target::pending_mandate;
-use super::stake::{Stake, adopt_stake, fail_plan_change, return_deposit};
+use super::stake::{Stake, adopt_stake, fail_plan_change, has_undecided_deposit, return_deposit};
 use super::subscription_admin::lock;
 use super::{
-    BillingError, PLAN_CHANGE_INTERVAL, PREVIEW_LIFETIME, PendingPlanChange, PlanChangeFailure, PlanDeposit, PlanError, PlanOrder,
-    Requester, SubscriptionError, time_of,
+    PLAN_CHANGE_INTERVAL, PREVIEW_LIFETIME, PendingPlanChange, PlanChangeFailure, PlanDeposit, PlanError, PlanOrder, Requester,
+    SubscriptionError, time_of,
 };
 use crate::context::Context;
 use crate::payment::{Attempt, AttemptStatus, Decline, MandateDetails, MandateStatus, per_network};
@@ -23,16 +23,26 @@ pub(super) enum SignedForPlan<'a> {
 }
 
 /// Stores an ordered plan change, in the unit of work that stores the attempt which the plan needs. The caller has locked the subscription
-/// and the stake. A deposit for an earlier order counts for this one.
+/// and the stake. A settled deposit for an earlier order counts for this one.
+///
+/// # Errors
+/// [`SubscriptionError::PaymentInFlight`] while the network has not decided about the deposit of an earlier order, also of a failed one:
+/// nothing else would return that deposit.
 pub(super) async fn order_plan(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
     id: &SubscriptionId,
     order: &PlanOrder,
     signed: SignedForPlan<'_>,
-) -> Result<(), BillingError> {
+) -> Result<(), PlanError> {
     let now = ctx.now();
-    let earlier = unit.plan_changes().find(id).await?.filter(PendingPlanChange::is_pending);
+    let earlier = unit.plan_changes().find(id).await?;
+    if let Some(earlier) = &earlier
+        && has_undecided_deposit(unit, earlier).await?
+    {
+        return Err(SubscriptionError::PaymentInFlight.into());
+    }
+    let earlier = earlier.filter(PendingPlanChange::is_pending);
     let earlier_deposit = earlier.as_ref().and_then(|earlier| earlier.deposit.clone());
     let ordered = PendingPlanChange::new(id.clone(), order.clone(), now);
     let ordered = match signed {

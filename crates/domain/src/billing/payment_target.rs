@@ -176,16 +176,34 @@ pub(super) async fn send(
     signature: &WalletSignature<'_>,
     signed: SignedTransaction,
 ) -> Result<String, PaymentTargetError> {
-    lock_step(ctx, unit.as_mut(), signature.step.as_ref()).await?;
     let kind = AttemptKind::Wallet { payer: signature.payer.did.clone(), bytes: signed.bytes, hash: signed.hash.clone() };
     let attempt = Attempt { connect_token: signature.connect_token(), ..attempt_of(ctx, target, purpose, amount, kind) };
-    match unit.attempts().insert(&attempt, &[]).await {
-        Err(StorageError::Duplicate(_)) => return Err(SubscriptionError::PaymentInFlight.into()),
-        inserted => inserted?,
-    }
+    insert(ctx, unit.as_mut(), &attempt, signature).await?;
     unit.commit().await?;
     send_now(ctx, &attempt.id).await?;
     Ok(signed.hash)
+}
+
+/// Inserts an attempt that a wallet signed.
+///
+/// # Errors
+/// As [`send`].
+pub(super) async fn insert(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    attempt: &Attempt,
+    signature: &WalletSignature<'_>,
+) -> Result<(), PaymentTargetError> {
+    // While an outcome of that attempt is being recorded, an insert would wait for it, and the outcome may wait for what this unit of work
+    // has locked.
+    if unit.attempts().open_of(&attempt.purpose).await?.is_some() {
+        return Err(SubscriptionError::PaymentInFlight.into());
+    }
+    lock_step(ctx, unit, signature.step.as_ref()).await?;
+    match unit.attempts().insert(attempt, &[]).await {
+        Err(StorageError::Duplicate(_)) => Err(SubscriptionError::PaymentInFlight.into()),
+        inserted => Ok(inserted?),
+    }
 }
 
 /// Sends an attempt that was just committed. Without an answer it stays in flight, and the reconciler queries the network later.

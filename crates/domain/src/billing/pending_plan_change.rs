@@ -44,10 +44,13 @@ pub enum PlanChangeFailure {
     PreviewChanged,
     /// The plan or the ordered quantity is not available any more.
     NotAvailable,
+    /// The plan has changed by another order. The row waits for the decision about its deposit, and is not shown.
+    Superseded,
 }
 
 impl PlanChangeFailure {
-    pub const ALL: [Self; 4] = [Self::DelegationDeclined, Self::DepositDeclined, Self::PreviewChanged, Self::NotAvailable];
+    pub const ALL: [Self; 5] =
+        [Self::DelegationDeclined, Self::DepositDeclined, Self::PreviewChanged, Self::NotAvailable, Self::Superseded];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -56,6 +59,7 @@ impl PlanChangeFailure {
             Self::DepositDeclined => "deposit_declined",
             Self::PreviewChanged => "preview_changed",
             Self::NotAvailable => "not_available",
+            Self::Superseded => "superseded",
         }
     }
 
@@ -118,7 +122,11 @@ impl PendingPlanChange {
     /// Whether the customer should see it at `now`: it is pending, or failed recently.
     #[must_use]
     pub fn is_shown(&self, now: Timestamp) -> bool {
-        self.is_pending() || now.since(self.updated_at) < FAILURE_SHOWN
+        match self.failure {
+            None => true,
+            Some(PlanChangeFailure::Superseded) => false,
+            Some(_) => now.since(self.updated_at) < FAILURE_SHOWN,
+        }
     }
 
     /// Returns the change after it was given up.

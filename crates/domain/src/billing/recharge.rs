@@ -6,6 +6,7 @@
 use super::charges::publish_charges;
 use super::clock::time_of;
 use super::dunning::collect_now;
+use super::payment_target::{insert, send_now};
 use super::statement::{Statement, StatementOwner, record_statement};
 use super::subscription_admin::load;
 use super::subscription_error::convert_payment_errors;
@@ -18,10 +19,10 @@ use crate::context::Context;
 use crate::events::{Message, Topic};
 use crate::payment::{
     Attempt, AttemptKind, Currency, Description, Mandate, MandateDetails, MandateStatus, Method, MethodAmount, Purpose, TransferRequest,
-    UnsignedTransaction, WalletSignature, lock_step,
+    UnsignedTransaction, WalletSignature,
 };
 use crate::pricing::ProductNames;
-use crate::shared::{Amount, AttemptId, EventId, StorageError, SubscriptionId};
+use crate::shared::{Amount, AttemptId, EventId, SubscriptionId};
 use crate::storage::UnitOfWork;
 
 /// The largest top-up, in charges: of the wallet's mandate limit, or of the price of a period if that is higher.
@@ -205,13 +206,9 @@ pub async fn submit_signed_recharge(
             now,
         )
     };
-    lock_step(ctx, unit.as_mut(), signature.step.as_ref()).await.map_err(PaymentTargetError::from)?;
-    match unit.attempts().insert(&attempt, &[]).await {
-        Err(StorageError::Duplicate(_)) => return Err(SubscriptionError::PaymentInFlight.into()),
-        inserted => inserted?,
-    }
+    insert(ctx, unit.as_mut(), &attempt, &signature).await?;
     unit.commit().await?;
-    super::payment_target::send_now(ctx, &attempt.id).await.map_err(PaymentTargetError::from)?;
+    send_now(ctx, &attempt.id).await.map_err(PaymentTargetError::from)?;
     Ok(signed.hash)
 }
 

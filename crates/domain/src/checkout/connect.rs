@@ -4,7 +4,7 @@ use super::Session;
 use super::advance::{MAX_TRIES, Step, step};
 use super::transfer::TransferError;
 use crate::context::Context;
-use crate::payment::{Purpose, SettlementError, SigningStep, lock_step, lock_unended, settle_unsent};
+use crate::payment::{Attempt, Purpose, SettlementError, SigningStep, lock_step, lock_unended, settle_unsent};
 use crate::shared::{AttemptId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
 
@@ -38,13 +38,14 @@ async fn try_advance(ctx: &Context, id: &SessionId, signing_step: &SigningStep<'
     if session.is_complete() {
         return Ok(None);
     }
+    let in_flight = lock_in_flight(unit.as_mut(), &session).await?;
     let taken = step(ctx, unit.as_mut(), session.clone(), Some(signing_step.token), ctx.now()).await.map_err(refused)?;
     lock_step(ctx, unit.as_mut(), Some(signing_step)).await?;
     let charge = match taken {
         Step::Charge(attempt) => Some(attempt),
         Step::Completed => None,
         Step::Raced => return Err(TransferError::Changed),
-        Step::Nothing => match adopt(unit.as_mut(), &session, signing_step.token).await? {
+        Step::Nothing => match adopt(unit.as_mut(), &in_flight, signing_step.token).await? {
             Adopted::All => None,
             Adopted::AwaitedElsewhere => return Err(TransferError::PaymentInFlight),
             Adopted::Nothing => return Err(TransferError::Changed),
@@ -73,22 +74,29 @@ pub(super) enum Adopted {
     AwaitedElsewhere,
 }
 
-/// Makes a connect session wait for the transactions of an order that are in flight.
-pub(super) async fn adopt(unit: &mut dyn UnitOfWork, session: &Session, token: &str) -> Result<Adopted, StorageError> {
+/// The transactions of an order that are in flight. No outcome of them is recorded until this unit of work ends. The caller locks the order
+/// and connect sessions afterwards, as recording an outcome does.
+pub(super) async fn lock_in_flight(unit: &mut dyn UnitOfWork, session: &Session) -> Result<Vec<Attempt>, StorageError> {
     let mandate = session.mandate_id.clone().map(Purpose::Mandate);
     let stake = session.stake_id.clone().map(Purpose::Stake);
     let payment = session.intent_id.clone().map(Purpose::Payment);
-    let mut adopted = Adopted::Nothing;
+    let mut ids = Vec::new();
     for purpose in [mandate, stake, payment].into_iter().flatten() {
-        let Some(attempt) = unit.attempts().open_of(&purpose).await? else { continue };
-        let is_adopted = match attempt.connect_token.as_deref() {
-            Some(own) if own == token => true,
+        ids.extend(unit.attempts().open_of(&purpose).await?.map(|attempt| attempt.id));
+    }
+    unit.attempts().lock_open(&ids).await
+}
+
+/// Makes a connect session wait for the transactions of its order that are in flight.
+pub(super) async fn adopt(unit: &mut dyn UnitOfWork, in_flight: &[Attempt], token: &str) -> Result<Adopted, StorageError> {
+    for attempt in in_flight {
+        match attempt.connect_token.as_deref() {
+            Some(own) if own == token => {}
             Some(other) if lock_unended(unit, other).await? => return Ok(Adopted::AwaitedElsewhere),
-            _ => unit.attempts().set_connect_token(&attempt.id, token).await?,
-        };
-        if is_adopted {
-            adopted = Adopted::All;
+            _ => {
+                unit.attempts().set_connect_token(&attempt.id, token).await?;
+            }
         }
     }
-    Ok(adopted)
+    Ok(if in_flight.is_empty() { Adopted::Nothing } else { Adopted::All })
 }

@@ -1,6 +1,6 @@
 //! Wallet signatures for subscriptions beside payments: the mandate for later charges, and the stake.
 
-use super::connect::adopt;
+use super::connect::{Adopted, adopt, lock_in_flight};
 use super::stake::lacks_stake;
 use super::submit::load_items;
 use super::transfer::{Payable, TransferError, payable};
@@ -130,9 +130,10 @@ fn mandate_request(payable: &Payable, payer: &Wallet, limits: Vec<CurrencyLimit>
 }
 
 /// Uses another nonce than the mandate of the same connect session, since it is a separate transaction.
-fn stake_request(payable: &Payable, payer: &Wallet, nonce: u64) -> Result<StakeRequest, TransferError> {
-    let stake = payable.stake.as_ref().filter(|stake| lacks_stake(Some(stake))).ok_or(TransferError::Changed)?;
-    Ok(StakeRequest {
+/// `None`: no deposit is missing.
+fn stake_request(payable: &Payable, payer: &Wallet, nonce: u64) -> Option<StakeRequest> {
+    let stake = payable.stake.as_ref().filter(|stake| lacks_stake(Some(stake)))?;
+    Some(StakeRequest {
         payer: payer.did.clone(),
         payer_key: payer.public_key.clone(),
         amount: stake.missing(),
@@ -186,17 +187,17 @@ pub async fn submit_signed_mandate(ctx: &Context, id: &SessionId, signature: Wal
     Ok(signed.hash)
 }
 
-/// Builds the stake payment of a submitted session. The same nonce builds the same transaction.
+/// Builds the stake payment of a submitted session. The same nonce builds the same transaction. `None`: no deposit is missing.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn prepare_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<PreparedStake, TransferError> {
+pub async fn prepare_stake(ctx: &Context, id: &SessionId, payer: &Wallet, nonce: u64) -> Result<Option<PreparedStake>, TransferError> {
     let mut unit = ctx.store.read().await?;
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
-    let request = stake_request(&payable, payer, nonce)?;
+    let Some(request) = stake_request(&payable, payer, nonce) else { return Ok(None) };
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let prepared = rail.prepare_stake(&payable.method, &payable.currency, &request)?;
     let description = payable.item_names(unit.as_mut()).await?;
     let Payable { method, currency, .. } = payable;
-    Ok(PreparedStake { prepared, method, currency, amount: request.amount, description })
+    Ok(Some(PreparedStake { prepared, method, currency, amount: request.amount, description }))
 }
 
 /// As [`submit_signed_mandate`], for the stake. It is not sent without a mandate.
@@ -213,10 +214,12 @@ pub async fn submit_signed_stake(ctx: &Context, id: &SessionId, signature: Walle
         return Err(TransferError::Declined(decline));
     }
     let payable = payable(ctx, unit.as_mut(), id, &payer.did).await?;
+    // The mandate may be in flight since another connect session, and the network may be declining it.
+    let in_flight = lock_in_flight(unit.as_mut(), &payable.session).await?;
     if !has_mandate(unit.as_mut(), &payable).await? {
         return Err(TransferError::Changed);
     }
-    let request = stake_request(&payable, payer, nonce)?;
+    let request = stake_request(&payable, payer, nonce).ok_or(TransferError::Changed)?;
     let rail = ctx.networks.wallet(payable.method.kind).ok_or(TransferError::MethodNotSupported)?;
     let signed = rail.check_stake(&payable.method, &payable.currency, &request, signed_tx)?;
     let stake = payable.session.stake_id.clone().ok_or(TransferError::Changed)?;
@@ -224,8 +227,10 @@ pub async fn submit_signed_stake(ctx: &Context, id: &SessionId, signature: Walle
     let session = Session { updated_at: now, ..payable.session };
     write_attempt(ctx, unit.as_mut(), &attempt, &session, signature.step.as_ref()).await?;
     if let Some(step) = &signature.step {
-        // The mandate may be in flight since an earlier connect session. The wallet waits for it as well.
-        adopt(unit.as_mut(), &session, step.token).await?;
+        // The wallet waits for the mandate as well, unless its own connect session still does.
+        if adopt(unit.as_mut(), &in_flight, step.token).await? == Adopted::AwaitedElsewhere {
+            return Err(TransferError::PaymentInFlight);
+        }
     }
     unit.commit().await?;
     settle_now(ctx, &attempt.id).await?;

@@ -403,6 +403,8 @@ pub trait Attempts: Send {
     async fn find_all(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
     /// The attempts among `ids` that are open.
     async fn find_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
+    /// As [`Attempts::find_open`], in the order of their ids. No outcome of them is recorded until this unit of work ends.
+    async fn lock_open(&mut self, ids: &[AttemptId]) -> Result<Vec<Attempt>, StorageError>;
     /// The methods of attempts, in the order of the attempts' ids.
     async fn methods_of(&mut self, ids: &[AttemptId]) -> Result<Vec<(AttemptId, MethodId)>, StorageError>;
     /// The accounts of the wallets in these transactions, by method and hash: of who pays the store or receives money from it. Hashes of

@@ -18,7 +18,7 @@ it('says why a plan change failed, with the reason of the network, and that the 
   const text = screen.getByRole('note').textContent;
   expect(text).toContain('The network declined the payment authorization.');
   expect(text).toContain('Your wallet has insufficient funds.');
-  expect(text).toContain('A deposit paid for this change is returned.');
+  expect(text).toContain('Any deposit paid for this change will be returned.');
 });
 
 it('renders nothing without a plan change', () => {

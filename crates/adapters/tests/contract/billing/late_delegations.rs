@@ -11,7 +11,8 @@ use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, PREVIEW_LIFETIME, PaymentChangeError, PendingPlanChange, PlanChangeFailure, PlanOrder, ReleaseReason, StakeStatus,
+    self, PREVIEW_LIFETIME, PaymentChangeError, PendingPlanChange, PlanChangeFailure, PlanOrder, PlanSwitch, ReleaseReason, Requester,
+    RestakeError, StakeStatus, SubscriptionError,
 };
 use souk_domain::context::Context;
 use souk_domain::payment::{self, AttemptContext, Decline, Outcome, Purpose, SettlementError, Trigger, WalletSignature, check_due};
@@ -44,6 +45,47 @@ async fn order_late(billing: &Billing, name: &str, wallet: &TestWallet) -> PlanO
     sign_delegation(billing, name, &order, wallet).await.expect("is sent");
     place_missing_stake(billing, name, &order, wallet).await.expect("is sent");
     order
+}
+
+/// As [`order_late`], but the network has not decided about the deposit either.
+async fn order_with_undecided_deposit(billing: &Billing) -> PlanOrder {
+    let order = shown(billing, "sub_2", "price_2").await;
+    for fault in ["drop_request", "drop_answer"] {
+        billing.networks.fault(fault).await;
+    }
+    sign_delegation(billing, "sub_2", &order, &billing.networks.wallet).await.expect("is sent");
+    place_missing_stake(billing, "sub_2", &order, &billing.networks.wallet).await.expect("is sent");
+    order
+}
+
+/// What the network decides about the delegation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Decision {
+    Granted,
+    Declined,
+}
+
+/// Another plan, which needs no deposit, is chosen while the deposit of an ordered one is in flight.
+async fn choose_another_plan(db: &TestDatabase, decision: Decision) {
+    let billing = secured(db).await;
+    billing.price("price_4", 4, MONTHLY).await;
+    order_with_undecided_deposit(&billing).await;
+    if decision == Decision::Declined {
+        decline_delegation(&billing.ctx, "sub_2").await.expect("records");
+    }
+    billing.wait(Duration::from_secs(5));
+    let cheaper = shown(&billing, "sub_2", "price_4").await;
+    let switched = billing::switch_plan(&billing.ctx, &id("sub_2"), &cheaper, Requester::Customer).await;
+    assert_eq!(switched.expect("is permitted"), PlanSwitch::Switched);
+    let superseded = ordered(&billing, "sub_2").await.expect("waits for its deposit");
+    assert_eq!((superseded.failure, superseded.is_shown(billing.ctx.now())), (Some(PlanChangeFailure::Superseded), false));
+    billing.wait(LATER);
+    check_due(&billing.ctx, 9).await.expect("checks");
+    assert_eq!(make_due(&billing).await, 0);
+    assert_eq!(billing.process_due_stakes().await, 1);
+    assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_4"), (50, 50, 50)));
+    billing.send_all().await;
+    billing.is_sound().await;
 }
 
 /// Records that the network has declined the open delegation of a subscription, if there is one.
@@ -147,18 +189,60 @@ on_both! {
 
     async fn a_deposit_that_settles_after_the_delegation_was_declined_is_returned(db: &TestDatabase) {
         let billing = secured(db).await;
-        let order = shown(&billing, "sub_2", "price_2").await;
-        for fault in ["drop_request", "drop_answer"] {
-            billing.networks.fault(fault).await;
-        }
-        sign_delegation(&billing, "sub_2", &order, &billing.networks.wallet).await.expect("is sent");
-        place_missing_stake(&billing, "sub_2", &order, &billing.networks.wallet).await.expect("is sent");
+        order_with_undecided_deposit(&billing).await;
         decline_delegation(&billing.ctx, "sub_2").await.expect("records");
         assert_eq!(amounts(&billing, "stk_1").await, (50, 50, 65), "the deposit has moved, and the store does not know it yet");
         billing.wait(LATER);
         assert_eq!(check_due(&billing.ctx, 9).await.expect("checks"), 1);
         assert_eq!(billing.process_due_stakes().await, 1);
         assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), (50, 50, 50)));
+        billing.is_sound().await;
+    }
+
+    async fn a_deposit_in_flight_is_returned_after_another_plan_was_chosen(db: &TestDatabase) {
+        choose_another_plan(db, Decision::Granted).await;
+    }
+
+    async fn a_deposit_in_flight_is_returned_after_its_delegation_was_declined_and_another_plan_was_chosen(db: &TestDatabase) {
+        choose_another_plan(db, Decision::Declined).await;
+    }
+
+    async fn a_plan_is_not_ordered_while_the_deposit_of_an_earlier_order_is_undecided(db: &TestDatabase) {
+        let billing = secured(db).await;
+        let order = order_with_undecided_deposit(&billing).await;
+        decline_delegation(&billing.ctx, "sub_2").await.expect("records");
+        billing.wait(Duration::from_secs(1));
+        let other = TestWallet::from_seed(&[78; 32]);
+        billing.networks.faucet_for(&other).await;
+        sign_delegation(&billing, "sub_2", &order, &other).await.expect("is sent");
+        let refused = place_missing_stake(&billing, "sub_2", &order, &other).await;
+        let in_flight = |error: &RestakeError| error.to_string() == SubscriptionError::PaymentInFlight.to_string();
+        assert!(refused.as_ref().is_err_and(in_flight), "{refused:?}");
+        assert_eq!(reason(ordered(&billing, "sub_2").await).0, Some(PlanChangeFailure::DelegationDeclined), "the order stays");
+        billing.wait(LATER);
+        assert_eq!(check_due(&billing.ctx, 9).await.expect("checks"), 1);
+        assert_eq!(billing.process_due_stakes().await, 1);
+        assert_eq!(amounts(&billing, "stk_1").await, (50, 50, 50));
+        let again = shown(&billing, "sub_2", "price_2").await;
+        place_missing_stake(&billing, "sub_2", &again, &other).await.expect("the earlier deposit is decided");
+        billing.send_all().await;
+        billing.is_sound().await;
+    }
+
+    async fn a_smaller_plan_that_is_ordered_later_keeps_only_what_it_requires_of_the_deposit(db: &TestDatabase) {
+        let billing = secured(db).await;
+        billing.price("price_4", 55, MONTHLY).await;
+        order_late(&billing, "sub_2", &billing.networks.wallet).await;
+        assert_eq!(amounts(&billing, "stk_1").await, (65, 65, 65));
+        billing.wait(Duration::from_secs(5));
+        let smaller = shown(&billing, "sub_2", "price_4").await;
+        sign_delegation(&billing, "sub_2", &smaller, &billing.networks.wallet).await.expect("is granted");
+        assert_eq!((price_of(&billing, "sub_2").await, ordered(&billing, "sub_2").await), (id("price_4"), None));
+        assert_eq!(billing.process_due_stakes().await, 1);
+        assert_eq!(amounts(&billing, "stk_1").await, (60, 60, 60));
+        billing.wait(LATER);
+        check_due(&billing.ctx, 9).await.expect("checks");
+        billing.send_all().await;
         billing.is_sound().await;
     }
 
@@ -234,13 +318,6 @@ on_both! {
         assert_eq!((billing.find_stake("stk_2").await.status, billing.networks.staked("stk_2").await), (StakeStatus::Final, (0, 0)));
         billing.is_sound().await;
     }
-}
-
-/// What the network decides about the delegation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Decision {
-    Granted,
-    Declined,
 }
 
 /// Everything after the order that a process does until the plan has changed or the deposit is returned.

@@ -113,8 +113,9 @@ pub fn accepted(app: &App, session: &ConnectSession, response: Value, now: Times
 /// The signed final message of a step whose transaction the network has not decided about yet. The page shows the result.
 pub fn confirming(app: &App, session: &ConnectSession, response: Value, now: Timestamp) -> Value {
     let language = language_of(session);
-    // A change of the payment method moves no money: its transaction is the authorization.
-    let is_mandate = session.step == ConnectStep::Mandate || session.action == ConnectAction::ChangePayment;
+    // A change of the payment method calls its delegation a transfer. Only its deposit moves money.
+    let changes_payment = session.action == ConnectAction::ChangePayment && session.step != ConnectStep::Stake;
+    let is_mandate = session.step == ConnectStep::Mandate || changes_payment;
     let text = match (is_mandate, language) {
         (true, Language::English) => "Your authorization is being confirmed. The page will show the result.",
         (true, Language::Chinese) => "授权正在确认中，结果会显示在页面上。",

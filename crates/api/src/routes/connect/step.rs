@@ -85,7 +85,7 @@ pub async fn build_step(app: &App, session: &ConnectSession, deadline: Instant) 
     match timeout_at(deadline, request_of(app, session)).await.unwrap_or_else(|_| Err(network_too_slow())) {
         Ok(Some(request)) => Ok(request),
         Ok(None) => {
-            // The delegation is everything that the wallet had to sign.
+            // The mandate or delegation is everything that the wallet had to sign.
             let signed = ConnectSession { step: ConnectStep::Transfer, ..session.clone() };
             confirmation::conclude(app, signed, deadline).await
         }
@@ -118,7 +118,11 @@ async fn request_of(app: &App, session: &ConnectSession) -> Result<Option<Value>
             (claims::mandate_claim(&prepared, &app.site.name, language), claims::chain_of(app, &prepared.method))
         }
         ConnectStep::Stake => {
-            let prepared = checkout::prepare_stake(ctx, &id, wallet, session.nonce).await?;
+            let prepared = match checkout::prepare_stake(ctx, &id, wallet, session.nonce).await {
+                Ok(None) | Err(TransferError::Complete) => return Ok(None),
+                Ok(Some(prepared)) => prepared,
+                Err(error) => return Err(error.into()),
+            };
             (claims::stake_claim(&prepared, language), claims::chain_of(app, &prepared.method))
         }
         _ => {
@@ -300,13 +304,22 @@ async fn after_signature(app: &App, session: ConnectSession, wallet: &Wallet, de
         Ok(Some(step)) => advance_to(app, session, step, deadline).await,
         Ok(None) => confirmation::conclude(app, session, deadline).await,
         // Whether a deposit is missing is determined when the wallet reads the session again.
-        Err(problem) if is_retryable(&problem) && session.action == ConnectAction::ChangePayment => {
+        Err(problem) if is_retryable(&problem) && asks_for_deposit(&session) => {
             let next = ConnectSession { step: ConnectStep::Stake, ..scanned(app, &session) };
             advance_connect_session(&app.ctx, &session, &next).await?;
             refuse(app, &next, problem).await
         }
         Err(problem) if is_retryable(&problem) => confirmation::conclude(app, session, deadline).await,
         Err(problem) => refuse(app, &session, problem).await,
+    }
+}
+
+/// Whether a deposit may be required after the step of a session.
+fn asks_for_deposit(session: &ConnectSession) -> bool {
+    match session.step {
+        ConnectStep::Mandate => true,
+        ConnectStep::Transfer => session.action == ConnectAction::ChangePayment,
+        ConnectStep::Stake | ConnectStep::Principal | ConnectStep::Profile => false,
     }
 }
 

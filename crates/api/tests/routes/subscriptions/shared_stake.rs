@@ -1,24 +1,13 @@
 //! The subscriptions of one checkout share a stake, also if each placed its own before its change of payment was confirmed.
 
-use crate::app::{ACCEPTED, Buyer, Connect, Plans, TestApp};
+use crate::app::signing::change_to_card;
+use crate::app::{Buyer, Connect, Plans, TestApp};
 use serde_json::{Value, json};
 use souk_adapters::on_both;
 use souk_domain::checkout::SubscriptionTerms;
 use souk_domain::payment::check_due;
 use souk_domain::shared::SessionId;
 use std::time::Duration;
-
-/// Changes a subscription to a card, so that its deposit is returned.
-async fn change_to_card(app: &TestApp, alice: &Buyer, id: &str) {
-    let body = json!({ "payment_method": app.shop.card.as_str(), "payment_currency": app.shop.dollar.as_str() });
-    let asked = alice.browser.post(&format!("/api/subscriptions/{id}/change-payment"), &body).await.ok();
-    app.networks.confirm(asked["stripeContext"]["client_secret"].as_str().expect("a secret"), ACCEPTED).await;
-    app.advance(Duration::from_secs(5));
-    alice.browser.get(&format!("/api/subscriptions/{id}")).await.ok();
-    app.drain().await;
-    app.move_stakes().await;
-    app.advance(Duration::from_secs(5));
-}
 
 async fn stakes(alice: &Buyer, status: &str) -> Vec<Value> {
     let list = alice.browser.get(&format!("/api/stakes?status={status}")).await.ok()["list"].clone();

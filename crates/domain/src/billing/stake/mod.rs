@@ -36,7 +36,9 @@ pub(in crate::billing) use place::{
     Placement, ask_network, growth, held_with, lock_security, required_stake, stake_for_plan, stake_placed_ahead, stake_to_replace,
     stake_to_share,
 };
-pub(in crate::billing) use plan_deposit::{delegation_declined, fail_plan_change, return_deposit};
+pub(in crate::billing) use plan_deposit::{
+    delegation_declined, fail_plan_change, has_undecided_deposit, return_deposit, supersede_plan_change,
+};
 pub use port::{StakeFilter, Stakes};
 pub(crate) use posting::{post_stake, record_placement};
 pub(crate) use release::abandon_stake;

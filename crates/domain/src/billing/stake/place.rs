@@ -190,11 +190,17 @@ pub(in crate::billing) async fn stake_for_plan(
     Ok(growth(unit, before, after, &payer).await?.map_or(Amount::ZERO, |growth| growth.amount))
 }
 
-/// Locks the subscription's security stake, because the amount that one plan requires depends on the other subscriptions that share it. The
-/// caller has locked the subscription.
-pub(in crate::billing) async fn lock_security(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<(), SubscriptionError> {
-    if let Some(stake) = &subscription.stake_id {
-        unit.stakes().lock(stake).await?;
+/// Locks the subscription's security stake, because the amount that one plan requires depends on the other subscriptions that share it, and the
+/// stake of an ordered plan change. The caller has locked the subscription.
+pub(in crate::billing) async fn lock_security(
+    unit: &mut dyn UnitOfWork,
+    subscription: &Subscription,
+    ordered: Option<&PendingPlanChange>,
+) -> Result<(), StorageError> {
+    let deposit = ordered.and_then(|ordered| ordered.deposit.as_ref());
+    let ids: Vec<_> = subscription.stake_id.iter().chain(deposit.map(|deposit| &deposit.stake_id)).cloned().collect();
+    if !ids.is_empty() {
+        unit.stakes().lock_all(&ids).await?;
     }
     Ok(())
 }

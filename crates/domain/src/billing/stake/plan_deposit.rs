@@ -22,6 +22,33 @@ pub(in crate::billing) async fn fail_plan_change(
     Ok(unit.plan_changes().upsert(&ordered.failed(failure, decline, ctx.now())).await?)
 }
 
+/// Ends an ordered plan change because the plan has changed, to the ordered one or to another. What its deposit exceeds the current plan by is
+/// returned. The caller has locked the subscription and the stake of the deposit, and written the subscription's items.
+pub(in crate::billing) async fn supersede_plan_change(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    ordered: &PendingPlanChange,
+) -> Result<(), BillingError> {
+    if has_undecided_deposit(unit, ordered).await? {
+        // The row returns the deposit when it settles.
+        return fail_plan_change(ctx, unit, ordered, PlanChangeFailure::Superseded, None).await;
+    }
+    // A failed change has returned its deposit already.
+    if ordered.is_pending() {
+        return_deposit(ctx, unit, ordered).await?;
+    }
+    Ok(unit.plan_changes().remove(&ordered.subscription_id).await?)
+}
+
+/// Whether the network has not decided yet about the deposit of an ordered plan change.
+pub(in crate::billing) async fn has_undecided_deposit(
+    unit: &mut dyn UnitOfWork,
+    ordered: &PendingPlanChange,
+) -> Result<bool, StorageError> {
+    let Some(deposit) = &ordered.deposit else { return Ok(false) };
+    Ok(unit.attempts().find_by_hash(&deposit.hash).await?.is_some_and(|attempt| attempt.status.is_open()))
+}
+
 /// Returns what was deposited for a plan change and is not needed without it. A deposit in flight is returned when it settles.
 pub(in crate::billing) async fn return_deposit(
     ctx: &Context,

@@ -4,7 +4,7 @@ import { Customer, forEachDisplay, SETTLED } from './customer';
 import { emailSubjects } from './emails';
 import { Owner } from './owner';
 
-forEachDisplay(({ locale }) => {
+forEachDisplay(({ locale, scheme }) => {
   test('an app that is both bought and included in a subscription is listed once; no country is prefilled', async ({
     page,
   }) => {
@@ -124,7 +124,7 @@ forEachDisplay(({ locale }) => {
     const { id } = await customer.subscription();
     const clock = await owner.startClock(await customer.did(), `Console, ${locale}`);
     await owner.advance(clock, { by: 'next_invoice' });
-    const admin = new Customer(await owner.page(page, { locale }), locale);
+    const admin = new Customer(await owner.page(page, { locale, scheme }), locale);
     await admin.page.goto(`/customer/subscription/${id}`);
     await expect(admin.page).toHaveURL(new RegExp(`/console/subscriptions/${id}`));
     await expect(admin.page.getByRole('region', { name: translate('admin:title') })).toBeVisible();

@@ -7,7 +7,7 @@ import { Owner } from './owner';
 
 /** The layout shifts of pages whose own tests leave them before they are measured. Each page is loaded anew. */
 
-forEachDisplay(({ locale }) => {
+forEachDisplay(({ locale, scheme }) => {
   test('the lists of the store do not shift', async ({ page }) => {
     const visitor = new Customer(page, locale);
     const { translate } = visitor;
@@ -66,7 +66,7 @@ forEachDisplay(({ locale }) => {
     const invoice = list.find(({ status, total }) => status === 'paid' && total !== '0');
     await owner.post<CreditNote>('/api/credit-notes', { invoice_id: invoice?.id, amount: '1', to: 'balance' });
 
-    const admin = new Customer(await owner.page(page, { locale }), locale);
+    const admin = new Customer(await owner.page(page, { locale, scheme }), locale);
     for (const path of [
       `/console/customers/${subscription.customer_id}`,
       `/console/invoices/${invoice?.id}`,

@@ -32,12 +32,12 @@ test('a clock advances to the next invoice and lists its activity', async ({ pag
   await page.getByRole('button', { name: 'Account of Mei Lin' }).click();
   await page.getByRole('menuitem', { name: 'Test clocks' }).click();
   await page.getByRole('link', { name: 'Trial to renewal' }).click();
-  await expect(page.getByText('Nov 20, 2026, 09:30 AM UTC').first()).toBeVisible();
+  await expect(page.getByText('Nov 20, 2026, 9:30 AM UTC').first()).toBeVisible();
   await expect(page.getByRole('link', { name: 'Almanac Plus' }).first()).toBeVisible();
   await page.getByRole('button', { name: 'Advance to next invoice' }).click();
-  await expect(page.getByText('Advancing to Nov 21, 2026, 09:30 AM UTC')).toBeVisible();
+  await expect(page.getByText('Advancing to Nov 21, 2026, 9:30 AM UTC')).toBeVisible();
   const activity = page.getByRole('region', { name: 'Activity' }).getByRole('listitem');
-  await expect(activity.first()).toHaveText(/Nov 21, 2026, 09:30 AM UTCSubscription renewedAlmanac Plus/);
+  await expect(activity.first()).toHaveText(/Nov 21, 2026, 9:30 AM UTCSubscription renewedAlmanac Plus/);
   expect(recorded.calls.find(({ path }) => path.endsWith('/advance'))?.body).toEqual({ by: 'next_invoice' });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countryName, countText, localInput, sizeText } from './format';
+import { countryName, countText, dateTimeText, localInput, sizeText } from './format';
 
 describe('number formatting', () => {
   it('formats sizes in steps of 1000 bytes', () => {
@@ -24,4 +24,10 @@ describe('number formatting', () => {
 it('formats a datetime-local value that parses back to the same minute', () => {
   const seconds = 1_795_000_020;
   expect(Math.floor(new Date(localInput(seconds)).getTime() / 1000)).toBe(seconds - (seconds % 60));
+});
+
+it('puts the time zone after the time in both languages', () => {
+  const at = new Date(2026, 10, 25, 18, 8);
+  expect(dateTimeText(at, 'en')).toMatch(/^Nov 25, 2026, 6:08\sPM \S+$/);
+  expect(dateTimeText(at, 'zh')).toMatch(/^2026年11月25日 18:08（\S+）$/);
 });

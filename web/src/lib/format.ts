@@ -16,14 +16,20 @@ export function monthText(year: number, month: number, locale: Locale): string {
 
 /** Date, time and time zone, for values that may be compared with other statements. */
 export function dateTimeText(iso: string | number | Date, locale: Locale): string {
-  return new Intl.DateTimeFormat(localeTag(locale), {
+  const format = new Intl.DateTimeFormat(localeTag(locale), {
     year: 'numeric',
     month: 'short',
     day: 'numeric',
-    hour: '2-digit',
+    hour: locale === 'zh' ? '2-digit' : 'numeric',
     minute: '2-digit',
     timeZoneName: 'short',
-  }).format(new Date(iso));
+  });
+  if (locale === 'en') return format.format(new Date(iso));
+  // In Chinese, Intl puts the time zone between the date and the time.
+  const parts = format.formatToParts(new Date(iso));
+  const zone = parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  const rest = parts.filter(({ type }) => type !== 'timeZoneName').map(({ value }) => value);
+  return `${rest.join('').replace(/\s+/g, ' ').trim()}（${zone}）`;
 }
 
 /** Unix seconds as the value of a `datetime-local` input, in the reader's zone. */
@@ -34,7 +40,10 @@ export function localInput(seconds: number): string {
 }
 
 export function timeText(iso: string, locale: Locale): string {
-  return new Intl.DateTimeFormat(localeTag(locale), { hour: '2-digit', minute: '2-digit' }).format(new Date(iso));
+  return new Intl.DateTimeFormat(localeTag(locale), {
+    hour: locale === 'zh' ? '2-digit' : 'numeric',
+    minute: '2-digit',
+  }).format(new Date(iso));
 }
 
 /** `1,234`, or `1.2K` / `1.2万` if `compact`. */

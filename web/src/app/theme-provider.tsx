@@ -63,6 +63,8 @@ function tokens(current: Theme): ThemeConfig {
       colorPrimary: accent,
       colorTextDescription: text2,
       colorTextPlaceholder: text2,
+      // A loading button keeps the contrast of its label.
+      opacityLoading: 1,
       fontFamily: variable('--font', 'system-ui, sans-serif'),
       fontSize: 15,
       borderRadius: 8,
@@ -91,6 +93,9 @@ function tokens(current: Theme): ThemeConfig {
   };
 }
 
+/** Messages leave the header and the test mode bar visible. */
+const BELOW_HEADER = 112;
+
 /** Provides antd's theme, locale and messages. */
 export function ThemeProvider({ children }: { children: ReactNode }) {
   const { language } = useTexts();
@@ -117,7 +122,9 @@ export function ThemeProvider({ children }: { children: ReactNode }) {
 
   return (
     <ConfigProvider button={{ autoInsertSpace: false }} locale={locale} theme={tokens(current)}>
-      <App component={false}>{children}</App>
+      <App component={false} message={{ top: BELOW_HEADER }}>
+        {children}
+      </App>
     </ConfigProvider>
   );
 }

@@ -419,7 +419,7 @@ test('links to new subscriptions are localized and keep the locale parameter', a
   const done = { mode: 'subscription', line_items: items, entitlements: [], subscriptions };
   await serve(page, { checkout: completed({}, done) });
   await go(page, '?locale=zh');
-  const link = page.getByRole('link', { name: '查看 提灯云' });
+  const link = page.getByRole('link', { name: '查看提灯云' });
   await expect(link).toHaveAttribute('href', '/customer/subscription/sub_1?locale=zh');
   await expect(page.getByRole('link', { name: '查看 Lantern Vault' })).toBeVisible();
   await go(page);

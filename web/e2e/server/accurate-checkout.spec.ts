@@ -184,7 +184,7 @@ forEachDisplay(({ locale }) => {
       line_items: prices.map((price) => ({ price_id: price.id, quantity: 1 })),
     });
     await page.goto(`/checkout/pay/${id}`);
-    const headline = { en: 'Buy Brush and 2 more items', zh: '购买 画笔 等 3 件商品' }[locale];
+    const headline = { en: 'Buy Brush and 2 more items', zh: '购买画笔等 3 件商品' }[locale];
     await expect(page.getByRole('heading', { level: 1, name: headline })).toBeVisible();
     await expect(page).toHaveTitle(`${headline} · 1.5 SKT`);
     await expect(page.getByText({ en: 'Paper', zh: '画纸' }[locale], { exact: true })).toHaveCount(1);
@@ -209,7 +209,7 @@ forEachDisplay(({ locale }) => {
       }, SETTLED)
       .toEqual([...names].sort());
     await page.goto('/customer');
-    const bought = { en: 'Brush and 2 more', zh: '画笔 等 3 件商品' }[locale];
+    const bought = { en: 'Brush and 2 more', zh: '画笔等 3 件商品' }[locale];
     await expect(page.getByRole('main').getByText(bought).first()).toBeVisible();
   });
 

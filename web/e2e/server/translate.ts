@@ -25,7 +25,8 @@ export function translatorFor(language: DisplaySettings['locale']) {
     if (text === undefined) throw new Error(`${language}/${file}.json has no ${key}`);
     const parts = text.split(/(\{\w+\})/).map((part) => {
       const placeholder = /^\{(\w+)\}$/.exec(part)?.[1];
-      if (!placeholder) return escapeRegExp(part);
+      // The page drops spaces between Chinese words.
+      if (!placeholder) return escapeRegExp(part).replaceAll(' ', language === 'zh' ? ' ?' : ' ');
       return placeholder in values ? escapeRegExp(String(values[placeholder])) : '.+';
     });
     return new RegExp(`^${parts.join('')}$`);

@@ -23,3 +23,24 @@ describe('a translated text', () => {
     expect(textFor(catalogues, 'zh', 'nowhere')).toBe('nowhere');
   });
 });
+
+describe('the spaces around a placeholder', () => {
+  const texts = {
+    en: { cancel: 'Cancel {name}', ends: 'Ends on {date}', both: '{a} {b}' },
+    zh: { cancel: '取消 {name} 订阅', ends: '将于 {date} 结束', both: '{a} {b}' },
+  };
+
+  it('are dropped between Chinese words, dates and brackets', () => {
+    expect(textFor(texts, 'zh', 'cancel', { name: '开单台云端版' })).toBe('取消开单台云端版订阅');
+    expect(textFor(texts, 'zh', 'cancel', { name: '开单台（云端）' })).toBe('取消开单台（云端）订阅');
+    expect(textFor(texts, 'zh', 'ends', { date: '2027年1月1日' })).toBe('将于 2027年1月1日结束');
+    expect(textFor(texts, 'zh', 'both', { a: '灯笼', b: '主题' })).toBe('灯笼主题');
+  });
+
+  it('stay beside Latin names and numbers, inside names, and in English', () => {
+    expect(textFor(texts, 'zh', 'cancel', { name: 'Lantern' })).toBe('取消 Lantern 订阅');
+    expect(textFor(texts, 'zh', 'cancel', { name: '灯笼 2' })).toBe('取消灯笼 2 订阅');
+    expect(textFor(texts, 'zh', 'cancel', { name: '张 三' })).toBe('取消张 三订阅');
+    expect(textFor(texts, 'en', 'cancel', { name: '灯笼' })).toBe('Cancel 灯笼');
+  });
+});

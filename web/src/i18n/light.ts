@@ -28,10 +28,21 @@ export function textFor(
   values: Values = {},
 ): string {
   const template = pick(catalogues[language], language, key, values) ?? pick(catalogues.en, 'en', key, values) ?? key;
-  return template.replace(/\{(\w+)\}/g, (placeholder, name: string) =>
-    name in values ? String(values[name]) : placeholder,
-  );
+  const [start = '', ...rest] = template.split(/(\{\w+\})/);
+  return rest.reduce((text, part) => {
+    const name = part.slice(1, -1);
+    return join(text, /^\{\w+\}$/.test(part) && name in values ? String(values[name]) : part);
+  }, start);
 }
+
+const ENDS_IN_CHINESE = /[\p{Script=Han}）] ?$/u;
+const STARTS_WITH_CHINESE = /^ ?[\p{Script=Han}（]/u;
+
+/** Chinese words are not separated by spaces, while a Latin name or a number between them is. */
+const join = (before: string, after: string): string =>
+  ENDS_IN_CHINESE.test(before) && STARTS_WITH_CHINESE.test(after)
+    ? before.trimEnd() + after.trimStart()
+    : before + after;
 
 const plurals = { en: new Intl.PluralRules('en'), zh: new Intl.PluralRules('zh') };
 

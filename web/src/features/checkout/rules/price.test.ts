@@ -149,7 +149,7 @@ describe('the headline', () => {
     setLocale('zh');
     const product = { id: 'prod_1', name: 'Lantern', name_zh: '灯笼' };
     const plans = [item(monthly({ product })), item(monthly()), item(monthly())];
-    expect(text(plans, null, 'zh')).toBe('订阅 灯笼 等 3 项服务');
-    expect(text([item(price({ product }))], null, 'zh')).toBe('购买 灯笼');
+    expect(text(plans, null, 'zh')).toBe('订阅灯笼等 3 项服务');
+    expect(text([item(price({ product }))], null, 'zh')).toBe('购买灯笼');
   });
 });

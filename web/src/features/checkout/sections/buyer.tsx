@@ -1,6 +1,6 @@
 import { useLocale } from '@/i18n/light';
 import { Alert } from '@/kit/alert';
-import { Button } from '@/kit/button';
+import { Button, ButtonLink } from '@/kit/button';
 import { Dialog } from '@/kit/dialog';
 import type { Order } from '../hooks/use-order';
 import { effectivePrice, productName } from '../rules/price';
@@ -58,14 +58,15 @@ export function BuyAgain({ order, onBuy, onClose }: { order: Order; onBuy: () =>
   const did = owned[0] && effectivePrice(owned[0]).product?.app_did;
   return (
     <Dialog title={t('buyer.owned', { name: namesOf(owned, locale) })} closeLabel={t('action.close')} onClose={onClose}>
-      <p>
-        {t('buyer.ownedText')} <a href={pageAt(`/apps/${did}`)}>{t('buyer.toApp')}</a>
-      </p>
+      <p>{t('buyer.ownedText')}</p>
       <div className="checkout-dialog-buttons">
-        <Button variant="primary" wide onClick={onBuy}>
+        <ButtonLink variant="primary" wide href={pageAt(`/apps/${did}`)}>
+          {t('buyer.toApp')}
+        </ButtonLink>
+        <Button wide onClick={onBuy}>
           {t('buyer.buyAgain')}
         </Button>
-        <Button wide onClick={onClose} data-first>
+        <Button variant="quiet" wide onClick={onClose} data-first>
           {t('action.cancel')}
         </Button>
       </div>

@@ -113,7 +113,10 @@ function waitingFor(state: PaymentState): Key {
 
 function noteKey(order: Order, signedIn: boolean, card: boolean): Key {
   if (!signedIn) return 'form.connectHint';
-  if (order.recurring) return card ? 'form.cardNoteRecurring' : 'form.walletNoteRecurring';
+  if (order.recurring) {
+    if (card) return 'form.cardNoteRecurring';
+    return order.stake === '0' ? 'form.walletNoteRecurring' : 'form.walletNoteRecurringDeposit';
+  }
   return card ? 'form.cardNote' : 'form.walletNote';
 }
 

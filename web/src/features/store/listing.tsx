@@ -79,7 +79,7 @@ function Results({ search, category }: { search: ListingSearch; category?: strin
       ) : data?.count === 0 ? (
         <EmptyState
           title={t('listing.empty.title')}
-          text={t('listing.empty.text')}
+          text={t(category ? 'listing.empty.textIn' : 'listing.empty.text')}
           action={
             <Button onClick={() => void navigate({ to: '/search', search: {} })}>{t('listing.empty.reset')}</Button>
           }

@@ -5,6 +5,7 @@ import dayjs from 'dayjs';
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
 import { useTexts } from '@/app/i18n';
 import { onTheme, type Theme, theme } from '@/lib/theme';
+import { usePhone } from '@/lib/use-phone';
 
 /** Maps the CSS variables of theme.css to antd's tokens. */
 function tokens(current: Theme): ThemeConfig {
@@ -93,12 +94,13 @@ function tokens(current: Theme): ThemeConfig {
   };
 }
 
-/** Messages leave the header and the test mode bar visible. */
-const BELOW_HEADER = 112;
+/** The distance of messages from the top: the header and the test mode bar stay visible. */
+const BELOW_HEADER = { desktop: 104, phone: 144 };
 
 /** Provides antd's theme, locale and messages. */
 export function ThemeProvider({ children }: { children: ReactNode }) {
   const { language } = useTexts();
+  const phone = usePhone();
   const current = useSyncExternalStore(onTheme, theme);
   const [locale, setLocale] = useState<AntdLocale>(enUS);
 
@@ -122,7 +124,7 @@ export function ThemeProvider({ children }: { children: ReactNode }) {
 
   return (
     <ConfigProvider button={{ autoInsertSpace: false }} locale={locale} theme={tokens(current)}>
-      <App component={false} message={{ top: BELOW_HEADER }}>
+      <App component={false} message={{ top: phone ? BELOW_HEADER.phone : BELOW_HEADER.desktop }}>
         {children}
       </App>
     </ConfigProvider>

@@ -297,8 +297,12 @@ test('shows and revokes delegations', async ({ page }) => {
   const limit = { tokens: [{ address: TOKEN, txAllowance: FIVE }] };
   const ops = [{ key: 'fg:t:transfer_v2', value: { limit } }];
   ledger.delegations.push({ address: 'z2b1', to: store.app.address, ops });
+  await page.route('**/api/store?*', (route) =>
+    route.fulfill({ json: { name: 'Souk Demo', appPid: store.app.address } }),
+  );
   await open(page, null);
   await createAccount(page);
+  await expect(page.getByRole('region', { name: 'Your authorizations' })).toContainText('Souk Demo');
   await expect(page.getByText('At most 5 SKT per payment')).toBeVisible();
   await expect(page.getByText(store.app.address)).toBeVisible();
   await page.getByRole('button', { name: 'Revoke' }).click();

@@ -1,4 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
+import { fetchStore } from '@/api/client';
+import type { StoreInfo } from '@/api/types';
 import { Button } from '@/kit/button';
 import { chainId, permissions, sendTransaction } from './ledger';
 import { useAmounts } from './strings';
@@ -9,12 +11,18 @@ import type { Keys } from './use-wallet';
 /** The permissions that the account has granted, with revoke buttons; hidden if there are none. */
 export function Permissions({ keys, account }: { keys: Keys | null; account: Account }) {
   const [list, setList] = useState<Permission[]>([]);
+  const [store, setStore] = useState<StoreInfo | null>(null);
   const [status, setStatus] = useState('');
   const reload = useCallback(
     () =>
-      permissions(account.address).then(setList, () => {
-        setList([]);
-      }),
+      // Both appear at once, so that the name shifts nothing.
+      Promise.all([permissions(account.address), loadStore()]).then(
+        ([granted, info]) => {
+          setStore(info);
+          setList(granted);
+        },
+        () => setList([]),
+      ),
     [account.address],
   );
   useEffect(() => {
@@ -37,7 +45,13 @@ export function Permissions({ keys, account }: { keys: Keys | null; account: Acc
     <section className="wallet-card" aria-labelledby="permissions-heading">
       <h2 id="permissions-heading">{t('permissions')}</h2>
       {list.map((permission) => (
-        <PermissionRow key={permission.address} permission={permission} isReady={keys !== null} onRevoke={revoke} />
+        <PermissionRow
+          key={permission.address}
+          permission={permission}
+          storeName={permission.to === store?.appPid ? store.name : null}
+          isReady={keys !== null}
+          onRevoke={revoke}
+        />
       ))}
       <p className="k-hint wallet-status" role="status">
         {status}
@@ -46,13 +60,18 @@ export function Permissions({ keys, account }: { keys: Keys | null; account: Acc
   );
 }
 
+/** The store of this sandbox; null if it does not respond. */
+const loadStore = () => fetchStore().catch(() => null);
+
 interface PermissionRowProps {
   permission: Permission;
+  /** Null for an account that is not this store's. */
+  storeName: string | null;
   isReady: boolean;
   onRevoke: (permission: Permission) => Promise<void>;
 }
 
-function PermissionRow({ permission, isReady, onRevoke }: PermissionRowProps) {
+function PermissionRow({ permission, storeName, isReady, onRevoke }: PermissionRowProps) {
   const [isBusy, setIsBusy] = useState(false);
   const amount = useAmounts(permission.allowances, ' / ');
   const revoke = async () => {
@@ -62,6 +81,11 @@ function PermissionRow({ permission, isReady, onRevoke }: PermissionRowProps) {
   };
   return (
     <div className="wallet-fields">
+      {storeName && (
+        <p>
+          <strong>{storeName}</strong>
+        </p>
+      )}
       <p>{permission.allowances.length > 0 ? t('permissionLimit', { amount }) : t('permissionNoLimit')}</p>
       <p className="wallet-code">{permission.to}</p>
       <Button loading={isBusy || !isReady} onClick={revoke}>

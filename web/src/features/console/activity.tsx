@@ -1,17 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Flex, Timeline, Typography } from 'antd';
-import type { Subscription, TestClock } from '@/api/types';
+import type { Invoice, Subscription, TestClock } from '@/api/types';
 import { subscriptionName } from '@/features/billing/price-text';
 import { dateTimeText } from '@/lib/format';
-import { customerSubscriptionsQuery } from './queries';
+import { customerInvoicesQuery, customerSubscriptionsQuery } from './queries';
 import { useTexts } from './texts';
 
 type Event = TestClock['timeline'][number];
 
 /** The events of a clock, the latest first. */
 export function Activity({ events, customerId }: { events: Event[]; customerId: string }) {
-  const { data } = useQuery(customerSubscriptionsQuery(customerId));
+  const { data: subscriptions } = useQuery(customerSubscriptionsQuery(customerId));
+  const { data: invoices } = useQuery(customerInvoicesQuery(customerId));
   const { t, language } = useTexts();
   if (events.length === 0) return <Typography.Text type="secondary">{t('clocks.noActivity')}</Typography.Text>;
   const latestFirst = events.map((event, index) => ({ event, index })).reverse();
@@ -26,7 +27,11 @@ export function Activity({ events, customerId }: { events: Event[]; customerId: 
             </Typography.Text>
             <Flex gap={8} wrap>
               {t(`activity.${event.what}`)}
-              <Subject subject={event.subject} subscriptions={data?.list ?? []} />
+              <Subject
+                subject={event.subject}
+                subscriptions={subscriptions?.list ?? []}
+                invoices={invoices?.list ?? []}
+              />
             </Flex>
           </>
         ),
@@ -35,13 +40,20 @@ export function Activity({ events, customerId }: { events: Event[]; customerId: 
   );
 }
 
-function Subject({ subject, subscriptions }: { subject: string | null; subscriptions: Subscription[] }) {
+interface SubjectProps {
+  subject: string | null;
+  subscriptions: Subscription[];
+  invoices: Invoice[];
+}
+
+/** A link to the invoice, by its number, or to the subscription that an event is about. */
+function Subject({ subject, subscriptions, invoices }: SubjectProps) {
   const texts = useTexts();
   if (!subject) return null;
   if (subject.startsWith('in_')) {
     return (
       <Link to="/console/invoices/$id" params={{ id: subject }} title={subject}>
-        {texts.t('clocks.invoice')}
+        {invoices.find(({ id }) => id === subject)?.number || texts.t('clocks.invoice')}
       </Link>
     );
   }

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Button, Flex, Form, Progress, Spin, Statistic, Tag, Typography } from 'antd';
+import { Button, Flex, Form, Progress, Spin, Statistic, Typography } from 'antd';
 import type { Dayjs } from 'dayjs';
 import { useEffect, useRef, useState } from 'react';
 import { api } from '@/api/client';
@@ -10,6 +10,7 @@ import { ErrorAlert } from '@/features/billing/dialog';
 import { CheckedForm, rule } from '@/features/billing/form';
 import { subscriptionName } from '@/features/billing/price-text';
 import { LoadError, Loading } from '@/features/billing/states';
+import { SubscriptionTag } from '@/features/billing/status';
 import { translateError } from '@/i18n/translate';
 import { announce } from '@/kit/announce';
 import { dateTimeText } from '@/lib/format';
@@ -173,7 +174,7 @@ function Subscriptions({ customerId }: { customerId: string }) {
               <Link to="/console/subscriptions/$id" params={{ id: each.id }}>
                 {subscriptionName(each, texts)}
               </Link>
-              <Tag>{t(`clocks.status.${each.status}`)}</Tag>
+              <SubscriptionTag subscription={each} />
             </Flex>
           ))}
         </Flex>

@@ -76,7 +76,11 @@ function PreviewContent({ state: { preview, error, isCurrent }, currency, keepsA
           bordered
           column={1}
           items={[
-            ...destinations.map(([field, key]) => ({ key: field, label: t(key), children: money(preview[field]) })),
+            ...destinations.map(([field, key]) => ({
+              key: field,
+              label: t(key),
+              children: <span className="money">{money(preview[field])}</span>,
+            })),
             {
               key: 'access',
               label: t('note.access'),

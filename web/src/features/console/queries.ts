@@ -5,6 +5,7 @@ import type {
   CreditNote,
   Customer,
   Dispute,
+  Invoice,
   Page,
   PaymentMethod,
   PaymentMethodCheck,
@@ -43,6 +44,14 @@ export const customerSubscriptionsQuery = (customerId: string) =>
     queryKey: ['subscriptions', 'customer', customerId],
     queryFn: () =>
       api.get<Page<Subscription>>('/api/subscriptions', { customer_id: customerId, page: 1, pageSize: MAX_PAGE_SIZE }),
+  });
+
+/** The newest invoices of a customer. */
+export const customerInvoicesQuery = (customerId: string) =>
+  queryOptions({
+    queryKey: ['invoices', 'customer', customerId],
+    queryFn: () =>
+      api.get<Page<Invoice>>('/api/invoices', { customer_id: customerId, page: 1, pageSize: MAX_PAGE_SIZE }),
   });
 
 /** A customer by id or DID, for administrators. */

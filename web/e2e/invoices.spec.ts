@@ -27,7 +27,7 @@ test('an invoice shows its lines, total and payments', async ({ page }) => {
     /^Item/,
     /^Remaining time on Chorus Pro, by the year.*48 SKT × 30\/30 days.*48 SKT$/,
     'Total48 SKT',
-    'Account balance−3 SKT',
+    'Paid from account balance−3 SKT',
     'Amount paid45 SKT',
   ]);
   const payments = section(page, 'Payments for this invoice').getByRole('row');
@@ -43,7 +43,7 @@ test('a partly credited, refunded and disputed invoice shows the amount due', as
     /^Chorus Pro/,
     'Total10 SKT',
     'Credit notes−1 SKT',
-    'Account balance−1 SKT',
+    'Paid from account balance−1 SKT',
     'Amount paid6 SKT',
     'Refunded2 SKT',
     'Amount due2 SKT',

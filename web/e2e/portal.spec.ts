@@ -157,7 +157,7 @@ test('an empty portal shows a message and links to the store', async ({ page }) 
 test('an invoice shows its lines, its method, its transaction, and a PDF in each language', async ({ page }) => {
   await serve(page, { signedIn: true });
   await page.goto('/customer/invoice/in_0Kq7Zt3');
-  await expect(page.getByText('Nov 20, 2026, 09:30').first()).toBeVisible();
+  await expect(page.getByText('Nov 20, 2026, 9:30').first()).toBeVisible();
   await expect(page.getByRole('row', { name: /^Lantern Notes .*1 5 SKT$/ })).toBeVisible();
   await expect(page.getByRole('link', { name: /^B3C0A1D2/ })).toHaveAttribute('href', /\/explorer\/txs\/B3C0A1D2/);
   await expect(page.getByRole('link', { name: 'PDF in English' })).toHaveAttribute('href', /\/pdf\?locale=en/);

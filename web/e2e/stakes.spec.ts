@@ -66,7 +66,11 @@ test('a customer whose overdraft deposit runs low tops it up or turns the protec
   await page.getByRole('button', { name: 'Overdraft protection' }).click();
   await expect(dialog(page)).toContainText('Your deposit no longer covers a renewal and its fee (3.15 SKT).');
   await expect(dialog(page).getByRole('button', { name: 'Top up deposit' })).toBeVisible();
-  await dialog(page).getByRole('button', { name: 'Turn off' }).click();
+  await dialog(page).getByRole('button', { name: 'Turn off protection' }).click();
+  await expect(dialog(page)).toHaveAccessibleName('Turn off overdraft protection?');
+  await expect(dialog(page)).toContainText('Your deposit of 1 SKT will be returned.');
+  expect(recorded.calls.filter(({ method }) => method === 'DELETE')).toEqual([]);
+  await dialog(page).getByRole('button', { name: 'Turn off protection' }).click();
   await expect(page.getByText('Overdraft protection is off. Your deposit is being returned.')).toBeVisible();
   expect(recorded.calls.some(({ method, path }) => method === 'DELETE' && path.endsWith('/overdraft-protection'))).toBe(
     true,

@@ -42,7 +42,7 @@ test.describe('the portal', () => {
     const cards = page.getByRole('region', { name: 'Subscriptions' }).getByRole('listitem');
     await expect(cards).toHaveText([/Tidepool Watch/, /Almanac Plus/, /Chorus Pro/, /Kiln Team/, /Quill for writers/]);
     await expect(cards.nth(0)).toContainText('Payment past due since Nov 16, 2026');
-    await expect(cards.nth(1)).toContainText('Free trial until Nov 22, 2026, then 8 SKT');
+    await expect(cards.nth(1)).toContainText('Free trial until Nov 22, 2026, then 5 SKT / month');
     await expect(cards.nth(3)).toContainText('$27.00 / seat / month + $0.02 / unit / month');
     await expect(cards.nth(4)).toContainText('Ends on Nov 30, 2026');
     await page.getByRole('button', { name: 'Show 1 ended subscription' }).click();
@@ -256,6 +256,8 @@ test.describe('changing the plan', () => {
     const lines = dialog(page).getByRole('table', { name: 'Items' }).locator('tbody').getByRole('row');
     await expect(lines).toHaveText([/5 SKT × 10\/30 days.*−1.666667 SKT/, /1 × 48 SKT.*48 SKT/]);
     await expect(dialog(page)).toContainText('Due now46.333333 SKT');
+    // Two lines need no subtotals.
+    await expect(dialog(page)).not.toContainText('Unused time on current plan');
     const action = dialog(page).getByRole('button', { name: 'Change plan' });
     await expect(action).toBeDisabled();
     await page.getByRole('checkbox').press('Space');
@@ -364,6 +366,22 @@ test.describe('changing the payment method', () => {
     await page.getByRole('button', { name: 'Change payment method' }).click();
     await expect(dialog(page).getByRole('radio')).toHaveCount(1);
     expect(last(recorded, /GET \/settings/)?.query.get('livemode')).toBe('true');
+  });
+
+  test('to a card that the bank has confirmed says that it is changed', async ({ page }) => {
+    const recorded = await openPage(page, detail('sub_active'));
+    await page.route('**/sandbox/stripe/v1/**', (route) => {
+      for (const each of recorded.billing.subscriptions) if (each.id === 'sub_active') each.mandate = byCard.mandate;
+      return route.fulfill({ json: { id: 'seti_1', status: 'succeeded' } });
+    });
+    await page.getByRole('button', { name: 'Change payment method' }).click();
+    await page.getByRole('radio', { name: /Card/ }).check();
+    await dialog(page).getByRole('button', { name: 'Enter card details' }).click();
+    await dialog(page).getByText('Test cards').click();
+    await dialog(page).getByRole('button', { name: 'Use the test card: Succeeds' }).click();
+    await dialog(page).getByRole('button', { name: 'Save card' }).click();
+    await expect(page.getByText('Payment method changed.')).toBeVisible();
+    await expect(page.getByText(/Your bank is confirming the card/)).toHaveCount(0);
   });
 
   test('to a card opens the card form', async ({ page }) => {
@@ -867,7 +885,7 @@ test('a paused subscription can be canceled by its customer', async ({ page }) =
   const recorded = await openPage(page, detail('sub_paused'), {
     subscriptions: [subscription({ id: 'sub_paused', status: 'paused', next_invoice: null })],
   });
-  await expect(page.getByText('Paused. You are not billed.')).toBeVisible();
+  await expect(page.getByText('Paused. Not billed until resumed.')).toBeVisible();
   await expect(page.getByRole('button', { name: /Change/ })).toHaveCount(0);
   await page.getByRole('button', { name: 'Cancel subscription' }).click();
   await expect(dialog(page)).toContainText('Your subscription is paused and will end on Nov 30, 2026.');

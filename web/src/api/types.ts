@@ -595,6 +595,7 @@ export type Subscription = Narrow<
     | 'next_period_start'
     | 'items'
     | 'staking'
+    | 'overdraft_stake_id'
     | 'mandate'
     | 'next_invoice'
     | 'paymentCurrency'

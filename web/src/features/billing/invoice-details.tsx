@@ -6,7 +6,7 @@ import { transactionLink } from '@/lib/explorer';
 import { countryName, dateText, dateTimeText } from '@/lib/format';
 import type { Locale } from '@/lib/locale';
 import { type InvoiceListProps, subscriptionPath } from './invoice-table';
-import { methodText, spanText } from './invoice-text';
+import { paidByText, spanText } from './invoice-text';
 import styles from './pages.module.css';
 import { subscriptionName } from './price-text';
 import { useTexts } from './texts';
@@ -64,16 +64,15 @@ export function InvoiceDetails({ invoice, area }: { invoice: InvoiceDetail; area
       label: t('invoice.paidAt'),
       children: <time dateTime={paidAt.toISOString()}>{dateTimeText(paidAt, language)}</time>,
     });
-  if (invoice.paymentMethod)
-    items.push({ key: 'method', label: t('invoice.method'), children: methodText(invoice.paymentMethod, { t }) });
+  const method = paidByText(invoice, { t });
+  if (method) items.push({ key: 'method', label: t('invoice.method'), children: method });
   if (link)
     items.push({
       key: 'transaction',
       label: t('invoice.transaction'),
-      span: 'filled',
       children: (
-        <a href={link.url} target="_blank" rel="noopener noreferrer" style={{ overflowWrap: 'anywhere' }}>
-          {link.label}
+        <a href={link.url} title={link.label} target="_blank" rel="noopener noreferrer">
+          {shortened(link.label)}
           <span className="sr-only"> {t('a11y.newTab')}</span>
         </a>
       ),
@@ -88,6 +87,13 @@ export function InvoiceDetails({ invoice, area }: { invoice: InvoiceDetail; area
     />
   );
 }
+
+/** The characters of a hash that are shown at each end. */
+const HASH_END = 8;
+
+/** A long hash by its ends. */
+const shortened = (hash: string) =>
+  hash.length > 3 * HASH_END ? `${hash.slice(0, HASH_END)}…${hash.slice(-HASH_END)}` : hash;
 
 /** Older responses have Unix seconds, newer ones ISO dates. */
 function moment(value: string | number | null | undefined): Date | null {

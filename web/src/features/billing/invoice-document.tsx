@@ -32,6 +32,8 @@ export function InvoiceDocument({ invoice, area, notice, more, actions, refundAc
   const { t, language } = texts;
   const money = (amount: string | undefined) => formatMoney(amount ?? '0', invoice.paymentCurrency, language);
   const total = money(invoice.total);
+  const number = invoice.number || t('invoice.draft.number');
+  const title = t('invoice.title', { number });
   return (
     <Card>
       <article className={styles.document}>
@@ -40,7 +42,9 @@ export function InvoiceDocument({ invoice, area, notice, more, actions, refundAc
           <div className={styles.head}>
             <div>
               <Typography.Title level={1}>
-                {t('invoice.title', { number: invoice.number || t('invoice.draft.number') })}
+                {/* The number does not break at its hyphens. */}
+                {title.slice(0, -number.length)}
+                <span style={{ whiteSpace: 'nowrap' }}>{number}</span>
               </Typography.Title>
               <Typography.Text type="secondary">{reasonText(invoice.billing_reason, texts)}</Typography.Text>
             </div>

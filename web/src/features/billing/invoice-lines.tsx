@@ -15,7 +15,7 @@ interface LinesProps {
 const minus = (amount: string) => `−${amount}`;
 
 /** From the total to what remains: credit, the balance's part, other payments and refunds, as far as there are any. */
-function totalsOf({ invoice, money }: LinesProps, { t }: Pick<Texts, 't'>): [string, string][] {
+export function totalsOf({ invoice, money }: LinesProps, { t }: Pick<Texts, 't'>): [string, string][] {
   const { total, amount_due: due, amount_paid: paid, tax } = invoice;
   const totals: [string, string][] = [];
   const credited = toUnits(total) - toUnits(due ?? total);
@@ -24,8 +24,8 @@ function totalsOf({ invoice, money }: LinesProps, { t }: Pick<Texts, 't'>): [str
   if (credited > 0n) totals.push([t('invoice.credited'), minus(money(credited.toString()))]);
   const applied = toUnits(invoice.applied_credit);
   const paidOtherwise = toUnits(paid ?? total) - applied;
-  if (applied > 0n) totals.push([t('source.balance'), minus(money(applied.toString()))]);
-  if (invoice.status === 'paid' || paidOtherwise > 0n)
+  if (applied > 0n) totals.push([t('invoice.fromBalance'), minus(money(applied.toString()))]);
+  if (paidOtherwise > 0n || (invoice.status === 'paid' && applied === 0n))
     totals.push([t('invoice.amountPaid'), money(paidOtherwise.toString())]);
   const { back, pending, failed } = refundParts(invoice);
   if (back > 0n) totals.push([t('invoice.refunded'), money(back.toString())]);

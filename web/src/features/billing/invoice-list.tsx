@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Button, Card, Flex, Typography } from 'antd';
+import type { Invoice } from '@/api/types';
 import { dateText } from '@/lib/format';
 import { InvoiceAmount } from './invoice-amount';
 import styles from './invoice-list.module.css';
@@ -9,7 +10,7 @@ import { byDay, descriptionText, emptyText, reasonText } from './invoice-text';
 import { invoiceFeedQuery } from './queries';
 import { EmptyState, LoadError, Loading } from './states';
 import { InvoiceTags } from './status';
-import { useTexts } from './texts';
+import { type Texts, useTexts } from './texts';
 
 /** Invoices on a phone: grouped by day, more of them on demand. */
 export function InvoiceList({ scope, area, action }: InvoiceListProps) {
@@ -45,9 +46,7 @@ export function InvoiceList({ scope, area, action }: InvoiceListProps) {
                     </strong>
                   </Flex>
                   <Flex justify="space-between" align="center" gap={12} wrap>
-                    <Typography.Text type="secondary">
-                      {reasonText(invoice.billing_reason, texts)} · {invoice.number || t('invoice.draft.number')}
-                    </Typography.Text>
+                    <Typography.Text type="secondary">{subtitleOf(invoice, texts)}</Typography.Text>
                     <InvoiceTags invoice={invoice} />
                   </Flex>
                   {action?.(invoice)}
@@ -67,4 +66,11 @@ export function InvoiceList({ scope, area, action }: InvoiceListProps) {
       ) : null}
     </Flex>
   );
+}
+
+/** The type and the number; the title of a deposit or a top-up already is its type. */
+function subtitleOf(invoice: Invoice, texts: Texts): string {
+  const type = reasonText(invoice.billing_reason, texts);
+  const number = invoice.number || texts.t('invoice.draft.number');
+  return descriptionText(invoice, texts) === type ? number : `${type} · ${number}`;
 }

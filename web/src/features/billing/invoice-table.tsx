@@ -88,7 +88,11 @@ export function InvoiceTable({ page = 1, pageSize = PAGE_SIZE, scope, area, acti
     {
       key: 'description',
       title: t('invoice.description'),
-      render: (_, invoice) => descriptionText(invoice, texts) || invoice.id,
+      render: (_, invoice) => {
+        const text = descriptionText(invoice, texts) || invoice.id;
+        // The type of a deposit or a top-up already says it.
+        return text === reasonText(invoice.billing_reason, texts) ? null : text;
+      },
     },
     { key: 'status', title: t('invoice.status'), render: (_, invoice) => <InvoiceTags invoice={invoice} /> },
     {

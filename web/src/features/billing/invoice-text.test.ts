@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { byDay, descriptionText, emptyText, isPayable, reasonText, refundParts, refundState } from './invoice-text';
+import type { InvoiceDetail } from '@/api/types';
+import {
+  byDay,
+  descriptionText,
+  emptyText,
+  isPayable,
+  paidByText,
+  reasonText,
+  refundParts,
+  refundState,
+} from './invoice-text';
 import { texts as portalTexts } from './texts';
 
 const texts = portalTexts.en;
@@ -8,6 +18,22 @@ describe('the texts of an invoice', () => {
   it('name the billing reason and leave an unknown one as it is', () => {
     expect(reasonText('stake', texts)).toBe('Refundable deposit');
     expect(reasonText('brand_new', texts)).toBe('brand_new');
+  });
+});
+
+describe('the payment method of an invoice', () => {
+  const invoice = (...sources: string[]) =>
+    ({
+      payments: sources.map((source) => ({ source })),
+      paymentMethod: { type: 'arcblock', name: 'ArcBlock' },
+    }) as unknown as InvoiceDetail;
+
+  it('is the balance or the deposit if these paid all of it', () => {
+    expect(paidByText(invoice('balance'), texts)).toBe('Account balance');
+    expect(paidByText(invoice('stake', 'balance', 'stake'), texts)).toBe('Forfeited deposit + Account balance');
+    expect(paidByText(invoice('balance', 'network'), texts)).toBe('Wallet (ArcBlock)');
+    expect(paidByText(invoice(), texts)).toBe('Wallet (ArcBlock)');
+    expect(paidByText({ payments: [], paymentMethod: null }, texts)).toBe(null);
   });
 });
 
@@ -44,8 +70,8 @@ describe('a description', () => {
     ['deposit_payment_change', 'Deposit for the new payment method', '更换支付方式的押金'],
     ['deposit_resume', 'Refundable deposit', '押金（可退）'],
     ['deposit_overdraft', 'Deposit for overdraft protection', '透支保护押金'],
-    ['overdraft_fee', 'Overdraft protection', '透支保护'],
-    ['deposit_forfeited', 'Deposit forfeited', '扣除押金'],
+    ['overdraft_fee', 'Overdraft protection fee', '透支保护费'],
+    ['deposit_forfeited', 'Deposit forfeited', '押金抵扣'],
     ['deposit_returned', 'Deposit returned', '退还押金'],
     ['top_up', 'Top-up', '充值'],
   ])('of the code %s is "%s" and "%s"', (description_code, en, zh) => {
@@ -58,7 +84,7 @@ describe('a description', () => {
     const description_params = { ...names, others: '2' };
     const described = { description: 'In English', description_code: 'product', description_params };
     expect(descriptionText(described, portalTexts.en)).toBe('Chorus and 2 more');
-    expect(descriptionText(described, portalTexts.zh)).toBe('合唱 等 3 件商品');
+    expect(descriptionText(described, portalTexts.zh)).toBe('合唱等 3 件商品');
     const rest = { ...described, description_code: 'remaining_time' };
     expect(descriptionText(rest, portalTexts.en)).toBe('Remaining time on Chorus and 2 more');
   });

@@ -2,6 +2,7 @@ import type {
   CreditNote,
   Described,
   Invoice,
+  InvoiceDetail,
   InvoicePayment,
   InvoiceSubscription,
   PaymentMethod,
@@ -126,6 +127,16 @@ export function sourceText(
 ): string {
   if (source !== 'network') return t(`source.${source}`);
   return paymentMethod ? methodText(paymentMethod, { t }) : t('source.network');
+}
+
+/** What pays an invoice: its payment method, or the balance or deposit that paid all of it; null if none is known. */
+export function paidByText(
+  { payments = [], paymentMethod }: Pick<InvoiceDetail, 'payments' | 'paymentMethod'>,
+  { t }: Pick<Texts, 't'>,
+): string | null {
+  const isPaidByStore = payments.length > 0 && payments.every(({ source }) => source !== 'network');
+  if (isPaidByStore) return [...new Set(payments.map((payment) => sourceText(payment, { t })))].join(' + ');
+  return paymentMethod ? methodText(paymentMethod, { t }) : null;
 }
 
 type Credited = Pick<CreditNote, 'due_reduced' | 'to_balance' | 'refunded'>;

@@ -1,13 +1,15 @@
 import type { Subscription } from '@/api/types';
 import { formatMoney } from '@/lib/amount';
-import { dateText } from '@/lib/format';
+import { eventDate } from './event-date';
+import { planText } from './price-text';
 import { nextEvent, timeline, timeOf } from './subscription-rules';
 import type { Texts } from './texts';
 
 /** The next event in one sentence: "Renews on Dec 20, 2026 for 5 SKT". */
-export function nextText(subscription: Subscription, { t, language }: Texts): string {
+export function nextText(subscription: Subscription, texts: Texts): string {
+  const { t, language } = texts;
   const { status, past_due_since: since, next_invoice: next, paymentCurrency: currency } = subscription;
-  const day = (at: number) => dateText(at * 1000, language);
+  const day = (at: number) => eventDate(at, subscription, language);
   const event = nextEvent(timeline(subscription, timeOf(subscription)));
   const end = event?.name === 'willEnd' ? day(event.at) : null;
   if (status === 'past_due' && since !== null) {
@@ -22,6 +24,8 @@ export function nextText(subscription: Subscription, { t, language }: Texts): st
   if (!event.coming) return '';
   const amount = next ? formatMoney(next.amount, currency, language) : '';
   if (event.name === 'trialEnds')
-    return amount ? t('next.trialEnds', { date, amount }) : t('next.trialEndsOn', { date });
+    return next
+      ? t('next.trialEnds', { date, amount: planText(subscription, texts) })
+      : t('next.trialEndsOn', { date });
   return amount ? t('next.renews', { date, amount }) : t('next.renewsOn', { date });
 }

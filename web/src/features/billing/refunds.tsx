@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import type { InvoiceDetail, Refund } from '@/api/types';
 import { useUser } from '@/app/queries';
 import { dateText } from '@/lib/format';
+import { usePhone } from '@/lib/use-phone';
 import { refundsQuery } from './queries';
 import { LoadError, Section } from './states';
 import { RefundTag } from './status';
@@ -24,6 +25,7 @@ function useRefunds(invoiceId: string) {
 /** The refunds of an invoice. */
 export function Refunds({ invoice, money, refundAction }: RefundsProps) {
   const { t, language } = useTexts();
+  const phone = usePhone();
   const { data, error, refetch } = useRefunds(invoice.id);
   if (error && !data) {
     // An unpaid invoice has no refunds.
@@ -49,6 +51,7 @@ export function Refunds({ invoice, money, refundAction }: RefundsProps) {
                 <Typography.Text type="secondary">
                   <time dateTime={refund.created_at}>{dateText(refund.created_at, language)}</time>
                 </Typography.Text>
+                {phone ? <RefundTag status={refund.status} /> : null}
                 {refundAction?.(refund) ??
                   (refund.status === 'failed' ? (
                     <Typography.Text type="secondary">{t('refund.failedText')}</Typography.Text>
@@ -56,10 +59,12 @@ export function Refunds({ invoice, money, refundAction }: RefundsProps) {
               </Flex>
             ),
           },
-          { key: 'status', render: (_, { status }) => <RefundTag status={status} /> },
+          // As narrow as its tag, so that the tag stands beside the amount.
+          { key: 'status', hidden: phone, width: 1, render: (_, { status }) => <RefundTag status={status} /> },
           {
             key: 'amount',
             align: 'end',
+            width: 1,
             className: 'money',
             render: (_, { amount }) => <strong>{money(amount)}</strong>,
           },

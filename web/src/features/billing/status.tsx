@@ -10,7 +10,7 @@ import {
   UndoOutlined,
   WalletOutlined,
 } from '@ant-design/icons';
-import { Tag, Tooltip } from 'antd';
+import { Flex, Tag, Tooltip } from 'antd';
 import type { ReactNode } from 'react';
 import type {
   DisputeStatus,
@@ -68,7 +68,7 @@ export function InvoiceTag({ status }: { status: InvoiceStatus }) {
 }
 
 interface InvoiceTagsProps {
-  invoice: Parameters<typeof refundState>[0] & Pick<Invoice, 'status'>;
+  invoice: Parameters<typeof refundState>[0] & Pick<Invoice, 'status' | 'billing_reason'>;
 }
 
 const INVOICE_REFUNDS: Record<NonNullable<ReturnType<typeof refundState>>, TagStyle> = {
@@ -78,15 +78,26 @@ const INVOICE_REFUNDS: Record<NonNullable<ReturnType<typeof refundState>>, TagSt
   partial: ['default', undo],
 };
 
+/** Invoices about a deposit that was returned or used: nobody has paid them. */
+const DEPOSIT_TAGS: Record<string, { status: 'returned' | 'used'; style: TagStyle }> = {
+  return_stake: { status: 'returned', style: ['default', undo] },
+  slash_stake: { status: 'used', style: ['default', check] },
+};
+
 /** The state of an invoice, with a second tag after a refund. */
 export function InvoiceTags({ invoice }: InvoiceTagsProps) {
   const { t } = useTexts();
   const refund = refundState(invoice);
+  const deposit = invoice.status === 'paid' ? DEPOSIT_TAGS[invoice.billing_reason] : undefined;
   return (
-    <span>
-      <InvoiceTag status={invoice.status} />
+    <Flex component="span" gap={4} wrap>
+      {deposit ? (
+        <StatusTag tagStyle={deposit.style}>{t(`invoice.status.${deposit.status}`)}</StatusTag>
+      ) : (
+        <InvoiceTag status={invoice.status} />
+      )}
       {refund ? <StatusTag tagStyle={INVOICE_REFUNDS[refund]}>{t(`invoice.refund.${refund}`)}</StatusTag> : null}
-    </span>
+    </Flex>
   );
 }
 
@@ -122,14 +133,14 @@ export function SubscriptionTag({ subscription }: { subscription: Subscription }
   const ending = isEnding(subscription);
   const replaced = ending && (status === 'active' || status === 'trialing');
   return (
-    <span>
+    <Flex component="span" gap={4} wrap>
       {replaced ? null : (
         <StatusTag tagStyle={SUBSCRIPTIONS[status] ?? SUBSCRIPTIONS.active}>
           {t(`subscription.status.${status}`)}
         </StatusTag>
       )}
       {ending ? <StatusTag tagStyle={['warning', clock]}>{t('subscription.status.ending')}</StatusTag> : null}
-    </span>
+    </Flex>
   );
 }
 

@@ -6,10 +6,11 @@ import { formatMoney } from '@/lib/amount';
 import { transactionLink } from '@/lib/explorer';
 import { dateText, monthText } from '@/lib/format';
 import { BalanceText } from './balance-text';
+import { eventDate } from './event-date';
 import { methodText } from './invoice-text';
 import styles from './pages.module.css';
 import { priceText, productName } from './price-text';
-import { balanceQuery } from './queries';
+import { balanceQuery, overdraftQuery } from './queries';
 import { isPaidByAccount } from './subscription-rules';
 import { type Texts, useTexts } from './texts';
 
@@ -26,7 +27,7 @@ export function SubscriptionDetails({ subscription, forStore = false }: DetailsP
   const user = useUser();
   const { paymentCurrency: currency, next_invoice: next, staking, mandate } = subscription;
   const money = (amount: string) => formatMoney(amount, currency, language);
-  const day = (at: number) => dateText(at * 1000, language);
+  const day = (at: number) => eventDate(at, subscription, language);
   const items: DescriptionsProps['items'] = [
     {
       key: 'plan',
@@ -87,6 +88,12 @@ export function SubscriptionDetails({ subscription, forStore = false }: DetailsP
         </Flex>
       ),
     });
+  if (subscription.overdraft_stake_id && isPaidByAccount(subscription) && user)
+    items.push({
+      key: 'overdraft',
+      label: t('facts.overdraftStake'),
+      children: <OverdraftDeposit subscription={subscription} />,
+    });
   return <Descriptions className={styles.details} layout="vertical" colon={false} column={1} items={items} />;
 }
 
@@ -106,6 +113,18 @@ function Account({ subscription }: { subscription: Subscription }) {
         <Typography.Text type="secondary">{t('facts.accountUnknown')}</Typography.Text>
       )}
     </div>
+  );
+}
+
+/** The amount that the overdraft protection holds. Its line is reserved until it is known. */
+function OverdraftDeposit({ subscription }: { subscription: Subscription }) {
+  const { t, language } = useTexts();
+  const { data, isPending } = useQuery(overdraftQuery(subscription.id));
+  if (data) return <span className="money">{formatMoney(data.available, subscription.paymentCurrency, language)}</span>;
+  return (
+    <Typography.Text type="secondary" aria-busy={isPending || undefined}>
+      {t(isPending ? 'state.loading' : 'facts.overdraftStakeUnknown')}
+    </Typography.Text>
   );
 }
 

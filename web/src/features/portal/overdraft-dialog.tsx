@@ -1,8 +1,9 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Button } from 'antd';
 import { useState } from 'react';
 import { api } from '@/api/client';
 import type { OverdraftProtection } from '@/api/types';
+import { ConfirmDialog } from '@/features/billing/confirm-dialog';
 import { Dialog, ErrorAlert, type SubscriptionDialogProps } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
 import { overdraftQuery } from '@/features/billing/queries';
@@ -17,11 +18,7 @@ export function OverdraftDialog({ subscription, onClose, onDone }: SubscriptionD
   const { t, language } = useTexts();
   const { data, error, refetch } = useQuery(overdraftQuery(subscription.id));
   const [isSigning, setIsSigning] = useState(false);
-  const path = `/api/subscriptions/${encodeURIComponent(subscription.id)}/overdraft-protection`;
-  const end = useMutation({
-    mutationFn: () => api.delete<OverdraftProtection>(path),
-    onSuccess: () => onDone('overdraft.doneOff'),
-  });
+  const [isEnding, setIsEnding] = useState(false);
   const stake = () => {
     setIsSigning(true);
     openConnect({
@@ -33,12 +30,29 @@ export function OverdraftDialog({ subscription, onClose, onDone }: SubscriptionD
       onClose: () => setIsSigning(false),
     });
   };
-  const isBusy = isSigning || end.isPending;
   const money = (amount: string) => formatMoney(amount, subscription.paymentCurrency, language);
+  if (isEnding && data) {
+    return (
+      <ConfirmDialog
+        title={t('overdraft.offTitle')}
+        action={t('overdraft.off')}
+        failedTitle={t('overdraft.failed')}
+        run={() =>
+          api.delete<OverdraftProtection>(
+            `/api/subscriptions/${encodeURIComponent(subscription.id)}/overdraft-protection`,
+          )
+        }
+        onClose={() => setIsEnding(false)}
+        onDone={() => onDone('overdraft.doneOff')}
+      >
+        <p>{t('overdraft.offText', { amount: money(data.available) })}</p>
+      </ConfirmDialog>
+    );
+  }
   return (
     <Dialog
       title={t('overdraft.title')}
-      isBusy={isBusy}
+      isBusy={isSigning}
       onClose={onClose}
       footer={
         error ? (
@@ -47,16 +61,16 @@ export function OverdraftDialog({ subscription, onClose, onDone }: SubscriptionD
           </Button>
         ) : (
           <>
-            <Button onClick={onClose} disabled={isBusy}>
+            <Button onClick={onClose} disabled={isSigning}>
               {t('action.close')}
             </Button>
             {data?.enabled ? (
-              <Button loading={end.isPending} disabled={isSigning} onClick={() => end.mutate()}>
+              <Button disabled={isSigning} onClick={() => setIsEnding(true)}>
                 {t('overdraft.off')}
               </Button>
             ) : null}
             {data && !data.sufficient ? (
-              <Button type="primary" loading={isSigning} disabled={end.isPending} onClick={stake}>
+              <Button type="primary" loading={isSigning} onClick={stake}>
                 {t(data.enabled ? 'overdraft.topUp' : 'overdraft.on')}
               </Button>
             ) : null}
@@ -75,7 +89,6 @@ export function OverdraftDialog({ subscription, onClose, onDone }: SubscriptionD
               : t('overdraft.required', { amount: money(data.required) })}
           </p>
           {data.enabled && !data.sufficient ? <p>{t('overdraft.low', { amount: money(data.required) })}</p> : null}
-          {end.isError ? <ErrorAlert title={t('overdraft.failed')} text={translateError(end.error)} /> : null}
         </div>
       ) : (
         <Loading />

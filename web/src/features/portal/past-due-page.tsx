@@ -32,7 +32,7 @@ export function PastDuePage({ referer }: { referer?: string }) {
   if (user === null) return <ExpiredLink />;
   const back = ownReferer(referer, window.location.origin);
   return (
-    <Flex vertical gap={24} style={{ maxWidth: 760 }}>
+    <Flex vertical gap={24} style={{ width: '100%', maxWidth: 760, marginInline: 'auto' }}>
       {back ? (
         <BackAnchor href={back}>{t('overdue.return')}</BackAnchor>
       ) : (

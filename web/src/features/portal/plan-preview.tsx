@@ -18,10 +18,13 @@ export function PlanPreviewLines({ preview, currency, isLoading }: PlanPreviewPr
   const texts = useTexts();
   const { t, language } = texts;
   const money = (amount: string) => formatMoney(amount, currency, language);
-  const totals: [key: string, name: string, amount: string][] = [
-    ['credit', t('plan.credit'), minus(preview.credit, money)],
-    ['charge', t('plan.charge'), money(preview.charge)],
-  ];
+  const totals: [key: string, name: string, amount: string][] = [];
+  // One line each for the old and the new plan already names both amounts.
+  if (preview.lines.length > 2)
+    totals.push(
+      ['credit', t('plan.credit'), minus(preview.credit, money)],
+      ['charge', t('plan.charge'), money(preview.charge)],
+    );
   // The balance pays with the credit first, then with its earlier funds.
   const fromBalance = toUnits(preview.applied_credit) - toUnits(preview.credit);
   if (fromBalance > 0n) totals.push(['balance', t('plan.balance'), minus(fromBalance.toString(), money)]);

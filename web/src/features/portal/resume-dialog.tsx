@@ -5,17 +5,17 @@ import { api } from '@/api/client';
 import type { Subscription } from '@/api/types';
 import { Dialog, ErrorAlert, Note, type SubscriptionDialogProps } from '@/features/billing/dialog';
 import styles from '@/features/billing/dialog.module.css';
-import { subscriptionName } from '@/features/billing/price-text';
+import { planText, subscriptionName } from '@/features/billing/price-text';
 import { recoverQuery } from '@/features/billing/queries';
 import { useTexts } from '@/features/billing/texts';
 import { openConnect } from '@/features/connect';
 import { translateError } from '@/i18n/translate';
-import { formatMoney } from '@/lib/amount';
 import { dateText } from '@/lib/format';
 
 /** Undoes a cancellation. If the deposit was withdrawn meanwhile, the wallet has to stake a new one first. */
 export function ResumeDialog({ subscription, onClose, onDone }: SubscriptionDialogProps) {
-  const { t, language } = useTexts();
+  const texts = useTexts();
+  const { t, language } = texts;
   const { data: info, error, refetch } = useQuery(recoverQuery(subscription.id));
   const [isStaking, setIsStaking] = useState(false);
   const id = encodeURIComponent(subscription.id);
@@ -34,7 +34,6 @@ export function ResumeDialog({ subscription, onClose, onDone }: SubscriptionDial
     onSuccess: ({ needStake }) => (needStake ? stakeAgain() : onDone()),
   });
   const isBusy = resume.isPending || isStaking;
-  const next = subscription.next_invoice;
   const date = dateText((info?.subscription.current_period_end ?? subscription.current_period_end) * 1000, language);
   return (
     <Dialog
@@ -63,11 +62,7 @@ export function ResumeDialog({ subscription, onClose, onDone }: SubscriptionDial
       }
     >
       <div className={styles.body}>
-        <p>
-          {next
-            ? t('resume.textFor', { date, amount: formatMoney(next.amount, subscription.paymentCurrency, language) })
-            : t('resume.text', { date })}
-        </p>
+        <p>{t('resume.text', { date, amount: planText(subscription, texts) })}</p>
         {info?.needStake ? <Note type="info" title={t('resume.needStake')} /> : null}
         {error ? <ErrorAlert title={t('resume.notKnown')} text={translateError(error)} /> : null}
         {resume.isError ? <ErrorAlert title={t('resume.failed')} text={translateError(resume.error)} /> : null}

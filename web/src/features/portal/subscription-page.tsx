@@ -82,6 +82,10 @@ const DONE: Record<SubscriptionAction, Key> = {
   overdraft: 'overdraft.done',
 };
 
+/** Whether the card was confirmed by its bank: it replaces the mandate of before. */
+const isNewCard = (now: Subscription['mandate'], before: Subscription['mandate']) =>
+  now?.type === 'card' && JSON.stringify(now) !== JSON.stringify(before);
+
 /** What the customer can do now; each action opens its dialog, and its message stays on the page. */
 function Actions({ subscription, initial }: { subscription: Subscription; initial?: SubscriptionAction }) {
   const { t } = useTexts();
@@ -90,6 +94,9 @@ function Actions({ subscription, initial }: { subscription: Subscription; initia
   // The holder of an email link can only pay.
   const actions = actionsOf(subscription).filter((action) => user || action === 'pay');
   const [done, setDone] = useState<Key | null>(null);
+  // The payment method when the dialog opened.
+  const [mandateBefore, setMandateBefore] = useState(subscription.mandate);
+  const message = done === 'payment.doneCard' && isNewCard(subscription.mandate, mandateBefore) ? 'payment.done' : done;
   const [open, setOpen] = useState(() => actions.find((action) => action === initial) ?? null);
   // The card notice has the button that changes the card.
   const isInNotice = actions.includes('changePayment') && cardProblem(subscription, timeOf(subscription)) !== null;
@@ -101,6 +108,7 @@ function Actions({ subscription, initial }: { subscription: Subscription; initia
   };
   const openDialog = (action: SubscriptionAction) => {
     setDone(null);
+    setMandateBefore(subscription.mandate);
     setOpen(action);
   };
   const finish = async (message?: Key) => {
@@ -110,10 +118,12 @@ function Actions({ subscription, initial }: { subscription: Subscription; initia
     if (action) setDone(message ?? DONE[action]);
   };
   const dialog = { subscription, onClose: close, onDone: finish };
+  // One emphasized button: an overdue payment comes first.
+  const primary = actions.find((action) => action === 'pay' || action === 'resume');
   return (
     <>
       <div role="status" className={styles.status}>
-        {done ? <Alert type="success" showIcon role="presentation" title={t(done)} /> : null}
+        {message ? <Alert type="success" showIcon role="presentation" title={t(message)} /> : null}
       </div>
       <CardNotice subscription={subscription} reader={user ? 'customer' : 'link'}>
         {isInNotice ? <Button onClick={() => openDialog('changePayment')}>{t('action.changePayment')}</Button> : null}
@@ -125,7 +135,7 @@ function Actions({ subscription, initial }: { subscription: Subscription; initia
             .map((action) => (
               <Button
                 key={action}
-                type={action === 'pay' || action === 'resume' ? 'primary' : 'default'}
+                type={action === primary ? 'primary' : 'default'}
                 danger={action === 'cancel'}
                 onClick={() => openDialog(action)}
               >

@@ -4,6 +4,7 @@ import type { Overdue, Subscription } from '@/api/types';
 import { useUser } from '@/app/queries';
 import { CardNotice } from '@/features/billing/card-notice';
 import { Note } from '@/features/billing/dialog';
+import { eventDate } from '@/features/billing/event-date';
 import { LinkButton } from '@/features/billing/link-button';
 import { subscriptionName } from '@/features/billing/price-text';
 import { overdueQuery, subscriptionsQuery } from '@/features/billing/queries';
@@ -79,7 +80,7 @@ export function Summary() {
         <Row gutter={[16, 16]}>
           <Figure title={t('summary.running')} value={String(active.length)} />
           <Figure
-            title={next ? t('summary.nextOn', { date: dateText(next.at * 1000, language) }) : t('summary.next')}
+            title={next ? t('summary.nextOn', { date: eventDate(next.at, next, language) }) : t('summary.next')}
             value={next ? formatMoney(next.amount, next.currency, language) : t('summary.none')}
           />
           <Figure
@@ -128,7 +129,7 @@ function Figure({ title, value, alarming = false }: { title: string; value: stri
 function nextPayment(list: Subscription[]) {
   return list
     .filter((each) => !isEnding(each))
-    .flatMap(({ next_invoice: next, paymentCurrency: currency }) => (next ? [{ ...next, currency }] : []))
+    .flatMap(({ next_invoice: next, paymentCurrency: currency, items }) => (next ? [{ ...next, currency, items }] : []))
     .sort((a, b) => a.at - b.at)[0];
 }
 

@@ -49,7 +49,7 @@ test('a partly credited, refunded and disputed invoice shows the amount due', as
     'Amount due2 SKT',
   ]);
   const payments = section(page, 'Payments for this invoice').getByRole('row');
-  await expect(payments.last()).toContainText('Refunded: 2 SKT');
+  await expect(payments.last()).toContainText('Refund of 2 SKT');
   await expect(payments.last()).toContainText('Disputed: 1 SKT');
   await expect(payments.last()).toContainText('Reversed: 2 SKT');
   const notes = section(page, 'Credit notes').getByRole('row');

@@ -49,12 +49,12 @@ test('a partly credited, refunded and disputed invoice shows the amount due', as
     'Amount due2 SKT',
   ]);
   const payments = section(page, 'Payments for this invoice').getByRole('row');
-  await expect(payments.last()).toContainText('Refunded: 2 SKT');
+  await expect(payments.last()).toContainText('Refund of 2 SKT');
   await expect(payments.last()).toContainText('Disputed: 1 SKT');
   await expect(payments.last()).toContainText('Reversed: 2 SKT');
   const notes = section(page, 'Credit notes').getByRole('row');
   await expect(notes).toHaveText([
-    /SOUK-CN-000002.*Cancellation.*Sorry for the outage.*2 SKT refunded/,
+    /SOUK-CN-000002.*Cancellation.*Sorry for the outage.*Refund of 2 SKT/,
     /SOUK-CN-000001.*Plan change.*1 SKT taken off the amount due/,
   ]);
   await expect(page.getByRole('link', { name: 'PDF of credit note SOUK-CN-000002' })).toHaveAttribute(

@@ -8207,6 +8207,9 @@ export interface components {
         };
         /** NextInvoice */
         NextInvoice: {
+            /** @description Base units, before the account balance is applied. */
+            total: string;
+            /** @description Base units, after the account balance is applied. */
             amount: string;
             /** Format: int64 */
             at: number;

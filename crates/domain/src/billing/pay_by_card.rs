@@ -183,7 +183,7 @@ pub(super) async fn pay_with_saved(
     let now = ctx.now();
     let amount = Amount::sum(unpaid.iter().map(Invoice::remaining))?;
     let of = MethodAmount { method_id: setup.method_id.clone(), currency_id: setup.currency_id.clone(), amount };
-    let intent = intent_of(ctx, first, &unpaid, of.clone());
+    let intent = intent_of(ctx, unit, first, &unpaid, of.clone()).await?;
     let attempt = Attempt::begin(
         AttemptId::new(now, ctx.random.as_ref()),
         Purpose::Payment(intent.id.clone()),

@@ -1,5 +1,6 @@
 //! Overdue invoices, and their payment by a wallet: one signed transfer pays one invoice or all in a currency.
 
+use super::clock::time_of_customer;
 use super::errors::convert_through;
 use super::invoice::plan_payments;
 use super::payment_target::{SendError, send_now};
@@ -268,7 +269,7 @@ pub async fn submit_signed_overdue_payment(
     let signed = rail.check(&combined.method, &combined.currency, &transfer_request(target, &combined, payer, nonce), signed_tx)?;
     let first = combined.invoices.first().ok_or(CombineError::NothingOverdue)?;
     let of = MethodAmount { method_id: combined.method.id, currency_id: combined.currency.id, amount: combined.amount };
-    let intent = intent_of(ctx, first, &combined.invoices, of.clone());
+    let intent = intent_of(ctx, unit.as_mut(), first, &combined.invoices, of.clone()).await?;
     let attempt = Attempt {
         connect_token: signature.connect_token(),
         ..Attempt::begin(
@@ -291,10 +292,18 @@ pub async fn submit_signed_overdue_payment(
 }
 
 /// Builds the payment intent of a payment that the customer starts. It names no subscription: a decline does not affect subscriptions.
-pub(super) fn intent_of(ctx: &Context, first: &Invoice, invoices: &[Invoice], of: MethodAmount) -> Intent {
+pub(super) async fn intent_of(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    first: &Invoice,
+    invoices: &[Invoice],
+    of: MethodAmount,
+) -> Result<Intent, StorageError> {
     let MethodAmount { method_id, currency_id, amount } = of;
     let now = ctx.now();
-    Intent {
+    // Customers on a test clock see their clock's dates.
+    let created_at = time_of_customer(ctx, unit, &first.customer_id).await?;
+    Ok(Intent {
         id: PaymentIntentId::new(now, ctx.random.as_ref()),
         mode: first.mode,
         status: IntentStatus::Processing,
@@ -313,9 +322,9 @@ pub(super) fn intent_of(ctx: &Context, first: &Invoice, invoices: &[Invoice], of
         payer: String::new(),
         held_attempt_id: None,
         metadata: Metadata::new(),
-        created_at: now,
+        created_at,
         updated_at: now,
-    }
+    })
 }
 
 /// Whether an invoice still has an amount to collect.

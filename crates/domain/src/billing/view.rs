@@ -17,6 +17,8 @@ use std::collections::{BTreeSet, HashMap};
 /// The next invoice, as the engine would write it with the current usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextInvoice {
+    /// The amount before the balance is applied.
+    pub total: Amount,
     /// The amount after the balance is applied.
     pub amount: Amount,
     pub at: Timestamp,
@@ -133,7 +135,7 @@ async fn next_invoice(
     };
     let added = UsageCorrections::plan(unit, subscription, &overbilled).await?.to_balance()?;
     let applied = batch.applied(subscription, total, batch.balance_of(subscription).plus(added)?);
-    Ok(Some(NextInvoice { amount: total.minus(applied)?, at }))
+    Ok(Some(NextInvoice { total, amount: total.minus(applied)?, at }))
 }
 
 /// Reads a subscription.

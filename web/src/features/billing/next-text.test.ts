@@ -19,7 +19,7 @@ const subscription = (changes: Partial<Subscription> = {}, interval = 'month') =
     cancel_at: null,
     canceled_at: null,
     past_due_since: null,
-    next_invoice: { amount: '3', at: NOW + DAY },
+    next_invoice: { total: '3', amount: '3', at: NOW + DAY },
     items: [
       {
         quantity: 1,
@@ -43,6 +43,12 @@ describe('the next event of a subscription', () => {
       /^Renews on Nov 21, 2026, \d+:00\s[AP]M \S+ for 3 SKT$/,
     );
     expect(nextText(subscription({}, 'day'), texts.en)).toBe('Renews on Nov 21, 2026 for 3 SKT');
+  });
+
+  it('says what the account balance pays of a renewal', () => {
+    const renewal = subscription({ next_invoice: { total: '3', amount: '1', at: NOW + DAY } });
+    expect(nextText(renewal, texts.en)).toBe('Renews on Nov 21, 2026 for 3 SKT, 2 SKT of it from the account balance');
+    expect(nextText(renewal, texts.zh)).toBe('将于 2026年11月21日续订，费用 3 SKT，其中账户余额抵扣 2 SKT');
   });
 
   it('of a pause does not address the reader, who may be an administrator', () => {

@@ -1,5 +1,5 @@
 import type { Subscription } from '@/api/types';
-import { formatMoney } from '@/lib/amount';
+import { formatMoney, toUnits } from '@/lib/amount';
 import { eventDate } from './event-date';
 import { planText } from './price-text';
 import { nextEvent, timeline, timeOf } from './subscription-rules';
@@ -22,10 +22,20 @@ export function nextText(subscription: Subscription, texts: Texts): string {
   if (event.name === 'willEnd') return t('next.willEnd', { date });
   if (event.name === 'ended') return t('next.ended', { date });
   if (!event.coming) return '';
-  const amount = next ? formatMoney(next.amount, currency, language) : '';
+  const amount = next ? formatMoney(next.total, currency, language) : '';
   if (event.name === 'trialEnds')
     return next
       ? t('next.trialEnds', { date, amount: planText(subscription, texts) })
       : t('next.trialEndsOn', { date });
+  const fromBalance = next ? balancePart(next) : 0n;
+  if (fromBalance > 0n) {
+    const balance = formatMoney(fromBalance.toString(), currency, language);
+    return t('next.renewsFromBalance', { date, amount, balance });
+  }
   return amount ? t('next.renews', { date, amount }) : t('next.renewsOn', { date });
+}
+
+/** What the account balance pays of the next invoice, in base units. */
+export function balancePart({ total, amount }: NonNullable<Subscription['next_invoice']>): bigint {
+  return toUnits(total) - toUnits(amount);
 }

@@ -8,6 +8,7 @@ import { dateText, monthText } from '@/lib/format';
 import { BalanceText } from './balance-text';
 import { eventDate } from './event-date';
 import { methodText } from './invoice-text';
+import { balancePart } from './next-text';
 import styles from './pages.module.css';
 import { priceText, productName } from './price-text';
 import { balanceQuery, overdraftQuery } from './queries';
@@ -54,7 +55,18 @@ export function SubscriptionDetails({ subscription, forStore = false }: DetailsP
     {
       key: 'next',
       label: t('facts.next'),
-      children: next ? t('facts.nextOn', { amount: money(next.amount), date: day(next.at) }) : t('facts.noNext'),
+      children: next ? (
+        <Flex vertical>
+          {t('facts.nextOn', { amount: money(next.total), date: day(next.at) })}
+          {balancePart(next) > 0n ? (
+            <Typography.Text type="secondary">
+              {t('facts.nextFromBalance', { balance: money(balancePart(next).toString()) })}
+            </Typography.Text>
+          ) : null}
+        </Flex>
+      ) : (
+        t('facts.noNext')
+      ),
     },
     {
       key: 'method',

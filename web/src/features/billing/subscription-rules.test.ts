@@ -23,7 +23,7 @@ const subscription = (changes: Partial<Subscription> = {}) =>
     cancelation_details: null,
     past_due_since: null,
     paused_at: null,
-    next_invoice: { amount: '1', at: START + 90 * DAY },
+    next_invoice: { total: '1', amount: '1', at: START + 90 * DAY },
     mandate: null,
     ...changes,
   }) as Subscription;
@@ -75,7 +75,7 @@ describe('the card that pays', () => {
     mandate: { type: 'card' as const, limit: null, brand: 'visa', last4: '4242', exp_month, exp_year },
   });
   const now = Date.UTC(2026, 10, 20) / 1000;
-  const next = (iso: string) => ({ next_invoice: { amount: '1', at: Date.parse(iso) / 1000 } });
+  const next = (iso: string) => ({ next_invoice: { total: '1', amount: '1', at: Date.parse(iso) / 1000 } });
   const december = next('2026-12-15T00:00:00Z');
   it.each([
     ['valid for long', { ...card(2029, 12), ...december }, null],

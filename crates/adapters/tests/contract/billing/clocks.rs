@@ -1,6 +1,7 @@
 //! Test clocks: advancing a clock runs all events in order, each at its own time.
 
 use super::bench::{Billing, DAY, MONTHLY};
+use super::stakes::pay_overdue;
 use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_one;
@@ -138,6 +139,23 @@ on_one! {
         billing::resume(&billing.ctx, &one.id).await.expect("goes on");
         billing.wait(DAY * 9);
         assert_eq!(billing.round().await, 0, "it follows its own clock");
+    }
+
+    async fn a_payment_of_overdue_invoices_is_dated_by_the_customers_clock(db: &TestDatabase) {
+        let billing = Billing::open(db, 2_000).await;
+        let price = billing.price("price_1", 1_500, MONTHLY).await;
+        let clock = clock(&billing).await;
+        let one = billing.subscription("sub_1", &price, DAY * 30);
+        billing.insert(&Subscription { clock_id: Some(clock.clone()), ..one }).await;
+        let target = billing.start.plus(DAY * 10);
+        advance(&billing, &clock, target).await;
+        assert_eq!(billing.statuses().await, [InvoiceStatus::Uncollectible]);
+        billing.networks.faucet().await;
+        assert_eq!(pay_overdue(&billing).await.expect("is paid"), 1_500);
+        let mut unit = billing.ctx.store.read().await.expect("reads");
+        let intents = unit.intents().of_customer(&id("cus_1"), &Page::new(None, None)).await.expect("lists").list;
+        let paid: Vec<_> = intents.iter().filter(|intent| intent.subscription_id.is_none()).map(|intent| intent.created_at).collect();
+        assert_eq!(paid, [target]);
     }
 
     async fn refunds_and_payouts_are_dated_by_the_customers_clock(db: &TestDatabase) {

@@ -90,7 +90,7 @@ pub async fn two_of_one_checkout(db: &souk_adapters::testing::TestDatabase) -> B
 }
 
 /// The customer signs a transfer that pays the overdue invoices. Returns the amount.
-async fn pay_overdue(billing: &Billing) -> Result<u128, SubmitOverduePaymentError> {
+pub async fn pay_overdue(billing: &Billing) -> Result<u128, SubmitOverduePaymentError> {
     let wallet = &billing.networks.wallet;
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let target = OverdueTarget::OfSubscription(sub(), billing.networks.currency.id.clone());

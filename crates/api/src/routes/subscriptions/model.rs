@@ -214,13 +214,16 @@ impl From<&PendingPlanChange> for PlanChangeModel {
 #[derive(Debug, Clone, Object)]
 #[oai(rename = "NextInvoice")]
 pub struct NextInvoiceModel {
+    /// Base units, before the account balance is applied.
+    pub total: String,
+    /// Base units, after the account balance is applied.
     pub amount: String,
     pub at: i64,
 }
 
 impl From<NextInvoice> for NextInvoiceModel {
     fn from(next: NextInvoice) -> Self {
-        Self { amount: next.amount.to_string(), at: next.at.seconds() }
+        Self { total: next.total.to_string(), amount: next.amount.to_string(), at: next.at.seconds() }
     }
 }
 

@@ -69,6 +69,7 @@ async fn a_change_costs_its_preview_and_remaining_credit_pays_the_next_invoice()
     assert_eq!(amount(&down["next_amount"]), 10 * TOKEN - kept);
     let (status, body) = change(&alice, &alice.price, &down).await;
     assert_eq!((status, &body["next_invoice"]["amount"]), (200, &down["next_amount"]), "{body}");
+    assert_eq!(amount(&body["next_invoice"]["total"]), 10 * TOKEN, "before the balance is applied");
     app.advance_and_bill(WEEK / 2).await;
     let invoice = latest_invoice(&alice).await;
     assert_eq!((&invoice["status"], amount(&invoice["total"])), (&json!("paid"), 10 * TOKEN));

@@ -32,8 +32,8 @@ forEachDisplay(({ locale }) => {
       await page.locator('#card_cvc').fill('123');
       await customer.expectValidPage();
       await page.getByRole('dialog').locator('button[type=submit]').click();
-      await expect(page.getByText(translate('subscription:payment.doneCard'))).toBeVisible(SETTLED);
       await expect(page.getByText('Visa •••• 4242').first()).toBeVisible(SETTLED);
+      await expect(page.getByText(translate('subscription:payment.done'))).toBeVisible(SETTLED);
       await customer.expectValidPage();
       await owner.advance(clock, { by: 'next_invoice' });
       await expect

@@ -348,6 +348,16 @@ test.describe('changing the plan', () => {
   });
 });
 
+/** Changes the payment method to the test card that succeeds. */
+async function saveCard(page: Page) {
+  await page.getByRole('button', { name: 'Change payment method' }).click();
+  await page.getByRole('radio', { name: /Card/ }).check();
+  await dialog(page).getByRole('button', { name: 'Enter card details' }).click();
+  await dialog(page).getByText('Test cards').click();
+  await dialog(page).getByRole('button', { name: 'Use the test card: Succeeds' }).click();
+  await dialog(page).getByRole('button', { name: 'Save card' }).click();
+}
+
 test.describe('changing the payment method', () => {
   test('to a wallet opens the wallet dialog', async ({ page }) => {
     const recorded = await openPage(page, detail('sub_active'));
@@ -374,12 +384,7 @@ test.describe('changing the payment method', () => {
       for (const each of recorded.billing.subscriptions) if (each.id === 'sub_active') each.mandate = byCard.mandate;
       return route.fulfill({ json: { id: 'seti_1', status: 'succeeded' } });
     });
-    await page.getByRole('button', { name: 'Change payment method' }).click();
-    await page.getByRole('radio', { name: /Card/ }).check();
-    await dialog(page).getByRole('button', { name: 'Enter card details' }).click();
-    await dialog(page).getByText('Test cards').click();
-    await dialog(page).getByRole('button', { name: 'Use the test card: Succeeds' }).click();
-    await dialog(page).getByRole('button', { name: 'Save card' }).click();
+    await saveCard(page);
     await expect(page.getByText('Payment method changed.')).toBeVisible();
     await expect(page.getByText(/Your bank is confirming the card/)).toHaveCount(0);
   });
@@ -391,12 +396,7 @@ test.describe('changing the payment method', () => {
       request.push(new URL(route.request().url()).pathname);
       return route.fulfill({ json: { id: 'seti_1', status: 'succeeded' } });
     });
-    await page.getByRole('button', { name: 'Change payment method' }).click();
-    await page.getByRole('radio', { name: /Card/ }).check();
-    await dialog(page).getByRole('button', { name: 'Enter card details' }).click();
-    await dialog(page).getByText('Test cards').click();
-    await dialog(page).getByRole('button', { name: 'Use the test card: Succeeds' }).click();
-    await dialog(page).getByRole('button', { name: 'Save card' }).click();
+    await saveCard(page);
     await expect(page.getByText(/Your bank is confirming the card/)).toBeVisible();
     expect(request).toEqual(['/sandbox/stripe/v1/setup_intents/seti_1/confirm']);
     expect(last(recorded, /POST .*change-payment/)?.body).toEqual({

@@ -75,10 +75,25 @@ async fn make_due(billing: &Billing) -> usize {
     billing::make_ordered_plan_changes(&billing.ctx, 9).await.expect("looks")
 }
 
-/// Returns the amounts of a stake in whole tokens: requested, remaining, and held by the network.
-async fn amounts(billing: &Billing, name: &str) -> (u128, u128, u128) {
+/// The amounts of a stake in whole tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct StakeAmounts {
+    requested: u128,
+    remaining: u128,
+    /// Held by the network.
+    held: u128,
+}
+
+impl StakeAmounts {
+    const fn all(tokens: u128) -> Self {
+        Self { requested: tokens, remaining: tokens, held: tokens }
+    }
+}
+
+async fn amounts(billing: &Billing, name: &str) -> StakeAmounts {
     let stake = billing.find_stake(name).await;
-    (stake.amount_requested.base_units() / UNIT, stake.remaining().base_units() / UNIT, billing.networks.staked(name).await.0)
+    let held = billing.networks.staked(name).await.0;
+    StakeAmounts { requested: stake.amount_requested.base_units() / UNIT, remaining: stake.remaining().base_units() / UNIT, held }
 }
 
 /// Returns why a plan change failed, with the network's code.
@@ -95,7 +110,7 @@ async fn granted_late(db: &TestDatabase, generation: Generation, gas_price: u64)
     networks.faucet_to(networks.app.did()).await;
     networks.rail.stake_for_gas(&networks.method).await.expect("stakes");
     order_late(&billing, "sub_2", &billing.networks.wallet).await;
-    assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), (65, 65, 65)));
+    assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), StakeAmounts::all(65)));
     billing.wait(LATER);
     assert_eq!(make_due(&billing).await, 0, "the network has not decided");
     assert_eq!(price_of(&billing, "sub_2").await, id("price_1"));
@@ -137,7 +152,7 @@ on_both! {
         let why = (Some(PlanChangeFailure::DelegationDeclined), Some("INSUFFICIENT_GAS".to_owned()));
         assert_eq!(reason(ordered(&billing, "sub_2").await), why);
         assert_eq!(billing.process_due_stakes().await, 1);
-        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), (50, 50, 50)));
+        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), StakeAmounts::all(50)));
         let stake = billing.find_stake("stk_1").await;
         assert_eq!((stake.status, stake.amount_returned), (StakeStatus::Held, Amount::new(15 * UNIT)));
         assert_eq!(billing.process_due_stakes().await, 1);
@@ -154,11 +169,11 @@ on_both! {
         sign_delegation(&billing, "sub_2", &order, &billing.networks.wallet).await.expect("is sent");
         place_missing_stake(&billing, "sub_2", &order, &billing.networks.wallet).await.expect("is sent");
         decline_delegation(&billing.ctx, "sub_2").await.expect("records");
-        assert_eq!(amounts(&billing, "stk_1").await, (50, 50, 65), "the deposit has moved, and the store does not know it yet");
+        assert_eq!(amounts(&billing, "stk_1").await, StakeAmounts { held: 65, ..StakeAmounts::all(50) }, "the deposit has moved, and the store does not know it yet");
         billing.wait(LATER);
         assert_eq!(check_due(&billing.ctx, 9).await.expect("checks"), 1);
         assert_eq!(billing.process_due_stakes().await, 1);
-        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), (50, 50, 50)));
+        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), StakeAmounts::all(50)));
         billing.is_sound().await;
     }
 
@@ -169,7 +184,7 @@ on_both! {
         billing.networks.fault("decline").await;
         place_missing_stake(&billing, "sub_2", &order, &billing.networks.wallet).await.expect_err("is declined");
         assert_eq!(reason(ordered(&billing, "sub_2").await).0, Some(PlanChangeFailure::DepositDeclined));
-        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), (50, 50, 50)));
+        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), StakeAmounts::all(50)));
         billing.is_sound().await;
     }
 
@@ -181,7 +196,7 @@ on_both! {
         assert_eq!(make_due(&billing).await, 1);
         assert_eq!(reason(ordered(&billing, "sub_2").await), (Some(PlanChangeFailure::PreviewChanged), None));
         assert_eq!(billing.process_due_stakes().await, 1);
-        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), (50, 50, 50)));
+        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), StakeAmounts::all(50)));
         billing.is_sound().await;
     }
 
@@ -219,7 +234,7 @@ on_both! {
         assert_eq!(billing.process_due_stakes().await, 1);
         let returned = billing.find_stake(placed.as_str()).await;
         assert_eq!((returned.status, returned.amount_returned), (StakeStatus::Final, Amount::new(65 * UNIT)));
-        assert_eq!((billing.find("sub_1").await.stake_id, amounts(&billing, "stk_1").await), (Some(id("stk_1")), (50, 50, 50)));
+        assert_eq!((billing.find("sub_1").await.stake_id, amounts(&billing, "stk_1").await), (Some(id("stk_1")), StakeAmounts::all(50)));
         billing.is_sound().await;
     }
 
@@ -279,7 +294,7 @@ async fn crash_once(db: &TestDatabase, decision: Decision, point: CrashPoint) ->
     billing.wait(DAY);
     billing.send_all().await;
     let found = (price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await);
-    let (changed, unchanged) = ((id("price_2"), (65, 65, 65)), (id("price_1"), (50, 50, 50)));
+    let (changed, unchanged) = ((id("price_2"), StakeAmounts::all(65)), (id("price_1"), StakeAmounts::all(50)));
     match decision {
         // Before its order is stored, a crash takes no deposit.
         Decision::Granted => assert!(found == changed || (found == unchanged && !is_ordered), "{point:?}: {found:?}"),

@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Connect sessions that one address may begin: sustained rate per second, and burst.
-const CONNECTS: (u32, u32) = (20, 200);
+const CONNECTS: Rate = Rate { per_second: 20, burst: 200 };
 /// Checkout sessions that one address may start: sustained rate per second, and burst.
-const STARTS: (u32, u32) = (200, 2_000);
+const STARTS: Rate = Rate { per_second: 200, burst: 2_000 };
 /// Joins of realtime channels, each of which may read a connect session: of one address, and of one connection.
-const JOINS: (u32, u32) = (20, 200);
-const JOINS_OF_CONNECTION: (u32, u32) = (1, 20);
+const JOINS: Rate = Rate { per_second: 20, burst: 200 };
+const JOINS_OF_CONNECTION: Rate = Rate { per_second: 1, burst: 20 };
 /// Requests that one client may have in progress behind a trusted proxy. Without a proxy, its connections are limited instead.
 const FORWARDED_REQUESTS_EACH: usize = 100;
 /// Realtime connections that one address may hold open, and the limit for all addresses together.
@@ -58,9 +58,18 @@ pub struct Limits {
 /// A wallet's call is answered after this at the latest. What the network has not decided until then is being confirmed.
 pub const ANSWER_DEADLINE: Duration = Duration::from_secs(5);
 
-fn quota((per_second, burst): (u32, u32)) -> Quota {
-    let count = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
-    Quota::per_second(count(per_second)).allow_burst(count(burst))
+/// A rate of calls, and how many may come at once.
+#[derive(Clone, Copy)]
+struct Rate {
+    per_second: u32,
+    burst: u32,
+}
+
+impl Rate {
+    fn quota(self) -> Quota {
+        let count = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
+        Quota::per_second(count(self.per_second)).allow_burst(count(self.burst))
+    }
 }
 
 impl Default for Limits {
@@ -73,7 +82,7 @@ impl Limits {
     /// `trusted_proxies`: addresses of proxies whose `X-Forwarded-For` header is trusted.
     #[must_use]
     pub fn behind(trusted_proxies: Vec<IpAddr>) -> Self {
-        let limiter = |rate| RateByAddress { quotas: RateLimiter::keyed(quota(rate)), seed: RandomState::new() };
+        let limiter = |rate: Rate| RateByAddress { quotas: RateLimiter::keyed(rate.quota()), seed: RandomState::new() };
         Self {
             connects: limiter(CONNECTS),
             starts: limiter(STARTS),
@@ -131,7 +140,7 @@ impl Limits {
         JoinLimit {
             address: self.client_address(request),
             by_address: Arc::clone(&self.joins),
-            by_connection: RateLimiter::direct(quota(JOINS_OF_CONNECTION)),
+            by_connection: RateLimiter::direct(JOINS_OF_CONNECTION.quota()),
         }
     }
 

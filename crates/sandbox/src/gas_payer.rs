@@ -12,7 +12,7 @@ const TOLERANCE: i64 = 5;
 /// Checks that `token` is a valid offer of the owner of `public_key` to pay for the transaction `hash` at `now`, and returns that account.
 /// The error is a message.
 pub fn check(token: &str, public_key: &[u8], hash: &str, now: Timestamp) -> Result<Address, &'static str> {
-    let (issuer, body) = read(token, public_key).ok_or("the token is not valid")?;
+    let Token { issuer, body } = read(token, public_key).ok_or("the token is not valid")?;
     let time = |name: &str| seconds(&body[name]);
     let (Some(issued), Some(expires)) = (time("iat"), time("exp")) else { return Err("the token has no times") };
     let begins = issued.max(time("nbf").unwrap_or(issued));
@@ -23,8 +23,13 @@ pub fn check(token: &str, public_key: &[u8], hash: &str, now: Timestamp) -> Resu
     if hashes.split(',').any(|named| named.eq_ignore_ascii_case(hash)) { Ok(issuer) } else { Err("it is for another transaction") }
 }
 
-/// Returns the issuer and the body of a token if its signature is valid.
-fn read(token: &str, public_key: &[u8]) -> Option<(Address, Value)> {
+struct Token {
+    issuer: Address,
+    body: Value,
+}
+
+/// Reads a token. Returns `None` if its signature is not valid.
+fn read(token: &str, public_key: &[u8]) -> Option<Token> {
     let mut parts = token.split('.');
     let (header, body, signature) = (parts.next()?, parts.next()?, parts.next()?);
     let signed = &token[..header.len() + 1 + body.len()];
@@ -40,7 +45,7 @@ fn read(token: &str, public_key: &[u8]) -> Option<(Address, Value)> {
         && algorithms.contains(&header["alg"].as_str()?.to_ascii_lowercase().as_str())
         && body["version"] == "1.1.0"
         && issuer.has_signed_token(public_key, signed.as_bytes(), &URL_SAFE_NO_PAD.decode(signature).ok()?);
-    valid.then_some((issuer, body))
+    valid.then_some(Token { issuer, body })
 }
 
 /// Parses a time, which is decimal text or, from some signers, a number.

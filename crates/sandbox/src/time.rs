@@ -40,8 +40,8 @@ impl Timestamp {
     }
 
     /// Year and month; those of 1970 outside the years that a calendar covers.
-    pub(crate) fn year_and_month(self) -> (i32, u8) {
-        self.calendar().map_or((1970, 1), |at| (at.year(), u8::from(at.month())))
+    pub(crate) fn year_and_month(self) -> YearMonth {
+        self.calendar().map_or(YearMonth { year: 1970, month: 1 }, |at| YearMonth { year: at.year(), month: u8::from(at.month()) })
     }
 
     /// ISO 8601 with milliseconds and `Z`; empty outside the years that a calendar covers.
@@ -54,6 +54,13 @@ impl Timestamp {
     fn calendar(self) -> Option<OffsetDateTime> {
         OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000).ok()
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct YearMonth {
+    pub year: i32,
+    /// 1 to 12.
+    pub month: u8,
 }
 
 fn micros_of(duration: Duration) -> i64 {
@@ -99,7 +106,7 @@ mod tests {
     #[test]
     fn timestamps_are_formatted_with_milliseconds() {
         assert_eq!(Timestamp::from_micros(1_700_000_000_123_456).to_iso(), "2023-11-14T22:13:20.123Z");
-        assert_eq!(Timestamp::from_seconds(1_700_000_000).year_and_month(), (2023, 11));
+        assert_eq!(Timestamp::from_seconds(1_700_000_000).year_and_month(), YearMonth { year: 2023, month: 11 });
         assert_eq!(Timestamp::from_micros(i64::MAX).to_iso(), "");
     }
 }

@@ -5,7 +5,7 @@ use super::fixtures::Fixtures;
 use super::network_client::{CARDS, NetworkClient, PaymentOption, UNIT};
 use super::rng::Rng;
 use crate::Failure;
-use souk_domain::billing::{self, PlanChoice, PlanError, PlanOrder, PlanSwitch, Requester, StakeFor};
+use souk_domain::billing::{self, PlanChoice, PlanOrder, PlanSwitch, ReadPlansError, Requester, StakeFor};
 use souk_domain::payment::WalletSignature;
 use souk_domain::shared::{Amount, CurrencyId, SubscriptionId};
 
@@ -15,7 +15,7 @@ pub async fn change_plan(client: &NetworkClient, fixtures: &Fixtures, id: &Subsc
     let Some(subscription) = ctx.store.read().await?.subscriptions().find(id).await? else { return Ok(()) };
     let mut prices: Vec<_> = match billing::plans(ctx, id).await {
         Ok(plans) => plans.into_iter().map(|plan| plan.price.id).collect(),
-        Err(PlanError::NoPlans) => Vec::new(),
+        Err(ReadPlansError::NoPlans) => Vec::new(),
         result => return tolerate_expected(result),
     };
     prices.extend(subscription.items.first().map(|item| item.price_id.clone()));

@@ -4,10 +4,11 @@ use crate::Failure;
 use souk_domain::billing::{
     CancelError, CardCheckError, CombineError, CreateNoteError, DisputeError, EndOverdraftError, NoteError, OverdraftError, OverdueError,
     PayByCardError, PaymentChangeError, PaymentTargetError, PayoutError, PlanError, PostingError, PrepareOverduePaymentError,
-    ProviderRefundError, QueryStakeError, RechargeError, RecoverError, RefundDecisionError, RefundError, ReportUsageError, RestakeError,
-    ResumeError, RetryRefundError, ReturnStakeError, SlashStakeError, SubmitOverduePaymentError, SubscriptionError, VoidError,
+    ProviderRefundError, QueryStakeError, ReadPlansError, RechargeError, RecoverError, RefundDecisionError, RefundError, ReportUsageError,
+    RestakeError, ResumeError, RetryRefundError, ReturnStakeError, SlashStakeError, SubmitOverduePaymentError, SubscriptionError,
+    VoidError,
 };
-use souk_domain::checkout::{ExpireError, StartError, SubmitError, TransferError};
+use souk_domain::checkout::{CreateSessionError, ExpireError, ItemsError, SubmitError, TransferError};
 use souk_domain::payment::SettlementError;
 use souk_domain::shared::StorageError;
 
@@ -52,6 +53,7 @@ expect_all_but! {
     CancelError: Subscription;
     RecoverError: Subscription;
     ResumeError: Subscription;
+    ReadPlansError: Subscription;
     PlanError: Subscription;
     VoidError: Subscription;
     ReportUsageError: Subscription;
@@ -155,10 +157,10 @@ impl ExpectedErrors for CardCheckError {
     }
 }
 
-impl ExpectedErrors for StartError {
+impl ExpectedErrors for CreateSessionError {
     fn is_unexpected(&self) -> bool {
         // The prices exist, are active and have both currencies, so that only a conflict is expected.
-        !matches!(self, Self::Storage(StorageError::Conflict))
+        !matches!(self, Self::Storage(StorageError::Conflict) | Self::Items(ItemsError::Storage(StorageError::Conflict)))
     }
 }
 

@@ -5,26 +5,32 @@ use super::messages::{
     TransferV2Tx, TransferV3Tx,
 };
 use super::wire::cbor::Cbor;
-use super::wire::protobuf::{Reader, Wire, write_bytes};
+use super::wire::protobuf::{Reader, Wire, WireField, write_bytes};
 use super::wire::{DecodeError, Field, Message};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Serialize, Serializer};
 use serde_json::{Number, Value, json};
 
+/// A value with its type URL.
+struct Typed<T> {
+    type_url: String,
+    value: T,
+}
+
 /// Reads `{1 type url, 2 value}`.
-fn read_any(wire: Wire<'_>) -> Result<(String, &[u8]), DecodeError> {
+fn read_any(wire: Wire<'_>) -> Result<Typed<&[u8]>, DecodeError> {
     let Wire::Bytes(bytes) = wire else { return Err(DecodeError::Malformed) };
     let mut reader = Reader::new(bytes);
     let (mut type_url, mut value) = (String::new(), [].as_slice());
-    while let Some((number, wire)) = reader.next_field()? {
+    while let Some(WireField { number, wire }) = reader.next_field()? {
         match (number, wire) {
             (1, wire) => type_url.read_protobuf(wire)?,
             (2, Wire::Bytes(bytes)) => value = bytes,
             (other, _) => return Err(DecodeError::UnexpectedField(u64::from(other))),
         }
     }
-    Ok((type_url, value))
+    Ok(Typed { type_url, value })
 }
 
 fn write_any(number: u32, type_url: &str, value: &[u8], out: &mut Vec<u8>) {
@@ -36,12 +42,12 @@ fn write_any(number: u32, type_url: &str, value: &[u8], out: &mut Vec<u8>) {
     write_bytes(number, &any, out);
 }
 
-/// Removes the type URL (key 0) from a CBOR map and returns both.
-fn split_type(value: Cbor) -> Result<(String, Vec<(Cbor, Cbor)>), DecodeError> {
+/// Splits a CBOR map into its type URL (key 0) and the other entries.
+fn split_type(value: Cbor) -> Result<Typed<Vec<(Cbor, Cbor)>>, DecodeError> {
     let Cbor::Map(mut entries) = value else { return Err(DecodeError::Malformed) };
     let at = entries.iter().position(|(key, _)| *key == Cbor::Uint(0)).ok_or(DecodeError::Malformed)?;
     let (_, Cbor::Text(type_url)) = entries.remove(at) else { return Err(DecodeError::Malformed) };
-    Ok((type_url, entries))
+    Ok(Typed { type_url, value: entries })
 }
 
 /// Defines the inner transactions: `Type = "type url", whether each party signs`.
@@ -115,7 +121,7 @@ impl Field for Option<Itx> {
     }
 
     fn read_protobuf(&mut self, wire: Wire<'_>) -> Result<(), DecodeError> {
-        let (type_url, value) = read_any(wire)?;
+        let Typed { type_url, value } = read_any(wire)?;
         *self = Some(Itx::from_protobuf(type_url, value)?);
         Ok(())
     }
@@ -128,7 +134,7 @@ impl Field for Option<Itx> {
     }
 
     fn read_cbor(&mut self, value: Cbor) -> Result<(), DecodeError> {
-        let (type_url, entries) = split_type(value)?;
+        let Typed { type_url, value: entries } = split_type(value)?;
         *self = Some(Itx::from_cbor(type_url, Cbor::Map(entries))?);
         Ok(())
     }
@@ -178,7 +184,7 @@ impl Field for Option<Payload> {
     }
 
     fn read_protobuf(&mut self, wire: Wire<'_>) -> Result<(), DecodeError> {
-        let (type_url, value) = read_any(wire)?;
+        let Typed { type_url, value } = read_any(wire)?;
         if type_url != JSON {
             return Err(DecodeError::UnsupportedType(type_url));
         }
@@ -194,7 +200,7 @@ impl Field for Option<Payload> {
     }
 
     fn read_cbor(&mut self, value: Cbor) -> Result<(), DecodeError> {
-        let (type_url, mut entries) = split_type(value)?;
+        let Typed { type_url, value: mut entries } = split_type(value)?;
         if type_url != JSON {
             return Err(DecodeError::UnsupportedType(type_url));
         }
@@ -282,7 +288,7 @@ impl Field for Option<BigUint> {
         let Wire::Bytes(bytes) = wire else { return Err(DecodeError::Malformed) };
         let mut reader = Reader::new(bytes);
         let mut value = BigUint::default();
-        while let Some((number, wire)) = reader.next_field()? {
+        while let Some(WireField { number, wire }) = reader.next_field()? {
             if number != 1 {
                 return Err(DecodeError::UnexpectedField(u64::from(number)));
             }

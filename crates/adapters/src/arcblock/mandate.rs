@@ -2,7 +2,7 @@
 
 use super::any::{Itx, Payload};
 use super::messages::{DelegateLimit, DelegateOp, DelegateTx, TokenLimit, Transaction};
-use super::wallet_tx::{Parties, WalletResponse, read_base58};
+use super::wallet_tx::{Comparison, Parties, WalletResponse, read_base58};
 use super::wire::Format;
 use crate::identity::delegation_address;
 use serde_json::json;
@@ -49,12 +49,12 @@ pub fn check(expected: &Transaction, signed: &str) -> Result<SignedTransaction, 
         return Err(CheckError::Differs("type"));
     };
     let inner = [
-        (delegate.address == requested.address, "address"),
-        (delegate.to == requested.to, "recipient"),
-        (delegate.ops == requested.ops, "limits"),
-        (delegate.deny == requested.deny && delegate.valid_until == requested.valid_until, "conditions"),
-        (Payload::is_same_value(delegate.data.as_ref(), requested.data.as_ref()), "data"),
-        (response.transaction.signatures.is_empty(), "signatures"),
+        Comparison::new("address", delegate.address == requested.address),
+        Comparison::new("recipient", delegate.to == requested.to),
+        Comparison::new("limits", delegate.ops == requested.ops),
+        Comparison::new("conditions", delegate.deny == requested.deny && delegate.valid_until == requested.valid_until),
+        Comparison::new("data", Payload::is_same_value(delegate.data.as_ref(), requested.data.as_ref())),
+        Comparison::new("signatures", response.transaction.signatures.is_empty()),
     ];
     response.verify(expected, &inner)
 }

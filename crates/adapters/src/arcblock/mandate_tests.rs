@@ -1,6 +1,7 @@
 //! Tests without a network which signed delegations are accepted and which are rejected.
 
 use super::rail_tests::{TOKEN, app, currency, method, rail, rewritten, wallet};
+use super::transaction::DecodedTransaction;
 use super::*;
 use crate::identity::{AppKey, decode_base58, encode_base58};
 use serde_json::json;
@@ -36,7 +37,7 @@ fn check(signed: &str) -> Result<String, CheckError> {
 
 /// Changes the requested delegation, then signs it correctly.
 fn signed_after(change: impl Fn(&mut Transaction), format: Format) -> String {
-    let (mut transaction, _) = Transaction::decode(&decode_base58(&prepared()).expect("base58")).expect("decodes");
+    let DecodedTransaction { mut transaction, .. } = Transaction::decode(&decode_base58(&prepared()).expect("base58")).expect("decodes");
     change(&mut transaction);
     let parties = std::mem::take(&mut transaction.signatures);
     wallet().sign(&mut transaction, format);
@@ -110,7 +111,7 @@ fn data_that_a_client_decoded_or_wrote_back_as_text_of_the_same_bytes_is_accepte
 
 #[test]
 fn a_wrong_signature_is_rejected() {
-    let (mut transaction, format) =
+    let DecodedTransaction { mut transaction, format } =
         Transaction::decode(&decode_base58(&signed_after(|_| (), Format::Protobuf)).expect("base58")).expect("decodes");
     transaction.signature[5] ^= 1;
     assert_eq!(check(&encode_base58(&transaction.encode(format))), Err(CheckError::BadSignature));

@@ -21,7 +21,7 @@ pub use any::{BigUint, Itx, Payload};
 pub use messages::*;
 pub use rail::ArcblockRail;
 pub use test_wallet::TestWallet;
-pub use transaction::{SignatureError, transaction_hash};
+pub use transaction::{DecodedTransaction, SignatureError, transaction_hash};
 pub use wire::{DecodeError, Format};
 
 #[cfg(test)]

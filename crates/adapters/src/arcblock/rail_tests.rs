@@ -1,5 +1,6 @@
 //! Tests without a network which signed transfers the rail accepts and which it rejects.
 
+use super::transaction::DecodedTransaction;
 use super::*;
 use crate::identity::{AppKey, decode_base58, encode_base58};
 use crate::outbound::PrivateNetworks;
@@ -99,7 +100,7 @@ fn check(signed: &str) -> Result<String, CheckError> {
 /// Changes the requested transfer, then signs it correctly.
 fn signed_after(change: impl Fn(&mut Transaction)) -> String {
     let signed = wallet().sign_transfer(&prepared(), TOKEN, request().amount).expect("signs");
-    let (mut transaction, format) = Transaction::decode(&decode_base58(&signed).expect("base58")).expect("decodes");
+    let DecodedTransaction { mut transaction, format } = Transaction::decode(&decode_base58(&signed).expect("base58")).expect("decodes");
     change(&mut transaction);
     if transaction.signatures.len() == 1 {
         wallet().sign(&mut transaction, format);
@@ -150,7 +151,7 @@ fn every_difference_is_named() {
 #[test]
 fn a_wrong_inner_or_outer_signature_is_rejected() {
     let signed = decode_base58(&signed_after(|_| ())).expect("base58");
-    let (transaction, format) = Transaction::decode(&signed).expect("decodes");
+    let DecodedTransaction { transaction, format } = Transaction::decode(&signed).expect("decodes");
     let mut outside = transaction.clone();
     outside.signature[5] ^= 1;
     let mut inside = transaction;

@@ -2,7 +2,7 @@
 
 use super::any::{Itx, Payload};
 use super::messages::{StakeTx, Transaction};
-use super::wallet_tx::{Parties, WalletResponse, is_signed_by_payer_alone, tokens_of};
+use super::wallet_tx::{Comparison, Parties, WalletResponse, is_signed_by_payer_alone, tokens_of};
 use crate::identity::stake_address;
 use serde_json::json;
 use souk_domain::access::Did;
@@ -41,14 +41,17 @@ pub fn check(expected: &Transaction, currency: &Currency, request: &StakeRequest
         return Err(CheckError::Differs("type"));
     };
     let inner = [
-        (stake.address == requested.address, "address"),
-        (stake.receiver == requested.receiver, "recipient"),
-        (stake.nonce == requested.nonce, "subject"),
-        (stake.slashers == requested.slashers, "slashers"),
-        (stake.revoke_waiting_period == requested.revoke_waiting_period && stake.locked == requested.locked, "waiting period"),
-        (stake.message == requested.message && Payload::is_same_value(stake.data.as_ref(), requested.data.as_ref()), "data"),
-        (stake.inputs == [tokens_of(&request.payer, currency, request.amount)], "inputs"),
-        (is_signed_by_payer_alone(&response.transaction, expected), "signatures"),
+        Comparison::new("address", stake.address == requested.address),
+        Comparison::new("recipient", stake.receiver == requested.receiver),
+        Comparison::new("subject", stake.nonce == requested.nonce),
+        Comparison::new("slashers", stake.slashers == requested.slashers),
+        Comparison::new(
+            "waiting period",
+            stake.revoke_waiting_period == requested.revoke_waiting_period && stake.locked == requested.locked,
+        ),
+        Comparison::new("data", stake.message == requested.message && Payload::is_same_value(stake.data.as_ref(), requested.data.as_ref())),
+        Comparison::new("inputs", stake.inputs == [tokens_of(&request.payer, currency, request.amount)]),
+        Comparison::new("signatures", is_signed_by_payer_alone(&response.transaction, expected)),
     ];
     response.verify(expected, &inner)
 }

@@ -1,6 +1,7 @@
 //! Tests without a network which signed stakes are accepted and which are rejected.
 
 use super::rail_tests::{TOKEN, app, currency, method, rail, rewritten, wallet};
+use super::transaction::DecodedTransaction;
 use super::*;
 use crate::identity::{AppKey, decode_base58, encode_base58};
 use serde_json::json;
@@ -31,7 +32,7 @@ fn check(signed: &str) -> Result<String, CheckError> {
 /// Changes the requested stake, then signs it correctly.
 fn signed_after(change: impl Fn(&mut Transaction)) -> String {
     let signed = wallet().sign_stake(&prepared(), TOKEN, request().amount).expect("signs");
-    let (mut transaction, format) = Transaction::decode(&decode_base58(&signed).expect("base58")).expect("decodes");
+    let DecodedTransaction { mut transaction, format } = Transaction::decode(&decode_base58(&signed).expect("base58")).expect("decodes");
     change(&mut transaction);
     if transaction.signatures.len() == 1 {
         wallet().sign(&mut transaction, format);
@@ -94,7 +95,8 @@ fn data_that_a_client_decoded_or_wrote_back_as_text_of_the_same_bytes_is_accepte
 
 #[test]
 fn a_wrong_inner_or_outer_signature_is_rejected() {
-    let (transaction, format) = Transaction::decode(&decode_base58(&signed_after(|_| ())).expect("base58")).expect("decodes");
+    let DecodedTransaction { transaction, format } =
+        Transaction::decode(&decode_base58(&signed_after(|_| ())).expect("base58")).expect("decodes");
     let mut outside = transaction.clone();
     outside.signature[5] ^= 1;
     let mut inside = transaction;

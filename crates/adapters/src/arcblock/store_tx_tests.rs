@@ -2,6 +2,7 @@
 
 use super::outcome;
 use super::rail_tests::{TOKEN, app, currency, method, rail, wallet};
+use super::transaction::DecodedTransaction;
 use super::*;
 use crate::identity::encode_base58;
 use serde_json::{Value, json};
@@ -37,7 +38,7 @@ fn every_store_transaction_is_signed_by_the_store_and_reproducible() {
     for transaction in transactions() {
         let signed = signed(transaction.clone());
         assert_eq!(signed, self::signed(transaction));
-        let (transaction, format) = Transaction::decode(&signed.bytes).expect("decodes");
+        let DecodedTransaction { transaction, format } = Transaction::decode(&signed.bytes).expect("decodes");
         assert_eq!(transaction.verify_signatures(format), Ok(()));
         assert_eq!((transaction_hash(&signed.bytes), format), (signed.hash, Format::Protobuf));
     }
@@ -45,7 +46,8 @@ fn every_store_transaction_is_signed_by_the_store_and_reproducible() {
 
 #[test]
 fn a_pull_is_sent_by_this_store_on_behalf_of_the_payer() {
-    let (transaction, _) = Transaction::decode(&signed(StoreTransaction::Pull { payer: wallet().did().clone() }).bytes).expect("decodes");
+    let DecodedTransaction { transaction, .. } =
+        Transaction::decode(&signed(StoreTransaction::Pull { payer: wallet().did().clone() }).bytes).expect("decodes");
     assert_eq!((transaction.from.as_str(), transaction.delegator.as_str()), (wallet().did().as_str(), app().did().as_str()));
     let Some(Itx::TransferV2Tx(transfer)) = transaction.itx else { panic!("a transfer") };
     assert_eq!((transfer.to.as_str(), transfer.tokens[0].value.as_str()), (app().did().as_str(), "2000000000000000000"));
@@ -122,7 +124,7 @@ fn store_transactions_equal_those_of_the_published_client() {
     for (transaction, [protobuf, cbor]) in transactions().into_iter().zip(RECORDED) {
         let signed = signed(transaction);
         assert_eq!(encode_base58(&signed.bytes), protobuf);
-        let (mut transaction, _) = Transaction::decode(&signed.bytes).expect("decodes");
+        let DecodedTransaction { mut transaction, .. } = Transaction::decode(&signed.bytes).expect("decodes");
         transaction.signature = app().sign(&transaction.signing_bytes(Format::Cbor)).to_vec();
         assert_eq!(encode_base58(&transaction.encode(Format::Cbor)), cbor);
     }

@@ -2,6 +2,7 @@
 
 use super::any::Itx;
 use super::messages::{Multisig, TokenInput, Transaction, TransactionInput};
+use super::transaction::DecodedTransaction;
 use super::wire::Format;
 use crate::identity::{AppKey, Role, decode_base58, encode_base58};
 use serde_json::{Map, Value};
@@ -39,7 +40,7 @@ impl TestWallet {
     /// not a transfer.
     #[must_use]
     pub fn sign_transfer(&self, partial_tx: &str, token: &str, amount: Amount) -> Option<String> {
-        let (mut transaction, format) = Transaction::decode(&decode_base58(partial_tx)?).ok()?;
+        let DecodedTransaction { mut transaction, format } = Transaction::decode(&decode_base58(partial_tx)?).ok()?;
         let Some(Itx::TransferV3Tx(transfer)) = &mut transaction.itx else { return None };
         let tokens = vec![TokenInput { address: token.to_owned(), value: amount.to_string() }];
         transfer.inputs = vec![TransactionInput { owner: self.did().to_string(), tokens, assets: Vec::new() }];
@@ -50,7 +51,7 @@ impl TestWallet {
     /// Adds the wallet's inputs to a requested stake (base58) and signs it (base58). Returns `None` if `partial_tx` is not a stake.
     #[must_use]
     pub fn sign_stake(&self, partial_tx: &str, token: &str, amount: Amount) -> Option<String> {
-        let (mut transaction, format) = Transaction::decode(&decode_base58(partial_tx)?).ok()?;
+        let DecodedTransaction { mut transaction, format } = Transaction::decode(&decode_base58(partial_tx)?).ok()?;
         let Some(Itx::StakeTx(stake)) = &mut transaction.itx else { return None };
         let tokens = vec![TokenInput { address: token.to_owned(), value: amount.to_string() }];
         stake.inputs = vec![TransactionInput { owner: self.did().to_string(), tokens, assets: Vec::new() }];

@@ -1,5 +1,6 @@
 //! Test vectors generated with the published packages, version 1.30.24.
 
+use super::transaction::DecodedTransaction;
 use super::*;
 use crate::identity::{AppKey, PublicKey};
 use proptest::prelude::*;
@@ -48,7 +49,10 @@ fn both_encodings_and_hashes_equal_the_published_ones() {
     ] {
         let mut transaction = vector(value);
         assert_eq!(hex::encode(transaction.encode(format)), bytes);
-        assert_eq!(Transaction::decode(&hex::decode(bytes).expect("hex")), Ok((transaction.clone(), format)));
+        assert_eq!(
+            Transaction::decode(&hex::decode(bytes).expect("hex")),
+            Ok(DecodedTransaction { transaction: transaction.clone(), format })
+        );
         transaction.signature = key().sign(&transaction.signing_bytes(format)).to_vec();
         assert_eq!(transaction.verify_signatures(format), Ok(()));
         assert_eq!(transaction_hash(&transaction.encode(format)), hash);
@@ -137,7 +141,7 @@ proptest! {
             let transaction =
                 Transaction { from: from.clone(), nonce, gas, signature: signature.clone(), signatures, itx: Some(itx), ..Transaction::default() };
             for format in [Format::Protobuf, Format::Cbor] {
-                prop_assert_eq!(Transaction::decode(&transaction.encode(format)), Ok((transaction.clone(), format)));
+                prop_assert_eq!(Transaction::decode(&transaction.encode(format)), Ok(DecodedTransaction { transaction: transaction.clone(), format }));
             }
         }
     }
@@ -145,7 +149,7 @@ proptest! {
     #[test]
     fn noise_is_refused_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..200), cbor: bool) {
         let bytes = if cbor { [&[0xd9, 0xd9, 0xf7], bytes.as_slice()].concat() } else { bytes };
-        if let Ok((transaction, format)) = Transaction::decode(&bytes) {
+        if let Ok(DecodedTransaction { transaction, format }) = Transaction::decode(&bytes) {
             prop_assert_eq!(transaction.encode(format), bytes);
         }
     }

@@ -19,6 +19,13 @@ pub enum SignatureError {
     Party(String),
 }
 
+/// A transaction, and the encoding in which it was received.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecodedTransaction {
+    pub transaction: Transaction,
+    pub format: Format,
+}
+
 impl Transaction {
     #[must_use]
     pub fn encode(&self, format: Format) -> Vec<u8> {
@@ -29,7 +36,7 @@ impl Transaction {
     }
 
     /// Decodes a transaction in either encoding. Rejects encodings that are not canonical.
-    pub fn decode(bytes: &[u8]) -> Result<(Self, Format), DecodeError> {
+    pub fn decode(bytes: &[u8]) -> Result<DecodedTransaction, DecodeError> {
         if bytes.is_empty() {
             return Err(DecodeError::Malformed);
         }
@@ -39,7 +46,7 @@ impl Transaction {
         } else {
             (Self::from_protobuf(bytes)?, Format::Protobuf)
         };
-        if transaction.encode(format) == bytes { Ok((transaction, format)) } else { Err(DecodeError::NotCanonical) }
+        if transaction.encode(format) == bytes { Ok(DecodedTransaction { transaction, format }) } else { Err(DecodeError::NotCanonical) }
     }
 
     /// Returns the bytes that the outer `signature` covers. In types with inner signatures, these are included.

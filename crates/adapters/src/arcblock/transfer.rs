@@ -2,7 +2,7 @@
 
 use super::any::{Itx, Payload};
 use super::messages::{Transaction, TransferV3Tx};
-use super::wallet_tx::{Parties, WalletResponse, is_signed_by_payer_alone, tokens_of};
+use super::wallet_tx::{Comparison, Parties, WalletResponse, is_signed_by_payer_alone, tokens_of};
 use serde_json::json;
 use souk_domain::access::Did;
 use souk_domain::payment::{CheckError, Currency, RailError, SignedTransaction, TransferRequest};
@@ -27,10 +27,10 @@ pub fn check(
         return Err(CheckError::Differs("type"));
     };
     let inner = [
-        (transfer.outputs == requested.outputs, "recipient or amount"),
-        (Payload::is_same_value(transfer.data.as_ref(), requested.data.as_ref()), "data"),
-        (transfer.inputs == [tokens_of(&request.payer, currency, request.amount)], "inputs"),
-        (is_signed_by_payer_alone(&response.transaction, expected), "signatures"),
+        Comparison::new("recipient or amount", transfer.outputs == requested.outputs),
+        Comparison::new("data", Payload::is_same_value(transfer.data.as_ref(), requested.data.as_ref())),
+        Comparison::new("inputs", transfer.inputs == [tokens_of(&request.payer, currency, request.amount)]),
+        Comparison::new("signatures", is_signed_by_payer_alone(&response.transaction, expected)),
     ];
     response.verify(expected, &inner)
 }

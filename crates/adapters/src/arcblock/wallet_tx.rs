@@ -2,6 +2,7 @@
 
 use super::any::Itx;
 use super::messages::{TokenInput, Transaction, TransactionInput};
+use super::transaction::DecodedTransaction;
 use super::transaction::transaction_hash;
 use super::wire::Format;
 use crate::identity::{PublicKey, decode_base58};
@@ -59,30 +60,42 @@ pub struct WalletResponse {
     bytes: Vec<u8>,
 }
 
+/// Whether a field of a signed transaction equals the requested one.
+pub struct Comparison {
+    is_equal: bool,
+    name: &'static str,
+}
+
+impl Comparison {
+    pub const fn new(name: &'static str, is_equal: bool) -> Self {
+        Self { is_equal, name }
+    }
+}
+
 impl WalletResponse {
     pub fn read(signed: &str) -> Result<Self, CheckError> {
         Self::decode(read_base58(signed)?)
     }
 
     pub fn decode(bytes: Vec<u8>) -> Result<Self, CheckError> {
-        let (transaction, format) = Transaction::decode(&bytes).map_err(|_| CheckError::Malformed)?;
+        let DecodedTransaction { transaction, format } = Transaction::decode(&bytes).map_err(|_| CheckError::Malformed)?;
         Ok(Self { transaction, format, bytes })
     }
 
     /// Verifies the transaction before it is sent, as did-connect.md 2.7 requires. Compares the outer fields with `expected`, reports the
-    /// first difference found by the caller (`inner`: whether each inner field is equal, and its name), and verifies the signatures.
-    pub fn verify(self, expected: &Transaction, inner: &[(bool, &'static str)]) -> Result<SignedTransaction, CheckError> {
+    /// first difference found by the caller (`inner`), and verifies the signatures.
+    pub fn verify(self, expected: &Transaction, inner: &[Comparison]) -> Result<SignedTransaction, CheckError> {
         let signed = &self.transaction;
         let outer = [
-            (signed.from == expected.from, "payer"),
-            (signed.pk == expected.pk, "payer's key"),
-            (signed.delegator.is_empty(), "delegator"),
-            (signed.chain_id == expected.chain_id, "network"),
-            (signed.nonce == expected.nonce, "nonce"),
-            (signed.gas == expected.gas && signed.service_fee == expected.service_fee, "fee"),
+            Comparison::new("payer", signed.from == expected.from),
+            Comparison::new("payer's key", signed.pk == expected.pk),
+            Comparison::new("delegator", signed.delegator.is_empty()),
+            Comparison::new("network", signed.chain_id == expected.chain_id),
+            Comparison::new("nonce", signed.nonce == expected.nonce),
+            Comparison::new("fee", signed.gas == expected.gas && signed.service_fee == expected.service_fee),
         ];
-        if let Some((_, field)) = outer.iter().chain(inner).find(|(is_equal, _)| !is_equal) {
-            return Err(CheckError::Differs(field));
+        if let Some(different) = outer.iter().chain(inner).find(|field| !field.is_equal) {
+            return Err(CheckError::Differs(different.name));
         }
         signed.verify_signatures(self.format).map_err(|_| CheckError::BadSignature)?;
         Ok(SignedTransaction { hash: transaction_hash(&self.bytes), bytes: self.bytes })

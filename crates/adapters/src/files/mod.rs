@@ -34,7 +34,7 @@ impl FileStore {
     /// Stores `bytes`. Once this returns, they survive a power failure.
     pub async fn put(&self, bytes: &[u8]) -> io::Result<Stored> {
         let stored = Stored { sha256: Sha256::digest(bytes).into(), size: bytes.len() as u64 };
-        let (folder, name) = self.path_of(&stored.sha256);
+        let FilePath { folder, name } = self.path_of(&stored.sha256);
         let is_stored = fs::metadata(folder.join(&name)).await.is_ok_and(|file| file.len() == stored.size);
         if !is_stored {
             write_atomic(&folder, &name, bytes).await?;
@@ -46,7 +46,7 @@ impl FileStore {
 
     /// Opens the file with this hash for reading. Returns `None` if it is not stored here.
     pub async fn get(&self, sha256: &[u8; 32]) -> io::Result<Option<File>> {
-        let (folder, name) = self.path_of(sha256);
+        let FilePath { folder, name } = self.path_of(sha256);
         match File::open(folder.join(name)).await {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -54,12 +54,17 @@ impl FileStore {
         }
     }
 
-    /// Returns the folder and name of a file. The path is built from a hash only, never from text sent by a client. 256 sub-folders keep
+    /// Returns where a file is. The path is built from a hash only, never from text sent by a client. 256 sub-folders keep
     /// directories small.
-    fn path_of(&self, sha256: &[u8; 32]) -> (PathBuf, String) {
+    fn path_of(&self, sha256: &[u8; 32]) -> FilePath {
         let name = hex::encode(sha256);
-        (Path::new(&self.folder).join(&name[..2]), name)
+        FilePath { folder: Path::new(&self.folder).join(&name[..2]), name }
     }
+}
+
+struct FilePath {
+    folder: PathBuf,
+    name: String,
 }
 
 #[cfg(test)]
@@ -106,8 +111,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("has a folder");
         let store = FileStore::open(folder.path()).await.expect("opens");
         let stored = store.put(b"whole").await.expect("is kept");
-        let (sub, name) = store.path_of(&stored.sha256);
-        std::fs::write(sub.join(name), b"wh").expect("is cut");
+        let FilePath { folder, name } = store.path_of(&stored.sha256);
+        std::fs::write(folder.join(name), b"wh").expect("is cut");
         store.put(b"whole").await.expect("is kept");
         assert_eq!(content(&store, &stored.sha256).await.as_deref(), Some(b"whole".as_slice()));
     }

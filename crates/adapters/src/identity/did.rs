@@ -127,12 +127,12 @@ impl DidKind {
 
 /// Parses and checks an address, with or without the prefix `did:<method>:`, and returns its canonical form.
 pub fn parse_did(text: &str) -> Result<Did, DidError> {
-    read(text).map(|(did, _)| did)
+    read(text).map(|address| address.did)
 }
 
 /// Returns the kind of an address.
 pub fn kind_of(did: &Did) -> Result<DidKind, DidError> {
-    read(did.as_str()).map(|(_, kind)| kind)
+    read(did.as_str()).map(|address| address.kind)
 }
 
 /// Returns the DID of `key` in a role.
@@ -183,10 +183,16 @@ fn address(kind: DidKind, hash: [u8; 32]) -> Did {
     Did::from_verified(format!("z{}", bs58::encode(bytes).into_string()))
 }
 
-fn read(text: &str) -> Result<(Did, DidKind), DidError> {
+/// A checked address in its canonical form.
+struct CheckedAddress {
+    did: Did,
+    kind: DidKind,
+}
+
+fn read(text: &str) -> Result<CheckedAddress, DidError> {
     let bare = without_method(text)?;
     if let Some(digits) = bare.strip_prefix("0x") {
-        return Ok((ethereum(digits)?, DidKind::ETHEREUM));
+        return Ok(CheckedAddress { did: ethereum(digits)?, kind: DidKind::ETHEREUM });
     }
     let encoded = bare.strip_prefix('z').filter(|encoded| encoded.len() <= ADDRESS_LENGTH * 2).ok_or(DidError::Malformed)?;
     let decoded = bs58::decode(encoded).into_vec().map_err(|_| DidError::Malformed)?;
@@ -201,7 +207,7 @@ fn read(text: &str) -> Result<(Did, DidKind), DidError> {
     if kind.key == KeyKind::Ethereum {
         return Err(DidError::Unsupported);
     }
-    Ok((Did::from_verified(format!("z{}", bs58::encode(bytes).into_string())), kind))
+    Ok(CheckedAddress { did: Did::from_verified(format!("z{}", bs58::encode(bytes).into_string())), kind })
 }
 
 fn without_method(text: &str) -> Result<&str, DidError> {

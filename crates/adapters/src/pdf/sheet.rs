@@ -71,7 +71,7 @@ pub(super) fn write(pages: &[Vec<PageElement>], fonts: &InvoiceFonts, title: Tit
         let mut surface = page.surface();
         for element in elements {
             match element {
-                PageElement::Text { x, y, style, text } => draw_text(&mut surface, fonts, (*x, *y), *style, text)?,
+                PageElement::Text { x, y, style, text } => draw_text(&mut surface, fonts, Point::from_xy(*x, *y), *style, text)?,
                 PageElement::Area { x, y, width, height, color } => {
                     draw_area(&mut surface, Rect::from_xywh(*x, *y, *width, *height), *color)
                 }
@@ -108,7 +108,7 @@ fn draw_area(surface: &mut Surface<'_>, area: Option<Rect>, color: Color) {
 }
 
 /// Draws a text in runs that use one font each.
-fn draw_text(surface: &mut Surface<'_>, fonts: &InvoiceFonts, at: (f32, f32), style: TextStyle, text: &str) -> Result<(), PdfError> {
+fn draw_text(surface: &mut Surface<'_>, fonts: &InvoiceFonts, at: Point, style: TextStyle, text: &str) -> Result<(), PdfError> {
     surface.set_fill(Some(fill(style.color)));
     // No bold font is bundled, because it would add 3 MB for a few words. An outline in the same color imitates it.
     let outline = Stroke {
@@ -117,7 +117,7 @@ fn draw_text(surface: &mut Surface<'_>, fonts: &InvoiceFonts, at: (f32, f32), st
         ..Stroke::default()
     };
     surface.set_stroke(style.bold.then_some(outline));
-    let (mut x, y) = at;
+    let mut x = at.x;
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let face = fonts.choose(style.family, first)?;
@@ -129,7 +129,7 @@ fn draw_text(surface: &mut Surface<'_>, fonts: &InvoiceFonts, at: (f32, f32), st
             }
         }
         let (run, after) = rest.split_at(end);
-        surface.draw_text(Point::from_xy(x, y), face.font.clone(), style.size, run, false, TextDirection::LeftToRight);
+        surface.draw_text(Point::from_xy(x, at.y), face.font.clone(), style.size, run, false, TextDirection::LeftToRight);
         x += fonts.width(style.family, style.size, run);
         rest = after;
     }

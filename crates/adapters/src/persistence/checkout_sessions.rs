@@ -2,7 +2,7 @@
 
 use super::columns::keys;
 use super::customers::customer;
-use super::listing::{Listing, list, listing};
+use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Query, Row, SecretBox, Sql, methods};
 use async_trait::async_trait;
 use souk_domain::access::Did;
@@ -15,6 +15,7 @@ const LIST: Listing = listing!(
     "livemode = $4 AND ($5 IS NULL OR status " (among "$5") ") AND ($6 IS NULL OR link_id = $6) AND " (has_all "metadata" "$7")
 );
 
+const LOCK: Sql = sql_per_dialect!("SELECT * FROM checkout_sessions WHERE id = $1" (either "" " FOR UPDATE"));
 const UPDATE: &str = "UPDATE checkout_sessions SET version = version + 1, status = $3, payment_status = $4, items = $5, currency_id = $6,
         form = $7, success_url = $8, cancel_url = $9, payer = $10, customer_id = $11, contact = $12, method_id = $13,
         intent_id = $14, invoice_id = $15, amount_total = $16, metadata = $17, expires_at = $18, updated_at = $19,
@@ -59,6 +60,11 @@ impl CheckoutSessions for SqlCheckoutSessions<'_> {
 
     async fn find(&mut self, id: &SessionId) -> Result<Option<checkout::Session>, StorageError> {
         let row = self.connection.query("SELECT * FROM checkout_sessions WHERE id = $1").bind(id).optional().await?;
+        row.as_ref().map(checkout_session).transpose()
+    }
+
+    async fn lock(&mut self, id: &SessionId) -> Result<Option<checkout::Session>, StorageError> {
+        let row = self.connection.query_per_dialect(LOCK).bind(id).optional().await?;
         row.as_ref().map(checkout_session).transpose()
     }
 

@@ -13,8 +13,14 @@ pub(super) fn commit() {
     COMMITS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Returns the number of statements and the number of commits since the process started.
+/// What was sent to the databases since the process started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    pub statements: u64,
+    pub commits: u64,
+}
+
 #[must_use]
-pub fn made() -> (u64, u64) {
-    (STATEMENTS.load(Ordering::Relaxed), COMMITS.load(Ordering::Relaxed))
+pub fn sent() -> Sent {
+    Sent { statements: STATEMENTS.load(Ordering::Relaxed), commits: COMMITS.load(Ordering::Relaxed) }
 }

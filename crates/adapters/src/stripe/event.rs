@@ -88,7 +88,7 @@ fn hint(object: &Value) -> Option<CardHint> {
 
 fn verify(secret: &Secret, body: &[u8], signature: &str, now: Timestamp) -> Result<(), EventError> {
     let secret = secret.reveal();
-    let (time, signatures) = split(signature).ok_or(EventError::BadSignature)?;
+    let SignatureHeader { time, signatures } = split(signature).ok_or(EventError::BadSignature)?;
     let seconds: i64 = time.parse().map_err(|_| EventError::BadSignature)?;
     // With an empty secret, anyone could sign.
     if secret.is_empty() || now.seconds().abs_diff(seconds) > TOLERANCE_SECONDS {
@@ -102,8 +102,14 @@ fn verify(secret: &Secret, body: &[u8], signature: &str, now: Timestamp) -> Resu
     if signatures.iter().any(|text| matches(text)) { Ok(()) } else { Err(EventError::BadSignature) }
 }
 
-/// Splits the header into its time and its `v1` signatures. Ignores other schemes, such as `v0`.
-fn split(header: &str) -> Option<(&str, Vec<&str>)> {
+struct SignatureHeader<'a> {
+    time: &'a str,
+    /// Those of scheme `v1`.
+    signatures: Vec<&'a str>,
+}
+
+/// Splits the header. Ignores other schemes, such as `v0`.
+fn split(header: &str) -> Option<SignatureHeader<'_>> {
     let mut time = None;
     let mut signatures = Vec::new();
     for part in header.split(',') {
@@ -113,7 +119,7 @@ fn split(header: &str) -> Option<(&str, Vec<&str>)> {
             _ => {}
         }
     }
-    Some((time?, signatures))
+    Some(SignatureHeader { time: time?, signatures })
 }
 
 #[cfg(test)]

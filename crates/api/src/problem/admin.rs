@@ -1,9 +1,18 @@
 //! The errors of products, prices, payment links and payment methods, which are managed with an API key.
 
-use super::{BAD_EXPIRY, CURRENCY_NOT_CONFIGURED, MODE_MISMATCH, Problem, conflict, rejected};
-use souk_domain::checkout::{LinkError, ReplaceError};
-use souk_domain::payment::MethodError;
-use souk_domain::pricing::{CatalogueError, TiersError};
+use super::{CURRENCY_NOT_CONFIGURED, Problem, conflict, rejected};
+use souk_domain::checkout::{
+    BadQuantityRange, ChangeLinkError, CreateLinkError, CreateSessionError, ItemsError, LinkFieldsError, OpenSessionError, ReplaceError,
+    TermsError,
+};
+use souk_domain::payment::{
+    ChangeCurrencyError, ChangeMethodError, CheckMethodError, CreateCurrencyError, CreateMethodError, NetworkFixed, NoRail, SettingsError,
+    StakeForGasError, ValidationError,
+};
+use souk_domain::pricing::{
+    ChangePriceError, ChangeProductError, CreatePriceError, CreateProductError, DeleteError, EditPriceError, PriceAmountsError,
+    PriceFieldsError, ReferenceError, RestockError, StockTooSmall, TiersError,
+};
 use souk_domain::shared::AmountError;
 use std::fmt::Display;
 
@@ -17,31 +26,121 @@ fn invalid_amount(field: &str, error: &impl Display, amount: AmountError) -> Pro
     problem
 }
 
-impl From<CatalogueError> for Problem {
-    fn from(error: CatalogueError) -> Self {
+impl From<ReferenceError> for Problem {
+    fn from(error: ReferenceError) -> Self {
         match error {
-            CatalogueError::NotFound => Self::not_found(),
-            CatalogueError::LookupKeyTaken => conflict(&error, "LOOKUP_KEY_TAKEN"),
-            CatalogueError::InUse => conflict(&error, "IN_USE"),
-            CatalogueError::Locked(field) => conflict(&error, "PRICE_LOCKED").param("field", field),
-            CatalogueError::NoSuchProduct => rejected(&error, "PRODUCT_UNKNOWN"),
-            CatalogueError::NoSuchCurrency => rejected(&error, CURRENCY_UNKNOWN),
-            CatalogueError::CurrencyTwice => rejected(&error, CURRENCY_TWICE),
-            CatalogueError::Amount(ref amount) => invalid_amount("unit_amount", &error, amount.clone()),
-            CatalogueError::Tiers(TiersError::None) => rejected(&error, "TIERS_REQUIRED"),
-            CatalogueError::Tiers(TiersError::Order) => rejected(&error, "TIERS_UNORDERED"),
-            CatalogueError::TiersMisplaced => rejected(&error, "TIERS_MISPLACED"),
-            CatalogueError::CustomRecurring => rejected(&error, "CUSTOM_AMOUNT_RECURRING"),
-            CatalogueError::CustomRange => rejected(&error, "CUSTOM_AMOUNT_RANGE"),
-            CatalogueError::RecurringFixed => rejected(&error, "RECURRING_FIXED"),
-            CatalogueError::NoSuchUpsell => rejected(&error, "UPSELL_UNKNOWN"),
-            CatalogueError::NoSuchCrossSell => rejected(&error, "CROSS_SELL_UNKNOWN"),
-            CatalogueError::NoSuchApp => rejected(&error, "APP_UNKNOWN"),
-            CatalogueError::NoSuchPrice => rejected(&error, "PRICE_UNKNOWN"),
-            CatalogueError::LookupKeyIsId => rejected(&error, "LOOKUP_KEY_IS_ID"),
-            CatalogueError::Stock => rejected(&error, "STOCK_TOO_SMALL"),
-            CatalogueError::Input(error) => error.into(),
-            CatalogueError::Storage(error) => error.into(),
+            ReferenceError::NoSuchApp => rejected(&error, "APP_UNKNOWN"),
+            ReferenceError::NoSuchCrossSell => rejected(&error, "CROSS_SELL_UNKNOWN"),
+            ReferenceError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<CreateProductError> for Problem {
+    fn from(error: CreateProductError) -> Self {
+        match error {
+            CreateProductError::Input(error) => error.into(),
+            CreateProductError::Reference(error) => error.into(),
+            CreateProductError::Price(error) => error.into(),
+            CreateProductError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<ChangeProductError> for Problem {
+    fn from(error: ChangeProductError) -> Self {
+        match error {
+            ChangeProductError::NoSuchPrice => rejected(&error, "PRICE_UNKNOWN"),
+            ChangeProductError::Find(error) => error.into(),
+            ChangeProductError::Input(error) => error.into(),
+            ChangeProductError::Reference(error) => error.into(),
+            ChangeProductError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<DeleteError> for Problem {
+    fn from(error: DeleteError) -> Self {
+        match error {
+            DeleteError::InUse => conflict(&error, "IN_USE"),
+            DeleteError::Find(error) => error.into(),
+            DeleteError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<PriceAmountsError> for Problem {
+    fn from(error: PriceAmountsError) -> Self {
+        match error {
+            PriceAmountsError::NoSuchCurrency => rejected(&error, CURRENCY_UNKNOWN),
+            PriceAmountsError::CurrencyTwice => rejected(&error, CURRENCY_TWICE),
+            PriceAmountsError::Amount(ref amount) => invalid_amount("unit_amount", &error, amount.clone()),
+            PriceAmountsError::Tiers(TiersError::None) => rejected(&error, "TIERS_REQUIRED"),
+            PriceAmountsError::Tiers(TiersError::Order) => rejected(&error, "TIERS_UNORDERED"),
+            PriceAmountsError::TiersMisplaced => rejected(&error, "TIERS_MISPLACED"),
+            PriceAmountsError::CustomRecurring => rejected(&error, "CUSTOM_AMOUNT_RECURRING"),
+            PriceAmountsError::CustomRange => rejected(&error, "CUSTOM_AMOUNT_RANGE"),
+            PriceAmountsError::Input(error) => error.into(),
+        }
+    }
+}
+
+impl From<PriceFieldsError> for Problem {
+    fn from(error: PriceFieldsError) -> Self {
+        match error {
+            PriceFieldsError::LookupKeyIsId => rejected(&error, "LOOKUP_KEY_IS_ID"),
+            PriceFieldsError::LookupKeyTaken => conflict(&error, "LOOKUP_KEY_TAKEN"),
+            PriceFieldsError::NoSuchUpsell => rejected(&error, "UPSELL_UNKNOWN"),
+            PriceFieldsError::Amounts(error) => error.into(),
+            PriceFieldsError::Input(error) => error.into(),
+            PriceFieldsError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<CreatePriceError> for Problem {
+    fn from(error: CreatePriceError) -> Self {
+        match error {
+            CreatePriceError::NoSuchProduct => rejected(&error, "PRODUCT_UNKNOWN"),
+            CreatePriceError::Fields(error) => error.into(),
+            CreatePriceError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<EditPriceError> for Problem {
+    fn from(error: EditPriceError) -> Self {
+        match error {
+            EditPriceError::RecurringFixed => rejected(&error, "RECURRING_FIXED"),
+            EditPriceError::Fields(error) => error.into(),
+            EditPriceError::Stock(error) => error.into(),
+        }
+    }
+}
+
+impl From<ChangePriceError> for Problem {
+    fn from(error: ChangePriceError) -> Self {
+        match error {
+            ChangePriceError::Locked(field) => conflict(&error, "PRICE_LOCKED").param("field", field),
+            ChangePriceError::Find(error) => error.into(),
+            ChangePriceError::Edit(error) => error.into(),
+        }
+    }
+}
+
+impl From<StockTooSmall> for Problem {
+    fn from(error: StockTooSmall) -> Self {
+        rejected(&error, "STOCK_TOO_SMALL")
+    }
+}
+
+impl From<RestockError> for Problem {
+    fn from(error: RestockError) -> Self {
+        match error {
+            RestockError::Find(error) => error.into(),
+            RestockError::Input(error) => error.into(),
+            RestockError::Stock(error) => error.into(),
+            RestockError::Storage(error) => error.into(),
         }
     }
 }
@@ -51,44 +150,187 @@ impl From<ReplaceError> for Problem {
         match error {
             ReplaceError::Archived => conflict(&error, "PRICE_ARCHIVED"),
             ReplaceError::LinkCurrency => rejected(&error, "LINK_CURRENCY_MISSING"),
-            ReplaceError::Catalogue(error) => error.into(),
+            ReplaceError::Find(error) => error.into(),
+            ReplaceError::Edit(error) => error.into(),
             ReplaceError::Storage(error) => error.into(),
         }
     }
 }
 
-impl From<LinkError> for Problem {
-    fn from(error: LinkError) -> Self {
+impl From<BadQuantityRange> for Problem {
+    fn from(error: BadQuantityRange) -> Self {
+        rejected(&error, "QUANTITY_RANGE_INVALID")
+    }
+}
+
+impl From<TermsError> for Problem {
+    fn from(error: TermsError) -> Self {
         match error {
-            LinkError::NotFound => Self::not_found(),
-            LinkError::Items => rejected(&error, "LINE_ITEMS_INVALID"),
-            LinkError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
-            LinkError::Range => rejected(&error, "QUANTITY_RANGE_INVALID"),
-            LinkError::BadExpiry => rejected(&error, BAD_EXPIRY),
-            LinkError::Mode => rejected(&error, MODE_MISMATCH),
-            LinkError::Total(_) => rejected(&error, "AMOUNT_OVERFLOW"),
-            LinkError::Amount(ref amount) => invalid_amount("subscription_data", &error, amount.clone()),
-            LinkError::Input(error) => error.into(),
-            LinkError::Storage(error) => error.into(),
+            TermsError::Amount(ref amount) => invalid_amount("subscription_data", &error, amount.clone()),
+            TermsError::Input(error) => error.into(),
         }
     }
 }
 
-impl From<MethodError> for Problem {
-    fn from(error: MethodError) -> Self {
+impl From<ItemsError> for Problem {
+    fn from(error: ItemsError) -> Self {
         match error {
-            MethodError::NotFound => Self::not_found(),
-            MethodError::CurrencyTwice => conflict(&error, CURRENCY_TWICE),
-            MethodError::Changed => conflict(&error, "METHOD_CHANGED"),
-            MethodError::PaymentsInFlight => conflict(&error, "METHOD_IN_USE"),
-            MethodError::NoRail(name) => rejected(&error, "NETWORK_UNSUPPORTED").param("network", name),
-            MethodError::Sandbox(name) => rejected(&error, "SANDBOX_TEST_ONLY").param("network", name),
-            MethodError::NoSuchMethod => rejected(&error, "METHOD_UNKNOWN"),
-            MethodError::NoSuchCurrency => rejected(&error, CURRENCY_UNKNOWN),
-            MethodError::NetworkFixed(field) => rejected(&error, "NETWORK_FIXED").param("field", field),
-            MethodError::Input(error) => error.into(),
-            MethodError::Rail(error) => error.into(),
-            MethodError::Storage(error) => error.into(),
+            ItemsError::Unsaleable => rejected(&error, "LINE_ITEMS_INVALID"),
+            ItemsError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
+            ItemsError::Total(_) => rejected(&error, "AMOUNT_OVERFLOW"),
+            ItemsError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<LinkFieldsError> for Problem {
+    fn from(error: LinkFieldsError) -> Self {
+        match error {
+            LinkFieldsError::Input(error) => error.into(),
+            LinkFieldsError::Range(error) => error.into(),
+            LinkFieldsError::Terms(error) => error.into(),
+        }
+    }
+}
+
+impl From<CreateLinkError> for Problem {
+    fn from(error: CreateLinkError) -> Self {
+        match error {
+            CreateLinkError::Fields(error) => error.into(),
+            CreateLinkError::Items(error) => error.into(),
+            CreateLinkError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<ChangeLinkError> for Problem {
+    fn from(error: ChangeLinkError) -> Self {
+        match error {
+            ChangeLinkError::Find(error) => error.into(),
+            ChangeLinkError::Fields(error) => error.into(),
+            ChangeLinkError::Items(error) => error.into(),
+            ChangeLinkError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<CreateSessionError> for Problem {
+    fn from(error: CreateSessionError) -> Self {
+        match error {
+            CreateSessionError::BadExpiry => rejected(&error, "BAD_EXPIRY"),
+            CreateSessionError::Mode => rejected(&error, "MODE_MISMATCH"),
+            CreateSessionError::Items(error) => error.into(),
+            CreateSessionError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<OpenSessionError> for Problem {
+    fn from(error: OpenSessionError) -> Self {
+        match error {
+            OpenSessionError::Input(error) => error.into(),
+            OpenSessionError::Range(error) => error.into(),
+            OpenSessionError::Terms(error) => error.into(),
+            OpenSessionError::Create(error) => error.into(),
+        }
+    }
+}
+
+impl From<SettingsError> for Problem {
+    fn from(error: SettingsError) -> Self {
+        match error {
+            SettingsError::Sandbox(name) => rejected(&error, "SANDBOX_TEST_ONLY").param("network", name),
+            SettingsError::Input(error) => error.into(),
+        }
+    }
+}
+
+impl From<NoRail> for Problem {
+    fn from(error: NoRail) -> Self {
+        rejected(&error, "NETWORK_UNSUPPORTED").param("network", error.0)
+    }
+}
+
+impl From<NetworkFixed> for Problem {
+    fn from(error: NetworkFixed) -> Self {
+        rejected(&error, "NETWORK_FIXED").param("field", error.0)
+    }
+}
+
+impl From<ValidationError> for Problem {
+    fn from(error: ValidationError) -> Self {
+        match error {
+            ValidationError::NoRail(error) => error.into(),
+            ValidationError::Rail(error) => error.into(),
+        }
+    }
+}
+
+impl From<CreateMethodError> for Problem {
+    fn from(error: CreateMethodError) -> Self {
+        match error {
+            CreateMethodError::Input(error) => error.into(),
+            CreateMethodError::Settings(error) => error.into(),
+            CreateMethodError::Validation(error) => error.into(),
+            CreateMethodError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<ChangeMethodError> for Problem {
+    fn from(error: ChangeMethodError) -> Self {
+        match error {
+            ChangeMethodError::NoSuchCurrency => rejected(&error, CURRENCY_UNKNOWN),
+            ChangeMethodError::Changed => conflict(&error, "METHOD_CHANGED"),
+            ChangeMethodError::PaymentsInFlight => conflict(&error, "METHOD_IN_USE"),
+            ChangeMethodError::Find(error) => error.into(),
+            ChangeMethodError::Input(error) => error.into(),
+            ChangeMethodError::Settings(error) => error.into(),
+            ChangeMethodError::NetworkFixed(error) => error.into(),
+            ChangeMethodError::Validation(error) => error.into(),
+            ChangeMethodError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<CheckMethodError> for Problem {
+    fn from(error: CheckMethodError) -> Self {
+        match error {
+            CheckMethodError::NoRail(error) => error.into(),
+            CheckMethodError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<StakeForGasError> for Problem {
+    fn from(error: StakeForGasError) -> Self {
+        match error {
+            StakeForGasError::Find(error) => error.into(),
+            StakeForGasError::NoRail(error) => error.into(),
+            StakeForGasError::Rail(error) => error.into(),
+            StakeForGasError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<CreateCurrencyError> for Problem {
+    fn from(error: CreateCurrencyError) -> Self {
+        match error {
+            CreateCurrencyError::NoSuchMethod => rejected(&error, "METHOD_UNKNOWN"),
+            CreateCurrencyError::CurrencyTwice => conflict(&error, CURRENCY_TWICE),
+            CreateCurrencyError::Input(error) => error.into(),
+            CreateCurrencyError::Validation(error) => error.into(),
+            CreateCurrencyError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<ChangeCurrencyError> for Problem {
+    fn from(error: ChangeCurrencyError) -> Self {
+        match error {
+            ChangeCurrencyError::Find(error) => error.into(),
+            ChangeCurrencyError::Input(error) => error.into(),
+            ChangeCurrencyError::Storage(error) => error.into(),
         }
     }
 }

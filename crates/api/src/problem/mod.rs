@@ -3,6 +3,7 @@
 //! Architecture invariant: only this module and the routes know HTTP status codes.
 
 mod admin;
+mod checkout;
 mod credits;
 mod subscriptions;
 
@@ -12,11 +13,10 @@ use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSch
 use poem_openapi::{ApiResponse, Object, types::Type};
 use souk_domain::access::{ConnectExpired, EnvelopeError, OwnerError};
 use souk_domain::billing::{AdvanceError, BillingError, PrintError, SubscriptionError};
-use souk_domain::checkout::{ExpireError, StartError, SubmitError, TransferError, UpdateItemsError};
 use souk_domain::customer::{FieldError, ValidationErrors};
 use souk_domain::payment::{CheckError, Decline, RailError, SettlementError, UpdateMetadataError};
 use souk_domain::pricing::{CustomAmountError, QuantityError, UnsupportedInterval};
-use souk_domain::shared::{AmountError, IdError, InputError, StorageError};
+use souk_domain::shared::{AmountError, FindError, IdError, InputError, StorageError};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -26,12 +26,8 @@ pub const BAD_REQUEST: &str = "Sorry, request error";
 pub const FAILED: &str = "Sorry, something went wrong.";
 
 // Codes that several use cases share.
-const NOT_CONFIGURED: &str = "NOT_CONFIGURED";
 const METHOD_NOT_SUPPORTED: &str = "METHOD_NOT_SUPPORTED";
 const CURRENCY_NOT_CONFIGURED: &str = "CURRENCY_NOT_CONFIGURED";
-const SEVERAL_CUSTOM_AMOUNTS: &str = "SEVERAL_CUSTOM_AMOUNTS";
-const BAD_EXPIRY: &str = "BAD_EXPIRY";
-const MODE_MISMATCH: &str = "MODE_MISMATCH";
 
 /// The body of an error response.
 #[derive(Debug, Clone, Object)]
@@ -239,6 +235,15 @@ impl From<StorageError> for Problem {
     }
 }
 
+impl From<FindError> for Problem {
+    fn from(error: FindError) -> Self {
+        match error {
+            FindError::NotFound => Self::not_found(),
+            FindError::Storage(error) => error.into(),
+        }
+    }
+}
+
 impl From<IdError> for Problem {
     fn from(_: IdError) -> Self {
         Self::not_found()
@@ -297,64 +302,6 @@ impl From<QuantityError> for Problem {
     }
 }
 
-impl From<StartError> for Problem {
-    fn from(error: StartError) -> Self {
-        match error {
-            StartError::NotFound => Self::not_found(),
-            StartError::Inactive => rejected(&error, "LINK_INACTIVE"),
-            StartError::Misconfigured => rejected(&error, NOT_CONFIGURED),
-            StartError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
-            StartError::Storage(error) => error.into(),
-            StartError::BadExpiry => rejected(&error, BAD_EXPIRY),
-            StartError::Mode => rejected(&error, MODE_MISMATCH),
-            StartError::Amount(error) => error.into(),
-        }
-    }
-}
-
-impl From<SubmitError> for Problem {
-    fn from(error: SubmitError) -> Self {
-        match error {
-            SubmitError::NotFound => Self::not_found(),
-            SubmitError::Forbidden => Self::forbidden(),
-            SubmitError::Expired => rejected(&error, "EXPIRED"),
-            SubmitError::Fields(errors) => Self::fields(&errors),
-            SubmitError::CustomerLimited => Self::new(StatusCode::FORBIDDEN, error.to_string()).code("CUSTOMER_LIMITED"),
-            SubmitError::RequireCrossSell => rejected(&error, "REQUIRE_CROSS_SELL"),
-            SubmitError::Quantity(error) => error.into(),
-            SubmitError::TotalChanged { total, ref text } => conflict(&error, "TOTAL_CHANGED").param("total", total).param("amount", text),
-            SubmitError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
-            SubmitError::Rail(error) => Self::of_payer(error),
-            SubmitError::Storage(error) => error.into(),
-            SubmitError::Misconfigured => rejected(&error, NOT_CONFIGURED),
-            SubmitError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
-            SubmitError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
-            SubmitError::SeveralCustomAmounts => rejected(&error, SEVERAL_CUSTOM_AMOUNTS),
-            SubmitError::CustomAmount(error) => error.into(),
-            SubmitError::Amount(error) => error.into(),
-        }
-    }
-}
-
-impl From<UpdateItemsError> for Problem {
-    fn from(error: UpdateItemsError) -> Self {
-        match error {
-            UpdateItemsError::NotFound => Self::not_found(),
-            UpdateItemsError::Expired => rejected(&error, "EXPIRED"),
-            UpdateItemsError::Fixed => rejected(&error, "ORDER_FIXED"),
-            UpdateItemsError::NotAdjustable => rejected(&error, "QUANTITY_FIXED"),
-            UpdateItemsError::NotOffered => rejected(&error, "NOT_OFFERED"),
-            UpdateItemsError::NotCustom => rejected(&error, "AMOUNT_FIXED"),
-            UpdateItemsError::SeveralCustomAmounts => rejected(&error, SEVERAL_CUSTOM_AMOUNTS),
-            UpdateItemsError::CustomAmount(error) => error.into(),
-            UpdateItemsError::CurrencyNotConfigured => rejected(&error, CURRENCY_NOT_CONFIGURED),
-            UpdateItemsError::Quantity(error) => error.into(),
-            UpdateItemsError::Amount(error) => error.into(),
-            UpdateItemsError::Storage(error) => error.into(),
-        }
-    }
-}
-
 impl From<SettlementError> for Problem {
     fn from(error: SettlementError) -> Self {
         match error {
@@ -363,39 +310,6 @@ impl From<SettlementError> for Problem {
                 tracing::error!(error = &other as &dyn std::error::Error, "cannot store a payment");
                 Self::internal()
             }
-        }
-    }
-}
-
-impl From<ExpireError> for Problem {
-    fn from(error: ExpireError) -> Self {
-        match error {
-            ExpireError::NotFound => Self::not_found(),
-            ExpireError::NotOpen => rejected(&error, "NOT_OPEN"),
-            ExpireError::PaymentInFlight => conflict(&error, "PAYMENT_IN_FLIGHT"),
-            ExpireError::Settle(error) => error.into(),
-            ExpireError::Storage(error) => error.into(),
-        }
-    }
-}
-
-impl From<TransferError> for Problem {
-    fn from(error: TransferError) -> Self {
-        match error {
-            TransferError::Storage(error) => error.into(),
-            TransferError::NotFound => Self::not_found(),
-            TransferError::Rail(error) => Self::of_payer(error),
-            TransferError::CustomerLimited => Self::new(StatusCode::FORBIDDEN, error.to_string()).code("CUSTOMER_LIMITED"),
-            TransferError::Expired => rejected(&error, "EXPIRED"),
-            TransferError::MethodNotSupported => rejected(&error, METHOD_NOT_SUPPORTED),
-            TransferError::OtherPayer => rejected(&error, "OTHER_PAYER"),
-            TransferError::Complete => rejected(&error, "ALREADY_PAID"),
-            TransferError::Changed => rejected(&error, "ORDER_CHANGED"),
-            TransferError::PaymentInFlight => rejected(&error, "PAYMENT_IN_FLIGHT"),
-            TransferError::Declined(decline) => decline.into(),
-            TransferError::Connect(expired) => expired.into(),
-            TransferError::Check(error) => error.into(),
-            TransferError::Amount(error) => error.into(),
         }
     }
 }
@@ -426,7 +340,7 @@ impl From<CheckError> for Problem {
 impl From<UpdateMetadataError> for Problem {
     fn from(error: UpdateMetadataError) -> Self {
         match error {
-            UpdateMetadataError::NotFound => Self::not_found(),
+            UpdateMetadataError::Find(error) => error.into(),
             UpdateMetadataError::Input(error) => error.into(),
             UpdateMetadataError::Storage(error) => error.into(),
         }

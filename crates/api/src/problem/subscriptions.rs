@@ -3,8 +3,8 @@
 use super::{CURRENCY_NOT_CONFIGURED, METHOD_NOT_SUPPORTED, Problem, conflict, rejected};
 use souk_domain::billing::{
     CancelError, ClockError, CombineError, EndOverdraftError, IllegalChange, OverdraftError, OverdueError, PayByCardError,
-    PaymentChangeError, PaymentTargetError, PlanError, PrepareOverduePaymentError, QueryStakeError, ReadUsageError, RechargeError,
-    RecoverError, ReportUsageError, RestakeError, ResumeBillingError, ResumeError, ReturnStakeError, SlashStakeError,
+    PaymentChangeError, PaymentTargetError, PlanError, PrepareOverduePaymentError, QueryStakeError, ReadPlansError, ReadUsageError,
+    RechargeError, RecoverError, ReportUsageError, RestakeError, ResumeBillingError, ResumeError, ReturnStakeError, SlashStakeError,
     SubmitOverduePaymentError, SubscriptionError, VoidError,
 };
 
@@ -15,6 +15,7 @@ const NOT_METERED: &str = "NOT_METERED";
 const NO_DEPOSIT: &str = "NO_DEPOSIT";
 const OVERDUE_FIRST: &str = "OVERDUE_FIRST";
 const PAYMENT_IN_FLIGHT: &str = "PAYMENT_IN_FLIGHT";
+const PLAN_UNAVAILABLE: &str = "PLAN_UNAVAILABLE";
 
 impl From<SubscriptionError> for Problem {
     fn from(error: SubscriptionError) -> Self {
@@ -97,10 +98,19 @@ impl From<ResumeError> for Problem {
     }
 }
 
+impl From<ReadPlansError> for Problem {
+    fn from(error: ReadPlansError) -> Self {
+        match error {
+            ReadPlansError::NoPlans => rejected(&error, PLAN_UNAVAILABLE),
+            ReadPlansError::Subscription(error) => error.into(),
+        }
+    }
+}
+
 impl From<PlanError> for Problem {
     fn from(error: PlanError) -> Self {
         match error {
-            PlanError::NoPlans => rejected(&error, "PLAN_UNAVAILABLE"),
+            PlanError::NoPlans => rejected(&error, PLAN_UNAVAILABLE),
             PlanError::NeedsPermission => rejected(&error, "NEEDS_MANDATE"),
             PlanError::PreviewChanged => conflict(&error, "PREVIEW_CHANGED"),
             PlanError::Quantity(error) => error.into(),

@@ -3,7 +3,7 @@
 use super::{Answer, Browser, TestApp};
 use poem::http::Method;
 use serde_json::{Map, Value, json};
-use souk_adapters::arcblock::{TestWallet, Transaction};
+use souk_adapters::arcblock::{DecodedTransaction, TestWallet, Transaction};
 use souk_adapters::identity::verify;
 use souk_adapters::testing::FixedClock;
 use souk_domain::shared::{Amount, Clock};
@@ -152,7 +152,7 @@ pub fn altered(wallet: &TestWallet, request: &Value, change: impl FnOnce(&mut Tr
     let mut claims = claim_of(wallet, request);
     let text = claims[0]["finalTx"].as_str().expect("text").strip_prefix('z').expect("base58 begins with z").to_owned();
     let bytes = bs58::decode(text).into_vec().expect("base58");
-    let (mut transaction, format) = Transaction::decode(&bytes).expect("a transaction");
+    let DecodedTransaction { mut transaction, format } = Transaction::decode(&bytes).expect("a transaction");
     change(&mut transaction);
     wallet.sign(&mut transaction, format);
     claims[0]["finalTx"] = json!(format!("z{}", bs58::encode(transaction.encode(format)).into_string()));

@@ -14,6 +14,7 @@ mod connect_actions_with_gas;
 mod connect_confirmation;
 mod connect_cross_origin;
 mod connect_deadline;
+mod connect_orders;
 mod connect_undecided;
 mod credit_notes;
 mod customers;

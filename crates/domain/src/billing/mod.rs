@@ -100,7 +100,7 @@ pub use pay_overdue::*;
 pub use payment_target::PaymentTargetError;
 pub use pending_plan_change::*;
 pub use period::*;
-pub use plan_preview::{PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanError, PlanPreview, plans, preview_plan};
+pub use plan_preview::{PLAN_GROUP, PLAN_QUANTITY_MAX, PREVIEW_LIFETIME, PlanError, PlanPreview, ReadPlansError, plans, preview_plan};
 pub use policy::{
     BillingPolicy, Bounds, COMMENT_MAX, DAYS_UNTIL_CANCEL, DailyInvoices, OVERDRAFT_FEE_POINTS, OVERDRAFT_GRACE, SubscriptionBounds,
     USAGE_LIMIT,

@@ -119,6 +119,12 @@ impl PendingPlanChange {
         self.failure.is_none()
     }
 
+    /// Whether it may still take place and a deposit was made for it.
+    #[must_use]
+    pub const fn has_pending_deposit(&self) -> bool {
+        self.is_pending() && self.deposit.is_some()
+    }
+
     /// Whether the customer should see it at `now`: it is pending, or failed recently.
     #[must_use]
     pub fn is_shown(&self, now: Timestamp) -> bool {

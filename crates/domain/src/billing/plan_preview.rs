@@ -87,6 +87,17 @@ pub(super) struct PlanDraft {
     pub stock_taken: StockReservation,
 }
 
+/// Why the plans of a subscription cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadPlansError {
+    #[error("Plan updates are not available")]
+    NoPlans,
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+}
+
+convert_subscription_errors!(ReadPlansError::Subscription);
+
 /// Why a plan cannot be changed or previewed.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
@@ -105,6 +116,15 @@ pub enum PlanError {
 
 convert_subscription_errors!(PlanError::Subscription);
 
+impl From<ReadPlansError> for PlanError {
+    fn from(error: ReadPlansError) -> Self {
+        match error {
+            ReadPlansError::NoPlans => Self::NoPlans,
+            ReadPlansError::Subscription(error) => Self::Subscription(error),
+        }
+    }
+}
+
 impl From<UnusedTimeError> for PlanError {
     fn from(error: UnusedTimeError) -> Self {
         match error {
@@ -117,7 +137,7 @@ impl From<UnusedTimeError> for PlanError {
 /// The other plans that a subscription can change to: prices of its items' products, or of products in the same group, with the same kind
 /// of usage. If the subscription has several items, only prices with its billing cycle.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
-pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<CatalogueItem>, PlanError> {
+pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<CatalogueItem>, ReadPlansError> {
     let mut unit = ctx.store.read().await?;
     let subscription = load(unit.as_mut(), id).await?;
     let plans = plans_of(unit.as_mut(), &subscription).await?;
@@ -128,19 +148,19 @@ pub async fn plans(ctx: &Context, id: &SubscriptionId) -> Result<Vec<CatalogueIt
             others.push(CatalogueItem { price, product });
         }
     }
-    if others.is_empty() { Err(PlanError::NoPlans) } else { Ok(others) }
+    if others.is_empty() { Err(ReadPlansError::NoPlans) } else { Ok(others) }
 }
 
 /// All plans, including the current ones.
-async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Plan>, PlanError> {
+async fn plans_of(unit: &mut dyn UnitOfWork, subscription: &Subscription) -> Result<Vec<Plan>, ReadPlansError> {
     let is_running = matches!(subscription.status, SubscriptionStatus::Active | SubscriptionStatus::Trialing);
     if !is_running || subscription.ends_at().is_some() {
-        return Err(PlanError::NoPlans);
+        return Err(ReadPlansError::NoPlans);
     }
     let mut plans = Vec::new();
     for (place, item) in subscription.items.iter().enumerate() {
-        let current = unit.prices().find(&item.price_id).await?.ok_or(PlanError::NoPlans)?;
-        let product = unit.products().find(&current.product_id).await?.ok_or(PlanError::NoPlans)?;
+        let current = unit.prices().find(&item.price_id).await?.ok_or(ReadPlansError::NoPlans)?;
+        let product = unit.products().find(&current.product_id).await?.ok_or(ReadPlansError::NoPlans)?;
         let mut products = vec![product.clone()];
         if let Some(group) = product.metadata.get(PLAN_GROUP).filter(|group| !group.is_empty()) {
             let metadata = [(PLAN_GROUP.to_owned(), group.clone())].into();

@@ -4,10 +4,10 @@
 use super::ordered_plan::{SignedForPlan, make_ordered_plan_change, order_plan};
 use super::payment_target::{is_change_pending, send, target};
 use super::plan_preview::planned;
-use super::stake::{Placement, growth, held_with, required_stake, stake_to_replace};
+use super::stake::{Placement, growth, has_undecided_deposit, held_with, required_stake, stake_to_replace};
 use super::subscription_admin::{load, lock, save};
 use super::subscription_error::convert_payment_errors;
-use super::{PaymentTargetError, PlanError, PlanOrder, RecoverError, Requester, StakeSubject, Subscription};
+use super::{PaymentTargetError, PlanError, PlanOrder, RecoverError, Requester, StakeSubject, Subscription, SubscriptionError};
 use crate::access::Wallet;
 use crate::context::Context;
 use crate::payment::{PreparedStake, Purpose, WalletSignature};
@@ -110,6 +110,16 @@ pub async fn prepare_restake(
     payer: &Wallet,
     nonce: u64,
 ) -> Result<PreparedStake, RestakeError> {
+    if let StakeFor::ChangedPlan(_) = what {
+        let mut unit = ctx.store.read().await?;
+        let earlier = unit.plan_changes().find(id).await?;
+        // The signed deposit would be refused for this reason.
+        if let Some(earlier) = &earlier
+            && has_undecided_deposit(unit.as_mut(), earlier).await?
+        {
+            return Err(SubscriptionError::PaymentInFlight.into());
+        }
+    }
     Ok(missing(ctx, id, payer, what).await?.prepare(ctx, payer, nonce).await?)
 }
 

@@ -1,16 +1,66 @@
 //! The card part of a submit: opens the provider's form under the attempt's key, and cancels it.
 
+use super::Session;
 use super::submit::open_attempt;
-use super::{Session, SubmitError};
 use crate::access::User;
 use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
-    Attempt, AttemptKind, CardHolder, Currency, Intent, Mandate, MandateStatus, Method, MethodAmount, Outcome, Purpose, SetupOutcome,
-    SetupRequest, cancel_attempt, card_request, record_not_opened,
+    Attempt, AttemptKind, CardHolder, Currency, Intent, Mandate, MandateStatus, Method, MethodAmount, Outcome, Purpose, RailError,
+    SettlementError, SetupOutcome, SetupRequest, cancel_attempt, card_request, record_not_opened,
 };
-use crate::shared::{AttemptId, MandateId, SessionId, StorageError, Timestamp};
+use crate::shared::{AttemptId, FindError, MandateId, SessionId, StorageError, Timestamp};
 use crate::storage::UnitOfWork;
+
+/// Why a payment of the session could not be brought to an end.
+#[derive(Debug, thiserror::Error)]
+pub enum UndecidedPaymentError {
+    /// Its provider has not decided.
+    #[error("A payment for this order is being processed. Please wait.")]
+    PaymentInFlight,
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl From<SettlementError> for UndecidedPaymentError {
+    fn from(error: SettlementError) -> Self {
+        match error {
+            SettlementError::Storage(error) => Self::Storage(error),
+            SettlementError::Contended => Self::Storage(StorageError::Conflict),
+            _ => Self::PaymentInFlight,
+        }
+    }
+}
+
+/// Why the card form cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenCardError {
+    #[error("This payment method is not supported")]
+    MethodNotSupported,
+    #[error(transparent)]
+    Rail(#[from] RailError),
+    #[error(transparent)]
+    Undecided(#[from] UndecidedPaymentError),
+}
+
+impl From<StorageError> for OpenCardError {
+    fn from(error: StorageError) -> Self {
+        Self::Undecided(error.into())
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CancelCardError {
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// The session belongs to another user.
+    #[error("Sorry, you are not authorized to access this page.")]
+    Forbidden,
+    #[error(transparent)]
+    Undecided(#[from] UndecidedPaymentError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
 
 /// The data of a card form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,16 +134,16 @@ pub(super) fn card_attempt(
 }
 
 /// Opens the provider's intent under the attempt's key, and stores the provider's ids.
-pub(super) async fn open_card(ctx: &Context, method: &Method, currency: &Currency, attempt: &Attempt) -> Result<CardForm, SubmitError> {
+pub(super) async fn open_card(ctx: &Context, method: &Method, currency: &Currency, attempt: &Attempt) -> Result<CardForm, OpenCardError> {
     let (client_secret, setup) = match &attempt.kind {
         AttemptKind::Card { client_secret, .. } => (client_secret, false),
         AttemptKind::CardSetup { client_secret, .. } => (client_secret, true),
-        _ => return Err(SubmitError::PaymentInFlight),
+        _ => return Err(UndecidedPaymentError::PaymentInFlight.into()),
     };
     if !client_secret.is_empty() {
         return Ok(CardForm { client_secret: client_secret.clone(), settled: false, setup });
     }
-    let rail = ctx.networks.card(method.kind).ok_or(SubmitError::MethodNotSupported)?;
+    let rail = ctx.networks.card(method.kind).ok_or(OpenCardError::MethodNotSupported)?;
     let opened = match &attempt.kind {
         AttemptKind::CardSetup { holder, .. } => {
             let request = SetupRequest { attempt: attempt.id.clone(), holder: holder.clone() };
@@ -108,7 +158,7 @@ pub(super) async fn open_card(ctx: &Context, method: &Method, currency: &Currenc
     let (provider_id, client_secret, settled) = match opened {
         Ok(opened) => opened,
         Err(error) => {
-            record_not_opened(ctx, &attempt.id, error.clone()).await?;
+            record_not_opened(ctx, &attempt.id, error.clone()).await.map_err(UndecidedPaymentError::from)?;
             return Err(error.into());
         }
     };
@@ -121,17 +171,17 @@ pub(super) async fn open_card(ctx: &Context, method: &Method, currency: &Currenc
 
 /// Cancels the provider's intent after the visitor closed the card form, unless it has settled meanwhile.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn cancel_card(ctx: &Context, id: &SessionId, payer: &User) -> Result<(), SubmitError> {
+pub async fn cancel_card(ctx: &Context, id: &SessionId, payer: &User) -> Result<(), CancelCardError> {
     let mut unit = ctx.store.read().await?;
-    let session = unit.sessions().find(id).await?.ok_or(SubmitError::NotFound)?;
+    let session = unit.sessions().find(id).await?.ok_or(FindError::NotFound)?;
     if session.payer.as_ref() != Some(&payer.did) {
-        return Err(SubmitError::Forbidden);
+        return Err(CancelCardError::Forbidden);
     }
     let open = open_attempt(unit.as_mut(), &session).await?;
     drop(unit);
     match open {
         Some(attempt) if matches!(attempt.kind, AttemptKind::Card { .. } | AttemptKind::CardSetup { .. }) => {
-            end_card(ctx, &attempt.id).await
+            Ok(end_card(ctx, &attempt.id).await?)
         }
         _ => Ok(()),
     }
@@ -140,10 +190,10 @@ pub async fn cancel_card(ctx: &Context, id: &SessionId, payer: &User) -> Result<
 /// Cancels a card attempt at its provider.
 ///
 /// # Errors
-/// [`SubmitError::PaymentInFlight`] when the provider does not cancel it.
-pub(super) async fn end_card(ctx: &Context, id: &AttemptId) -> Result<(), SubmitError> {
+/// [`UndecidedPaymentError::PaymentInFlight`] when the provider does not cancel it.
+pub(super) async fn end_card(ctx: &Context, id: &AttemptId) -> Result<(), UndecidedPaymentError> {
     match cancel_attempt(ctx, id).await? {
         true => Ok(()),
-        false => Err(SubmitError::PaymentInFlight),
+        false => Err(UndecidedPaymentError::PaymentInFlight),
     }
 }

@@ -14,16 +14,6 @@ use crate::shared::{Amount, CustomerId, EntitlementId, EventId, StorageError, Ti
 use crate::storage::UnitOfWork;
 use crate::store::Entitlement;
 
-impl From<SettlementError> for super::SubmitError {
-    fn from(error: SettlementError) -> Self {
-        match error {
-            SettlementError::Storage(error) => Self::Storage(error),
-            SettlementError::Contended => Self::Storage(StorageError::Conflict),
-            _ => Self::PaymentInFlight,
-        }
-    }
-}
-
 /// How a session is paid.
 #[derive(Clone, Copy)]
 pub(super) enum PaidBy<'a> {

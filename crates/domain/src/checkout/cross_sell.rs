@@ -1,11 +1,21 @@
 //! Cross-sells: a product that is offered with the items of a session.
 
-use super::update_items::{UpdateItemsError, load_editable};
+use super::update_items::{EditItemsError, convert_storage_errors, load_editable, write};
 use super::{LineItem, Session, SessionMode};
 use crate::context::Context;
 use crate::pricing::{CatalogueItem, Price, Product, lock_prices};
-use crate::shared::{CurrencyId, PriceId, ProductId, SessionId, StorageError};
+use crate::shared::{CurrencyId, FindError, PriceId, ProductId, SessionId, StorageError};
 use crate::storage::UnitOfWork;
+
+#[derive(Debug, thiserror::Error)]
+pub enum AddCrossSellError {
+    #[error("This item isn't available with your order")]
+    NotOffered,
+    #[error(transparent)]
+    Edit(#[from] EditItemsError),
+}
+
+convert_storage_errors!(AddCrossSellError);
 
 /// The cross-sell price of a session: the default price of the first cross-sell product, else its first price, among prices that are
 /// offered in the currency and fit the session's mode.
@@ -83,14 +93,10 @@ async fn offer_in(unit: &mut dyn UnitOfWork, session: &Session, currency: Option
 /// Reads the cross-sell of a session, in the currency of the page. `None`: nothing is offered. The first offer of a price locks it, so that
 /// the page sells what it shows.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn offered_cross_sell(
-    ctx: &Context,
-    id: &SessionId,
-    currency: Option<&CurrencyId>,
-) -> Result<Option<CatalogueItem>, UpdateItemsError> {
+pub async fn offered_cross_sell(ctx: &Context, id: &SessionId, currency: Option<&CurrencyId>) -> Result<Option<CatalogueItem>, FindError> {
     loop {
         let mut unit = ctx.store.read().await?;
-        let session = unit.sessions().find(id).await?.ok_or(UpdateItemsError::NotFound)?;
+        let session = unit.sessions().find(id).await?.ok_or(FindError::NotFound)?;
         let offer = offer_in(unit.as_mut(), &session, currency).await?;
         drop(unit);
         match offer {
@@ -106,19 +112,19 @@ pub async fn offered_cross_sell(
 
 /// Adds the offered cross-sell. The session changes to the currency of the offer.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currency: Option<&CurrencyId>) -> Result<(), UpdateItemsError> {
+pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currency: Option<&CurrencyId>) -> Result<(), AddCrossSellError> {
     loop {
         let mut unit = ctx.store.begin().await?;
         let mut session = load_editable(ctx, unit.as_mut(), id).await?;
-        let Offer { item, currency_id } = offer_in(unit.as_mut(), &session, currency).await?.ok_or(UpdateItemsError::NotOffered)?;
+        let Offer { item, currency_id } = offer_in(unit.as_mut(), &session, currency).await?.ok_or(AddCrossSellError::NotOffered)?;
         if item.price.id != *to {
-            return Err(UpdateItemsError::NotOffered);
+            return Err(AddCrossSellError::NotOffered);
         }
         lock_prices(unit.as_mut(), std::slice::from_ref(&item.price)).await?;
         session.items.retain(|item| !item.cross_sell);
         session.items.push(LineItem { cross_sell: true, ..LineItem::new(item.price.id, 1) });
         session.currency_id = currency_id;
-        if super::update_items::write(ctx, unit, session).await? {
+        if write(ctx, unit, session).await? {
             return Ok(());
         }
     }
@@ -126,12 +132,12 @@ pub async fn add_cross_sell(ctx: &Context, id: &SessionId, to: &PriceId, currenc
 
 /// Removes the cross-sell.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn remove_cross_sell(ctx: &Context, id: &SessionId) -> Result<(), UpdateItemsError> {
+pub async fn remove_cross_sell(ctx: &Context, id: &SessionId) -> Result<(), EditItemsError> {
     loop {
         let mut unit = ctx.store.begin().await?;
         let mut session = load_editable(ctx, unit.as_mut(), id).await?;
         session.items.retain(|item| !item.cross_sell);
-        if super::update_items::write(ctx, unit, session).await? {
+        if write(ctx, unit, session).await? {
             return Ok(());
         }
     }

@@ -8,7 +8,7 @@ use crate::billing::{self, BillingError, ReleaseReason};
 use crate::context::Context;
 use crate::ledger::EntryType;
 use crate::payment::{Attempt, Decline, IntentStatus, Purpose, PurposeHandler, Reversal, Settlement, SettlementError, current_token};
-use crate::shared::{AttemptId, SessionId, Timestamp};
+use crate::shared::{AttemptId, Timestamp};
 use crate::storage::UnitOfWork;
 use async_trait::async_trait;
 
@@ -34,7 +34,7 @@ impl PurposeHandler for SessionPayment {
         attempt: &Attempt,
         settlement: &Settlement,
     ) -> Result<Vec<AttemptId>, SettlementError> {
-        let session = find(unit, attempt.session_id.as_ref()).await?;
+        let session = lock(unit, attempt).await?;
         if let Some(mandate) = session.mandate_id.as_ref().filter(|_| settlement.card.is_some()) {
             billing::mandate_settled(ctx, unit, mandate, settlement).await?;
         }
@@ -56,7 +56,7 @@ impl PurposeHandler for SessionPayment {
         if decline.is_for_mandate() {
             // The mandate no longer suffices, so the wallet is asked for a new one. If the session was changed meanwhile, the next try
             // finds out again.
-            let session = find(unit, attempt.session_id.as_ref()).await?;
+            let session = lock(unit, attempt).await?;
             unit.sessions().update(&Session { mandate_id: None, updated_at: now, ..session }).await?;
         }
         unit.intents().set_status(intent, IntentStatus::RequiresAction, Some(decline), now).await?;
@@ -86,7 +86,7 @@ impl PurposeHandler for SessionMandate {
     ) -> Result<Vec<AttemptId>, SettlementError> {
         let Purpose::Mandate(mandate) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
         let now = ctx.now();
-        let session = find(unit, attempt.session_id.as_ref()).await?;
+        let session = lock(unit, attempt).await?;
         billing::mandate_settled(ctx, unit, mandate, settlement).await?;
         if let Some(intent) = &session.intent_id {
             unit.intents().set_status(intent, IntentStatus::Processing, None, now).await?;
@@ -118,7 +118,7 @@ impl PurposeHandler for SessionStake {
     ) -> Result<Vec<AttemptId>, SettlementError> {
         let Purpose::Stake(id) = &attempt.purpose else { return Err(SettlementError::unsupported(attempt)) };
         let now = ctx.now();
-        let session = find(unit, attempt.session_id.as_ref()).await?;
+        let session = lock(unit, attempt).await?;
         let before = unit.stakes().lock(id).await?.ok_or(SettlementError::Orphan)?;
         let mut after = before.placed(attempt.amount, &settlement.reference, now).map_err(BillingError::from)?;
         let is_needed = session.stake_id.as_ref() == Some(id) && session.status != SessionStatus::Expired;
@@ -144,9 +144,11 @@ impl PurposeHandler for SessionStake {
     }
 }
 
-async fn find(unit: &mut dyn UnitOfWork, id: Option<&SessionId>) -> Result<Session, SettlementError> {
-    let id = id.ok_or(SettlementError::Orphan)?;
-    unit.sessions().find(id).await?.ok_or(SettlementError::Orphan)
+/// Locks the session of an attempt. Outcomes of its attempts that are recorded at the same time wait for each other: the last one sees what
+/// the others have settled, and takes the next step.
+async fn lock(unit: &mut dyn UnitOfWork, attempt: &Attempt) -> Result<Session, SettlementError> {
+    let id = attempt.session_id.as_ref().ok_or(SettlementError::Orphan)?;
+    unit.sessions().lock(id).await?.ok_or(SettlementError::Orphan)
 }
 
 /// Takes the session's next step after `attempt` has settled, and returns the charge that it inserted. The wallet that signed the attempt's
@@ -168,7 +170,7 @@ async fn next_step(
 
 /// Records on the session's intent why the signed transaction was declined.
 async fn show_decline(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, decline: &Decline) -> Result<(), SettlementError> {
-    let session = find(unit, attempt.session_id.as_ref()).await?;
+    let session = lock(unit, attempt).await?;
     if let Some(intent) = &session.intent_id {
         unit.intents().set_status(intent, IntentStatus::RequiresAction, Some(decline), ctx.now()).await?;
     }

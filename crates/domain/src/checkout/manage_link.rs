@@ -1,52 +1,68 @@
 //! Manages payment links, and sessions that integrators create.
 
 use super::start::{CheckedItems, check_items};
-use super::{FormOptions, LineItem, NewSession, PaymentLink, Session, StartError, SubscriptionTerms, create_session};
+use super::{
+    CreateSessionError, FormOptions, ItemsError, LineItem, NewSession, PaymentLink, Session, SubscriptionTerms, TermsError, create_session,
+};
 use crate::context::Context;
 use crate::customer::PageInfo;
+use crate::payment::UpdateMetadataError;
 use crate::pricing::{Metadata, QUANTITY_MAX, lock_prices};
 use crate::shared::{
-    AmountError, CurrencyId, DESCRIPTION_MAX, InputError, Mode, PaymentLinkId, SessionId, StorageError, Text, check_address,
-    check_metadata, check_name, check_text,
+    CurrencyId, DESCRIPTION_MAX, FindError, InputError, Mode, PaymentLinkId, SessionId, StorageError, Text, check_address, check_metadata,
+    check_name, check_text,
 };
-use crate::storage::MANAGEMENT;
+use crate::storage::{MANAGEMENT, UnitOfWork};
 
+/// The range of an adjustable quantity is empty, or too large.
 #[derive(Debug, thiserror::Error)]
-pub enum LinkError {
-    #[error("Sorry, the page you visited does not exist.")]
-    NotFound,
+#[error("adjustable_quantity must have a minimum of at least 1 and a maximum that is 0 or not below it")]
+pub struct BadQuantityRange;
+
+/// Why the fields of a link are rejected, whether it is new or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkFieldsError {
     #[error(transparent)]
     Input(#[from] InputError),
-    #[error("line_items must name 1 to 20 different active prices of this mode, each with a quantity from 1 to 1000000")]
-    Items,
-    #[error("Currency not configured for price")]
-    CurrencyNotConfigured,
-    #[error("adjustable_quantity must have a minimum of at least 1 and a maximum that is 0 or not below it")]
-    Range,
-    #[error("expires_at must be between now and 30 days from now")]
-    BadExpiry,
-    #[error("mode does not fit the items")]
-    Mode,
-    #[error("the total of line_items is out of range")]
-    Total(AmountError),
-    #[error("an amount of subscription_data is not valid: {0}")]
-    Amount(AmountError),
+    #[error(transparent)]
+    Range(#[from] BadQuantityRange),
+    #[error(transparent)]
+    Terms(#[from] TermsError),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CreateLinkError {
+    #[error(transparent)]
+    Fields(#[from] LinkFieldsError),
+    #[error(transparent)]
+    Items(#[from] ItemsError),
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
-impl From<StartError> for LinkError {
-    fn from(error: StartError) -> Self {
-        match error {
-            StartError::NotFound => Self::NotFound,
-            StartError::Inactive | StartError::Misconfigured => Self::Items,
-            StartError::CurrencyNotConfigured => Self::CurrencyNotConfigured,
-            StartError::BadExpiry => Self::BadExpiry,
-            StartError::Mode => Self::Mode,
-            StartError::Amount(error) => Self::Total(error),
-            StartError::Storage(error) => Self::Storage(error),
-        }
-    }
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeLinkError {
+    #[error(transparent)]
+    Find(#[from] FindError),
+    #[error(transparent)]
+    Fields(#[from] LinkFieldsError),
+    #[error(transparent)]
+    Items(#[from] ItemsError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why a session of an integrator is not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenSessionError {
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error(transparent)]
+    Range(#[from] BadQuantityRange),
+    #[error(transparent)]
+    Terms(#[from] TermsError),
+    #[error(transparent)]
+    Create(#[from] CreateSessionError),
 }
 
 /// Fields of a link. Absent ones keep their value, or are empty in a new link.
@@ -69,9 +85,9 @@ pub struct LinkFields {
 }
 
 #[tracing::instrument(skip_all)]
-pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Result<PaymentLinkId, LinkError> {
+pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Result<PaymentLinkId, CreateLinkError> {
     let now = ctx.now();
-    let items = fields.items.clone().ok_or(InputError::Required("line_items"))?;
+    let items = fields.items.clone().ok_or(LinkFieldsError::Input(InputError::Required("line_items")))?;
     let mut unit = ctx.store.begin().await?;
     // A price that is being replaced must not get into a new link.
     unit.lock(MANAGEMENT).await?;
@@ -107,7 +123,7 @@ pub async fn create_link(ctx: &Context, mode: Mode, fields: LinkFields) -> Resul
 
 /// Changes a link. Sessions that were started from it stay unchanged.
 #[tracing::instrument(skip_all, fields(link = %id))]
-pub async fn change_link(ctx: &Context, mode: Mode, id: &PaymentLinkId, fields: LinkFields) -> Result<(), LinkError> {
+pub async fn change_link(ctx: &Context, mode: Mode, id: &PaymentLinkId, fields: LinkFields) -> Result<(), ChangeLinkError> {
     let mut unit = ctx.store.begin().await?;
     unit.lock(MANAGEMENT).await?;
     let link = find_link(unit.as_mut(), mode, id).await?;
@@ -122,13 +138,13 @@ pub async fn change_link(ctx: &Context, mode: Mode, id: &PaymentLinkId, fields: 
     Ok(())
 }
 
-pub async fn find_link(unit: &mut dyn crate::storage::UnitOfWork, mode: Mode, id: &PaymentLinkId) -> Result<PaymentLink, LinkError> {
-    unit.links().find(id).await?.filter(|link| link.mode == mode).ok_or(LinkError::NotFound)
+pub async fn find_link(unit: &mut dyn UnitOfWork, mode: Mode, id: &PaymentLinkId) -> Result<PaymentLink, FindError> {
+    unit.links().find(id).await?.filter(|link| link.mode == mode).ok_or(FindError::NotFound)
 }
 
 /// Creates a session for an integrator after checking its texts and ranges.
 #[tracing::instrument(skip_all)]
-pub async fn open_session(ctx: &Context, new: NewSession) -> Result<SessionId, LinkError> {
+pub async fn open_session(ctx: &Context, new: NewSession) -> Result<SessionId, OpenSessionError> {
     check_ranges(&new.items)?;
     check_metadata(&new.metadata)?;
     let success_url = new.success_url.as_deref().map(|url| check_address("success_url", url)).transpose()?;
@@ -139,7 +155,7 @@ pub async fn open_session(ctx: &Context, new: NewSession) -> Result<SessionId, L
 
 /// Replaces the metadata of a session, the only part that an integrator can change.
 #[tracing::instrument(skip_all, fields(session = %id))]
-pub async fn update_session_metadata(ctx: &Context, mode: Mode, id: &SessionId, metadata: Metadata) -> Result<(), LinkError> {
+pub async fn update_session_metadata(ctx: &Context, mode: Mode, id: &SessionId, metadata: Metadata) -> Result<(), UpdateMetadataError> {
     check_metadata(&metadata)?;
     loop {
         let mut unit = ctx.store.begin().await?;
@@ -152,11 +168,11 @@ pub async fn update_session_metadata(ctx: &Context, mode: Mode, id: &SessionId, 
     }
 }
 
-pub async fn find_session(unit: &mut dyn crate::storage::UnitOfWork, mode: Mode, id: &SessionId) -> Result<Session, LinkError> {
-    unit.sessions().find(id).await?.filter(|session| session.mode == mode).ok_or(LinkError::NotFound)
+pub async fn find_session(unit: &mut dyn UnitOfWork, mode: Mode, id: &SessionId) -> Result<Session, FindError> {
+    unit.sessions().find(id).await?.filter(|session| session.mode == mode).ok_or(FindError::NotFound)
 }
 
-fn with_fields(mut link: PaymentLink, fields: LinkFields) -> Result<PaymentLink, LinkError> {
+fn with_fields(mut link: PaymentLink, fields: LinkFields) -> Result<PaymentLink, LinkFieldsError> {
     link.active = fields.active.unwrap_or(link.active);
     if let Some(name) = fields.name {
         link.name = check_name("name", &name)?;
@@ -187,10 +203,10 @@ fn with_fields(mut link: PaymentLink, fields: LinkFields) -> Result<PaymentLink,
     Ok(link)
 }
 
-fn check_ranges(items: &[LineItem]) -> Result<(), LinkError> {
+fn check_ranges(items: &[LineItem]) -> Result<(), BadQuantityRange> {
     let are_valid = items.iter().filter_map(|item| item.adjustable).all(|range| {
         let maximum = if range.maximum == 0 { QUANTITY_MAX } else { range.maximum };
         (1..=maximum).contains(&range.minimum) && maximum <= QUANTITY_MAX
     });
-    if are_valid { Ok(()) } else { Err(LinkError::Range) }
+    if are_valid { Ok(()) } else { Err(BadQuantityRange) }
 }

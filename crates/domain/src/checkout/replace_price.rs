@@ -2,19 +2,21 @@
 
 use super::{LineItem, PaymentLink};
 use crate::context::Context;
-use crate::pricing::{self, CatalogueError, PriceFields};
-use crate::shared::{Mode, PriceId, StorageError};
+use crate::pricing::{self, EditPriceError, PriceFields};
+use crate::shared::{FindError, Mode, PriceId, StorageError};
 use crate::storage::MANAGEMENT;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReplaceError {
+    #[error(transparent)]
+    Find(#[from] FindError),
     /// It was archived, or replaced already.
     #[error("The price is archived and can't be replaced")]
     Archived,
     #[error("A payment link sells this price in a currency that the new price does not have")]
     LinkCurrency,
     #[error(transparent)]
-    Catalogue(#[from] CatalogueError),
+    Edit(#[from] EditPriceError),
     #[error(transparent)]
     Storage(#[from] StorageError),
 }

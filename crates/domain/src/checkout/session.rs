@@ -166,6 +166,8 @@ pub type DueSession = (Timestamp, SessionId);
 pub trait CheckoutSessions: Send {
     async fn insert(&mut self, session: &Session) -> Result<(), StorageError>;
     async fn find(&mut self, id: &SessionId) -> Result<Option<Session>, StorageError>;
+    /// Locks and returns a session until this unit of work ends.
+    async fn lock(&mut self, id: &SessionId) -> Result<Option<Session>, StorageError>;
     /// Reads what a submit is checked against: the session, the chosen method and currency, and the payer's customer status.
     async fn load_for_submit(
         &mut self,

@@ -25,18 +25,34 @@ pub enum StartError {
     /// The link is archived.
     #[error("This link is no longer active")]
     Inactive,
-    /// An item names a price that does not exist, is archived, or is of the other mode.
-    #[error("Seems this checkoutSession is not configured properly")]
-    Misconfigured,
-    #[error("Currency not configured for price")]
-    CurrencyNotConfigured,
-    #[error("expires_at must be between now and 30 days from now")]
-    BadExpiry,
-    #[error("mode does not fit the items")]
-    Mode,
     /// The total is out of range.
     #[error(transparent)]
     Amount(#[from] AmountError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why items cannot be sold together.
+#[derive(Debug, thiserror::Error)]
+pub enum ItemsError {
+    #[error("line_items must name 1 to 20 different active prices of this mode, each with a quantity from 1 to 1000000")]
+    Unsaleable,
+    #[error("Currency not configured for price")]
+    CurrencyNotConfigured,
+    #[error("the total of line_items is out of range")]
+    Total(#[from] AmountError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CreateSessionError {
+    #[error(transparent)]
+    Items(#[from] ItemsError),
+    #[error("mode does not fit the items")]
+    Mode,
+    #[error("expires_at must be between now and 30 days from now")]
+    BadExpiry,
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -96,17 +112,17 @@ pub async fn start(ctx: &Context, link_id: &PaymentLinkId, visitor: &Visitor) ->
 
 /// Creates a session for an integrator.
 #[tracing::instrument(skip_all)]
-pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId, StartError> {
+pub async fn create_session(ctx: &Context, new: NewSession) -> Result<SessionId, CreateSessionError> {
     let now = ctx.now();
     let expires_at = new.expires_at.unwrap_or(now.plus(SESSION_LIFETIME));
     if expires_at <= now || expires_at.since(now) > SESSION_LIFETIME_MAX.saturating_add(Duration::from_secs(60)) {
-        return Err(StartError::BadExpiry);
+        return Err(CreateSessionError::BadExpiry);
     }
     let mut unit = ctx.store.begin().await?;
     let CheckedItems { currency_id, prices } = check_items(unit.as_mut(), new.mode, &new.items, new.currency_id).await?;
     let kind = new.kind.unwrap_or_else(|| SessionMode::of(&prices));
     if !kind.fits(&prices) {
-        return Err(StartError::Mode);
+        return Err(CreateSessionError::Mode);
     }
     lock_prices(unit.as_mut(), &prices).await?;
     let session = Session {
@@ -138,22 +154,22 @@ pub async fn check_items(
     mode: Mode,
     items: &[LineItem],
     currency: Option<CurrencyId>,
-) -> Result<CheckedItems, StartError> {
+) -> Result<CheckedItems, ItemsError> {
     let is_valid = |item: &LineItem| (1..=QUANTITY_MAX).contains(&item.quantity);
     if items.is_empty() || items.len() > ITEMS_MAX || !items.iter().all(is_valid) {
-        return Err(StartError::Misconfigured);
+        return Err(ItemsError::Unsaleable);
     }
     let mut ids: Vec<_> = items.iter().map(|item| item.price_id.clone()).collect();
     ids.sort();
     ids.dedup();
     let prices = unit.prices().find_all(&ids).await?;
     if ids.len() != items.len() || prices.len() != ids.len() || prices.iter().any(|price| !price.active || price.mode != mode) {
-        return Err(StartError::Misconfigured);
+        return Err(ItemsError::Unsaleable);
     }
-    let first = prices.iter().find(|price| price.id == items[0].price_id).ok_or(StartError::Misconfigured)?;
+    let first = prices.iter().find(|price| price.id == items[0].price_id).ok_or(ItemsError::Unsaleable)?;
     let currency = currency.unwrap_or_else(|| first.currency_id.clone());
     if prices.iter().any(|price| price.unit_amount_in(&currency).is_none()) {
-        return Err(StartError::CurrencyNotConfigured);
+        return Err(ItemsError::CurrencyNotConfigured);
     }
     check_total(items, &prices, &currency)?;
     Ok(CheckedItems { currency_id: currency, prices })

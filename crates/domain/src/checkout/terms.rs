@@ -1,6 +1,5 @@
 //! The mode of a checkout, and the terms of its subscriptions.
 
-use super::LinkError;
 use crate::billing::{TRIAL_DAYS_MAX, TrialTerms};
 use crate::pricing::{Metadata, Price};
 use crate::shared::{Amount, AmountError, DESCRIPTION_MAX, InputError, check_count, check_metadata, check_text};
@@ -57,6 +56,15 @@ impl SessionMode {
     }
 }
 
+/// Why the terms of an integrator are rejected.
+#[derive(Debug, thiserror::Error)]
+pub enum TermsError {
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error("an amount of subscription_data is not valid: {0}")]
+    Amount(#[from] AmountError),
+}
+
 /// The supported part of `subscription_data` (payment-kit.md 2).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SubscriptionTerms {
@@ -105,14 +113,14 @@ impl SubscriptionTerms {
     }
 
     /// Checks terms that an integrator sets.
-    pub fn checked(self) -> Result<Self, LinkError> {
+    pub fn checked(self) -> Result<Self, TermsError> {
         check_count("trial_period_days", u64::from(self.trial.days), u64::from(TRIAL_DAYS_MAX))?;
         check_count("days_until_cancel", u64::from(self.days_until_cancel.unwrap_or(1)), u64::from(DAYS_UNTIL_CANCEL_MAX))?;
         if self.days_until_cancel == Some(0) {
             return Err(InputError::Required("days_until_cancel").into());
         }
         check_metadata(&self.metadata)?;
-        self.amounts(TERMS_DECIMALS).map_err(LinkError::Amount)?;
+        self.amounts(TERMS_DECIMALS)?;
         let description = check_text("description", &self.description, DESCRIPTION_MAX)?;
         Ok(Self { description, ..self })
     }

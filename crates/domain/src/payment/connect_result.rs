@@ -3,7 +3,7 @@
 //! Attempts name their connect session, so the result does not depend on the process that received the signatures. A decision concludes the
 //! session through the outbox, and every read of the session does the same.
 
-use super::{Attempt, AttemptKind, AttemptStatus, Decline, PurposeKind};
+use super::{Attempt, AttemptKind, AttemptStatus, Decline, IntentStatus, PurposeKind};
 use crate::access::{
     CONFIRMATION_LIFETIME, CONNECT_LIFETIME, ConnectAction, ConnectExpired, ConnectFailure, ConnectSession, ConnectStatus, ConnectStep,
     FINAL_CONNECT_LIFETIME, advance_in,
@@ -52,21 +52,43 @@ pub(super) fn decline_among(transactions: &[Attempt]) -> Option<Decline> {
     Some(declined.last_error.clone().unwrap_or_default())
 }
 
-/// Whether the wallet has signed everything that the session asks for. While a step is in progress, that is known only for a step that no
-/// other follows.
-fn is_signed(session: &ConnectSession, transactions: &[Attempt]) -> bool {
-    let has = |kind| transactions.iter().any(|attempt| attempt.purpose.kind() == kind);
-    let has_signed_step = match session.step {
-        ConnectStep::Mandate => has(PurposeKind::Mandate),
-        ConnectStep::Stake => has(PurposeKind::Stake),
-        ConnectStep::Principal | ConnectStep::Profile | ConnectStep::Transfer => true,
-    };
+/// What was signed in a connect session, and what followed it.
+struct Signed {
+    /// Oldest first.
+    transactions: Vec<Attempt>,
+    /// Whether the checkout that the transactions belong to is complete. `None`: they belong to none.
+    is_order_complete: Option<bool>,
+}
+
+impl Signed {
+    async fn read(unit: &mut dyn UnitOfWork, token: &str) -> Result<Self, StorageError> {
+        let transactions = unit.attempts().of_connect_session(token).await?;
+        let is_order_complete = match transactions.iter().find_map(|attempt| attempt.session_id.as_ref()) {
+            Some(order) => {
+                let intent = unit.intents().find_by_session(order).await?;
+                Some(intent.is_some_and(|intent| intent.status == IntentStatus::Succeeded))
+            }
+            None => None,
+        };
+        Ok(Self { transactions, is_order_complete })
+    }
+
+    fn has(&self, kind: PurposeKind) -> bool {
+        self.transactions.iter().any(|attempt| attempt.purpose.kind() == kind)
+    }
+}
+
+/// Whether the wallet has signed everything that the session asks for, if all of it has settled. A checkout is complete by then. Otherwise,
+/// while a step is in progress, that is known only for a step that no other follows.
+fn is_signed(session: &ConnectSession, signed: &Signed) -> bool {
+    if let Some(is_complete) = signed.is_order_complete {
+        return is_complete;
+    }
+    let has_signed_step = session.step != ConnectStep::Stake || signed.has(PurposeKind::Stake);
     let is_last_step = match session.step {
-        // A deposit may follow, unless the charge that follows both was written already.
-        ConnectStep::Mandate => has(PurposeKind::Payment),
         ConnectStep::Transfer => session.action != ConnectAction::ChangePayment,
         ConnectStep::Stake | ConnectStep::Principal => true,
-        ConnectStep::Profile => false,
+        ConnectStep::Mandate | ConnectStep::Profile => false,
     };
     match session.status {
         ConnectStatus::Confirming => has_signed_step,
@@ -76,7 +98,8 @@ fn is_signed(session: &ConnectSession, transactions: &[Attempt]) -> bool {
 }
 
 /// The final state of a session that the decisions about its transactions result in. `None`: there is none yet.
-fn final_state(session: &ConnectSession, transactions: &[Attempt], now: Timestamp) -> Option<ConnectSession> {
+fn final_state(session: &ConnectSession, signed: &Signed, now: Timestamp) -> Option<ConnectSession> {
+    let transactions = &signed.transactions;
     if session.status.is_final() || transactions.is_empty() {
         return None;
     }
@@ -87,7 +110,7 @@ fn final_state(session: &ConnectSession, transactions: &[Attempt], now: Timestam
     if transactions.iter().any(|attempt| attempt.status != AttemptStatus::Settled) {
         return None;
     }
-    if is_signed(session, transactions) {
+    if is_signed(session, signed) {
         return Some(ConnectSession { status: ConnectStatus::Succeed, expires_at, ..session.clone() });
     }
     // The session expired while its wallet was asked for the last signature.
@@ -96,11 +119,11 @@ fn final_state(session: &ConnectSession, transactions: &[Attempt], now: Timestam
 }
 
 /// The state of a session whose time is over. As long as the network has not decided about what was signed, that is not an error.
-fn after_expiry(session: &ConnectSession, transactions: &[Attempt], now: Timestamp) -> ConnectSession {
+fn after_expiry(session: &ConnectSession, signed: &Signed, now: Timestamp) -> ConnectSession {
     let confirming = confirming(session, now);
-    match final_state(session, transactions, now).or_else(|| final_state(&confirming, transactions, now)) {
+    match final_state(session, signed, now).or_else(|| final_state(&confirming, signed, now)) {
         Some(decided) => ConnectSession { expires_at: now.plus(FINAL_CONNECT_LIFETIME), ..decided },
-        None if transactions.is_empty() => session.failed(ConnectStatus::Error, ConnectExpired.into()),
+        None if signed.transactions.is_empty() => session.failed(ConnectStatus::Error, ConnectExpired.into()),
         None => confirming,
     }
 }
@@ -147,8 +170,10 @@ pub async fn conclude_connect_session(ctx: &Context, session: ConnectSession) ->
     if session.status.is_final() || session.status == ConnectStatus::Created {
         return Ok(session);
     }
-    let transactions = connect_transactions(ctx, &session.token).await?;
-    match final_state(&session, &transactions, ctx.now()) {
+    let mut unit = ctx.store.read().await?;
+    let signed = Signed::read(unit.as_mut(), &session.token).await?;
+    drop(unit);
+    match final_state(&session, &signed, ctx.now()) {
         Some(_) => transition(ctx, session, final_state).await,
         None => Ok(session),
     }
@@ -163,9 +188,9 @@ pub async fn conclude_connect(ctx: &Context, token: &str) -> Result<(), StorageE
 /// network has decided.
 #[tracing::instrument(skip_all)]
 pub async fn await_decisions(ctx: &Context, session: ConnectSession) -> Result<ConnectSession, StorageError> {
-    let session = transition(ctx, session, |session, transactions, now| {
+    let session = transition(ctx, session, |session, signed, now| {
         let confirming = confirming(session, now);
-        Some(final_state(&confirming, transactions, now).unwrap_or(confirming))
+        Some(final_state(&confirming, signed, now).unwrap_or(confirming))
     })
     .await?;
     // A decision since the transactions were read may have been published before the session was `Confirming`.
@@ -185,8 +210,8 @@ pub async fn expire_connect_sessions(ctx: &Context, limit: u32) -> Result<usize,
 }
 
 /// [`after_expiry`], unless another caller has prolonged the session.
-fn after_expiry_if_due(session: &ConnectSession, transactions: &[Attempt], now: Timestamp) -> Option<ConnectSession> {
-    (session.expires_at <= now).then(|| after_expiry(session, transactions, now))
+fn after_expiry_if_due(session: &ConnectSession, signed: &Signed, now: Timestamp) -> Option<ConnectSession> {
+    (session.expires_at <= now).then(|| after_expiry(session, signed, now))
 }
 
 /// Replaces the state of a session by what `next` makes of it and its transactions, unless another caller was quicker: no attempt is written
@@ -194,7 +219,7 @@ fn after_expiry_if_due(session: &ConnectSession, transactions: &[Attempt], now: 
 async fn transition(
     ctx: &Context,
     session: ConnectSession,
-    next: impl Fn(&ConnectSession, &[Attempt], Timestamp) -> Option<ConnectSession> + Send,
+    next: impl Fn(&ConnectSession, &Signed, Timestamp) -> Option<ConnectSession> + Send,
 ) -> Result<ConnectSession, StorageError> {
     let now = ctx.now();
     let mut unit = ctx.store.begin().await?;
@@ -204,10 +229,10 @@ async fn transition(
     if stored.status != session.status || stored.challenge != session.challenge {
         return Ok(stored);
     }
-    let transactions = unit.attempts().of_connect_session(&session.token).await?;
+    let signed = Signed::read(unit.as_mut(), &session.token).await?;
     // The caller may have changed the step.
     let session = ConnectSession { step: session.step, ..stored };
-    let Some(next) = next(&session, &transactions, now) else { return Ok(session) };
+    let Some(next) = next(&session, &signed, now) else { return Ok(session) };
     advance_in(ctx, unit.as_mut(), &session, &next).await?;
     unit.commit().await?;
     Ok(next)
@@ -267,10 +292,20 @@ mod tests {
         attempt(Purpose::Payment(PaymentIntentId::parse("pi_1").expect("an id")), status)
     }
 
+    /// Transactions of a checkout that is complete or not.
+    fn of_order(transactions: Vec<Attempt>, is_complete: bool) -> Signed {
+        Signed { transactions, is_order_complete: Some(is_complete) }
+    }
+
+    /// Transactions of no checkout.
+    fn of_subscription(transactions: Vec<Attempt>) -> Signed {
+        Signed { transactions, is_order_complete: None }
+    }
+
     #[test]
     fn a_session_succeeds_once_all_its_transactions_have_settled_and_fails_with_the_first_decline() {
         use AttemptStatus::{Declined, Open, Settled, Unknown};
-        let confirming = session(ConnectStatus::Confirming, ConnectAction::Subscription, ConnectStep::Stake);
+        let confirming = session(ConnectStatus::Confirming, ConnectAction::ChangePayment, ConnectStep::Stake);
         for (of_mandate, of_stake, expected) in [
             (Open, Open, None),
             (Settled, Unknown, None),
@@ -280,7 +315,8 @@ mod tests {
             (Declined, Open, Some(ConnectStatus::Error)),
             (Settled, Declined, Some(ConnectStatus::Error)),
         ] {
-            let after = final_state(&confirming, &[mandate(of_mandate), stake(of_stake)], Timestamp::from_seconds(1));
+            let signed = of_subscription(vec![mandate(of_mandate), stake(of_stake)]);
+            let after = final_state(&confirming, &signed, Timestamp::from_seconds(1));
             assert_eq!(after.as_ref().map(|after| after.status), expected, "{of_mandate:?} {of_stake:?}");
             let code = after.filter(|after| after.status == ConnectStatus::Error).map(|after| (after.error_code, after.error_params));
             let declined = ("NETWORK_DECLINED".to_owned(), BTreeMap::from([("reason".to_owned(), "FORBIDDEN".to_owned())]));
@@ -290,28 +326,43 @@ mod tests {
 
     #[test]
     fn a_session_that_may_ask_for_another_signature_does_not_succeed() {
-        use ConnectAction::{ChangePayment, Payment, Subscription};
+        use ConnectAction::{ChangePayment, Restake};
         let settled = AttemptStatus::Settled;
         for (status, action, step, transactions, succeeds) in [
-            (ConnectStatus::Working, Payment, ConnectStep::Transfer, vec![stake(settled)], true),
+            (ConnectStatus::Working, Restake, ConnectStep::Transfer, vec![stake(settled)], true),
             (ConnectStatus::Working, ChangePayment, ConnectStep::Transfer, vec![mandate(settled)], false),
-            (ConnectStatus::Working, Subscription, ConnectStep::Mandate, vec![mandate(settled)], false),
-            (ConnectStatus::Scanned, Subscription, ConnectStep::Stake, vec![mandate(settled)], false),
-            (ConnectStatus::Working, Subscription, ConnectStep::Stake, vec![mandate(settled)], false),
-            (ConnectStatus::Working, Subscription, ConnectStep::Stake, vec![stake(settled)], true),
-            (ConnectStatus::Working, Subscription, ConnectStep::Mandate, vec![mandate(settled), payment(settled)], true),
-            (ConnectStatus::Working, Subscription, ConnectStep::Stake, vec![mandate(settled), stake(settled)], true),
-            (ConnectStatus::Confirming, Subscription, ConnectStep::Mandate, vec![mandate(settled)], true),
-            (ConnectStatus::Confirming, Subscription, ConnectStep::Mandate, vec![], false),
+            (ConnectStatus::Scanned, ChangePayment, ConnectStep::Stake, vec![mandate(settled)], false),
+            (ConnectStatus::Working, ChangePayment, ConnectStep::Stake, vec![mandate(settled)], false),
+            (ConnectStatus::Working, ChangePayment, ConnectStep::Stake, vec![mandate(settled), stake(settled)], true),
+            (ConnectStatus::Confirming, ChangePayment, ConnectStep::Transfer, vec![mandate(settled)], true),
+            (ConnectStatus::Confirming, ChangePayment, ConnectStep::Transfer, vec![], false),
         ] {
-            let after = final_state(&session(status, action, step), &transactions, Timestamp::from_seconds(1));
-            assert_eq!(
-                after.is_some_and(|after| after.status == ConnectStatus::Succeed),
-                succeeds,
-                "{status:?} {action:?} {step:?} {}",
-                transactions.len()
-            );
+            let number = transactions.len();
+            let after = final_state(&session(status, action, step), &of_subscription(transactions), Timestamp::from_seconds(1));
+            let is_success = after.is_some_and(|after| after.status == ConnectStatus::Succeed);
+            assert_eq!(is_success, succeeds, "{status:?} {action:?} {step:?} {number}");
         }
+    }
+
+    #[test]
+    fn a_session_of_a_checkout_succeeds_once_the_checkout_is_complete() {
+        use ConnectStatus::{Confirming, Error, Scanned, Succeed, Working};
+        let settled = AttemptStatus::Settled;
+        for (status, step, is_complete, expected) in [
+            (Scanned, ConnectStep::Stake, true, Some(Succeed)),
+            (Working, ConnectStep::Mandate, true, Some(Succeed)),
+            (Confirming, ConnectStep::Mandate, true, Some(Succeed)),
+            (Scanned, ConnectStep::Stake, false, None),
+            (Working, ConnectStep::Mandate, false, None),
+            (Confirming, ConnectStep::Mandate, false, Some(Error)),
+        ] {
+            let signed = of_order(vec![mandate(settled)], is_complete);
+            let after = final_state(&session(status, ConnectAction::Subscription, step), &signed, Timestamp::from_seconds(1));
+            assert_eq!(after.map(|after| after.status), expected, "{status:?} {step:?} {is_complete}");
+        }
+        let in_flight = of_order(vec![mandate(settled), payment(AttemptStatus::Open)], false);
+        let working = session(Working, ConnectAction::Subscription, ConnectStep::Mandate);
+        assert_eq!(final_state(&working, &in_flight, Timestamp::from_seconds(1)), None);
     }
 
     #[test]
@@ -319,32 +370,37 @@ mod tests {
         use AttemptStatus::{Declined, Open, Settled, Unknown};
         use ConnectAction::{ChangePayment, Payment, Subscription};
         use ConnectStatus::{Confirming, Error, Scanned, Succeed, Working};
-        for (status, action, step, transactions, expected) in [
-            (Working, Payment, ConnectStep::Transfer, vec![], Error),
-            (Working, Payment, ConnectStep::Transfer, vec![payment(Open)], Confirming),
-            (Working, Payment, ConnectStep::Transfer, vec![payment(Settled)], Succeed),
-            (Working, Subscription, ConnectStep::Mandate, vec![mandate(Settled)], Succeed),
-            (Working, Subscription, ConnectStep::Stake, vec![stake(Settled)], Succeed),
-            (Working, ChangePayment, ConnectStep::Transfer, vec![mandate(Settled)], Succeed),
-            (Working, Subscription, ConnectStep::Stake, vec![mandate(Settled), stake(Unknown)], Confirming),
-            (Working, Subscription, ConnectStep::Stake, vec![mandate(Open), stake(Declined)], Error),
-            (Scanned, Subscription, ConnectStep::Stake, vec![mandate(Open)], Confirming),
-            (Scanned, Subscription, ConnectStep::Stake, vec![mandate(Settled)], Error),
-            (Confirming, Subscription, ConnectStep::Stake, vec![mandate(Unknown)], Confirming),
-            (Confirming, Subscription, ConnectStep::Stake, vec![mandate(Settled)], Error),
+        for (status, action, step, signed, expected) in [
+            (Working, Payment, ConnectStep::Transfer, of_subscription(vec![]), Error),
+            (Working, Payment, ConnectStep::Transfer, of_order(vec![payment(Open)], false), Confirming),
+            (Working, Payment, ConnectStep::Transfer, of_order(vec![payment(Settled)], true), Succeed),
+            (Working, Subscription, ConnectStep::Mandate, of_order(vec![mandate(Settled)], true), Succeed),
+            (Working, Subscription, ConnectStep::Mandate, of_order(vec![mandate(Settled)], false), Error),
+            (Working, Subscription, ConnectStep::Mandate, of_order(vec![mandate(Open)], false), Confirming),
+            (Working, Subscription, ConnectStep::Stake, of_order(vec![mandate(Settled), stake(Unknown)], false), Confirming),
+            (Working, Subscription, ConnectStep::Stake, of_order(vec![mandate(Open), stake(Declined)], false), Error),
+            (Scanned, Subscription, ConnectStep::Stake, of_order(vec![mandate(Open)], false), Confirming),
+            (Scanned, Subscription, ConnectStep::Stake, of_order(vec![mandate(Settled)], false), Error),
+            (Scanned, Subscription, ConnectStep::Stake, of_order(vec![mandate(Settled)], true), Succeed),
+            (Confirming, Subscription, ConnectStep::Stake, of_order(vec![mandate(Unknown)], false), Confirming),
+            (Working, ChangePayment, ConnectStep::Transfer, of_subscription(vec![mandate(Settled)]), Succeed),
+            (Scanned, ChangePayment, ConnectStep::Stake, of_subscription(vec![mandate(Settled)]), Error),
+            (Confirming, ChangePayment, ConnectStep::Stake, of_subscription(vec![mandate(Settled)]), Error),
         ] {
             let now = Timestamp::from_seconds(301);
-            let after = after_expiry(&session(status, action, step), &transactions, now);
-            assert_eq!(after.status, expected, "{status:?} {action:?} {step:?} {}", transactions.len());
+            let after = after_expiry(&session(status, action, step), &signed, now);
+            let number = signed.transactions.len();
+            assert_eq!(after.status, expected, "{status:?} {action:?} {step:?} {number} {:?}", signed.is_order_complete);
             let lives_until = now.plus(if expected == Confirming { CONFIRMATION_LIFETIME } else { FINAL_CONNECT_LIFETIME });
-            assert_eq!(after.expires_at, if transactions.is_empty() { session(status, action, step).expires_at } else { lives_until });
+            assert_eq!(after.expires_at, if number == 0 { session(status, action, step).expires_at } else { lives_until });
         }
     }
 
     #[test]
     fn a_final_state_does_not_change() {
         let failed = session(ConnectStatus::Forbidden, ConnectAction::Payment, ConnectStep::Transfer);
-        assert_eq!(final_state(&failed, &[mandate(AttemptStatus::Declined)], Timestamp::from_seconds(1)), None);
+        let signed = of_order(vec![mandate(AttemptStatus::Declined)], true);
+        assert_eq!(final_state(&failed, &signed, Timestamp::from_seconds(1)), None);
     }
 
     #[test]

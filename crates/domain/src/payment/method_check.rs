@@ -1,9 +1,31 @@
 //! Checks whether a method works: its settings, and what this store needs at its network.
 
-use super::method_admin::{currencies_of, validate_settings};
-use super::{GasState, Method, MethodError, RailError, find_method};
+use super::method_admin::currencies_of;
+use super::method_settings::validate_settings;
+use super::{GasState, Method, NoRail, RailError, ValidationError, find_method};
 use crate::context::Context;
-use crate::shared::{MethodId, Mode, StorageError};
+use crate::shared::{FindError, MethodId, Mode, StorageError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum CheckMethodError {
+    #[error(transparent)]
+    NoRail(#[from] NoRail),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StakeForGasError {
+    #[error(transparent)]
+    Find(#[from] FindError),
+    #[error(transparent)]
+    NoRail(#[from] NoRail),
+    /// The network declines, for example because the store's account lacks the funds.
+    #[error(transparent)]
+    Rail(#[from] RailError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
 
 /// The state of a method at its network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,17 +37,14 @@ pub struct MethodCheck {
 }
 
 /// Asks a method's network for its state. A network that does not answer is a result, not an error.
-///
-/// # Errors
-/// [`MethodError::NoRail`] when no network supports the method.
 #[tracing::instrument(skip_all, fields(method = %method.id))]
-pub async fn check_method(ctx: &Context, method: &Method) -> Result<MethodCheck, MethodError> {
+pub async fn check_method(ctx: &Context, method: &Method) -> Result<MethodCheck, CheckMethodError> {
     let mut unit = ctx.store.read().await?;
     let currencies = currencies_of(unit.as_mut(), method).await?;
     drop(unit);
     match validate_settings(ctx, method, &currencies).await {
-        Err(MethodError::Rail(problem)) => Ok(MethodCheck { problem: Some(problem), gas: None }),
-        Err(error) => Err(error),
+        Err(ValidationError::Rail(problem)) => Ok(MethodCheck { problem: Some(problem), gas: None }),
+        Err(ValidationError::NoRail(error)) => Err(error.into()),
         Ok(()) => match gas(ctx, method).await {
             Ok(gas) => Ok(MethodCheck { problem: None, gas }),
             Err(problem) => Ok(MethodCheck { problem: Some(problem), gas: None }),
@@ -46,12 +65,9 @@ pub async fn methods_of(ctx: &Context, mode: Mode) -> Result<Vec<Method>, Storag
 }
 
 /// Stakes for gas at a method's network, so that neither this store nor its payers pay gas there. Does nothing if it has staked already.
-///
-/// # Errors
-/// [`MethodError::Rail`] when the network declines, for example because the store's account lacks the funds.
 #[tracing::instrument(skip_all, fields(method = %id))]
-pub async fn stake_for_gas(ctx: &Context, mode: Mode, id: &MethodId) -> Result<GasState, MethodError> {
+pub async fn stake_for_gas(ctx: &Context, mode: Mode, id: &MethodId) -> Result<GasState, StakeForGasError> {
     let method = find_method(ctx.store.read().await?.as_mut(), mode, id).await?;
-    let rail = ctx.networks.wallet(method.kind).ok_or(MethodError::NoRail(method.kind.name()))?;
+    let rail = ctx.networks.wallet(method.kind).ok_or(NoRail(method.kind.name()))?;
     Ok(rail.stake_for_gas(&method).await?)
 }

@@ -2,12 +2,13 @@
 
 use crate::context::Context;
 use crate::pricing::Metadata;
-use crate::shared::{InputError, Mode, PaymentIntentId, StorageError, check_metadata};
+use crate::shared::{FindError, InputError, Mode, PaymentIntentId, StorageError, check_metadata};
 
+/// Why the metadata of an object is not updated.
 #[derive(Debug, thiserror::Error)]
 pub enum UpdateMetadataError {
-    #[error("Sorry, the page you visited does not exist.")]
-    NotFound,
+    #[error(transparent)]
+    Find(#[from] FindError),
     #[error(transparent)]
     Input(#[from] InputError),
     #[error(transparent)]
@@ -20,7 +21,7 @@ pub async fn update_metadata(ctx: &Context, mode: Mode, id: &PaymentIntentId, me
     check_metadata(metadata)?;
     let mut unit = ctx.store.begin().await?;
     if !unit.intents().update_metadata(mode, id, metadata, ctx.now()).await? {
-        return Err(UpdateMetadataError::NotFound);
+        return Err(FindError::NotFound.into());
     }
     unit.commit().await?;
     Ok(())

@@ -163,34 +163,37 @@ mod tests {
         CartItem { price, quantity, custom_amount: None }
     }
 
-    fn due_of(items: &[CartItem<'_>], trialing: bool) -> (u128, u128) {
-        let due = due(items, &base_currency(), trialing).expect("a due amount");
-        (due.now.base_units(), due.renew.base_units())
+    fn due_of(items: &[CartItem<'_>], trialing: bool) -> Due {
+        due(items, &base_currency(), trialing).expect("a due amount")
+    }
+
+    const fn amounts(now: u128, renew: u128) -> Due {
+        Due { now: Amount::new(now), renew: Amount::new(renew) }
     }
 
     #[test]
     fn during_a_trial_only_one_time_items_are_due() {
         let (once, licensed) = (price(0, 0, 0), monthly(Usage::Licensed));
         let mixed = [item(&once, 1), item(&licensed, 2)];
-        assert_eq!(due_of(&mixed, false), (27, 20));
-        assert_eq!(due_of(&mixed, true), (7, 20));
-        assert_eq!(due_of(&[item(&licensed, 1)], true), (0, 10));
+        assert_eq!(due_of(&mixed, false), amounts(27, 20));
+        assert_eq!(due_of(&mixed, true), amounts(7, 20));
+        assert_eq!(due_of(&[item(&licensed, 1)], true), amounts(0, 10));
     }
 
     #[test]
     fn usage_is_due_at_renewal() {
         let (metered, licensed) = (monthly(Usage::Metered(Aggregate::Sum)), monthly(Usage::Licensed));
-        assert_eq!(due_of(&[item(&metered, 4), item(&licensed, 1)], false), (10, 50));
+        assert_eq!(due_of(&[item(&metered, 4), item(&licensed, 1)], false), amounts(10, 50));
     }
 
     #[test]
     fn a_custom_amount_applies_to_the_whole_item() {
         let custom = CustomAmount { preset: Some(Amount::new(5)), ..CustomAmount::default() };
         let named = Price { custom: Some(custom), ..price(0, 0, 0) };
-        assert_eq!(due_of(&[item(&named, 3)], false), (5, 0));
-        assert_eq!(due_of(&[CartItem { custom_amount: Some(Amount::new(42)), ..item(&named, 3) }], false), (42, 0));
+        assert_eq!(due_of(&[item(&named, 3)], false), amounts(5, 0));
+        assert_eq!(due_of(&[CartItem { custom_amount: Some(Amount::new(42)), ..item(&named, 3) }], false), amounts(42, 0));
         let fixed = price(0, 0, 0);
-        assert_eq!(due_of(&[CartItem { custom_amount: Some(Amount::new(42)), ..item(&fixed, 3) }], false), (21, 0));
+        assert_eq!(due_of(&[CartItem { custom_amount: Some(Amount::new(42)), ..item(&fixed, 3) }], false), amounts(21, 0));
         assert_eq!(due(&[item(&named, 1), item(&fixed, 1)], &base_currency(), false), Err(CartError::SeveralCustomAmounts));
         assert_eq!(CartError::SeveralCustomAmounts.to_string(), "Multiple items with custom unit amount are not supported");
     }
@@ -202,10 +205,11 @@ mod tests {
                 .into_iter().map(|price| Price { unit_amount: Amount::new(unit), ..price }).collect();
             let items: Vec<_> = quantities.iter().enumerate().map(|(n, quantity)| item(&prices[n % 3], *quantity)).collect();
             let total = cart_total(&items, &base_currency()).expect("a total");
-            let (now, renew) = due_of(&items, trialing);
-            prop_assert!(now <= due_of(&items, false).0);
-            prop_assert!(now.max(renew) <= total.base_units());
-            prop_assert_eq!(due_of(&items, true).0 + due_of(&items, true).1, total.base_units());
+            let Due { now, renew } = due_of(&items, trialing);
+            let in_trial = due_of(&items, true);
+            prop_assert!(now <= due_of(&items, false).now);
+            prop_assert!(now.max(renew) <= total);
+            prop_assert_eq!(in_trial.now.plus(in_trial.renew), Ok(total));
         }
     }
 }

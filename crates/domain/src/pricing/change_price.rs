@@ -1,24 +1,58 @@
-//! Changes and archives a price.
+//! Changes a price.
 
-use super::manage::{find_price, with_price_fields};
-use super::{CatalogueError, Price, PriceFields, fixed_field_changed};
+use super::price_fields::with_price_fields;
+use super::{Price, PriceFields, PriceFieldsError, StockTooSmall, find_price, fixed_field_changed};
 use crate::context::Context;
-use crate::shared::{Mode, PriceId, Timestamp};
+use crate::shared::{FindError, Mode, PriceId, StorageError, Timestamp};
 use crate::storage::{MANAGEMENT, UnitOfWork};
 
+/// Why the new fields of an existing price are rejected.
+#[derive(Debug, thiserror::Error)]
+pub enum EditPriceError {
+    #[error("recurring can't be changed; create another price")]
+    RecurringFixed,
+    #[error(transparent)]
+    Fields(#[from] PriceFieldsError),
+    #[error(transparent)]
+    Stock(#[from] StockTooSmall),
+}
+
+impl From<StorageError> for EditPriceError {
+    fn from(error: StorageError) -> Self {
+        Self::Fields(error.into())
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ChangePriceError {
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// The field of a price that something refers to.
+    #[error("{0} can't be changed because the price is in use; replace the price instead")]
+    Locked(&'static str),
+    #[error(transparent)]
+    Edit(#[from] EditPriceError),
+}
+
+impl From<StorageError> for ChangePriceError {
+    fn from(error: StorageError) -> Self {
+        Self::Edit(error.into())
+    }
+}
+
 #[tracing::instrument(skip_all, fields(name))]
-pub async fn change_price(ctx: &Context, mode: Mode, name: &str, fields: PriceFields) -> Result<PriceId, CatalogueError> {
+pub async fn change_price(ctx: &Context, mode: Mode, name: &str, fields: PriceFields) -> Result<PriceId, ChangePriceError> {
     let now = ctx.now();
     loop {
         let mut unit = ctx.store.begin().await?;
         unit.lock(MANAGEMENT).await?;
         let before = find_price(unit.as_mut(), mode, name).await?;
         let stock = fields.quantity_available;
-        let price = with_price_fields(unit.as_mut(), Price { updated_at: now, ..before.clone() }, fields.clone()).await?;
+        let price = edited(unit.as_mut(), Price { updated_at: now, ..before.clone() }, fields.clone()).await?;
         if before.locked
             && let Some(field) = fixed_field_changed(&before, &price)
         {
-            return Err(CatalogueError::Locked(field));
+            return Err(ChangePriceError::Locked(field));
         }
         // A first reference may have locked the price since it was read; what may change is then decided again.
         if !price.has_amounts_of(&before) && !unit.prices().set_amounts(&price).await? {
@@ -36,16 +70,12 @@ pub async fn change_price(ctx: &Context, mode: Mode, name: &str, fields: PriceFi
     }
 }
 
-/// Archives a price: it is no longer sold, not even by the open sessions that a replaced price is sold by.
-#[tracing::instrument(skip_all, fields(name))]
-pub async fn archive_price(ctx: &Context, mode: Mode, name: &str) -> Result<PriceId, CatalogueError> {
-    let mut unit = ctx.store.begin().await?;
-    unit.lock(MANAGEMENT).await?;
-    let price = find_price(unit.as_mut(), mode, name).await?;
-    let archived = Price { active: false, replaced_by: None, updated_at: ctx.now(), ..price };
-    unit.prices().update(&archived).await?;
-    unit.commit().await?;
-    Ok(archived.id)
+/// Applies new fields to an existing price.
+pub(super) async fn edited(unit: &mut dyn UnitOfWork, price: Price, fields: PriceFields) -> Result<Price, EditPriceError> {
+    if fields.recurring.is_some() && fields.recurring != price.recurring {
+        return Err(EditPriceError::RecurringFixed);
+    }
+    Ok(with_price_fields(unit, price, fields).await?)
 }
 
 /// Sets the available quantity, if there is a new one.
@@ -54,9 +84,9 @@ pub(super) async fn write_stock(
     id: &PriceId,
     available: Option<u64>,
     now: Timestamp,
-) -> Result<(), CatalogueError> {
+) -> Result<(), EditPriceError> {
     match available {
-        Some(available) if !unit.prices().set_stock(id, available, now).await? => Err(CatalogueError::Stock),
+        Some(available) if !unit.prices().set_stock(id, available, now).await? => Err(StockTooSmall.into()),
         _ => Ok(()),
     }
 }

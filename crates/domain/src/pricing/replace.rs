@@ -1,8 +1,7 @@
 //! Replaces a price whose amounts are fixed by a new one.
 
-use super::change_price::write_stock;
-use super::manage::with_price_fields;
-use super::{CatalogueError, Price, PriceFields, Product};
+use super::change_price::{edited, write_stock};
+use super::{EditPriceError, Price, PriceFields, Product};
 use crate::context::Context;
 use crate::shared::PriceId;
 use crate::storage::UnitOfWork;
@@ -10,7 +9,7 @@ use crate::storage::UnitOfWork;
 /// Creates the replacement of a price, with the fields that differ, and archives the price. The replacement takes over its lookup key,
 /// its place as an upsell and as its product's default, and shares its stock: both sell from the same quantity, so that neither a session
 /// that reserved stock at the old price nor a refund can oversell the new one. The caller holds the management lock and moves the links.
-pub async fn replace(ctx: &Context, unit: &mut dyn UnitOfWork, old: Price, fields: PriceFields) -> Result<Price, CatalogueError> {
+pub async fn replace(ctx: &Context, unit: &mut dyn UnitOfWork, old: Price, fields: PriceFields) -> Result<Price, EditPriceError> {
     let now = ctx.now();
     let stock = fields.quantity_available;
     let blank = Price {
@@ -21,7 +20,7 @@ pub async fn replace(ctx: &Context, unit: &mut dyn UnitOfWork, old: Price, field
         updated_at: now,
         ..old.clone()
     };
-    let new = Price { active: true, ..with_price_fields(unit, blank, fields).await? };
+    let new = Price { active: true, ..edited(unit, blank, fields).await? };
     // The lookup key is unique, so that the old price gives it up first.
     let archived = Price { active: false, replaced_by: Some(new.id.clone()), lookup_key: None, updated_at: now, ..old };
     unit.prices().update(&archived).await?;

@@ -1,7 +1,28 @@
 //! Parses the amounts of a price, which are decimal text in the price's currencies.
 
-use super::{CatalogueError, CurrencyOption, CustomAmount, LIST_MAX, Price, Tier, check_tiers};
-use crate::shared::{Amount, Currency, CurrencyId, InputError, check_count};
+use super::{CurrencyOption, CustomAmount, LIST_MAX, Price, Tier, TiersError, check_tiers};
+use crate::shared::{Amount, AmountError, Currency, CurrencyId, InputError, check_count};
+
+/// Why the amounts of a price are rejected.
+#[derive(Debug, thiserror::Error)]
+pub enum PriceAmountsError {
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error("currency_id does not name a currency of this mode")]
+    NoSuchCurrency,
+    #[error("currency_options name a currency twice")]
+    CurrencyTwice,
+    #[error("unit_amount is not valid: {0}")]
+    Amount(#[from] AmountError),
+    #[error(transparent)]
+    Tiers(#[from] TiersError),
+    #[error("tiers are for recurring prices without custom_unit_amount")]
+    TiersMisplaced,
+    #[error("custom_unit_amount is for prices that are paid once")]
+    CustomRecurring,
+    #[error("custom_unit_amount must propose amounts between its minimum and its maximum")]
+    CustomRange,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TierFields {
@@ -39,11 +60,11 @@ impl PricingFields {
     }
 
     /// Parses the amounts in a currency. `currencies` are those of the price's own mode (invariant 9).
-    pub(super) fn read(self, currencies: &[Currency], id: CurrencyId) -> Result<CurrencyOption, CatalogueError> {
-        let currency = currencies.iter().find(|currency| currency.id == id).ok_or(CatalogueError::NoSuchCurrency)?;
+    pub(super) fn read(self, currencies: &[Currency], id: CurrencyId) -> Result<CurrencyOption, PriceAmountsError> {
+        let currency = currencies.iter().find(|currency| currency.id == id).ok_or(PriceAmountsError::NoSuchCurrency)?;
         let amount = |text: &String| Amount::parse_decimal(text, currency.decimals, currency.maximum_precision);
         let optional = |text: Option<&String>| text.map(amount).transpose();
-        let tier = |tier: TierFields| -> Result<Tier, CatalogueError> {
+        let tier = |tier: TierFields| -> Result<Tier, PriceAmountsError> {
             Ok(Tier {
                 up_to: tier.up_to,
                 unit_amount: optional(tier.unit_amount.as_ref())?.unwrap_or_default(),
@@ -74,12 +95,12 @@ impl PricingFields {
 }
 
 /// Checks that the price has valid amounts of the same pricing type in every currency.
-pub(super) fn check_rates(price: &Price) -> Result<(), CatalogueError> {
+pub(super) fn check_rates(price: &Price) -> Result<(), PriceAmountsError> {
     let base = (&price.tiers, price.custom.as_ref());
     let options = price.currency_options.iter().map(|option| (&option.tiers, option.custom.as_ref()));
     for (tiers, custom) in std::iter::once(base).chain(options) {
         match price.tiers_mode {
-            Some(_) => check_tiers(tiers).map_err(CatalogueError::Tiers)?,
+            Some(_) => check_tiers(tiers)?,
             None if !tiers.is_empty() => return Err(InputError::Required("tiers_mode").into()),
             None => {}
         }
@@ -91,17 +112,17 @@ pub(super) fn check_rates(price: &Price) -> Result<(), CatalogueError> {
         }
     }
     if price.tiers_mode.is_some() && (price.custom.is_some() || price.recurring.is_none()) {
-        return Err(CatalogueError::TiersMisplaced);
+        return Err(PriceAmountsError::TiersMisplaced);
     }
     if price.custom.is_some() && price.is_recurring() {
-        return Err(CatalogueError::CustomRecurring);
+        return Err(PriceAmountsError::CustomRecurring);
     }
     Ok(())
 }
 
 /// Checks that all proposed amounts are allowed.
-fn check_custom(custom: &CustomAmount) -> Result<(), CatalogueError> {
+fn check_custom(custom: &CustomAmount) -> Result<(), PriceAmountsError> {
     let amounts = [custom.minimum, custom.maximum, custom.preset];
     let are_allowed = amounts.into_iter().flatten().chain(custom.presets.iter().copied()).all(|amount| custom.allows(amount));
-    if are_allowed { Ok(()) } else { Err(CatalogueError::CustomRange) }
+    if are_allowed { Ok(()) } else { Err(PriceAmountsError::CustomRange) }
 }

@@ -3,6 +3,7 @@
 mod address;
 mod amount;
 mod currency;
+mod find_error;
 mod ids;
 mod input;
 mod page;
@@ -13,6 +14,7 @@ mod timestamp;
 pub use address::Address;
 pub use amount::{Amount, AmountError, MAX_DECIMALS, Quotient};
 pub use currency::Currency;
+pub use find_error::FindError;
 pub use ids::*;
 pub use input::*;
 pub use page::{DEFAULT_PAGE_SIZE, Listed, MAX_PAGE_SIZE, Page};

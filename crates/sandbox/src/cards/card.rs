@@ -1,7 +1,7 @@
 //! The test cards. Only the behavior of a card is stored, not its number. Numbers are Stripe's where it has an equivalent test card.
 
 use super::call::{ApiError, Form};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, YearMonth};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -239,7 +239,7 @@ pub(super) fn read(form: &Form, prefix: &str, now: Timestamp) -> Result<CardInpu
     if typed.is_empty() || !typed.bytes().all(|byte| byte.is_ascii_digit()) || !luhn(&typed) {
         return Err(ApiError::card("incorrect_number", None, "Your card number is incorrect.").with_param("number"));
     }
-    let (exp_month, exp_year) = expiry(field("exp_month"), field("exp_year"), now)?;
+    let Expiry { month: exp_month, year: exp_year } = expiry(field("exp_month"), field("exp_year"), now)?;
     let cvc = field("cvc");
     if !matches!(cvc.len(), 3 | 4) || !cvc.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(ApiError::card("invalid_cvc", None, "Your card's security code is invalid.").with_param("cvc"));
@@ -249,14 +249,19 @@ pub(super) fn read(form: &Form, prefix: &str, now: Timestamp) -> Result<CardInpu
     Ok(CardInput { card, last4: typed[typed.len() - 4..].to_owned(), exp_month, exp_year })
 }
 
-fn expiry(month: &str, year: &str, now: Timestamp) -> Result<(u8, u16), ApiError> {
+struct Expiry {
+    month: u8,
+    year: u16,
+}
+
+fn expiry(month: &str, year: &str, now: Timestamp) -> Result<Expiry, ApiError> {
     let month = month.parse().ok().filter(|month| (1..=12).contains(month));
     let month = month
         .ok_or_else(|| ApiError::card("invalid_expiry_month", None, "Your card's expiration month is invalid.").with_param("exp_month"))?;
     let year = year.parse().ok().map(|year: u16| if year < 100 { year + 2_000 } else { year });
-    let (this_year, this_month) = now.year_and_month();
-    year.filter(|year| (this_year, this_month) <= (i32::from(*year), month) && i32::from(*year) <= this_year + 50)
-        .map(|year| (month, year))
+    let now = now.year_and_month();
+    year.filter(|year| now <= YearMonth { year: i32::from(*year), month } && i32::from(*year) <= now.year + 50)
+        .map(|year| Expiry { month, year })
         .ok_or_else(|| ApiError::card("invalid_expiry_year", None, "Your card's expiration year is invalid.").with_param("exp_year"))
 }
 

@@ -76,5 +76,5 @@ impl Ledger {
 /// Whether the account holds a stake for gas. A revoked one counts until it is claimed.
 async fn has_staked(tx: &mut SandboxTx, owner: &Address) -> Result<bool, SandboxDbError> {
     let stake = stakes::amounts(tx, Address::of_stake(owner, owner, "").as_str()).await?;
-    Ok(stake.is_some_and(|(held, revoked)| held >= MIN_GAS_STAKE || revoked >= MIN_GAS_STAKE))
+    Ok(stake.is_some_and(|stake| stake.held >= MIN_GAS_STAKE || stake.revoked >= MIN_GAS_STAKE))
 }

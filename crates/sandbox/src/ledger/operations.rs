@@ -1,7 +1,7 @@
 //! Reads the operation of a transaction from its inner message, with the checks of chains.md 3.5 to 3.7 that do not need the ledger's
 //! state.
 
-use super::rules::{self, Change, Changes, LedgerError, address, base_units, parse_address};
+use super::rules::{self, Change, Changes, LedgerError, Movements, address, base_units, parse_address};
 use crate::did::Address;
 use crate::wire::SignedTransaction;
 use serde::de::DeserializeOwned;
@@ -200,29 +200,41 @@ pub enum Operation {
     },
 }
 
+/// An operation, and the account that receives it.
+pub struct ReadOperation {
+    pub receiver: String,
+    pub operation: Operation,
+}
+
+impl ReadOperation {
+    const fn new(receiver: String, operation: Operation) -> Self {
+        Self { receiver, operation }
+    }
+}
+
 impl Operation {
-    /// Returns the receiver and the operation of a transaction.
-    pub fn read(transaction: &SignedTransaction, type_url: &str, token: &str) -> Result<(String, Self), LedgerError> {
+    /// Reads the operation of a transaction.
+    pub fn read(transaction: &SignedTransaction, type_url: &str, token: &str) -> Result<ReadOperation, LedgerError> {
         let from = transaction.from();
         let body = transaction.inner_json();
         match type_url {
             "fg:t:transfer_v2" => {
                 let rules::SimpleTransfer { to, amounts, changes } = rules::one_to_one(from, &parse(body)?, token)?;
                 if transaction.delegator().is_empty() {
-                    return Ok((to, Self::Transfer(changes)));
+                    return Ok(ReadOperation::new(to, Self::Transfer(changes)));
                 }
                 let delegation = delegation_address(from, transaction.delegator())?;
-                Ok((to.clone(), Self::Pull { delegation, to, amounts, changes }))
+                Ok(ReadOperation::new(to.clone(), Self::Pull { delegation, to, amounts, changes }))
             }
             "fg:t:transfer_v3" => {
                 let transfer: TransferV3 = parse(body)?;
                 let changes = rules::many_to_many(transaction, &transfer, token)?;
-                Ok((first_owner(&transfer.outputs), Self::Transfer(changes)))
+                Ok(ReadOperation::new(first_owner(&transfer.outputs), Self::Transfer(changes)))
             }
             "fg:t:delegate" => {
                 let delegate: Delegation = parse(body)?;
                 check_delegate(from, &delegate)?;
-                Ok((delegate.to.clone(), Self::Delegate(delegate)))
+                Ok(ReadOperation::new(delegate.to.clone(), Self::Delegate(delegate)))
             }
             "fg:t:revoke_delegate" => {
                 let revoke: RevokeDelegate = parse(body)?;
@@ -230,21 +242,24 @@ impl Operation {
                 if revoke.type_urls.is_empty() {
                     return Err(LedgerError::new("INVALID_TX", "typeUrls are required"));
                 }
-                Ok((revoke.to.clone(), Self::RevokeDelegate(revoke)))
+                Ok(ReadOperation::new(revoke.to.clone(), Self::RevokeDelegate(revoke)))
             }
             "fg:t:stake" => {
                 let Stake { inputs, terms }: Stake = parse(body)?;
                 check_stake(from, &terms)?;
-                let (changes, amount) = rules::debits(transaction, &inputs, token)?;
+                let Movements { changes, total: amount } = rules::debits(transaction, &inputs, token)?;
                 require_amount(amount, "Can not stake without any token or asset")?;
-                Ok((terms.address.clone(), Self::Stake { terms, amount, changes }))
+                Ok(ReadOperation::new(terms.address.clone(), Self::Stake { terms, amount, changes }))
             }
             "fg:t:revoke_stake" => {
                 let revoke: StakeOutputs = parse(body)?;
-                let (gains, amount) = rules::credits(&revoke.outputs, token)?;
+                let Movements { changes: gains, total: amount } = rules::credits(&revoke.outputs, token)?;
                 require_amount(amount, "Can not revoke stake without any output")?;
                 let owners = gains.into_keys().collect();
-                Ok((first_owner(&revoke.outputs), Self::RevokeStake { address: address(&revoke.address)?, owners, amount }))
+                Ok(ReadOperation::new(
+                    first_owner(&revoke.outputs),
+                    Self::RevokeStake { address: address(&revoke.address)?, owners, amount },
+                ))
             }
             "fg:t:claim_stake" => {
                 let claim: ClaimStake = parse(body)?;
@@ -252,21 +267,24 @@ impl Operation {
                 if hash.len() != 64 || hex::decode(&hash).is_err() {
                     return Err(LedgerError::new("INVALID_TX", "evidence is not a hash"));
                 }
-                Ok((from.to_owned(), Self::ClaimStake { address: address(&claim.address)?, evidence: hash }))
+                Ok(ReadOperation::new(from.to_owned(), Self::ClaimStake { address: address(&claim.address)?, evidence: hash }))
             }
             "fg:t:slash_stake" => {
                 let slash: StakeOutputs = parse(body)?;
                 text(&slash.message, 1, "message")?;
-                let (gains, amount) = rules::credits(&slash.outputs, token)?;
+                let Movements { changes: gains, total: amount } = rules::credits(&slash.outputs, token)?;
                 require_amount(amount, "Can not slash stake without any output")?;
-                Ok((first_owner(&slash.outputs), Self::SlashStake { address: address(&slash.address)?, gains, amount }))
+                Ok(ReadOperation::new(first_owner(&slash.outputs), Self::SlashStake { address: address(&slash.address)?, gains, amount }))
             }
             "fg:t:return_stake" => {
                 let returned: StakeOutputs = parse(body)?;
                 text(&returned.message, 1, "message")?;
-                let (gains, amount) = rules::credits(&returned.outputs, token)?;
+                let Movements { changes: gains, total: amount } = rules::credits(&returned.outputs, token)?;
                 require_amount(amount, "Can not return stake without any output")?;
-                Ok((first_owner(&returned.outputs), Self::ReturnStake { address: address(&returned.address)?, gains, amount }))
+                Ok(ReadOperation::new(
+                    first_owner(&returned.outputs),
+                    Self::ReturnStake { address: address(&returned.address)?, gains, amount },
+                ))
             }
             other => Err(LedgerError::new("UNSUPPORTED_TX", format!("this chain does not know {other}"))),
         }

@@ -3,7 +3,7 @@
 use super::CHAIN_ID;
 use super::chain::Generation;
 use super::gas::Gas;
-use super::operations::{Operation, TokenInput, TransactionInput, TransferV2, TransferV3};
+use super::operations::{Operation, ReadOperation, TokenInput, TransactionInput, TransferV2, TransferV3};
 use crate::did::Address;
 use crate::wire::{DecodeError, SignedTransaction, TransactionError};
 use serde_json::{Value, json};
@@ -88,11 +88,11 @@ pub fn read(bytes: &[u8], token: &str, generation: Generation) -> Result<ValidTr
         return Err(LedgerError::new("INVALID_MULTISIG", format!("at most {MAX_PARTIES} signatures")));
     }
     signed.verify_signatures().map_err(unreadable)?;
-    let delegated = signed.parties().any(|(_, delegator)| !delegator.is_empty());
+    let delegated = signed.parties().any(|party| !party.delegator.is_empty());
     if delegated || (!signed.delegator().is_empty() && type_url != "fg:t:transfer_v2") {
         return Err(LedgerError::new("INVALID_DELEGATION", "only transfers of the second version are sent in another's name here"));
     }
-    let (receiver, operation) = Operation::read(&signed, type_url, token)?;
+    let ReadOperation { receiver, operation } = Operation::read(&signed, type_url, token)?;
     Ok(ValidTransaction { signed, type_url, receiver, operation, size: bytes.len() })
 }
 
@@ -137,11 +137,11 @@ pub fn many_to_many(transaction: &SignedTransaction, transfer: &TransferV3, toke
     if transfer.inputs.is_empty() || transfer.outputs.is_empty() {
         return Err(LedgerError::new("INVALID_TX", "inputs and outputs are required"));
     }
-    let (mut changes, total_in) = debits(transaction, &transfer.inputs, token)?;
+    let Movements { mut changes, total: total_in } = debits(transaction, &transfer.inputs, token)?;
     if transfer.outputs.iter().any(|output| changes.contains_key(&output.owner)) {
         return Err(LedgerError::new("INVALID_TX", "sender and receiver are the same"));
     }
-    let (gains, total_out) = credits(&transfer.outputs, token)?;
+    let Movements { changes: gains, total: total_out } = credits(&transfer.outputs, token)?;
     if total_in != total_out || total_in == 0 {
         return Err(LedgerError::new("INVALID_TX", "inputs and outputs are not the same amount"));
     }
@@ -149,8 +149,14 @@ pub fn many_to_many(transaction: &SignedTransaction, transfer: &TransferV3, toke
     Ok(changes)
 }
 
-/// The debits of the owners of `inputs`, each of whom must have signed, and their sum.
-pub fn debits(transaction: &SignedTransaction, inputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), LedgerError> {
+/// Changes of accounts in one direction, and their sum.
+pub struct Movements {
+    pub changes: Changes,
+    pub total: u128,
+}
+
+/// The debits of the owners of `inputs`, each of whom must have signed.
+pub fn debits(transaction: &SignedTransaction, inputs: &[TransactionInput], token: &str) -> Result<Movements, LedgerError> {
     let mut changes = Changes::new();
     let mut total_in = 0_u128;
     for input in inputs {
@@ -159,15 +165,15 @@ pub fn debits(transaction: &SignedTransaction, inputs: &[TransactionInput], toke
         let change = changes.entry(address(&input.owner)?).or_default();
         change.debit = change.debit.checked_add(amount).ok_or_else(overflow)?;
         total_in = total_in.checked_add(amount).ok_or_else(overflow)?;
-        if !transaction.parties().any(|(signer, _)| signer == input.owner) {
+        if !transaction.parties().any(|party| party.signer == input.owner) {
             return Err(LedgerError::new("INVALID_MULTISIG", format!("{} has not signed", input.owner)));
         }
     }
-    Ok((changes, total_in))
+    Ok(Movements { changes, total: total_in })
 }
 
-/// The credits of the owners of `outputs`, and their sum.
-pub fn credits(outputs: &[TransactionInput], token: &str) -> Result<(Changes, u128), LedgerError> {
+/// The credits of the owners of `outputs`.
+pub fn credits(outputs: &[TransactionInput], token: &str) -> Result<Movements, LedgerError> {
     let mut changes = Changes::new();
     let mut total_out = 0_u128;
     for output in outputs {
@@ -177,7 +183,7 @@ pub fn credits(outputs: &[TransactionInput], token: &str) -> Result<(Changes, u1
         change.credit = change.credit.checked_add(amount).ok_or_else(overflow)?;
         total_out = total_out.checked_add(amount).ok_or_else(overflow)?;
     }
-    Ok((changes, total_out))
+    Ok(Movements { changes, total: total_out })
 }
 
 fn sum(tokens: &[TokenInput], token: &str) -> Result<u128, LedgerError> {

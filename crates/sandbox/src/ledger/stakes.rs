@@ -233,9 +233,14 @@ pub async fn is_known(tx: &mut SandboxTx, address: &str) -> Result<bool, Sandbox
     Ok(!rows.is_empty())
 }
 
-/// The held and the revoked amount of a stake; `None`: there is none.
-pub async fn amounts(tx: &mut SandboxTx, address: &str) -> Result<Option<(u128, u128)>, SandboxDbError> {
-    Ok(load(tx, address).await?.map(|stake| (stake.held, stake.revoked)))
+pub struct StakeAmounts {
+    pub held: u128,
+    pub revoked: u128,
+}
+
+/// The amounts of a stake; `None`: there is none.
+pub async fn amounts(tx: &mut SandboxTx, address: &str) -> Result<Option<StakeAmounts>, SandboxDbError> {
+    Ok(load(tx, address).await?.map(|stake| StakeAmounts { held: stake.held, revoked: stake.revoked }))
 }
 
 const SELECT: &str = "SELECT sender, held, revoked, terms FROM ledger_stakes WHERE address = $1";

@@ -24,6 +24,12 @@ const FALSE: u64 = 20;
 const TRUE: u64 = 21;
 const NULL: u64 = 22;
 
+struct AnyHead {
+    type_url: String,
+    /// The number of fields that follow.
+    count: u64,
+}
+
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -111,25 +117,25 @@ impl<'a> Reader<'a> {
             },
             Kind::Message(schema) => Value::Message(self.message(schema)?),
             Kind::Json => match self.any()? {
-                (type_url, 1) if type_url == "json" => match self.expect(UINT)? {
+                AnyHead { type_url, count: 1 } if type_url == "json" => match self.expect(UINT)? {
                     1 => Value::Json(self.json(MAX_DEPTH)?.to_string()),
                     other => return Err(DecodeError::UnknownField(other)),
                 },
-                (type_url, _) => return Err(DecodeError::UnknownType(type_url)),
+                AnyHead { type_url, .. } => return Err(DecodeError::UnknownType(type_url)),
             },
             Kind::Itx => {
-                let (type_url, count) = self.any()?;
+                let AnyHead { type_url, count } = self.any()?;
                 let inner = INNER.iter().find(|inner| inner.type_url == type_url).ok_or(DecodeError::UnknownType(type_url))?;
                 Value::Inner(inner, self.fields(inner.schema, count)?)
             }
         }))
     }
 
-    /// Reads the head of an `Any`: a map whose first key, 0, holds the type. Returns the type and the number of fields that follow.
-    fn any(&mut self) -> Result<(String, u64), DecodeError> {
+    /// Reads the head of an `Any`: a map whose first key, 0, holds the type.
+    fn any(&mut self) -> Result<AnyHead, DecodeError> {
         let count = self.expect(MAP)?.checked_sub(1).ok_or(DecodeError::Malformed)?;
         match self.expect(UINT)? {
-            0 => Ok((self.text()?, count)),
+            0 => Ok(AnyHead { type_url: self.text()?, count }),
             _ => Err(DecodeError::Malformed),
         }
     }

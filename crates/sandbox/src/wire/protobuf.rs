@@ -70,28 +70,33 @@ fn value_of(field: &Field, raw: Raw<'_>) -> Result<Option<Value>, DecodeError> {
         }
         Kind::Message(schema) => Value::Message(decode(schema, raw.bytes()?)?),
         Kind::Json => {
-            let (type_url, bytes) = any(raw.bytes()?)?;
+            let Any { type_url, value } = any(raw.bytes()?)?;
             if type_url != "json" {
                 return Err(DecodeError::UnknownType(type_url));
             }
-            let text = utf8(bytes)?;
+            let text = utf8(value)?;
             serde_json::from_str::<serde_json::Value>(&text).map_err(|_| DecodeError::Malformed)?;
             Value::Json(text)
         }
         Kind::Itx => {
-            let (type_url, bytes) = any(raw.bytes()?)?;
+            let Any { type_url, value } = any(raw.bytes()?)?;
             let inner = INNER.iter().find(|inner| inner.type_url == type_url).ok_or(DecodeError::UnknownType(type_url))?;
-            Value::Inner(inner, decode(inner.schema, bytes)?)
+            Value::Inner(inner, decode(inner.schema, value)?)
         }
     }))
 }
 
+struct Any<'a> {
+    type_url: String,
+    value: &'a [u8],
+}
+
 /// Reads an `Any`: `{1 type url, 2 value}`.
-fn any(bytes: &[u8]) -> Result<(String, &[u8]), DecodeError> {
+fn any(bytes: &[u8]) -> Result<Any<'_>, DecodeError> {
     let (mut type_url, mut value) = (String::new(), [].as_slice());
     let mut rest = bytes;
     while !rest.is_empty() {
-        let (number, raw, after) = next_field(rest)?;
+        let FieldRead { number, raw, rest: after } = next_field(rest)?;
         match number {
             1 => type_url = utf8(raw.bytes()?)?,
             2 => value = raw.bytes()?,
@@ -99,28 +104,35 @@ fn any(bytes: &[u8]) -> Result<(String, &[u8]), DecodeError> {
         }
         rest = after;
     }
-    Ok((type_url, value))
+    Ok(Any { type_url, value })
 }
 
 fn for_each_field(bytes: &[u8], mut visit: impl FnMut(u64, Raw<'_>) -> Result<(), DecodeError>) -> Result<(), DecodeError> {
     let mut rest = bytes;
     while !rest.is_empty() {
-        let (number, raw, after) = next_field(rest)?;
+        let FieldRead { number, raw, rest: after } = next_field(rest)?;
         visit(number, raw)?;
         rest = after;
     }
     Ok(())
 }
 
-fn next_field(bytes: &[u8]) -> Result<(u64, Raw<'_>, &[u8]), DecodeError> {
+struct FieldRead<'a> {
+    number: u64,
+    raw: Raw<'a>,
+    /// What follows the field.
+    rest: &'a [u8],
+}
+
+fn next_field(bytes: &[u8]) -> Result<FieldRead<'_>, DecodeError> {
     let (tag, rest) = varint(bytes)?;
     let (argument, rest) = varint(rest)?;
     match tag & 0b111 {
-        VARINT => Ok((tag >> 3, Raw::Number(argument), rest)),
+        VARINT => Ok(FieldRead { number: tag >> 3, raw: Raw::Number(argument), rest }),
         DELIMITED => {
             let length = usize::try_from(argument).map_err(|_| DecodeError::Malformed)?;
             let (value, rest) = rest.split_at_checked(length).ok_or(DecodeError::Malformed)?;
-            Ok((tag >> 3, Raw::Bytes(value), rest))
+            Ok(FieldRead { number: tag >> 3, raw: Raw::Bytes(value), rest })
         }
         _ => Err(DecodeError::UnknownField(tag >> 3)),
     }

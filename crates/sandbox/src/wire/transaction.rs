@@ -47,6 +47,12 @@ pub fn hash_of(bytes: &[u8]) -> String {
     hex::encode_upper(Sha256::digest(bytes))
 }
 
+/// Who signed inside a transaction. `delegator` may be empty.
+pub struct Party<'a> {
+    pub signer: &'a str,
+    pub delegator: &'a str,
+}
+
 impl SignedTransaction {
     /// Decodes a transaction in either encoding.
     pub fn decode(bytes: &[u8]) -> Result<Self, TransactionError> {
@@ -92,9 +98,10 @@ impl SignedTransaction {
         !self.message.bytes("signature").is_empty()
     }
 
-    /// Returns `signer` and `delegator` of each signature inside the transaction. `delegator` may be empty.
-    pub fn parties(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.message.messages("signatures").map(|party| (party.text("signer"), party.text("delegator")))
+    /// The parties of the signatures inside the transaction.
+    pub fn parties(&self) -> impl Iterator<Item = Party<'_>> {
+        let signatures = self.message.messages("signatures");
+        signatures.map(|signature| Party { signer: signature.text("signer"), delegator: signature.text("delegator") })
     }
 
     fn inner(&self) -> Option<(&'static Inner, &Message)> {

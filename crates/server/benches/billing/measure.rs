@@ -44,12 +44,12 @@ pub async fn renewals() -> Vec<Figure> {
     let (mut statements, mut commits) = (vec![0; setups.len()], vec![0; setups.len()]);
     for round in 0..=ROUNDS {
         for (at, setup) in setups.iter().enumerate() {
-            let before = statement_counter::made();
+            let before = statement_counter::sent();
             let begun = Instant::now();
             let done = billing::renew_due(&setup.ctx, &Scope::Wall, setup.now, BATCH).await.expect("renews");
             let rate = f64::from(BATCH) / begun.elapsed().as_secs_f64();
             assert_eq!(done.due, BATCH as usize);
-            let after = statement_counter::made();
+            let after = statement_counter::sent();
             let begun = Instant::now();
             baselines[at].renew(setup.now.micros(), i64::from(BATCH)).await;
             let baseline = f64::from(BATCH) / begun.elapsed().as_secs_f64();
@@ -58,8 +58,8 @@ pub async fn renewals() -> Vec<Figure> {
                 continue;
             }
             ours[at].push(rate);
-            statements[at] += after.0 - before.0;
-            commits[at] += after.1 - before.1;
+            statements[at] += after.statements - before.statements;
+            commits[at] += after.commits - before.commits;
             theirs[at].push(baseline);
         }
     }

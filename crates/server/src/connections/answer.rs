@@ -83,7 +83,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if self.0.phase().0 == Phase::Request {
+        if self.0.phase().phase == Phase::Request {
             self.0.end_request();
         }
     }

@@ -51,6 +51,13 @@ pub struct Seat {
     pub has_unread_body: AtomicBool,
 }
 
+/// The current phase of a connection.
+pub struct CurrentPhase {
+    pub phase: Phase,
+    /// No other phase of this connection has it.
+    pub number: u64,
+}
+
 /// What the connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -132,10 +139,19 @@ impl Registry {
     }
 
     #[cfg(test)]
-    pub fn counts(&self) -> (usize, usize, usize) {
+    pub fn counts(&self) -> Counts {
         let state = self.state();
-        (state.peers.values().map(|peer| peer.open).sum(), state.waiting.len(), state.closing)
+        Counts { open: state.peers.values().map(|peer| peer.open).sum(), waiting: state.waiting.len(), closing: state.closing }
     }
+}
+
+/// The numbers of connections that are open, wait for a request, and are being closed.
+#[cfg(test)]
+#[derive(Debug, PartialEq, Eq)]
+pub struct Counts {
+    pub open: usize,
+    pub waiting: usize,
+    pub closing: usize,
 }
 
 impl State {
@@ -214,8 +230,7 @@ impl Seat {
         self.phase.store(next | phase as u64, Ordering::Relaxed);
     }
 
-    /// The current phase, and a number that no other phase of this connection has.
-    pub fn phase(&self) -> (Phase, u64) {
+    pub fn phase(&self) -> CurrentPhase {
         let number = self.phase.load(Ordering::Relaxed);
         let phase = match number & 3 {
             0 => Phase::Headers,
@@ -223,7 +238,7 @@ impl Seat {
             2 => Phase::Idle,
             _ => Phase::Upgraded,
         };
-        (phase, number)
+        CurrentPhase { phase, number }
     }
 
     /// Waits until the registry closes this connection.
@@ -334,7 +349,7 @@ mod tests {
         drop(busy);
         drop(slot.await);
         drop(last);
-        assert_eq!(registry.counts(), (0, 0, 0));
+        assert_eq!(registry.counts(), Counts { open: 0, waiting: 0, closing: 0 });
     }
 
     #[test]
@@ -349,7 +364,7 @@ mod tests {
         let idle = seat.phase();
         seat.enter(Phase::Headers);
         let again = seat.phase();
-        assert_eq!([first.0, request.0, idle.0, again.0], [Phase::Headers, Phase::Request, Phase::Idle, Phase::Headers]);
-        assert!(first.1 < request.1 && request.1 < idle.1 && idle.1 < again.1);
+        assert_eq!([first.phase, request.phase, idle.phase, again.phase], [Phase::Headers, Phase::Request, Phase::Idle, Phase::Headers]);
+        assert!(first.number < request.number && request.number < idle.number && idle.number < again.number);
     }
 }

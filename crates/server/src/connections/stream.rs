@@ -1,7 +1,7 @@
 //! A client's socket with its time limits. It holds the connection's place until it is closed, also after an upgrade to a websocket.
 
 use super::Pace;
-use super::registry::{Phase, Place, Seat};
+use super::registry::{CurrentPhase, Phase, Place, Seat};
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Stream {
 
     /// Fails when the client has used up its time.
     fn check_time(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
-        let (phase, number) = self.seat.phase();
+        let CurrentPhase { phase, number } = self.seat.phase();
         let allowed = match phase {
             Phase::Headers => self.pace.headers,
             Phase::Idle => self.pace.idle,
@@ -93,7 +93,7 @@ impl AsyncRead for Stream {
         let before = buffer.filled().len();
         match Pin::new(&mut self.socket).poll_read(cx, buffer) {
             Poll::Ready(result) => {
-                if buffer.filled().len() > before && self.seat.phase().0 == Phase::Idle {
+                if buffer.filled().len() > before && self.seat.phase().phase == Phase::Idle {
                     self.seat.enter(Phase::Headers);
                 }
                 Poll::Ready(result)

@@ -1,5 +1,6 @@
 //! The limits of connections, seen by clients on real sockets.
 
+use super::registry::Counts;
 use super::*;
 use poem::endpoint::make_sync;
 use poem::http::StatusCode;
@@ -70,7 +71,7 @@ impl Running {
     /// Waits until this number of connections is open.
     async fn until_open(&self, count: usize) {
         let begun = Instant::now();
-        while self.registry.counts().0 != count {
+        while self.registry.counts().open != count {
             assert!(begun.elapsed() < LIMIT, "{:?} are open, expected {count}", self.registry.counts());
             tokio::time::sleep(BRIEF).await;
         }
@@ -161,7 +162,7 @@ async fn many_half_open_connections_leave_room_for_requests() {
         let mut normal = server.connect("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
         assert!(rest(&mut normal).await.ends_with("hello"));
     }
-    assert!(server.registry.counts().0 <= 4);
+    assert!(server.registry.counts().open <= 4);
     drop(half_open);
     server.until_open(0).await;
 }
@@ -184,7 +185,11 @@ async fn a_websocket_keeps_its_place_until_it_closes() {
     let mut frame = [0; 4];
     stream.read_exact(&mut frame).await.expect("echoes");
     assert_eq!(frame, [0x81, 2, b'h', b'i']);
-    assert_eq!(server.registry.counts(), (1, 0, 0), "an upgraded connection counts and does not wait for a request");
+    assert_eq!(
+        server.registry.counts(),
+        Counts { open: 1, waiting: 0, closing: 0 },
+        "an upgraded connection counts and does not wait for a request"
+    );
     drop(stream);
     server.until_open(0).await;
 }
@@ -195,7 +200,7 @@ async fn stopping_closes_waiting_connections_and_finishes_requests() {
     let _half_open = server.connect("GET / HTTP/1.1\r\n").await;
     let mut slow = server.connect("POST /length HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\n12").await;
     server.until_open(2).await;
-    while server.registry.counts().1 != 1 {
+    while server.registry.counts().waiting != 1 {
         tokio::time::sleep(BRIEF).await;
     }
     server.stop.cancel();

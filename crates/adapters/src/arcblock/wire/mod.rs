@@ -56,7 +56,7 @@ pub trait Message: Sized + Default {
     fn from_protobuf(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut message = Self::default();
         let mut reader = protobuf::Reader::new(bytes);
-        while let Some((number, wire)) = reader.next_field()? {
+        while let Some(protobuf::WireField { number, wire }) = reader.next_field()? {
             message.read_protobuf_field(number, wire)?;
         }
         Ok(message)

@@ -31,6 +31,12 @@ pub fn write_bytes(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
+/// A field of a message with its number.
+pub struct WireField<'a> {
+    pub number: u32,
+    pub wire: Wire<'a>,
+}
+
 /// Iterates over the fields of a message.
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -43,7 +49,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the next field, or `None` at the end.
-    pub fn next_field(&mut self) -> Result<Option<(u32, Wire<'a>)>, DecodeError> {
+    pub fn next_field(&mut self) -> Result<Option<WireField<'a>>, DecodeError> {
         if self.rest.is_empty() {
             return Ok(None);
         }
@@ -59,7 +65,7 @@ impl<'a> Reader<'a> {
             }
             _ => return Err(DecodeError::UnexpectedField(u64::from(number))),
         };
-        Ok(Some((number, wire)))
+        Ok(Some(WireField { number, wire }))
     }
 
     fn varint(&mut self) -> Result<u64, DecodeError> {

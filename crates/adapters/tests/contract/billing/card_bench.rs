@@ -5,7 +5,7 @@ use crate::cards::bench::{ACCEPTED, Bench as Cards};
 use crate::checkout_fixtures::{card_attempt, id, intent, invoice};
 use souk_adapters::stripe::StripeRail;
 use souk_adapters::testing::TestDatabase;
-use souk_domain::billing::{self, BillingReason, Invoice, InvoiceStatus};
+use souk_domain::billing::{self, BillingReason, Invoice, InvoicePayment, InvoiceStatus};
 use souk_domain::ledger::EntryType;
 use souk_domain::payment::{
     self, Attempt, AttemptKind, CardIntent, Currency, Dispute, DisputeFilter, Intent, Method, MethodKind, Outcome, ProviderDispute,
@@ -18,6 +18,23 @@ pub struct CardBuyer {
     pub cards: Cards,
     pub method: Method,
     pub currency: Currency,
+}
+
+/// The amounts of a payment that count against it, in cents.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Used {
+    pub refunded: u128,
+    pub disputed: u128,
+    pub reversed: u128,
+}
+
+/// An invoice's status, and its amounts in cents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    pub status: InvoiceStatus,
+    pub total: u128,
+    pub paid: u128,
+    pub credited: u128,
 }
 
 impl CardBuyer {
@@ -130,17 +147,17 @@ impl CardBuyer {
         unit.journal().of_subject(subject).await.expect("reads").iter().map(|entry| entry.kind).collect()
     }
 
-    /// Returns the refunded, disputed and reversed amounts of the only payment of an invoice.
-    pub async fn used(&self, invoice: &Invoice) -> (u128, u128, u128) {
+    /// Returns what is used of the only payment of an invoice.
+    pub async fn used(&self, invoice: &Invoice) -> Used {
         let payments = self.billing.payments(invoice).await;
         assert_eq!(payments.len(), 1, "{payments:?}");
-        (payments[0].refunded.base_units(), payments[0].disputed.base_units(), payments[0].reversed.base_units())
+        let InvoicePayment { refunded, disputed, reversed, .. } = &payments[0];
+        Used { refunded: refunded.base_units(), disputed: disputed.base_units(), reversed: reversed.base_units() }
     }
 
-    /// Returns an invoice's status, total, paid amount and credited amount.
-    pub async fn standing(&self, invoice: &Invoice) -> (InvoiceStatus, u128, u128, u128) {
-        let invoice = self.billing.reload(invoice).await;
-        (invoice.status, invoice.total.base_units(), invoice.amount_paid.base_units(), invoice.amount_credited.base_units())
+    pub async fn standing(&self, invoice: &Invoice) -> Standing {
+        let Invoice { status, total, amount_paid, amount_credited, .. } = self.billing.reload(invoice).await;
+        Standing { status, total: total.base_units(), paid: amount_paid.base_units(), credited: amount_credited.base_units() }
     }
 
     /// Returns the journal accounts that are not zero, without the method's id.

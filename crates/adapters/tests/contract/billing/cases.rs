@@ -10,8 +10,8 @@ use souk_adapters::on_both;
 use souk_adapters::persistence::SqlPrices;
 use souk_adapters::testing::TestDatabase;
 use souk_domain::billing::{
-    self, BalanceTransactionType, CreditNoteReason, Invoice, InvoiceStatus, PayoutOrder, PlanChoice, PlanOrder, PlanPreview, PlanSwitch,
-    RefundChoice, RefundError, RefundedNote, Requester, Subscription, SubscriptionStatus, Threshold, UsageAction, UsageReport,
+    self, BalanceTransactionType, CreditNote, CreditNoteReason, Invoice, InvoiceStatus, PayoutOrder, PlanChoice, PlanOrder, PlanPreview,
+    PlanSwitch, RefundChoice, RefundError, RefundedNote, Requester, Subscription, SubscriptionStatus, Threshold, UsageAction, UsageReport,
 };
 use souk_domain::payment::{Mandate, MandateDetails, MandateStatus, Refund, RefundStatus};
 use souk_domain::pricing::{Aggregate, Price, Prices, Recurring, Usage};
@@ -19,6 +19,16 @@ use souk_domain::shared::{Amount, Mode, Page};
 use std::time::Duration;
 
 const METERED: Recurring = Recurring { usage: Usage::Metered(Aggregate::Sum), ..MONTHLY };
+
+/// A credit note's reason, and what became of its total.
+#[derive(Debug, PartialEq, Eq)]
+struct NoteParts {
+    total: u128,
+    reason: CreditNoteReason,
+    due_reduced: u128,
+    to_balance: u128,
+    refunded: u128,
+}
 
 /// A customer whose card pays a subscription.
 pub struct Shop {
@@ -93,11 +103,18 @@ impl Shop {
         self.billing().send_all().await;
     }
 
-    /// Returns the last credit note's total, its reason, and the amounts that reduced the due, went to the balance and were refunded.
-    async fn last_note(&self) -> (u128, CreditNoteReason, [u128; 3]) {
-        let note = self.billing().notes().await.pop().expect("a credit note");
-        let to = [note.due_reduced, note.to_balance, note.refunded].map(Amount::base_units);
-        (note.total.base_units(), note.reason, to)
+    async fn last_note(&self) -> CreditNote {
+        self.billing().notes().await.pop().expect("a credit note")
+    }
+
+    async fn last_note_total(&self) -> u128 {
+        self.last_note().await.total.base_units()
+    }
+
+    async fn last_note_parts(&self) -> NoteParts {
+        let CreditNote { reason, total, due_reduced, to_balance, refunded, .. } = self.last_note().await;
+        let [total, due_reduced, to_balance, refunded] = [total, due_reduced, to_balance, refunded].map(Amount::base_units);
+        NoteParts { total, reason, due_reduced, to_balance, refunded }
     }
 
     pub async fn last_invoice(&self) -> Invoice {
@@ -149,7 +166,7 @@ on_both! {
         shop.wait(DAY * 10);
         let shown = shop.change_plan("price_large").await;
         assert_eq!([shown.credit, shown.charge, shown.applied, shown.total].map(Amount::base_units), [666, 2_000, 666, 1_334]);
-        assert_eq!(shop.last_note().await, (666, CreditNoteReason::PlanChange, [0, 666, 0]));
+        assert_eq!(shop.last_note_parts().await, NoteParts { total: 666, reason: CreditNoteReason::PlanChange, due_reduced: 0, to_balance: 666, refunded: 0 });
         let invoice = shop.last_invoice().await;
         assert_eq!((invoice.total.base_units(), invoice.status), (2_000, InvoiceStatus::Paid));
         assert_eq!(shop.billing().paid_by(&invoice).await, [("network", 1_334), ("balance", 666)]);
@@ -159,7 +176,7 @@ on_both! {
 
     async fn case_2_downgrade_to_the_balance(db: &TestDatabase) {
         let shop = Shop::downgraded(db).await;
-        assert_eq!(shop.last_note().await, (2_000, CreditNoteReason::PlanChange, [0, 2_000, 0]));
+        assert_eq!(shop.last_note_parts().await, NoteParts { total: 2_000, reason: CreditNoteReason::PlanChange, due_reduced: 0, to_balance: 2_000, refunded: 0 });
         assert_eq!(shop.billing().paid_by(&shop.last_invoice().await).await, [("balance", 666)]);
         assert_eq!(shop.billing().customer_balance().await, 1_334);
         shop.wait(DAY * 20);
@@ -177,12 +194,12 @@ on_both! {
         shop.subscribe(&small, |one| one).await;
         shop.wait(DAY * 15);
         shop.change_plan("price_tiny").await;
-        assert_eq!((shop.last_note().await.0, shop.last_invoice().await.total.base_units()), (500, 250));
+        assert_eq!((shop.last_note_total().await, shop.last_invoice().await.total.base_units()), (500, 250));
         assert_eq!(shop.billing().customer_balance().await, 250);
         shop.wait(DAY / 2);
         let shown = shop.change_plan("price_medium").await;
         assert_eq!([shown.credit, shown.charge, shown.applied, shown.total].map(Amount::base_units), [241, 966, 491, 475]);
-        assert_eq!(shop.last_note().await.0, 241, "the first line gives nothing again");
+        assert_eq!(shop.last_note_total().await, 241, "the first line gives nothing again");
         shop.billing().is_sound().await;
     }
 
@@ -198,7 +215,7 @@ on_both! {
         shop.use_units(40, UsageAction::Set).await;
         shop.wait(DAY * 28);
         shop.billing().round().await;
-        assert_eq!(shop.last_note().await, (200, CreditNoteReason::UsageCorrection, [0, 200, 0]));
+        assert_eq!(shop.last_note_parts().await, NoteParts { total: 200, reason: CreditNoteReason::UsageCorrection, due_reduced: 0, to_balance: 200, refunded: 0 });
         assert_eq!((shop.last_invoice().await.total.base_units(), shop.billing().customer_balance().await), (0, 200));
         shop.billing().is_sound().await;
     }
@@ -223,7 +240,7 @@ on_both! {
         assert_eq!(shop.billing().paid_by(&invoice).await, [("network", 700), ("balance", 300)]);
         shop.refund(&invoice).await;
         shop.billing().send_all().await;
-        assert_eq!(shop.last_note().await, (1_000, CreditNoteReason::Other, [0, 300, 700]));
+        assert_eq!(shop.last_note_parts().await, NoteParts { total: 1_000, reason: CreditNoteReason::Other, due_reduced: 0, to_balance: 300, refunded: 700 });
         assert_eq!((shop.refunds().await, shop.billing().customer_balance().await), (vec![(700, RefundStatus::Succeeded)], 300));
         shop.billing().is_sound().await;
     }
@@ -236,7 +253,7 @@ on_both! {
         let terms = at_once(RefundChoice::Proration, billing::StakeChoice::None);
         billing::cancel(&shop.billing().ctx, Requester::Store, &id("sub_1"), &terms).await.expect("ends");
         shop.billing().send_all().await;
-        assert_eq!(shop.last_note().await, (1_000, CreditNoteReason::Cancellation, [0, 0, 1_000]));
+        assert_eq!(shop.last_note_parts().await, NoteParts { total: 1_000, reason: CreditNoteReason::Cancellation, due_reduced: 0, to_balance: 0, refunded: 1_000 });
         assert_eq!(shop.refunds().await, [(1_000, RefundStatus::Succeeded)]);
         shop.billing().is_sound().await;
     }
@@ -268,7 +285,7 @@ on_both! {
         let payment = shop.payment_of(&first).await;
         shop.wait(DAY * 15);
         shop.change_plan("price_other").await;
-        assert_eq!((shop.last_note().await.0, shop.billing().customer_balance().await), (500, 0), "the new plan used it");
+        assert_eq!((shop.last_note_total().await, shop.billing().customer_balance().await), (500, 0), "the new plan used it");
         let form = [("payment_intent", payment.as_str()), ("amount", "1000")];
         let dispute = shop.buyer.cards.post_test_endpoint("disputes", &form).await["id"].as_str().expect("an id").to_owned();
         shop.buyer.check(&payment).await;
@@ -277,7 +294,7 @@ on_both! {
         shop.wait(DAY);
         shop.buyer.cards.post_test_endpoint(&format!("disputes/{dispute}"), &[("status", "lost")]).await;
         shop.buyer.check(&payment).await;
-        assert_eq!(shop.last_note().await, (500, CreditNoteReason::Dispute, [500, 0, 0]));
+        assert_eq!(shop.last_note_parts().await, NoteParts { total: 500, reason: CreditNoteReason::Dispute, due_reduced: 500, to_balance: 0, refunded: 0 });
         let first = shop.billing().reload(&first).await;
         assert_eq!((first.remaining().base_units(), first.status), (500, InvoiceStatus::Uncollectible));
         assert_eq!(shop.billing().customer_balance().await, 0);

@@ -72,9 +72,17 @@ async fn create(billing: &Billing, order: &CreditNoteOrder) -> Result<IssuedNote
     done
 }
 
-/// Returns the amounts that reduced the due, went to the balance and were refunded, in tokens.
-fn parts(note: &CreditNote) -> (u128, u128, u128) {
-    (note.due_reduced.base_units() / UNIT, note.to_balance.base_units() / UNIT, note.refunded.base_units() / UNIT)
+/// What became of a credit note's total, in tokens.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Parts {
+    due_reduced: u128,
+    to_balance: u128,
+    refunded: u128,
+}
+
+fn parts(note: &CreditNote) -> Parts {
+    let [due_reduced, to_balance, refunded] = [note.due_reduced, note.to_balance, note.refunded].map(|amount| amount.base_units() / UNIT);
+    Parts { due_reduced, to_balance, refunded }
 }
 
 /// Returns the credited amount of each line, in base units.
@@ -87,10 +95,10 @@ on_both! {
         let billing = billed(db, &[30]).await;
         let invoice = billing.last().await;
         let IssuedNote { note, .. } = create(&billing, &order(&invoice, Some(10), CreditTo::Balance)).await.expect("is issued");
-        assert_eq!((parts(&note), note.number_text().as_str()), ((0, 10, 0), "SOUK-TEST-CN-000001"));
+        assert_eq!((parts(&note), note.number_text().as_str()), (Parts { due_reduced: 0, to_balance: 10, refunded: 0 }, "SOUK-TEST-CN-000001"));
         assert_eq!((billing.customer_balance().await, note.memo.as_str()), (10 * UNIT, "Sorry"));
         let IssuedNote { note, refunds, .. } = create(&billing, &order(&invoice, Some(5), CreditTo::Payments)).await.expect("is issued");
-        assert_eq!((parts(&note), note.number, refunds.len()), ((0, 0, 5), 2, 1));
+        assert_eq!((parts(&note), note.number, refunds.len()), (Parts { due_reduced: 0, to_balance: 0, refunded: 5 }, 2, 1));
         assert_eq!(billing.refunds_and_balance().await, (vec![5], 10));
         let after = billing.reload(&invoice).await;
         assert_eq!((after.status, after.amount_credited, after.amount_paid), (InvoiceStatus::Paid, Amount::ZERO, Amount::new(30 * UNIT)));
@@ -160,7 +168,7 @@ on_one! {
         let invoice = billing.last().await;
         for to in [CreditTo::Balance, CreditTo::Payments] {
             let IssuedNote { note, .. } = create(&billing, &order(&invoice, Some(500), to)).await.expect("is issued");
-            assert_eq!(parts(&note), (500, 0, 0), "what is unpaid comes first");
+            assert_eq!(parts(&note), Parts { due_reduced: 500, to_balance: 0, refunded: 0 }, "what is unpaid comes first");
         }
         let after = billing.reload(&invoice).await;
         assert_eq!((after.status, after.remaining(), after.amount_due()), (InvoiceStatus::Uncollectible, Amount::new(500 * UNIT), Amount::new(500 * UNIT)));
@@ -186,7 +194,7 @@ on_one! {
         let billing = partly_paid(db).await;
         let invoice = billing.last().await;
         let IssuedNote { note, .. } = create(&billing, &order(&invoice, Some(1_000), CreditTo::Payments)).await.expect("is issued");
-        assert_eq!(parts(&note), (900, 100, 0), "100 were paid by the balance, and return to it");
+        assert_eq!(parts(&note), Parts { due_reduced: 900, to_balance: 100, refunded: 0 }, "100 were paid by the balance, and return to it");
         let after = billing.reload(&invoice).await;
         assert_eq!((after.status, after.amount_paid, after.amount_credited), (InvoiceStatus::Paid, Amount::new(600 * UNIT), Amount::new(900 * UNIT)));
         assert_eq!((billing.find("sub_1").await.status, billing.customer_balance().await), (SubscriptionStatus::Active, 100 * UNIT));
@@ -208,7 +216,7 @@ on_one! {
         let charge = billing.round_unsent().await;
         let invoice = billing.last().await;
         let IssuedNote { note, .. } = create(&billing, &order(&invoice, Some(20), CreditTo::Payments)).await.expect("is issued");
-        assert_eq!((parts(&note), billing.reload(&invoice).await.status), ((20, 0, 0), InvoiceStatus::Open));
+        assert_eq!((parts(&note), billing.reload(&invoice).await.status), (Parts { due_reduced: 20, to_balance: 0, refunded: 0 }, InvoiceStatus::Open));
         payment::charge(&billing.ctx, &charge).await.expect("charges");
         let after = billing.reload(&invoice).await;
         assert_eq!((after.status, after.amount_paid, billing.customer_balance().await), (InvoiceStatus::Paid, Amount::new(10 * UNIT), 20 * UNIT));

@@ -1,6 +1,6 @@
 //! Refunds made in the provider's dashboard, and refunds that fail after they succeeded.
 
-use super::card_bench::CardBuyer;
+use super::card_bench::{CardBuyer, Standing, Used};
 use crate::checkout_fixtures::id;
 use souk_adapters::{on_both, on_one};
 use souk_domain::billing::{self, CreditNoteReason, InvoiceStatus, PayoutError, PayoutOrder, SendRefundError};
@@ -118,7 +118,7 @@ on_both! {
         buyer.fail_refund(&sent.reference).await;
         buyer.check(&payment).await;
         assert_eq!((buyer.refunds().await, buyer.cards.held().await), (vec![(400, RefundStatus::Failed)], 1_000));
-        assert_eq!(buyer.used(&invoice).await, (400, 0, 0), "the reservation stays");
+        assert_eq!(buyer.used(&invoice).await, Used { refunded: 400, disputed: 0, reversed: 0 }, "the reservation stays");
         buyer.billing.is_sound().await;
 
         billing::retry_refund(&buyer.billing.ctx, Mode::Test, &ordered.id).await.expect("is sent again");
@@ -139,7 +139,7 @@ on_one! {
         buyer.refund_in_dashboard(&payment, 500).await;
         buyer.check(&payment).await;
         assert_eq!(buyer.refunds().await, [(200, RefundStatus::Succeeded), (800, RefundStatus::Pending)]);
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 1_000, 1_000, 0));
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 });
         buyer.billing.is_sound().await;
     }
 }

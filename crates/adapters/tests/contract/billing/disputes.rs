@@ -1,7 +1,7 @@
 //! Disputes: the effects of withdrawn, reinstated and lost funds.
 
 use super::bench::{DAY, MONTHLY};
-use super::card_bench::CardBuyer;
+use super::card_bench::{CardBuyer, Standing, Used};
 use super::cases::Shop;
 use crate::catalogue::{app, product, shelve};
 use crate::checkout_fixtures::{did, id, session};
@@ -88,8 +88,8 @@ on_both! {
         buyer.grant(db, &invoice).await;
         let dispute = buyer.dispute(&payment, 5_000).await;
         buyer.check(&payment).await;
-        assert_eq!(buyer.used(&invoice).await, (0, 5_000, 0));
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 5_000, 5_000, 0), "an undecided dispute leaves nothing due");
+        assert_eq!(buyer.used(&invoice).await, Used { refunded: 0, disputed: 5_000, reversed: 0 });
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 5_000, paid: 5_000, credited: 0 }, "an undecided dispute leaves nothing due");
         let withdrawn = [("assets:cash", -FEE), ("assets:disputes", 5_000), ("expenses:fees", FEE), ("income:revenue", -5_000)];
         assert_eq!(buyer.accounts().await, named(&withdrawn));
         assert!(!buyer.may_download().await, "suspended until it is decided");
@@ -97,7 +97,7 @@ on_both! {
 
         buyer.decide(&dispute, "won").await;
         buyer.check(&payment).await;
-        assert_eq!(buyer.used(&invoice).await, (0, 0, 0));
+        assert_eq!(buyer.used(&invoice).await, Used { refunded: 0, disputed: 0, reversed: 0 });
         let won = [("assets:cash", 5_000 - FEE), ("expenses:fees", FEE), ("income:revenue", -5_000)];
         assert_eq!(buyer.accounts().await, named(&won));
         assert!(buyer.may_download().await);
@@ -114,8 +114,8 @@ on_both! {
         let dispute = buyer.dispute(&payment, 5_000).await;
         buyer.decide(&dispute, "lost").await;
         buyer.check(&payment).await;
-        assert_eq!(buyer.used(&invoice).await, (0, 0, 5_000));
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Void, 5_000, 0, 5_000));
+        assert_eq!(buyer.used(&invoice).await, Used { refunded: 0, disputed: 0, reversed: 5_000 });
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Void, total: 5_000, paid: 0, credited: 5_000 });
         assert_eq!(buyer.accounts().await, named(&[("assets:cash", -FEE), ("expenses:fees", FEE)]));
         let notes = buyer.billing.notes().await;
         assert_eq!((notes.len(), notes[0].reason, notes[0].due_reduced), (1, CreditNoteReason::Dispute, Amount::new(5_000)));
@@ -131,12 +131,12 @@ on_both! {
         let dispute = buyer.dispute(&payment, 1_000).await;
         buyer.decide(&dispute, "lost").await;
         buyer.check(&payment).await;
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Uncollectible, 1_000, 0, 500), "a credit note of 500, due 500");
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Uncollectible, total: 1_000, paid: 0, credited: 500 }, "a credit note of 500, due 500");
         assert_eq!(buyer.billing.reload(&invoice).await.retry_at, None, "nothing is tried automatically");
         assert_eq!(buyer.billing.customer_balance().await, 500);
         buyer.billing.is_sound().await;
         buyer.billing.deliver().await;
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 1_000, 500, 500), "the balance pays what is owed");
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 500, credited: 500 }, "the balance pays what is owed");
         buyer.billing.is_sound().await;
     }
 
@@ -195,7 +195,7 @@ on_both! {
         record(&inquiry).await.expect("is recorded");
         let closed = ProviderDispute { status: DisputeStatus::InquiryClosed, ..inquiry };
         record(&closed).await.expect("is recorded");
-        assert_eq!(buyer.used(&invoice).await, (0, 0, 0));
+        assert_eq!(buyer.used(&invoice).await, Used { refunded: 0, disputed: 0, reversed: 0 });
         assert_eq!(buyer.accounts().await, named(&[("assets:cash", 5_000), ("income:revenue", -5_000)]));
         assert_eq!((buyer.disputes().await[0].status, buyer.disputes().await[0].movements), (DisputeStatus::InquiryClosed, 0));
         buyer.billing.is_sound().await;
@@ -214,7 +214,7 @@ on_both! {
         ] {
             let dispute = ProviderDispute { status, funds_withdrawn, ..opened.clone() };
             billing::record_dispute(&buyer.billing.ctx, &buyer.method, &dispute).await.expect("is recorded");
-            assert_eq!(buyer.used(&invoice).await.1, disputed, "{status:?} {funds_withdrawn}");
+            assert_eq!(buyer.used(&invoice).await.disputed, disputed, "{status:?} {funds_withdrawn}");
         }
         let dispute = buyer.disputes().await.remove(0);
         let mut kinds = Vec::new();
@@ -223,7 +223,7 @@ on_both! {
         }
         use EntryType::{DisputeLost, DisputeReinstated, DisputeWithdrawn, NetworkFee};
         assert_eq!(kinds, [DisputeWithdrawn, NetworkFee, DisputeReinstated, DisputeWithdrawn, DisputeLost]);
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 5_000, 3_000, 2_000), "the rest of the payment stands");
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 5_000, paid: 3_000, credited: 2_000 }, "the rest of the payment stands");
         buyer.billing.is_sound().await;
     }
 
@@ -247,12 +247,12 @@ on_both! {
         } };
         let record = async |dispute: &ProviderDispute| billing::record_dispute(&buyer.billing.ctx, &buyer.method, dispute).await;
         record(&opened).await.expect("is recorded");
-        assert_eq!(buyer.used(&invoice).await, (400, 600, 0));
+        assert_eq!(buyer.used(&invoice).await, Used { refunded: 400, disputed: 600, reversed: 0 });
         let withdrawn = [("assets:cash", -400), ("assets:disputes", 600), ("income:revenue", -600), ("liabilities:suspense", 400)];
         assert_eq!(buyer.accounts().await, named(&withdrawn));
         buyer.billing.is_sound().await;
         record(&ProviderDispute { status: DisputeStatus::Won, funds_withdrawn: false, ..opened.clone() }).await.expect("is recorded");
-        assert_eq!(buyer.used(&invoice).await, (400, 0, 0));
+        assert_eq!(buyer.used(&invoice).await, Used { refunded: 400, disputed: 0, reversed: 0 });
         assert_eq!(buyer.accounts().await, named(&[("assets:cash", 600), ("income:revenue", -600)]));
         // A fee in a currency that the method does not have is stored with the dispute but not posted.
         record(&ProviderDispute { status: DisputeStatus::Won, funds_withdrawn: false, fee: Amount::new(7), ..opened }).await.expect("is recorded");
@@ -266,11 +266,11 @@ on_both! {
         let payment = buyer.pay("both", &invoices).await;
         let dispute = buyer.dispute(&payment, 2_500).await;
         buyer.check(&payment).await;
-        let disputed = [buyer.used(&invoices[0]).await.1, buyer.used(&invoices[1]).await.1];
+        let disputed = [buyer.used(&invoices[0]).await.disputed, buyer.used(&invoices[1]).await.disputed];
         assert_eq!(disputed.iter().sum::<u128>(), 2_500);
         buyer.decide(&dispute, "lost").await;
         buyer.check(&payment).await;
-        let reversed = [buyer.used(&invoices[0]).await.2, buyer.used(&invoices[1]).await.2];
+        let reversed = [buyer.used(&invoices[0]).await.reversed, buyer.used(&invoices[1]).await.reversed];
         assert_eq!(reversed, disputed);
         assert_eq!(buyer.billing.notes().await.len(), 2);
         buyer.billing.is_sound().await;
@@ -317,7 +317,7 @@ on_both! {
         assert_eq!(scheduled().await, [provider_id.as_str()], "one message, however many events");
         let hint = CardHint::Dispute { provider_id, payment: None };
         billing::check_card_hint(ctx, &buyer.method.id, &hint).await.expect("is recorded");
-        assert_eq!(buyer.used(&invoice).await, (0, 1_000, 0));
+        assert_eq!(buyer.used(&invoice).await, Used { refunded: 0, disputed: 1_000, reversed: 0 });
         buyer.billing.is_sound().await;
     }
 
@@ -328,7 +328,7 @@ on_both! {
         let payment = buyer.enter_card(&attempt).await;
         buyer.dispute(&payment, 1_000).await;
         buyer.check(&payment).await;
-        assert_eq!(buyer.used(&invoice).await, (0, 1_000, 0));
+        assert_eq!(buyer.used(&invoice).await, Used { refunded: 0, disputed: 1_000, reversed: 0 });
         buyer.billing.is_sound().await;
     }
 }
@@ -343,7 +343,7 @@ on_one! {
         let lost = buyer.provider_dispute(&payment).await;
         let won = ProviderDispute { status: DisputeStatus::Won, funds_withdrawn: false, ..lost };
         billing::record_dispute(&buyer.billing.ctx, &buyer.method, &won).await.expect("is recorded");
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Void, 1_000, 0, 1_000), "the invoice has been credited");
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Void, total: 1_000, paid: 0, credited: 1_000 }, "the invoice has been credited");
         let returned = [("assets:cash", 1_000 - FEE), ("expenses:fees", FEE), ("liabilities:suspense", -1_000)];
         assert_eq!(buyer.accounts().await, named(&returned));
         buyer.billing.is_sound().await;

@@ -13,7 +13,7 @@ use souk_domain::shared::{Amount, RefundId};
 use souk_sandbox::ledger::{Generation, MIN_GAS_STAKE};
 
 /// The price of a unit of gas, in base units.
-const GAS_PRICE: u64 = 10_000_000_000_000;
+pub const GAS_PRICE: u64 = 10_000_000_000_000;
 
 async fn find(billing: &Billing, refund: &RefundId) -> Refund {
     let mut unit = billing.ctx.store.read().await.expect("reads");
@@ -24,10 +24,15 @@ async fn retry(billing: &Billing) -> usize {
     billing::retry_without_gas(&billing.ctx, 10).await.expect("retries")
 }
 
-async fn stake_for_gas(billing: &Billing) {
+pub async fn stake_for_gas(billing: &Billing) {
     let networks = &billing.networks;
     networks.faucet_to(networks.app.did()).await;
     networks.rail.stake_for_gas(&networks.method).await.expect("stakes");
+}
+
+/// The generation of the network's software for the tests of a database: both databases together take both.
+pub fn generation_for(db: &TestDatabase) -> Generation {
+    if db.address().starts_with("sqlite") { Generation::Current } else { Generation::V1_20_8 }
 }
 
 /// A refund of everything that the store's account holds.

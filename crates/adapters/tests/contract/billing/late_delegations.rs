@@ -3,39 +3,38 @@
 
 use super::bench::{Billing, DAY, MONTHLY};
 use super::crashing_store::{CrashPoint, crashing};
-use super::stake_growth::{permitted, place_missing_stake, shown};
+use super::gas_retries::{GAS_PRICE, generation_for, stake_for_gas};
+use super::stake_growth::{permitted, place_missing_stake, shown, sign_delegation};
 use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::on_both;
 use souk_adapters::testing::TestDatabase;
-use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, PREVIEW_LIFETIME, PaymentChangeError, PendingPlanChange, PlanChangeFailure, PlanOrder, PlanSwitch, ReleaseReason, Requester,
-    RestakeError, StakeStatus, SubscriptionError,
+    self, PREVIEW_LIFETIME, PendingPlanChange, PlanChangeFailure, PlanOrder, PlanSwitch, ReleaseReason, Requester, RestakeError,
+    StakeStatus, SubscriptionError,
 };
 use souk_domain::context::Context;
-use souk_domain::payment::{self, AttemptContext, Decline, Outcome, Purpose, SettlementError, Trigger, WalletSignature, check_due};
-use souk_domain::shared::{Amount, PriceId, StorageError, SubscriptionId};
-use souk_sandbox::ledger::Generation;
+use souk_domain::payment::{self, AttemptContext, Decline, Outcome, Purpose, SettlementError, Trigger, check_due};
+use souk_domain::shared::{Amount, PriceId, StorageError};
 use std::time::Duration;
 
-const LATER: Duration = Duration::from_secs(120);
+pub const LATER: Duration = Duration::from_secs(120);
 
-/// Two subscriptions of one checkout with a stake of 50 tokens. A plan of 60 tokens needs a larger delegation and 15 tokens more.
-async fn secured(db: &TestDatabase) -> Billing {
-    let billing = permitted(db).await;
-    billing.networks.grant_mandate(7, 9).await;
+/// Two subscriptions of one checkout with a stake of 50 tokens. A plan of 60 tokens needs a larger delegation and 15 tokens more. The network
+/// charges gas, and the store has staked for it. Each database takes one generation of the network's software.
+pub async fn secured(db: &TestDatabase) -> Billing {
+    let billing = secured_without_gas(db).await;
+    billing.networks.set_chain(generation_for(db), GAS_PRICE).await;
+    stake_for_gas(&billing).await;
     billing
 }
 
-/// A wallet signs the delegation for a plan.
-async fn sign_delegation(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) -> Result<String, PaymentChangeError> {
-    let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
-    let (ctx, id, currency) = (&billing.ctx, id::<SubscriptionId>(name), &billing.networks.currency.id);
-    let prepared = billing::prepare_payment_change(ctx, &id, currency, Some(order), &payer, 7).await?;
-    let signed = wallet.sign_origin(&prepared.prepared.partial_tx).expect("signs");
-    billing::submit_signed_payment_change(ctx, &id, currency, Some(order), WalletSignature::new(&payer, 7, &signed)).await
+/// As [`secured`], at a network that charges no gas.
+pub async fn secured_without_gas(db: &TestDatabase) -> Billing {
+    let billing = permitted(db).await;
+    billing.networks.grant_mandate(7, 9).await;
+    billing
 }
 
 /// A wallet signs the delegation, whose request is lost, and then the deposit.
@@ -81,15 +80,15 @@ async fn choose_another_plan(db: &TestDatabase, decision: Decision) {
     assert_eq!((superseded.failure, superseded.is_shown(billing.ctx.now())), (Some(PlanChangeFailure::Superseded), false));
     billing.wait(LATER);
     check_due(&billing.ctx, 9).await.expect("checks");
-    assert_eq!(make_due(&billing).await, 0);
+    assert_eq!((ordered(&billing, "sub_2").await, make_due(&billing).await), (None, 0));
     assert_eq!(billing.process_due_stakes().await, 1);
-    assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_4"), (50, 50, 50)));
+    assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_4"), StakeAmounts::all(50)));
     billing.send_all().await;
     billing.is_sound().await;
 }
 
 /// Records that the network has declined the open delegation of a subscription, if there is one.
-async fn decline_delegation(ctx: &Context, name: &str) -> Result<(), SettlementError> {
+pub async fn decline_delegation(ctx: &Context, name: &str) -> Result<(), SettlementError> {
     let mut unit = ctx.store.begin().await?;
     let Some(mandate) = unit.mandates().pending_for_subscription(&id(name)).await?.pop() else { return Ok(()) };
     let Some(attempt) = unit.attempts().open_of(&Purpose::Mandate(mandate)).await? else { return Ok(()) };
@@ -104,23 +103,38 @@ fn no_gas() -> Decline {
     Decline { code: "INSUFFICIENT_GAS".to_owned(), message: "No gas".to_owned() }
 }
 
-async fn price_of(billing: &Billing, name: &str) -> PriceId {
+pub async fn price_of(billing: &Billing, name: &str) -> PriceId {
     billing.find(name).await.items[0].price_id.clone()
 }
 
-async fn ordered(billing: &Billing, name: &str) -> Option<PendingPlanChange> {
+pub async fn ordered(billing: &Billing, name: &str) -> Option<PendingPlanChange> {
     let mut unit = billing.ctx.store.read().await.expect("reads");
     unit.plan_changes().find(&id(name)).await.expect("reads")
 }
 
-async fn make_due(billing: &Billing) -> usize {
+pub async fn make_due(billing: &Billing) -> usize {
     billing::make_ordered_plan_changes(&billing.ctx, 9).await.expect("looks")
 }
 
-/// Returns the amounts of a stake in whole tokens: requested, remaining, and held by the network.
-async fn amounts(billing: &Billing, name: &str) -> (u128, u128, u128) {
+/// The amounts of a stake in whole tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StakeAmounts {
+    pub requested: u128,
+    pub remaining: u128,
+    /// Held by the network.
+    pub held: u128,
+}
+
+impl StakeAmounts {
+    pub const fn all(tokens: u128) -> Self {
+        Self { requested: tokens, remaining: tokens, held: tokens }
+    }
+}
+
+pub async fn amounts(billing: &Billing, name: &str) -> StakeAmounts {
     let stake = billing.find_stake(name).await;
-    (stake.amount_requested.base_units() / UNIT, stake.remaining().base_units() / UNIT, billing.networks.staked(name).await.0)
+    let held = billing.networks.staked(name).await.0;
+    StakeAmounts { requested: stake.amount_requested.base_units() / UNIT, remaining: stake.remaining().base_units() / UNIT, held }
 }
 
 /// Returns why a plan change failed, with the network's code.
@@ -129,33 +143,20 @@ fn reason(change: Option<PendingPlanChange>) -> (Option<PlanChangeFailure>, Opti
     (change.failure, change.decline.map(|decline| decline.code))
 }
 
-/// The delegation is granted after the deposit was placed.
-async fn granted_late(db: &TestDatabase, generation: Generation, gas_price: u64) {
-    let billing = secured(db).await;
-    billing.networks.set_chain(generation, gas_price).await;
-    let networks = &billing.networks;
-    networks.faucet_to(networks.app.did()).await;
-    networks.rail.stake_for_gas(&networks.method).await.expect("stakes");
-    order_late(&billing, "sub_2", &billing.networks.wallet).await;
-    assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), (65, 65, 65)));
-    billing.wait(LATER);
-    assert_eq!(make_due(&billing).await, 0, "the network has not decided");
-    assert_eq!(price_of(&billing, "sub_2").await, id("price_1"));
-    assert_eq!(check_due(&billing.ctx, 9).await.expect("checks"), 1);
-    assert_eq!(make_due(&billing).await, 1);
-    assert_eq!((price_of(&billing, "sub_2").await, ordered(&billing, "sub_2").await), (id("price_2"), None));
-    assert_eq!(make_due(&billing).await, 0);
-    billing.send_all().await;
-    billing.is_sound().await;
-}
-
 on_both! {
     async fn a_plan_changes_when_its_delegation_is_granted_after_the_deposit(db: &TestDatabase) {
-        granted_late(db, Generation::Current, 10_000_000_000_000).await;
-    }
-
-    async fn a_plan_changes_when_its_delegation_is_granted_after_the_deposit_in_generation_1_20_8(db: &TestDatabase) {
-        granted_late(db, Generation::V1_20_8, 10_000_000_000_000).await;
+        let billing = secured(db).await;
+        order_late(&billing, "sub_2", &billing.networks.wallet).await;
+        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), StakeAmounts::all(65)));
+        billing.wait(LATER);
+        assert_eq!(make_due(&billing).await, 0, "the network has not decided");
+        assert_eq!(price_of(&billing, "sub_2").await, id("price_1"));
+        assert_eq!(check_due(&billing.ctx, 9).await.expect("checks"), 1);
+        assert_eq!(make_due(&billing).await, 1);
+        assert_eq!((price_of(&billing, "sub_2").await, ordered(&billing, "sub_2").await), (id("price_2"), None));
+        assert_eq!(make_due(&billing).await, 0);
+        billing.send_all().await;
+        billing.is_sound().await;
     }
 
     async fn a_plan_that_needs_no_deposit_changes_when_its_delegation_is_granted_late(db: &TestDatabase) {
@@ -179,7 +180,7 @@ on_both! {
         let why = (Some(PlanChangeFailure::DelegationDeclined), Some("INSUFFICIENT_GAS".to_owned()));
         assert_eq!(reason(ordered(&billing, "sub_2").await), why);
         assert_eq!(billing.process_due_stakes().await, 1);
-        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), (50, 50, 50)));
+        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), StakeAmounts::all(50)));
         let stake = billing.find_stake("stk_1").await;
         assert_eq!((stake.status, stake.amount_returned), (StakeStatus::Held, Amount::new(15 * UNIT)));
         assert_eq!(billing.process_due_stakes().await, 1);
@@ -191,11 +192,11 @@ on_both! {
         let billing = secured(db).await;
         order_with_undecided_deposit(&billing).await;
         decline_delegation(&billing.ctx, "sub_2").await.expect("records");
-        assert_eq!(amounts(&billing, "stk_1").await, (50, 50, 65), "the deposit has moved, and the store does not know it yet");
+        assert_eq!(amounts(&billing, "stk_1").await, StakeAmounts { held: 65, ..StakeAmounts::all(50) }, "the deposit has moved, and the store does not know it yet");
         billing.wait(LATER);
         assert_eq!(check_due(&billing.ctx, 9).await.expect("checks"), 1);
         assert_eq!(billing.process_due_stakes().await, 1);
-        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), (50, 50, 50)));
+        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), StakeAmounts::all(50)));
         billing.is_sound().await;
     }
 
@@ -222,7 +223,7 @@ on_both! {
         billing.wait(LATER);
         assert_eq!(check_due(&billing.ctx, 9).await.expect("checks"), 1);
         assert_eq!(billing.process_due_stakes().await, 1);
-        assert_eq!(amounts(&billing, "stk_1").await, (50, 50, 50));
+        assert_eq!(amounts(&billing, "stk_1").await, StakeAmounts::all(50));
         let again = shown(&billing, "sub_2", "price_2").await;
         place_missing_stake(&billing, "sub_2", &again, &other).await.expect("the earlier deposit is decided");
         billing.send_all().await;
@@ -233,13 +234,13 @@ on_both! {
         let billing = secured(db).await;
         billing.price("price_4", 55, MONTHLY).await;
         order_late(&billing, "sub_2", &billing.networks.wallet).await;
-        assert_eq!(amounts(&billing, "stk_1").await, (65, 65, 65));
+        assert_eq!(amounts(&billing, "stk_1").await, StakeAmounts::all(65));
         billing.wait(Duration::from_secs(5));
         let smaller = shown(&billing, "sub_2", "price_4").await;
         sign_delegation(&billing, "sub_2", &smaller, &billing.networks.wallet).await.expect("is granted");
         assert_eq!((price_of(&billing, "sub_2").await, ordered(&billing, "sub_2").await), (id("price_4"), None));
         assert_eq!(billing.process_due_stakes().await, 1);
-        assert_eq!(amounts(&billing, "stk_1").await, (60, 60, 60));
+        assert_eq!(amounts(&billing, "stk_1").await, StakeAmounts::all(60));
         billing.wait(LATER);
         check_due(&billing.ctx, 9).await.expect("checks");
         billing.send_all().await;
@@ -253,7 +254,7 @@ on_both! {
         billing.networks.fault("decline").await;
         place_missing_stake(&billing, "sub_2", &order, &billing.networks.wallet).await.expect_err("is declined");
         assert_eq!(reason(ordered(&billing, "sub_2").await).0, Some(PlanChangeFailure::DepositDeclined));
-        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), (50, 50, 50)));
+        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), StakeAmounts::all(50)));
         billing.is_sound().await;
     }
 
@@ -265,7 +266,7 @@ on_both! {
         assert_eq!(make_due(&billing).await, 1);
         assert_eq!(reason(ordered(&billing, "sub_2").await), (Some(PlanChangeFailure::PreviewChanged), None));
         assert_eq!(billing.process_due_stakes().await, 1);
-        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), (50, 50, 50)));
+        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_1"), StakeAmounts::all(50)));
         billing.is_sound().await;
     }
 
@@ -303,7 +304,7 @@ on_both! {
         assert_eq!(billing.process_due_stakes().await, 1);
         let returned = billing.find_stake(placed.as_str()).await;
         assert_eq!((returned.status, returned.amount_returned), (StakeStatus::Final, Amount::new(65 * UNIT)));
-        assert_eq!((billing.find("sub_1").await.stake_id, amounts(&billing, "stk_1").await), (Some(id("stk_1")), (50, 50, 50)));
+        assert_eq!((billing.find("sub_1").await.stake_id, amounts(&billing, "stk_1").await), (Some(id("stk_1")), StakeAmounts::all(50)));
         billing.is_sound().await;
     }
 
@@ -356,7 +357,7 @@ async fn crash_once(db: &TestDatabase, decision: Decision, point: CrashPoint) ->
     billing.wait(DAY);
     billing.send_all().await;
     let found = (price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await);
-    let (changed, unchanged) = ((id("price_2"), (65, 65, 65)), (id("price_1"), (50, 50, 50)));
+    let (changed, unchanged) = ((id("price_2"), StakeAmounts::all(65)), (id("price_1"), StakeAmounts::all(50)));
     match decision {
         // Before its order is stored, a crash takes no deposit.
         Decision::Granted => assert!(found == changed || (found == unchanged && !is_ordered), "{point:?}: {found:?}"),

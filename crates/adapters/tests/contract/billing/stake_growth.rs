@@ -8,10 +8,10 @@ use souk_adapters::arcblock::TestWallet;
 use souk_adapters::{on_both, on_one};
 use souk_domain::access::Wallet;
 use souk_domain::billing::{
-    self, CancelAt, CancelTerms, PREVIEW_LIFETIME, PlanChoice, PlanError, PlanOrder, PlanSwitch, RefundChoice, ReleaseReason, Requester,
-    RestakeError, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,
+    self, CancelAt, CancelTerms, PREVIEW_LIFETIME, PaymentChangeError, PlanChoice, PlanError, PlanOrder, PlanSwitch, RefundChoice,
+    ReleaseReason, Requester, RestakeError, StakeChoice, StakeFor, StakeStatus, Subscription, SubscriptionItem, SubscriptionStatus,
 };
-use souk_domain::payment::{Description, WalletSignature, check_due};
+use souk_domain::payment::{Description, PurposeKind, WalletSignature, check_due};
 use souk_domain::shared::{Amount, PriceId, SubscriptionId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -47,22 +47,34 @@ async fn missing(billing: &Billing, name: &str, what: StakeFor<'_>) -> Result<u1
     Ok(prepared.amount.base_units() / UNIT)
 }
 
+/// Differs between the orders of a plan, and between the two transactions of an order: a wallet's next transaction has another nonce.
+fn nonce(order: &PlanOrder, kind: PurposeKind) -> u64 {
+    u64::try_from(order.at.seconds()).expect("after 1970") * 2 + u64::from(kind == PurposeKind::Stake)
+}
+
 /// A wallet stakes the amount that is missing for a plan.
 pub async fn place_missing_stake(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) -> Result<String, RestakeError> {
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let (ctx, id, what) = (&billing.ctx, id::<SubscriptionId>(name), StakeFor::ChangedPlan(order));
-    let prepared = billing::prepare_restake(ctx, &id, what, &payer, 5).await?;
+    let nonce = nonce(order, PurposeKind::Stake);
+    let prepared = billing::prepare_restake(ctx, &id, what, &payer, nonce).await?;
     let signed = wallet.sign_stake(&prepared.prepared.partial_tx, &prepared.prepared.token, prepared.amount).expect("signs");
-    billing::submit_signed_restake(ctx, &id, what, WalletSignature::new(&payer, 5, &signed)).await
+    billing::submit_signed_restake(ctx, &id, what, WalletSignature::new(&payer, nonce, &signed)).await
 }
 
-/// A wallet grants the mandate for a plan: the first of the two steps of a change to a more expensive plan.
-pub async fn sign_mandate(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) {
+/// A wallet signs the delegation for a plan: the first of the two steps of a change to a more expensive plan.
+pub async fn sign_delegation(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) -> Result<String, PaymentChangeError> {
     let payer = Wallet { did: wallet.did().clone(), public_key: wallet.public_key_base58() };
     let (ctx, id, currency) = (&billing.ctx, id::<SubscriptionId>(name), &billing.networks.currency.id);
-    let prepared = billing::prepare_payment_change(ctx, &id, currency, Some(order), &payer, 7).await.expect("prepares");
+    let nonce = nonce(order, PurposeKind::Mandate);
+    let prepared = billing::prepare_payment_change(ctx, &id, currency, Some(order), &payer, nonce).await?;
     let signed = wallet.sign_origin(&prepared.prepared.partial_tx).expect("signs");
-    billing::submit_signed_payment_change(ctx, &id, currency, Some(order), WalletSignature::new(&payer, 7, &signed)).await.expect("takes");
+    billing::submit_signed_payment_change(ctx, &id, currency, Some(order), WalletSignature::new(&payer, nonce, &signed)).await
+}
+
+/// As [`sign_delegation`], and the network grants it.
+pub async fn sign_mandate(billing: &Billing, name: &str, order: &PlanOrder, wallet: &TestWallet) {
+    sign_delegation(billing, name, order, wallet).await.expect("takes");
 }
 
 async fn switch(billing: &Billing, name: &str, order: &PlanOrder) -> PlanSwitch {

@@ -1,7 +1,7 @@
 //! Payments that settle with an amount other than the requested one, and payments that a network reverses.
 
 use super::bench::MONTHLY;
-use super::card_bench::CardBuyer;
+use super::card_bench::{CardBuyer, Standing, Used};
 use super::plans::subscribed;
 use crate::checkout_fixtures::id;
 use souk_adapters::{on_both, on_one};
@@ -67,7 +67,7 @@ on_both! {
         buyer.record_outcome(&attempt, &Outcome::Declined(Decline { code: "canceled".to_owned(), message: String::new() })).await;
         let held = buyer.attempt(&attempt).await;
         assert_eq!((held.status, held.last_error.map(|error| error.code).as_deref()), (AttemptStatus::Unknown, Some(AMOUNT_DIFFERS)));
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Open, 1_000, 0, 0));
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Open, total: 1_000, paid: 0, credited: 0 });
         assert_eq!(buyer.entries(attempt.as_str()).await, [EntryType::SuspenseReceived]);
         buyer.billing.is_sound().await;
 
@@ -80,10 +80,10 @@ on_both! {
         buyer.billing.is_sound().await;
 
         buyer.billing.deliver().await;
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Open, 1_000, 700, 0), "the balance pays what it can");
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Open, total: 1_000, paid: 700, credited: 0 }, "the balance pays what it can");
         let invoice = buyer.billing.reload(&invoice).await;
         buyer.pay("2", std::slice::from_ref(&invoice)).await;
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 1_000, 1_000, 0), "the rest can be paid again");
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, "the rest can be paid again");
         buyer.billing.is_sound().await;
     }
 
@@ -103,7 +103,7 @@ on_both! {
 
     async fn a_hold_is_resolved_to_its_invoice_and_the_rest_to_the_balance(db: &TestDatabase) {
         let buyer = CardBuyer::open(db).await;
-        let (paid, partly) = ((InvoiceStatus::Paid, 1_000, 1_000, 0), (InvoiceStatus::Open, 1_000, 700, 0));
+        let (paid, partly) = (Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, Standing { status: InvoiceStatus::Open, total: 1_000, paid: 700, credited: 0 });
         for (name, cents, standing) in [("1", 1_200, paid), ("2", 700, partly)] {
             let (invoice, attempt, _) = on_hold(&buyer, name, cents).await;
             let resolved = billing::resolve_suspense(&buyer.billing.ctx, Mode::Test, &attempt, SuspenseTo::Invoices).await.expect("is resolved");
@@ -121,7 +121,7 @@ on_both! {
         assert_eq!(resolved.refund.expect("a refund").amount, Amount::new(700));
         buyer.billing.is_sound().await;
         buyer.billing.send_all().await;
-        assert_eq!((buyer.cards.held().await, buyer.standing(&invoice).await.2), (300, 0));
+        assert_eq!((buyer.cards.held().await, buyer.standing(&invoice).await.paid), (300, 0));
         assert_eq!(buyer.accounts().await, [("assets:receivable".to_owned(), 1_000), ("income:revenue".to_owned(), -1_000)]);
         buyer.billing.is_sound().await;
     }
@@ -153,8 +153,8 @@ on_both! {
         let (invoice, _) = buyer.paid(1_000).await;
         let attempt = AttemptId::parse("att_1").expect("an id");
         buyer.reverse(&attempt, 600).await;
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Uncollectible, 1_000, 400, 0));
-        assert_eq!(buyer.used(&invoice).await, (0, 0, 600));
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Uncollectible, total: 1_000, paid: 400, credited: 0 });
+        assert_eq!(buyer.used(&invoice).await, Used { refunded: 0, disputed: 0, reversed: 600 });
         assert_eq!(buyer.billing.reload(&invoice).await.retry_at, None);
         assert_eq!(buyer.entries("att_1").await.last(), Some(&EntryType::PaymentReversed));
         buyer.billing.is_sound().await;
@@ -166,7 +166,7 @@ on_both! {
         let ctx = &buyer.billing.ctx;
         let hint = CardHint::Failure { payment: payment.clone() };
         billing::check_card_hint(ctx, &buyer.method.id, &hint).await.expect("is asked");
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Paid, 1_000, 1_000, 0), "an event is only a hint");
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, "an event is only a hint");
 
         buyer.cards.post_test_endpoint(&format!("payment_intents/{payment}"), &[]).await;
         buyer.billing.wait(billing::EVENT_LIST_INTERVAL);
@@ -179,13 +179,13 @@ on_both! {
         for _ in 0..2 {
             billing::check_card_hint(ctx, &buyer.method.id, &hint).await.expect("is reversed");
         }
-        assert_eq!(buyer.standing(&invoice).await, (InvoiceStatus::Uncollectible, 1_000, 0, 0));
+        assert_eq!(buyer.standing(&invoice).await, Standing { status: InvoiceStatus::Uncollectible, total: 1_000, paid: 0, credited: 0 });
         assert_eq!(buyer.entries("att_1").await, [EntryType::Payment, EntryType::PaymentReversed]);
         buyer.billing.is_sound().await;
 
         let owed = buyer.billing.reload(&invoice).await;
         buyer.pay("2", std::slice::from_ref(&owed)).await;
-        assert_eq!((buyer.standing(&invoice).await, buyer.cards.held().await), ((InvoiceStatus::Paid, 1_000, 1_000, 0), 1_000));
+        assert_eq!((buyer.standing(&invoice).await, buyer.cards.held().await), (Standing { status: InvoiceStatus::Paid, total: 1_000, paid: 1_000, credited: 0 }, 1_000));
         buyer.billing.is_sound().await;
     }
 

@@ -48,22 +48,30 @@ async fn two(db: &TestDatabase) -> Billing {
     billing
 }
 
-/// Returns the credit, the charge and the amount due of a preview, in tokens.
-fn amounts(preview: &PlanPreview) -> (u128, u128, u128) {
-    (preview.credit.base_units() / UNIT, preview.charge.base_units() / UNIT, preview.total.base_units() / UNIT)
+/// The amounts of a preview in tokens.
+#[derive(Debug, PartialEq, Eq)]
+struct Previewed {
+    credit: u128,
+    charge: u128,
+    due: u128,
+}
+
+fn amounts(preview: &PlanPreview) -> Previewed {
+    let [credit, charge, due] = [preview.credit, preview.charge, preview.total].map(|amount| amount.base_units() / UNIT);
+    Previewed { credit, charge, due }
 }
 
 on_one! {
     async fn an_item_is_credited_by_its_own_line_while_the_charge_of_another_is_in_flight(db: &TestDatabase) {
         let billing = two(db).await;
         let up = order(&billing, "si_1", "price_2").await;
-        assert_eq!(amounts(&up), (30, 90, 60));
+        assert_eq!(amounts(&up), Previewed { credit: 30, charge: 90, due: 60 });
         order(&billing, "si_2", "price_4").await;
         assert_eq!(billing.customer_balance().await, 20 * UNIT);
         let again = order(&billing, "si_2", "price_3").await;
         billing.send_all().await;
         assert!(billing.statuses().await.iter().all(|status| *status == InvoiceStatus::Paid));
-        assert_eq!((amounts(&again), billing.networks.store_balance().await), ((10, 30, 0), 120), "90 and 30 are what the plans cost");
+        assert_eq!((amounts(&again), billing.networks.store_balance().await), (Previewed { credit: 10, charge: 30, due: 0 }, 120), "90 and 30 are what the plans cost");
         billing.is_sound().await;
     }
 
@@ -89,8 +97,8 @@ on_one! {
         assert_eq!(billing.customer_balance().await, 30 * UNIT);
         order(&billing, "si_2", "price_5").await;
         billing.send_all().await;
-        assert_eq!(amounts(&look(&billing, "si_2", "price_4").await), (40, 10, 0));
-        assert_eq!(amounts(&look(&billing, "si_1", "price_1").await), (0, 30, 10), "the plan is unchanged and gives no credit: 20 remain on the balance");
+        assert_eq!(amounts(&look(&billing, "si_2", "price_4").await), Previewed { credit: 40, charge: 10, due: 0 });
+        assert_eq!(amounts(&look(&billing, "si_1", "price_1").await), Previewed { credit: 0, charge: 30, due: 10 }, "the plan is unchanged and gives no credit: 20 remain on the balance");
         billing.is_sound().await;
     }
 
@@ -116,7 +124,7 @@ on_one! {
         assert_eq!((declined.status, declined.remaining()), (InvoiceStatus::Uncollectible, Amount::new(30 * UNIT)));
         billing::void_invoice(&billing.ctx, &declined.id).await.expect("is void");
         assert_eq!(billing.customer_balance().await, 30 * UNIT, "30 were paid");
-        assert_eq!(amounts(&billing.preview("price_1", 1).await), (0, 30, 0));
+        assert_eq!(amounts(&billing.preview("price_1", 1).await), Previewed { credit: 0, charge: 30, due: 0 });
         billing.end_with(RefundChoice::Proration).await.expect("ends");
         assert_eq!(billing.refunds_and_balance().await, (vec![], 30));
         billing.is_sound().await;
@@ -181,7 +189,7 @@ on_one! {
         billing.accept("price_2", 1).await;
         billing.wait(Duration::from_millis(600));
         assert_eq!(billing.round().await, 1);
-        assert_eq!(amounts(&billing.accept("price_3", 1).await), (30, 60, 30));
+        assert_eq!(amounts(&billing.accept("price_3", 1).await), Previewed { credit: 30, charge: 60, due: 30 });
         assert_eq!(billing.preview("price_4", 1).await.credit, Amount::new(60 * UNIT));
         billing.is_sound().await;
     }

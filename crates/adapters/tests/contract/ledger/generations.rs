@@ -1,7 +1,7 @@
 //! Both generations of the chain's software, with gas prices above zero.
 
 use super::bench::{Bench, UNIT, describe};
-use souk_adapters::arcblock::{Format, Itx, StakeTx, TokenInput, Transaction, TransactionInput};
+use souk_adapters::arcblock::{DecodedTransaction, Format, Itx, StakeTx, TokenInput, Transaction, TransactionInput};
 use souk_adapters::identity::stake_address;
 use souk_adapters::on_both;
 use souk_domain::access::Did;
@@ -26,7 +26,7 @@ async fn deny_all(bench: &Bench, nonce: u64) {
     let request = bench.mandate(10, nonce);
     let prepared = bench.rail.prepare_mandate(&bench.method, &request).expect("prepares").partial_tx;
     let bytes = bs58::decode(&prepared[1..]).into_vec().expect("base58");
-    let (mut transaction, _) = Transaction::decode(&bytes).expect("a transaction");
+    let DecodedTransaction { mut transaction, .. } = Transaction::decode(&bytes).expect("a transaction");
     let Some(Itx::DelegateTx(delegate)) = &mut transaction.itx else { panic!("a delegation") };
     delegate.deny = vec!["fg:t:*".to_owned()];
     let itx = transaction.itx.expect("a delegation");

@@ -109,7 +109,7 @@ async fn try_fail_all(ctx: &Context, method: &Method, provider: &ProviderRefund,
     let mut refunds = unit.refunds().find_by_reference(&method.id, &provider.provider_id).await?;
     refunds.sort_by(|a, b| a.id.cmp(&b.id));
     for refund in &refunds {
-        refund_failed_later(ctx, unit.as_mut(), &refund.id, decline).await?;
+        refund_failed_later(ctx, unit.as_mut(), &refund.id, &provider.provider_id, decline).await?;
     }
     dashboard_refund_failed(ctx, unit.as_mut(), method, provider).await?;
     unit.commit().await?;

@@ -256,10 +256,17 @@ async fn to_balance(
 }
 
 /// Records that a refund failed after it had succeeded: the money is back in the store's account, and the owner decides as for a declined
-/// refund. False: this was recorded before.
-pub async fn refund_failed_later(ctx: &Context, unit: &mut dyn UnitOfWork, id: &RefundId, decline: &Decline) -> Result<bool, PostingError> {
+/// refund. `reference`: the network's reference of the failed try. False: this was recorded before, or a later try has succeeded.
+pub async fn refund_failed_later(
+    ctx: &Context,
+    unit: &mut dyn UnitOfWork,
+    id: &RefundId,
+    reference: &str,
+    decline: &Decline,
+) -> Result<bool, PostingError> {
     let refund = unit.refunds().lock(id).await?.ok_or(PostingError::Orphan)?;
-    if refund.status != RefundStatus::Succeeded {
+    // The caller found the refund before it was locked. A retry may have settled since then.
+    if refund.status != RefundStatus::Succeeded || refund.reference != reference {
         return Ok(false);
     }
     if refund.kind == RefundType::Dashboard {

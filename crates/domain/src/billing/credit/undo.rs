@@ -137,23 +137,30 @@ mod tests {
         amounts.iter().enumerate().map(payment).collect()
     }
 
-    fn taken(amount: u128, amounts: &[u128]) -> (Vec<u128>, u128) {
+    /// [`Taken`] in base units.
+    #[derive(Debug, PartialEq)]
+    struct Units {
+        parts: Vec<u128>,
+        rest: u128,
+    }
+
+    fn taken(amount: u128, amounts: &[u128]) -> Units {
         let Taken { parts, rest } = take_newest_first(Amount::new(amount), &payments(amounts), InvoicePayment::room).expect("fits");
-        (parts.into_iter().map(Amount::base_units).collect(), rest.base_units())
+        Units { parts: parts.into_iter().map(Amount::base_units).collect(), rest: rest.base_units() }
     }
 
     #[test]
     fn the_newest_payment_is_taken_first_and_the_excess_is_the_rest() {
-        assert_eq!(taken(150, &[100, 100]), (vec![50, 100], 0));
-        assert_eq!(taken(60, &[100, 100]), (vec![0, 60], 0));
-        assert_eq!(taken(250, &[100, 100]), (vec![100, 100], 50));
-        assert_eq!(taken(10, &[]), (vec![], 10));
+        assert_eq!(taken(150, &[100, 100]), Units { parts: vec![50, 100], rest: 0 });
+        assert_eq!(taken(60, &[100, 100]), Units { parts: vec![0, 60], rest: 0 });
+        assert_eq!(taken(250, &[100, 100]), Units { parts: vec![100, 100], rest: 50 });
+        assert_eq!(taken(10, &[]), Units { parts: vec![], rest: 10 });
     }
 
     proptest! {
         #[test]
         fn parts_and_rest_add_up_and_no_part_exceeds_its_payment(amount in 0u128..1_000, amounts in prop::collection::vec(0u128..300, 0..6)) {
-            let (parts, rest) = taken(amount, &amounts);
+            let Units { parts, rest } = taken(amount, &amounts);
             prop_assert_eq!(parts.iter().sum::<u128>() + rest, amount);
             for (part, most) in parts.iter().zip(&amounts) {
                 prop_assert!(part <= most);

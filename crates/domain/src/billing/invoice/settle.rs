@@ -271,26 +271,46 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn allocated(amount: u128, invoices: &[(u128, u128)]) -> (Vec<u128>, u128, u128) {
-        let payable = |(planned, remaining): &(u128, u128)| Payable { planned: Amount::new(*planned), remaining: Amount::new(*remaining) };
-        let invoices: Vec<_> = invoices.iter().map(payable).collect();
-        let Allocation { paid, overpaid, unplanned } = allocate(Amount::new(amount), &invoices).expect("fits");
-        (paid.into_iter().map(Amount::base_units).collect(), overpaid.base_units(), unplanned.base_units())
+    /// [`Allocation`] in base units.
+    #[derive(Debug, PartialEq)]
+    struct Units {
+        paid: Vec<u128>,
+        overpaid: u128,
+        unplanned: u128,
+    }
+
+    const fn payable(planned: u128, remaining: u128) -> Payable {
+        Payable { planned: Amount::new(planned), remaining: Amount::new(remaining) }
+    }
+
+    fn allocated(amount: u128, invoices: &[Payable]) -> Units {
+        let Allocation { paid, overpaid, unplanned } = allocate(Amount::new(amount), invoices).expect("fits");
+        let paid = paid.into_iter().map(Amount::base_units).collect();
+        Units { paid, overpaid: overpaid.base_units(), unplanned: unplanned.base_units() }
     }
 
     #[test]
     fn each_invoice_takes_its_planned_amount_capped_at_its_remainder() {
-        assert_eq!(allocated(300, &[(100, 100), (200, 200)]), (vec![100, 200], 0, 0));
-        assert_eq!(allocated(300, &[(100, 40), (200, 200)]), (vec![40, 200], 60, 0), "a credit note reduced the first one");
-        assert_eq!(allocated(150, &[(100, 100), (200, 200)]), (vec![100, 50], 0, 0), "a stake that pays half of an invoice");
-        assert_eq!(allocated(300, &[(100, 100)]), (vec![100], 0, 200));
-        assert_eq!(allocated(300, &[]), (vec![], 0, 300));
+        assert_eq!(allocated(300, &[payable(100, 100), payable(200, 200)]), Units { paid: vec![100, 200], overpaid: 0, unplanned: 0 });
+        assert_eq!(
+            allocated(300, &[payable(100, 40), payable(200, 200)]),
+            Units { paid: vec![40, 200], overpaid: 60, unplanned: 0 },
+            "a credit note reduced the first one"
+        );
+        assert_eq!(
+            allocated(150, &[payable(100, 100), payable(200, 200)]),
+            Units { paid: vec![100, 50], overpaid: 0, unplanned: 0 },
+            "a stake that pays half of an invoice"
+        );
+        assert_eq!(allocated(300, &[payable(100, 100)]), Units { paid: vec![100], overpaid: 0, unplanned: 200 });
+        assert_eq!(allocated(300, &[]), Units { paid: vec![], overpaid: 0, unplanned: 300 });
     }
 
     proptest! {
         #[test]
         fn the_parts_of_a_receipt_add_up_and_no_invoice_is_overpaid(amount in 0u128..1_000, invoices in prop::collection::vec((0u128..400, 0u128..400), 0..6)) {
-            let (paid, overpaid, unplanned) = allocated(amount, &invoices);
+            let payables: Vec<_> = invoices.iter().map(|(planned, remaining)| payable(*planned, *remaining)).collect();
+            let Units { paid, overpaid, unplanned } = allocated(amount, &payables);
             prop_assert_eq!(paid.iter().sum::<u128>() + overpaid + unplanned, amount);
             for (paid, (planned, remaining)) in paid.iter().zip(&invoices) {
                 prop_assert!(paid <= planned && paid <= remaining);

@@ -230,7 +230,8 @@ impl Stake {
         self.failure_count > STAKE_RETRY_DOUBLINGS && !self.is_final()
     }
 
-    /// Returns the stake after a payment into it has settled.
+    /// Returns the stake after a payment into it has settled. What is due for a held stake, such as the return of an earlier deposit, stays
+    /// due.
     ///
     /// # Errors
     /// [`StakeError::Amount`] when the sum is out of range.
@@ -240,19 +241,14 @@ impl Stake {
             // Its payer revoked the old amount and pays the full amount again.
             StakeStatus::Releasing | StakeStatus::Final => Amount::ZERO,
         };
-        Ok(Self {
+        let after = Self {
             amount_requested: self.amount_requested.max(held_towards_request.plus(amount)?),
             amount: self.amount.plus(amount)?,
-            status: StakeStatus::Held,
-            release_reason: None,
-            released_at: None,
-            return_at: None,
-            failure_count: 0,
-            failure: None,
             reference: Some(reference.to_owned()),
             updated_at: now,
             ..self.clone()
-        })
+        };
+        Ok(if self.is_held() { after } else { after.held_without_due_step() })
     }
 
     /// [`Stake::amount_requested`], without what was requested and not paid yet.
@@ -313,6 +309,10 @@ impl Stake {
     /// Marks the stake as held again: the network holds all of it.
     #[must_use]
     pub fn restored(&self, now: Timestamp) -> Self {
+        Self { updated_at: now, ..self.clone().held_without_due_step() }
+    }
+
+    fn held_without_due_step(self) -> Self {
         Self {
             status: StakeStatus::Held,
             release_reason: None,
@@ -320,8 +320,7 @@ impl Stake {
             return_at: None,
             failure_count: 0,
             failure: None,
-            updated_at: now,
-            ..self.clone()
+            ..self
         }
     }
 
@@ -418,6 +417,9 @@ pub(in crate::billing) mod tests {
         assert_eq!((all.missing(), all.amount_requested), (Amount::ZERO, Amount::new(100)));
         let grown = all.placed(Amount::new(5), "C", at(3)).expect("in range");
         assert_eq!((grown.amount_requested, grown.remaining()), (Amount::new(105), Amount::new(105)));
+        let excess = held(100).lowered_to(Amount::new(80), at(3)).placed(Amount::new(20), "C", at(4)).expect("in range");
+        assert_eq!((excess.amount_requested, excess.excess(Amount::new(120))), (Amount::new(100), Amount::new(20)));
+        assert_eq!(excess.return_at, Some(at(3)), "the return of the excess stays due");
         let again = held(10).revoked(at(4)).placed(Amount::new(6), "D", at(5)).expect("in range");
         assert_eq!((again.status, again.amount_requested, again.remaining()), (StakeStatus::Held, Amount::new(10), Amount::new(16)));
     }

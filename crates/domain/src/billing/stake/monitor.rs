@@ -51,6 +51,8 @@ enum Finding {
     Restored,
     /// A part that was revoked earlier was paid out; the required amount is held.
     Claimed(Amount),
+    /// More is held than required, and no return of it is due.
+    Excess,
 }
 
 fn finding(stake: &Stake, state: StakeState, is_settled: bool) -> Finding {
@@ -64,6 +66,11 @@ fn finding(stake: &Stake, state: StakeState, is_settled: bool) -> Finding {
     match stake.status {
         StakeStatus::Held if state.held < required && (is_settled || !state.revoked.is_zero()) => Finding::Revoked,
         StakeStatus::Held if is_settled && state.held >= required && !paid_out.is_zero() => Finding::Claimed(paid_out),
+        StakeStatus::Held
+            if stake.purpose == StakePurpose::Security && stake.return_at.is_none() && !stake.excess(state.held).is_zero() =>
+        {
+            Finding::Excess
+        }
         StakeStatus::Releasing if stake.is_revoked() && state.held >= required => Finding::Restored,
         _ => Finding::AsKnown,
     }
@@ -93,6 +100,7 @@ async fn check(ctx: &Context, queried: &Stake) -> Result<(), BillingError> {
         // It secures no running subscription: it is returned as scheduled.
         Finding::Restored if subscriptions.is_empty() => return Ok(()),
         Finding::Restored => stake.restored(now),
+        Finding::Excess => Stake { return_at: Some(now), updated_at: now, ..stake.clone() },
         Finding::Claimed(amount) => {
             post_claim(ctx, unit.as_mut(), &stake, amount, now).await?;
             stake.claimed(amount, now)?
@@ -205,6 +213,8 @@ mod tests {
         for (stake, state, is_settled, expected) in [
             (held(10), state(10, 0), true, Finding::AsKnown),
             (held(10), state(12, 0), true, Finding::AsKnown),
+            (Stake { amount_requested: Amount::new(8), ..held(10) }, state(10, 0), false, Finding::Excess),
+            (held(10).lowered_to(Amount::new(8), at(1)), state(10, 0), true, Finding::AsKnown),
             (held(10), state(0, 10), false, Finding::Revoked),
             (held(10), state(4, 6), false, Finding::Revoked),
             (held(10), state(0, 0), true, Finding::Revoked),

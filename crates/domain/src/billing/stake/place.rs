@@ -157,6 +157,10 @@ pub(in crate::billing) async fn required_stake(
 
 /// The stake that a wallet must add before a plan change, if the new plan requires more than the old one and more than is staked: the
 /// difference, or the full amount if another wallet placed the current stake, which is then released. `None`: nothing, or no stake is held.
+///
+/// # Errors
+/// [`SubscriptionError::PaymentInFlight`] while another subscription that shares the stake waits for a plan with a deposit: how much is
+/// required is known only after that.
 pub(in crate::billing) async fn growth(
     unit: &mut dyn UnitOfWork,
     before: &Subscription,
@@ -171,6 +175,10 @@ pub(in crate::billing) async fn growth(
     let held = stake.amount_requested;
     if required <= old_security.terms(unit, &currency).await?.amount() || required <= held {
         return Ok(None);
+    }
+    let others: Vec<_> = old_security.live.iter().map(|one| one.id.clone()).filter(|id| *id != before.id).collect();
+    if unit.plan_changes().find_all(&others).await?.iter().any(PendingPlanChange::has_pending_deposit) {
+        return Err(SubscriptionError::PaymentInFlight);
     }
     let amount = if stake.payer == *payer { required.minus(held)? } else { required };
     Ok(Some(RequiredStake { subject: old_security.subject, amount }))
@@ -208,6 +216,18 @@ pub(in crate::billing) async fn lock_security(
 /// The amount that the plans of the subscriptions which share a stake require now.
 pub(super) async fn required_now(unit: &mut dyn UnitOfWork, subscription: &Subscription, stake: &Stake) -> Result<Amount, BillingError> {
     Ok(terms_of(unit, subscription, stake).await?.map_or(Amount::ZERO, |terms| terms.amount()))
+}
+
+/// Whether a stake may replace those that running subscriptions name: not a held one that holds more, unless it holds what is required.
+pub(super) async fn may_replace(
+    unit: &mut dyn UnitOfWork,
+    stake: &Stake,
+    named: &[Stake],
+    secured: &[Subscription],
+) -> Result<bool, BillingError> {
+    let held = named.iter().filter(|named| named.is_held() && named.id != stake.id).map(Stake::remaining).max();
+    let (Some(held), Some(first)) = (held, secured.first()) else { return Ok(true) };
+    Ok(stake.remaining() >= held || stake.remaining() >= required_now(unit, first, stake).await?)
 }
 
 /// What a security stake secures, and by which terms.

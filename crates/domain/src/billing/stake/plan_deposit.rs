@@ -40,6 +40,14 @@ pub(in crate::billing) async fn supersede_plan_change(
     Ok(unit.plan_changes().remove(&ordered.subscription_id).await?)
 }
 
+/// Removes the row of a superseded plan change after the network has decided about its deposit.
+pub(super) async fn forget_if_superseded(unit: &mut dyn UnitOfWork, change: &PendingPlanChange) -> Result<(), StorageError> {
+    match change.failure {
+        Some(PlanChangeFailure::Superseded) => unit.plan_changes().remove(&change.subscription_id).await,
+        _ => Ok(()),
+    }
+}
+
 /// Whether the network has not decided yet about the deposit of an ordered plan change.
 pub(in crate::billing) async fn has_undecided_deposit(
     unit: &mut dyn UnitOfWork,
@@ -137,8 +145,9 @@ pub(super) async fn deposit_declined(
     let (Purpose::Stake(stake), AttemptKind::Wallet { hash, .. }) = (&attempt.purpose, &attempt.kind) else { return Ok(()) };
     let Some(PlacedFor { change, .. }) = placed_for(unit, stake, hash).await? else { return Ok(()) };
     unit.subscriptions().lock(&change.subscription_id).await?;
-    let Some(PlacedFor { change, .. }) = placed_for(unit, stake, hash).await?.filter(|placed| placed.change.is_pending()) else {
-        return Ok(());
-    };
+    let Some(PlacedFor { change, .. }) = placed_for(unit, stake, hash).await? else { return Ok(()) };
+    if !change.is_pending() {
+        return Ok(forget_if_superseded(unit, &change).await?);
+    }
     fail_plan_change(ctx, unit, &change, PlanChangeFailure::DepositDeclined, Some(decline.clone())).await
 }

@@ -1,7 +1,7 @@
 //! Settled payments into stakes outside a checkout, and the subscriptions that a stake secures from then on.
 
-use super::place::{terms_of, unneeded_because};
-use super::plan_deposit::{PlacedFor, placed_for, without_deposit};
+use super::place::{may_replace, terms_of, unneeded_because};
+use super::plan_deposit::{PlacedFor, forget_if_superseded, placed_for, without_deposit};
 use super::posting::{post_stake, record_stake_statement};
 use super::release::{ReleaseTime, release_if_unused};
 use super::{ReleaseReason, Stake, StakePurpose};
@@ -37,7 +37,7 @@ async fn lock_sharing(unit: &mut dyn UnitOfWork, stake: &Stake) -> Result<Vec<Su
 /// Records a settled payment into a stake outside a checkout. The subscriptions that share the stake name it from now on, and the stakes
 /// that they named before are released. A stake for a change to another currency may settle before the change. If the payment was made to
 /// undo a scheduled cancellation, that cancellation is removed. If no subscription needs the stake any more, it is released. A payment for a
-/// plan change that was given up meanwhile is returned.
+/// plan change that was given up meanwhile is returned. A late payment does not replace a stake that secures more.
 pub(super) async fn placed(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -61,6 +61,12 @@ pub(super) async fn placed(
     let before = locked.iter().find(|stake| stake.id == *id).ok_or(BillingError::Orphan)?;
     let now = time_of_customer(ctx, unit, &before.customer_id).await?;
     let mut after = before.placed(attempt.amount, reference, now)?;
+    if !is_overdraft
+        && !sharing.iter().any(|one| one.stake_id.as_ref() == Some(id))
+        && !may_replace(unit, &after, &locked, &sharing).await?
+    {
+        sharing.clear();
+    }
     if sharing.is_empty()
         && let Some(reason) = unneeded_because(unit, &found).await?
     {
@@ -76,6 +82,9 @@ pub(super) async fn placed(
         return Err(BillingError::Contended);
     }
     post_stake(ctx, unit, attempt, &after, EntryType::StakePlaced, now).await?;
+    if let Some(PlacedFor { change, .. }) = &ordered {
+        forget_if_superseded(unit, change).await?;
+    }
     let mut resumed = Vec::new();
     for subscription in &mut sharing {
         let resumes = subscription.cancellation.as_ref().is_some_and(|end| end.clearing_stake.as_ref() == Some(hash));
@@ -97,7 +106,7 @@ pub(super) async fn placed(
     if !sharing.is_empty() && !unit.subscriptions().update_all(&sharing).await? {
         return Err(BillingError::Contended);
     }
-    for superseded_stake in locked.iter().filter(|stake| stake.id != *id) {
+    for superseded_stake in locked.iter().filter(|stake| stake.id != *id && !sharing.is_empty()) {
         release_if_unused(unit, superseded_stake, ReleaseReason::Superseded, ReleaseTime::Now, now).await?;
     }
     for id in &resumed {
@@ -132,7 +141,8 @@ pub(in crate::billing) async fn adopt_stake(ctx: &Context, id: &StakeId) -> Resu
     let superseded: BTreeSet<_> = adopting.iter().filter_map(|one| one.stake_id.clone()).collect();
     let ids: Vec<_> = superseded.iter().chain([id]).cloned().collect();
     let locked = unit.stakes().lock_all(&ids).await?;
-    if !locked.iter().any(|stake| stake.id == *id && stake.is_held()) {
+    let Some(adopted) = locked.iter().find(|stake| stake.id == *id && stake.is_held()) else { return Ok(()) };
+    if !may_replace(unit.as_mut(), adopted, &locked, &adopting).await? {
         return Ok(());
     }
     let now = time_of_customer(ctx, unit.as_mut(), &found.customer_id).await?;

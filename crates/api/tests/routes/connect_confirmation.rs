@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 on_both! {
     async fn the_wallet_is_told_that_the_network_refused_its_transfer(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         app.networks.ledger_fault(json!({ "mode": "decline" })).await;
         let (connect, answer) = pay(&app, &alice).await;
@@ -27,7 +27,7 @@ on_both! {
     }
 
     async fn the_wallet_is_told_that_a_payment_without_a_decision_is_being_confirmed(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let english = app.sign_in("alice").await;
         let chinese = Buyer { browser: english.browser.in_chinese(), ..english.clone() };
         for (alice, message) in [
@@ -46,7 +46,7 @@ on_both! {
     }
 
     async fn a_mandate_that_is_declined_after_its_deposit_has_settled_is_the_result(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let (session, connect, asked) = begin_plan(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
@@ -71,7 +71,7 @@ on_both! {
     }
 
     async fn no_deposit_is_sent_after_the_network_has_declined_the_mandate(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let (session, connect, asked) = begin_plan(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
@@ -92,7 +92,7 @@ on_both! {
     }
 
     async fn a_payment_that_is_confirmed_after_a_restart_concludes_its_session(db: &TestDatabase) {
-        let mut app = TestApp::on(db).await;
+        let mut app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
         let (connect, answer) = pay(&app, &alice).await;
@@ -112,7 +112,7 @@ on_both! {
     }
 
     async fn a_process_that_stopped_while_it_sent_a_payment_leaves_a_session_that_still_ends(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
         let (connect, _) = pay(&app, &alice).await;
@@ -123,7 +123,7 @@ on_both! {
     }
 
     async fn a_status_read_concludes_a_session_whose_message_was_lost(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
         let (connect, _) = pay(&app, &alice).await;
@@ -139,7 +139,7 @@ on_both! {
     }
 
     async fn a_change_to_another_currency_asks_for_the_deposit_before_the_delegation_is_confirmed(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let (id, connect) = change_currency(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
@@ -158,7 +158,7 @@ on_both! {
     }
 
     async fn a_deposit_and_its_delegation_that_are_confirmed_at_once_secure_the_subscription(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let (id, connect) = change_currency(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_answer", "count": 2 })).await;
@@ -171,7 +171,7 @@ on_both! {
     }
 
     async fn a_deposit_that_settles_while_its_delegation_is_declined_is_returned(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let (id, connect) = change_currency(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
@@ -189,7 +189,7 @@ on_both! {
     }
 
     async fn a_deposit_for_a_change_whose_delegation_was_declined_is_returned(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let (id, connect) = change_currency(&app, &alice).await;
         app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;

@@ -16,7 +16,7 @@ async fn stakes(alice: &Buyer, status: &str) -> Vec<Value> {
 
 on_both! {
     async fn a_deposit_placed_ahead_is_returned_if_another_stake_of_the_checkout_is_shared(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let plans = Plans::put(&app).await;
         let link = plans.link(&app, &[&plans.monthly, &plans.weekly], SubscriptionTerms::default()).await;
         let alice = app.sign_in("alice").await;

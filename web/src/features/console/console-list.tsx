@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Flex, Table } from 'antd';
+import { Flex, Table, type TablePaginationConfig } from 'antd';
 import type { ReactNode } from 'react';
 import { EmptyState, LoadError } from '@/features/billing/states';
 import { usePhone } from '@/lib/use-phone';
@@ -25,7 +25,7 @@ interface ConsoleListProps<T> {
   columns: ConsoleColumn<T>[];
 }
 
-/** A paginated list of the store. The page is in the URL. On a phone, each entry lists its columns below each other. */
+/** A paginated list of the store. The page is in the URL. */
 export function ConsoleList<T extends { id: string }>({
   query,
   page,
@@ -35,7 +35,6 @@ export function ConsoleList<T extends { id: string }>({
   columns,
 }: ConsoleListProps<T>) {
   const navigate = useNavigate();
-  const phone = usePhone();
   const { data, error, isFetching, isPlaceholderData, refetch } = useQuery(query);
   if (error && !data) return <LoadError title={failed} error={error} onRetry={() => void refetch()} />;
   if (data?.count === 0) return <EmptyState text={empty} />;
@@ -46,14 +45,11 @@ export function ConsoleList<T extends { id: string }>({
       resetScroll: false,
     } as never);
   return (
-    <Table<T>
-      aria-label={label}
-      rowKey="id"
-      columns={phone ? [{ key: 'entry', render: (_, entry) => <Entry columns={columns} entry={entry} /> }] : columns}
-      showHeader={!phone}
-      dataSource={data?.list ?? []}
-      loading={isFetching && (!data || isPlaceholderData)}
-      scroll={phone ? undefined : { x: 'max-content' }}
+    <ConsoleTable<T>
+      label={label}
+      columns={columns}
+      list={data?.list ?? []}
+      isLoading={isFetching && (!data || isPlaceholderData)}
       pagination={
         data && data.count > CONSOLE_PAGE_SIZE
           ? {
@@ -65,6 +61,38 @@ export function ConsoleList<T extends { id: string }>({
             }
           : false
       }
+    />
+  );
+}
+
+interface ConsoleTableProps<T> {
+  /** The name of the table for screen readers. */
+  label: string;
+  columns: ConsoleColumn<T>[];
+  list: T[];
+  isLoading: boolean;
+  pagination?: TablePaginationConfig | false;
+}
+
+/** A table of the console. On a phone, each entry lists its columns below each other. */
+export function ConsoleTable<T extends { id: string }>({
+  label,
+  columns,
+  list,
+  isLoading,
+  pagination = false,
+}: ConsoleTableProps<T>) {
+  const phone = usePhone();
+  return (
+    <Table<T>
+      aria-label={label}
+      rowKey="id"
+      columns={phone ? [{ key: 'entry', render: (_, entry) => <Entry columns={columns} entry={entry} /> }] : columns}
+      showHeader={!phone}
+      dataSource={list}
+      loading={isLoading}
+      scroll={phone ? undefined : { x: 'max-content' }}
+      pagination={pagination}
     />
   );
 }

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Flex, Table, Tag, Typography } from 'antd';
+import { Flex, Tag, Typography } from 'antd';
 import type { PaymentMethod } from '@/api/types';
 import { usePageTitle } from '@/app/page';
 import { EmptyState, LoadError } from '@/features/billing/states';
+import { ConsoleTable } from './console-list';
 import { methodTypeKey } from './method-type';
 import { methodsQuery } from './queries';
 import { RequireAdmin } from './require-admin';
@@ -32,13 +33,10 @@ function Methods() {
   if (error && !data) return <LoadError title={t('methods.error')} error={error} onRetry={() => void refetch()} />;
   if (data?.length === 0) return <EmptyState text={t('methods.empty')} />;
   return (
-    <Table<PaymentMethod>
-      aria-label={t('methods.title')}
-      rowKey="id"
-      loading={isPending}
-      dataSource={data ?? []}
-      pagination={false}
-      scroll={{ x: 'max-content' }}
+    <ConsoleTable<PaymentMethod>
+      label={t('methods.title')}
+      isLoading={isPending}
+      list={data ?? []}
       columns={[
         {
           key: 'method',

@@ -88,7 +88,7 @@ export function PayoutDialog({ customerId, balance, onClose }: PayoutDialogProps
           >
             <Input inputMode="decimal" autoComplete="off" />
           </Form.Item>
-          <Form.Item<Values> name="memo" label={t('optional', { name: t('note.memo') })} extra={t('note.memoHint')}>
+          <Form.Item<Values> name="memo" label={t('optional', { name: t('note.memo') })} extra={t('payout.memoHint')}>
             <Input autoComplete="off" maxLength={MEMO_MAX} />
           </Form.Item>
         </CheckedForm>

@@ -112,6 +112,7 @@ CREATE TABLE stakes (
     failure_count     BIGINT           NOT NULL, -- consecutive declines by its network
     failure           JSONB, -- {"code", "message"}: the reason of the last of them
     reference         TEXT, -- the network's reference of the last payment into it
+    return_reference  TEXT, -- the network's reference of the last return by the store
     checked_at        TIMESTAMPTZ      NOT NULL, -- when the network was last queried about it
     created_at        TIMESTAMPTZ      NOT NULL,
     updated_at        TIMESTAMPTZ      NOT NULL,

@@ -113,6 +113,7 @@ CREATE TABLE stakes (
     failure_count     INTEGER NOT NULL, -- consecutive declines by its network
     failure           TEXT, -- {"code", "message"}: the reason of the last of them
     reference         TEXT, -- the network's reference of the last payment into it
+    return_reference  TEXT, -- the network's reference of the last return by the store
     checked_at        INTEGER NOT NULL, -- when the network was last queried about it
     created_at        INTEGER NOT NULL,
     updated_at        INTEGER NOT NULL,

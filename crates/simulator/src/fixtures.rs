@@ -237,6 +237,7 @@ impl Fixtures {
             failure_count: 0,
             failure: None,
             reference: Some(signed.hash.clone()),
+            return_reference: None,
             checked_at: Timestamp::from_seconds(0),
             created_at: now,
             updated_at: now,

@@ -5082,7 +5082,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Undo a scheduled cancellation. If `needStake` is true, nothing has changed yet. */
+        /** Undo a scheduled cancellation, also by the link of an email about the subscription. If `needStake` is true, nothing has changed yet. */
         put: {
             parameters: {
                 query?: never;

@@ -5,9 +5,9 @@ import en from './en/price.json';
 import { type KeyOf, textFor, type Values } from './light';
 import zh from './zh/price.json';
 
-/** The wording of prices in checkout, store and portal. */
+/** The texts of prices in checkout, store and portal. */
 
-/** The fields of a price that its wording depends on. Amounts are base units. */
+/** The fields of a price that its text depends on. Amounts are base units. */
 export interface PriceTerms {
   currency_id: string;
   unit_amount: string | null;

@@ -4,7 +4,9 @@ use super::columns::keys;
 use super::listing::{Listing, list, listing, sql_per_dialect};
 use super::{Connection, Row, Sql, Values};
 use async_trait::async_trait;
-use souk_domain::billing::{STAKE_RETRY_DOUBLINGS, Scope, Stake, StakeFilter, StakeKey, StakeReservation, StakeTransferKind, Stakes};
+use souk_domain::billing::{
+    STAKE_RETRY_DOUBLINGS, Scope, Stake, StakeFilter, StakeKey, StakeReservation, StakeReturns, StakeTransferKind, Stakes,
+};
 use souk_domain::shared::{Amount, AttemptId, ClockId, Listed, MethodId, Mode, Page, StakeId, StorageError, Timestamp};
 
 /// One list per index, as for invoices.
@@ -14,7 +16,9 @@ macro_rules! stakes {
             "stakes",
             $($conditions)+
             " AND ($7 IS NULL OR purpose = $7) AND ($8 IS NULL OR status " (among "$8") ")
-              AND ($9 IS NULL OR (failure_count > $9 AND status <> 'final')) AND ($10 IS NULL OR amount_returned > $10)"
+              AND ($9 IS NULL OR (failure_count > $9 AND status <> 'final')) 
+              AND ($10 IS NULL OR ($10 <> 'succeeded' AND status = 'releasing' AND failure IS NOT NULL)
+                   OR ($10 <> 'failed' AND amount_returned > $11 AND NOT (status = 'releasing' AND failure IS NOT NULL)))"
         )
     };
 }
@@ -60,15 +64,15 @@ impl Stakes for SqlStakes<'_> {
         let into =
             "INSERT INTO stakes (id, livemode, customer_id, payer, method_id, currency_id, subject, purpose, amount_requested, amount,
                         amount_forfeited, amount_returned, amount_reserved, reserved_by, reserved_for, status, release_reason, released_at,
-                        return_at, failure_count, failure, reference, checked_at, created_at, updated_at)";
+                        return_at, failure_count, failure, reference, return_reference, checked_at, created_at, updated_at)";
         let (reserved_by, reserved_for) = (reserved_by(stake), reserved_for(stake));
         let values = Values::default().bind(&stake.id).bind(stake.mode).bind(&stake.customer_id).bind(&stake.payer);
         let values = values.bind(&stake.method_id).bind(&stake.currency_id).bind(&stake.subject).bind(stake.purpose);
         let values = values.bind(stake.amount_requested).bind(stake.amount).bind(stake.amount_forfeited).bind(stake.amount_returned);
         let values = values.bind(stake.amount_reserved()).bind(reserved_by).bind(reserved_for).bind(stake.status);
         let values = values.bind(stake.release_reason).bind(stake.released_at).bind(stake.return_at).bind(stake.failure_count);
-        let values =
-            values.bind(&stake.failure).bind(&stake.reference).bind(stake.checked_at).bind(stake.created_at).bind(stake.updated_at);
+        let values = values.bind(&stake.failure).bind(&stake.reference).bind(&stake.return_reference);
+        let values = values.bind(stake.checked_at).bind(stake.created_at).bind(stake.updated_at);
         self.0.insert(into, vec![values], "").await.map(drop)
     }
 
@@ -97,13 +101,14 @@ impl Stakes for SqlStakes<'_> {
         let update =
             "UPDATE stakes SET amount_requested = $2, amount = $3, amount_forfeited = $4, amount_returned = $5, amount_reserved = $6,
                           reserved_by = $7, reserved_for = $8, status = $9, release_reason = $10, released_at = $11, return_at = $12,
-                          failure_count = $13, failure = $14, reference = $15, updated_at = $16
-                      WHERE id = $1 AND status = $17 AND amount = $18 AND amount_forfeited = $19 AND amount_returned = $20
-                          AND amount_reserved = $21 AND amount_requested = $22 AND failure_count = $23";
+                          failure_count = $13, failure = $14, reference = $15, return_reference = $16, updated_at = $17
+                      WHERE id = $1 AND status = $18 AND amount = $19 AND amount_forfeited = $20 AND amount_returned = $21
+                          AND amount_reserved = $22 AND amount_requested = $23 AND failure_count = $24";
         let query = self.0.query(update).bind(&before.id).bind(after.amount_requested).bind(after.amount).bind(after.amount_forfeited);
         let query = query.bind(after.amount_returned).bind(after.amount_reserved()).bind(reserved_by(after)).bind(reserved_for(after));
         let query = query.bind(after.status).bind(after.release_reason).bind(after.released_at).bind(after.return_at);
-        let query = query.bind(after.failure_count).bind(&after.failure).bind(&after.reference).bind(after.updated_at);
+        let query = query.bind(after.failure_count).bind(&after.failure).bind(&after.reference);
+        let query = query.bind(&after.return_reference).bind(after.updated_at);
         let query = query.bind(before.status).bind(before.amount).bind(before.amount_forfeited).bind(before.amount_returned);
         let query = query.bind(before.amount_reserved()).bind(before.amount_requested).bind(before.failure_count);
         Ok(query.execute().await? == 1)
@@ -145,7 +150,7 @@ impl Stakes for SqlStakes<'_> {
             page,
             |query| {
                 let query = query.bind(mode).bind(&filter.customer_id).bind(&filter.subscription_id).bind(filter.purpose);
-                query.bind(statuses.clone()).bind(failures).bind(filter.is_returned.then_some(Amount::ZERO))
+                query.bind(statuses.clone()).bind(failures).bind(filter.returns.map(StakeReturns::name)).bind(Amount::ZERO)
             },
             stake,
         )
@@ -185,6 +190,7 @@ fn stake(row: &Row) -> Result<Stake, StorageError> {
         failure_count: row.get("failure_count")?,
         failure: row.get("failure")?,
         reference: row.get("reference")?,
+        return_reference: row.get("return_reference")?,
         checked_at: row.get("checked_at")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,

@@ -213,6 +213,7 @@ pub fn held_stake(name: &str, units: u128) -> Stake {
         failure_count: 0,
         failure: None,
         reference: Some("0x5".to_owned()),
+        return_reference: None,
         checked_at: at(0),
         created_at: at(0),
         updated_at: at(0),

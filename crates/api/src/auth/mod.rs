@@ -8,5 +8,5 @@ mod request_context;
 pub use cookies::{BROWSER_COOKIE, LOGIN_COOKIE, VISITOR_COOKIE, browser_cookie, browser_mark, cookie, login_cookie, token_hash};
 pub use key::{CreatedKey, NewKey, create_key};
 pub use request_context::{
-    Actor, Caller, LinkHolder, MaybeUser, Reader, Reads, RequestContext, Resource, SignedIn, Writes, bearer, note_use, resources,
+    Actor, Caller, LinkActor, LinkHolder, MaybeUser, Reader, Reads, RequestContext, Resource, SignedIn, Writes, bearer, note_use, resources,
 };

@@ -200,12 +200,23 @@ pub struct LinkHolder<R> {
     reader: Option<Reader<R>>,
     /// The id of the object that the link grants access to.
     linked_id: Option<String>,
+    /// The mode that the request names, or the key's mode.
+    mode: Mode,
 }
+
+/// Like [`LinkHolder`], for writes: an API key needs the write scope.
+#[derive(Debug, Clone)]
+pub struct LinkActor<R>(pub LinkHolder<R>);
 
 impl<R> LinkHolder<R> {
     /// Returns whether the caller holds the link of one of `ids`.
     pub fn has_link(&self, ids: &[&str]) -> bool {
         self.linked_id.as_ref().is_some_and(|linked| ids.contains(&linked.as_str()))
+    }
+
+    /// The mode that the request names, or the key's mode.
+    pub const fn mode(&self) -> Mode {
+        self.mode
     }
 
     /// Returns whether the caller is an API key, which cannot fill in a form.
@@ -228,15 +239,20 @@ impl<R: Resource> LinkHolder<R> {
     /// # Errors
     /// 401 if nobody is signed in and the request has neither an API key nor a valid link.
     pub async fn of(request: &Request) -> Result<Self, Problem> {
+        Self::find(request, false).await
+    }
+
+    async fn find(request: &Request, write: bool) -> Result<Self, Problem> {
         let app = app(request)?;
         let query = request.uri().query().unwrap_or_default();
         let token =
             url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "authToken").map(|(_, value)| value.into_owned());
         let linked_id = token.and_then(|token| app.tokens.subject(&token, app.ctx.now()).map(ToOwned::to_owned));
-        let reader = Reader::of(request, false).await?;
+        let reader = Reader::of(request, write).await?;
+        let mode = reader.as_ref().map_or_else(|| RequestContext::of(request).mode, Reader::mode);
         match (&reader, &linked_id) {
             (None, None) => Err(Problem::signed_out()),
-            _ => Ok(Self { reader, linked_id }),
+            _ => Ok(Self { reader, linked_id, mode }),
         }
     }
 }
@@ -244,6 +260,12 @@ impl<R: Resource> LinkHolder<R> {
 impl<'a, R: Resource> FromRequest<'a> for LinkHolder<R> {
     async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
         Ok(Self::of(request).await?)
+    }
+}
+
+impl<'a, R: Resource> FromRequest<'a> for LinkActor<R> {
+    async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        Ok(Self(LinkHolder::find(request, true).await?))
     }
 }
 

@@ -14,11 +14,16 @@ use tokio::time::sleep;
 /// The price of a unit of gas, in base units.
 pub const GAS_PRICE: u64 = 10_000_000_000_000;
 
+/// The generation of the network's software for the tests of a database: both databases together take both.
+pub fn generation_for(db: &TestDatabase) -> Generation {
+    if db.address().starts_with("sqlite") { Generation::Current } else { Generation::V1_20_8 }
+}
+
 impl TestApp {
     /// Opens the service at a network that charges gas. The store has staked for it. Each database takes one generation of the network.
     pub async fn with_gas(db: &TestDatabase) -> Self {
         let app = Self::on(db).await;
-        app.stake_for_gas(if db.address().starts_with("sqlite") { Generation::Current } else { Generation::V1_20_8 }).await;
+        app.stake_for_gas(generation_for(db)).await;
         app
     }
 

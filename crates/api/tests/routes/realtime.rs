@@ -6,6 +6,7 @@ use poem::Server;
 use poem::http::Method;
 use poem::listener::{Acceptor, Listener, TcpListener};
 use serde_json::{Value, json};
+use souk_adapters::on_both;
 use souk_domain::access::ConnectExpired;
 use souk_domain::payment;
 use std::time::Duration;
@@ -199,36 +200,38 @@ impl Page {
     }
 }
 
-#[tokio::test]
-async fn a_dialog_that_does_not_poll_learns_the_result_of_a_payment_that_is_confirmed_late() {
-    let app = TestApp::open().await;
-    let alice = app.sign_in("alice").await;
-    app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
-    let (mut page, _, topic) = page_of_unconfirmed_payment(&app, &alice).await;
-    app.advance(Duration::from_secs(60));
-    payment::check_due(&app.ctx, 10).await.expect("checks");
-    app.drain().await;
-    assert_state(&page.next_result().await, &topic, "succeed", None);
-    app.finish().await;
+on_both! {
+    async fn a_dialog_that_does_not_poll_learns_the_result_of_a_payment_that_is_confirmed_late(db: &TestDatabase) {
+        let app = TestApp::with_gas(db).await;
+        let alice = app.sign_in("alice").await;
+        app.networks.ledger_fault(json!({ "mode": "drop_answer" })).await;
+        let (mut page, _, topic) = page_of_unconfirmed_payment(&app, &alice).await;
+        app.advance(Duration::from_secs(60));
+        payment::check_due(&app.ctx, 10).await.expect("checks");
+        app.drain().await;
+        assert_state(&page.next_result().await, &topic, "succeed", None);
+        app.finish().await;
+    }
 }
 
-#[tokio::test]
-async fn a_dialog_that_does_not_poll_learns_that_the_network_declined_late() {
-    let app = TestApp::open().await;
-    let alice = app.sign_in("alice").await;
-    app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
-    let (mut page, _, topic) = page_of_unconfirmed_payment(&app, &alice).await;
-    app.networks.ledger_fault(json!({ "mode": "decline" })).await;
-    // The decline of a transaction that was sent before is final after a day.
-    app.advance(Duration::from_secs(24 * 3_600 - 60));
-    payment::expire_connect_sessions(&app.ctx, 10).await.expect("expires");
-    app.advance(Duration::from_secs(60));
-    payment::check_due(&app.ctx, 10).await.expect("checks");
-    app.drain().await;
-    let frame = page.next_result().await;
-    assert_state(&frame, &topic, "error", frame[4]["response"]["error"].as_str());
-    assert_ne!(frame[4]["response"]["error"], json!(ConnectExpired.to_string()));
-    app.finish().await;
+on_both! {
+    async fn a_dialog_that_does_not_poll_learns_that_the_network_declined_late(db: &TestDatabase) {
+        let app = TestApp::with_gas(db).await;
+        let alice = app.sign_in("alice").await;
+        app.networks.ledger_fault(json!({ "mode": "drop_request" })).await;
+        let (mut page, _, topic) = page_of_unconfirmed_payment(&app, &alice).await;
+        app.networks.ledger_fault(json!({ "mode": "decline" })).await;
+        // The decline of a transaction that was sent before is final after a day.
+        app.advance(Duration::from_secs(24 * 3_600 - 60));
+        payment::expire_connect_sessions(&app.ctx, 10).await.expect("expires");
+        app.advance(Duration::from_secs(60));
+        payment::check_due(&app.ctx, 10).await.expect("checks");
+        app.drain().await;
+        let frame = page.next_result().await;
+        assert_state(&frame, &topic, "error", frame[4]["response"]["error"].as_str());
+        assert_ne!(frame[4]["response"]["error"], json!(ConnectExpired.to_string()));
+        app.finish().await;
+    }
 }
 
 #[tokio::test]

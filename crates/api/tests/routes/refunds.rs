@@ -27,7 +27,7 @@ fn amounts(invoice: &Value) -> [&Value; 3] {
 
 on_both! {
     async fn invoices_tell_pending_and_failed_refunds_apart_from_those_that_are_back(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
         let session = alice.buy(&app, &app.shop.atlas).await;
         let invoice = alice.retrieve(&session).await["checkoutSession"]["invoice_id"].as_str().expect("an invoice").to_owned();
@@ -55,7 +55,7 @@ on_both! {
     }
 
     async fn a_declined_refund_can_be_retried_or_moved_to_the_balance(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
         let path = declined_refund(&app, &alice, &owner).await;
         let failed = alice.browser.get(&path).await.ok();

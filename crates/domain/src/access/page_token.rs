@@ -1,4 +1,5 @@
-//! Signed links in emails: their holder can view one invoice or subscription and pay its unpaid amount without signing in.
+//! Signed links in emails: without signing in, their holder can view one invoice or subscription, pay its unpaid amount, and undo the
+//! scheduled cancellation of the subscription.
 
 use crate::shared::Timestamp;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub trait MacSigner: Send + Sync {
     fn is_valid(&self, text: &str, mac: &str) -> bool;
 }
 
-/// Creates and verifies the tokens. A token names a single object, and only allows viewing and paying for it.
+/// Creates and verifies the tokens. A token names a single object.
 #[derive(Clone)]
 pub struct SignedLinks(Arc<dyn MacSigner>);
 

@@ -13,8 +13,8 @@ use super::subscription_admin::lock;
 use super::subscription_error::convert_payment_errors;
 use super::usage_carry_over::{enter_currency, threshold_in};
 use super::{
-    BillingError, ChargedItem, MandateLimits, PaymentTargetError, PlanError, PlanOrder, RequestedLimits, RestakeError, Subscription,
-    SubscriptionError, SubscriptionItem, SubscriptionStatus, mandate_limit,
+    BillingError, ChargedItem, MandateLimits, PaymentTargetError, PlanError, PlanOrder, RequestedLimits, Requester, RestakeError,
+    Subscription, SubscriptionError, SubscriptionItem, SubscriptionStatus, mandate_limit,
 };
 use crate::access::{Did, Wallet};
 use crate::context::Context;
@@ -89,7 +89,7 @@ async fn limits(
     let customer = &subscription.customer_id;
     let mut limits_sum = MandateLimits::of_customer(&ctx.policy, unit, customer, &method.id, Some(&subscription.id)).await?;
     match plan {
-        Some(order) => limits_sum = with_plan(ctx, unit, subscription.clone(), order, limits_sum).await?,
+        Some(order) => limits_sum = with_plan(ctx, unit, subscription.clone(), order, Requester::Customer, limits_sum).await?,
         None => {
             let ids: Vec<_> = subscription.items.iter().map(|item| item.price_id.clone()).collect();
             let prices = unit.prices().find_all(&ids).await?;

@@ -4,7 +4,7 @@ use super::billing_batch::BillingBatch;
 use super::charges::{nonce, publish_charges};
 use super::credit::{CreditNoteReason, Destination, is_contested};
 use super::issue_invoice::{Bill, issue};
-use super::plan_mandate::permits;
+use super::plan_mandate::mandate_allows;
 use super::plan_preview::{PlanDraft, draft, shown_for};
 use super::stake::{lock_security, supersede_plan_change};
 use super::subscription_admin::{lock, save};
@@ -28,7 +28,7 @@ pub enum PlanSwitch {
 /// is not required when the store requests the change, since the stake secures the store.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, requester: Requester) -> Result<PlanSwitch, PlanError> {
-    if !permits(ctx, id, order).await? {
+    if !mandate_allows(ctx, id, order, requester).await? {
         return Ok(PlanSwitch::NeedsPermission);
     }
     let mut unit = ctx.store.begin().await?;
@@ -50,8 +50,11 @@ pub async fn switch_plan(ctx: &Context, id: &SubscriptionId, order: &PlanOrder, 
     if !order.fits(&preview) {
         return Err(PlanError::PreviewChanged);
     }
-    if requester == Requester::Customer && !preview.stake.is_zero() {
-        return Ok(PlanSwitch::NeedsPermission);
+    if requester == Requester::Customer {
+        preview.check_stake()?;
+        if !preview.stake.is_zero() {
+            return Ok(PlanSwitch::NeedsPermission);
+        }
     }
     // Lock order: invoices, stock, balance, number series.
     unused.lock(unit.as_mut()).await?;

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn licensed_items_count_once_and_usage_up_to_the_policy_ceiling() {
+    fn licensed_items_count_once_and_usage_up_to_the_policy_limit() {
         let (plan, relay) = (price(10, Usage::Licensed), metered(2));
         assert_eq!(most(&[(&plan, 3)], None), 30);
         assert_eq!(most(&[(&relay, 1)], None), 2_000);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn free_units_and_cheaper_tiers_leave_the_ceiling_high_enough() {
+    fn free_units_and_cheaper_tiers_leave_the_limit_high_enough() {
         let free = tiered(TiersMode::Graduated, &[(Some(10_000), 0), (None, 3)]);
         assert_eq!(most(&[(&free, 1)], None), 3_000);
         let bulk = tiered(TiersMode::Volume, &[(Some(900), 10), (None, 1)]);

@@ -27,7 +27,7 @@ pub(super) enum SignedForPlan<'a> {
 ///
 /// # Errors
 /// [`SubscriptionError::PaymentInFlight`] while the network has not decided about the deposit of an earlier order, also of a failed one:
-/// nothing else would return that deposit. Also while another subscription waits for a plan with a deposit in the same stake.
+/// nothing else would return that deposit.
 pub(super) async fn order_plan(
     ctx: &Context,
     unit: &mut dyn UnitOfWork,
@@ -48,10 +48,6 @@ pub(super) async fn order_plan(
     let ordered = match signed {
         SignedForPlan::Mandate(mandate) => PendingPlanChange { mandate_id: Some(mandate), deposit: earlier_deposit, ..ordered },
         SignedForPlan::Deposit { stake, hash, currency } => {
-            let of_stake = unit.plan_changes().of_stake(&stake.id).await?;
-            if of_stake.iter().any(|other| other.subscription_id != *id && other.has_pending_deposit()) {
-                return Err(SubscriptionError::PaymentInFlight.into());
-            }
             let same_stake = earlier_deposit.as_ref().filter(|deposit| deposit.stake_id == stake.id);
             let requested_before = same_stake.map_or(stake.settled_request(), |deposit| deposit.requested_before);
             if let (Some(earlier), None) = (&earlier, same_stake) {

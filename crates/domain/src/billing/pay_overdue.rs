@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::customer::Customer;
 use crate::payment::{
     Attempt, AttemptKind, CheckError, Currency, Decline, Intent, IntentStatus, Method, MethodAmount, MethodKind, Purpose, RailError,
-    StepRefusal, TransferRequest, UnsignedTransaction, WalletSignature, lock_step,
+    StepRejection, TransferRequest, UnsignedTransaction, WalletSignature, lock_step,
 };
 use crate::pricing::Metadata;
 use crate::shared::{Amount, AmountError, AttemptId, CurrencyId, CustomerId, InvoiceId, PaymentIntentId, StorageError, SubscriptionId};
@@ -106,12 +106,12 @@ impl From<SendError> for SubmitOverduePaymentError {
     }
 }
 
-impl From<StepRefusal> for SubmitOverduePaymentError {
-    fn from(refusal: StepRefusal) -> Self {
+impl From<StepRejection> for SubmitOverduePaymentError {
+    fn from(refusal: StepRejection) -> Self {
         match refusal {
-            StepRefusal::Declined(decline) => Self::Declined(decline),
-            StepRefusal::Ended(expired) => Self::Connect(expired),
-            StepRefusal::Storage(error) => error.into(),
+            StepRejection::Declined(decline) => Self::Declined(decline),
+            StepRejection::Ended(expired) => Self::Connect(expired),
+            StepRejection::Storage(error) => error.into(),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{Invoice, InvoiceStatus, Subscription, SubscriptionError, Subscriptio
 use crate::access::ConnectExpired;
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Decline, Method, MethodAmount, Purpose, SignedTransaction, StepRefusal,
+    Attempt, AttemptKind, AttemptStatus, CheckError, Currency, Decline, Method, MethodAmount, Purpose, SignedTransaction, StepRejection,
     WalletSignature, charge_now, lock_step,
 };
 use crate::shared::{Amount, AttemptId, CurrencyId, MandateId, MethodId, StorageError, SubscriptionId};
@@ -59,12 +59,12 @@ impl From<SendError> for PaymentTargetError {
     }
 }
 
-impl From<StepRefusal> for PaymentTargetError {
-    fn from(refusal: StepRefusal) -> Self {
+impl From<StepRejection> for PaymentTargetError {
+    fn from(refusal: StepRejection) -> Self {
         match refusal {
-            StepRefusal::Declined(decline) => Self::Declined(decline),
-            StepRefusal::Ended(expired) => Self::Connect(expired),
-            StepRefusal::Storage(error) => error.into(),
+            StepRejection::Declined(decline) => Self::Declined(decline),
+            StepRejection::Ended(expired) => Self::Connect(expired),
+            StepRejection::Storage(error) => error.into(),
         }
     }
 }

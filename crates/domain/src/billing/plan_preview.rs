@@ -2,7 +2,7 @@
 
 use super::billing_batch::BillingBatch;
 use super::period_lines::{Lines, describe_prorated, lines, prorated_item, read_usage, usage_of};
-use super::stake::stake_for_plan;
+use super::stake::{Growth, stake_for_plan};
 use super::subscription_admin::load;
 use super::subscription_error::convert_subscription_errors;
 use super::unused_time::{UnusedTime, UnusedTimes};
@@ -54,6 +54,8 @@ pub struct PlanPreview {
     pub next: Amount,
     /// The stake that the charged wallet must add before the customer can make the change.
     pub stake: Amount,
+    /// Whether a customer has to wait: how much the plan requires is known only once another subscription has its ordered plan.
+    pub is_stake_undecided: bool,
 }
 
 impl PlanOrder {
@@ -204,6 +206,16 @@ fn chosen(plans: Vec<Plan>, subscription: &Subscription, choice: &PlanChoice) ->
     plans.into_iter().filter(fits).min_by_key(|plan| (!is_current(plan), !plan.is_own, plan.place))
 }
 
+impl PlanPreview {
+    /// Checks that the stake which the plan requires of a customer is known.
+    ///
+    /// # Errors
+    /// [`SubscriptionError::PaymentInFlight`] if another subscription waits for its plan.
+    pub fn check_stake(&self) -> Result<(), SubscriptionError> {
+        if self.is_stake_undecided { Err(SubscriptionError::PaymentInFlight) } else { Ok(()) }
+    }
+}
+
 /// Computes the price of a plan change made now.
 #[tracing::instrument(skip_all, fields(subscription = %id))]
 pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, choice: &PlanChoice) -> Result<PlanPreview, PlanError> {
@@ -219,8 +231,7 @@ pub async fn preview_plan(ctx: &Context, id: &SubscriptionId, choice: &PlanChoic
 /// The effect of a plan order.
 pub(super) struct PlannedChange {
     pub after: Subscription,
-    /// The amount due now.
-    pub due: Amount,
+    pub preview: PlanPreview,
 }
 
 /// Computes the effect of a plan order.
@@ -237,7 +248,7 @@ pub(super) async fn planned(
     let at = shown_for(unit, order, &before, now).await?;
     let PlanDraft { subscription, preview, .. } = draft(ctx, unit, before, &order.choice, at).await?;
     match order.fits(&preview) {
-        true => Ok(PlannedChange { after: subscription, due: preview.total }),
+        true => Ok(PlannedChange { after: subscription, preview }),
         false => Err(PlanError::PreviewChanged),
     }
 }
@@ -318,7 +329,7 @@ pub(super) async fn draft(
     }
     let batch = BillingBatch::read(unit, std::slice::from_ref(&after)).await?;
     after.name = batch.product_names(&after);
-    let stake = stake_for_plan(unit, &before, &after).await?;
+    let growth = stake_for_plan(unit, &before, &after).await?;
     let parts = Parts {
         price: &price,
         product: &product,
@@ -327,7 +338,7 @@ pub(super) async fn draft(
         usage,
         unused: &unused,
         corrections: &corrections,
-        stake,
+        growth,
     };
     let preview = preview(ctx, unit, &batch, &after, parts, at).await?;
     Ok(PlanDraft { subscription: after, batch, invoice, preview, unused, corrections, stock_returned, stock_taken })
@@ -391,7 +402,7 @@ struct Parts<'a> {
     usage: Lines,
     unused: &'a UnusedTimes,
     corrections: &'a UsageCorrections,
-    stake: Amount,
+    growth: Growth,
 }
 
 async fn preview(
@@ -402,7 +413,7 @@ async fn preview(
     parts: Parts<'_>,
     at: Timestamp,
 ) -> Result<PlanPreview, PlanError> {
-    let Parts { price, product, invoice, change, usage, unused, corrections, stake } = parts;
+    let Parts { price, product, invoice, change, usage, unused, corrections, growth } = parts;
     let mut items = usage.items;
     for line in &change.lines {
         let charged_period = Period { start: at, end: change.period.end };
@@ -431,7 +442,8 @@ async fn preview(
         credited: added.minus(applied).unwrap_or_default(),
         period: change.period,
         next: next.minus(batch.applied(after, next, balance_left))?,
-        stake,
+        is_stake_undecided: matches!(growth, Growth::Undecided),
+        stake: if let Growth::Required(required) = growth { required.amount } else { Amount::ZERO },
     })
 }
 

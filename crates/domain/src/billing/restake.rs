@@ -4,7 +4,7 @@
 use super::ordered_plan::{SignedForPlan, make_ordered_plan_change, order_plan};
 use super::payment_target::{is_change_pending, send, target};
 use super::plan_preview::planned;
-use super::stake::{Placement, growth, has_undecided_deposit, held_with, required_stake, stake_to_replace};
+use super::stake::{Growth, Placement, growth, has_undecided_deposit, held_with, required_stake, stake_to_replace, waiting_with_deposit};
 use super::subscription_admin::{load, lock, save};
 use super::subscription_error::convert_payment_errors;
 use super::{PaymentTargetError, PlanError, PlanOrder, RecoverError, Requester, StakeSubject, Subscription, SubscriptionError};
@@ -70,8 +70,12 @@ pub(super) async fn missing(ctx: &Context, id: &SubscriptionId, payer: &Wallet, 
         StakeFor::ChangedPlan(order) => {
             // Computed for the ordered plan, which takes effect once the stake is placed.
             let after = planned(ctx, unit.as_mut(), subscription.clone(), order).await?.after;
-            if let Some(growth) = growth(unit.as_mut(), &subscription, &after, &payer.did).await? {
-                return Ok(Placement::security(target_of_stake, growth.subject, &payer.did, growth.amount));
+            match growth(unit.as_mut(), &subscription, &after, &payer.did).await? {
+                Growth::Required(required) => {
+                    return Ok(Placement::security(target_of_stake, required.subject, &payer.did, required.amount));
+                }
+                Growth::Undecided => return Err(SubscriptionError::PaymentInFlight.into()),
+                Growth::Nothing => {}
             }
             target_of_stake.subscription = after;
         }
@@ -138,7 +142,11 @@ pub async fn submit_signed_restake(
     let rail = ctx.networks.wallet(placement.target.method.kind).ok_or(PaymentTargetError::MethodNotSupported)?;
     let mut unit = ctx.store.begin().await?;
     // Lock order: subscription, stake.
-    let subscription = if let StakeFor::ChangedPayment(_) = what { None } else { Some(lock(unit.as_mut(), id).await?) };
+    let subscription = match what {
+        StakeFor::ChangedPayment(_) => None,
+        StakeFor::Resuming => Some(lock(unit.as_mut(), id).await?),
+        StakeFor::ChangedPlan(_) => Some(lock_with_others(unit.as_mut(), id).await?),
+    };
     let stake = placement.lock(unit.as_mut()).await?;
     let Placement { target, amount, .. } = &placement;
     let signed = rail.check_stake(&target.method, &target.currency, &placement.request(&stake, payer, nonce), signed)?;
@@ -157,6 +165,25 @@ pub async fn submit_signed_restake(
         tracing::info!(subscription = %id, %error, "the plan is changed later");
     }
     Ok(hash)
+}
+
+/// Locks a subscription and the others of its checkout, in the order of their ids. One stake secures them all, so one plan with a deposit
+/// is ordered at a time.
+async fn lock_with_others(unit: &mut dyn UnitOfWork, id: &SubscriptionId) -> Result<Subscription, RestakeError> {
+    let mut ids = vec![id.clone()];
+    if let Some(session) = load(unit, id).await?.session_id {
+        ids.extend(unit.sessions().find(&session).await?.into_iter().flat_map(|session| session.subscription_ids));
+    }
+    ids.sort();
+    ids.dedup();
+    let mut live = Vec::with_capacity(ids.len());
+    for id in &ids {
+        live.extend(unit.subscriptions().lock(id).await?.filter(|one| one.ended_at.is_none()));
+    }
+    if !waiting_with_deposit(unit, &live, id).await?.is_empty() {
+        return Err(SubscriptionError::PaymentInFlight.into());
+    }
+    Ok(load(unit, id).await?)
 }
 
 /// Records which payment resumes the subscription, since other payments into the stake may settle before it.

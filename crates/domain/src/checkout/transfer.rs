@@ -9,7 +9,7 @@ use crate::access::{ConnectExpired, Did, Wallet};
 use crate::billing::{BillingError, Stake};
 use crate::context::Context;
 use crate::payment::{
-    Attempt, AttemptKind, CheckError, Currency, Decline, Intent, Method, MethodAmount, Purpose, RailError, StepRefusal, TransferRequest,
+    Attempt, AttemptKind, CheckError, Currency, Decline, Intent, Method, MethodAmount, Purpose, RailError, StepRejection, TransferRequest,
     UnsignedTransaction, WalletSignature, lock_step,
 };
 use crate::pricing::ProductNames;
@@ -73,12 +73,12 @@ impl From<StorageError> for TransferError {
     }
 }
 
-impl From<StepRefusal> for TransferError {
-    fn from(refusal: StepRefusal) -> Self {
+impl From<StepRejection> for TransferError {
+    fn from(refusal: StepRejection) -> Self {
         match refusal {
-            StepRefusal::Declined(decline) => Self::Declined(decline),
-            StepRefusal::Ended(expired) => Self::Connect(expired),
-            StepRefusal::Storage(error) => error.into(),
+            StepRejection::Declined(decline) => Self::Declined(decline),
+            StepRejection::Ended(expired) => Self::Connect(expired),
+            StepRejection::Storage(error) => error.into(),
         }
     }
 }

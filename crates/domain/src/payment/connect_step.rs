@@ -16,7 +16,7 @@ pub const STEP_LIFETIME: Duration = FIRST_SEND_LEASE.saturating_add(CALL_DEADLIN
 
 /// Why no attempt is written for a step of a connect session.
 #[derive(Debug)]
-pub(crate) enum StepRefusal {
+pub(crate) enum StepRejection {
     /// The network has declined another transaction of the session.
     Declined(Decline),
     /// The session has ended, or it no longer waits for this step.
@@ -24,7 +24,7 @@ pub(crate) enum StepRefusal {
     Storage(StorageError),
 }
 
-impl From<StorageError> for StepRefusal {
+impl From<StorageError> for StepRejection {
     fn from(error: StorageError) -> Self {
         Self::Storage(error)
     }
@@ -32,16 +32,16 @@ impl From<StorageError> for StepRefusal {
 
 /// Checks that a connect session still waits for the attempt of this step, and keeps it from ending until this unit of work ends. The caller
 /// inserts the attempt next: all other objects are locked before.
-pub(crate) async fn lock_step(ctx: &Context, unit: &mut dyn UnitOfWork, step: Option<&SigningStep<'_>>) -> Result<(), StepRefusal> {
+pub(crate) async fn lock_step(ctx: &Context, unit: &mut dyn UnitOfWork, step: Option<&SigningStep<'_>>) -> Result<(), StepRejection> {
     let Some(SigningStep { token, challenge }) = step else { return Ok(()) };
     let session = unit.connect_sessions().lock(token).await?;
     if let Some(decline) = decline_among(&unit.attempts().of_connect_session(token).await?) {
-        return Err(StepRefusal::Declined(decline));
+        return Err(StepRejection::Declined(decline));
     }
     let waits = |session: ConnectSession| {
         session.status == ConnectStatus::Working && session.challenge == *challenge && session.expires_at > ctx.now()
     };
-    if session.is_some_and(waits) { Ok(()) } else { Err(StepRefusal::Ended(ConnectExpired)) }
+    if session.is_some_and(waits) { Ok(()) } else { Err(StepRejection::Ended(ConnectExpired)) }
 }
 
 /// Why the network declined a transaction of the connect session of this step.

@@ -148,6 +148,8 @@ pub(super) struct Wait {
     pub until: Timestamp,
     /// The intent to answer with in its state at that time; `None` for the card that never answers.
     pub intent: Option<String>,
+    /// The fields that the answer expands.
+    pub expansions: Vec<String>,
 }
 
 impl Answer {

@@ -337,11 +337,11 @@ async fn pay(
             let at = state.now.plus(after);
             intent.due = Some(Due { at_micros: at.micros(), paid });
             enter(state, intent, Status::Processing).await?;
-            wait = answer_waits.then(|| Wait { until: at, intent: Some(intent.id.clone()) });
+            wait = answer_waits.then(|| Wait { until: at, intent: Some(intent.id.clone()), expansions: Vec::new() });
         }
         Verdict::Never => {
             enter(state, intent, Status::Processing).await?;
-            wait = Some(Wait { until: state.now.plus(card::SILENCE), intent: None });
+            wait = Some(Wait { until: state.now.plus(card::SILENCE), intent: None, expansions: Vec::new() });
         }
     }
     state.save(&mut stored).await?;

@@ -155,7 +155,7 @@ impl CardProcessor {
         }
         let Some(intent) = &wait.intent else { return ApiError::timed_out().answer() };
         for _ in 0..MAX_RACES {
-            if let Ok(settled) = self.current_intent(intent, caller).await {
+            if let Ok(settled) = self.current_intent(intent, caller, &wait.expansions).await {
                 return settled;
             }
         }
@@ -174,11 +174,15 @@ impl CardProcessor {
     }
 
     /// The current intent, without checking the client secret.
-    async fn current_intent(&self, intent: &str, caller: Caller) -> Result<Answer, CallError> {
+    async fn current_intent(&self, intent: &str, caller: Caller, expansions: &[String]) -> Result<Answer, CallError> {
         let mut state = self.state().await?;
         let stored = intent::load(&mut state, intent).await?;
+        let mut answer = Answer::ok(stored.value.wire(caller));
+        if caller == Caller::Secret {
+            expand(&mut state, expansions, &mut answer).await?;
+        }
         state.close().await?;
-        Ok(Answer::ok(stored.value.wire(caller)))
+        Ok(answer)
     }
 
     pub(super) async fn state(&self) -> Result<State<'_>, CallError> {
@@ -197,6 +201,9 @@ impl CardProcessor {
         let mut bare = call.clone();
         let expansions = bare.form.take_expansions()?;
         let mut answer = dispatch(&mut state, &bare, self.config.faults).await?;
+        if let Some(wait) = &mut answer.wait {
+            wait.expansions.clone_from(&expansions);
+        }
         if call.caller == Caller::Secret {
             expand(&mut state, &expansions, &mut answer).await?;
         }

@@ -1,7 +1,7 @@
 //! The accept loop. It bounds what a client can hold without sending a request: connections in total and per address, the time for
 //! headers, the rate of bodies, idle time. poem's own server has none of these limits.
 //!
-//! Only HTTP/1.1 is spoken: browsers speak HTTP/2 to the proxy in front, and with one request at a time per connection, the limit of
+//! Only HTTP/1.1 is supported: browsers speak HTTP/2 to the proxy in front, and with one request at a time per connection, the limit of
 //! connections is also the limit of concurrent requests.
 
 mod answer;

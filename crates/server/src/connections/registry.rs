@@ -40,7 +40,7 @@ pub struct Seat {
     peer: Option<IpAddr>,
     /// The number of its current wait. Changed under the registry's lock.
     wait: AtomicU64,
-    /// Told to close, or closed. Changed under the registry's lock.
+    /// Asked to close, or closed. Changed under the registry's lock.
     is_closing: AtomicBool,
     close: Notify,
     /// Increases with each change of what the client has to do; the lowest bits say what ([`Phase`]).

@@ -54,7 +54,7 @@ export function InvoiceLines({ invoice, money }: LinesProps) {
             <>
               {descriptionText(line, texts)}
               {phone && line.quantity > 1 && !line.formula ? ` × ${line.quantity}` : null}
-              <Calculation line={line} money={money} />
+              <PricingFormulaText line={line} money={money} />
             </>
           ),
         },
@@ -92,7 +92,7 @@ export function InvoiceLines({ invoice, money }: LinesProps) {
 }
 
 /** The period of a line, the formula of its amount, and what was credited of it. */
-function Calculation({ line, money }: { line: InvoiceLine; money: LinesProps['money'] }) {
+function PricingFormulaText({ line, money }: { line: InvoiceLine; money: LinesProps['money'] }) {
   const { t, language } = useTexts();
   const formula = line.formula ? formulaText(line.formula, { t }, money) : null;
   const isShortened = line.period && line.covers_until && line.covers_until < line.period.end;

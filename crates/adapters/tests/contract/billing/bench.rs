@@ -202,6 +202,7 @@ impl Billing {
             failure_count: 0,
             failure: None,
             reference: Some(format!("0x5{number}")),
+            return_reference: None,
             checked_at: Timestamp::from_seconds(0),
             created_at: self.start,
             updated_at: self.start.minus(DAY),

@@ -11,7 +11,7 @@ use crate::checkout_fixtures::id;
 use crate::ledger::bench::UNIT;
 use souk_adapters::arcblock::TestWallet;
 use souk_adapters::on_both;
-use souk_domain::billing::{self, PlanChoice, PlanOrder, StakeStatus, SubscriptionError};
+use souk_domain::billing::{self, PlanChoice, PlanOrder, PlanSwitch, Requester, StakeStatus, SubscriptionError};
 use souk_domain::payment::{Decline, check_due};
 use souk_domain::shared::Amount;
 use std::time::Duration;
@@ -99,9 +99,9 @@ on_both! {
         let order = shown(&billing, "sub_1", "price_2").await;
         order_undecided(&billing, "sub_1", &order, own).await;
         let choice = PlanChoice { price: id("price_5"), quantity: None, item: None };
-        let refused = billing::preview_plan(&billing.ctx, &id("sub_2"), &choice).await.expect_err("is refused");
+        let preview = billing::preview_plan(&billing.ctx, &id("sub_2"), &choice).await.expect("is computed");
         let in_flight = SubscriptionError::PaymentInFlight.to_string();
-        assert_eq!(refused.to_string(), in_flight);
+        assert_eq!(preview.check_stake().expect_err("is refused").to_string(), in_flight);
         let refused = sign_delegation(&billing, "sub_2", &stale, own).await.expect_err("is refused");
         assert_eq!(refused.to_string(), in_flight);
         let refused = place_missing_stake(&billing, "sub_2", &stale, own).await.expect_err("is refused");
@@ -115,6 +115,42 @@ on_both! {
         place_missing_stake(&billing, "sub_2", &second, own).await.expect("is placed");
         assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_5"), StakeAmounts::all(160)));
         billing.send_all().await;
+        billing.is_sound().await;
+    }
+
+    async fn the_deposit_of_a_waiting_plan_pays_for_no_other_plan(db: &TestDatabase) {
+        let billing = secured(db).await;
+        let own = &billing.networks.wallet;
+        let order = shown(&billing, "sub_1", "price_2").await;
+        order_undecided(&billing, "sub_1", &order, own).await;
+        assert_eq!(amounts(&billing, "stk_1").await, StakeAmounts::all(65));
+        // As much as was deposited for the first plan.
+        let choice = PlanChoice { price: id("price_2"), quantity: None, item: None };
+        let preview = billing::preview_plan(&billing.ctx, &id("sub_2"), &choice).await.expect("is computed");
+        let same = PlanOrder { choice, at: preview.at, expected: preview.total, credited: Some(preview.credited) };
+        let refused = billing::switch_plan(&billing.ctx, &id("sub_2"), &same, Requester::Customer).await.expect_err("is refused");
+        assert_eq!(refused.to_string(), SubscriptionError::PaymentInFlight.to_string());
+        billing.wait(LATER);
+        assert_eq!(check_due(&billing.ctx, 9).await.expect("checks"), 1);
+        assert_eq!((make_due(&billing).await, price_of(&billing, "sub_1").await), (1, id("price_2")));
+        let second = shown(&billing, "sub_2", "price_2").await;
+        sign_delegation(&billing, "sub_2", &second, own).await.expect("is granted");
+        place_missing_stake(&billing, "sub_2", &second, own).await.expect("is placed");
+        assert_eq!((price_of(&billing, "sub_2").await, amounts(&billing, "stk_1").await), (id("price_2"), StakeAmounts::all(120)));
+        billing.send_all().await;
+        billing.is_sound().await;
+    }
+
+    /// The deposit secures the store, which may do without it.
+    async fn the_store_changes_a_plan_while_another_subscription_waits_for_its_own(db: &TestDatabase) {
+        let billing = secured(db).await;
+        billing.networks.grant_mandate(1_000, 11).await;
+        let order = shown(&billing, "sub_1", "price_2").await;
+        order_undecided(&billing, "sub_1", &order, &billing.networks.wallet).await;
+        let same = shown(&billing, "sub_2", "price_2").await;
+        let switched = billing::switch_plan(&billing.ctx, &id("sub_2"), &same, Requester::Store).await;
+        assert_eq!((switched.expect("is made"), price_of(&billing, "sub_2").await), (PlanSwitch::Switched, id("price_2")));
+        work_for_days(&billing).await;
         billing.is_sound().await;
     }
 

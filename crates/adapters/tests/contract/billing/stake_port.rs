@@ -5,8 +5,10 @@ use crate::checkout_fixtures::{all_at_once, begin, id};
 use crate::ledger::bench::UNIT;
 use souk_adapters::on_both;
 use souk_domain::billing::{
-    ReleaseReason, STAKE_CHECK_INTERVAL, Scope, Stake, StakeFilter, StakePurpose, StakeReservation, StakeStatus, StakeTransferKind,
+    ReleaseReason, STAKE_CHECK_INTERVAL, Scope, Stake, StakeFilter, StakePurpose, StakeReservation, StakeReturns, StakeStatus,
+    StakeTransferKind,
 };
+use souk_domain::payment::Decline;
 use souk_domain::shared::{Amount, Mode, Page, StorageError};
 
 async fn held(db: &souk_adapters::testing::TestDatabase) -> (Billing, Stake) {
@@ -119,17 +121,23 @@ on_both! {
     async fn stakes_are_listed_by_customer_subscription_purpose_and_status(db: &TestDatabase) {
         let (_, stake) = held(db).await;
         let mut unit = begin(db).await;
-        let declined = Stake { id: id("stk_2"), purpose: StakePurpose::Overdraft, failure_count: 6, status: StakeStatus::Releasing, amount_returned: Amount::new(1), ..stake };
-        unit.stakes().insert(&declined).await.expect("inserts");
+        let declined = Stake { id: id("stk_2"), purpose: StakePurpose::Overdraft, failure_count: 6, status: StakeStatus::Releasing, amount_returned: Amount::new(1), failure: Some(Decline::default()), ..stake.clone() };
+        let returned = Stake { id: id("stk_3"), status: StakeStatus::Final, amount_returned: Amount::new(1), return_reference: Some("HASH".to_owned()), customer_id: id("cus_1"), ..stake };
+        for stake in [&declined, &returned] {
+            unit.stakes().insert(stake).await.expect("inserts");
+        }
+        assert_eq!(unit.stakes().find(&returned.id).await.expect("reads"), Some(returned));
         let filters = [
-            (StakeFilter::default(), vec!["stk_2", "stk_1"]),
-            (StakeFilter { customer_id: Some(id("cus_1")), ..StakeFilter::default() }, vec!["stk_2", "stk_1"]),
+            (StakeFilter::default(), vec!["stk_3", "stk_2", "stk_1"]),
+            (StakeFilter { customer_id: Some(id("cus_1")), ..StakeFilter::default() }, vec!["stk_3", "stk_2", "stk_1"]),
             (StakeFilter { customer_id: Some(id("cus_2")), ..StakeFilter::default() }, vec![]),
-            (StakeFilter { subscription_id: Some(id("sub_1")), ..StakeFilter::default() }, vec!["stk_2", "stk_1"]),
-            (StakeFilter { purpose: Some(StakePurpose::Security), ..StakeFilter::default() }, vec!["stk_1"]),
-            (StakeFilter { statuses: vec![StakeStatus::Releasing, StakeStatus::Final], ..StakeFilter::default() }, vec!["stk_2"]),
+            (StakeFilter { subscription_id: Some(id("sub_1")), ..StakeFilter::default() }, vec!["stk_3", "stk_2", "stk_1"]),
+            (StakeFilter { purpose: Some(StakePurpose::Security), ..StakeFilter::default() }, vec!["stk_3", "stk_1"]),
+            (StakeFilter { statuses: vec![StakeStatus::Releasing, StakeStatus::Final], ..StakeFilter::default() }, vec!["stk_3", "stk_2"]),
             (StakeFilter { needs_attention: true, ..StakeFilter::default() }, vec!["stk_2"]),
-            (StakeFilter { is_returned: true, ..StakeFilter::default() }, vec!["stk_2"]),
+            (StakeFilter { returns: Some(StakeReturns::All), ..StakeFilter::default() }, vec!["stk_3", "stk_2"]),
+            (StakeFilter { returns: Some(StakeReturns::Succeeded), ..StakeFilter::default() }, vec!["stk_3"]),
+            (StakeFilter { returns: Some(StakeReturns::Failed), ..StakeFilter::default() }, vec!["stk_2"]),
         ];
         for (filter, expected) in filters {
             let found = unit.stakes().list(Mode::Test, &filter, &Page::new(None, None)).await.expect("reads");

@@ -1,7 +1,10 @@
 //! Both generations of the chain's software, with gas prices above zero.
 
 use super::bench::{Bench, UNIT, describe};
-use souk_adapters::arcblock::{DecodedTransaction, Format, Itx, StakeTx, TokenInput, Transaction, TransactionInput};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+use souk_adapters::arcblock::{DecodedTransaction, Format, Itx, Payload, StakeTx, TokenInput, Transaction, TransactionInput};
 use souk_adapters::identity::stake_address;
 use souk_adapters::on_both;
 use souk_domain::access::Did;
@@ -102,6 +105,30 @@ on_both! {
         assert!(bench.mandate_allows(10).await, "the newer fields are not asked for");
         bench.clock.advance(Duration::from_secs(3_600));
         assert!(!bench.mandate_allows(10).await);
+    }
+
+    /// As clients write it that decode what they sign: as asked, decoded, or as a JSON text of the same bytes.
+    async fn a_transfer_whose_payload_was_rewritten_settles_in_both_generations(db: &TestDatabase) {
+        let bench = Bench::open(db).await;
+        bench.faucet().await;
+        for (generation, nonces) in Generation::ALL.into_iter().zip([100, 200]) {
+            bench.set_chain(generation, GAS_PRICE).await;
+            let data = json!({ "reference": "cs_1" });
+            let bytes = data.to_string();
+            for (nonce, payload) in (nonces..).zip([data, json!(bytes), json!(STANDARD.encode(&bytes))]) {
+                let request = bench.request("cs_1", 1, nonce);
+                let prepared = bench.rail.prepare(&bench.method, &bench.currency, &request).expect("prepares");
+                let signed = bench.wallet.sign_transfer(&prepared.partial_tx, &prepared.token, request.amount).expect("signs");
+                let bytes = bs58::decode(&signed[1..]).into_vec().expect("base58");
+                let DecodedTransaction { mut transaction, format } = Transaction::decode(&bytes).expect("a transaction");
+                let Some(Itx::TransferV3Tx(transfer)) = &mut transaction.itx else { panic!("a transfer") };
+                transfer.data = Some(Payload::new(&payload));
+                bench.wallet.sign(&mut transaction, format);
+                let rewritten = format!("z{}", bs58::encode(transaction.encode(format)).into_string());
+                let checked = bench.rail.check(&bench.method, &bench.currency, &request, &rewritten).expect("passes");
+                assert_eq!(describe(&bench.send(&checked).await), ("settled", 1), "{generation:?} {payload}");
+            }
+        }
     }
 
     async fn every_flow_works_in_both_generations_once_the_store_has_staked_for_gas(db: &TestDatabase) {

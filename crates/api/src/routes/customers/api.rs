@@ -1,5 +1,5 @@
-use super::readable_customer;
-use crate::auth::{Caller, Reader, Reads, RequestContext, SignedIn, resources};
+use super::{named_customer, readable_customer};
+use crate::auth::{Caller, LinkHolder, Reader, Reads, RequestContext, SignedIn, resources};
 use crate::problem::Problem;
 use crate::routes::input::{page, words};
 use crate::routes::payments::{AddressModel, CustomerModel};
@@ -11,7 +11,7 @@ use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
 use souk_domain::access::User;
 use souk_domain::billing::overdue_of;
-use souk_domain::customer::{self, ContactForm};
+use souk_domain::customer::{self, ContactForm, Customer};
 use souk_domain::shared::{CustomerId, Mode, Page};
 use std::sync::Arc;
 
@@ -117,11 +117,13 @@ impl CustomersApi {
     async fn overdue(
         &self,
         app: Data<&Arc<App>>,
-        reader: Reader<resources::Customers>,
+        visitor: LinkHolder<resources::Customers>,
         id: Path<String>,
     ) -> Result<Json<OverdueModel>, Problem> {
         let mut unit = app.ctx.store.read().await?;
-        let customer = readable_customer(&app, unit.as_mut(), &reader, &id).await?;
+        let found = named_customer(&app, unit.as_mut(), visitor.mode(), &id).await?;
+        let is_allowed = |customer: &Customer| visitor.may_open(&[customer.id.as_str()], &customer.did, customer.mode);
+        let customer = found.filter(is_allowed).ok_or_else(Problem::not_found)?;
         let overdue = overdue_of(unit.as_mut(), &customer.id, None).await?;
         Ok(Json(overdue_model(&overdue, None, &app.site)))
     }

@@ -1,4 +1,6 @@
-use super::model::{RefundAnswerModel, RefundInputModel, RefundModel, STAKE_RETURN, order_refund, refund_model, refund_models};
+use super::model::{
+    RefundAnswerModel, RefundInputModel, RefundModel, STAKE_RETURN, order_refund, refund_model, refund_models, stake_return,
+};
 use crate::auth::{Reader, Reads, Writes, resources};
 use crate::lossless_json::LosslessJson;
 use crate::problem::Problem;
@@ -9,7 +11,7 @@ use poem::web::Data;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
-use souk_domain::billing::{self, StakeFilter, refundable};
+use souk_domain::billing::{self, StakeFilter, StakeReturns, refundable};
 use souk_domain::payment::{RefundFilter, RefundStatus, RefundType};
 use souk_domain::shared::{InvoiceId, RefundId, StakeId};
 use std::sync::Arc;
@@ -79,13 +81,19 @@ impl RefundsApi {
         };
         let kind = match kind.0.as_deref().filter(|named| !named.is_empty()) {
             Some(STAKE_RETURN) => {
-                if invoice_id.is_some() || status.is_some_and(|status| status != RefundStatus::Succeeded) {
-                    return nothing();
-                }
+                let returns = match status {
+                    _ if invoice_id.is_some() => return nothing(),
+                    None => StakeReturns::All,
+                    Some(RefundStatus::Succeeded) => StakeReturns::Succeeded,
+                    Some(RefundStatus::Failed) => StakeReturns::Failed,
+                    Some(RefundStatus::Pending | RefundStatus::Canceled) => return nothing(),
+                };
                 let page = page::<StakeId>(number.0, size, starting_after.0)?;
-                let filter = StakeFilter { customer_id, is_returned: true, ..StakeFilter::default() };
+                let filter = StakeFilter { customer_id, returns: Some(returns), ..StakeFilter::default() };
                 let found = unit.stakes().list(reader.mode(), &filter, &page).await?;
-                return Ok(Json(RefundListModel { count: found.count, list: found.list.iter().map(RefundModel::from).collect() }));
+                let methods = unit.methods().list(reader.mode()).await?;
+                let list = found.list.iter().map(|stake| stake_return(stake, &methods, &app.site)).collect();
+                return Ok(Json(RefundListModel { count: found.count, list }));
             }
             Some(named) => match RefundType::from_name(named) {
                 Some(kind) => Some(kind),

@@ -8,7 +8,7 @@ use crate::state::{App, Site};
 use poem_openapi::{Object, Union};
 use souk_domain::access::Did;
 use souk_domain::billing::{self, CreditNoteReason, RefundOrder, RefundedNote, Stake};
-use souk_domain::payment::{Decline, Intent, MethodKind, Refund, RefundStatus, RefundType, TransactionKey};
+use souk_domain::payment::{Decline, Intent, Method, MethodKind, Refund, RefundStatus, RefundType, TransactionKey};
 use souk_domain::shared::{Amount, InvoiceId, Mode, PaymentIntentId, StorageError};
 use souk_domain::storage::UnitOfWork;
 use std::collections::BTreeMap;
@@ -99,33 +99,41 @@ impl RefundModel {
 /// The type of a stake's return among the refunds.
 pub(super) const STAKE_RETURN: &str = "stake_return";
 
-/// The part of a stake that was returned.
-impl From<&Stake> for RefundModel {
-    fn from(stake: &Stake) -> Self {
-        Self {
-            id: stake.id.to_string(),
-            object: "refund".to_owned(),
-            livemode: stake.mode.is_live(),
-            kind: STAKE_RETURN.to_owned(),
-            status: RefundStatus::Succeeded.name().to_owned(),
-            amount: stake.amount_returned.to_string(),
-            payment_intent_id: None,
-            credit_note_id: None,
-            invoice_id: None,
-            subscription_id: stake.subject.subscription().map(ToString::to_string),
-            customer_id: stake.customer_id.to_string(),
-            currency_id: stake.currency_id.to_string(),
-            payment_method_id: stake.method_id.to_string(),
-            reason: stake.release_reason.map(|reason| reason.name().to_owned()).unwrap_or_default(),
-            description: String::new(),
-            reference: String::new(),
-            payment_details: BTreeMap::new(),
-            failure: None,
-            failure_reason: None,
-            failure_count: 0,
-            created_at: stake.created_at.to_iso(),
-            updated_at: stake.updated_at.to_iso(),
-        }
+/// The return of a stake: the part that was returned, or the part that the network declined to return.
+pub(super) fn stake_return(stake: &Stake, methods: &[Method], site: &Site) -> RefundModel {
+    let (status, amount) = match stake.has_failed_release() {
+        true => (RefundStatus::Failed, stake.available()),
+        false => (RefundStatus::Succeeded, stake.amount_returned),
+    };
+    let reference = stake.return_reference.as_deref().filter(|_| status == RefundStatus::Succeeded);
+    let method = methods.iter().find(|method| method.id == stake.method_id);
+    let details = reference.zip(method).map(|(reference, method)| {
+        let transaction = PaymentDetailModel::of_transaction(reference, STAKE_RETURN);
+        transaction.between(site.account(method.kind), Some(stake.payer.as_str())).under(method.kind)
+    });
+    RefundModel {
+        id: stake.id.to_string(),
+        object: "refund".to_owned(),
+        livemode: stake.mode.is_live(),
+        kind: STAKE_RETURN.to_owned(),
+        status: status.name().to_owned(),
+        amount: amount.to_string(),
+        payment_intent_id: None,
+        credit_note_id: None,
+        invoice_id: None,
+        subscription_id: stake.subject.subscription().map(ToString::to_string),
+        customer_id: stake.customer_id.to_string(),
+        currency_id: stake.currency_id.to_string(),
+        payment_method_id: stake.method_id.to_string(),
+        reason: stake.release_reason.map(|reason| reason.name().to_owned()).unwrap_or_default(),
+        description: String::new(),
+        reference: reference.unwrap_or_default().to_owned(),
+        payment_details: details.unwrap_or_default(),
+        failure: stake.failure.as_ref().map(FailureModel::from),
+        failure_reason: stake.failure.as_ref().map(|failure| failure.code.clone()),
+        failure_count: stake.failure_count,
+        created_at: stake.created_at.to_iso(),
+        updated_at: stake.updated_at.to_iso(),
     }
 }
 

@@ -58,7 +58,7 @@ impl StakesApi {
             customer_id,
             subscription_id,
             needs_attention: needs_attention.0.unwrap_or_default(),
-            is_returned: false,
+            returns: None,
         };
         let found = unit.stakes().list(reader.mode(), &filter, &page).await?;
         let list = stakes(unit.as_mut(), reader.mode(), &found.list, reader.is_store()).await?;

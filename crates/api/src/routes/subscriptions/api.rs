@@ -213,16 +213,41 @@ pub(super) struct AuthorizedAction {
 /// # Errors
 /// 404 if the subscription does not exist or the actor may not change it.
 pub(super) async fn authorize_action(app: &App, actor: &Actor<resources::Subscriptions>, id: &str) -> Result<AuthorizedAction, Problem> {
+    let found = find_with_holder(app, id).await?;
+    let requester = if actor.0.is_store() { Requester::Store } else { Requester::Customer };
+    found.authorized(requester, |found| actor.0.may_read(&found.holder, found.subscription.mode))
+}
+
+/// As [`authorize_action`], also for the holder of the subscription's link.
+pub(super) async fn authorize_linked(
+    app: &App,
+    visitor: &LinkHolder<resources::Subscriptions>,
+    id: &str,
+) -> Result<AuthorizedAction, Problem> {
+    let found = find_with_holder(app, id).await?;
+    let requester = if visitor.is_store() { Requester::Store } else { Requester::Customer };
+    found.authorized(requester, |found| visitor.may_open(&[found.subscription.id.as_str()], &found.holder, found.subscription.mode))
+}
+
+/// A subscription, and the DID of its customer.
+struct FoundSubscription {
+    subscription: Subscription,
+    holder: Did,
+}
+
+impl FoundSubscription {
+    fn authorized(self, requester: Requester, is_allowed: impl FnOnce(&Self) -> bool) -> Result<AuthorizedAction, Problem> {
+        match is_allowed(&self) {
+            true => Ok(AuthorizedAction { subscription: self.subscription, requester }),
+            false => Err(Problem::not_found()),
+        }
+    }
+}
+
+async fn find_with_holder(app: &App, id: &str) -> Result<FoundSubscription, Problem> {
     let id = SubscriptionId::parse(id)?;
     let mut unit = app.ctx.store.read().await?;
     let subscription = unit.subscriptions().find(&id).await?.ok_or_else(Problem::not_found)?;
-    let holder: Did = match unit.customers().find(&subscription.customer_id).await? {
-        Some(customer) => customer.did,
-        None => return Err(Problem::not_found()),
-    };
-    if !actor.0.may_read(&holder, subscription.mode) {
-        return Err(Problem::not_found());
-    }
-    let requester = if actor.0.is_store() { Requester::Store } else { Requester::Customer };
-    Ok(AuthorizedAction { subscription, requester })
+    let customer = unit.customers().find(&subscription.customer_id).await?.ok_or_else(Problem::not_found)?;
+    Ok(FoundSubscription { subscription, holder: customer.did })
 }

@@ -1,6 +1,6 @@
-use super::api::{AuthorizedAction, authorize_action, show};
+use super::api::{AuthorizedAction, authorize_action, authorize_linked, show};
 use super::model::SubscriptionModel;
-use crate::auth::{Actor, Writes, resources};
+use crate::auth::{Actor, LinkActor, LinkHolder, Writes, resources};
 use crate::lossless_json::{Decimal, LosslessJson};
 use crate::problem::Problem;
 use crate::routes::stakes::OverdraftModel;
@@ -132,23 +132,23 @@ impl ManageApi {
     async fn recover_info(
         &self,
         app: Data<&Arc<App>>,
-        actor: Actor<resources::Subscriptions>,
+        visitor: LinkHolder<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<RecoveryModel>, Problem> {
-        let AuthorizedAction { subscription, requester } = authorize_action(&app, &actor, &id).await?;
+        let AuthorizedAction { subscription, requester } = authorize_linked(&app, &visitor, &id).await?;
         let recovery = billing::recovery(&app.ctx, requester, &subscription.id).await?;
         recovery_model(&app, &subscription, recovery.needs_stake).await
     }
 
-    /// Undo a scheduled cancellation. If `needStake` is true, nothing has changed yet.
+    /// Undo a scheduled cancellation, also by the link of an email about the subscription. If `needStake` is true, nothing has changed yet.
     #[oai(path = "/:id/recover", method = "put")]
     async fn recover(
         &self,
         app: Data<&Arc<App>>,
-        actor: Actor<resources::Subscriptions>,
+        actor: LinkActor<resources::Subscriptions>,
         id: Path<String>,
     ) -> Result<Json<RecoveryModel>, Problem> {
-        let AuthorizedAction { subscription, requester } = authorize_action(&app, &actor, &id).await?;
+        let AuthorizedAction { subscription, requester } = authorize_linked(&app, &actor.0, &id).await?;
         let recovery = billing::recover(&app.ctx, requester, &subscription.id).await?;
         recovery_model(&app, &subscription, recovery.needs_stake).await
     }

@@ -181,6 +181,9 @@ impl PlansApi {
         let AuthorizedAction { subscription, requester } = authorize_action(&app, &actor, &id).await?;
         let choice = read_choice(&choice.price_id, choice.quantity, choice.item_id.as_deref())?;
         let preview = billing::preview_plan(&app.ctx, &subscription.id, &choice).await?;
+        if requester == Requester::Customer {
+            preview.check_stake().map_err(PlanError::from)?;
+        }
         Ok(Json(PreviewModel::new(&preview, requester)))
     }
 

@@ -4,7 +4,7 @@ use crate::app::{ACCEPTED, TestApp};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use souk_adapters::on_one;
+use souk_adapters::{on_both, on_one};
 
 /// Checks what a buyer has after a purchase over any network.
 async fn bought(app: &TestApp, buyer: &crate::app::Buyer, session: &str, amount: &str) -> Value {
@@ -42,9 +42,9 @@ async fn bought(app: &TestApp, buyer: &crate::app::Buyer, session: &str, amount:
     invoice
 }
 
-on_one! {
+on_both! {
     async fn a_purchase_by_wallet_ends_with_invoice_mail_entitlement_and_download(db: &TestDatabase) {
-        let app = TestApp::on(db).await;
+        let app = TestApp::with_gas(db).await;
         let alice = app.sign_in("alice").await;
         let session = alice.start(&app.shop.atlas).await;
         let submitted = alice.submit_for_wallet(&app, &session).await;
@@ -63,7 +63,9 @@ on_one! {
         assert_eq!(details["receiver"], app.app_key.did().as_str());
         app.finish().await;
     }
+}
 
+on_one! {
     async fn a_purchase_by_card_ends_with_invoice_mail_entitlement_and_download(db: &TestDatabase) {
         let app = TestApp::on(db).await;
         let alice = app.sign_in("alice").await;

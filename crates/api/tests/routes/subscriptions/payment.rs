@@ -39,6 +39,7 @@ async fn hold_stake(app: &TestApp, one: &Subscriber) {
         failure_count: 0,
         failure: None,
         reference: Some("z2stake".to_owned()),
+        return_reference: None,
         checked_at: at,
         created_at: at,
         updated_at: at,

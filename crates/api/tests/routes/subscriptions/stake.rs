@@ -1,7 +1,10 @@
-use crate::app::plans::SKT;
+use crate::app::plans::{SKT, week};
+use crate::app::signing::{GAS_PRICE, generation_for};
 use crate::app::{Buyer, Plans, TestApp};
 use serde_json::{Value, json};
 use souk_adapters::identity::{delegation_address, stake_address};
+use souk_adapters::on_both;
+use souk_domain::billing;
 use souk_domain::checkout::SubscriptionTerms;
 use souk_domain::shared::SubscriptionId;
 
@@ -15,14 +18,49 @@ async fn statements(buyer: &Buyer) -> Vec<(Value, Value)> {
     found
 }
 
-#[tokio::test]
-async fn the_store_can_forfeit_a_part_of_a_stake_and_return_the_rest() {
-    let app = TestApp::open().await;
-    let plans = Plans::put(&app).await;
-    let link = plans.link(&app, &[&plans.weekly], SubscriptionTerms::default()).await;
+on_both! {
+    async fn the_store_can_forfeit_a_part_of_a_stake_and_return_the_rest(db: &TestDatabase) {
+        let app = TestApp::with_gas(db).await;
+        forfeit_and_return(&app).await;
+        app.finish().await;
+    }
+
+    async fn a_return_that_lacks_gas_is_among_the_failed_refunds_until_it_is_made(db: &TestDatabase) {
+        let app = TestApp::on(db).await;
+        let plans = Plans::put(&app).await;
+        // Nothing is paid yet, so the store's account has no funds for gas.
+        let link = plans.link(&app, &[&plans.weekly], SubscriptionTerms { trial: week(), ..SubscriptionTerms::default() }).await;
+        let (alice, owner) = (app.sign_in("alice").await, app.owner().await);
+        let session = alice.subscribe(&app, &link).await;
+        let found = alice.retrieve(&session).await;
+        let path = format!("/api/subscriptions/{}", found["checkoutSession"]["subscription_id"].as_str().expect("a subscription"));
+        let generation = generation_for(db);
+        app.networks.set_chain(generation, GAS_PRICE).await;
+        owner.browser.put(&format!("{path}/cancel"), &json!({ "at": "now" })).await.ok();
+        owner.browser.put(&format!("{path}/return-stake"), &json!({})).await.ok();
+        app.drain().await;
+        let returns = async |status: &str| alice.browser.get(&format!("/api/refunds?type=stake_return&status={status}")).await.ok();
+        let failed = returns("failed").await;
+        let one = &failed["list"][0];
+        assert_eq!((&failed["count"], &one["status"], &one["amount"]), (&json!(1), &json!("failed"), &json!((2 * SKT).to_string())));
+        assert_eq!((&one["failure_reason"], &one["payment_details"]), (&json!("INSUFFICIENT_GAS"), &json!({})), "{one}");
+        assert_eq!(returns("succeeded").await["count"], 0);
+        app.stake_for_gas(generation).await;
+        assert_eq!(billing::retry_without_gas(&app.ctx, 10).await.expect("retries"), 1);
+        app.move_stakes().await;
+        assert_eq!(returns("failed").await["count"], 0);
+        let succeeded = returns("succeeded").await;
+        assert_eq!((&succeeded["count"], &succeeded["list"][0]["status"]), (&json!(1), &json!("succeeded")), "{succeeded}");
+        app.finish().await;
+    }
+}
+
+async fn forfeit_and_return(app: &TestApp) {
+    let plans = Plans::put(app).await;
+    let link = plans.link(app, &[&plans.weekly], SubscriptionTerms::default()).await;
     let alice = app.sign_in("alice").await;
     let owner = app.owner().await;
-    let session = alice.subscribe(&app, &link).await;
+    let session = alice.subscribe(app, &link).await;
     let found = alice.retrieve(&session).await;
     let path = format!("/api/subscriptions/{}", found["checkoutSession"]["subscription_id"].as_str().expect("a subscription"));
     let slash = json!({ "amount": "0.5", "reason": "abuse" });
@@ -44,7 +82,7 @@ async fn the_store_can_forfeit_a_part_of_a_stake_and_return_the_rest() {
     let amount = |base: u128| json!(base.to_string());
     let expected = [("return_stake", 3 * SKT / 2), ("slash_stake", SKT / 2), ("stake", 2 * SKT)];
     assert_eq!(statements(&alice).await, expected.map(|(reason, base)| (json!(reason), amount(base))));
-    let returns = alice.browser.get("/api/refunds?type=stake_return").await.ok();
+    let returns = alice.browser.get("/api/refunds?type=stake_return&status=succeeded").await.ok();
     assert_eq!((&returns["count"], &returns["list"][0]["type"]), (&json!(1), &json!("stake_return")));
     assert_eq!((&returns["list"][0]["amount"], &returns["list"][0]["status"]), (&amount(3 * SKT / 2), &json!("succeeded")));
     assert_eq!(app.sign_in("bob").await.browser.get("/api/refunds?type=stake_return").await.ok()["count"], 0);
@@ -64,6 +102,10 @@ async fn the_store_can_forfeit_a_part_of_a_stake_and_return_the_rest() {
     assert_eq!(details["receiver"], store.as_str(), "{details}");
     let list = alice.browser.get("/api/invoices?include_staking=true&include_return_staking=true").await.ok()["list"].clone();
     let (wallet, store) = (wallet.as_str(), store.as_str());
+    let back = &returns["list"][0];
+    let details = json!({ "tx_hash": back["reference"], "type": "stake_return", "payer": store, "receiver": wallet });
+    assert_eq!(back["payment_details"]["arcblock"], details, "{back}");
+    assert!(back["reference"].as_str().is_some_and(|hash| !hash.is_empty()), "{back}");
     for (reason, kind, payer, receiver) in
         [("stake", "stake", wallet, store), ("return_stake", "stake_return", store, wallet), ("slash_stake", "slash", wallet, store)]
     {
@@ -75,5 +117,4 @@ async fn the_store_can_forfeit_a_part_of_a_stake_and_return_the_rest() {
         assert!(moved["tx_hash"].as_str().is_some_and(|hash| !hash.is_empty()), "{one}");
     }
     assert_eq!(app.breaches().await, [""; 0]);
-    app.finish().await;
 }

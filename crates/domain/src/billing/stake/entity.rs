@@ -122,6 +122,8 @@ pub struct Stake {
     pub failure: Option<Decline>,
     /// The network's reference of the last payment into it.
     pub reference: Option<String>,
+    /// The network's reference of the last return by the store.
+    pub return_reference: Option<String>,
     /// When the network was last queried about it; the Unix epoch means never.
     pub checked_at: Timestamp,
     pub created_at: Timestamp,
@@ -163,6 +165,7 @@ impl RequestedStake<'_> {
             failure_count: 0,
             failure: None,
             reference: None,
+            return_reference: None,
             checked_at: Timestamp::from_seconds(0),
             created_at: now,
             updated_at: now,
@@ -201,6 +204,12 @@ impl Stake {
             StakeStatus::Pending | StakeStatus::Held => self.amount_requested.minus(self.remaining()).unwrap_or_default(),
             StakeStatus::Releasing | StakeStatus::Final => Amount::ZERO,
         }
+    }
+
+    /// Whether its network declined the last try to release it.
+    #[must_use]
+    pub const fn has_failed_release(&self) -> bool {
+        matches!(self.status, StakeStatus::Releasing) && self.failure.is_some()
     }
 
     #[must_use]
@@ -377,6 +386,7 @@ pub(in crate::billing) mod tests {
             failure_count: 0,
             failure: None,
             reference: Some("HASH".to_owned()),
+            return_reference: None,
             checked_at: Timestamp::from_seconds(0),
             created_at: at(0),
             updated_at: at(0),

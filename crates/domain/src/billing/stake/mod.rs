@@ -33,13 +33,13 @@ pub use overdraft::{
 };
 pub(in crate::billing) use overdue::OverdueInvoices;
 pub(in crate::billing) use place::{
-    Placement, ask_network, growth, held_with, lock_security, required_stake, stake_for_plan, stake_placed_ahead, stake_to_replace,
-    stake_to_share,
+    Growth, Placement, ask_network, growth, held_with, lock_security, required_stake, stake_for_plan, stake_placed_ahead, stake_to_replace,
+    stake_to_share, waiting_with_deposit,
 };
 pub(in crate::billing) use plan_deposit::{
     delegation_declined, fail_plan_change, has_undecided_deposit, return_deposit, supersede_plan_change,
 };
-pub use port::{StakeFilter, Stakes};
+pub use port::{StakeFilter, StakeReturns, Stakes};
 pub(crate) use posting::{post_stake, record_placement};
 pub(crate) use release::abandon_stake;
 pub(in crate::billing) use release::{ReleaseTime, release_if_unused};

@@ -155,47 +155,69 @@ pub(in crate::billing) async fn required_stake(
     Ok(Some(RequiredStake { subject: security.subject, amount }))
 }
 
+/// The stake that a plan change requires beside what is held.
+pub(in crate::billing) enum Growth {
+    /// No more, or no stake is held.
+    Nothing,
+    Required(RequiredStake),
+    /// Another subscription that shares the stake waits for a plan with a deposit: how much is required is known only after that.
+    Undecided,
+}
+
 /// The stake that a wallet must add before a plan change, if the new plan requires more than the old one and more than is staked: the
-/// difference, or the full amount if another wallet placed the current stake, which is then released. `None`: nothing, or no stake is held.
-///
-/// # Errors
-/// [`SubscriptionError::PaymentInFlight`] while another subscription that shares the stake waits for a plan with a deposit: how much is
-/// required is known only after that.
+/// difference, or the full amount if another wallet placed the current stake, which is then released. A deposit for the waiting plan of
+/// another subscription does not count.
 pub(in crate::billing) async fn growth(
     unit: &mut dyn UnitOfWork,
     before: &Subscription,
     after: &Subscription,
     payer: &Did,
-) -> Result<Option<RequiredStake>, SubscriptionError> {
+) -> Result<Growth, SubscriptionError> {
     let currency = unit.methods().find_currency(&before.currency_id).await?.ok_or(SubscriptionError::NotFound)?;
-    let Some(old_security) = security_of(unit, before, &currency).await? else { return Ok(None) };
-    let Some(stake) = old_security.stake.as_ref().filter(|stake| stake.is_held()) else { return Ok(None) };
-    let Some(new_security) = security_of(unit, after, &currency).await? else { return Ok(None) };
+    let Some(old_security) = security_of(unit, before, &currency).await? else { return Ok(Growth::Nothing) };
+    let Some(stake) = old_security.stake.as_ref().filter(|stake| stake.is_held()) else { return Ok(Growth::Nothing) };
+    let Some(new_security) = security_of(unit, after, &currency).await? else { return Ok(Growth::Nothing) };
     let required = new_security.terms(unit, &currency).await?.amount();
-    let held = stake.amount_requested;
-    if required <= old_security.terms(unit, &currency).await?.amount() || required <= held {
-        return Ok(None);
+    if required <= old_security.terms(unit, &currency).await?.amount() {
+        return Ok(Growth::Nothing);
     }
-    let others: Vec<_> = old_security.live.iter().map(|one| one.id.clone()).filter(|id| *id != before.id).collect();
-    if unit.plan_changes().find_all(&others).await?.iter().any(PendingPlanChange::has_pending_deposit) {
-        return Err(SubscriptionError::PaymentInFlight);
+    let waiting = waiting_with_deposit(unit, &old_security.live, &before.id).await?;
+    let of_stake = waiting.iter().filter_map(|change| change.deposit.as_ref()).filter(|deposit| deposit.stake_id == stake.id);
+    let held = of_stake.map(|deposit| deposit.requested_before).fold(stake.amount_requested, Amount::min);
+    if required <= held {
+        return Ok(Growth::Nothing);
+    }
+    if !waiting.is_empty() {
+        return Ok(Growth::Undecided);
     }
     let amount = if stake.payer == *payer { required.minus(held)? } else { required };
-    Ok(Some(RequiredStake { subject: old_security.subject, amount }))
+    Ok(Growth::Required(RequiredStake { subject: old_security.subject, amount }))
 }
 
-/// The stake that the charged wallet must add before a plan change; zero for cards.
+/// The plan changes of these subscriptions, except one, that wait and have a deposit.
+pub(in crate::billing) async fn waiting_with_deposit(
+    unit: &mut dyn UnitOfWork,
+    live: &[Subscription],
+    except: &SubscriptionId,
+) -> Result<Vec<PendingPlanChange>, StorageError> {
+    let others: Vec<_> = live.iter().map(|one| one.id.clone()).filter(|id| id != except).collect();
+    let mut changes = if others.is_empty() { Vec::new() } else { unit.plan_changes().find_all(&others).await? };
+    changes.retain(PendingPlanChange::has_pending_deposit);
+    Ok(changes)
+}
+
+/// The stake that the charged wallet must add before a plan change; nothing for cards.
 pub(in crate::billing) async fn stake_for_plan(
     unit: &mut dyn UnitOfWork,
     before: &Subscription,
     after: &Subscription,
-) -> Result<Amount, SubscriptionError> {
+) -> Result<Growth, SubscriptionError> {
     let mandate = match &before.mandate_id {
         Some(mandate) => unit.mandates().find(mandate).await?,
         None => None,
     };
-    let Some(MandateDetails::Delegation { payer, .. }) = mandate.and_then(|mandate| mandate.details) else { return Ok(Amount::ZERO) };
-    Ok(growth(unit, before, after, &payer).await?.map_or(Amount::ZERO, |growth| growth.amount))
+    let Some(MandateDetails::Delegation { payer, .. }) = mandate.and_then(|mandate| mandate.details) else { return Ok(Growth::Nothing) };
+    growth(unit, before, after, &payer).await
 }
 
 /// Locks the subscription's security stake, because the amount that one plan requires depends on the other subscriptions that share it, and the

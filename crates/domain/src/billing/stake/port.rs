@@ -15,8 +15,29 @@ pub struct StakeFilter {
     pub subscription_id: Option<SubscriptionId>,
     /// Only stakes that an owner should check: [`Stake::needs_attention`].
     pub needs_attention: bool,
-    /// Only stakes of which a part was returned.
-    pub is_returned: bool,
+    /// Only stakes that the store has returned or tries to return.
+    pub returns: Option<StakeReturns>,
+}
+
+/// The returns of stakes that a list contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StakeReturns {
+    All,
+    /// A part was returned, and the network declined no later try.
+    Succeeded,
+    /// The network declined the last try: [`Stake::has_failed_release`].
+    Failed,
+}
+
+impl StakeReturns {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 #[async_trait]

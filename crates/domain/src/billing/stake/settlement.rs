@@ -119,7 +119,8 @@ impl PurposeHandler for StakeForfeit {
 async fn returned(ctx: &Context, unit: &mut dyn UnitOfWork, attempt: &Attempt, id: &StakeId, reference: &str) -> Result<(), BillingError> {
     let before = unit.stakes().lock(id).await?.ok_or(BillingError::Orphan)?;
     let now = time_of_customer(ctx, unit, &before.customer_id).await?;
-    if !unit.stakes().update(&before, &before.moved(&attempt.id, now)?).await? {
+    let after = Stake { return_reference: Some(reference.to_owned()), ..before.moved(&attempt.id, now)? };
+    if !unit.stakes().update(&before, &after).await? {
         return Err(BillingError::Contended);
     }
     post_stake(ctx, unit, attempt, &before, EntryType::StakeReturned, now).await?;

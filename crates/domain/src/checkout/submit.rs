@@ -513,6 +513,7 @@ async fn check_method(
     if !currency.active || currency.mode != session.mode {
         return Err(SubmitError::CurrencyNotConfigured);
     }
+    ctx.networks.check_open(&method).map_err(RailError::from)?;
     Ok(ChosenMethod { method, currency })
 }
 

@@ -234,6 +234,7 @@ async fn unset_base(unit: &mut dyn UnitOfWork, to: &Currency) -> Result<(), Stor
 }
 
 pub(super) async fn validate_settings(ctx: &Context, method: &Method, currencies: &[Currency]) -> Result<(), MethodError> {
+    ctx.networks.check_open(method).map_err(RailError::from)?;
     match (ctx.networks.wallet(method.kind), ctx.networks.card(method.kind)) {
         (Some(rail), _) => rail.validate_settings(method, currencies).await?,
         (None, Some(rail)) => rail.validate_settings(method, currencies).await?,

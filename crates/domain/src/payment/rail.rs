@@ -1,6 +1,6 @@
 //! The ports to the payment networks. A rail reports what happened; the domain decides what that means.
 
-use super::{Currency, GasState, Method, MethodKind, ProviderDispute, ProviderRefund, Trigger};
+use super::{Currency, GasState, Method, MethodKind, ProviderDispute, ProviderRefund, SandboxOff, Trigger};
 use crate::access::Did;
 use crate::shared::{Amount, AttemptId, CustomerId, MethodId, RefundId, Timestamp};
 use async_trait::async_trait;
@@ -64,6 +64,8 @@ pub enum RailError {
     Rejected(String),
     #[error("the method's settings don't match its network: {0}")]
     Misconfigured(String),
+    #[error(transparent)]
+    SandboxOff(#[from] SandboxOff),
 }
 
 /// A payment that a wallet is asked to sign.

@@ -56,7 +56,9 @@ export function CheckoutPage() {
 
   return (
     <div className="checkout" data-mode={mode} data-minimal={minimal || undefined}>
-      {(isTestMode || reserved) && <TestBar isVisible={isTestMode} />}
+      {(isTestMode || reserved) && (
+        <TestBar isVisible={isTestMode} store={state.name === 'ready' ? state.store : null} />
+      )}
       {standalone && <Header store={state.name === 'ready' ? state.store : null} />}
       <div role="status" className="checkout-offline">
         {(!isOnline || (state.name === 'loading' && state.lost)) && <Alert severity="warn">{t('state.offline')}</Alert>}
@@ -220,7 +222,8 @@ function OpenCheckout({
   const title = `${translate(currentOrder.headline)} · ${currentOrder.totalLabel ?? currentOrder.totalText}`;
   const required = session.cross_sell_behavior === 'required';
   if (currentOrder.options.length === 0) {
-    return <EmptyState title={t('state.noMethodTitle')} text={t('state.noMethodText')} />;
+    const reason = !session.livemode && store?.sandbox === false ? 'sandboxOff' : 'noMethod';
+    return <EmptyState title={t(`state.${reason}Title`)} text={t(`state.${reason}Text`)} />;
   }
   return (
     <div className="checkout-columns">

@@ -30,6 +30,7 @@ mod races;
 mod recharges;
 mod renewals;
 mod revocations;
+mod sandbox_off;
 mod slow_networks;
 mod stake_growth;
 mod stake_port;

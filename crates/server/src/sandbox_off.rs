@@ -9,7 +9,7 @@ use souk_domain::payment::SandboxOff;
 const PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
 <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">\
 <title>The sandbox is switched off · 沙盒已关闭</title>\
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem}h1{font-size:1.25rem;margin-top:2rem}</style>\
+<style>body{background:Canvas;color:CanvasText;font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem}h1{font-size:1.25rem;margin-top:2rem}a{color:inherit}</style>\
 <main><section><h1>The sandbox is switched off</h1>\
 <p>Test payments can't be made in this store now. Purchases, subscriptions and invoices of test mode remain, and their payments continue \
 once the sandbox is switched on again.</p><p><a href=\"/\">Back to store</a></p></section>\

@@ -69,6 +69,7 @@ impl From<LinkError> for Problem {
             LinkError::Total(_) => rejected(&error, "AMOUNT_OVERFLOW"),
             LinkError::Amount(ref amount) => invalid_amount("subscription_data", &error, amount.clone()),
             LinkError::Input(error) => error.into(),
+            LinkError::SandboxOff(off) => off.into(),
             LinkError::Storage(error) => error.into(),
         }
     }

@@ -316,6 +316,7 @@ impl From<StartError> for Problem {
             StartError::BadExpiry => rejected(&error, BAD_EXPIRY),
             StartError::Mode => rejected(&error, MODE_MISMATCH),
             StartError::Amount(error) => error.into(),
+            StartError::SandboxOff(off) => off.into(),
         }
     }
 }

@@ -5,13 +5,19 @@ use serde_json::{Value, json};
 use souk_adapters::on_one;
 use souk_domain::checkout::expire_due;
 use souk_domain::events::{Message, Topic};
-use souk_domain::payment::{SANDBOX_PAUSE, Sandbox, check_due};
-use souk_domain::shared::EventId;
+use souk_domain::payment::{Method, MethodSettings, SANDBOX_PAUSE, Sandbox, check_due};
+use souk_domain::shared::{EventId, MethodId};
 use std::time::Duration;
 
 async fn switch(app: &mut TestApp, sandbox: Sandbox) {
     app.ctx.networks = app.ctx.networks.clone().with_sandbox(sandbox);
     app.restart().await;
+}
+
+/// The wallet method of the sandbox.
+async fn method(app: &TestApp) -> Method {
+    let mut unit = app.ctx.store.read().await.expect("reads");
+    unit.methods().find(&app.shop.wallet).await.expect("reads").expect("exists")
 }
 
 fn is_empty(list: &Value) -> bool {
@@ -24,6 +30,9 @@ on_one! {
         let alice = app.sign_in("alice").await;
         let bought = alice.buy(&app, &app.shop.atlas).await;
         let subscriber = app.subscribe("bob", Terms::default()).await;
+        // A visitor who starts the same link again at once gets the first session.
+        app.advance(Duration::from_secs(10));
+        let session = alice.start(&app.shop.atlas).await;
         assert_eq!(app.browser().get("/api/store").await.ok()["sandbox"], true);
         switch(&mut app, Sandbox::Off).await;
         let alice = Buyer { browser: alice.browser.at(app.service()), ..alice };
@@ -31,9 +40,6 @@ on_one! {
 
         assert_eq!(alice.browser.get("/api/store").await.ok()["sandbox"], false);
         assert!(is_empty(&alice.browser.get("/api/settings").await.ok()["paymentMethods"]));
-        // A visitor who starts the same link again at once gets the first session.
-        app.advance(Duration::from_secs(10));
-        let session = alice.start(&app.shop.atlas).await;
         assert!(is_empty(&alice.retrieve(&session).await["paymentMethods"]));
         for by_card in [false, true] {
             let refused = alice.submit(&session, &form(&app.shop, "alice", by_card)).await.refused(503);
@@ -48,6 +54,30 @@ on_one! {
         assert_eq!(alice.browser.get("/api/invoices").await.ok()["count"], 1);
         let subscription = format!("/api/subscriptions/{}", subscriber.id);
         assert_eq!(bob.get(&subscription).await.ok()["status"], "active");
+        app.finish().await;
+    }
+
+    async fn nobody_can_start_an_order_that_only_the_sandbox_could_settle(db: &TestDatabase) {
+        let mut app = TestApp::on(db).await;
+        let owner = app.owner().await;
+        switch(&mut app, Sandbox::Off).await;
+        let browser = owner.browser.at(app.service());
+        let link = format!("/api/checkout-sessions/start/{}", app.shop.atlas.link);
+        let items = json!({ "line_items": [{ "price_id": app.shop.atlas.price, "quantity": 1 }] });
+        for (path, body) in [(link.as_str(), json!({})), ("/api/checkout-sessions", items.clone())] {
+            let refused = browser.post(path, &body).await.refused(503);
+            assert_eq!(refused["code"], "SANDBOX_OFF", "{path}: {refused}");
+        }
+        assert_eq!(app.count("SELECT count(*) AS n FROM checkout_sessions").await, 0);
+        // A method of test mode at another network can settle orders.
+        let MethodSettings::Arcblock { chain_id, explorer_host, .. } = method(&app).await.settings else { panic!("another method") };
+        let settings = MethodSettings::Arcblock { chain_id, api_host: "https://chain.example/api/".to_owned(), explorer_host };
+        let external = Method { id: MethodId::parse("pm_external").expect("an id"), settings, ..method(&app).await };
+        let mut unit = app.ctx.store.begin().await.expect("begins");
+        unit.methods().insert(&external).await.expect("inserts");
+        unit.commit().await.expect("commits");
+        browser.post(&link, &json!({})).await.ok();
+        browser.post("/api/checkout-sessions", &items).await.ok();
         app.finish().await;
     }
 

@@ -4,6 +4,7 @@ use super::start::{CheckedItems, check_items};
 use super::{FormOptions, LineItem, NewSession, PaymentLink, Session, StartError, SubscriptionTerms, create_session};
 use crate::context::Context;
 use crate::customer::PageInfo;
+use crate::payment::SandboxOff;
 use crate::pricing::{Metadata, QUANTITY_MAX, lock_prices};
 use crate::shared::{
     AmountError, CurrencyId, DESCRIPTION_MAX, InputError, Mode, PaymentLinkId, SessionId, StorageError, Text, check_address,
@@ -32,6 +33,8 @@ pub enum LinkError {
     #[error("an amount of subscription_data is not valid: {0}")]
     Amount(AmountError),
     #[error(transparent)]
+    SandboxOff(#[from] SandboxOff),
+    #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
@@ -44,6 +47,7 @@ impl From<StartError> for LinkError {
             StartError::BadExpiry => Self::BadExpiry,
             StartError::Mode => Self::Mode,
             StartError::Amount(error) => Self::Total(error),
+            StartError::SandboxOff(off) => Self::SandboxOff(off),
             StartError::Storage(error) => Self::Storage(error),
         }
     }

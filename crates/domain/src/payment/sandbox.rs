@@ -4,6 +4,7 @@
 use super::{Method, MethodSettings};
 use crate::context::Context;
 use crate::shared::{MethodId, Mode, StorageError};
+use crate::storage::UnitOfWork;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,6 +47,15 @@ pub async fn paused_methods(ctx: &Context) -> Result<Vec<MethodId>, StorageError
     }
     let methods = ctx.store.read().await?.methods().list(Mode::Test).await?;
     Ok(methods.into_iter().filter(|method| ctx.networks.is_paused(method)).map(|method| method.id).collect())
+}
+
+/// Whether nobody could pay a new order of this mode, because the sandbox is off and no other active method accepts payments.
+pub async fn lacks_sandbox(ctx: &Context, unit: &mut dyn UnitOfWork, mode: Mode) -> Result<bool, StorageError> {
+    if mode.is_live() || ctx.networks.sandbox() == Sandbox::On {
+        return Ok(false);
+    }
+    let methods = unit.methods().list(mode).await?;
+    Ok(!methods.iter().any(|method| method.active && !ctx.networks.is_paused(method)))
 }
 
 #[cfg(test)]

@@ -30,6 +30,8 @@ import './checkout.css';
 const loadCardDialog = () => import('./sections/card');
 const CardDialog = lazy(loadCardDialog);
 
+const SandboxOff = lazy(() => import('./sections/sandbox-off'));
+
 /** Lazy, because most visitors have already accepted cookies. */
 const Cookies = lazy(() => import('./sections/cookies'));
 
@@ -70,6 +72,11 @@ export function CheckoutPage() {
             <Title text={t('title.error', { title: t('state.oopsTitle') })} />
             <ErrorState text={state.text} onRetry={reload} />
           </>
+        )}
+        {state.name === 'sandboxOff' && (
+          <Suspense fallback={null}>
+            <SandboxOff />
+          </Suspense>
         )}
         {state.name === 'ready' && (
           <ErrorBoundary onRetry={reload}>
@@ -222,8 +229,13 @@ function OpenCheckout({
   const title = `${translate(currentOrder.headline)} · ${currentOrder.totalLabel ?? currentOrder.totalText}`;
   const required = session.cross_sell_behavior === 'required';
   if (currentOrder.options.length === 0) {
-    const reason = !session.livemode && store?.sandbox === false ? 'sandboxOff' : 'noMethod';
-    return <EmptyState title={t(`state.${reason}Title`)} text={t(`state.${reason}Text`)} />;
+    if (!session.livemode && store?.sandbox === false)
+      return (
+        <Suspense fallback={null}>
+          <SandboxOff />
+        </Suspense>
+      );
+    return <EmptyState title={t('state.noMethodTitle')} text={t('state.noMethodText')} />;
   }
   return (
     <div className="checkout-columns">

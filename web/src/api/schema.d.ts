@@ -9228,11 +9228,6 @@ export interface components {
             demo: boolean;
             /** @description Whether test mode's sandbox is on. While it is off, test payments are neither made nor lost. */
             sandbox: boolean;
-            /**
-             * @description Whether emails are sent. Without a mail server they are files in the store's mail folder. Test mode sends emails to confirmed
-             *     addresses only.
-             */
-            mail_server: boolean;
             languages: string[];
             analytics: components["schemas"]["Analytics"];
             errors: components["schemas"]["ErrorReporting"];

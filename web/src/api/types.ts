@@ -37,8 +37,6 @@ export interface StoreInfo {
   demo: boolean;
   /** Whether test mode's sandbox is on. */
   sandbox: boolean;
-  /** Whether emails are sent; else they are files in the mail folder. */
-  mail_server: boolean;
   languages: string[];
   analytics: { script: string | null };
   errors: { url: string | null; sample_rate: number };

@@ -364,6 +364,5 @@ fn site(public_url: &str) -> Site {
         analytics_script: None,
         errors_url: None,
         errors_sample_rate: 0.0,
-        has_mail_server: false,
     }
 }

@@ -1,9 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { fetchStore } from '@/api/client';
-import { ApiError } from '@/api/error';
 import { fetchSession } from '@/api/session';
 import type { StoreInfo } from '@/api/types';
-import { translateError } from '@/i18n/translate';
+import { problemOf, translateError } from '@/i18n/translate';
 import { livemode, setLivemode } from '@/lib/livemode';
 import { isFramed } from '../broadcast';
 import { backoff, fetchCustomer, isNetworkError, retrieve, start } from '../calls';
@@ -84,7 +83,7 @@ export function useCheckout(): CheckoutState {
       (error: unknown) => {
         if (currentRound.current !== round) return;
         if (!isNetworkError(error) || !idOf(window.location.pathname)) {
-          const isSandboxOff = error instanceof ApiError && error.code === 'SANDBOX_OFF';
+          const isSandboxOff = problemOf(error).code === 'SANDBOX_OFF';
           setState(isSandboxOff ? { name: 'sandboxOff' } : { name: 'error', text: translateError(error) });
           return;
         }

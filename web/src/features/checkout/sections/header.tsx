@@ -44,7 +44,7 @@ export function TestBar({ isVisible, store }: { isVisible: boolean; store: Store
   if (!isVisible) return <div className="checkout-test checkout-test-place" />;
   return (
     <aside className="checkout-test" aria-label={t('mode.test')}>
-      {t(store?.sandbox === false ? 'mode.sandboxOff' : 'mode.bar')}
+      {t(store?.sandbox === false ? 'mode.sandboxOff' : 'mode.testHint')}
     </aside>
   );
 }
